@@ -1,0 +1,155 @@
+/// Backend: memory and kernels of one device, behind one abstract class.
+///
+/// A kernel gets shaped, allocated outputs and writes them whole, unless its comment says that it
+/// accumulates. It allocates nothing a caller can see and enqueues on the backend's current stream (a CPU
+/// backend has run when it returns). Tensors are NHWC; unless a comment says otherwise they are contiguous,
+/// of one floating dtype, and on this backend. Shapes are checked by the operations in ops.h that call the
+/// kernels.
+///
+/// `CpuBackend` implements everything in float and double, readably: the oracle. Another backend is tested
+/// against it, kernel by kernel, in tests/backend_ops. An undefined Tensor passed for an optional argument
+/// means "not wanted". Thread safety: kernels may be called from several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ronde/core/device.h>
+#include <ronde/core/kernel_params.h>
+#include <ronde/core/tensor.h>
+
+namespace ronde::inline v0 {
+
+class ThreadPool;
+
+class RONDE_API Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // --- runtime
+  /// "cpu", "onednn", ...
+  virtual std::string name() const = 0;
+  virtual Device device() const = 0;
+  /// Memory aligned to 64 bytes, from a cache that a training step soon never misses.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;
+  virtual void copy_from_host(void* destination, const void* source, std::size_t bytes) = 0;
+  virtual void copy_to_host(void* destination, const void* source, std::size_t bytes) = 0;
+  /// Waits until everything enqueued has run.
+  virtual void synchronize() = 0;
+  /// The threads that kernels are split over.
+  virtual ThreadPool& threads() = 0;
+
+  // --- elementwise; inputs and outputs may be strided views
+  virtual void fill(const Tensor& out, double value) = 0;
+  /// Any strides, any pair of dtypes; a float becomes an integer by truncation.
+  virtual void copy(const Tensor& out, const Tensor& x) = 0;
+  virtual void unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) = 0;
+  /// grad_x = grad_y * d op(x) / dx, where y = op(x). Reads y alone for relu, sigmoid, tanh, exp and sqrt, x
+  /// alone for all others; what is not read may be undefined.
+  virtual void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
+                              const Tensor& y, UnaryParams params) = 0;
+  virtual void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) = 0;
+  /// x += alpha * y
+  virtual void accumulate(const Tensor& x, const Tensor& y, double alpha) = 0;
+
+  // --- reductions
+  /// `out` has x's rank; an axis is reduced where out's extent is 1 and x's is not. Views are allowed. Of no
+  /// elements the sum is 0, the mean NaN, the maximum -inf.
+  virtual void reduce(ReduceOp op, const Tensor& out, const Tensor& x) = 0;
+  /// Index of the largest element along the last axis, first one wins; x (..., k) -> out i64 (...).
+  virtual void argmax(const Tensor& out, const Tensor& x) = 0;
+  /// Sum of squares of all elements -> out f64 scalar.
+  virtual void sum_of_squares(const Tensor& out, const Tensor& x) = 0;
+  /// Accumulates into `total` (i64 scalar) how many rows of scores (n, k) have their maximum at labels i32
+  /// (n).
+  virtual void count_correct(const Tensor& total, const Tensor& scores, const Tensor& labels) = 0;
+
+  // --- matrix products
+  /// out (m, n) = op(a) (m, k) * op(b) (k, n); or rank 3 with one leading batch extent on all three.
+  virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) = 0;
+  /// out (n, units) = epilogue(x (n, in) * weight (in, units) + bias (units)); bias optional.
+  virtual void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     Epilogue epilogue) = 0;
+
+  // --- convolution (cross-correlation); x (n, h, w, c), weight OHWI (o, kh, kw, c / groups), out (n, oh, ow,
+  // o)
+  virtual void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                      const Conv2dParams& params, Epilogue epilogue) = 0;
+  virtual void conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
+                                     const Conv2dParams& params) = 0;
+  /// Writes grad_weight (OHWI) and, unless undefined, grad_bias (o).
+  virtual void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
+                                      const Tensor& grad_out, const Tensor& x,
+                                      const Conv2dParams& params) = 0;
+
+  // --- pooling; x (n, h, w, c) -> out (n, oh, ow, c)
+  /// `argmax` has out's shape and holds the index within the window (row-major; first maximum wins): u8 when
+  /// the window has at most 256 elements, else i32. Padding never wins.
+  virtual void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
+                          const Pool2dParams& params) = 0;
+  virtual void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
+                                   const Pool2dParams& params) = 0;
+  /// Padding does not count in the average.
+  virtual void average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) = 0;
+  virtual void average_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out,
+                                       const Pool2dParams& params) = 0;
+
+  // --- softmax and cross-entropy, over the last axis
+  virtual void softmax(const Tensor& out, const Tensor& x) = 0;
+  virtual void softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) = 0;
+  virtual void log_softmax(const Tensor& out, const Tensor& x) = 0;
+  virtual void log_softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) = 0;
+  /// Row losses (n) and probabilities (n, k) of logits (n, k) and class labels i32 (n), by log-sum-exp.
+  /// Target of class j: (j == label) * (1 - smoothing) + smoothing / k.
+  virtual void softmax_cross_entropy(const Tensor& losses, const Tensor& probabilities, const Tensor& logits,
+                                     const Tensor& labels, double smoothing) = 0;
+  /// grad_logits = (probabilities - target) * grad_losses (n).
+  virtual void softmax_cross_entropy_backward(const Tensor& grad_logits, const Tensor& grad_losses,
+                                              const Tensor& probabilities, const Tensor& labels,
+                                              double smoothing) = 0;
+
+  // --- dropout
+  /// out = mask(params, sample, element) * x / (1 - rate). `sample_keys` is i64 (n, 2): global sample index
+  /// and epoch of each row of x. The backward pass is this same kernel applied to the gradient.
+  virtual void dropout(const Tensor& out, const Tensor& x, const Tensor& sample_keys,
+                       const DropoutParams& params) = 0;
+
+  // --- batch normalisation over the last axis c; all other axes are samples
+  /// Batch mean (c) and biased variance (c) of x; both 0 for an empty batch.
+  virtual void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) = 0;
+  /// out = (x - mean) / sqrt(variance + epsilon) * gamma + beta; gamma and beta optional.
+  virtual void batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                          const Tensor& gamma, const Tensor& beta, BatchNormParams params) = 0;
+  /// Gradient through the batch statistics. grad_gamma and grad_beta optional.
+  virtual void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                   const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                   const Tensor& variance, const Tensor& gamma, BatchNormParams params) = 0;
+
+  // --- optimizer steps, in place over flat buffers of equal length (formulas: nn/optimizers)
+  /// `velocity` is undefined without momentum.
+  virtual void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
+                        SgdParams params) = 0;
+  /// `momentum` and `mean_gradient` are undefined when unused.
+  virtual void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,
+                            const Tensor& mean_gradient, StepParams step, RmspropParams params) = 0;
+  /// `max_velocity` is defined for AMSGrad only.
+  virtual void adam_step(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v,
+                         const Tensor& max_velocity, StepParams step, AdamParams params) = 0;
+  virtual void adadelta_step(const Tensor& w, const Tensor& g, const Tensor& accumulated_gradient,
+                             const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) = 0;
+  virtual void adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
+                            AdagradParams params) = 0;
+};
+
+/// Every backend of this process, best first; the oracle ("cpu") is last.
+RONDE_API const std::vector<Backend*>& backends();
+/// The one called `name`; an error that lists the names when there is none.
+RONDE_API Backend& backend(std::string_view name);
+/// `$RONDE_BACKEND` if set, else the first of `backends()`.
+RONDE_API Backend& default_backend();
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,130 @@
+/// Differentiable operations on variables. Each checks its shapes (an error names the operation and carries
+/// both values), computes with the backend of its first input, and records its gradient. Axes may be
+/// negative. A Tensor converts to a constant Variable, so tensors can be passed anywhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <ronde/core/kernel_params.h>
+#include <ronde/core/variable.h>
+
+namespace ronde::inline v0 {
+
+// --- elementwise, NumPy broadcasting
+RONDE_API Variable operator+(const Variable& a, const Variable& b);
+RONDE_API Variable operator-(const Variable& a, const Variable& b);
+RONDE_API Variable operator*(const Variable& a, const Variable& b);
+RONDE_API Variable operator/(const Variable& a, const Variable& b);
+RONDE_API Variable operator+(const Variable& a, double b);
+RONDE_API Variable operator-(const Variable& a, double b);
+RONDE_API Variable operator*(const Variable& a, double b);
+RONDE_API Variable operator/(const Variable& a, double b);
+RONDE_API Variable operator+(double a, const Variable& b);
+RONDE_API Variable operator-(double a, const Variable& b);
+RONDE_API Variable operator*(double a, const Variable& b);
+RONDE_API Variable operator/(double a, const Variable& b);
+RONDE_API Variable operator-(const Variable& x);
+RONDE_API Variable maximum(const Variable& a, const Variable& b);
+RONDE_API Variable minimum(const Variable& a, const Variable& b);
+RONDE_API Variable exp(const Variable& x);
+RONDE_API Variable log(const Variable& x);
+RONDE_API Variable sqrt(const Variable& x);
+RONDE_API Variable square(const Variable& x);
+RONDE_API Variable abs(const Variable& x);
+RONDE_API Variable pow(const Variable& x, double exponent);
+RONDE_API Variable clamp(const Variable& x, double low, double high);
+
+// --- activations
+RONDE_API Variable relu(const Variable& x);
+RONDE_API Variable leaky_relu(const Variable& x, double negative_slope = 0.3);
+RONDE_API Variable elu(const Variable& x, double alpha = 1.0);
+RONDE_API Variable gelu(const Variable& x);
+RONDE_API Variable silu(const Variable& x);
+RONDE_API Variable sigmoid(const Variable& x);
+RONDE_API Variable tanh(const Variable& x);
+/// Over the last axis.
+RONDE_API Variable softmax(const Variable& x);
+RONDE_API Variable log_softmax(const Variable& x);
+/// What `softmax` was applied to when `y` is its direct result, else an undefined variable. Lets a loss on
+/// probabilities work on logits, as Keras does; remembered even while nothing is recorded.
+RONDE_API Variable softmax_input(const Variable& y);
+
+// --- reductions; no axes = all of them
+struct ReduceOptions {
+  Shape axes{};
+  bool keep_dims = false;
+};
+RONDE_API Variable sum(const Variable& x, ReduceOptions options = {});
+RONDE_API Variable mean(const Variable& x, ReduceOptions options = {});
+/// The gradient is shared equally by all elements that attain the extreme.
+RONDE_API Variable max(const Variable& x, ReduceOptions options = {});
+RONDE_API Variable min(const Variable& x, ReduceOptions options = {});
+
+// --- shape
+RONDE_API Variable reshape(const Variable& x, const Shape& shape);
+RONDE_API Variable permute(const Variable& x, const Shape& axes);
+/// Elements begin .. end - 1 of `axis`.
+RONDE_API Variable slice(const Variable& x, int axis, std::int64_t begin, std::int64_t end);
+RONDE_API Variable concat(const std::vector<Variable>& parts, int axis);
+RONDE_API Variable broadcast_to(const Variable& x, const Shape& shape);
+
+// --- matrix products
+/// (m, k) x (k, n), or with one leading batch extent on both.
+RONDE_API Variable matmul(const Variable& a, const Variable& b);
+/// x (n, in) * weight (in, units) + bias (units); bias optional.
+RONDE_API Variable dense(const Variable& x, const Variable& weight, const Variable& bias = {},
+                         Epilogue epilogue = Epilogue::none);
+
+// --- images, (n, h, w, c)
+enum class Padding { valid, same };
+
+struct Conv2dOptions {
+  Size2d stride{1, 1};
+  Padding padding = Padding::valid;
+  Size2d dilation{1, 1};
+  std::int64_t groups = 1;
+  Epilogue epilogue = Epilogue::none;
+};
+/// Cross-correlation; weight is OHWI (filters, kh, kw, c / groups), bias (filters) optional. valid: floor((in
+/// - k_eff) / s) + 1; same: ceil(in / s), the extra row or column of padding at the bottom or right (Keras).
+RONDE_API Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias = {},
+                          Conv2dOptions options = {});
+
+struct Pool2dOptions {
+  Size2d window{2, 2};
+  std::optional<Size2d> stride{};  ///< defaults to the window
+  Padding padding = Padding::valid;
+};
+RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
+RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});
+/// Mean over h and w: (n, h, w, c) -> (n, c).
+RONDE_API Variable global_average_pool2d(const Variable& x);
+
+// --- regularisation and normalisation
+/// Drops the fraction params.rate of the elements and scales the rest by 1 / (1 - rate).
+/// `sample_keys` i64 (n, 2): global sample index and epoch of each row.
+RONDE_API Variable dropout(const Variable& x, const Tensor& sample_keys, DropoutParams params);
+/// What training-mode batch normalisation found: mean (c) and biased variance (c) of the batch.
+struct BatchStatistics {
+  Tensor mean, variance;
+};
+/// Training mode: normalises by the batch's own statistics, which are returned in `statistics` (zeros for an
+/// empty batch). gamma and beta (c) are optional.
+RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
+                              BatchStatistics& statistics, BatchNormParams params = {});
+/// Inference mode: by given statistics, which are constants.
+RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
+                                        const BatchStatistics& statistics, BatchNormParams params = {});
+
+// --- losses: one value per row of the batch, (n)
+/// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 (n).
+RONDE_API Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
+                                         double label_smoothing = 0.0);
+/// Targets are distributions (n, k).
+RONDE_API Variable softmax_cross_entropy_soft(const Variable& logits, const Variable& targets);
+/// Mean of squared differences over all axes but the first.
+RONDE_API Variable squared_error(const Variable& prediction, const Variable& target);
+
+}  // namespace ronde::inline v0

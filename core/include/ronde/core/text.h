@@ -1,0 +1,48 @@
+/// Text from pieces: `cat("expects ", 3, " channels, got ", shape)`.
+///
+/// A light stand-in for streams, so that no public header needs <sstream>. Every type with a
+/// `std::string to_string(const T&)` found by argument-dependent lookup is a piece too.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
+
+/// One piece of a message. Views what it is made from: use it only as a function argument.
+class RONDE_API TextPiece {
+ public:
+  TextPiece(const char* text) : view_(text) {}
+  TextPiece(std::string_view text) : view_(text) {}
+  TextPiece(const std::string& text) : view_(text) {}
+  TextPiece(char c) : owned_(1, c) {}
+  TextPiece(bool value) : view_(value ? "true" : "false") {}
+  template <std::integral T>
+  TextPiece(T value) : owned_(std::to_string(value)) {}
+  TextPiece(double value);
+  template <class T>
+  requires requires(const T& value) {
+    { to_string(value) } -> std::same_as<std::string>;
+  }
+  TextPiece(const T& value) : owned_(to_string(value)) {}
+
+  std::string_view view() const { return owned_.empty() ? view_ : std::string_view(owned_); }
+
+ private:
+  std::string owned_;
+  std::string_view view_;
+};
+
+RONDE_API std::string concatenate(std::initializer_list<TextPiece> pieces);
+
+/// All pieces, one after the other.
+template <class... Pieces>
+std::string cat(const Pieces&... pieces) {
+  return concatenate({TextPiece(pieces)...});
+}
+
+}  // namespace ronde::inline v0

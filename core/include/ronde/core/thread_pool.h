@@ -1,0 +1,51 @@
+/// ThreadPool: a fixed set of threads that share loops.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
+
+/// Splits index ranges over threads. The calling thread works too, so a pool of one starts no thread.
+/// Thread safety: `parallel_for` may be called from several threads and from inside a task; while the workers
+/// are busy with another loop, the caller runs its own loop alone.
+class RONDE_API ThreadPool {
+ public:
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const;
+  /// Restarts the pool with another number of threads. No loop may be running.
+  void resize(int threads);
+
+  /// Calls `body(begin, end)` on disjoint chunks that cover [0, count), at most one per thread and each at
+  /// least `grain` long. Chunk k is the same for the same (count, grain, size()). The first exception is
+  /// rethrown.
+  template <class F>
+  void parallel_for(std::int64_t count, std::int64_t grain, F&& body) {
+    run_chunks(
+        count, grain, [](void* f, int, std::int64_t b, std::int64_t e) { (*static_cast<F*>(f))(b, e); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+  /// The same; `body(chunk, begin, end)` is told its number, 0 <= chunk < chunks(count, grain).
+  template <class F>
+  void parallel_chunks(std::int64_t count, std::int64_t grain, F&& body) {
+    run_chunks(
+        count, grain, [](void* f, int c, std::int64_t b, std::int64_t e) { (*static_cast<F*>(f))(c, b, e); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+  int chunks(std::int64_t count, std::int64_t grain) const;
+
+ private:
+  using Body = void (*)(void* context, int chunk, std::int64_t begin, std::int64_t end);
+  void run_chunks(std::int64_t count, std::int64_t grain, Body body, void* context);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ronde::inline v0

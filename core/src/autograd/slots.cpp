@@ -1,0 +1,87 @@
+#include "autograd/slots.h"
+
+#include <algorithm>
+
+#include <ronde/core/backend.h>
+
+namespace ronde::inline v0 {
+
+void Engine::Slots::begin(Node& node) {
+  node_ = &node;
+  slots_.assign(node.edges_.size(), Slot{});
+}
+
+Node::Edge& Engine::Slots::edge(int i) const {
+  require(i >= 0 && static_cast<std::size_t>(i) < slots_.size(), "[", node_->name(), "] has ", slots_.size(),
+          " inputs, but its backward asked for input ", i);
+  return node_->edges_[static_cast<std::size_t>(i)];
+}
+
+bool Engine::Slots::wanted(int i) const {
+  const Node::Edge& e = edge(i);
+  return e.node != nullptr || e.leaf != nullptr;
+}
+
+const Tensor& Engine::Slots::out(int i) {
+  const Node::Edge& e = edge(i);
+  require(wanted(i), "[", node_->name(), "] the gradient of input ", i, " is not wanted");
+  Slot& s = slot(i);
+  if (s.given != Given::nothing) return s.grad;
+  if (e.leaf && e.leaf->grad_bound && !e.leaf->has_grad) {
+    e.leaf->has_grad = true;
+    s = {e.leaf->grad, Given::in_place};
+  } else if (e.leaf) {
+    s = {Tensor::empty_like(e.leaf->value), Given::fresh};
+  } else {
+    s = {Tensor::empty(e.node->output_shape_, e.node->output_options_), Given::fresh};
+  }
+  return s.grad;
+}
+
+void Engine::Slots::set(int i, const Tensor& grad) {
+  const Node::Edge& e = edge(i);
+  if (!wanted(i)) return;
+  const Shape& shape = e.leaf ? e.leaf->value.shape() : e.node->output_shape_;
+  const DType dtype = e.leaf ? e.leaf->value.dtype() : e.node->output_options_.dtype;
+  require(grad.defined() && grad.shape() == shape && grad.dtype() == dtype, "[", node_->name(),
+          "] the gradient of input ", i, " must be ", dtype, " ", shape, ", got ", grad);
+  require(slot(i).given == Given::nothing, "[", node_->name(), "] the gradient of input ", i,
+          " was given twice");
+  slot(i) = {grad, Given::shared};
+}
+
+bool Engine::Slots::aliases_memory_given_out(const Tensor& grad) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
+    return (s.given == Given::fresh || s.given == Given::in_place) && s.grad.shares_storage_with(grad);
+  });
+}
+
+void Engine::Slots::commit() {
+  // A node may hand over a view of memory that out() gave it. What it shows must survive a later sum there.
+  for (Slot& s : slots_)
+    if (s.given == Given::shared && aliases_memory_given_out(s.grad)) s.grad = s.grad.clone();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& s = slots_[i];
+    if (s.given == Given::nothing || s.given == Given::in_place) continue;
+    const Node::Edge& e = node_->edges_[i];
+    e.leaf ? e.leaf->accumulate(s.grad, s.given == Given::fresh) : add(*e.node, s);
+  }
+  slots_.clear();
+}
+
+void Engine::Slots::add(Node& node, const Slot& s) {
+  const bool fresh = s.given == Given::fresh;
+  if (!node.grad_.defined()) {
+    node.grad_ = s.grad;
+    node.owns_grad_ = fresh;
+    return;
+  }
+  Backend& backend = node.grad_.backend();
+  if (node.owns_grad_) return backend.accumulate(node.grad_, s.grad, 1.0);
+  const Tensor sum = fresh ? s.grad : Tensor::empty(node.output_shape_, node.output_options_);
+  backend.binary(BinaryOp::add, sum, node.grad_, s.grad);
+  node.grad_ = sum;
+  node.owns_grad_ = true;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,40 @@
+/// Engine::Slots: the gradients that one node gives to its inputs.
+#pragma once
+
+#include <vector>
+
+#include "autograd/engine.h"
+#include "autograd/variable_state.h"
+
+namespace ronde::inline v0 {
+
+class Engine::Slots final : public InputGrads {
+ public:
+  /// Starts anew for the inputs of `node`.
+  void begin(Node& node);
+  /// Adds what was given to the gradients of the inputs.
+  void commit();
+
+  bool wanted(int i) const override;
+  const Tensor& out(int i) override;
+  void set(int i, const Tensor& grad) override;
+
+ private:
+  // How a gradient was given: not at all, in memory that the engine made, in memory of a bound leaf where it
+  // stays, or as a tensor that others may see.
+  enum class Given { nothing, fresh, in_place, shared };
+  struct Slot {
+    Tensor grad;
+    Given given = Given::nothing;
+  };
+
+  Node::Edge& edge(int i) const;
+  Slot& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
+  bool aliases_memory_given_out(const Tensor& grad) const;
+  static void add(Node& node, const Slot& slot);
+
+  Node* node_ = nullptr;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,31 @@
+/// CachingAllocator: host memory in blocks that are kept for the next request of the same size class, so that
+/// a training step soon allocates nothing. Thread safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace ronde::inline v0 {
+
+class CachingAllocator {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  CachingAllocator() = default;
+  ~CachingAllocator();
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  void* allocate(std::size_t bytes);
+  void deallocate(void* memory, std::size_t bytes) noexcept;
+
+ private:
+  void release_free() noexcept;
+
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> free_;  // by size class
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,25 @@
+#include "backend/cpu/cpu_backend.h"
+
+#include <cstring>
+
+namespace ronde::inline v0 {
+
+CpuBackend::CpuBackend() : threads_(1) {}
+
+void* CpuBackend::allocate(std::size_t bytes) {
+  return allocator_.allocate(bytes);
+}
+
+void CpuBackend::deallocate(void* memory, std::size_t bytes) noexcept {
+  allocator_.deallocate(memory, bytes);
+}
+
+void CpuBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(destination, source, bytes);
+}
+
+void CpuBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(destination, source, bytes);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,29 @@
+/// Scratch: memory that a kernel borrows from its backend's cache while it runs. Not initialised.
+#pragma once
+
+#include <cstdint>
+
+#include <ronde/core/backend.h>
+
+namespace ronde::inline v0 {
+
+template <class T>
+class Scratch {
+ public:
+  Scratch(Backend& backend, std::int64_t count)
+      : backend_(backend),
+        bytes_(static_cast<std::size_t>(count) * sizeof(T)),
+        data_(static_cast<T*>(backend.allocate(bytes_))) {}
+  ~Scratch() { backend_.deallocate(data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  T* data() const { return data_; }
+
+ private:
+  Backend& backend_;
+  std::size_t bytes_;
+  T* data_;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,44 @@
+#include "backend/cpu/strided.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace ronde::inline v0 {
+
+StridedLoop::StridedLoop(const Shape& shape, std::span<const Shape> strides) : count_(shape.count()) {
+  assert(strides.size() <= kMaxOperands);
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 1) continue;
+    Axis axis{shape[i], {}};
+    for (std::size_t k = 0; k < strides.size(); ++k) axis.strides[k] = strides[k][i];
+    Axis* outer = rank_ > 0 ? &axes_[static_cast<std::size_t>(rank_ - 1)] : nullptr;
+    bool dense = outer != nullptr;
+    for (std::size_t k = 0; k < strides.size() && dense; ++k)
+      dense = outer->strides[k] == axis.strides[k] * axis.extent;
+    if (dense)
+      *outer = {outer->extent * axis.extent, axis.strides};
+    else
+      axes_[static_cast<std::size_t>(rank_++)] = axis;
+  }
+  if (rank_ == 0) return;
+  inner_extent_ = std::max<std::int64_t>(axes_[static_cast<std::size_t>(rank_ - 1)].extent, 1);
+  inner_strides_ = axes_[static_cast<std::size_t>(rank_ - 1)].strides;
+}
+
+bool StridedLoop::inner_is_dense(int operands) const {
+  return inner_extent_ == 1 || std::all_of(inner_strides_.begin(), inner_strides_.begin() + operands,
+                                           [](std::int64_t stride) { return stride == 1; });
+}
+
+StridedLoop::Offsets StridedLoop::offsets_of(std::int64_t index) const {
+  Offsets offsets{};
+  for (int i = rank_ - 1; i >= 0; --i) {
+    const Axis& axis = axes_[static_cast<std::size_t>(i)];
+    const std::int64_t along = index % axis.extent;
+    index /= axis.extent;
+    for (std::size_t k = 0; k < kMaxOperands; ++k) offsets[k] += along * axis.strides[k];
+  }
+  return offsets;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,96 @@
+/// Visits the elements of strided views side by side.
+///
+///     for_each_element(threads_, out.shape(), [](float& y, float x) { y = 2 * x; }, view<float>(out), ...);
+///
+/// Axes that lie densely behind one another in all views are merged first, so that contiguous tensors of any
+/// rank are one flat loop, which the compiler vectorises.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <ronde/core/tensor.h>
+#include <ronde/core/thread_pool.h>
+
+namespace ronde::inline v0 {
+
+/// A nest of loops over `Shape`, with one stride per operand and axis.
+class StridedLoop {
+ public:
+  static constexpr int kMaxOperands = 4;
+  using Offsets = std::array<std::int64_t, kMaxOperands>;
+
+  StridedLoop(const Shape& shape, std::span<const Shape> strides);
+
+  std::int64_t count() const { return count_; }
+  /// Step of operand `k` along the innermost axis.
+  std::int64_t inner_stride(int k) const { return inner_strides_[static_cast<std::size_t>(k)]; }
+  bool inner_is_dense(int operands) const;
+
+  /// Calls `run(offsets, length)` for the pieces of elements [begin, end) that lie along the innermost axis.
+  template <class F>
+  void for_each_run(std::int64_t begin, std::int64_t end, F&& run) const {
+    while (begin < end) {
+      const std::int64_t along = begin % inner_extent_;
+      const std::int64_t length = std::min(inner_extent_ - along, end - begin);
+      run(offsets_of(begin), length);
+      begin += length;
+    }
+  }
+
+ private:
+  Offsets offsets_of(std::int64_t index) const;
+
+  struct Axis {
+    std::int64_t extent;
+    Offsets strides;
+  };
+  std::array<Axis, Shape::kMaxRank> axes_{};  // outermost first
+  int rank_ = 0;
+  std::int64_t count_;
+  std::int64_t inner_extent_ = 1;
+  Offsets inner_strides_{};
+};
+
+template <class T>
+struct StridedView {
+  T* data;
+  const Shape& strides;
+};
+
+/// `tensor`, which must outlive it, as elements of type T.
+template <class T>
+StridedView<T> view(const Tensor& tensor) {
+  return {tensor.data<T>(), tensor.strides()};
+}
+
+/// Elements that a thread gets at least; less is not worth waking it.
+inline constexpr std::int64_t kElementGrain = 16384;
+
+/// Calls `f(element of each view)` for all elements of `shape`, split over `pool`.
+template <class F, class... Ts>
+void for_each_element(ThreadPool& pool, const Shape& shape, F f, StridedView<Ts>... views) {
+  const std::array strides{views.strides...};
+  const StridedLoop loop(shape, strides);
+  const bool dense = loop.inner_is_dense(sizeof...(Ts));
+  pool.parallel_for(loop.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    loop.for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t length) {
+      [&]<std::size_t... k>(std::index_sequence<k...>) {
+        const auto run = [&](auto*... from) {
+          if (dense) {
+            for (std::int64_t i = 0; i < length; ++i) f(from[i]...);
+          } else {
+            for (std::int64_t i = 0; i < length; ++i) f(from[i * loop.inner_stride(k)]...);
+          }
+        };
+        run((views.data + offsets[k])...);
+      }
+      (std::index_sequence_for<Ts...>{});
+    });
+  });
+}
+
+}  // namespace ronde::inline v0

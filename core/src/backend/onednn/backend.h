@@ -1,0 +1,86 @@
+/// The class behind make_onednn_backend; its members are defined in one file per family of kernels.
+#pragma once
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/onednn/conv_primitive.h"
+#include "backend/onednn/isa.h"
+#include "backend/onednn/kernels/kernels.h"
+
+namespace ronde::inline v0 {
+
+class OneDnnBackend final : public CpuBackend {
+ public:
+  explicit OneDnnBackend(Isa isa);
+
+  std::string name() const override { return "onednn"; }
+
+  void unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) override;
+  void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
+                      const Tensor& y, UnaryParams params) override;
+  void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) override;
+  void accumulate(const Tensor& x, const Tensor& y, double alpha) override;
+  void reduce(ReduceOp op, const Tensor& out, const Tensor& x) override;
+  void sum_of_squares(const Tensor& out, const Tensor& x) override;
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) override;
+  void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+             Epilogue epilogue) override;
+  void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Conv2dParams& params, Epilogue epilogue) override;
+  void conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
+                             const Conv2dParams& params) override;
+  void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                              const Tensor& x, const Conv2dParams& params) override;
+  void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
+                  const Pool2dParams& params) override;
+  void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
+                           const Pool2dParams& params) override;
+  void average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) override;
+  void average_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out,
+                               const Pool2dParams& params) override;
+  void dropout(const Tensor& out, const Tensor& x, const Tensor& sample_keys,
+               const DropoutParams& params) override;
+  void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) override;
+  void batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                  const Tensor& gamma, const Tensor& beta, BatchNormParams params) override;
+  void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                           const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                           const Tensor& variance, const Tensor& gamma, BatchNormParams params) override;
+  void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
+                SgdParams params) override;
+  void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,
+                    const Tensor& mean_gradient, StepParams step, RmspropParams params) override;
+  void adam_step(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v,
+                 const Tensor& max_velocity, StepParams step, AdamParams params) override;
+  void adadelta_step(const Tensor& w, const Tensor& g, const Tensor& accumulated_gradient,
+                     const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) override;
+  void adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
+                    AdagradParams params) override;
+
+ private:
+  // Convolutions with few input channels, by our own kernel (thin_conv2d.cpp).
+  bool is_thin(const ConvProblem& problem) const;
+  void thin_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                   const float* bias);
+  void thin_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
+                            const float* grad_out, const float* x);
+  // The same through oneDNN; false when it has nothing fast for the shape.
+  bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
+                     const float* bias);
+  bool packed_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
+                              float* grad_out, float* x);
+
+  const Kernels& kernels_;
+  ConvCache conv_cache_;
+};
+
+/// Whether all of these are defined, f32 and dense.
+template <class... Tensors>
+bool dense_floats(const Tensors&... tensors) {
+  return ((tensors.defined() && tensors.dtype() == DType::f32 && tensors.is_contiguous()) && ...);
+}
+
+inline float* floats_or_null(const Tensor& tensor) {
+  return tensor.defined() ? tensor.data<float>() : nullptr;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,143 @@
+// Note [Fast convolutions]
+// Activations stay NHWC. The batch is cut into one chunk per thread, and each thread works through its chunk
+// a few images at a time, so that what a call reads and writes stays in its cache. oneDNN picks the layout of
+// the weights; they are small, so they are packed once per call. Each thread sums its own weight gradient;
+// the sums are added in the order of the chunks, so that timing does not matter.
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cpu/scratch.h"
+#include "backend/onednn/backend.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& weight, const Tensor& out,
+                       const Conv2dParams& params) {
+  return {.pass = pass,
+          .n = x.size(0),
+          .h = x.size(1),
+          .w = x.size(2),
+          .c = x.size(3),
+          .oh = out.size(1),
+          .ow = out.size(2),
+          .o = out.size(3),
+          .kh = weight.size(1),
+          .kw = weight.size(2),
+          .params = params};
+}
+
+std::int64_t in_elements(const ConvProblem& p) {
+  return p.h * p.w * p.c;
+}
+std::int64_t out_elements(const ConvProblem& p) {
+  return p.oh * p.ow * p.o;
+}
+
+// Fetches what a call is about to read: one straight pass is faster than the strides in which it reads.
+void fetch(const float* x, std::int64_t count) {
+  constexpr std::int64_t kLine = 64 / sizeof(float);
+  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(x + i, 0, 2);
+}
+
+// Images per call: enough that going through the weights once more costs little, few enough for the cache.
+std::int64_t images_per_call(const ConvProblem& p) {
+  constexpr std::int64_t kLeast = 32768;  // elements
+  const std::int64_t weights = p.o * p.kh * p.kw * p.c / p.params.groups;
+  const std::int64_t image = in_elements(p) + out_elements(p);
+  const std::int64_t wanted = std::max(4 * weights, kLeast);
+  std::int64_t images = 1;
+  while (images * image < wanted && images < p.n) images *= 2;
+  return images;
+}
+
+}  // namespace
+
+void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                           const Conv2dParams& params, Epilogue epilogue) {
+  if (dense_floats(out, x, weight) && out.count() > 0 && x.count() > 0) {
+    ConvProblem p = problem_of(ConvPass::forward, x, weight, out, params);
+    p.has_bias = bias.defined();
+    p.relu = epilogue == Epilogue::relu;
+    const float* b = floats_or_null(bias);
+    if (is_thin(p)) return thin_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
+    if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
+  }
+  CpuBackend::conv2d(out, x, weight, bias, params, epilogue);
+}
+
+void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
+                                          const Conv2dParams& params) {
+  if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
+    const ConvProblem p = problem_of(ConvPass::backward_input, grad_x, weight, grad_out, params);
+    if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
+  }
+  CpuBackend::conv2d_backward_input(grad_x, grad_out, weight, params);
+}
+
+void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
+                                           const Tensor& grad_out, const Tensor& x,
+                                           const Conv2dParams& params) {
+  if (dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0) {
+    ConvProblem p = problem_of(ConvPass::backward_weight, x, grad_weight, grad_out, params);
+    p.has_bias = grad_bias.defined();
+    float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias);
+    if (is_thin(p)) return thin_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
+    if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>())) return;
+  }
+  CpuBackend::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);
+}
+
+bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x, const float* weight,
+                                  const float* bias) {
+  ConvProblem piece = whole;
+  piece.n = piece.packed_for_n = images_per_call(whole);
+  const auto first = conv_cache_.take(piece);
+  if (!first->is_fast()) return false;
+  const Scratch<float> packed(*this, first->packed_count());
+  first->pack(packed.data(), weight);
+  threads().parallel_for(whole.n, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; i += piece.n) {
+      ConvProblem here = piece;
+      here.n = std::min(piece.n, end - i);
+      conv_cache_.take(here, &*first)
+          ->run(x + i * in_elements(whole), packed.data(), const_cast<float*>(bias),
+                out + i * out_elements(whole));
+    }
+  });
+  return true;
+}
+
+bool OneDnnBackend::packed_backward_weight(const ConvProblem& whole, float* grad_weight, float* grad_bias,
+                                           float* grad_out, float* x) {
+  ConvProblem piece = whole;
+  piece.n = piece.packed_for_n = images_per_call(whole);
+  const auto first = conv_cache_.take(piece);
+  if (!first->is_fast()) return false;
+  // Per thread: the sum so far and what the next call adds, each weight then bias.
+  const std::int64_t weights = first->packed_count(), both = (weights + whole.o + 15) / 16 * 16;
+  const int chunks = threads().chunks(whole.n, 1);
+  const Scratch<float> sums(*this, 2 * both * chunks);
+  threads().parallel_chunks(whole.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    float *sum = sums.data() + 2 * both * chunk, *next = sum + both;
+    for (std::int64_t i = begin; i < end; i += piece.n) {
+      ConvProblem here = piece;
+      here.n = std::min(piece.n, end - i);
+      float* to = i == begin ? sum : next;
+      fetch(x + i * in_elements(whole), here.n * in_elements(whole));
+      fetch(grad_out + i * out_elements(whole), here.n * out_elements(whole));
+      conv_cache_.take(here, &*first)
+          ->run(x + i * in_elements(whole), to, to + weights, grad_out + i * out_elements(whole));
+      if (to == next) kernels_.accumulate(sum, next, 1.0f, weights + (grad_bias ? whole.o : 0));
+    }
+  });
+  for (int chunk = 1; chunk < chunks; ++chunk)
+    kernels_.accumulate(sums.data(), sums.data() + 2 * both * chunk, 1.0f,
+                        weights + (grad_bias ? whole.o : 0));
+  first->unpack(grad_weight, sums.data());
+  if (grad_bias) std::copy_n(sums.data() + weights, whole.o, grad_bias);
+  return true;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,33 @@
+#include "backend/onednn/isa.h"
+
+#include <cstdlib>
+
+#include <ronde/core/error.h>
+
+namespace ronde::inline v0 {
+
+const char* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::portable:
+      break;
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+  }
+  return "portable";
+}
+
+Isa chosen_isa() {
+  const char* wanted = std::getenv("RONDE_ISA");
+  if (!wanted || !*wanted) return best_isa();
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (std::string_view(wanted) != name_of(isa)) continue;
+    require<UsageError>(isa <= best_isa(), "[isa] RONDE_ISA=", wanted, ", but this machine has only ",
+                        name_of(best_isa()));
+    return isa;
+  }
+  throw UsageError(cat("[isa] RONDE_ISA=", wanted, " is none of portable, avx2, avx512"));
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,45 @@
+/// Everything of one instruction set. Included by one file per set, which first defines
+/// RONDE_VECTOR_BYTES, RONDE_VECTOR_REGISTERS and RONDE_KERNEL_TABLE (the name of its table).
+#pragma once
+
+#include "backend/onednn/kernels/dropout_loops.h"
+#include "backend/onednn/kernels/elementwise_loops.h"
+#include "backend/onednn/kernels/optimizer_loops.h"
+#include "backend/onednn/kernels/pooling_loops.h"
+#include "backend/onednn/kernels/reduction_loops.h"
+#include "backend/onednn/kernels/thin_conv_loops.h"
+
+namespace ronde::inline v0 {
+
+const Kernels RONDE_KERNEL_TABLE{
+    .has_unary = has_unary,
+    .unary = unary,
+    .has_unary_backward = has_unary_backward,
+    .unary_backward = unary_backward,
+    .binary = binary,
+    .binary_scalar = binary_scalar,
+    .accumulate = accumulate,
+    .bias_epilogue = bias_epilogue,
+    .sum = sum,
+    .sum_of_squares = sum_of_squares,
+    .sum_columns = sum_columns,
+    .sum_squared_distances = sum_squared_distances,
+    .sum_products = sum_products,
+    .scale_columns = scale_columns,
+    .batch_norm_backward = batch_norm_backward,
+    .max_pool = max_pool,
+    .max_pool_backward = max_pool_backward,
+    .average_pool = average_pool,
+    .average_pool_backward = average_pool_backward,
+    .lanes = kLanes,
+    .thin_conv = thin_conv,
+    .thin_conv_backward_weight = thin_conv_backward_weight,
+    .dropout = dropout,
+    .sgd = sgd,
+    .rmsprop = rmsprop,
+    .adam = adam,
+    .adadelta = adadelta,
+    .adagrad = adagrad,
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,5 @@
+// Compiled with AVX-512 F, BW, DQ and VL.
+#define RONDE_VECTOR_BYTES 64
+#define RONDE_VECTOR_REGISTERS 32
+#define RONDE_KERNEL_TABLE kAvx512Kernels
+#include "backend/onednn/kernels/all_loops.h"

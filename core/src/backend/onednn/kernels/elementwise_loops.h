@@ -1,0 +1,174 @@
+/// Elementwise loops over dense arrays. Comparisons are written so that a NaN stays a NaN.
+#pragma once
+
+#include "backend/onednn/kernels/kernels.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+// exp to 2 units in the last place: 2^k * e^r with |r| <= ln 2 / 2, e^r by its Taylor polynomial. Results
+// below the smallest normal number become 0.
+inline float exp_of(float x) {
+  constexpr float kLow = -87.33654f, kHigh = 88.72283f;
+  const float inside = x < kLow ? kLow : (x > kHigh ? kHigh : x);
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const float k = (inside * 1.44269504f + kRound) - kRound;
+  const float r = (inside - k * 0.693145752f) - k * 1.42860677e-6f;
+  float p = 1.0f / 5040;
+  p = p * r + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  // 2^k in two factors, as k may be 128.
+  const int whole = x == x ? static_cast<int>(k) : 0, half = whole / 2;
+  const float a = __builtin_bit_cast(float, (half + 127) << 23);
+  const float b = __builtin_bit_cast(float, (whole - half + 127) << 23);
+  const float y = p * a * b;
+  return x < kLow ? 0.0f : (x > kHigh ? __builtin_inff() : (x == x ? y : x));
+}
+
+inline float logistic(float x) {
+  return 1.0f / (1.0f + exp_of(-x));
+}
+
+template <class F>
+inline void map(float* y, const float* x, std::int64_t n, F f) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+// y is grad_x, whose element i is f(grad_y, x or y).
+template <class F>
+inline void map2(float* y, const float* a, const float* b, std::int64_t n, F f) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+}
+
+bool has_unary(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::elu:
+    case UnaryOp::gelu:
+    case UnaryOp::tanh:
+    case UnaryOp::log:
+    case UnaryOp::power:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, float beta) {
+  switch (op) {
+    case UnaryOp::affine:
+      return map(y, x, n, [=](float v) { return alpha * v + beta; });
+    case UnaryOp::relu:
+      return map(y, x, n, [](float v) { return v <= 0 ? 0.0f : v; });
+    case UnaryOp::leaky_relu:
+      return map(y, x, n, [=](float v) { return v <= 0 ? alpha * v : v; });
+    case UnaryOp::silu:
+      return map(y, x, n, [](float v) { return v * logistic(v); });
+    case UnaryOp::sigmoid:
+      return map(y, x, n, [](float v) { return logistic(v); });
+    case UnaryOp::exp:
+      return map(y, x, n, [](float v) { return exp_of(v); });
+    case UnaryOp::sqrt:
+      return map(y, x, n, [](float v) { return __builtin_sqrtf(v); });
+    case UnaryOp::square:
+      return map(y, x, n, [](float v) { return v * v; });
+    case UnaryOp::abs:
+      return map(y, x, n, [](float v) { return __builtin_fabsf(v); });
+    case UnaryOp::clamp:
+      return map(y, x, n, [=](float v) { return v < alpha ? alpha : (v > beta ? beta : v); });
+    default:
+      return;
+  }
+}
+
+bool has_unary_backward(UnaryOp op) {
+  return has_unary(op) || op == UnaryOp::tanh;
+}
+
+void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, const float* y, std::int64_t n,
+                    float alpha, float beta) {
+  switch (op) {
+    case UnaryOp::affine:
+      return map(gx, gy, n, [=](float g) { return g * alpha; });
+    case UnaryOp::relu:
+      return map2(gx, gy, y, n, [](float g, float at) { return g * (at > 0 ? 1.0f : 0.0f); });
+    case UnaryOp::leaky_relu:
+      return map2(gx, gy, x, n, [=](float g, float at) { return g * (at > 0 ? 1.0f : alpha); });
+    case UnaryOp::silu:
+      return map2(gx, gy, x, n, [](float g, float at) {
+        const float s = logistic(at);
+        return g * (s * (1 + at * (1 - s)));
+      });
+    case UnaryOp::sigmoid:
+      return map2(gx, gy, y, n, [](float g, float at) { return g * (at * (1 - at)); });
+    case UnaryOp::tanh:
+      return map2(gx, gy, y, n, [](float g, float at) { return g * (1 - at * at); });
+    case UnaryOp::exp:
+      return map2(gx, gy, y, n, [](float g, float at) { return g * at; });
+    case UnaryOp::sqrt:
+      return map2(gx, gy, y, n, [](float g, float at) { return g * (0.5f / at); });
+    case UnaryOp::square:
+      return map2(gx, gy, x, n, [](float g, float at) { return g * (2 * at); });
+    case UnaryOp::abs:
+      return map2(gx, gy, x, n,
+                  [](float g, float at) { return g * (at > 0 ? 1.0f : (at < 0 ? -1.0f : 0.0f)); });
+    case UnaryOp::clamp:
+      return map2(gx, gy, x, n,
+                  [=](float g, float at) { return g * (at < alpha || at > beta ? 0.0f : 1.0f); });
+    default:
+      return;
+  }
+}
+
+// Calls `run(f)` with the function of `op`.
+template <class Run>
+inline void with_binary(BinaryOp op, Run run) {
+  switch (op) {
+    case BinaryOp::add:
+      return run([](float a, float b) { return a + b; });
+    case BinaryOp::subtract:
+      return run([](float a, float b) { return a - b; });
+    case BinaryOp::multiply:
+      return run([](float a, float b) { return a * b; });
+    case BinaryOp::divide:
+      return run([](float a, float b) { return a / b; });
+    case BinaryOp::maximum:
+      return run([](float a, float b) { return a > b || a != a ? a : b; });
+    case BinaryOp::minimum:
+      return run([](float a, float b) { return a < b || a != a ? a : b; });
+    case BinaryOp::equal:
+      return run([](float a, float b) { return a == b ? 1.0f : 0.0f; });
+    case BinaryOp::greater:
+      return run([](float a, float b) { return a > b ? 1.0f : 0.0f; });
+  }
+}
+
+void binary(BinaryOp op, float* out, const float* a, const float* b, std::int64_t n) {
+  with_binary(op, [=](auto f) { map2(out, a, b, n, f); });
+}
+
+void binary_scalar(BinaryOp op, float* out, const float* a, float b, std::int64_t n) {
+  with_binary(op, [=](auto f) { map(out, a, n, [=](float v) { return f(v, b); }); });
+}
+
+void accumulate(float* x, const float* y, float alpha, std::int64_t n) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) x[i] += alpha * y[i];
+}
+
+void bias_epilogue(float* y, const float* bias, std::int64_t rows, std::int64_t c, std::int64_t stride,
+                   Epilogue epilogue) {
+  for (std::int64_t r = 0; r < rows; ++r, y += stride) {
+    if (bias) map2(y, y, bias, c, [](float a, float b) { return a + b; });
+    if (epilogue == Epilogue::relu) unary(UnaryOp::relu, y, y, c, 0, 0);
+  }
+}
+
+}  // namespace
+}  // namespace ronde::inline v0

@@ -1,0 +1,111 @@
+/// Kernels: our own f32 loops as a table of functions, one table per instruction set.
+///
+/// The same sources (`*_loops.h`) are compiled once per table with other compiler flags. They may use nothing
+/// but built-in types: an inline function of the standard library compiled for AVX-512 could be the copy that
+/// the linker keeps for everybody. All functions are single-threaded, allocate nothing and take dense arrays.
+#pragma once
+
+#include <cstdint>
+
+#include <ronde/core/kernel_params.h>
+
+namespace ronde::inline v0 {
+
+/// One image of a pooling layer: (h, w, c) -> (oh, ow, c).
+struct PoolShape {
+  std::int64_t h, w, c, oh, ow;
+  std::int64_t window_h, window_w, stride_h, stride_w, top, left;
+};
+
+/// Most values under one filter, kh * kw * c, of a ThinConvShape.
+inline constexpr std::int64_t kMaxThinTaps = 256;
+
+/// One image, already padded, of a convolution with few input channels: (h, w, c) -> (oh, ow, o).
+struct ThinConvShape {
+  std::int64_t h, w, c, oh, ow, o;
+  std::int64_t kh, kw, stride_h, stride_w;
+};
+
+/// StepParams in float: clip is +inf when off, decay is learning_rate * weight_decay.
+struct StepFactors {
+  float learning_rate, grad_scale, clip, decay;
+};
+
+struct Kernels {
+  // --- elementwise
+  bool (*has_unary)(UnaryOp op);
+  void (*unary)(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, float beta);
+  bool (*has_unary_backward)(UnaryOp op);
+  void (*unary_backward)(UnaryOp op, float* grad_x, const float* grad_y, const float* x, const float* y,
+                         std::int64_t n, float alpha, float beta);
+  void (*binary)(BinaryOp op, float* out, const float* a, const float* b, std::int64_t n);
+  /// b has one element.
+  void (*binary_scalar)(BinaryOp op, float* out, const float* a, float b, std::int64_t n);
+  /// x += alpha * y
+  void (*accumulate)(float* x, const float* y, float alpha, std::int64_t n);
+  /// y (rows, c), row stride in elements: y = epilogue(y + bias); bias may be null.
+  void (*bias_epilogue)(float* y, const float* bias, std::int64_t rows, std::int64_t c, std::int64_t stride,
+                        Epilogue epilogue);
+
+  // --- sums; float inside a block of rows, double beyond
+  double (*sum)(const float* x, std::int64_t n);
+  double (*sum_of_squares)(const float* x, std::int64_t n);
+  /// totals (c) += column sums of x (rows, c)
+  void (*sum_columns)(double* totals, const float* x, std::int64_t rows, std::int64_t c);
+
+  // --- batch normalisation; x (rows, c)
+  /// totals (c) += column sums of (x - center)^2
+  void (*sum_squared_distances)(double* totals, const float* x, const float* center, std::int64_t rows,
+                                std::int64_t c);
+  /// totals (c) += column sums of g * (x - center)
+  void (*sum_products)(double* totals, const float* g, const float* x, const float* center, std::int64_t rows,
+                       std::int64_t c);
+  /// out = (x - center) * scale + shift, by column
+  void (*scale_columns)(float* out, const float* x, const float* center, const float* scale,
+                        const float* shift, std::int64_t rows, std::int64_t c);
+  /// grad_x = scale * (g - mean_g - (x - center) * slope), by column
+  void (*batch_norm_backward)(float* grad_x, const float* g, const float* x, const float* center,
+                              const float* scale, const float* mean_g, const float* slope, std::int64_t rows,
+                              std::int64_t c);
+
+  // --- pooling, one image
+  void (*max_pool)(float* out, std::uint8_t* argmax, const float* x, const PoolShape& shape);
+  /// For windows that do not overlap.
+  void (*max_pool_backward)(float* grad_x, const float* grad_out, const std::uint8_t* argmax,
+                            const PoolShape& shape);
+  void (*average_pool)(float* out, const float* x, const PoolShape& shape);
+  void (*average_pool_backward)(float* grad_x, const float* grad_out, const PoolShape& shape);
+
+  // --- convolution with few input channels; o is a multiple of `lanes`
+  std::int64_t lanes;
+  /// `weight` is (kh * kw * c, o); out = epilogue(conv + bias), bias may be null.
+  void (*thin_conv)(float* out, const float* x, const float* weight, const float* bias,
+                    const ThinConvShape& shape, Epilogue epilogue);
+  /// grad_weight (kh * kw * c, o) and grad_bias (o, may be null) accumulate.
+  void (*thin_conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out,
+                                    const float* x, const ThinConvShape& shape);
+
+  // --- dropout of one sample
+  /// Element e is kept when word e % 4 of sample_bits(key, sample, epoch, e / 4) is at least `threshold`.
+  void (*dropout)(float* out, const float* x, std::int64_t n, std::uint64_t key, std::uint64_t sample,
+                  std::uint64_t epoch, std::uint32_t threshold, float scale);
+
+  // --- optimizer steps; a pointer to a state that is not used is null
+  void (*sgd)(float* w, const float* g, float* velocity, std::int64_t n, StepFactors step, float momentum,
+              bool nesterov);
+  void (*rmsprop)(float* w, const float* g, float* velocity, float* momentum, float* mean_gradient,
+                  std::int64_t n, StepFactors step, RmspropParams params);
+  /// step.learning_rate has the bias correction in it.
+  void (*adam)(float* w, const float* g, float* m, float* v, float* max_velocity, std::int64_t n,
+               StepFactors step, AdamParams params);
+  void (*adadelta)(float* w, const float* g, float* gradient, float* delta, std::int64_t n, StepFactors step,
+                   AdadeltaParams params);
+  void (*adagrad)(float* w, const float* g, float* accumulator, std::int64_t n, StepFactors step,
+                  AdagradParams params);
+};
+
+extern const Kernels kPortableKernels;
+extern const Kernels kAvx2Kernels;
+extern const Kernels kAvx512Kernels;
+
+}  // namespace ronde::inline v0

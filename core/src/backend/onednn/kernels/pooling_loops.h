@@ -1,0 +1,127 @@
+/// Pooling of one image, vectorised over channels.
+#pragma once
+
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/vector.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+// The part of a window that lies inside the image, and where the window begins.
+struct PoolWindow {
+  std::int64_t y_origin, x_origin, y_begin, y_end, x_begin, x_end;
+
+  PoolWindow(const PoolShape& s, std::int64_t oy, std::int64_t ox)
+      : y_origin(oy * s.stride_h - s.top),
+        x_origin(ox * s.stride_w - s.left),
+        y_begin(y_origin > 0 ? y_origin : 0),
+        y_end(y_origin + s.window_h < s.h ? y_origin + s.window_h : s.h),
+        x_begin(x_origin > 0 ? x_origin : 0),
+        x_end(x_origin + s.window_w < s.w ? x_origin + s.window_w : s.w) {}
+
+  // Calls `f(pixel, index)` with the pixel's number in the image and in the window, row by row.
+  template <class F>
+  void for_each(const PoolShape& s, F f) const {
+    for (std::int64_t y = y_begin; y < y_end; ++y)
+      for (std::int64_t x = x_begin; x < x_end; ++x)
+        f(y * s.w + x, static_cast<std::int32_t>((y - y_origin) * s.window_w + x - x_origin));
+  }
+  float size() const { return static_cast<float>((y_end - y_begin) * (x_end - x_begin)); }
+};
+
+template <class F>
+inline void for_each_window(const PoolShape& s, F f) {
+  for (std::int64_t oy = 0; oy < s.oh; ++oy)
+    for (std::int64_t ox = 0; ox < s.ow; ++ox) f(PoolWindow(s, oy, ox), (oy * s.ow + ox) * s.c);
+}
+
+inline void zero(float* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) x[i] = 0;
+}
+
+// kLanes channels of one window: the first maximum wins, and a NaN beats everything but a NaN.
+inline void max_of_window(const PoolShape& s, const PoolWindow& window, const float* x, float* out,
+                          std::uint8_t* argmax) {
+  Vector best{};
+  IntVector best_index = IntVector{} - 1;
+  window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
+    const Vector v = load(x + pixel * s.c);
+    const IntVector wins = (~(v <= best) & (best == best)) | (best_index < 0);
+    best = select(wins, v, best);
+    best_index = (wins & index) | (~wins & best_index);
+  });
+  store(out, best);
+  *reinterpret_cast<UnalignedBytes*>(argmax) = __builtin_convertvector(best_index, ByteVector);
+}
+
+inline void max_of_window_1(const PoolShape& s, const PoolWindow& window, const float* x, float* out,
+                            std::uint8_t* argmax) {
+  float best = 0;
+  std::int32_t best_index = -1;
+  window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
+    const float v = x[pixel * s.c];
+    if (best_index >= 0 && (v <= best || best != best)) return;
+    best = v;
+    best_index = index;
+  });
+  *out = best;
+  *argmax = static_cast<std::uint8_t>(best_index);
+}
+
+void max_pool(float* out, std::uint8_t* argmax, const float* x, const PoolShape& s) {
+  for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
+    std::int64_t c = 0;
+    for (; c + kLanes <= s.c; c += kLanes) max_of_window(s, window, x + c, out + at + c, argmax + at + c);
+    for (; c < s.c; ++c) max_of_window_1(s, window, x + c, out + at + c, argmax + at + c);
+  });
+}
+
+void max_pool_backward(float* grad_x, const float* grad_out, const std::uint8_t* argmax, const PoolShape& s) {
+  const bool tiled = s.oh * s.stride_h == s.h && s.ow * s.stride_w == s.w && s.top == 0 && s.left == 0 &&
+                     s.stride_h == s.window_h && s.stride_w == s.window_w;
+  if (!tiled) zero(grad_x, s.h * s.w * s.c);
+  for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
+    std::int64_t c = 0;
+    for (; c + kLanes <= s.c; c += kLanes) {
+      const Vector g = load(grad_out + at + c);
+      const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax + at + c);
+      const IntVector winner = __builtin_convertvector(bytes, IntVector);
+      window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
+        store(grad_x + pixel * s.c + c, masked(winner == index, g));
+      });
+    }
+    for (; c < s.c; ++c)
+      window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
+        grad_x[pixel * s.c + c] = argmax[at + c] == index ? grad_out[at + c] : 0.0f;
+      });
+  });
+}
+
+void average_pool(float* out, const float* x, const PoolShape& s) {
+  for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
+    float* to = out + at;
+    zero(to, s.c);
+    window.for_each(s, [&](std::int64_t pixel, std::int32_t) {
+      const float* from = x + pixel * s.c;
+#pragma GCC ivdep
+      for (std::int64_t c = 0; c < s.c; ++c) to[c] += from[c];
+    });
+    for (std::int64_t c = 0; c < s.c; ++c) to[c] /= window.size();
+  });
+}
+
+void average_pool_backward(float* grad_x, const float* grad_out, const PoolShape& s) {
+  zero(grad_x, s.h * s.w * s.c);
+  for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
+    const float* from = grad_out + at;
+    const float share = 1.0f / window.size();
+    window.for_each(s, [&](std::int64_t pixel, std::int32_t) {
+      float* to = grad_x + pixel * s.c;
+#pragma GCC ivdep
+      for (std::int64_t c = 0; c < s.c; ++c) to[c] += from[c] * share;
+    });
+  });
+}
+
+}  // namespace
+}  // namespace ronde::inline v0

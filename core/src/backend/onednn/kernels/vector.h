@@ -1,0 +1,43 @@
+/// The vector type of the instruction set that this file is compiled for, by the compiler's own extension.
+#pragma once
+
+#include <cstdint>
+
+namespace ronde::inline v0 {
+namespace {
+
+constexpr int kVectorBytes = RONDE_VECTOR_BYTES;
+constexpr int kVectorRegisters = RONDE_VECTOR_REGISTERS;
+constexpr int kLanes = kVectorBytes / 4;
+
+typedef float Vector __attribute__((vector_size(kVectorBytes)));
+typedef std::int32_t IntVector __attribute__((vector_size(kVectorBytes)));
+typedef std::uint8_t ByteVector __attribute__((vector_size(kLanes)));
+// The same in memory: any alignment, any declared type.
+typedef float UnalignedVector __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef std::uint8_t UnalignedBytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
+
+inline Vector load(const float* p) {
+  return *reinterpret_cast<const UnalignedVector*>(p);
+}
+inline void store(float* p, Vector v) {
+  *reinterpret_cast<UnalignedVector*>(p) = v;
+}
+inline Vector splat(float value) {
+  return value - Vector{};
+}
+/// v where the mask is set, else 0.
+inline Vector masked(IntVector mask, Vector v) {
+  return reinterpret_cast<Vector>(reinterpret_cast<IntVector>(v) & mask);
+}
+/// a where the mask is set, else b.
+inline Vector select(IntVector mask, Vector a, Vector b) {
+  return reinterpret_cast<Vector>((reinterpret_cast<IntVector>(a) & mask) |
+                                  (reinterpret_cast<IntVector>(b) & ~mask));
+}
+inline Vector positive_part(Vector v) {
+  return masked(~(v <= Vector{}), v);  // a NaN stays one
+}
+
+}  // namespace
+}  // namespace ronde::inline v0

@@ -1,0 +1,96 @@
+// Matrix products: oneDNN's single-threaded sgemm on one tile per thread.
+#include <algorithm>
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "backend/onednn/backend.h"
+#include "backend/onednn/single_threaded.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// Multiplications that a thread gets at least.
+constexpr std::int64_t kProductGrain = std::int64_t{1} << 18;
+// Rows or columns that stay together.
+constexpr std::int64_t kStrip = 16;
+
+// out (m, n) = op(a) * op(b), all row-major and dense.
+struct Product {
+  std::int64_t m, n, k;
+  MatmulParams params;
+  float* out;
+  const float* a;
+  const float* b;
+
+  // Rows [begin, end) of the output, or its columns.
+  void run_rows(std::int64_t begin, std::int64_t end) const {
+    run(end - begin, n, out + begin * n, a + (params.transpose_a ? begin : begin * k), b);
+  }
+  void run_columns(std::int64_t begin, std::int64_t end) const {
+    run(m, end - begin, out + begin, a, b + (params.transpose_b ? begin * k : begin));
+  }
+
+ private:
+  void run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a,
+           const float* from_b) const {
+    const SingleThreaded single;
+    const dnnl_status_t status =
+        dnnl_sgemm(params.transpose_a ? 'T' : 'N', params.transpose_b ? 'T' : 'N', rows, columns, k, 1.0f,
+                   from_a, params.transpose_a ? m : k, from_b, params.transpose_b ? k : n, 0.0f, c, n);
+    require(status == dnnl_success, "[matmul] oneDNN failed with status ", static_cast<int>(status));
+  }
+};
+
+// Runs `p` in strips of rows or columns, whichever there are more of; calls `after(rows begin, end, columns
+// begin, end)` for each part while it is still in the cache.
+template <class F>
+void run_parallel(ThreadPool& pool, const Product& p, F&& after) {
+  const bool by_row = p.m >= p.n;
+  const std::int64_t length = by_row ? p.m : p.n, across = by_row ? p.n : p.m;
+  const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (kStrip * across * p.k), 1);
+  pool.parallel_for((length + kStrip - 1) / kStrip, grain, [&](std::int64_t begin, std::int64_t end) {
+    begin *= kStrip;
+    end = std::min(end * kStrip, length);
+    if (by_row) {
+      p.run_rows(begin, end);
+      after(begin, end, 0, p.n);
+    } else {
+      p.run_columns(begin, end);
+      after(0, p.m, begin, end);
+    }
+  });
+}
+
+}  // namespace
+
+void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) {
+  const std::int64_t k = a.size(params.transpose_a ? -2 : -1), m = out.size(-2), n = out.size(-1);
+  if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return CpuBackend::matmul(out, a, b, params);
+  const Product first{m, n, k, params, out.data<float>(), a.data<float>(), b.data<float>()};
+  if (out.rank() == 2) return run_parallel(threads(), first, [](auto...) {});
+  const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (m * n * k), 1);
+  threads().parallel_for(out.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      Product{m, n, k, params, first.out + i * m * n, first.a + i * m * k, first.b + i * k * n}.run_rows(0,
+                                                                                                         m);
+  });
+}
+
+void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                          Epilogue epilogue) {
+  if (!dense_floats(out, x, weight) || out.count() == 0 || x.count() == 0)
+    return CpuBackend::dense(out, x, weight, bias, epilogue);
+  const std::int64_t m = out.size(0), n = out.size(1);
+  float* y = out.data<float>();
+  const float* b = floats_or_null(bias);
+  const Product product{m, n, x.size(1), {}, y, x.data<float>(), weight.data<float>()};
+  run_parallel(threads(), product,
+               [&](std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end) {
+                 if (!b && epilogue == Epilogue::none) return;
+                 kernels_.bias_epilogue(y + row * n + column, b ? b + column : nullptr, row_end - row,
+                                        column_end - column, n, epilogue);
+               });
+}
+
+}  // namespace ronde::inline v0

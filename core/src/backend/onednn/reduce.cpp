@@ -1,0 +1,77 @@
+// Sums over one run of neighbouring axes of a dense tensor; everything else is CpuBackend's.
+#include <algorithm>
+
+#include "backend/onednn/backend.h"
+#include "backend/onednn/row_sums.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// x seen as (outer, reduced, inner).
+struct AxisRun {
+  std::int64_t outer = 1, reduced = 1, inner = 1;
+  bool is_one_run = true;
+
+  AxisRun(const Shape& out, const Shape& x) {
+    bool inside = false, behind = false;
+    for (int i = 0; i < x.rank(); ++i) {
+      if (x[i] == 1) continue;
+      const bool is_reduced = out[i] != x[i];
+      if (is_reduced && behind) is_one_run = false;
+      behind = behind || (inside && !is_reduced);
+      inside = inside || is_reduced;
+      (is_reduced ? reduced : (inside ? inner : outer)) *= x[i];
+    }
+  }
+};
+
+}  // namespace
+
+void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
+  const AxisRun run(out.shape(), x.shape());
+  const bool is_sum = op == ReduceOp::sum || op == ReduceOp::mean;
+  if (!is_sum || !run.is_one_run || !dense_floats(out, x) || x.count() == 0)
+    return CpuBackend::reduce(op, out, x);
+  float* to = out.data<float>();
+  const float* from = x.data<float>();
+  const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(run.reduced) : 1.0;
+  const std::int64_t columns = run.inner;
+  const auto add = [&](double* totals, const float* rows, std::int64_t count) {
+    if (columns == 1)
+      *totals += kernels_.sum(rows, count);
+    else
+      kernels_.sum_columns(totals, rows, count, columns);
+  };
+  const Scratch<double> totals(*this, columns);
+  const auto write = [&](const double* sums, float* result) {
+    for (std::int64_t i = 0; i < columns; ++i) result[i] = static_cast<float>(sums[i] * scale);
+  };
+  if (run.outer == 1) {
+    sum_over_rows(
+        *this, totals.data(), run.reduced, columns,
+        [&](double* sums, std::int64_t row, std::int64_t rows) { add(sums, from + row * columns, rows); });
+    return write(totals.data(), to);
+  }
+  const std::int64_t block = run.reduced * columns;
+  threads().parallel_for(run.outer, std::max<std::int64_t>(kElementGrain / block, 1),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           const Scratch<double> sums(*this, columns);
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             std::fill_n(sums.data(), columns, 0.0);
+                             add(sums.data(), from + i * block, run.reduced);
+                             write(sums.data(), to + i * columns);
+                           }
+                         });
+}
+
+void OneDnnBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
+  if (!dense_floats(x)) return CpuBackend::sum_of_squares(out, x);
+  const float* from = x.data<float>();
+  sum_over_rows(*this, out.data<double>(), x.count(), 1,
+                [&](double* total, std::int64_t begin, std::int64_t count) {
+                  *total += kernels_.sum_of_squares(from + begin, count);
+                });
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,116 @@
+#include <ronde/core/ops.h>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/node.h>
+
+#include "ops/checks.h"
+#include "ops/gradients.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+struct BatchNormNode final : Node {
+  Tensor x, gamma;
+  BatchStatistics statistics;
+  BatchNormParams params;
+
+  const char* name() const override { return "batch_norm"; }
+  void backward(const Tensor& grad, InputGrads& grads) override {
+    const Tensor grad_x = grads.wanted(0) ? grads.out(0) : Tensor::empty_like(x);
+    const Tensor grad_gamma = grads.wanted(1) ? grads.out(1) : Tensor();
+    const Tensor grad_beta = grads.wanted(2) ? grads.out(2) : Tensor();
+    x.backend().batch_norm_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, statistics.mean,
+                                    statistics.variance, gamma, params);
+  }
+};
+
+// y = (x - mean) / sqrt(variance + epsilon) * gamma + beta with constant mean and variance.
+struct BatchNormInferenceNode final : Node {
+  Tensor x;  // kept for gamma's gradient
+  Tensor gamma;
+  BatchStatistics statistics;
+  BatchNormParams params;
+
+  const char* name() const override { return "batch_norm_inference"; }
+  void backward(const Tensor& grad, InputGrads& grads) override {
+    if (grads.wanted(0)) {
+      const Tensor scale = slope().broadcast_to(grad.shape());
+      grad.backend().binary(BinaryOp::multiply, grads.out(0), grad, scale);
+    }
+    if (grads.wanted(1)) {
+      const Tensor normalised = Tensor::empty_like(x);
+      x.backend().batch_norm(normalised, x, statistics.mean, statistics.variance, {}, {}, params);
+      x.backend().binary(BinaryOp::multiply, normalised, normalised, grad);
+      bias_grad(grads.out(1), normalised);
+    }
+    if (grads.wanted(2)) bias_grad(grads.out(2), grad.contiguous());
+  }
+
+ private:
+  // d y / d x, (c)
+  Tensor slope() const {
+    Backend& backend = statistics.variance.backend();
+    const Tensor s = Tensor::empty_like(statistics.variance);
+    backend.unary(UnaryOp::affine, s, statistics.variance, {.beta = params.epsilon});
+    backend.unary(UnaryOp::power, s, s, {.alpha = -0.5});
+    if (gamma.defined()) backend.binary(BinaryOp::multiply, s, s, gamma);
+    return s;
+  }
+};
+
+void check_per_channel(const char* what, const Tensor& x, const Tensor& per_channel) {
+  require_alike("batch_norm", x, per_channel);
+  require(per_channel.shape() == Shape{x.size(-1)}, "[batch_norm] ", what, " must be (", x.size(-1),
+          ",) for an input of shape ", x.shape(), ", got shape ", per_channel.shape());
+}
+
+void check(const Tensor& x, const Variable& gamma, const Variable& beta) {
+  require_floating("batch_norm", x);
+  require(x.rank() > 1, "[batch_norm] input must be (n, ..., c), got shape ", x.shape());
+  if (gamma.defined()) check_per_channel("gamma", x, gamma.value());
+  if (beta.defined()) check_per_channel("beta", x, beta.value());
+}
+
+Tensor normalise(const Tensor& x, const Tensor& gamma, const Variable& beta,
+                 const BatchStatistics& statistics, BatchNormParams params) {
+  const Tensor y = Tensor::empty_like(x);
+  x.backend().batch_norm(y, x, statistics.mean, statistics.variance, gamma, dense_value(beta), params);
+  return y;
+}
+
+}  // namespace
+
+Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
+                    BatchStatistics& statistics, BatchNormParams params) {
+  check(x.value(), gamma, beta);
+  const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
+  statistics.mean = Tensor::empty({x.size(-1)}, input.options());
+  statistics.variance = Tensor::empty_like(statistics.mean);
+  input.backend().batch_statistics(statistics.mean, statistics.variance, input);
+  const Tensor y = normalise(input, scale, beta, statistics, params);
+  if (!Node::needed({x, gamma, beta})) return y;
+  auto node = std::make_shared<BatchNormNode>();
+  node->x = input;
+  node->gamma = scale;
+  node->statistics = statistics;
+  node->params = params;
+  return Node::record(std::move(node), {x, gamma, beta}, y);
+}
+
+Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
+                              const BatchStatistics& statistics, BatchNormParams params) {
+  check(x.value(), gamma, beta);
+  check_per_channel("mean", x.value(), statistics.mean);
+  check_per_channel("variance", x.value(), statistics.variance);
+  const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
+  const Tensor y = normalise(input, scale, beta, statistics, params);
+  if (!Node::needed({x, gamma, beta})) return y;
+  auto node = std::make_shared<BatchNormInferenceNode>();
+  if (gamma.requires_grad()) node->x = input;
+  node->gamma = scale;
+  node->statistics = {statistics.mean.clone(), statistics.variance.clone()};  // moving ones may move on
+  node->params = params;
+  return Node::record(std::move(node), {x, gamma, beta}, y);
+}
+
+}  // namespace ronde::inline v0

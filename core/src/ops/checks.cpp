@@ -1,0 +1,31 @@
+#include "ops/checks.h"
+
+namespace ronde::inline v0 {
+
+void require_floating(const char* op, const Tensor& x) {
+  require(x.defined(), "[", op, "] an input is undefined");
+  require(is_floating(x.dtype()), "[", op, "] expects a floating dtype, got ", x);
+}
+
+void require_alike(const char* op, const Tensor& a, const Tensor& b) {
+  require(a.defined() && b.defined(), "[", op, "] an input is undefined");
+  require(a.dtype() == b.dtype(), "[", op, "] inputs differ in dtype: ", a, " and ", b);
+  require(&a.backend() == &b.backend(), "[", op, "] inputs lie on different backends: ", a.backend().name(),
+          " and ", b.backend().name());
+}
+
+void require_rank(const char* op, const char* what, const Tensor& x, int rank, const char* layout) {
+  require(x.defined(), "[", op, "] ", what, " is undefined");
+  require(x.rank() == rank, "[", op, "] ", what, " must be ", layout, ", got shape ", x.shape());
+}
+
+int resolve_axis(const char* op, const Tensor& x, std::int64_t axis) {
+  require(axis >= -x.rank() && axis < x.rank(), "[", op, "] axis ", axis, " of shape ", x.shape());
+  return static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+}
+
+Tensor dense_value(const Variable& x) {
+  return x.defined() ? x.value().contiguous() : Tensor();
+}
+
+}  // namespace ronde::inline v0

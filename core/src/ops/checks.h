@@ -1,0 +1,21 @@
+/// What every operation checks before it calls a kernel.
+#pragma once
+
+#include <ronde/core/backend.h>
+#include <ronde/core/variable.h>
+
+namespace ronde::inline v0 {
+
+/// An error unless `x` is defined and floating.
+void require_floating(const char* op, const Tensor& x);
+/// An error unless `a` and `b` have one dtype and one backend.
+void require_alike(const char* op, const Tensor& a, const Tensor& b);
+/// An error unless `x` has `rank` axes; `layout` names them: "(n, h, w, c)".
+void require_rank(const char* op, const char* what, const Tensor& x, int rank, const char* layout);
+/// `axis`, counted from the front; an error when x does not have it.
+int resolve_axis(const char* op, const Tensor& x, std::int64_t axis);
+
+/// Value of an optional input, dense; undefined when it was not given.
+Tensor dense_value(const Variable& x);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,124 @@
+#include <ronde/core/ops.h>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/node.h>
+
+#include "ops/checks.h"
+#include "ops/gradients.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+struct ReshapeNode final : Node {
+  Shape x_shape;
+
+  const char* name() const override { return "reshape"; }
+  void backward(const Tensor& grad, InputGrads& grads) override { grads.set(0, grad.reshape(x_shape)); }
+};
+
+struct PermuteNode final : Node {
+  Shape inverse;
+
+  const char* name() const override { return "permute"; }
+  void backward(const Tensor& grad, InputGrads& grads) override { grads.set(0, grad.permute(inverse)); }
+};
+
+struct SliceNode final : Node {
+  int axis = 0;
+  std::int64_t begin = 0, end = 0;
+
+  const char* name() const override { return "slice"; }
+  void backward(const Tensor& grad, InputGrads& grads) override {
+    const Tensor& whole = grads.out(0);
+    if (begin > 0) whole.slice(axis, 0, begin).fill(0.0);
+    whole.slice(axis, begin, end).copy_from(grad);
+    if (end < whole.size(axis)) whole.slice(axis, end, whole.size(axis)).fill(0.0);
+  }
+};
+
+struct ConcatNode final : Node {
+  int axis = 0;
+  std::vector<std::int64_t> ends;  // of each part along `axis`
+
+  const char* name() const override { return "concat"; }
+  void backward(const Tensor& grad, InputGrads& grads) override {
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < ends.size(); begin = ends[i++])
+      grads.set(static_cast<int>(i), grad.slice(axis, begin, ends[i]));
+  }
+};
+
+struct BroadcastNode final : Node {
+  Shape x_shape;
+
+  const char* name() const override { return "broadcast_to"; }
+  void backward(const Tensor& grad, InputGrads& grads) override { set_summed(grads, 0, x_shape, grad); }
+};
+
+Shape concatenated_shape(const std::vector<Variable>& parts, int axis) {
+  Shape shape = parts.front().shape();
+  shape[axis] = 0;
+  for (const Variable& part : parts) {
+    require_alike("concat", parts.front().value(), part.value());
+    Shape expected = parts.front().shape();
+    if (part.rank() == expected.rank()) expected[axis] = part.size(axis);
+    require(part.shape() == expected, "[concat] shapes ", parts.front().shape(), " and ", part.shape(),
+            " differ in more than axis ", axis);
+    shape[axis] += part.size(axis);
+  }
+  return shape;
+}
+
+}  // namespace
+
+Variable reshape(const Variable& x, const Shape& shape) {
+  const Tensor y = x.value().reshape(shape);
+  if (!Node::needed({x})) return y;
+  auto node = std::make_shared<ReshapeNode>();
+  node->x_shape = x.shape();
+  return Node::record(std::move(node), {x}, y);
+}
+
+Variable permute(const Variable& x, const Shape& axes) {
+  const Tensor y = x.value().permute(axes);
+  if (!Node::needed({x})) return y;
+  auto node = std::make_shared<PermuteNode>();
+  node->inverse = axes;
+  for (int i = 0; i < axes.rank(); ++i) node->inverse[static_cast<int>(axes[i])] = i;
+  return Node::record(std::move(node), {x}, y);
+}
+
+Variable slice(const Variable& x, int axis, std::int64_t begin, std::int64_t end) {
+  const Tensor y = x.value().slice(axis, begin, end);
+  if (!Node::needed({x})) return y;
+  auto node = std::make_shared<SliceNode>();
+  node->axis = axis;
+  node->begin = begin;
+  node->end = end;
+  return Node::record(std::move(node), {x}, y);
+}
+
+Variable concat(const std::vector<Variable>& parts, int axis) {
+  require(!parts.empty(), "[concat] of no parts");
+  const int along = resolve_axis("concat", parts.front().value(), axis);
+  const Tensor y = Tensor::empty(concatenated_shape(parts, along), parts.front().value().options());
+  auto node = std::make_shared<ConcatNode>();
+  node->axis = along;
+  std::int64_t begin = 0;
+  for (const Variable& part : parts) {
+    const std::int64_t end = begin + part.size(along);
+    y.slice(along, begin, end).copy_from(part.value());
+    node->ends.push_back(begin = end);
+  }
+  return Node::record(std::move(node), parts, y);
+}
+
+Variable broadcast_to(const Variable& x, const Shape& shape) {
+  const Tensor y = x.value().broadcast_to(shape);
+  if (!Node::needed({x})) return y;
+  auto node = std::make_shared<BroadcastNode>();
+  node->x_shape = x.shape();
+  return Node::record(std::move(node), {x}, y);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,39 @@
+#include "ops/window.h"
+
+#include <algorithm>
+
+namespace ronde::inline v0 {
+namespace {
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Zeros needed around `in` elements for `out` windows.
+std::int64_t missing(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride) {
+  return std::max<std::int64_t>((out - 1) * stride + window - in, 0);
+}
+
+}  // namespace
+
+Windows place_windows(const char* op, const Tensor& x, Size2d window, Size2d stride, Padding padding) {
+  const std::int64_t h = x.size(1), w = x.size(2);
+  require<UsageError>(window.h > 0 && window.w > 0 && stride.h > 0 && stride.w > 0, "[", op,
+                      "] window and stride must be positive, got ", window.h, "x", window.w, " and ",
+                      stride.h, "x", stride.w);
+  if (padding == Padding::valid) {
+    require(h >= window.h && w >= window.w, "[", op, "] a window of ", window.h, "x", window.w,
+            " does not fit into an image of ", h, "x", w);
+    return {.out = {(h - window.h) / stride.h + 1, (w - window.w) / stride.w + 1}, .padding = {}};
+  }
+  const Size2d out{ceil_divide(h, stride.h), ceil_divide(w, stride.w)};
+  const std::int64_t rows = missing(h, out.h, window.h, stride.h);
+  const std::int64_t columns = missing(w, out.w, window.w, stride.w);
+  // An odd number puts the extra one at the bottom and at the right.
+  return {
+      .out = out,
+      .padding = {
+          .top = rows / 2, .bottom = rows - rows / 2, .left = columns / 2, .right = columns - columns / 2}};
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,70 @@
+#include "backend/cpu/caching_allocator.h"
+
+#include <cstdint>
+#include <cstring>
+#include <thread>
+
+#include "core/testing.h"
+
+namespace ronde {
+namespace {
+
+TEST(CachingAllocator, AlignsEveryBlock) {
+  CachingAllocator allocator;
+  for (const std::size_t bytes :
+       {0u, 1u, 63u, 64u, 65u, 1000u, 4097u, (2u << 20) - 1, (2u << 20) + 1, 5u << 20}) {
+    void* memory = allocator.allocate(bytes);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % CachingAllocator::kAlignment, 0u) << bytes;
+    std::memset(memory, 1, bytes);  // a sanitizer sees a block that is too small
+    allocator.deallocate(memory, bytes);
+  }
+}
+
+TEST(CachingAllocator, GivesABlockBackToTheSameSize) {
+  CachingAllocator allocator;
+  void* first = allocator.allocate(10000);
+  void* second = allocator.allocate(10000);
+  EXPECT_NE(first, second);
+  allocator.deallocate(first, 10000);
+  EXPECT_EQ(allocator.allocate(9999), first);  // of the same class
+  allocator.deallocate(first, 9999);
+  allocator.deallocate(second, 10000);
+}
+
+TEST(CachingAllocator, NeverHandsOutASmallerBlock) {
+  CachingAllocator allocator;
+  for (std::size_t bytes = 1; bytes < 3000; bytes += 37) {
+    void* memory = allocator.allocate(bytes);
+    std::memset(memory, 1, bytes);
+    allocator.deallocate(memory, bytes);
+    void* larger = allocator.allocate(bytes + 36);
+    std::memset(larger, 1, bytes + 36);
+    allocator.deallocate(larger, bytes + 36);
+  }
+}
+
+TEST(CachingAllocator, AnErrorCarriesTheSize) {
+  CachingAllocator allocator;
+  test::expect_error([&] { allocator.allocate(std::size_t{1} << 60); },
+                     "out of memory, bytes wanted: 1152921504606846976");
+}
+
+TEST(CachingAllocator, ServesSeveralThreads) {
+  CachingAllocator allocator;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 200; ++round) {
+        auto* memory = static_cast<int*>(allocator.allocate(256));
+        std::fill_n(memory, 64, t);
+        std::this_thread::yield();
+        for (int i = 0; i < 64; ++i) ASSERT_EQ(memory[i], t);
+        allocator.deallocate(memory, 256);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace ronde

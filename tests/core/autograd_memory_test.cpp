@@ -1,0 +1,115 @@
+// What a graph keeps alive, counted in bytes by a backend that watches its allocations.
+#include <gtest/gtest.h>
+
+#include <ronde/core/ops.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+class CountingBackend : public CpuBackend {
+ public:
+  void* allocate(std::size_t bytes) override {
+    live += bytes;
+    return CpuBackend::allocate(bytes);
+  }
+  void deallocate(void* memory, std::size_t bytes) noexcept override {
+    live -= bytes;
+    CpuBackend::deallocate(memory, bytes);
+  }
+  std::size_t live = 0;
+};
+
+constexpr std::int64_t kCount = 1000;
+constexpr std::size_t kBytes = kCount * sizeof(double);
+
+class GraphMemory : public ::testing::Test {
+ protected:
+  Variable leaf(const Shape& shape = {kCount}) {
+    return Variable::parameter(Tensor::full(shape, 0.5, options()));
+  }
+  TensorOptions options() { return {.dtype = DType::f64, .backend = &backend_}; }
+  // Tensors of kCount elements that are alive.
+  std::size_t tensors() const { return backend_.live / kBytes; }
+
+  CountingBackend backend_;
+};
+
+TEST_F(GraphMemory, ValuesThatNoGradientReadsAreFreed) {
+  const Variable x = leaf();
+  const Variable y = (x + 1.0) * 2.0 - x;
+  EXPECT_EQ(tensors(), 2u) << "x and y";
+}
+
+TEST_F(GraphMemory, ReluKeepsItsResultOnly) {
+  const Variable x = leaf();
+  const Variable y = relu(x + 1.0);
+  EXPECT_EQ(tensors(), 2u) << "x and y";
+  const Variable z = y + 1.0;
+  EXPECT_EQ(tensors(), 3u) << "x, y and z";
+}
+
+TEST_F(GraphMemory, ProductKeepsOnlyWhatTheOtherGradientReads) {
+  const Variable x = leaf();
+  Variable y = x * Variable(Tensor::full({kCount}, 3.0, options()));
+  EXPECT_EQ(tensors(), 3u) << "x, the constant and y";
+  y = (x + 1.0) * Variable(Tensor::full({kCount}, 3.0, options()));
+  EXPECT_EQ(tensors(), 3u) << "x, the constant and y, but not x + 1";
+}
+
+TEST_F(GraphMemory, FirstLayerKeepsNoCopyOfItsWeights) {
+  // conv2d and dense need the weight only for the gradient of their input.
+  const Variable images(Tensor::full({10, 10, 10, 1}, 1.0, options()));
+  Variable kernel = leaf({100, 1, 1, 1});
+  Variable y = conv2d(images, kernel, {}, {.stride = {10, 10}});
+  const std::size_t before = backend_.live;
+  kernel = {};
+  EXPECT_EQ(backend_.live, before) << "the leaf itself waits for its gradient";
+  sum(y).backward();
+  y = {};
+  EXPECT_EQ(tensors(), 1u) << "the images";
+}
+
+TEST_F(GraphMemory, MaxPoolKeepsIndicesOnly) {
+  const Variable x = leaf({1, 10, 10, 10});
+  const Variable y = max_pool2d(x + 1.0);
+  EXPECT_EQ(backend_.live, kBytes + kBytes / 4 + kBytes / 4 / sizeof(double)) << "x, y and a byte per window";
+}
+
+TEST_F(GraphMemory, BackwardFreesAsItGoes) {
+  Variable x = leaf();
+  std::size_t at_end_of_walk = 0;
+  x.on_grad_ready([&](const Variable&) { at_end_of_walk = tensors(); });
+  Variable y = x;
+  for (int i = 0; i < 50; ++i) y = exp(y * 0.1);
+  EXPECT_EQ(tensors(), 51u) << "x and fifty results of exp";
+  y = sum(y);
+  y.backward();
+  EXPECT_EQ(at_end_of_walk, 2u) << "x and its gradient";
+  EXPECT_EQ(tensors(), 2u);
+}
+
+TEST_F(GraphMemory, NothingIsKeptWithoutRecording) {
+  const NoGrad no_grad;
+  const Variable x = leaf();
+  const Variable y = exp(exp(exp(x)));
+  EXPECT_EQ(tensors(), 2u) << "x and y";
+}
+
+TEST_F(GraphMemory, BoundGradientsAreWrittenInPlace) {
+  // A product of matrices is written straight into the arena: no other tensor of that size is ever needed.
+  Variable w = leaf({10, 100});
+  const Tensor values = Tensor::empty({kCount}, options()), gradients = Tensor::empty({kCount}, options());
+  w.bind(values.view(0, {10, 100}), gradients.view(0, {10, 100}));
+  const Variable x(Tensor::full({1, 10}, 1.0, options()));
+  std::size_t at_hook = 0;
+  w.on_grad_ready([&](const Variable&) { at_hook = tensors(); });
+  sum(matmul(x, w)).backward();
+  EXPECT_EQ(at_hook, 2u) << "values and gradients";
+  EXPECT_EQ(gradients.to_vector<double>(), std::vector<double>(kCount, 1.0));
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,152 @@
+// Operations that a user writes, and what InputGrads promises them.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/node.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_close;
+using test::expect_gradients;
+using test::f64_tensor;
+using test::message_of;
+using test::random_tensor;
+using test::Variables;
+
+Variable leaf(const Shape& shape, const std::vector<double>& values) {
+  return Variable::parameter(f64_tensor(shape, values));
+}
+
+// A user's own operation, y = x^3, and what it may do with InputGrads.
+struct Cube : Node {
+  Tensor x;
+  const char* name() const override { return "cube"; }
+  void backward(const Tensor& grad_out, InputGrads& grads) override {
+    Backend& b = x.backend();
+    const Tensor& g = grads.out(0);
+    b.binary(BinaryOp::multiply, g, x, x);
+    b.binary(BinaryOp::multiply, g, g, grad_out);
+    b.unary(UnaryOp::affine, g, g, {.alpha = 3.0});
+  }
+};
+
+Variable cube(const Variable& x) {
+  const Tensor y = Tensor::empty_like(x.value());
+  y.backend().unary(UnaryOp::power, y, x.value(), {.alpha = 3.0});
+  auto node = std::make_shared<Cube>();
+  node->x = x.value();
+  return Node::record(node, {x}, y);
+}
+
+TEST(UserNode, HasAGradient) {
+  expect_gradients([](const Variables& v) { return cube(v[0]) * v[0] + cube(cube(v[0])); },
+                   {random_tensor({2, 3})});
+}
+
+// f: a function of two inputs whose backward is a lambda.
+struct LambdaNode : Node {
+  std::function<void(const Tensor&, InputGrads&)> f;
+  const char* name() const override { return "lambda"; }
+  void backward(const Tensor& grad, InputGrads& grads) override { f(grad, grads); }
+};
+
+Variable lambda(const Variable& a, const Variable& b, std::function<void(const Tensor&, InputGrads&)> f) {
+  auto node = std::make_shared<LambdaNode>();
+  node->f = std::move(f);
+  return Node::record(node, {a, b}, a.value().clone());
+}
+
+TEST(UserNode, GivingNothingMeansZero) {
+  Variable a = leaf({1}, {2}), b = leaf({1}, {3});
+  int fired = 0;
+  b.on_grad_ready([&](const Variable&) { ++fired; });
+  lambda(a, b * 2.0, [](const Tensor& grad, InputGrads& grads) { grads.set(0, grad); }).backward();
+  expect_close(a.grad(), {1}, 0, "a");
+  expect_close(b.grad(), {0}, 0, "b");
+  EXPECT_EQ(fired, 1);
+}
+
+TEST(UserNode, MayShareAViewOfItsOwnOutput) {
+  // Input 1 is given a view of input 0's memory. Before the walk comes to input 1, another gradient is added
+  // there.
+  Variable a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4});
+  const Tensor memory = f64_tensor({4}, {0, 0, 0, 0});
+  a.bind(f64_tensor({2}, {0, 0}), memory.view(0, {2}));
+  const Variable h = b * 1.0, early = a * 10.0;
+  const Variable y = lambda(a, h, [](const Tensor& grad, InputGrads& grads) {
+    grads.out(0).copy_from(grad);
+    grads.set(1, grads.out(0));
+  });
+  sum(y + early).backward();
+  expect_close(a.grad(), {11, 11}, 0, "a");
+  expect_close(b.grad(), {1, 1}, 0, "b");
+}
+
+TEST(UserNode, WritesStraightIntoBoundMemoryThatHoldsNoGradient) {
+  Variable a = leaf({2}, {1, 2});
+  const Tensor memory = f64_tensor({2}, {0, 0});
+  a.bind(f64_tensor({2}, {0, 0}), memory);
+  bool in_place = false;
+  const auto node = [&](const Tensor& grad, InputGrads& grads) {
+    in_place = grads.out(0).shares_storage_with(memory);
+    grads.out(0).copy_from(grad);
+  };
+  sum(lambda(a, {}, node)).backward();
+  EXPECT_TRUE(in_place);
+  sum(lambda(a, {}, node)).backward();
+  EXPECT_FALSE(in_place) << "there is a gradient to add to";
+  a.zero_grad();
+  sum(lambda(a, {}, node)).backward();
+  EXPECT_TRUE(in_place);
+  expect_close(memory, {1, 1}, 0, "the last one");
+}
+
+TEST(UserNode, SeesOnlyWantedInputsAndNoRecording) {
+  const Variable a = leaf({1}, {2}), constant(f64_tensor({1}, {3}));
+  bool ran = false;
+  lambda(a, constant, [&](const Tensor& grad, InputGrads& grads) {
+    ran = true;
+    EXPECT_TRUE(grads.wanted(0));
+    EXPECT_FALSE(grads.wanted(1));
+    EXPECT_FALSE(grad_enabled());
+    EXPECT_THROW(grads.out(1), Error);
+    grads.set(1, grad);  // not wanted: ignored
+    grads.set(0, grad);
+  }).backward();
+  EXPECT_TRUE(ran);
+}
+
+TEST(UserNode, MistakesAreNamed) {
+  const Variable a = leaf({2}, {1, 2}), b = leaf({2}, {1, 2});
+  const auto run = [&](std::function<void(const Tensor&, InputGrads&)> f) {
+    return message_of([&] { sum(lambda(a, b, f)).backward(); });
+  };
+  EXPECT_EQ(run([](const Tensor& grad, InputGrads& grads) { grads.set(0, grad.slice(0, 0, 1)); }),
+            "[lambda] the gradient of input 0 must be f64 (2,), got f64 (1,)");
+  EXPECT_EQ(run([](const Tensor&, InputGrads& grads) { grads.out(2); }),
+            "[lambda] has 2 inputs, but its backward asked for input 2");
+  EXPECT_EQ(run([](const Tensor& grad, InputGrads& grads) {
+              grads.set(0, grad);
+              grads.set(0, grad);
+            }),
+            "[lambda] the gradient of input 0 was given twice");
+}
+
+TEST(UserNode, RecordsOneOperationOnly) {
+  const Variable a = leaf({1}, {2});
+  auto node = std::make_shared<Cube>();
+  node->x = a.value();
+  const Variable y = Node::record(node, {a}, a.value().clone());
+  EXPECT_EQ(message_of([&] { Node::record(node, {a}, a.value().clone()); }),
+            "[record] each operation needs a node of its own");
+}
+
+}  // namespace
+}  // namespace ronde

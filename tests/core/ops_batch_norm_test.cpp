@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_close;
+using test::expect_gradients;
+using test::f64_tensor;
+using test::message_of;
+using test::random_tensor;
+using test::Variables;
+
+constexpr BatchNormParams kParams{.epsilon = 0.01};
+
+Variable normalised(const Variable& x, const Variable& gamma = {}, const Variable& beta = {}) {
+  BatchStatistics statistics;
+  return batch_norm(x, gamma, beta, statistics, kParams);
+}
+
+TEST(BatchNorm, ValuesAndStatistics) {
+  const Tensor x = f64_tensor({4, 2}, {1, 10, 2, 20, 3, 30, 6, 20});
+  BatchStatistics statistics;
+  const Variable y = batch_norm(x, f64_tensor({2}, {2, 1}), f64_tensor({2}, {0, 5}), statistics, kParams);
+  expect_close(statistics.mean, {3, 20}, 1e-15, "mean");
+  expect_close(statistics.variance, {3.5, 50}, 1e-15, "biased variance");
+  const double s0 = 2 / std::sqrt(3.51), s1 = 1 / std::sqrt(50.01);
+  expect_close(y.value(), {-2 * s0, 5 - 10 * s1, -s0, 5, 0, 5 + 10 * s1, 3 * s0, 5}, 1e-14, "y");
+}
+
+TEST(BatchNorm, Gradients) {
+  for (const Shape& shape : {Shape{5, 3}, Shape{2, 3, 2, 2}, Shape{1, 4, 3, 1}}) {
+    const Tensor x = random_tensor(shape, 1, -2, 2);
+    const Tensor gamma = random_tensor({shape.back()}, 2), beta = random_tensor({shape.back()}, 3);
+    expect_gradients([](const Variables& v) { return normalised(v[0], v[1], v[2]); }, {x, gamma, beta});
+    expect_gradients([](const Variables& v) { return normalised(v[0], v[1]); }, {x, gamma});
+    expect_gradients([](const Variables& v) { return normalised(v[0], {}, v[1]); }, {x, beta});
+    expect_gradients([](const Variables& v) { return normalised(v[0]); }, {x});
+  }
+}
+
+TEST(BatchNorm, InferenceValuesAndGradients) {
+  const BatchStatistics moving{f64_tensor({2}, {1, -1}), f64_tensor({2}, {4, 0.25})};
+  const auto f = [&](const Variable& x, const Variable& gamma, const Variable& beta) {
+    return batch_norm_inference(x, gamma, beta, moving, {.epsilon = 0});
+  };
+  expect_close(f(f64_tensor({1, 2}, {5, 0}), f64_tensor({2}, {3, 1}), f64_tensor({2}, {0, 7})).value(),
+               {6, 9}, 1e-15, "y");
+  for (const Shape& shape : {Shape{3, 2}, Shape{2, 2, 3, 2}, Shape{0, 2}}) {
+    const Tensor x = random_tensor(shape, 1), gamma = random_tensor({2}, 2), beta = random_tensor({2}, 3);
+    expect_gradients([&](const Variables& v) { return f(v[0], v[1], v[2]); }, {x, gamma, beta});
+    expect_gradients([&](const Variables& v) { return f(v[0], {}, v[1]); }, {x, beta});
+    expect_gradients([&](const Variables& v) { return f(v[0], {}, {}); }, {x});
+  }
+}
+
+TEST(BatchNorm, InferenceGradientKnowsTheStatisticsOfItsForwardPass) {
+  const BatchStatistics moving{f64_tensor({1}, {0}), f64_tensor({1}, {4})};
+  Variable x = Variable::parameter(f64_tensor({1, 1}, {3}));
+  const Variable y = batch_norm_inference(x, {}, {}, moving, {.epsilon = 0});
+  moving.variance.fill(100);
+  sum(y).backward();
+  expect_close(x.grad(), {0.5}, 1e-15, "1 / sqrt(4)");
+}
+
+TEST(BatchNorm, OfAViewAndAnEmptyBatch) {
+  expect_gradients(
+      [](const Variables& v) {
+        return normalised(permute(v[0], {1, 0}), v[1]);
+      },
+      {random_tensor({3, 4}, 1), random_tensor({3}, 2)});
+  Variable x = Variable::parameter(random_tensor({0, 3})), gamma = Variable::parameter(random_tensor({3}));
+  sum(normalised(x, gamma)).backward();
+  EXPECT_EQ(x.grad().shape(), (Shape{0, 3}));
+  expect_close(gamma.grad(), {0, 0, 0}, 0, "gamma");
+}
+
+TEST(BatchNorm, SaysWhatDoesNotFit) {
+  const Tensor x = random_tensor({4, 3});
+  EXPECT_EQ(message_of([&] { normalised(x, random_tensor({4})); }),
+            "[batch_norm] gamma must be (3,) for an input of shape (4, 3), got shape (4,)");
+  EXPECT_EQ(message_of([&] {
+              batch_norm_inference(x, {}, {}, {random_tensor({3}), random_tensor({2})});
+            }),
+            "[batch_norm] variance must be (3,) for an input of shape (4, 3), got shape (2,)");
+  EXPECT_EQ(message_of([&] { normalised(random_tensor({3})); }),
+            "[batch_norm] input must be (n, ..., c), got shape (3,)");
+}
+
+}  // namespace
+}  // namespace ronde

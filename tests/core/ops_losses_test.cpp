@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_close;
+using test::expect_gradients;
+using test::f64_tensor;
+using test::i32_tensor;
+using test::message_of;
+using test::random_tensor;
+using test::Variables;
+
+// -sum over classes of target * log softmax, in the plainest way.
+std::vector<double> naive_cross_entropy(const Tensor& logits, const std::vector<double>& targets) {
+  const std::vector<double> x = logits.to_vector<double>();
+  const auto n = static_cast<std::size_t>(logits.size(0)), k = static_cast<std::size_t>(logits.size(1));
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < n; ++i) {
+    double total = 0, loss = 0;
+    for (std::size_t j = 0; j < k; ++j) total += std::exp(x[i * k + j]);
+    for (std::size_t j = 0; j < k; ++j) loss -= targets[i * k + j] * std::log(std::exp(x[i * k + j]) / total);
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+TEST(SoftmaxCrossEntropy, Values) {
+  const Tensor logits = random_tensor({2, 4}, 1, -3, 3);
+  const Tensor labels = i32_tensor({2, 0});
+  expect_close(softmax_cross_entropy(logits, labels).value(),
+               naive_cross_entropy(logits, {0, 0, 1, 0, 1, 0, 0, 0}), 1e-14, "hard");
+  // 0.2 of the mass is spread over the 4 classes.
+  expect_close(softmax_cross_entropy(logits, labels, 0.2).value(),
+               naive_cross_entropy(logits, {0.05, 0.05, 0.85, 0.05, 0.85, 0.05, 0.05, 0.05}), 1e-14,
+               "smoothed");
+  const Tensor targets = f64_tensor({2, 4}, {0.1, 0.2, 0.3, 0.4, 0, 0.5, 0.5, 0});
+  expect_close(softmax_cross_entropy_soft(logits, targets).value(),
+               naive_cross_entropy(logits, targets.to_vector<double>()), 1e-14, "soft");
+}
+
+TEST(SoftmaxCrossEntropy, SurvivesLargeLogits) {
+  const Tensor logits = f64_tensor({2, 2}, {1e4, -1e4, 1e4, -1e4});
+  expect_close(softmax_cross_entropy(logits, i32_tensor({0, 1})).value(), {0, 2e4}, 0, "losses");
+}
+
+TEST(SoftmaxCrossEntropy, Gradients) {
+  for (const std::int64_t n : {0, 1, 3}) {
+    const Tensor labels = i32_tensor(std::vector<std::int32_t>(static_cast<std::size_t>(n), 2));
+    const Tensor logits = random_tensor({n, 4}, 1, -2, 2);
+    for (const double smoothing : {0.0, 0.3})
+      expect_gradients([&](const Variables& v) { return softmax_cross_entropy(v[0], labels, smoothing); },
+                       {logits});
+    expect_gradients([&](const Variables& v) { return softmax_cross_entropy_soft(v[0], v[1]); },
+                     {logits, random_tensor({n, 4}, 2, 0, 1)});
+  }
+}
+
+TEST(SoftmaxCrossEntropy, OfAView) {
+  expect_gradients(
+      [](const Variables& v) {
+        return softmax_cross_entropy(permute(v[0], {1, 0}), i32_tensor({1, 0, 2}));
+      },
+      {random_tensor({4, 3})});
+}
+
+TEST(SoftmaxCrossEntropy, SaysWhatDoesNotFit) {
+  const Tensor logits = random_tensor({2, 4});
+  EXPECT_EQ(message_of([&] {
+              softmax_cross_entropy(logits, i32_tensor({1, 2, 3}));
+            }),
+            "[softmax_cross_entropy] labels must be i32 (2,), got i32 (3,)");
+  EXPECT_EQ(message_of([&] { softmax_cross_entropy(logits, logits); }),
+            "[softmax_cross_entropy] labels must be i32 (2,), got f64 (2, 4)");
+  EXPECT_EQ(message_of([&] {
+              softmax_cross_entropy(logits, i32_tensor({1, 2}), 1.5);
+            }),
+            "[softmax_cross_entropy] label smoothing must be in [0, 1], got 1.5");
+  EXPECT_EQ(message_of([&] {
+              softmax_cross_entropy_soft(logits, random_tensor({2, 3}));
+            }),
+            "[softmax_cross_entropy] targets must be (2, 4), got shape (2, 3)");
+}
+
+TEST(SquaredError, Values) {
+  const Tensor a = f64_tensor({2, 2}, {1, 2, 3, 4}), b = f64_tensor({2, 2}, {1, 4, 0, 3});
+  expect_close(squared_error(a, b).value(), {2, 5}, 0, "mean per row");
+  expect_close(squared_error(f64_tensor({2}, {1, 2}), f64_tensor({2}, {3, 5})).value(), {4, 9}, 0, "rank 1");
+}
+
+TEST(SquaredError, Gradients) {
+  for (const Shape& shape : {Shape{3}, Shape{2, 3}, Shape{2, 3, 2}, Shape{0, 3}})
+    expect_gradients([](const Variables& v) { return squared_error(v[0], v[1]); },
+                     {random_tensor(shape, 1), random_tensor(shape, 2)});
+}
+
+TEST(SquaredError, DoesNotBroadcast) {
+  EXPECT_EQ(message_of([] {
+              squared_error(random_tensor({3, 1}), random_tensor({3}));
+            }),
+            "[squared_error] prediction and target must be (n, ...) alike, got (3, 1) and (3,)");
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,107 @@
+// matmul and dense.
+#include <gtest/gtest.h>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_close;
+using test::expect_gradients;
+using test::f64_tensor;
+using test::message_of;
+using test::random_tensor;
+using test::Variables;
+
+TEST(Matmul, Values) {
+  const Tensor a = f64_tensor({2, 3}, {1, 2, 3, 4, 5, 6}), b = f64_tensor({3, 2}, {1, -1, 0, 2, 3, 1});
+  expect_close(matmul(a, b).value(), {10, 6, 22, 12}, 0, "2 x 3 by 3 x 2");
+  const Tensor stack_a = f64_tensor({2, 1, 2}, {1, 2, 3, 4}), stack_b = f64_tensor({2, 2, 1}, {5, 6, 7, 8});
+  expect_close(matmul(stack_a, stack_b).value(), {17, 53}, 0, "a stack of two");
+}
+
+TEST(Matmul, Gradients) {
+  const auto f = [](const Variables& v) { return matmul(v[0], v[1]); };
+  expect_gradients(f, {random_tensor({2, 3}, 1), random_tensor({3, 4}, 2)});
+  expect_gradients(f, {random_tensor({1, 1}, 1), random_tensor({1, 5}, 2)});
+  expect_gradients(f, {random_tensor({3, 2, 5}, 1), random_tensor({3, 5, 1}, 2)});
+}
+
+TEST(Matmul, OfViewsAndOfTheSameVariableTwice) {
+  expect_gradients(
+      [](const Variables& v) {
+        return matmul(v[0], permute(v[0], {1, 0}));
+      },
+      {random_tensor({3, 4})});
+  expect_gradients([](const Variables& v) { return matmul(slice(v[0], 1, 1, 3), v[1]); },
+                   {random_tensor({3, 4}, 1), random_tensor({2, 2}, 2)});
+  expect_gradients([](const Variables& v) { return matmul(v[0], matmul(v[0], v[0])); },
+                   {random_tensor({3, 3})});
+}
+
+TEST(Matmul, OfEmptyMatrices) {
+  const auto f = [](const Variables& v) { return matmul(v[0], v[1]); };
+  expect_gradients(f, {random_tensor({0, 3}), random_tensor({3, 4})});
+  expect_gradients(f, {random_tensor({0, 2, 3}), random_tensor({0, 3, 4})});
+  expect_gradients(f, {random_tensor({2, 0}), random_tensor({0, 4})});
+  expect_close(matmul(random_tensor({1, 0}), random_tensor({0, 2})).value(), {0, 0}, 0, "no terms");
+}
+
+TEST(Matmul, SaysWhatDoesNotFit) {
+  const auto message = [](const Shape& a, const Shape& b) {
+    return message_of([&] { matmul(random_tensor(a), random_tensor(b)); });
+  };
+  EXPECT_EQ(message({2, 3}, {4, 5}), "[matmul] (2, 3) x (4, 5): inner extents 3 and 4 differ");
+  EXPECT_EQ(message({2, 3, 4}, {3, 4, 5}), "[matmul] (2, 3, 4) x (3, 4, 5): batch extents 2 and 3 differ");
+  EXPECT_EQ(message({2, 3}, {3}), "[matmul] (2, 3) x (3,): expects two matrices, or two stacks of them");
+}
+
+TEST(Dense, Values) {
+  const Tensor x = f64_tensor({2, 2}, {1, 2, -3, 1}), w = f64_tensor({2, 3}, {1, 0, 2, -1, 1, 1});
+  const Tensor b = f64_tensor({3}, {0.5, 0, -5});
+  expect_close(dense(x, w).value(), {-1, 2, 4, -4, 1, -5}, 0, "without bias");
+  expect_close(dense(x, w, b).value(), {-0.5, 2, -1, -3.5, 1, -10}, 0, "with bias");
+  expect_close(dense(x, w, b, Epilogue::relu).value(), {0, 2, 0, 0, 1, 0}, 0, "with relu");
+}
+
+TEST(Dense, Gradients) {
+  for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+    const auto f = [&](const Variables& v) { return dense(v[0], v[1], v[2], epilogue); };
+    for (const std::int64_t n : {0, 1, 3})
+      expect_gradients(f, {random_tensor({n, 5}, 1), random_tensor({5, 4}, 2), random_tensor({4}, 3)});
+    expect_gradients([&](const Variables& v) { return dense(v[0], v[1], {}, epilogue); },
+                     {random_tensor({3, 5}, 1), random_tensor({5, 1}, 2)});
+  }
+}
+
+TEST(Dense, OfViewsAndSharedWeights) {
+  expect_gradients(
+      [](const Variables& v) {
+        const Variable h = dense(permute(v[0], {1, 0}), v[1], v[2], Epilogue::relu);
+        return dense(h, v[1], v[2]) + h;
+      },
+      {random_tensor({3, 2}, 1), random_tensor({3, 3}, 2), random_tensor({3}, 3)});
+}
+
+TEST(Dense, SaysWhatDoesNotFit) {
+  const Tensor x = random_tensor({2, 3});
+  EXPECT_EQ(message_of([&] { dense(x, random_tensor({4, 5})); }), "[dense] weight expects 4 inputs, got 3");
+  EXPECT_EQ(message_of([&] {
+              dense(x, random_tensor({3, 5}), random_tensor({4}));
+            }),
+            "[dense] bias must be (5,), got shape (4,)");
+  EXPECT_EQ(message_of([&] {
+              dense(random_tensor({2, 3, 4}), random_tensor({4, 5}));
+            }),
+            "[dense] input must be (n, in), got shape (2, 3, 4)");
+  EXPECT_EQ(message_of([&] {
+              dense(x, random_tensor({3, 5}).to(DType::f32));
+            }),
+            "[dense] inputs differ in dtype: f64 (2, 3) and f32 (3, 5)");
+}
+
+}  // namespace
+}  // namespace ronde

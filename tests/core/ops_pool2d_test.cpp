@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_close;
+using test::expect_gradients;
+using test::f64_tensor;
+using test::message_of;
+using test::random_tensor;
+using test::Variables;
+
+const Pool2dOptions kOptions[] = {
+    {},
+    {.window = {3, 2}},
+    {.window = {3, 3}, .stride = Size2d{2, 2}},
+    {.window = {3, 3}, .stride = Size2d{1, 2}, .padding = Padding::same},
+    {.window = {2, 2}, .padding = Padding::same},
+    {.window = {1, 1}, .stride = Size2d{2, 3}},
+};
+
+TEST(Pool2d, Values) {
+  const Tensor x = f64_tensor({1, 3, 3, 1}, {1, 2, 3, 4, 5, -6, 7, 8, 9});
+  expect_close(max_pool2d(x).value(), {5}, 0, "max, valid");
+  expect_close(average_pool2d(x).value(), {3}, 0, "average, valid");
+  expect_close(max_pool2d(x, {.padding = Padding::same}).value(), {5, 3, 8, 9}, 0, "max, same");
+  // Padding at the bottom and right does not count.
+  expect_close(average_pool2d(x, {.padding = Padding::same}).value(), {3, -1.5, 7.5, 9}, 0, "average, same");
+  expect_close(max_pool2d(-Variable(x), {.padding = Padding::same}).value(), {-1, 6, -7, -9}, 0,
+               "padding never wins");
+  expect_close(global_average_pool2d(x).value(), {33.0 / 9.0}, 1e-15, "global");
+}
+
+TEST(Pool2d, Gradients) {
+  for (const Pool2dOptions& options : kOptions)
+    for (const Shape& shape : {Shape{2, 5, 6, 2}, Shape{1, 3, 3, 1}, Shape{0, 4, 4, 2}}) {
+      const std::vector<Tensor> x{random_tensor(shape, 5)};
+      expect_gradients([&](const Variables& v) { return max_pool2d(v[0], options); }, x);
+      expect_gradients([&](const Variables& v) { return average_pool2d(v[0], options); }, x);
+    }
+  expect_gradients([](const Variables& v) { return global_average_pool2d(v[0]); },
+                   {random_tensor({2, 3, 4, 2})});
+}
+
+TEST(Pool2d, WindowTooLargeForAByte) {
+  // Growing values: the maximum is element 271 of its window of 272.
+  const Pool2dOptions wide{.window = {17, 16}, .stride = Size2d{1, 1}};
+  std::vector<double> ramp(18 * 17);
+  for (std::size_t i = 0; i < ramp.size(); ++i) ramp[i] = 0.01 * static_cast<double>(i);
+  expect_gradients([&](const Variables& v) { return max_pool2d(v[0], wide); },
+                   {f64_tensor({1, 18, 17, 1}, ramp)});
+}
+
+TEST(Pool2d, OfAView) {
+  expect_gradients(
+      [](const Variables& v) {
+        return max_pool2d(permute(v[0], {0, 2, 1, 3}));
+      },
+      {random_tensor({1, 4, 5, 2})});
+  expect_gradients([](const Variables& v) { return average_pool2d(slice(v[0], 2, 1, 4)); },
+                   {random_tensor({1, 4, 5, 2})});
+}
+
+TEST(Pool2d, FirstOfEqualElementsTakesTheGradient) {
+  Variable x = Variable::parameter(f64_tensor({1, 2, 2, 1}, {1, 3, 3, 3}));
+  sum(max_pool2d(x)).backward();
+  expect_close(x.grad(), {0, 1, 0, 0}, 0, "first maximum");
+}
+
+TEST(Pool2d, SaysWhatDoesNotFit) {
+  EXPECT_EQ(message_of([] {
+              max_pool2d(random_tensor({1, 1, 4, 1}));
+            }),
+            "[max_pool2d] a window of 2x2 does not fit into an image of 1x4");
+  EXPECT_EQ(message_of([] {
+              average_pool2d(random_tensor({4, 4}));
+            }),
+            "[average_pool2d] input must be (n, h, w, c), got shape (4, 4)");
+  EXPECT_EQ(message_of([] {
+              global_average_pool2d(random_tensor({4, 4}));
+            }),
+            "[global_average_pool2d] input must be (n, h, w, c), got shape (4, 4)");
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_close;
+using test::expect_gradients;
+using test::f64_tensor;
+using test::random_tensor;
+using test::Variables;
+
+using Reduction = Variable (*)(const Variable&, ReduceOptions);
+
+const Reduction kReductions[] = {sum, mean, max, min};
+
+TEST(Reductions, Values) {
+  const Tensor x = f64_tensor({2, 3}, {1, 2, 6, 4, -5, 3});
+  EXPECT_EQ(sum(x).item(), 11);
+  EXPECT_EQ(sum(x).shape(), Shape{});
+  expect_close(sum(x, {.axes = {0}}).value(), {5, -3, 9}, 0, "sum over rows");
+  expect_close(mean(x, {.axes = {-1}}).value(), {3, 2.0 / 3.0}, 1e-15, "mean of rows");
+  expect_close(max(x, {.axes = {1}}).value(), {6, 4}, 0, "max of rows");
+  expect_close(min(x, {.axes = {0}}).value(), {1, -5, 3}, 0, "min of columns");
+  EXPECT_EQ(max(x).item(), 6);
+  EXPECT_EQ(min(x).item(), -5);
+}
+
+TEST(Reductions, Shapes) {
+  const Tensor x = random_tensor({2, 3, 4});
+  for (const Reduction f : kReductions) {
+    EXPECT_EQ(f(x, {}).shape(), Shape{});
+    EXPECT_EQ(f(x, {.keep_dims = true}).shape(), (Shape{1, 1, 1}));
+    EXPECT_EQ(f(x, {.axes = {1}}).shape(), (Shape{2, 4}));
+    EXPECT_EQ(f(x, {.axes = {0, -1}}).shape(), (Shape{3}));
+    EXPECT_EQ(f(x, {.axes = {0, -1}, .keep_dims = true}).shape(), (Shape{1, 3, 1}));
+    EXPECT_EQ(f(x, {.axes = {0, 1, 2}}).shape(), Shape{});
+  }
+}
+
+TEST(Reductions, Gradients) {
+  const ReduceOptions options[] = {{},
+                                   {.axes = {0}},
+                                   {.axes = {-1}},
+                                   {.axes = {0, 2}},
+                                   {.keep_dims = true},
+                                   {.axes = {1, 2}, .keep_dims = true}};
+  for (const Reduction f : kReductions)
+    for (const ReduceOptions& o : options)
+      for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 3, 1}, Shape{5, 1, 2}})
+        expect_gradients([&](const Variables& v) { return f(v[0], o) * 2.0; }, {random_tensor(shape, 3)});
+}
+
+TEST(Reductions, OfViewsAndScalars) {
+  for (const Reduction f : kReductions) {
+    expect_gradients(
+        [&](const Variables& v) {
+          return f(permute(v[0], {2, 0, 1}), {.axes = {0}}) * f(v[0], {});
+        },
+        {random_tensor({2, 3, 4}, 8)});
+    expect_gradients([&](const Variables& v) { return f(v[0], {}); }, {random_tensor({}, 8)});
+  }
+}
+
+TEST(Reductions, OfAnEmptyBatch) {
+  const Tensor none = random_tensor({0, 3});
+  EXPECT_EQ(sum(none).item(), 0);
+  expect_close(sum(none, {.axes = {0}}).value(), {0, 0, 0}, 0, "sum");
+  for (const Reduction f : kReductions) {
+    EXPECT_EQ(f(none, {.axes = {1}}).shape(), Shape{0});
+    Variable x = Variable::parameter(none);
+    sum(f(x, {.axes = {1}})).backward();
+    EXPECT_EQ(x.grad().shape(), (Shape{0, 3}));
+    f(x, {.axes = {0}}).backward(random_tensor({3}));
+  }
+}
+
+TEST(Reductions, TiesShareTheGradient) {
+  Variable x = Variable::parameter(f64_tensor({2, 3}, {4, 1, 4, 2, 2, 2}));
+  sum(max(x, {.axes = {1}})).backward();
+  expect_close(x.grad(), {0.5, 0, 0.5, 1.0 / 3, 1.0 / 3, 1.0 / 3}, 1e-15, "max");
+  x.zero_grad();
+  min(x).backward();
+  expect_close(x.grad(), {0, 1, 0, 0, 0, 0}, 0, "min");
+}
+
+TEST(Reductions, SayWhichAxisIsWrong) {
+  try {
+    mean(random_tensor({2, 3}), {.axes = {2}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "[mean] axis 2 of shape (2, 3)");
+  }
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,121 @@
+#include <ronde/core/tensor.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "core/testing.h"
+
+namespace ronde {
+namespace {
+
+using test::expect_error;
+
+Tensor iota(const Shape& shape) {
+  std::vector<float> values(static_cast<std::size_t>(shape.count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  return Tensor::from<float>(shape, values);
+}
+
+TEST(Tensor, MakesAndReadsValues) {
+  const Tensor x = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(x.dtype(), DType::f32);
+  EXPECT_EQ(x.count(), 6);
+  EXPECT_EQ(x.byte_size(), 24u);
+  EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(to_string(x), "f32 (2, 3)");
+  EXPECT_EQ(Tensor::full({}, 2.5).item(), 2.5);
+  EXPECT_EQ(Tensor::zeros({2}).to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+TEST(Tensor, AnUndefinedOneSaysSo) {
+  const Tensor x;
+  EXPECT_FALSE(x.defined());
+  EXPECT_EQ(to_string(x), "undefined");
+  expect_error([&] { x.fill(0); }, "before it was given a value");
+}
+
+TEST(Tensor, WrongUseCarriesTheValues) {
+  const Tensor x = iota({2, 3});
+  expect_error([&] { (void)x.data<double>(); }, "accessed as f64, but it is f32");
+  expect_error([&] { (void)x.item(); }, "6 elements");
+  expect_error([&] { (void)x.reshape({4, 2}); }, "(2, 3) does not fit into (4, 2)");
+  expect_error([&] { (void)x.slice(1, 2, 4); }, "2 to 4 of axis 1 of shape (2, 3)");
+  expect_error([&] { (void)x.slice(2, 0, 1); }, "axis 2 of shape (2, 3)");
+  expect_error([&] { (void)x.permute({0, 0}); }, "axes (0, 0) for shape (2, 3)");
+  expect_error([&] { (void)x.broadcast_to({2, 4}); }, "(2, 3)");
+  expect_error([&] { x.copy_from(iota({3, 2})); }, "from shape (3, 2) to shape (2, 3)");
+  expect_error([&] { (void)Tensor::from<float>({3}, {1, 2}); }, "holds 3 elements, got 2");
+  expect_error([&] { (void)Tensor::empty({2, -1}); }, "(2, -1)");
+  expect_error(
+      [&] {
+        (void)Tensor::empty({1 << 30, 1 << 30, 8});
+      },
+      "(1073741824, 1073741824, 8) is too large");
+  expect_error([&] { (void)x.view(4, {3}); }, "(3,) at 4 of (2, 3)");
+}
+
+TEST(Tensor, ViewsShareTheStorage) {
+  const Tensor x = iota({3, 4});
+  const Tensor rows = x.slice(0, 1, 3), columns = x.slice(-1, 1, 3), turned = x.permute({1, 0});
+  EXPECT_TRUE(rows.shares_storage_with(x));
+  EXPECT_TRUE(rows.is_contiguous());
+  EXPECT_FALSE(columns.is_contiguous());
+  EXPECT_EQ(columns.to_vector<float>(), (std::vector<float>{1, 2, 5, 6, 9, 10}));
+  EXPECT_EQ(turned.shape(), (Shape{4, 3}));
+  EXPECT_EQ(turned.slice(0, 1, 2).to_vector<float>(), (std::vector<float>{1, 5, 9}));
+  columns.fill(-1);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{0, -1, -1, 3, 4, -1, -1, 7, 8, -1, -1, 11}));
+  EXPECT_EQ(x.view(4, {2, 2}).to_vector<float>(), (std::vector<float>{4, -1, -1, 7}));
+}
+
+TEST(Tensor, BroadcastsWithoutCopying) {
+  const Tensor x = Tensor::from<float>({2, 1}, {1, 2});
+  const Tensor wide = x.broadcast_to({2, 2, 3});
+  EXPECT_TRUE(wide.shares_storage_with(x));
+  EXPECT_EQ(wide.to_vector<float>(), (std::vector<float>{1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2}));
+}
+
+TEST(Tensor, ReshapeInfersOneExtent) {
+  const Tensor x = iota({2, 3, 4});
+  EXPECT_EQ(x.reshape({2, -1}).shape(), (Shape{2, 12}));
+  EXPECT_EQ(x.reshape({-1}).shape(), (Shape{24}));
+  EXPECT_TRUE(x.reshape({4, 6}).shares_storage_with(x));
+  expect_error([&] { (void)x.reshape({-1, -1}); }, "(-1, -1)");
+  expect_error([&] { (void)x.reshape({5, -1}); }, "(5, -1)");
+  expect_error([&] { (void)x.reshape({0, -1}); }, "(0, -1)");
+  EXPECT_EQ(x.permute({2, 1, 0}).reshape({-1}).slice(0, 0, 3).to_vector<float>(),
+            (std::vector<float>{0, 12, 4}));
+}
+
+TEST(Tensor, AnEmptyBatchFlattensLikeAnyOther) {
+  const Tensor x = Tensor::empty({0, 5, 5, 2});
+  EXPECT_TRUE(x.is_contiguous());
+  EXPECT_EQ(x.reshape({0, -1}).shape(), (Shape{0, 50}));
+  EXPECT_EQ(x.reshape({-1, 50}).shape(), (Shape{0, 50}));
+  EXPECT_EQ(x.to_vector<float>().size(), 0u);
+  EXPECT_EQ(x.clone().shape(), x.shape());
+}
+
+TEST(Tensor, CopiesBetweenDTypesAndStrides) {
+  const Tensor x = iota({2, 3});
+  const Tensor y = Tensor::zeros({3, 2}, {.dtype = DType::i32});
+  y.permute({1, 0}).copy_from(x);
+  EXPECT_EQ(y.to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 3, 1, 4, 2, 5}));
+  const Tensor clone = x.clone();
+  EXPECT_FALSE(clone.shares_storage_with(x));
+  EXPECT_TRUE(x.to(DType::f32).shares_storage_with(x));
+  EXPECT_TRUE(x.contiguous().shares_storage_with(x));
+}
+
+TEST(Tensor, KeepsItsBackend) {
+  CpuBackend mine;
+  const Tensor x = Tensor::from<double>({2}, {1, 2}, &mine);
+  EXPECT_EQ(&x.backend(), &mine);
+  EXPECT_EQ(&x.clone().backend(), &mine);
+  EXPECT_EQ(&x.to(DType::f32).backend(), &mine);
+  EXPECT_EQ(&Tensor::empty_like(x).backend(), &mine);
+  const Tensor there = x.to(backend("cpu"));
+  EXPECT_EQ(&there.backend(), &backend("cpu"));
+  EXPECT_EQ(there.to_vector<double>(), (std::vector<double>{1, 2}));
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,50 @@
+# Shared by ./quickstart and ./run_tests: Debian's packages, and what mpirun needs on a small machine.
+# shellcheck shell=bash
+
+build_packages=(ca-certificates g++ make cmake ninja-build openmpi-bin libopenmpi-dev libhdf5-dev libdnnl-dev
+  ocl-icd-opencl-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev libssl-dev zlib1g-dev)
+test_packages=(libgtest-dev binutils pkg-config python3 strace)
+
+mpi_settings=(
+  OMPI_MCA_rmaps_base_oversubscribe=1            # more ranks than cores is fine
+  OMPI_MCA_hwloc_base_binding_policy=none        # a rank may use several cores
+  OMPI_MCA_mpi_yield_when_idle=1                 # who waits gives its core away
+  OMPI_MCA_btl="vader,self"                      # one machine: shared memory, no open ports
+  OMPI_MCA_btl_vader_single_copy_mechanism=none  # containers forbid reading another process' memory
+)
+[ "$(id -u)" -ne 0 ] || mpi_settings+=(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+
+say() { printf '\n== %s\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+# Prints a command as one could type it, then runs it.
+run() { printf '$ %s\n' "$(printf '%q ' "$@" | sed 's/ $//')"; "$@"; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    run "$@"
+  elif command -v sudo >/dev/null; then
+    run sudo "$@"
+  else
+    fail "missing packages can only be installed by root. Run this as root, then start again: $*"
+  fi
+}
+
+# Leaves apt alone when nothing is missing.
+install_missing() { # packages
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || { echo "all there"; return 0; }
+  command -v apt-get >/dev/null || fail "not a Debian system. Install what these packages hold: ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  as_root apt-get install -y -q --no-install-recommends "${missing[@]}" && return 0
+  as_root apt-get update -q  # the lists may be missing or old
+  as_root apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+use_mpi_settings() {
+  local setting
+  echo "What mpirun needs on a small machine:"
+  for setting in "${mpi_settings[@]}"; do run export "${setting?}"; done
+}

@@ -1,0 +1,35 @@
+# All rooms together: one library. Programs and users link ronde::ronde.
+get_property(rooms GLOBAL PROPERTY RONDE_ROOMS)
+
+# What the rooms link privately, the library links privately, except header-only libraries.
+set(private_links)
+foreach(room IN LISTS rooms)
+  get_target_property(links ${room} LINK_LIBRARIES)
+  list(APPEND private_links ${links})
+endforeach()
+list(REMOVE_DUPLICATES private_links)
+list(FILTER private_links EXCLUDE REGEX "^(ronde_.*|Eigen3::Eigen|nlohmann_json::nlohmann_json)$")
+
+add_library(ronde)
+add_library(ronde::ronde ALIAS ronde)
+foreach(room IN LISTS rooms)
+  target_sources(ronde PRIVATE $<TARGET_OBJECTS:${room}>)
+  target_include_directories(ronde INTERFACE
+    $<BUILD_INTERFACE:$<TARGET_PROPERTY:${room},INTERFACE_INCLUDE_DIRECTORIES>>)
+endforeach()
+target_link_libraries(ronde PRIVATE ${private_links} $<BUILD_INTERFACE:ronde_flags>)
+target_include_directories(ronde INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(ronde INTERFACE cxx_std_20)
+set_target_properties(ronde PROPERTIES
+  LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION}
+  # The ABI may change with every minor version while the major one is 0.
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+get_target_property(type ronde TYPE)
+if(type STREQUAL SHARED_LIBRARY)
+  # Hides the weak copies of other people's templates too, which have default visibility wherever they are made.
+  set(script ${CMAKE_CURRENT_LIST_DIR}/ronde.map)
+  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs)
+  set_property(TARGET ronde APPEND PROPERTY LINK_DEPENDS ${script})
+endif()

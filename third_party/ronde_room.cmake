@@ -1,0 +1,23 @@
+# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] SOURCES files): one folder of the house.
+#
+# A room is an object library with its own include root, so that a header of a room it does not link cannot be
+# included: layering is a compile error. Its headers are checked to stand alone (target
+# all_verify_interface_header_sets).
+function(ronde_room)
+  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;SOURCES" ${ARGN})
+  set(target ronde_${ROOM_NAME})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
+  add_library(${target} OBJECT)
+  target_sources(${target} PRIVATE ${ROOM_SOURCES}
+    PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  target_include_directories(${target} PRIVATE src)
+  target_link_libraries(${target} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS} ronde_flags)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    VERIFY_INTERFACE_HEADER_SETS ON)
+  set_property(GLOBAL APPEND PROPERTY RONDE_ROOMS ${target})
+endfunction()
