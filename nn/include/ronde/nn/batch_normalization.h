@@ -1,0 +1,52 @@
+/// BatchNormalization: each channel (last axis) to mean 0 and variance 1, then times gamma plus beta.
+///
+/// Training uses the statistics of the batch, with the biased variance, and updates the moving ones:
+/// moving = moving * momentum + batch * (1 - momentum). Inference, and a layer frozen by
+/// `set_trainable(false)`, uses the moving ones. An empty batch changes nothing.
+///
+/// Keras 2 multiplied the variance that enters moving_variance by N / (N - 1) for images, N being the number
+/// of values per channel; Keras 3 does not. `MovingVariance::unbiased` is the former.
+#pragma once
+
+#include <string>
+
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+enum class MovingVariance { biased, unbiased };
+
+struct BatchNormalizationOptions {
+  double momentum = 0.99;
+  double epsilon = 1e-3;
+  bool center = true;  ///< has beta
+  bool scale = true;   ///< has gamma
+  MovingVariance moving_variance = MovingVariance::biased;
+  Initializer beta_initializer = Initializer::zeros;
+  Initializer gamma_initializer = Initializer::ones;
+  Initializer moving_mean_initializer = Initializer::zeros;
+  Initializer moving_variance_initializer = Initializer::ones;
+  std::string name = {};
+};
+
+class RONDE_API BatchNormalization : public Module {
+ public:
+  explicit BatchNormalization(BatchNormalizationOptions options = {});
+  std::string class_name() const override { return "BatchNormalization"; }
+  ConfigDict config() const override;
+  /// (..., c) -> (..., c)
+  Variable forward(const Variable& x, const Context& context) override;
+
+ protected:
+  void build_weights(const Shape& input, const BuildOptions& options) override;
+
+ private:
+  void update_moving(const Tensor& mean, const Tensor& variance, std::int64_t samples);
+
+  BatchNormalizationOptions options_;
+  Variable gamma_, beta_;  // undefined when not wanted
+  Variable moving_mean_, moving_variance_;
+};
+
+}  // namespace ronde::inline v0

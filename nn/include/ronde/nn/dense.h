@@ -1,0 +1,37 @@
+/// Dense: activation(x * kernel + bias) over the last axis; kernel (inputs, units), bias (units).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ronde/nn/activation.h>
+#include <ronde/nn/initializer.h>
+
+namespace ronde::inline v0 {
+
+struct DenseOptions {
+  std::int64_t units = 0;
+  Activation::Kind activation = Activation::linear;
+  bool use_bias = true;
+  Initializer kernel_initializer = Initializer::glorot_uniform;
+  Initializer bias_initializer = Initializer::zeros;
+  std::string name = {};
+};
+
+class RONDE_API Dense : public Module {
+ public:
+  explicit Dense(DenseOptions options);
+  std::string class_name() const override { return "Dense"; }
+  ConfigDict config() const override;
+  /// (..., inputs) -> (..., units)
+  Variable forward(const Variable& x, const Context& context) override;
+
+ protected:
+  void build_weights(const Shape& input, const BuildOptions& options) override;
+
+ private:
+  DenseOptions options_;
+  Variable kernel_, bias_;
+};
+
+}  // namespace ronde::inline v0

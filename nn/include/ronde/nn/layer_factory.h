@@ -1,0 +1,20 @@
+/// Layers from their Keras configs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+/// The layer that a file of Keras 2.10 to 3.15 describes. Unknown keys are ignored; "Custom>X" is X. An
+/// InputError names an unknown class, or layer, key and value when Ronde cannot do what is asked for
+/// (channels_first, regularizers, unknown activations). A Sequential's InputLayers are skipped: the caller
+/// reads the input shape.
+RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
+/// Keras' class names that `layer_from_config` knows, in alphabetical order.
+RONDE_API std::vector<std::string> layer_class_names();
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,150 @@
+/// Module: something with named weights and a forward pass. Layers derive from it, and so do users' own nets:
+///
+///     struct Net : ronde::Module {
+///       ronde::Dense hidden{{.units = 64, .activation = ronde::Activation::relu}};
+///       ronde::Dense out{{.units = 10}};
+///       Net() { add_module("hidden", hidden); add_module("out", out); }
+///       ronde::Variable forward(const ronde::Variable& x, const ronde::Context& context) override {
+///         return out(hidden(x, context), context);
+///       }
+///     };
+///     Net net;
+///     net.build({28 * 28});
+///
+/// Names are identity: "hidden/kernel" is the same weight in files, hashes and errors. `build` runs the net
+/// once on zeros; that creates the weights and fixes their order of execution. A child that only training
+/// reaches must have its own `build` called before the net's.
+///
+/// Ownership: a module refers to its member children and owns those given as a unique_ptr; every child has
+/// one parent. Thread safety: calls of a built module change nothing in it, unless the layer says so
+/// (BatchNormalization's moving statistics, Dropout without sample keys).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ronde/core/variable.h>
+#include <ronde/nn/config.h>
+
+namespace ronde::inline v0 {
+
+class Module;
+
+/// What a forward pass needs to know besides its input.
+struct Context {
+  bool training = false;
+  std::uint64_t seed = 0;   ///< of the run; random numbers are keyed by (seed, epoch, global sample, layer)
+  Tensor sample_keys = {};  ///< i64 (n, 2): global sample and epoch of each row; a loader's batch has them
+  std::vector<Module*>* trace = nullptr;  ///< `build` collects the order of execution here
+};
+
+/// How a weight lies in memory compared with Keras' files.
+enum class WeightLayout {
+  plain,      ///< the same
+  conv,       ///< OHWI here, HWIO in files
+  depthwise,  ///< (c * multiplier, kh, kw, 1) here, (kh, kw, c, multiplier) in files
+};
+
+/// A named weight of a module. A handle: copies share the variable.
+struct Parameter {
+  std::string name;  ///< in a list of a whole net the full path, "conv2d/kernel"
+  Variable variable = {};
+  bool trainable = true;  ///< false for moving statistics
+  WeightLayout layout = WeightLayout::plain;
+  std::int64_t depth_multiplier = 1;  ///< of a depthwise weight
+};
+
+struct BuildOptions {
+  std::uint64_t seed = 0;  ///< initial weights are a function of (seed, full name)
+  DType dtype = DType::f32;
+  Backend* backend = nullptr;  ///< nullptr: the default backend
+};
+
+class RONDE_API Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  /// Moves a module whose children, if any, it owns; an error for one that only refers to members of itself.
+  Module(Module&& other);
+  Module& operator=(Module&&) = delete;
+
+  /// The computation. Call modules through `operator()`, not through this.
+  virtual Variable forward(const Variable& x, const Context& context) = 0;
+  /// Creates the weights at the first call, then runs `forward`. Inside another module's `forward` pass its
+  /// context on.
+  Variable operator()(const Variable& x, const Context& context = {});
+
+  /// Keras' class name for a layer, "Model" for anything else.
+  virtual std::string class_name() const { return "Model"; }
+  /// Keras' constructor arguments; an empty dict for a module Keras has no class for.
+  virtual ConfigDict config() const { return {}; }
+
+  /// Runs the net once on zeros of (1, input_shape...), so that every layer it reaches has its weights.
+  /// A second call with the same shape does nothing; another shape is an error.
+  void build(const Shape& input_shape, BuildOptions options = {});
+  bool is_built() const { return built_; }
+  /// Without the batch; known after build.
+  const Shape& input_shape() const { return input_shape_; }
+  /// Of the call in `build`, with a batch of 1.
+  const Shape& output_shape() const { return output_shape_; }
+
+  /// All weights of this module and its children with their full names: in the order in which `build` reached
+  /// them, each layer's trainable ones first.
+  std::vector<Parameter> parameters() const;
+  /// Number of elements of all (or only of the trainable) parameters.
+  std::int64_t parameter_count(bool trainable_only = false) const;
+
+  const std::string& name() const { return name_; }
+  /// Neither empty nor with a '/'; unique among the parent's children.
+  void set_name(const std::string& name);
+  /// Names joined by '/' from the root (exclusive) to this module; empty for the root.
+  const std::string& path() const { return path_; }
+  /// What errors call this module: its path, else its name, else its class ("conv2d").
+  std::string label() const;
+  std::vector<Module*> children() const;
+  /// Freezes or unfreezes all trainable weights of this module and its children.
+  void set_trainable(bool trainable);
+  bool trainable() const { return trainable_; }
+
+ protected:
+  /// The full name that `weight` has or will have; initial values are keyed by it.
+  std::string full_name(const std::string& weight) const;
+  /// A layer makes its weights here with `add_parameter`; `input` is the first input's shape, batch included.
+  virtual void build_weights(const Shape& input, const BuildOptions& options);
+  /// Registers a weight of this module itself.
+  Variable add_parameter(Parameter parameter);
+  /// Registers a member of this object; it must live as long as this object and not move.
+  void add_module(std::string name, Module& child);
+  /// Registers and keeps a child.
+  Module& add_module(std::string name, std::unique_ptr<Module> child);
+
+ private:
+  struct Child {
+    Module* module;
+    std::unique_ptr<Module> owned;
+  };
+  void adopt(const std::string& name, Module& child);
+  void require_free_name(const std::string& name, const Module* owner) const;
+  void update_paths();
+  void collect(std::vector<Module*>& modules);
+  const Module& root() const;
+  void enter(const Variable& x, const Context& context);
+  void enter_late(const Variable& x, const Context& context);
+  void make_weights(const Variable& x, const Context& context);
+
+  std::string name_;
+  std::string path_;
+  Module* parent_ = nullptr;
+  bool built_ = false;
+  bool building_ = false;  // during the dry run that starts here
+  bool trainable_ = true;
+  Shape input_shape_;
+  Shape output_shape_;
+  std::vector<Parameter> parameters_;
+  std::vector<Child> children_;
+  std::vector<Module*> execution_order_;  // of the root, as found by build
+};
+
+}  // namespace ronde::inline v0

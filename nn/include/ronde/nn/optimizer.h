@@ -1,0 +1,84 @@
+/// Optimizer: turns the arena's gradients into new weights, in Keras' formulas, one fused pass over the
+/// arena.
+///
+///     Adam adam({.learning_rate = 1e-3});
+///     adam.attach(arena);
+///     ... backward ...
+///     adam.step();
+///
+/// Formulas are Keras' (2.11 and later); each optimizer's header states its own. In all of them g is the
+/// scaled and clipped gradient, w the weight and t = 1 at the first step. `weights -= update(scale *
+/// gradients)`; clipping comes after scaling: by the norm of each parameter (clip.norm), by the norm of all
+/// (clip.global_norm), or by value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ronde/core/kernel_params.h>
+#include <ronde/nn/config.h>
+#include <ronde/nn/parameter_arena.h>
+
+namespace ronde::inline v0 {
+
+/// Limits of the gradient; 0 = off, at most one of them.
+struct ClipOptions {
+  double norm = 0.0;
+  double global_norm = 0.0;
+  double value = 0.0;
+};
+
+/// A flat buffer of optimizer state; views of the optimizer's own memory.
+struct OptimizerSlot {
+  std::string name;  ///< Keras' name: "velocity", "momentum", ...
+  Tensor values;     ///< (arena.trainable_size(),)
+};
+
+class RONDE_API Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  /// Keras' class name: "Adam".
+  virtual std::string name() const = 0;
+  /// Keras' keys; learning_rate as it is now. Settings Keras has no key for are left out.
+  virtual ConfigDict config() const;
+
+  /// Allocates fresh state for the arena, which must outlive this object, and counts updates from 0.
+  virtual void attach(ParameterArena& arena);
+  ParameterArena& arena() const;
+  /// One update; the gradient used is scale * arena.gradients(). Zeroes no gradient, but clipping by norm
+  /// scales gradients of excessive norm in place.
+  virtual void step(double scale = 1.0);
+  /// Completed updates.
+  std::int64_t iterations() const { return iterations_; }
+  void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
+
+  /// The base rate, before the inverse-time `decay` of the options.
+  double learning_rate() const { return learning_rate_; }
+  void set_learning_rate(double rate) { learning_rate_ = rate; }
+  /// The rate the next step uses: learning_rate / (1 + decay * iterations).
+  double current_learning_rate() const;
+
+  virtual std::vector<OptimizerSlot> slots() const = 0;
+
+ protected:
+  struct Common {
+    double learning_rate;
+    double decay;
+    double weight_decay;
+    ClipOptions clip;
+  };
+  explicit Optimizer(const Common& common);
+  /// The algorithm: updates arena().values() from arena().gradients(), both cut to trainable_size().
+  virtual void update(const Tensor& values, const Tensor& gradients, const StepParams& step) = 0;
+  const Common& common() const { return common_; }
+
+ private:
+  Common common_;
+  double learning_rate_;
+  std::int64_t iterations_ = 0;
+  ParameterArena* arena_ = nullptr;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,34 @@
+/// Stochastic gradient descent with momentum: w -= rate * g, or with momentum
+/// v = momentum * v - rate * g; w += v, or w += momentum * v - rate * g with Nesterov's look-ahead.
+/// The momentum is rounded to float, as Keras does.
+#pragma once
+
+#include <ronde/nn/optimizer.h>
+
+namespace ronde::inline v0 {
+
+struct SGDOptions {
+  double learning_rate = 0.01;
+  double momentum = 0.0;
+  bool nesterov = false;
+  double decay = 0.0;  ///< of the rate: learning_rate / (1 + decay * completed updates)
+  ClipOptions clip = {};
+};
+
+class RONDE_API SGD : public Optimizer {
+ public:
+  explicit SGD(SGDOptions options = {});
+  std::string name() const override { return "SGD"; }
+  ConfigDict config() const override;
+  void attach(ParameterArena& arena) override;
+  std::vector<OptimizerSlot> slots() const override;
+
+ protected:
+  void update(const Tensor& values, const Tensor& gradients, const StepParams& step) override;
+
+ private:
+  SGDOptions options_;
+  Tensor velocity_;  // undefined without momentum;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,57 @@
+#include <ronde/core/ops.h>
+#include <ronde/nn/activation.h>
+
+#include "layer_config.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr double kLeakySlope = 0.2;
+constexpr double kEluAlpha = 1.0;
+
+}  // namespace
+
+Variable apply_activation(Activation::Kind kind, const Variable& x) {
+  switch (kind) {
+    case Activation::linear:
+      return x;
+    case Activation::relu:
+      return relu(x);
+    case Activation::leaky_relu:
+      return leaky_relu(x, kLeakySlope);
+    case Activation::elu:
+      return elu(x, kEluAlpha);
+    case Activation::gelu:
+      return gelu(x);
+    case Activation::silu:
+      return silu(x);
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::tanh:
+      return tanh(x);
+    case Activation::softmax:
+      return softmax(x);
+    case Activation::log_softmax:
+      break;
+  }
+  return log_softmax(x);
+}
+
+Variable Activation::forward(const Variable& x, const Context&) {
+  return apply_activation(kind_, x);
+}
+
+ConfigDict Activation::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("activation", to_string(kind_));
+  return config;
+}
+
+std::string to_string(Activation::Kind kind) {
+  static constexpr const char* kNames[] = {"linear", "relu",    "leaky_relu", "elu",     "gelu",
+                                           "swish",  "sigmoid", "tanh",       "softmax", "log_softmax"};
+  return kNames[kind];
+}
+
+}  // namespace ronde::inline v0

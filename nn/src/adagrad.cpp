@@ -1,0 +1,34 @@
+#include <ronde/core/backend.h>
+#include <ronde/nn/adagrad.h>
+
+namespace ronde::inline v0 {
+
+Adagrad::Adagrad(AdagradOptions options)
+    : Optimizer({.learning_rate = options.learning_rate,
+                 .decay = options.decay,
+                 .weight_decay = 0.0,
+                 .clip = options.clip}),
+      options_(options) {}
+
+ConfigDict Adagrad::config() const {
+  ConfigDict config = Optimizer::config();
+  config.emplace_back("initial_accumulator_value", options_.initial_accumulator_value);
+  config.emplace_back("epsilon", options_.epsilon);
+  return config;
+}
+
+void Adagrad::attach(ParameterArena& arena) {
+  Optimizer::attach(arena);
+  accumulator_ = arena.make_state();
+  accumulator_.fill(options_.initial_accumulator_value);
+}
+
+std::vector<OptimizerSlot> Adagrad::slots() const {
+  return {{"accumulator", accumulator_}};
+}
+
+void Adagrad::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
+  values.backend().adagrad_step(values, gradients, accumulator_, step, {.epsilon = options_.epsilon});
+}
+
+}  // namespace ronde::inline v0

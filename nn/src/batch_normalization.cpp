@@ -1,0 +1,96 @@
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+#include <ronde/nn/batch_normalization.h>
+
+#include "layer_config.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// moving = moving * momentum + batch * weight
+void blend(const Tensor& moving, const Tensor& batch, double momentum, double weight) {
+  Backend& backend = moving.backend();
+  backend.unary(UnaryOp::affine, moving, moving, {.alpha = momentum, .beta = 0.0});
+  backend.accumulate(moving, batch, weight);
+}
+
+}  // namespace
+
+BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  require<UsageError>(options_.momentum >= 0.0 && options_.momentum <= 1.0, "[", label(),
+                      "] momentum must be in [0, 1], got ", options_.momentum);
+  require<UsageError>(options_.epsilon >= 0.0, "[", label(), "] epsilon must not be negative, got ",
+                      options_.epsilon);
+}
+
+void BatchNormalization::build_weights(const Shape& input, const BuildOptions& options) {
+  require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
+  const auto add = [&](const char* name, const Initializer& initializer, bool trainable) {
+    return add_parameter(
+        {.name = name,
+         .variable = Variable::parameter(initializer.make({input.back()}, full_name(name), options)),
+         .trainable = trainable});
+  };
+  if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer, true);
+  if (options_.center) beta_ = add("beta", options_.beta_initializer, true);
+  moving_mean_ = add("moving_mean", options_.moving_mean_initializer, false);
+  moving_variance_ = add("moving_variance", options_.moving_variance_initializer, false);
+}
+
+Variable BatchNormalization::forward(const Variable& x, const Context& context) {
+  const std::int64_t channels = moving_mean_.size(0);
+  require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ", channels,
+          " channels, got an input of shape ", x.shape());
+  const BatchNormParams params{.epsilon = options_.epsilon};
+  if (!context.training || !trainable() || x.shape().count() == 0)
+    return batch_norm_inference(x, gamma_, beta_, {moving_mean_.value(), moving_variance_.value()}, params);
+  BatchStatistics batch;
+  Variable y = batch_norm(x, gamma_, beta_, batch, params);
+  update_moving(batch.mean, batch.variance, x.shape().count() / channels);
+  return y;
+}
+
+void BatchNormalization::update_moving(const Tensor& mean, const Tensor& variance, std::int64_t samples) {
+  const double share = 1.0 - options_.momentum;
+  const auto n = static_cast<double>(samples);
+  const bool unbiased = options_.moving_variance == MovingVariance::unbiased && samples > 1;
+  blend(moving_mean_.value(), mean, options_.momentum, share);
+  blend(moving_variance_.value(), variance, options_.momentum, unbiased ? share * n / (n - 1.0) : share);
+}
+
+ConfigDict BatchNormalization::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("axis", -1);
+  config.emplace_back("momentum", options_.momentum);
+  config.emplace_back("epsilon", options_.epsilon);
+  config.emplace_back("center", options_.center);
+  config.emplace_back("scale", options_.scale);
+  config.emplace_back("beta_initializer", options_.beta_initializer.config());
+  config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
+  config.emplace_back("moving_mean_initializer", options_.moving_mean_initializer.config());
+  config.emplace_back("moving_variance_initializer", options_.moving_variance_initializer.config());
+  return config;
+}
+
+template <>
+std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config) {
+  for (const char* key :
+       {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint", "renorm_clipping"})
+    config.expect_null(key);
+  config.expect_false("renorm");
+  config.expect_false("synchronized");
+  config.expect_last_axis("axis");
+  return std::make_unique<BatchNormalization>(BatchNormalizationOptions{
+      .momentum = config.number("momentum", 0.99),
+      .epsilon = config.number("epsilon", 1e-3),
+      .center = config.boolean("center", true),
+      .scale = config.boolean("scale", true),
+      .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
+      .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
+      .moving_mean_initializer = config.initializer("moving_mean_initializer", Initializer::zeros),
+      .moving_variance_initializer = config.initializer("moving_variance_initializer", Initializer::ones)});
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,86 @@
+#include <ronde/nn/conv2d.h>
+
+#include "image_checks.h"
+#include "layer_config.h"
+
+namespace ronde::inline v0 {
+
+Conv2D::Conv2D(Conv2DOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
+                      options_.filters);
+  require<UsageError>(options_.groups > 0 && options_.filters % options_.groups == 0, "[", label(), "] ",
+                      options_.filters, " filters cannot be split into ", options_.groups, " groups");
+  require_positive(*this, "kernel", options_.kernel);
+  require_positive(*this, "strides", options_.strides);
+  require_positive(*this, "dilation", options_.dilation);
+}
+
+void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
+  require_images(*this, input);
+  const std::int64_t channels = input.back();
+  require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ", channels,
+          " input channels cannot be split into ", options_.groups, " groups");
+  const Shape kernel{options_.filters, options_.kernel.h, options_.kernel.w, channels / options_.groups};
+  kernel_ = add_parameter({.name = "kernel",
+                           .variable = Variable::parameter(options_.kernel_initializer.make(
+                               kernel, full_name("kernel"), options, WeightLayout::conv)),
+                           .layout = WeightLayout::conv});
+  if (!options_.use_bias) return;
+  bias_ = add_parameter({.name = "bias",
+                         .variable = Variable::parameter(options_.bias_initializer.make(
+                             {options_.filters}, full_name("bias"), options))});
+}
+
+Variable Conv2D::forward(const Variable& x, const Context&) {
+  require_images(*this, x.shape());
+  const std::int64_t channels = kernel_.size(3) * options_.groups;
+  require(x.shape().back() == channels, "[", label(), "] expects ", channels, " input channels, got ",
+          x.shape().back());
+  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
+  const bool fused = options_.activation == Activation::relu;
+  const Variable y = conv2d(x, kernel_, bias_,
+                            {.stride = options_.strides,
+                             .padding = options_.padding,
+                             .dilation = options_.dilation,
+                             .groups = options_.groups,
+                             .epilogue = fused ? Epilogue::relu : Epilogue::none});
+  return fused ? y : apply_activation(options_.activation, y);
+}
+
+ConfigDict Conv2D::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("filters", options_.filters);
+  config.emplace_back("kernel_size", pair(options_.kernel));
+  config.emplace_back("strides", pair(options_.strides));
+  config.emplace_back("padding", to_string(options_.padding));
+  config.emplace_back("data_format", "channels_last");
+  config.emplace_back("dilation_rate", pair(options_.dilation));
+  config.emplace_back("groups", options_.groups);
+  config.emplace_back("activation", to_string(options_.activation));
+  config.emplace_back("use_bias", options_.use_bias);
+  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
+  config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  return config;
+}
+
+template <>
+std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig& config) {
+  for (const char* key : {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
+                          "kernel_constraint", "bias_constraint"})
+    config.expect_null(key);
+  config.expect_text("data_format", "channels_last");
+  return std::make_unique<Conv2D>(Conv2DOptions{
+      .filters = config.integer("filters"),
+      .kernel = config.size("kernel_size", {3, 3}),
+      .strides = config.size("strides", {1, 1}),
+      .padding = config.padding(),
+      .dilation = config.size("dilation_rate", {1, 1}),
+      .groups = config.integer("groups", 1),
+      .activation = config.activation(),
+      .use_bias = config.boolean("use_bias", true),
+      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros)});
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,63 @@
+#include <ronde/core/ops.h>
+#include <ronde/nn/dense.h>
+
+#include "layer_config.h"
+
+namespace ronde::inline v0 {
+
+Dense::Dense(DenseOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  require<UsageError>(options_.units > 0, "[", label(), "] units must be positive, got ", options_.units);
+}
+
+void Dense::build_weights(const Shape& input, const BuildOptions& options) {
+  require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., inputs), got ", input);
+  const Shape kernel{input.back(), options_.units};
+  kernel_ = add_parameter({.name = "kernel",
+                           .variable = Variable::parameter(
+                               options_.kernel_initializer.make(kernel, full_name("kernel"), options))});
+  if (!options_.use_bias) return;
+  bias_ = add_parameter({.name = "bias",
+                         .variable = Variable::parameter(
+                             options_.bias_initializer.make({options_.units}, full_name("bias"), options))});
+}
+
+Variable Dense::forward(const Variable& x, const Context&) {
+  const std::int64_t inputs = kernel_.size(0);
+  require(x.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., ", inputs, "), got ", x.shape());
+  require(x.shape().back() == inputs, "[", label(), "] expects ", inputs, " inputs, got ", x.shape().back());
+  const Variable rows = x.rank() == 2 ? x : reshape(x, {x.shape().count() / inputs, inputs});
+  const bool fused = options_.activation == Activation::relu;
+  Variable y = dense(rows, kernel_, bias_, fused ? Epilogue::relu : Epilogue::none);
+  if (x.rank() != 2) {
+    Shape shape = x.shape();
+    shape[-1] = options_.units;
+    y = reshape(y, shape);
+  }
+  return fused ? y : apply_activation(options_.activation, y);
+}
+
+ConfigDict Dense::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("units", options_.units);
+  config.emplace_back("activation", to_string(options_.activation));
+  config.emplace_back("use_bias", options_.use_bias);
+  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
+  config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  return config;
+}
+
+template <>
+std::unique_ptr<Module> read_layer<Dense>(const LayerConfig& config) {
+  for (const char* key : {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
+                          "kernel_constraint", "bias_constraint", "lora_rank", "quantization_config"})
+    config.expect_null(key);
+  return std::make_unique<Dense>(DenseOptions{
+      .units = config.integer("units"),
+      .activation = config.activation(),
+      .use_bias = config.boolean("use_bias", true),
+      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros)});
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,21 @@
+#include "image_checks.h"
+
+namespace ronde::inline v0 {
+
+void require_images(const Module& layer, const Shape& shape) {
+  require(shape.rank() == 4, "[", layer.label(), "] expects images (n, h, w, c), got ", shape);
+}
+
+void require_window_fits(const Module& layer, const Shape& shape, Size2d window, Size2d dilation,
+                         Padding padding) {
+  const std::int64_t h = (window.h - 1) * dilation.h + 1, w = (window.w - 1) * dilation.w + 1;
+  require(padding == Padding::same || (h <= shape[1] && w <= shape[2]), "[", layer.label(), "] a window of ",
+          h, " x ", w, " does not fit into images of ", shape[1], " x ", shape[2]);
+}
+
+void require_positive(const Module& layer, const char* what, Size2d size) {
+  require<UsageError>(size.h > 0 && size.w > 0, "[", layer.label(), "] ", what, " must be positive, got ",
+                      size.h, " x ", size.w);
+}
+
+}  // namespace ronde::inline v0

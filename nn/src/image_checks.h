@@ -1,0 +1,19 @@
+/// Checks of image shapes that name the layer.
+#pragma once
+
+#include <string>
+
+#include <ronde/core/ops.h>
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+/// `shape` is (n, h, w, c).
+void require_images(const Module& layer, const Shape& shape);
+/// The window lies inside the images at least once.
+void require_window_fits(const Module& layer, const Shape& shape, Size2d window, Size2d dilation,
+                         Padding padding);
+/// Both extents are positive.
+void require_positive(const Module& layer, const char* what, Size2d size);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/philox.h>
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/weight_layout.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// Standard deviation of a standard normal cut at two deviations.
+constexpr double kTruncatedDeviation = 0.87962566103423978;
+
+/// The random words of one element of one weight.
+struct Draw {
+  std::uint64_t key;
+  std::uint64_t element;
+
+  Philox4 words(std::uint32_t attempt) const {
+    return philox(
+        key, {static_cast<std::uint32_t>(element), static_cast<std::uint32_t>(element >> 32), attempt, 0});
+  }
+  double uniform() const {
+    const Philox4 w = words(0);
+    return uniform_double(w[0], w[1]);
+  }
+  /// Box-Muller; 1 - u is never 0.
+  double normal(std::uint32_t attempt = 0) const {
+    const Philox4 w = words(attempt);
+    return std::sqrt(-2.0 * std::log(1.0 - uniform_double(w[0], w[1]))) *
+           std::cos(2.0 * std::numbers::pi * uniform_double(w[2], w[3]));
+  }
+  double truncated_normal() const {
+    for (std::uint32_t attempt = 0;; ++attempt) {
+      const double value = normal(attempt);
+      if (std::abs(value) <= 2.0) return value;
+    }
+  }
+};
+
+/// Fans by Keras' rule: the last two axes are (in, out), the others the receptive field.
+double fan(const Shape& shape, Initializer::FanMode mode) {
+  if (shape.rank() == 0) return 1.0;
+  if (shape.rank() == 1) return static_cast<double>(shape[0]);
+  const std::int64_t field = shape.count() / std::max<std::int64_t>(shape[-1] * shape[-2], 1);
+  const auto in = static_cast<double>(shape[-2] * field), out = static_cast<double>(shape[-1] * field);
+  if (mode == Initializer::FanMode::fan_in) return in;
+  return mode == Initializer::FanMode::fan_out ? out : (in + out) / 2.0;
+}
+
+template <class F>
+Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options, F&& value) {
+  const std::uint64_t key = random_key(options.seed, hash_name(full_name));
+  std::vector<double> values(static_cast<std::size_t>(shape.count()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(Draw{key, i});
+  return Tensor::from<double>(shape, values, options.backend).to(options.dtype);
+}
+
+}  // namespace
+
+Initializer::Initializer(Kind kind) : kind_(kind) {
+  require(kind < constant_kind,
+          "[initializer] this one needs numbers: use its function, as in "
+          "Initializer::constant(0.1)");
+}
+
+Initializer Initializer::constant(double value) {
+  return {constant_kind, value, 0.0};
+}
+Initializer Initializer::random_uniform(double low, double high) {
+  return {random_uniform_kind, low, high};
+}
+Initializer Initializer::random_normal(double mean, double deviation) {
+  return {random_normal_kind, mean, deviation};
+}
+Initializer Initializer::truncated_normal(double mean, double deviation) {
+  return {truncated_normal_kind, mean, deviation};
+}
+Initializer Initializer::variance_scaling(VarianceScaling options) {
+  require<UsageError>(options.scale > 0, "[initializer] the scale must be positive, got ", options.scale);
+  Initializer result(variance_scaling_kind, 0.0, 0.0);
+  result.scaling_ = options;
+  return result;
+}
+
+Initializer::VarianceScaling Initializer::scaling() const {
+  switch (kind_) {
+    case glorot_uniform:
+      return {1.0, FanMode::fan_avg, Distribution::uniform};
+    case glorot_normal:
+      return {1.0, FanMode::fan_avg, Distribution::truncated_normal};
+    case he_uniform:
+      return {2.0, FanMode::fan_in, Distribution::uniform};
+    case he_normal:
+      return {2.0, FanMode::fan_in, Distribution::truncated_normal};
+    case lecun_uniform:
+      return {1.0, FanMode::fan_in, Distribution::uniform};
+    case lecun_normal:
+      return {1.0, FanMode::fan_in, Distribution::truncated_normal};
+    default:
+      return scaling_;
+  }
+}
+
+Tensor Initializer::make(const Shape& shape, const std::string& full_name, const BuildOptions& options,
+                         WeightLayout layout, std::int64_t depth_multiplier) const {
+  const TensorOptions tensor{.dtype = options.dtype, .backend = options.backend};
+  const auto uniform = [&](double low, double high) {
+    return generate(shape, full_name, options, [=](Draw d) { return low + (high - low) * d.uniform(); });
+  };
+  const auto normal = [&](double mean, double deviation) {
+    return generate(shape, full_name, options, [=](Draw d) { return mean + deviation * d.normal(); });
+  };
+  const auto truncated = [&](double mean, double deviation) {
+    return generate(shape, full_name, options,
+                    [=](Draw d) { return mean + deviation * d.truncated_normal(); });
+  };
+  switch (kind_) {
+    case zeros:
+      return Tensor::zeros(shape, tensor);
+    case ones:
+      return Tensor::full(shape, 1.0, tensor);
+    case constant_kind:
+      return Tensor::full(shape, a_, tensor);
+    case random_uniform_kind:
+      return uniform(a_, b_);
+    case random_normal_kind:
+      return normal(a_, b_);
+    case truncated_normal_kind:
+      return truncated(a_, b_);
+    default:
+      break;
+  }
+  const VarianceScaling s = scaling();
+  const double variance = s.scale / std::max(1.0, fan(keras_shape(shape, layout, depth_multiplier), s.mode));
+  const double limit = std::sqrt(3.0 * variance);
+  if (s.distribution == Distribution::uniform) return uniform(-limit, limit);
+  if (s.distribution == Distribution::normal) return normal(0.0, std::sqrt(variance));
+  return truncated(0.0, std::sqrt(variance) / kTruncatedDeviation);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,127 @@
+#include "layer_config.h"
+
+#include "snake_case.h"
+
+namespace ronde::inline v0 {
+
+ConfigDict layer_config(const Module& layer) {
+  return {{"name", layer.name().empty() ? snake_case(layer.class_name()) : layer.name()},
+          {"trainable", layer.trainable()},
+          {"dtype", "float32"}};
+}
+
+ConfigList pair(Size2d size) {
+  return {size.h, size.w};
+}
+
+std::string to_string(Padding padding) {
+  return padding == Padding::same ? "same" : "valid";
+}
+
+LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)
+    : config_(&config), label_(std::move(class_name)) {
+  require<InputError>(config.is_dict(), "[", label_, "] config is not a dict");
+  const ConfigValue* name = config.find("name");
+  if (name != nullptr && name->is_string()) label_ += cat(" \"", name->as_string(), "\"");
+}
+
+const ConfigValue* LayerConfig::find(const char* key) const {
+  const ConfigValue* value = config_->find(key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+void LayerConfig::refuse(const char* key, const std::string& why) const {
+  throw InputError(cat("[", label_, "] ", key, ": ", why));
+}
+
+/// convert(entry) with layer and key put before its errors; the entry must be there.
+template <class F>
+auto LayerConfig::read(const char* key, F&& convert) const {
+  const ConfigValue* value = find(key);
+  if (value == nullptr) refuse(key, "missing");
+  try {
+    return convert(*value);
+  } catch (const Error& error) {
+    refuse(key, error.what());
+  }
+}
+
+std::int64_t LayerConfig::integer(const char* key) const {
+  return read(key, [](const ConfigValue& value) { return value.as_int(); });
+}
+std::int64_t LayerConfig::integer(const char* key, std::int64_t otherwise) const {
+  return find(key) != nullptr ? integer(key) : otherwise;
+}
+double LayerConfig::number(const char* key, double otherwise) const {
+  return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_double(); }) : otherwise;
+}
+bool LayerConfig::boolean(const char* key, bool otherwise) const {
+  return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_bool(); }) : otherwise;
+}
+std::string LayerConfig::text(const char* key, const std::string& otherwise) const {
+  return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_string(); }) : otherwise;
+}
+
+std::optional<Size2d> LayerConfig::size(const char* key) const {
+  if (find(key) == nullptr) return std::nullopt;
+  return read(key, [](const ConfigValue& value) {
+    if (!value.is_list()) return Size2d{value.as_int(), value.as_int()};
+    const ConfigList& list = value.as_list();
+    require<InputError>(list.size() == 2, "expected two integers, found ", list.size());
+    return Size2d{list[0].as_int(), list[1].as_int()};
+  });
+}
+Size2d LayerConfig::size(const char* key, Size2d otherwise) const {
+  return size(key).value_or(otherwise);
+}
+
+Padding LayerConfig::padding() const {
+  const std::string name = text("padding", "valid");
+  if (name != "valid" && name != "same") refuse("padding", cat("\"", name, "\" is not supported"));
+  return name == "same" ? Padding::same : Padding::valid;
+}
+
+Activation::Kind LayerConfig::activation() const {
+  const ConfigValue* value = find("activation");
+  if (value == nullptr) return Activation::linear;
+  // Keras 3 may write a function as {"class_name": "function", "config": "relu"}.
+  const bool is_wrapped =
+      value->is_dict() && value->find("config") != nullptr && value->find("config")->is_string();
+  const ConfigValue& name = is_wrapped ? value->at("config") : *value;
+  if (!name.is_string()) refuse("activation", "only activations with a name are supported");
+  if (name.as_string() == "silu") return Activation::silu;
+  for (int kind = Activation::linear; kind <= Activation::log_softmax; ++kind)
+    if (name.as_string() == to_string(static_cast<Activation::Kind>(kind)))
+      return static_cast<Activation::Kind>(kind);
+  refuse("activation", cat("\"", name.as_string(), "\" is not supported"));
+}
+
+Initializer LayerConfig::initializer(const char* key, Initializer otherwise) const {
+  return find(key) != nullptr ? read(key, &Initializer::from_config) : otherwise;
+}
+
+void LayerConfig::expect_null(const char* key) const {
+  if (find(key) != nullptr) refuse(key, "is not supported");
+}
+
+void LayerConfig::expect_text(const char* key, const char* value) const {
+  const std::string found = text(key, value);
+  if (found != value) refuse(key, cat("\"", found, "\" is not supported, only \"", value, "\""));
+}
+
+void LayerConfig::expect_false(const char* key) const {
+  if (boolean(key, false)) refuse(key, "true is not supported");
+}
+
+void LayerConfig::expect_last_axis(const char* key) const {
+  const ConfigValue* value = find(key);
+  if (value == nullptr) return;
+  const std::int64_t axis = read(key, [](const ConfigValue& v) {
+    if (!v.is_list()) return v.as_int();
+    require<InputError>(v.as_list().size() == 1, "expected one axis, found ", v.as_list().size());
+    return v.as_list()[0].as_int();
+  });
+  if (axis != -1 && axis != 1 && axis != 3) refuse(key, cat(axis, " is not supported, only the last axis"));
+}
+
+}  // namespace ronde::inline v0

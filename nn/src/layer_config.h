@@ -1,0 +1,64 @@
+/// Writing and reading the configs of layers, with Keras' keys.
+///
+/// Written are the keys that every Keras from 2.10 to 3.15 knows, and no others: an unknown key makes a Keras
+/// refuse the file. Reading ignores unknown keys, but a known one with a value that would change the result
+/// is an InputError that names layer, key and value.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ronde/core/kernel_params.h>
+#include <ronde/core/ops.h>
+#include <ronde/nn/activation.h>
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+/// name, trainable, dtype: what every layer's config starts with.
+ConfigDict layer_config(const Module& layer);
+ConfigList pair(Size2d size);
+std::string to_string(Padding padding);
+
+/// The config of one layer, being read.
+class LayerConfig {
+ public:
+  LayerConfig(std::string class_name, const ConfigValue& config);
+
+  std::int64_t integer(const char* key) const;
+  std::int64_t integer(const char* key, std::int64_t otherwise) const;
+  double number(const char* key, double otherwise) const;
+  bool boolean(const char* key, bool otherwise) const;
+  std::string text(const char* key, const std::string& otherwise) const;
+  Size2d size(const char* key, Size2d otherwise) const;
+  std::optional<Size2d> size(const char* key) const;
+  Padding padding() const;
+  Activation::Kind activation() const;
+  Initializer initializer(const char* key, Initializer otherwise) const;
+  /// The entry, or nullptr when it is absent or null.
+  const ConfigValue* find(const char* key) const;
+
+  /// Errors unless the entry is absent, null or this value.
+  void expect_null(const char* key) const;
+  void expect_text(const char* key, const char* value) const;
+  void expect_false(const char* key) const;
+  /// An axis, alone or in a list: -1, 3 (images) or 1 (vectors, as Keras writes it for them; a file of
+  /// channels_first images fails when its weights are read, by their shapes).
+  void expect_last_axis(const char* key) const;
+  [[noreturn]] void refuse(const char* key, const std::string& why) const;
+
+ private:
+  template <class F>
+  auto read(const char* key, F&& convert) const;
+
+  const ConfigValue* config_;
+  std::string label_;
+};
+
+/// A layer of this class from its config; defined next to each layer's `config()`.
+template <class Layer>
+std::unique_ptr<Module> read_layer(const LayerConfig& config);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,112 @@
+#include <cmath>
+#include <vector>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+#include <ronde/nn/loss.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // Keras' epsilon()
+
+/// Outputs (n, k) and labels i32 (n) in [0, k).
+void check_labels(const std::string& loss, const Shape& output, const Tensor& labels) {
+  require(labels.shape() == Shape{output[0]}, "[", loss, "] expects labels of shape (", output[0], "), got ",
+          labels.shape());
+  const std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();
+  for (std::size_t row = 0; row < values.size(); ++row)
+    require(values[row] >= 0 && values[row] < output[1], "[", loss, "] label ", values[row], " of row ", row,
+            " is not in [0, ", output[1], ")");
+}
+
+void check_output(const std::string& loss, const Variable& output) {
+  require(output.rank() == 2, "[", loss, "] expects outputs of shape (n, classes), got ", output.shape());
+}
+
+/// What softmax was applied to, when that is known.
+Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
+  return options.from_logits ? output : softmax_input(output);
+}
+
+/// (n, k) with a 1 at each label.
+Tensor one_hot(const Tensor& labels, std::int64_t k, const Tensor& like) {
+  const std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();
+  std::vector<double> rows(values.size() * static_cast<std::size_t>(k), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    rows[i * static_cast<std::size_t>(k) + static_cast<std::size_t>(values[i])] = 1.0;
+  return Tensor::from<double>({labels.size(0), k}, rows, &like.backend()).to(like.dtype());
+}
+
+Variable smooth(const Variable& target, double smoothing) {
+  if (smoothing == 0.0) return target;
+  return target * (1.0 - smoothing) + smoothing / static_cast<double>(target.shape().back());
+}
+
+/// Keras' path for outputs whose logits are not known: normalise, clip, -sum(target * log p).
+Variable clipped_cross_entropy(const Variable& output, const Variable& target) {
+  const Variable p = output / sum(output, {.axes = {-1}, .keep_dims = true});
+  return -sum(target * log(clamp(p, kEpsilon, 1.0 - kEpsilon)), {.axes = {-1}});
+}
+
+Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Tensor& labels,
+                                 const CrossentropyOptions& options) {
+  check_labels(loss, output.shape(), labels);
+  const Variable logits = logits_of(output, options);
+  if (logits.defined()) return softmax_cross_entropy(logits, labels, options.label_smoothing);
+  return clipped_cross_entropy(
+      output, smooth(one_hot(labels, output.size(1), output.value()), options.label_smoothing));
+}
+
+}  // namespace
+
+Variable CategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
+  check_output(name(), output);
+  if (target.dtype() == DType::i32 && target.rank() == 1)
+    return cross_entropy_of_labels(name(), output, target, options_);
+  require(target.shape() == output.shape(), "[", name(), "] expects targets of shape ", output.shape(),
+          " or class labels i32 (", output.size(0), "), got ", target);
+  const Variable distribution = smooth(target.to(output.dtype()), options_.label_smoothing);
+  const Variable logits = logits_of(output, options_);
+  return logits.defined() ? softmax_cross_entropy_soft(logits, distribution)
+                          : clipped_cross_entropy(output, distribution);
+}
+
+Variable SparseCategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
+  check_output(name(), output);
+  require(target.dtype() == DType::i32, "[", name(), "] expects class labels i32, got ", target);
+  return cross_entropy_of_labels(name(), output, target, options_);
+}
+
+Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& target) const {
+  require(output.rank() >= 1 && target.shape() == output.shape(), "[", name(), "] expects targets of shape ",
+          output.shape(), ", got ", target.shape());
+  const Variable t = target.to(output.dtype());
+  Variable losses;
+  if (from_logits_) {
+    losses = relu(output) - output * t + log(1.0 + exp(-abs(output)));
+  } else {
+    const Variable p = clamp(output, kEpsilon, 1.0 - kEpsilon);
+    losses = -(t * log(p) + (1.0 - t) * log(1.0 - p));
+  }
+  const std::int64_t n = output.size(0);
+  return output.rank() == 1 ? losses
+                            : mean(reshape(losses, {n, output.shape().tail(1).count()}), {.axes = {1}});
+}
+
+Variable MeanSquaredError::operator()(const Variable& output, const Tensor& target) const {
+  require(target.shape() == output.shape(), "[", name(), "] expects targets of shape ", output.shape(),
+          ", got ", target.shape());
+  return squared_error(output, target.to(output.dtype()));
+}
+
+std::unique_ptr<Loss> make_loss(const std::string& name) {
+  if (name == "categorical_crossentropy") return std::make_unique<CategoricalCrossentropy>();
+  if (name == "sparse_categorical_crossentropy") return std::make_unique<SparseCategoricalCrossentropy>();
+  if (name == "binary_crossentropy") return std::make_unique<BinaryCrossentropy>();
+  if (name == "mean_squared_error" || name == "mse") return std::make_unique<MeanSquaredError>();
+  throw InputError(cat("loss \"", name, "\" is not supported"));
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,46 @@
+#include <ronde/core/backend.h>
+#include <ronde/nn/metric.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// Class labels i32 (n) of labels or of one-hot rows (n, k).
+Tensor labels_of(const Tensor& target, const Shape& output) {
+  if (target.rank() == 1) {
+    require(target.size(0) == output[0], "[accuracy] expects ", output[0], " labels, got ", target.size(0));
+    return target.to(DType::i32).contiguous();
+  }
+  require(target.shape() == output, "[accuracy] expects labels (", output[0], ") or one-hot rows ", output,
+          ", got ", target.shape());
+  const Tensor indices = Tensor::empty({output[0]}, {.dtype = DType::i64, .backend = &target.backend()});
+  target.backend().argmax(indices, target.contiguous());
+  return indices.to(DType::i32);
+}
+
+}  // namespace
+
+void Accuracy::update(const Tensor& output, const Tensor& target) {
+  require(output.rank() == 2, "[accuracy] expects outputs of shape (n, classes), got ", output.shape());
+  if (!correct_.defined() || &correct_.backend() != &output.backend())
+    correct_ =
+        Tensor::full({}, static_cast<double>(correct()), {.dtype = DType::i64, .backend = &output.backend()});
+  if (output.size(0) == 0) return;
+  output.backend().count_correct(correct_, output.contiguous(), labels_of(target, output.shape()));
+  count_ += output.size(0);
+}
+
+std::int64_t Accuracy::correct() const {
+  return correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0;
+}
+
+MetricState Accuracy::state() const {
+  return {.sum = static_cast<double>(correct()), .count = static_cast<double>(count_)};
+}
+
+void Accuracy::reset() {
+  if (correct_.defined()) correct_.fill(0.0);
+  count_ = 0;
+}
+
+}  // namespace ronde::inline v0

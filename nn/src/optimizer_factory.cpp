@@ -1,0 +1,140 @@
+#include <algorithm>
+
+#include <ronde/nn/adadelta.h>
+#include <ronde/nn/adagrad.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/optimizer_factory.h>
+#include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sgd.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// The config of one optimizer, being read.
+class OptimizerConfig {
+ public:
+  OptimizerConfig(std::string label, const ConfigValue& config) : label_(std::move(label)), config_(config) {
+    require<InputError>(config.is_dict(), "[", label_, "] config is not a dict");
+  }
+
+  double number(const char* key, double otherwise) const {
+    return read(key, otherwise, [](const ConfigValue& value) { return value.as_double(); });
+  }
+  bool boolean(const char* key, bool otherwise) const {
+    return read(key, otherwise, [](const ConfigValue& value) { return value.as_bool(); });
+  }
+  double rate(double otherwise) const { return number("learning_rate", number("lr", otherwise)); }
+  double decay() const { return number("decay", 0.0); }
+  ClipOptions clip() const {
+    return {.norm = number("clipnorm", 0.0),
+            .global_norm = number("global_clipnorm", 0.0),
+            .value = number("clipvalue", 0.0)};
+  }
+  void expect_no_weight_decay() const {
+    const double decay = number("weight_decay", 0.0);
+    require<InputError>(decay == 0.0, "[", label_, "] weight_decay: ", decay,
+                        " is not supported, only AdamW's");
+  }
+
+ private:
+  template <class T, class F>
+  T read(const char* key, T otherwise, F&& convert) const {
+    const ConfigValue* value = config_.find(key);
+    if (value == nullptr || value->is_null()) return otherwise;
+    try {
+      return convert(*value);
+    } catch (const Error& error) {
+      throw InputError(cat("[", label_, "] ", key, ": ", error.what()));
+    }
+  }
+
+  std::string label_;
+  const ConfigValue& config_;
+};
+
+std::unique_ptr<Optimizer> read_sgd(const OptimizerConfig& c) {
+  return std::make_unique<SGD>(SGDOptions{.learning_rate = c.rate(0.01),
+                                          .momentum = c.number("momentum", 0.0),
+                                          .nesterov = c.boolean("nesterov", false),
+                                          .decay = c.decay(),
+                                          .clip = c.clip()});
+}
+
+std::unique_ptr<Optimizer> read_rmsprop(const OptimizerConfig& c) {
+  return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = c.rate(0.001),
+                                                  .rho = c.number("rho", 0.9),
+                                                  .momentum = c.number("momentum", 0.0),
+                                                  .epsilon = c.number("epsilon", 1e-7),
+                                                  .centered = c.boolean("centered", false),
+                                                  .decay = c.decay(),
+                                                  .clip = c.clip()});
+}
+
+std::unique_ptr<Optimizer> read_adam(const OptimizerConfig& c) {
+  return std::make_unique<Adam>(AdamOptions{.learning_rate = c.rate(0.001),
+                                            .beta_1 = c.number("beta_1", 0.9),
+                                            .beta_2 = c.number("beta_2", 0.999),
+                                            .epsilon = c.number("epsilon", 1e-7),
+                                            .amsgrad = c.boolean("amsgrad", false),
+                                            .decay = c.decay(),
+                                            .clip = c.clip()});
+}
+
+std::unique_ptr<Optimizer> read_adamw(const OptimizerConfig& c) {
+  return std::make_unique<AdamW>(AdamWOptions{.learning_rate = c.rate(0.001),
+                                              .weight_decay = c.number("weight_decay", 0.004),
+                                              .beta_1 = c.number("beta_1", 0.9),
+                                              .beta_2 = c.number("beta_2", 0.999),
+                                              .epsilon = c.number("epsilon", 1e-7),
+                                              .amsgrad = c.boolean("amsgrad", false),
+                                              .decay = c.decay(),
+                                              .clip = c.clip()});
+}
+
+std::unique_ptr<Optimizer> read_adadelta(const OptimizerConfig& c) {
+  return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = c.rate(0.001),
+                                                    .rho = c.number("rho", 0.95),
+                                                    .epsilon = c.number("epsilon", 1e-7),
+                                                    .decay = c.decay(),
+                                                    .clip = c.clip()});
+}
+
+std::unique_ptr<Optimizer> read_adagrad(const OptimizerConfig& c) {
+  return std::make_unique<Adagrad>(
+      AdagradOptions{.learning_rate = c.rate(0.001),
+                     .initial_accumulator_value = c.number("initial_accumulator_value", 0.1),
+                     .epsilon = c.number("epsilon", 1e-7),
+                     .decay = c.decay(),
+                     .clip = c.clip()});
+}
+
+struct Entry {
+  const char* name;  // lower case
+  std::unique_ptr<Optimizer> (*read)(const OptimizerConfig& config);
+};
+
+constexpr Entry kOptimizers[] = {{"sgd", read_sgd},           {"rmsprop", read_rmsprop},
+                                 {"adam", read_adam},         {"adamw", read_adamw},
+                                 {"adadelta", read_adadelta}, {"adagrad", read_adagrad}};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, const ConfigValue& config) {
+  std::string plain = class_name.substr(class_name.rfind('>') + 1);
+  for (char& c : plain)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const Entry& entry : kOptimizers) {
+    if (plain != entry.name) continue;
+    const OptimizerConfig reader(class_name, config);
+    if (plain != "adamw") reader.expect_no_weight_decay();
+    try {
+      return entry.read(reader);
+    } catch (const UsageError& error) {
+      throw InputError(error.what());
+    }
+  }
+  throw InputError(cat("optimizer class \"", class_name, "\" is not supported"));
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include <ronde/core/backend.h>
+#include <ronde/nn/parameter_arena.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 64;  // bytes
+
+std::int64_t round_up(std::int64_t elements, DType dtype) {
+  const auto step = kAlignment / static_cast<std::int64_t>(size_of(dtype));
+  return (elements + step - 1) / step * step;
+}
+
+/// Appends segments for `parameters` from element `offset` on; returns the end, aligned.
+std::int64_t lay_out(const std::vector<Parameter>& parameters, bool frozen, std::int64_t offset, DType dtype,
+                     std::vector<Segment>& segments) {
+  for (const Parameter& parameter : parameters) {
+    const Tensor& value = parameter.variable.value();
+    segments.push_back({parameter.name, offset, value.count(), value.shape(), frozen});
+    offset = round_up(offset + value.count(), dtype);
+  }
+  return offset;
+}
+
+TensorOptions common_options(const std::vector<Parameter>& parameters) {
+  const Tensor& first = parameters.front().variable.value();
+  for (const Parameter& parameter : parameters) {
+    const Tensor& value = parameter.variable.value();
+    require(is_floating(value.dtype()) && value.dtype() == first.dtype(), "[parameter_arena] ",
+            parameter.name, " is ", value.dtype(), ", but ", parameters.front().name, " is ", first.dtype());
+    require(&value.backend() == &first.backend(), "[parameter_arena] ", parameter.name, " is on backend ",
+            value.backend().name(), ", but ", parameters.front().name, " on ", first.backend().name());
+  }
+  return first.options();
+}
+
+}  // namespace
+
+ParameterArena::ParameterArena(Module& module) {
+  require(module.is_built(), "[parameter_arena] the module must be built first: call build(input shape)");
+  const std::vector<Parameter> all = module.parameters();
+  require(!all.empty(), "[parameter_arena] the module has no weights");
+  const TensorOptions options = common_options(all);
+
+  std::vector<Parameter> trainable, frozen, statistics;
+  for (const Parameter& parameter : all)
+    (!parameter.trainable                 ? statistics
+     : parameter.variable.requires_grad() ? trainable
+                                          : frozen)
+        .push_back(parameter);
+  std::reverse(trainable.begin(), trainable.end());
+
+  trainable_size_ = lay_out(trainable, false, 0, options.dtype, segments_);
+  size_ = lay_out(frozen, true, trainable_size_, options.dtype, segments_);
+  const std::int64_t buffer_size = lay_out(statistics, true, 0, options.dtype, buffer_segments_);
+  values_ = Tensor::zeros({size_ + kExtras}, options);
+  gradients_ = Tensor::zeros({size_ + kExtras}, options);
+  buffers_ = Tensor::zeros({buffer_size}, options);
+
+  for (const auto* group : {&trainable, &frozen})
+    for (const Parameter& parameter : *group) variables_.push_back(parameter.variable);
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const Segment& segment = segments_[i];
+    variables_[i].bind(values_.view(segment.offset, segment.shape),
+                       gradients_.view(segment.offset, segment.shape));
+  }
+  for (std::size_t i = 0; i < statistics.size(); ++i) {
+    const Segment& segment = buffer_segments_[i];
+    statistics[i].variable.bind(buffers_.view(segment.offset, segment.shape), {});
+  }
+}
+
+Tensor ParameterArena::make_state() const {
+  return Tensor::zeros({trainable_size_}, values_.options());
+}
+
+void ParameterArena::zero_gradients() {
+  for (Variable& variable : variables_) variable.zero_grad();
+  complete_ = false;
+}
+
+void ParameterArena::complete_gradients() {
+  if (complete_) return;
+  complete_ = true;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const Segment& segment = segments_[i];
+    if (segment.frozen || variables_[i].grad().defined()) continue;
+    gradients_.view(segment.offset, segment.shape).fill(0.0);
+  }
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,45 @@
+#include <ronde/core/backend.h>
+#include <ronde/nn/rmsprop.h>
+
+namespace ronde::inline v0 {
+
+RMSprop::RMSprop(RMSpropOptions options)
+    : Optimizer({.learning_rate = options.learning_rate,
+                 .decay = options.decay,
+                 .weight_decay = 0.0,
+                 .clip = options.clip}),
+      options_(options) {}
+
+ConfigDict RMSprop::config() const {
+  ConfigDict config = Optimizer::config();
+  config.emplace_back("rho", options_.rho);
+  config.emplace_back("momentum", options_.momentum);
+  config.emplace_back("epsilon", options_.epsilon);
+  config.emplace_back("centered", options_.centered);
+  return config;
+}
+
+void RMSprop::attach(ParameterArena& arena) {
+  Optimizer::attach(arena);
+  velocity_ = arena.make_state();
+  momentum_ = options_.momentum != 0.0 ? arena.make_state() : Tensor();
+  mean_gradient_ = options_.centered ? arena.make_state() : Tensor();
+}
+
+std::vector<OptimizerSlot> RMSprop::slots() const {
+  std::vector<OptimizerSlot> slots{{"velocity", velocity_}};
+  if (momentum_.defined()) slots.push_back({"momentum", momentum_});
+  if (mean_gradient_.defined()) slots.push_back({"average_gradient", mean_gradient_});
+  return slots;
+}
+
+void RMSprop::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
+  values.backend().rmsprop_step(values, gradients, velocity_, momentum_, mean_gradient_, step,
+                                {.rho = options_.rho,
+                                 .momentum = options_.momentum,
+                                 .epsilon = options_.epsilon,
+                                 .centered = options_.centered,
+                                 .epsilon_inside_sqrt = options_.epsilon_inside_sqrt});
+}
+
+}  // namespace ronde::inline v0

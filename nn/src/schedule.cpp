@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <ronde/core/error.h>
+#include <ronde/nn/schedule.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+double decay_steps_done(const DecayOptions& options, double position) {
+  const double steps = position / options.decay_steps;
+  return options.staircase ? std::floor(steps) : steps;
+}
+
+void check_decay_steps(double steps) {
+  require<UsageError>(steps > 0, "[schedule] decay_steps must be positive, got ", steps);
+}
+
+}  // namespace
+
+double ConstantRate::operator()(double) const {
+  return rate_;
+}
+
+InverseTimeDecay::InverseTimeDecay(DecayOptions options) : options_(options) {
+  check_decay_steps(options.decay_steps);
+}
+double InverseTimeDecay::operator()(double position) const {
+  return options_.initial_rate / (1.0 + options_.decay_rate * decay_steps_done(options_, position));
+}
+
+ExponentialDecay::ExponentialDecay(DecayOptions options) : options_(options) {
+  check_decay_steps(options.decay_steps);
+}
+double ExponentialDecay::operator()(double position) const {
+  return options_.initial_rate * std::pow(options_.decay_rate, decay_steps_done(options_, position));
+}
+
+PiecewiseConstant::PiecewiseConstant(std::vector<double> boundaries, std::vector<double> values)
+    : boundaries_(std::move(boundaries)), values_(std::move(values)) {
+  require<UsageError>(values_.size() == boundaries_.size() + 1, "[schedule] ", boundaries_.size(),
+                      " boundaries need one more value than that, got ", values_.size());
+  require<UsageError>(std::is_sorted(boundaries_.begin(), boundaries_.end()),
+                      "[schedule] boundaries must not decrease");
+}
+double PiecewiseConstant::operator()(double position) const {
+  const auto passed =
+      std::lower_bound(boundaries_.begin(), boundaries_.end(), position) - boundaries_.begin();
+  return values_[static_cast<std::size_t>(passed)];
+}
+
+CosineDecay::CosineDecay(CosineDecayOptions options) : options_(options) {
+  check_decay_steps(options.decay_steps);
+}
+double CosineDecay::operator()(double position) const {
+  const double done = std::clamp(position / options_.decay_steps, 0.0, 1.0);
+  const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+  return options_.initial_rate * ((1.0 - options_.alpha) * cosine + options_.alpha);
+}
+
+double scaled_learning_rate(double base_rate, std::int64_t world_size) {
+  return base_rate * static_cast<double>(world_size);
+}
+
+double warmup_learning_rate(const WarmupOptions& options, std::int64_t epoch, std::int64_t batch) {
+  const auto size = static_cast<double>(options.world_size),
+             steps = static_cast<double>(options.steps_per_epoch);
+  // Counted at the end of the batch, so that the last batch of the warm-up has the full rate.
+  const double epochs = static_cast<double>(epoch) + static_cast<double>(batch + 1) / steps;
+  if (options.warmup_epochs <= 0.0 || epochs >= options.warmup_epochs) return options.rate;
+  return options.rate / size * (epochs * (size - 1.0) / options.warmup_epochs + 1.0);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,47 @@
+#include <ronde/nn/weight_layout.h>
+
+namespace ronde::inline v0 {
+
+Shape keras_shape(const Shape& shape, WeightLayout layout, std::int64_t depth_multiplier) {
+  switch (layout) {
+    case WeightLayout::plain:
+      return shape;
+    case WeightLayout::conv:
+      return {shape[1], shape[2], shape[3], shape[0]};
+    case WeightLayout::depthwise:
+      break;
+  }
+  return {shape[1], shape[2], shape[0] / depth_multiplier, depth_multiplier};
+}
+
+Shape keras_shape(const Parameter& parameter) {
+  return keras_shape(parameter.variable.shape(), parameter.layout, parameter.depth_multiplier);
+}
+
+Tensor to_keras_layout(const Parameter& parameter) {
+  const Tensor& value = parameter.variable.value();
+  switch (parameter.layout) {
+    case WeightLayout::plain:
+      return value.clone();
+    case WeightLayout::conv:
+      return value.permute({1, 2, 3, 0}).clone();
+    case WeightLayout::depthwise:
+      break;
+  }
+  // (c * multiplier, kh, kw, 1) -> (c, multiplier, kh, kw) -> (kh, kw, c, multiplier)
+  const Shape keras = keras_shape(parameter);
+  return value.reshape({keras[2], keras[3], keras[0], keras[1]}).permute({2, 3, 0, 1}).clone();
+}
+
+void assign_keras_layout(Parameter& parameter, const Tensor& value) {
+  const Shape expected = keras_shape(parameter);
+  require(value.shape() == expected, "[", parameter.name, "] expects a weight of shape ", expected, ", got ",
+          value.shape());
+  Tensor memory = value;
+  if (parameter.layout == WeightLayout::conv) memory = value.permute({3, 0, 1, 2});
+  if (parameter.layout == WeightLayout::depthwise)
+    memory = value.permute({2, 3, 0, 1}).reshape(parameter.variable.shape());
+  parameter.variable.assign(memory);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,71 @@
+#include <cmath>
+#include <functional>
+
+#include <ronde/nn/activation.h>
+#include <ronde/nn/flatten.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+double sigmoid_of(double x) {
+  return 1.0 / (1.0 + std::exp(-x));
+}
+
+TEST(Activation, MatchesKerasFormulas) {
+  struct Case {
+    Activation::Kind kind;
+    std::function<double(double)> f;
+  };
+  const Case cases[] = {
+      {Activation::linear, [](double x) { return x; }},
+      {Activation::relu, [](double x) { return x > 0 ? x : 0; }},
+      {Activation::leaky_relu, [](double x) { return x > 0 ? x : 0.2 * x; }},
+      {Activation::elu, [](double x) { return x > 0 ? x : std::exp(x) - 1; }},
+      {Activation::gelu, [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
+      {Activation::silu, [](double x) { return x * sigmoid_of(x); }},
+      {Activation::sigmoid, sigmoid_of},
+      {Activation::tanh, [](double x) { return std::tanh(x); }},
+  };
+  const Tensor x = random_tensor({4, 7}, 1, -3.0, 3.0);
+  for (const Case& c : cases) {
+    SCOPED_TRACE(to_string(c.kind));
+    std::vector<double> expected = x.to_vector<double>();
+    for (double& value : expected) value = c.f(value);
+    Activation layer(c.kind);
+    expect_close(layer(x).value(), expected, 1e-14, "output");
+    expect_module_gradients(layer, x);
+  }
+}
+
+TEST(Activation, SoftmaxIsOverTheLastAxis) {
+  const Tensor x = random_tensor({2, 3, 4}, 1, -3.0, 3.0);
+  std::vector<double> expected = x.to_vector<double>(), logs;
+  for (std::size_t row = 0; row < 6; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) sum += std::exp(expected[row * 4 + i]);
+    for (std::size_t i = 0; i < 4; ++i) {
+      logs.push_back(expected[row * 4 + i] - std::log(sum));
+      expected[row * 4 + i] = std::exp(expected[row * 4 + i]) / sum;
+    }
+  }
+  Activation softmax(Activation::softmax), log_softmax(Activation::log_softmax);
+  expect_close(softmax(x).value(), expected, 1e-14, "softmax");
+  expect_close(log_softmax(x).value(), logs, 1e-14, "log_softmax");
+  expect_module_gradients(softmax, x);
+  expect_module_gradients(log_softmax, x);
+}
+
+TEST(Flatten, KeepsTheBatchAndTheOrder) {
+  Flatten layer;
+  const Tensor x = random_tensor({2, 3, 4, 5});
+  EXPECT_EQ(layer(x).shape(), (Shape{2, 60}));
+  EXPECT_EQ(layer(x).value().to_vector<double>(), x.to_vector<double>());
+  EXPECT_EQ(layer(Tensor::zeros({0, 3, 4})).shape(), (Shape{0, 12}));
+  EXPECT_EQ(layer(Tensor::zeros({3})).shape(), (Shape{3, 1}));
+  expect_module_gradients(layer, x);
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cmath>
+
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/sequential.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+struct Statistics {
+  double mean = 0, variance = 0, smallest = 0, largest = 0;
+};
+
+Statistics statistics_of(const Tensor& tensor) {
+  const std::vector<double> values = tensor.to_vector<double>();
+  const auto n = static_cast<double>(values.size());
+  Statistics s;
+  for (const double value : values) s.mean += value / n;
+  for (const double value : values) s.variance += (value - s.mean) * (value - s.mean) / n;
+  s.smallest = *std::min_element(values.begin(), values.end());
+  s.largest = *std::max_element(values.begin(), values.end());
+  return s;
+}
+
+/// 40,000 draws: relative errors of the variance stay below 4 %, means below 4 standard errors.
+void expect_distribution(const Initializer& initializer, double mean, double variance, double bound) {
+  const Statistics s = statistics_of(initializer.make({400, 100}, "layer/kernel", in_f64()));
+  EXPECT_NEAR(s.mean, mean, 4 * std::sqrt(variance / 40000));
+  EXPECT_NEAR(s.variance, variance, 0.04 * variance);
+  EXPECT_LE(s.largest, mean + bound);
+  EXPECT_GE(s.smallest, mean - bound);
+  if (std::isfinite(bound)) {
+    EXPECT_GE(s.largest, mean + 0.99 * bound);
+  }
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Initializer, UniformOnesHaveKerasLimits) {
+  const auto expect_limit = [](Initializer::Kind kind, double limit) {
+    SCOPED_TRACE(kind);
+    expect_distribution(kind, 0.0, limit * limit / 3, limit);
+  };
+  expect_limit(Initializer::glorot_uniform, std::sqrt(6.0 / 500));
+  expect_limit(Initializer::he_uniform, std::sqrt(6.0 / 400));
+  expect_limit(Initializer::lecun_uniform, std::sqrt(3.0 / 400));
+  expect_distribution(Initializer::random_uniform(1.0, 3.0), 2.0, 1.0 / 3, 1.0);
+}
+
+TEST(Initializer, NormalOnesAreCutAtTwoDeviationsOfTheUncut) {
+  const auto expect_variance = [](Initializer::Kind kind, double variance) {
+    SCOPED_TRACE(kind);
+    expect_distribution(kind, 0.0, variance, 2.0 * std::sqrt(variance) / 0.87962566103423978);
+  };
+  expect_variance(Initializer::glorot_normal, 2.0 / 500);
+  expect_variance(Initializer::he_normal, 2.0 / 400);
+  expect_variance(Initializer::lecun_normal, 1.0 / 400);
+}
+
+TEST(Initializer, PlainNormalOnes) {
+  expect_distribution(Initializer::random_normal(0.5, 0.2), 0.5, 0.04, kInfinity);
+  // The variance of a standard normal cut at two deviations is 0.7737.
+  expect_distribution(Initializer::truncated_normal(0.5, 0.2), 0.5, 0.04 * 0.773741, 0.4);
+  expect_distribution(Initializer::variance_scaling({.scale = 3.0,
+                                                     .mode = Initializer::FanMode::fan_out,
+                                                     .distribution = Initializer::Distribution::normal}),
+                      0.0, 3.0 / 100, kInfinity);
+}
+
+TEST(Initializer, ConstantOnes) {
+  const auto value = [](const Initializer& initializer) {
+    return initializer.make({3}, "b", in_f64()).to_vector<double>();
+  };
+  EXPECT_EQ(value(Initializer::zeros), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(value(Initializer::ones), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(value(Initializer::constant(-2.5)), (std::vector<double>{-2.5, -2.5, -2.5}));
+  EXPECT_THROW(Initializer{Initializer::random_normal_kind}, Error);
+}
+
+TEST(Initializer, FansComeFromKerasShapes) {
+  const auto largest = [](Module&& layer, const Shape& input) {
+    layer.build(input, in_f64());
+    return statistics_of(layer.parameters()[0].variable.value()).largest;
+  };
+  // Keras' shapes: (3, 3, 16, 64), (3, 3, 8, 64) for two groups, and (5, 5, 200, 2) for depthwise.
+  const auto limit = [](double in, double out) { return std::sqrt(6.0 / (in + out)); };
+  EXPECT_NEAR(largest(Conv2D({.filters = 64}), {8, 8, 16}), limit(9 * 16, 9 * 64), 1e-4);
+  EXPECT_NEAR(largest(Conv2D({.filters = 64, .groups = 2}), {8, 8, 16}), limit(9 * 8, 9 * 64), 1e-4);
+  EXPECT_NEAR(largest(DepthwiseConv2D({.kernel = {5, 5}, .depth_multiplier = 2}), {8, 8, 200}),
+              limit(25 * 200, 25 * 2), 1e-4);
+}
+
+TEST(Initializer, NumbersDependOnSeedNameAndElementAlone) {
+  const Initializer initializer = Initializer::he_normal;
+  const auto draw = [&](const std::string& name, std::uint64_t seed, DType dtype) {
+    return initializer.make({4, 5}, name, {.seed = seed, .dtype = dtype}).to_vector<double>();
+  };
+  const std::vector<double> values = draw("a/kernel", 1, DType::f64);
+  EXPECT_EQ(draw("a/kernel", 1, DType::f64), values);
+  EXPECT_NE(draw("b/kernel", 1, DType::f64), values);
+  EXPECT_NE(draw("a/kernel", 2, DType::f64), values);
+  const std::vector<double> floats = draw("a/kernel", 1, DType::f32);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(floats[i], static_cast<float>(values[i]));
+}
+
+TEST(Initializer, OrderOfLayersDoesNotMatter) {
+  Sequential one(Dense({.units = 3, .name = "x"}), Dense({.units = 3, .name = "y"}));
+  Sequential other(Dense({.units = 3, .name = "y"}), Dense({.units = 3, .name = "x"}));
+  one.build({3}, in_f64());
+  other.build({3}, in_f64());
+  for (const char* name : {"x/kernel", "y/kernel"})
+    EXPECT_EQ(find_parameter(one, name).variable.value().to_vector<double>(),
+              find_parameter(other, name).variable.value().to_vector<double>());
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,128 @@
+#include <cmath>
+
+#include <ronde/core/ops.h>
+#include <ronde/nn/loss.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+const std::vector<std::int32_t> kLabels{2, 0, 1};
+
+Tensor logits() {
+  return random_tensor({3, 4}, 5, -2.0, 2.0);
+}
+
+/// -sum(target * log softmax(logits)) of each row.
+std::vector<double> reference(const Tensor& x, const std::vector<double>& target) {
+  const std::vector<double> z = x.to_vector<double>();
+  const auto k = static_cast<std::size_t>(x.size(1));
+  std::vector<double> losses;
+  for (std::size_t row = 0; row < z.size() / k; ++row) {
+    double sum = 0, loss = 0;
+    for (std::size_t j = 0; j < k; ++j) sum += std::exp(z[row * k + j]);
+    for (std::size_t j = 0; j < k; ++j) loss -= target[row * k + j] * (z[row * k + j] - std::log(sum));
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+std::vector<double> one_hot(double smoothing = 0.0) {
+  std::vector<double> rows(12, smoothing / 4);
+  for (std::size_t i = 0; i < 3; ++i) rows[i * 4 + static_cast<std::size_t>(kLabels[i])] += 1 - smoothing;
+  return rows;
+}
+
+/// Loss and gradient with respect to the logits, whichever way the outputs are made of them.
+void check(const Loss& loss, const Tensor& target, const std::vector<double>& expected, bool softmaxed) {
+  const Function f = [&](const Variables& v) { return loss(softmaxed ? softmax(v[0]) : v[0], target); };
+  expect_close(f({logits()}).value(), expected, 1e-12, "losses");
+  expect_gradients(f, {logits()});
+}
+
+TEST(CategoricalCrossentropy, TakesLabelsOrDistributionsOfLogitsOrProbabilities) {
+  for (const double smoothing : {0.0, 0.1})
+    for (const bool from_logits : {true, false}) {
+      SCOPED_TRACE(cat("smoothing ", smoothing, ", from_logits ", from_logits));
+      const CrossentropyOptions options{.from_logits = from_logits, .label_smoothing = smoothing};
+      const std::vector<double> expected = reference(logits(), one_hot(smoothing));
+      check(CategoricalCrossentropy(options), i32_tensor(kLabels), expected, !from_logits);
+      check(CategoricalCrossentropy(options), f64_tensor({3, 4}, one_hot()), expected, !from_logits);
+      check(SparseCategoricalCrossentropy(options), i32_tensor(kLabels), expected, !from_logits);
+    }
+}
+
+TEST(CategoricalCrossentropy, NormalisesAndClipsProbabilitiesOfUnknownOrigin) {
+  const Tensor p = f64_tensor({3, 4}, {0.2, 0.2, 0.4, 0.2,  //
+                                       0, 0.5, 0.25, 0.25,  //
+                                       1, 2, 4, 1});
+  const std::vector<double> expected{-std::log(0.4), -std::log(1e-7), -std::log(0.25)};
+  const CategoricalCrossentropy loss;
+  expect_close(loss(p, i32_tensor(kLabels)).value(), expected, 1e-12, "labels");
+  expect_close(loss(p, f64_tensor({3, 4}, one_hot())).value(), expected, 1e-12, "one-hot");
+  expect_gradients([&](const Variables& v) { return loss(v[0], i32_tensor(kLabels)); },
+                   {random_tensor({3, 4}, 1, 0.1, 1.0)});
+}
+
+TEST(CategoricalCrossentropy, SaturatedSoftmaxIsNotClipped) {
+  const Tensor x = f64_tensor({1, 2}, {0, 60});
+  const CategoricalCrossentropy loss;
+  EXPECT_NEAR(loss(softmax(x), i32_tensor({0})).item(), 60.0, 1e-9);
+}
+
+TEST(CategoricalCrossentropy, RefusesWrongTargets) {
+  const CategoricalCrossentropy loss;
+  EXPECT_EQ(message_of([&] {
+              loss(logits(), i32_tensor({2, 4, 1}));
+            }),
+            "[categorical_crossentropy] label 4 of row 1 is not in [0, 4)");
+  EXPECT_EQ(message_of([&] {
+              loss(logits(), i32_tensor({2, 1, -1}));
+            }),
+            "[categorical_crossentropy] label -1 of row 2 is not in [0, 4)");
+  EXPECT_THROW(loss(logits(), i32_tensor({2, 1})), Error);
+  EXPECT_THROW(loss(logits(), random_tensor({3, 5})), Error);
+  EXPECT_THROW(loss(random_tensor({3}), i32_tensor(kLabels)), Error);
+  EXPECT_THROW(SparseCategoricalCrossentropy()(logits(), random_tensor({3, 4})), Error);
+}
+
+TEST(BinaryCrossentropy, MatchesItsFormula) {
+  const Tensor x = random_tensor({3, 4}, 5, -3.0, 3.0), t = random_tensor({3, 4}, 6, 0.0, 1.0);
+  const std::vector<double> z = x.to_vector<double>(), target = t.to_vector<double>();
+  std::vector<double> expected(3, 0.0);
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double p = 1 / (1 + std::exp(-z[i]));
+    expected[i / 4] -= (target[i] * std::log(p) + (1 - target[i]) * std::log(1 - p)) / 4;
+  }
+  const BinaryCrossentropy of_logits({.from_logits = true}), of_probabilities;
+  expect_close(of_logits(x, t).value(), expected, 1e-12, "logits");
+  expect_close(of_probabilities(sigmoid(x), t).value(), expected, 1e-12, "probabilities");
+  expect_gradients([&](const Variables& v) { return of_logits(v[0], t); }, {x});
+  EXPECT_NEAR(of_logits(f64_tensor({1, 1}, {-800}), f64_tensor({1, 1}, {1})).item(), 800, 1e-9);
+  EXPECT_EQ(of_logits(x.reshape({12}), t.reshape({12})).shape(), (Shape{12}));
+}
+
+TEST(MeanSquaredError, IsTheMeanOverASample) {
+  const Tensor x = f64_tensor({2, 1, 2}, {1, 2, 3, 4}), t = f64_tensor({2, 1, 2}, {1, 4, 0, 0});
+  const MeanSquaredError loss;
+  expect_close(loss(x, t).value(), {2.0, 12.5}, 1e-14, "losses");
+  expect_gradients([&](const Variables& v) { return loss(v[0], t); }, {x});
+  EXPECT_THROW(loss(x, random_tensor({2, 2})), Error);
+}
+
+TEST(Loss, AnEmptyBatchHasNoLosses) {
+  const Tensor none = Tensor::empty({0, 4}, {.dtype = DType::f64, .backend = &backend("cpu")});
+  EXPECT_EQ(CategoricalCrossentropy()(softmax(none), i32_tensor({})).shape(), (Shape{0}));
+}
+
+TEST(Loss, IsMadeByName) {
+  for (const char* name : {"categorical_crossentropy", "sparse_categorical_crossentropy",
+                           "binary_crossentropy", "mean_squared_error"})
+    EXPECT_EQ(make_loss(name)->name(), name);
+  EXPECT_EQ(make_loss("mse")->name(), "mean_squared_error");
+  EXPECT_THROW(make_loss("hinge"), InputError);
+}
+
+}  // namespace
+}  // namespace ronde::test

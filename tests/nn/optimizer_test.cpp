@@ -1,0 +1,212 @@
+#include <cmath>
+
+#include <ronde/nn/adadelta.h>
+#include <ronde/nn/adagrad.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/optimizer_factory.h>
+#include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sgd.h>
+
+#include "nn/vector_net.h"
+
+namespace ronde::test {
+namespace {
+
+using Vectors = std::vector<std::vector<double>>;
+
+const Vectors kStart{{1, 2, 3}, {-1, 0.5}};
+const Vectors kGradient{{3, -4, 12}, {0.3, 0.4}};  // norms 13 and 0.5
+
+/// One step of SGD with rate 1 from kStart: returns what was subtracted.
+Vectors subtracted(const SGDOptions& options, double scale) {
+  VectorNet net(kStart, DType::f64);
+  SGD sgd(options);
+  sgd.attach(net.arena());
+  net.set_gradients(kGradient);
+  sgd.step(scale);
+  Vectors result;
+  for (std::size_t i = 0; i < kStart.size(); ++i) {
+    result.push_back(net.value(i).to_vector<double>());
+    for (std::size_t j = 0; j < kStart[i].size(); ++j) result[i][j] = kStart[i][j] - result[i][j];
+  }
+  return result;
+}
+
+void expect_near(const Vectors& actual, const Vectors& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t j = 0; j < expected[i].size(); ++j)
+      EXPECT_NEAR(actual[i][j], expected[i][j], 1e-14) << i << ", " << j;
+}
+
+TEST(Optimizer, ScalesTheGradient) {
+  expect_near(subtracted({.learning_rate = 1.0}, 0.5), {{1.5, -2, 6}, {0.15, 0.2}});
+}
+
+TEST(Optimizer, ClipsTheNormOfEachParameter) {
+  // Scaled norms: 6.5 and 0.25; only the first is too long.
+  expect_near(subtracted({.learning_rate = 1.0, .clip = {.norm = 1.3}}, 0.5),
+              {{0.3, -0.4, 1.2}, {0.15, 0.2}});
+}
+
+TEST(Optimizer, ClipsTheNormOfAll) {
+  const double factor = 0.5 * 2.0 / (0.5 * std::sqrt(169.25));
+  expect_near(subtracted({.learning_rate = 1.0, .clip = {.global_norm = 2.0}}, 0.5),
+              {{3 * factor, -4 * factor, 12 * factor}, {0.3 * factor, 0.4 * factor}});
+  expect_near(subtracted({.learning_rate = 1.0, .clip = {.global_norm = 100.0}}, 0.5),
+              {{1.5, -2, 6}, {0.15, 0.2}});
+}
+
+TEST(Optimizer, ClipsValues) {
+  expect_near(subtracted({.learning_rate = 1.0, .clip = {.value = 1.6}}, 0.5),
+              {{1.5, -1.6, 1.6}, {0.15, 0.2}});
+}
+
+TEST(Optimizer, RefusesContradictoryClips) {
+  EXPECT_THROW(SGD({.clip = {.norm = 1.0, .value = 1.0}}), UsageError);
+  EXPECT_THROW(SGD({.clip = {.norm = -1.0}}), UsageError);
+}
+
+TEST(Optimizer, DecaysTheRateByCompletedUpdates) {
+  VectorNet net(std::vector<double>{0.0}, DType::f64);
+  SGD sgd({.learning_rate = 0.5, .decay = 0.25});
+  sgd.attach(net.arena());
+  double expected = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    EXPECT_DOUBLE_EQ(sgd.current_learning_rate(), 0.5 / (1 + 0.25 * k));
+    net.set_gradient({1.0});
+    sgd.step();
+    expected -= 0.5 / (1 + 0.25 * k);
+  }
+  EXPECT_NEAR(net.value().item(), expected, 1e-15);
+  sgd.set_iterations(12);
+  sgd.set_learning_rate(0.8);
+  EXPECT_DOUBLE_EQ(sgd.current_learning_rate(), 0.2);
+}
+
+TEST(Optimizer, MissingGradientsCountAsZero) {
+  VectorNet net(kStart, DType::f64);
+  SGD sgd({.learning_rate = 1.0});
+  sgd.attach(net.arena());
+  net.set_gradients(kGradient);
+  sgd.step();
+  const std::vector<double> second = net.value(1).to_vector<double>();
+  net.set_gradients({kGradient[0]});  // the second weight gets none
+  sgd.step();
+  EXPECT_EQ(net.value(1).to_vector<double>(), second);
+}
+
+TEST(Optimizer, LeavesFrozenWeightsAndPaddingAlone) {
+  VectorNet net(kStart, DType::f64);
+  ParameterArena& arena = net.arena();
+  AdamW adam({.learning_rate = 0.1, .weight_decay = 0.5});
+  adam.attach(arena);
+  const std::uint64_t version = arena.version();
+  for (int k = 0; k < 3; ++k) {
+    net.set_gradients(kGradient);
+    adam.step();
+  }
+  EXPECT_EQ(arena.version(), version + 3);
+  double weights = 0, all = 0;
+  for (std::size_t i = 0; i < 2; ++i)
+    for (const double value : net.value(i).to_vector<double>()) weights += std::abs(value);
+  for (const double value : arena.values().to_vector<double>()) all += std::abs(value);
+  EXPECT_NEAR(weights, all, 1e-14);
+}
+
+TEST(Optimizer, StepWithoutArenaIsAnError) {
+  SGD sgd;
+  EXPECT_EQ(message_of([&] { sgd.step(); }), "[optimizer] is not attached to an arena");
+}
+
+TEST(Optimizer, AttachStartsAfresh) {
+  VectorNet net(kStart, DType::f64);
+  Adam adam;
+  adam.attach(net.arena());
+  net.set_gradients(kGradient);
+  adam.step();
+  adam.attach(net.arena());
+  EXPECT_EQ(adam.iterations(), 0);
+  for (const OptimizerSlot& slot : adam.slots())
+    for (const double value : slot.values.to_vector<double>()) EXPECT_EQ(value, 0.0) << slot.name;
+}
+
+std::vector<std::string> slot_names(Optimizer&& optimizer) {
+  VectorNet net(kStart, DType::f64);
+  optimizer.attach(net.arena());
+  std::vector<std::string> names;
+  for (const OptimizerSlot& slot : optimizer.slots()) {
+    EXPECT_EQ(slot.values.count(), net.arena().trainable_size());
+    names.push_back(slot.name);
+  }
+  return names;
+}
+
+TEST(Optimizer, SlotsHaveKerasNames) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(slot_names(SGD()), Names{});
+  EXPECT_EQ(slot_names(SGD({.momentum = 0.9})), Names{"momentum"});
+  EXPECT_EQ(slot_names(RMSprop()), Names{"velocity"});
+  EXPECT_EQ(slot_names(RMSprop({.momentum = 0.9, .centered = true})),
+            (Names{"velocity", "momentum", "average_gradient"}));
+  EXPECT_EQ(slot_names(Adam()), (Names{"momentum", "velocity"}));
+  EXPECT_EQ(slot_names(Adam({.amsgrad = true})), (Names{"momentum", "velocity", "velocity_hat"}));
+  EXPECT_EQ(slot_names(Adadelta()), (Names{"accumulated_grad", "accumulated_delta_var"}));
+  EXPECT_EQ(slot_names(Adagrad()), Names{"accumulator"});
+}
+
+TEST(OptimizerFactory, ConfigsSurviveARoundTrip) {
+  std::vector<std::unique_ptr<Optimizer>> optimizers;
+  optimizers.push_back(
+      std::make_unique<SGD>(SGDOptions{.learning_rate = 2, .momentum = 0.9, .nesterov = true}));
+  optimizers.push_back(std::make_unique<RMSprop>(
+      RMSpropOptions{.rho = 0.8, .momentum = 0.1, .epsilon = 1e-5, .centered = true, .decay = 1e-6}));
+  optimizers.push_back(std::make_unique<Adam>(
+      AdamOptions{.beta_1 = 0.8, .beta_2 = 0.9, .amsgrad = true, .clip = {.global_norm = 1.0}}));
+  optimizers.push_back(std::make_unique<AdamW>(AdamWOptions{.weight_decay = 0.1, .clip = {.value = 2.0}}));
+  optimizers.push_back(std::make_unique<Adadelta>(AdadeltaOptions{.rho = 0.5, .clip = {.norm = 3.0}}));
+  optimizers.push_back(std::make_unique<Adagrad>(AdagradOptions{.initial_accumulator_value = 0.3}));
+  for (const auto& optimizer : optimizers) {
+    const ConfigDict config = optimizer->config();
+    const auto copy = optimizer_from_config(optimizer->name(), config);
+    EXPECT_EQ(copy->name(), optimizer->name());
+    const ConfigDict again = copy->config();
+    ASSERT_EQ(again.size(), config.size());
+    for (std::size_t i = 0; i < config.size(); ++i) {
+      EXPECT_EQ(again[i].first, config[i].first);
+      EXPECT_EQ(again[i].second.storage().index(), config[i].second.storage().index()) << config[i].first;
+      if (!config[i].second.is_string() && config[i].second.storage().index() == 3) {
+        EXPECT_EQ(again[i].second.as_double(), config[i].second.as_double()) << config[i].first;
+      }
+    }
+  }
+}
+
+TEST(OptimizerFactory, WritesTheKeysOfEveryKeras) {
+  // learning_rate as a number with a fraction: Keras 3 refuses an integer.
+  const ConfigDict config = RMSprop({.learning_rate = 1.0}).config();
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : config) keys.push_back(key);
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"name", "learning_rate", "rho", "momentum", "epsilon", "centered"}));
+  EXPECT_TRUE(std::holds_alternative<double>(config[1].second.storage()));
+}
+
+TEST(OptimizerFactory, ReadsOtherSpellings) {
+  EXPECT_EQ(optimizer_from_config("Custom>RMSprop", ConfigDict{{"lr", 0.25}, {"jit_compile", false}})
+                ->learning_rate(),
+            0.25);
+  EXPECT_EQ(optimizer_from_config("adam", ConfigDict{{"learning_rate", 1}, {"weight_decay", ConfigValue()}})
+                ->learning_rate(),
+            1.0);
+}
+
+TEST(OptimizerFactory, RefusesWhatItCannotDo) {
+  EXPECT_THROW(optimizer_from_config("Lion", ConfigDict{}), InputError);
+  EXPECT_THROW(optimizer_from_config("SGD", ConfigDict{{"weight_decay", 0.1}}), InputError);
+  const ConfigDict schedule{{"learning_rate", ConfigDict{{"class_name", "ExponentialDecay"}}}};
+  EXPECT_EQ(message_of([&] { optimizer_from_config("SGD", schedule); }),
+            "[SGD] learning_rate: expected a number, found a dict");
+}
+
+}  // namespace
+}  // namespace ronde::test

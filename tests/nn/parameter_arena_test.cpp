@@ -1,0 +1,156 @@
+#include <cstdint>
+
+#include <ronde/core/ops.h>
+#include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/parameter_arena.h>
+#include <ronde/nn/sequential.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+Sequential small_net() {
+  Sequential net(Dense({.units = 3}), BatchNormalization(), Dense({.units = 5}), Dense({.units = 2}));
+  net.build({4}, in_f64());
+  randomize(net);
+  return net;
+}
+
+TEST(ParameterArena, LaysTrainableWeightsInReverseOrderOfExecution) {
+  Sequential net = small_net();
+  net.layers()[2]->set_trainable(false);
+  const ParameterArena arena(net);
+  std::vector<std::string> names;
+  std::vector<bool> frozen;
+  for (const Segment& segment : arena.segments()) {
+    names.push_back(segment.name);
+    frozen.push_back(segment.frozen);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"dense_2/bias", "dense_2/kernel", "batch_normalization/beta",
+                                             "batch_normalization/gamma", "dense/bias", "dense/kernel",
+                                             "dense_1/kernel", "dense_1/bias"}));
+  EXPECT_EQ(frozen, (std::vector<bool>{false, false, false, false, false, false, true, true}));
+  ASSERT_EQ(arena.buffer_segments().size(), 2u);
+  EXPECT_EQ(arena.buffer_segments()[0].name, "batch_normalization/moving_mean");
+}
+
+TEST(ParameterArena, SegmentsStartOn64BytesAndDoNotOverlap) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Sequential net(Dense({.units = 3}), BatchNormalization(), Dense({.units = 5}));
+    net.build({4}, {.dtype = dtype});
+    net.layers()[2]->set_trainable(false);
+    const ParameterArena arena(net);
+    const auto base = reinterpret_cast<std::uintptr_t>(arena.values().raw());
+    std::int64_t end = 0;
+    for (const Segment& segment : arena.segments()) {
+      EXPECT_EQ((base + static_cast<std::uintptr_t>(segment.offset) * size_of(dtype)) % 64, 0u);
+      EXPECT_GE(segment.offset, end);
+      end = segment.offset + segment.count;
+      EXPECT_EQ(segment.frozen, segment.offset >= arena.trainable_size());
+    }
+    EXPECT_LE(end, arena.size());
+    EXPECT_EQ(static_cast<std::size_t>(arena.size()) * size_of(dtype) % 64, 0u);
+    EXPECT_EQ(arena.values().count(), arena.size() + ParameterArena::kExtras);
+    EXPECT_EQ(arena.make_state().count(), arena.trainable_size());
+  }
+}
+
+TEST(ParameterArena, KeepsValuesAndZeroesPadding) {
+  Sequential net = small_net();
+  std::vector<std::vector<double>> before;
+  for (const Parameter& parameter : net.parameters())
+    before.push_back(parameter.variable.value().to_vector<double>());
+  const ParameterArena arena(net);
+  const std::vector<Parameter> parameters = net.parameters();
+  double total = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(parameters[i].variable.value().to_vector<double>(), before[i]) << parameters[i].name;
+    if (parameters[i].trainable)
+      for (const double value : before[i]) total += std::abs(value);
+  }
+  double in_arena = 0;
+  for (const double value : arena.values().to_vector<double>()) in_arena += std::abs(value);
+  EXPECT_NEAR(in_arena, total, 1e-12);  // nothing but the weights: padding and extras are zero
+}
+
+TEST(ParameterArena, WeightsGradientsAndStatisticsAreViews) {
+  Sequential net = small_net();
+  ParameterArena arena(net);
+  for (const Parameter& parameter : net.parameters())
+    EXPECT_TRUE(parameter.variable.value().shares_storage_with(parameter.trainable ? arena.values()
+                                                                                   : arena.buffers()))
+        << parameter.name;
+  arena.zero_gradients();
+  sum(square(net(random_tensor({3, 4}), {.training = true}))).backward();
+  for (std::size_t i = 0; i < arena.segments().size(); ++i) {
+    const Segment& segment = arena.segments()[i];
+    const Tensor slice = arena.gradients().view(segment.offset, segment.shape);
+    EXPECT_EQ(slice.to_vector<double>(), arena.variable(i).grad().to_vector<double>()) << segment.name;
+    EXPECT_TRUE(arena.variable(i).grad().shares_storage_with(arena.gradients()));
+  }
+  arena.values().fill(0.25);
+  EXPECT_EQ(find_parameter(net, "dense/bias").variable.value().to_vector<double>(),
+            (std::vector<double>{0.25, 0.25, 0.25}));
+}
+
+TEST(ParameterArena, CompletesGradientsThatDidNotArrive) {
+  Sequential net = small_net();
+  ParameterArena arena(net);
+  arena.gradients().fill(7.0);
+  arena.zero_gradients();
+  arena.complete_gradients();
+  for (const Segment& segment : arena.segments())
+    EXPECT_EQ(arena.gradients().view(segment.offset, {segment.count}).to_vector<double>(),
+              std::vector<double>(static_cast<std::size_t>(segment.count), 0.0));
+  arena.gradients().fill(3.0);  // a reduction's result
+  arena.complete_gradients();
+  EXPECT_EQ(arena.gradients().to_vector<double>()[0], 3.0);
+}
+
+TEST(ParameterArena, ZeroedGradientsStartANewSum) {
+  Sequential net = small_net();
+  ParameterArena arena(net);
+  const Tensor x = random_tensor({3, 4});
+  const auto gradients = [&] {
+    sum(square(net(x))).backward();
+    return arena.gradients().to_vector<double>();
+  };
+  arena.zero_gradients();
+  const std::vector<double> once = gradients();
+  const std::vector<double> twice = gradients();
+  arena.zero_gradients();
+  const std::vector<double> again = gradients();
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    EXPECT_NEAR(twice[i], 2 * once[i], 1e-12 * std::max(1.0, std::abs(once[i])));
+    EXPECT_EQ(again[i], once[i]);
+  }
+}
+
+TEST(ParameterArena, RefusesWhatItCannotHold) {
+  Sequential unbuilt(Dense({.units = 1}));
+  EXPECT_THROW(ParameterArena{unbuilt}, Error);
+  struct Mixed : Module {
+    Variable forward(const Variable& x, const Context&) override { return x; }
+    Mixed() {
+      add_parameter({.name = "a", .variable = Variable::parameter(Tensor::zeros({1}))});
+      add_parameter(
+          {.name = "b", .variable = Variable::parameter(Tensor::zeros({1}, {.dtype = DType::f64}))});
+    }
+  };
+  Mixed mixed;
+  mixed.build({1});
+  EXPECT_EQ(message_of([&] { ParameterArena arena(mixed); }), "[parameter_arena] b is f64, but a is f32");
+}
+
+TEST(ParameterArena, VersionGrows) {
+  Sequential net = small_net();
+  ParameterArena arena(net);
+  const std::uint64_t before = arena.version();
+  arena.bump_version();
+  EXPECT_GT(arena.version(), before);
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,69 @@
+#include <ronde/nn/schedule.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+TEST(Schedule, ConstantRate) {
+  EXPECT_EQ(ConstantRate(0.3)(1e6), 0.3);
+}
+
+TEST(Schedule, InverseTimeDecay) {
+  const InverseTimeDecay smooth({.initial_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5});
+  EXPECT_DOUBLE_EQ(smooth(0), 0.1);
+  EXPECT_DOUBLE_EQ(smooth(15), 0.1 / 1.75);
+  const InverseTimeDecay stairs(
+      {.initial_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5, .staircase = true});
+  EXPECT_DOUBLE_EQ(stairs(19), 0.1 / 1.5);
+}
+
+TEST(Schedule, ExponentialDecay) {
+  const ExponentialDecay smooth({.initial_rate = 0.8, .decay_steps = 2, .decay_rate = 0.25});
+  EXPECT_DOUBLE_EQ(smooth(0), 0.8);
+  EXPECT_DOUBLE_EQ(smooth(1), 0.4);
+  EXPECT_DOUBLE_EQ(smooth(4), 0.05);
+  const ExponentialDecay stairs(
+      {.initial_rate = 0.8, .decay_steps = 2, .decay_rate = 0.25, .staircase = true});
+  EXPECT_DOUBLE_EQ(stairs(3.9), 0.2);
+}
+
+TEST(Schedule, PiecewiseConstant) {
+  const PiecewiseConstant rate({10, 20}, {1.0, 0.5, 0.1});
+  EXPECT_EQ(rate(0), 1.0);
+  EXPECT_EQ(rate(10), 1.0);  // Keras: up to and with the boundary
+  EXPECT_EQ(rate(10.5), 0.5);
+  EXPECT_EQ(rate(20), 0.5);
+  EXPECT_EQ(rate(21), 0.1);
+  EXPECT_THROW(PiecewiseConstant({10}, {1.0}), UsageError);
+  EXPECT_THROW(PiecewiseConstant({20, 10}, {1.0, 2.0, 3.0}), UsageError);
+}
+
+TEST(Schedule, CosineDecay) {
+  const CosineDecay rate({.initial_rate = 0.2, .decay_steps = 100, .alpha = 0.1});
+  EXPECT_DOUBLE_EQ(rate(0), 0.2);
+  EXPECT_NEAR(rate(50), 0.2 * (0.9 * 0.5 + 0.1), 1e-15);
+  EXPECT_NEAR(rate(25), 0.2 * (0.9 * 0.5 * (1 + std::sqrt(0.5)) + 0.1), 1e-15);
+  EXPECT_NEAR(rate(100), 0.02, 1e-15);
+  EXPECT_NEAR(rate(1000), 0.02, 1e-15);
+}
+
+TEST(Schedule, RefusesNonPositiveDecaySteps) {
+  EXPECT_THROW(ExponentialDecay({.decay_steps = 0}), UsageError);
+  EXPECT_THROW(CosineDecay({.decay_steps = -1}), UsageError);
+}
+
+TEST(Schedule, WarmupGrowsFromOneRanksRateToAll) {
+  EXPECT_DOUBLE_EQ(scaled_learning_rate(0.001, 4), 0.004);
+  const WarmupOptions four{.rate = 0.4, .world_size = 4, .steps_per_epoch = 10, .warmup_epochs = 5};
+  // (epoch + (batch + 1) / steps) of 5 epochs have passed: 0.1 + 0.3 * that share.
+  EXPECT_NEAR(warmup_learning_rate(four, 0, 0), 0.1 + 0.3 * 0.1 / 5, 1e-15);
+  EXPECT_NEAR(warmup_learning_rate(four, 2, 4), 0.1 + 0.3 * 2.5 / 5, 1e-15);
+  EXPECT_NEAR(warmup_learning_rate(four, 4, 9), 0.4, 1e-15);
+  EXPECT_EQ(warmup_learning_rate(four, 7, 0), 0.4);
+  EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .world_size = 1}, 0, 0), 0.4);
+  EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .world_size = 8, .warmup_epochs = 0}, 0, 0), 0.4);
+}
+
+}  // namespace
+}  // namespace ronde::test

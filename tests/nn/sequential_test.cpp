@@ -1,0 +1,100 @@
+#include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/sequential.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+Sequential mnist_cnn() {
+  return Sequential(Conv2D({.filters = 32, .kernel = {3, 3}, .activation = Activation::relu}),
+                    Conv2D({.filters = 64, .kernel = {3, 3}, .activation = Activation::relu}),
+                    MaxPooling2D({.pool = {2, 2}}), Dropout(0.25), Flatten(),
+                    Dense({.units = 128, .activation = Activation::relu}), Dropout(0.5),
+                    Dense({.units = 10, .activation = Activation::softmax}));
+}
+
+TEST(Sequential, GivesKerasNames) {
+  const Sequential net = mnist_cnn();
+  std::vector<std::string> names;
+  for (const Module* layer : net.layers()) names.push_back(layer->name());
+  EXPECT_EQ(names, (std::vector<std::string>{"conv2d", "conv2d_1", "max_pooling2d", "dropout", "flatten",
+                                             "dense", "dropout_1", "dense_1"}));
+}
+
+TEST(Sequential, MnistNetHasKerasShapesAndCounts) {
+  Sequential net = mnist_cnn();
+  net.build({28, 28, 1});
+  EXPECT_EQ(net.parameter_count(), 1'199'882);
+  EXPECT_EQ(net.output_shape(), (Shape{1, 10}));
+  const std::vector<Module*> layers = net.layers();
+  EXPECT_EQ(layers[0]->output_shape(), (Shape{1, 26, 26, 32}));
+  EXPECT_EQ(layers[2]->output_shape(), (Shape{1, 12, 12, 64}));
+  EXPECT_EQ(layers[4]->output_shape(), (Shape{1, 9216}));
+  EXPECT_EQ(layers[5]->parameter_count(), 9216 * 128 + 128);
+}
+
+TEST(Sequential, CifarNetHasKerasShapesAndCounts) {
+  const auto conv = [](std::int64_t filters, Padding padding) {
+    return Conv2D({.filters = filters, .padding = padding, .activation = Activation::relu});
+  };
+  Sequential net(conv(32, Padding::same), conv(32, Padding::valid), MaxPooling2D(), Dropout(0.25),
+                 conv(64, Padding::same), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25), Flatten(),
+                 Dense({.units = 512, .activation = Activation::relu}), Dropout(0.5),
+                 Dense({.units = 10, .activation = Activation::softmax}));
+  net.build({32, 32, 3});
+  EXPECT_EQ(net.parameter_count(), 1'250'858);
+  EXPECT_EQ(net.layers()[6]->output_shape(), (Shape{1, 6, 6, 64}));
+}
+
+TEST(Sequential, KeepsGivenNamesAndAvoidsThem) {
+  Sequential net;
+  net.add(Dense({.units = 1, .name = "dense_1"}));
+  net.add(Dense({.units = 1, .name = "head"}));
+  Dense& third = net.add(Dense({.units = 1}));
+  EXPECT_EQ(third.name(), "dense_2");
+  Dense& fourth = net.add(std::make_unique<Dense>(DenseOptions{.units = 1}));
+  EXPECT_EQ(fourth.name(), "dense_3");
+  EXPECT_THROW(net.add(Dense({.units = 1, .name = "head"})), Error);
+}
+
+TEST(Sequential, CannotGrowOnceBuilt) {
+  Sequential net(Dense({.units = 1}));
+  net.build({2});
+  EXPECT_EQ(message_of([&] { net.add(Dense({.units = 1})); }),
+            "[sequential] is built: no layer can be added any more");
+}
+
+TEST(Sequential, NestsWithPaths) {
+  Sequential net(Sequential(Dense({.units = 3}), Dense({.units = 2})), Dense({.units = 1}));
+  net.build({4}, in_f64());
+  std::vector<std::string> names;
+  for (const Parameter& parameter : net.parameters()) names.push_back(parameter.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"sequential/dense/kernel", "sequential/dense/bias",
+                                             "sequential/dense_1/kernel", "sequential/dense_1/bias",
+                                             "dense/kernel", "dense/bias"}));
+}
+
+TEST(Sequential, WindowThatDoesNotFitNamesTheLayer) {
+  Sequential net(Conv2D({.filters = 2}), MaxPooling2D(), Conv2D({.filters = 2}));
+  EXPECT_EQ(message_of([&] {
+              net.build({5, 5, 1});
+            }),
+            "[conv2d_1] a window of 3 x 3 does not fit into images of 1 x 1");
+}
+
+TEST(Sequential, HasRightGradients) {
+  Sequential net(Conv2D({.filters = 2, .kernel = {2, 2}, .activation = Activation::tanh}), MaxPooling2D(),
+                 Flatten(), Dense({.units = 3, .activation = Activation::softmax}));
+  net.build({5, 5, 2}, in_f64());
+  randomize(net);
+  expect_module_gradients(net, random_tensor({2, 5, 5, 2}));
+}
+
+}  // namespace
+}  // namespace ronde::test
