@@ -1,0 +1,70 @@
+/// ShardedSampler: which samples a rank takes in a step. A pure function of its options and the step, so any
+/// rank can be resumed, moved or split at any time.
+///
+/// Position p of the endless stream is sample permutation(seed, p / size)(p mod size). A step takes the next
+/// `global_batch` positions (with repeat == false cut at the end of a pass, where the next step starts a new
+/// pass); a rank takes those whose number within the step is congruent to its rank modulo the number of
+/// ranks. So nothing is padded, dropped or taken twice, shards may be unequal or empty, and the samples of a
+/// step do not depend on the number of ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
+
+/// A keyed bijection of [0, size): index(i) is computed on its own, nothing is stored.
+class RONDE_API Permutation {
+ public:
+  /// size >= 1
+  Permutation(std::uint64_t seed, std::uint64_t epoch, std::int64_t size);
+  std::int64_t operator()(std::int64_t position) const;
+
+ private:
+  std::uint64_t key_;
+  std::int64_t size_;
+  int half_bits_;
+};
+
+struct SamplerOptions {
+  std::int64_t size = 0;  ///< samples in the data set
+  std::int64_t global_batch = 32;
+  int rank = 0;
+  int world_size = 1;
+  bool shuffle = true;  ///< false: every pass in the data set's order
+  /// true: steps run across the end of a pass (tf.data's repeat().batch()); false: as Keras' fit.
+  bool repeat = false;
+  std::uint64_t seed = 0;
+};
+
+/// One sample of a step: its index in the data set and the pass (epoch) over the data set it belongs to.
+struct SampleKey {
+  std::int64_t sample = 0;
+  std::int64_t epoch = 0;
+  bool operator==(const SampleKey&) const = default;
+};
+
+class RONDE_API ShardedSampler {
+ public:
+  explicit ShardedSampler(SamplerOptions options);
+  const SamplerOptions& options() const { return options_; }
+  /// Steps of one pass; with repeat == true the number of whole batches, at least 1.
+  std::int64_t steps_per_epoch() const;
+  /// This rank's samples of global step `step` (0, 1, ... over all epochs); may be empty.
+  std::vector<SampleKey> samples(std::int64_t step) const;
+  /// The same, into memory of the caller.
+  void samples(std::int64_t step, std::vector<SampleKey>& keys) const;
+  /// Number of samples of all ranks in `step`.
+  std::int64_t global_count(std::int64_t step) const;
+  /// The most samples this rank takes in a step.
+  std::int64_t max_count() const;
+
+ private:
+  std::int64_t first_position(std::int64_t step) const;
+
+  SamplerOptions options_;
+};
+
+}  // namespace ronde::inline v0

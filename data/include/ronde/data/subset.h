@@ -1,0 +1,32 @@
+/// Subset: the first samples of another data set (`--train-samples N`).
+///
+///     Subset small = subset(mnist.train, 1000);
+#pragma once
+
+#include <ronde/data/dataset.h>
+
+namespace ronde::inline v0 {
+
+/// The other data set must outlive it.
+class RONDE_API Subset : public Dataset {
+ public:
+  /// The first `size` samples, 1 <= size <= dataset.size().
+  Subset(const Dataset& dataset, std::int64_t size);
+
+  std::int64_t size() const override { return size_; }
+  Shape input_shape() const override { return dataset_->input_shape(); }
+  Shape target_shape() const override { return dataset_->target_shape(); }
+  DType target_dtype() const override { return dataset_->target_dtype(); }
+  std::vector<std::string> class_names() const override { return dataset_->class_names(); }
+  void read(std::span<const std::int64_t> samples, const Tensor& inputs,
+            const Tensor& targets) const override;
+
+ private:
+  const Dataset* dataset_;
+  std::int64_t size_;
+};
+
+/// The first `size` samples of `dataset`; all of them when it has fewer.
+RONDE_API Subset subset(const Dataset& dataset, std::int64_t size);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,19 @@
+#include "files/array_memory.h"
+
+#include <ronde/core/backend.h>
+
+namespace ronde::inline v0 {
+
+Tensor allocate_array(const ByteReader& reader, const Shape& shape, DType dtype, std::uint64_t max_bytes) {
+  const std::string what = cat(dtype, " ", shape);
+  std::uint64_t bytes = size_of(dtype);
+  bool overflow = false;
+  for (const std::int64_t extent : shape)
+    overflow |= __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes);
+  reader.expect(!overflow && bytes <= max_bytes, what, " is larger than the ", grouped(max_bytes),
+                " bytes allowed");
+  reader.expect_left(bytes, what);
+  return Tensor::empty(shape, {.dtype = dtype, .backend = &backend("cpu")});
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,50 @@
+#include "files/new_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "files/input_file.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+void sync_directory(const std::string& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool ok = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!ok) fail_system(directory, error, "fsync failed: ");
+}
+
+}  // namespace
+
+NewFile::NewFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
+  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (descriptor_ < 0) fail_system(path_, errno, "cannot be written: ");
+  ::fchmod(descriptor_, 0644);
+}
+
+NewFile::~NewFile() {
+  ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void NewFile::clear() {
+  if (::ftruncate(descriptor_, 0) != 0 || ::lseek(descriptor_, 0, SEEK_SET) != 0)
+    fail_system(temporary_, errno);
+}
+
+void NewFile::publish() {
+  if (::fsync(descriptor_) != 0) fail_system(temporary_, errno, "fsync failed: ");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system(path_, errno, "cannot be written: ");
+  temporary_.clear();
+  sync_directory(std::filesystem::path(path_).parent_path());
+}
+
+}  // namespace ronde::inline v0

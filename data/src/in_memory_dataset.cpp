@@ -1,0 +1,90 @@
+#include <ronde/data/in_memory_dataset.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include <ronde/core/backend.h>
+
+namespace ronde::inline v0 {
+namespace {
+
+Tensor in_host_memory(const Tensor& tensor) {
+  const bool host = tensor.backend().device().type == DeviceType::cpu;
+  return (host ? tensor : tensor.to(backend("cpu"))).contiguous();
+}
+
+/// Samples lie anywhere in memory: fetching the next one while this one is scaled halves the time.
+template <class From>
+void prefetch(const From* x, std::int64_t count) {
+  constexpr std::int64_t kCacheLine = 64 / sizeof(From);
+  for (std::int64_t i = 0; i < count; i += kCacheLine) __builtin_prefetch(x + i);
+}
+
+/// Computes in the wider of both types; bytes in double, so that scaling by 1.0 / 255 gives the float that a
+/// division by 255 does. Input and output never overlap, which lets the loop vectorise.
+template <class T, class From>
+void gather(std::span<const std::int64_t> samples, const Tensor& source, T* __restrict to,
+            const InMemoryOptions& options) {
+  using Wide = std::conditional_t<std::is_integral_v<From>, double, std::common_type_t<T, From>>;
+  const auto scale = static_cast<Wide>(options.scale), offset = static_cast<Wide>(options.offset);
+  const std::int64_t stride = source.shape().tail(1).count();
+  const From* from = source.data<From>();
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    if (k + 1 < samples.size()) prefetch(from + samples[k + 1] * stride, stride);
+    const From* __restrict x = from + samples[k] * stride;
+    for (std::int64_t i = 0; i < stride; ++i)
+      to[i] = static_cast<T>(static_cast<Wide>(x[i]) * scale + offset);
+    to += stride;
+  }
+}
+
+}  // namespace
+
+InMemoryDataset::InMemoryDataset(const Tensor& inputs, const Tensor& targets, InMemoryOptions options)
+    : options_(std::move(options)) {
+  require(inputs.defined() && targets.defined() && inputs.rank() >= 1 && targets.rank() >= 1,
+          "[in_memory_dataset] expects inputs (n, ...) and targets (n, ...)");
+  require(inputs.size(0) == targets.size(0), "[in_memory_dataset] inputs ", inputs.shape(), " and targets ",
+          targets.shape(), " must have the same number of samples");
+  require(inputs.dtype() == DType::u8 || inputs.dtype() == DType::f32 || inputs.dtype() == DType::f64,
+          "[in_memory_dataset] expects inputs of u8, f32 or f64, got ", inputs.dtype());
+  const bool values = targets.dtype() == DType::f32 || targets.dtype() == DType::f64;
+  require(values || !is_floating(targets.dtype()),
+          "[in_memory_dataset] expects targets of f32, f64 or integers, got ", targets.dtype());
+  inputs_ = in_host_memory(inputs);
+  targets_ = in_host_memory(values || targets.dtype() == DType::i32 ? targets : targets.to(DType::i32));
+
+  const auto classes = static_cast<std::int64_t>(options_.class_names.size());
+  if (classes == 0 || values) return;
+  const std::int32_t* labels = targets_.data<std::int32_t>();
+  for (std::int64_t i = 0; i < targets_.count(); ++i)
+    require(labels[i] >= 0 && labels[i] < classes, "[in_memory_dataset] label ", labels[i], " of sample ", i,
+            " is none of ", classes, " classes");
+}
+
+void InMemoryDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,
+                           const Tensor& targets) const {
+  for (const std::int64_t sample : samples)
+    require(sample >= 0 && sample < size(), "[in_memory_dataset] sample ", sample, " of ", size());
+  visit_real(inputs.dtype(), "in_memory_dataset", [&](auto real) {
+    using T = decltype(real);
+    if (inputs_.dtype() == DType::u8)
+      gather<T, std::uint8_t>(samples, inputs_, inputs.data<T>(), options_);
+    else if (inputs_.dtype() == DType::f32)
+      gather<T, float>(samples, inputs_, inputs.data<T>(), options_);
+    else
+      gather<T, double>(samples, inputs_, inputs.data<T>(), options_);
+  });
+
+  require(targets.dtype() == target_dtype(), "[in_memory_dataset] expects memory for targets of ",
+          target_dtype(), ", got ", targets.dtype());
+  const std::size_t bytes = static_cast<std::size_t>(target_shape().count()) * size_of(target_dtype());
+  const auto* from = static_cast<const char*>(targets_.raw());
+  auto* to = static_cast<char*>(targets.raw());
+  for (const std::int64_t sample : samples) {
+    std::memcpy(to, from + static_cast<std::size_t>(sample) * bytes, bytes);
+    to += bytes;
+  }
+}
+
+}  // namespace ronde::inline v0
