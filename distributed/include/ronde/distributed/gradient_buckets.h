@@ -1,0 +1,58 @@
+/// GradientBuckets: sums an arena's gradients over all ranks while the backward pass goes on.
+///
+///     GradientBuckets buckets(arena, communicator, {});
+///     sum(losses).backward();      // each bucket leaves as soon as its gradients are final
+///     buckets.finish();            // the rest leaves; returns when every sum is there
+///
+/// A bucket is a slice of the flat gradient buffer, so nothing is copied. See Note [Bucket order].
+/// Ownership: arena and communicator must outlive it. Thread safety: as the variables'.
+///
+/// What it does not do, on purpose: choose buckets anew while training, negotiate with other ranks, work on a
+/// timer, compress, or divide: sums are divided once, by the optimizer's step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ronde/distributed/communicator.h>
+#include <ronde/nn/parameter_arena.h>
+
+namespace ronde::inline v0 {
+
+struct BucketOptions {
+  std::int64_t first_bucket_bytes = 1 << 20;  ///< small, so that the first all-reduce starts early
+  std::int64_t bucket_bytes = 25 << 20;
+};
+
+class RONDE_API GradientBuckets {
+ public:
+  /// Elements [begin, end) of the arena's gradients: segments [first_segment, last_segment).
+  struct Bucket {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::size_t first_segment = 0;
+    std::size_t last_segment = 0;
+  };
+  /// The buckets for this arena; the last one ends behind the extras when these follow directly.
+  static std::vector<Bucket> plan(const ParameterArena& arena, BucketOptions options);
+
+  GradientBuckets(ParameterArena& arena, Communicator& communicator, BucketOptions options);
+  /// Buckets under way are not waited for: an error may be the reason.
+  ~GradientBuckets();
+  GradientBuckets(const GradientBuckets&) = delete;
+  GradientBuckets& operator=(const GradientBuckets&) = delete;
+
+  /// While false, backward passes only accumulate here; nothing leaves.
+  void set_synchronise(bool synchronise);
+  bool synchronise() const;
+  /// Collective. Starts every bucket that has not left yet (gradients that did not arrive count as zero),
+  /// waits for all, and is ready for the next pass.
+  void finish();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the hooks, which outlive this object in the variables
+};
+
+}  // namespace ronde::inline v0

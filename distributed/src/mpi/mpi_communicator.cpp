@@ -1,0 +1,62 @@
+#include <ronde/distributed/mpi_communicator.h>
+
+#include "mpi/mpi_transport.h"
+#include "queued_communicator.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+std::unique_ptr<Communicator> duplicate(int fortran_handle) {
+  const std::shared_ptr<MpiRuntime> runtime = MpiRuntime::get();
+  std::unique_ptr<Transport> transport;
+  runtime->executor()
+      ->submit([&] {
+        MPI_Comm comm = MPI_COMM_NULL;
+        check_mpi(MPI_Comm_dup(MPI_Comm_f2c(fortran_handle), &comm), "MPI_Comm_dup", 0);
+        transport = std::make_unique<MpiTransport>(*runtime, comm);
+      })
+      ->wait();
+  // The communicator owns the runtime through its executor.
+  return std::make_unique<QueuedCommunicator>(std::move(transport),
+                                              std::shared_ptr<Executor>(runtime, runtime->executor().get()));
+}
+
+}  // namespace
+
+bool has_mpi() {
+  return true;
+}
+
+std::string mpi_library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return std::string(text, static_cast<std::size_t>(length));
+}
+
+bool mpi_is_running() {
+  int started = 0;
+  int finalized = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&finalized);
+  return started && !finalized;
+}
+
+bool mpi_overlaps() {
+  return MpiRuntime::get()->executor()->overlaps();
+}
+
+std::unique_ptr<Communicator> make_mpi_communicator() {
+  MpiRuntime::get();  // MPI must run before it is asked for the number of its world
+  return duplicate(MPI_Comm_c2f(MPI_COMM_WORLD));
+}
+
+std::unique_ptr<Communicator> make_mpi_communicator(int fortran_handle) {
+  return duplicate(fortran_handle);
+}
+
+void abort_mpi_job(ExitStatus status) {
+  MpiRuntime::get()->abort(static_cast<int>(status));
+}
+
+}  // namespace ronde::inline v0

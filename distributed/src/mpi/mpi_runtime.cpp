@@ -1,0 +1,97 @@
+#include "mpi_runtime.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include <sys/prctl.h>
+
+#include <ronde/core/error.h>
+
+namespace ronde::inline v0 {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+// Note [Waiting for ranks]: the first tests follow each other closely, for ranks that arrive together; then
+// the thread sleeps between tests, for about 3 % of the time it has waited so far, so that a wait ends at
+// most that much too late, and up to a length at which waiting costs 1 to 3 % of a core.
+constexpr microseconds kEagerTests{50};
+constexpr microseconds kShortestSleep{20};
+constexpr microseconds kLongestSleep{1000};
+constexpr int kWaitedPerSleep = 32;
+
+// By default the kernel may prolong each sleep by 50 us, more than most of the sleeps here.
+void make_short_sleeps_exact() {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+}
+
+}  // namespace
+
+void check_mpi(int code, const char* what, int rank) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(cat("[mpi] ", what, " failed on rank ", rank, ": ",
+                  std::string(text, static_cast<std::size_t>(length))));
+}
+
+std::shared_ptr<MpiRuntime> MpiRuntime::get() {
+  // MPI is one per process and cannot be started twice, so neither can this.
+  static const std::shared_ptr<MpiRuntime> runtime = std::make_shared<MpiRuntime>();
+  return runtime;
+}
+
+MpiRuntime::MpiRuntime() {
+  int started = 0;
+  MPI_Initialized(&started);
+  if (started) {
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    if (level == MPI_THREAD_MULTIPLE) {
+      executor_ = std::make_shared<WorkerThread>();
+    } else {
+      executor_ = std::make_shared<CallerExecutor>();
+    }
+  } else {
+    owns_mpi_ = true;
+    executor_ = std::make_shared<WorkerThread>();
+    executor_
+        ->submit([] {
+          int level = MPI_THREAD_SINGLE;
+          check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);
+        })
+        ->wait();
+  }
+  executor_->submit(make_short_sleeps_exact)->wait();
+}
+
+MpiRuntime::~MpiRuntime() {
+  if (owns_mpi_) executor_->submit([] { MPI_Finalize(); })->wait();
+}
+
+void MpiRuntime::wait(MPI_Request& request, const char* what, int rank) const {
+  const auto start = Clock::now();
+  for (;;) {
+    int done = 0;
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what, rank);
+    if (done) return;
+    if (const int status = abort_status_.load()) MPI_Abort(MPI_COMM_WORLD, status);
+    const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - start);
+    if (waited < kEagerTests) continue;
+    std::this_thread::sleep_for(std::clamp(waited / kWaitedPerSleep, kShortestSleep, kLongestSleep));
+  }
+}
+
+void MpiRuntime::abort(int status) {
+  abort_status_ = status;
+  executor_->submit([status] { MPI_Abort(MPI_COMM_WORLD, status); })->wait_for(2.0);
+  // The thread is stuck inside MPI. Leaving without MPI_Finalize makes the launcher end the job.
+  std::_Exit(status);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,90 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace ronde::inline v0 {
+namespace {
+
+std::string text_of(const ConfigValue& value);
+
+template <class T>
+std::string text_of_alternative(const T& value) {
+  std::string text;
+  if constexpr (std::is_same_v<T, std::monostate>) {
+    text = "null";
+  } else if constexpr (std::is_same_v<T, ConfigList>) {
+    for (const ConfigValue& item : value) text += cat(text.empty() ? "" : ", ", text_of(item));
+    text = cat('[', text, ']');
+  } else if constexpr (std::is_same_v<T, ConfigDict>) {
+    for (const auto& [key, item] : value) text += cat(text.empty() ? "" : ", ", key, ": ", text_of(item));
+    text = cat('{', text, '}');
+  } else {
+    text = cat(value);
+  }
+  return text;
+}
+
+std::string text_of(const ConfigValue& value) {
+  return std::visit([](const auto& v) { return text_of_alternative(v); }, value.storage());
+}
+
+std::string optimizer_line(const Optimizer& optimizer) {
+  ConfigDict config = optimizer.config();
+  std::erase_if(config, [](const auto& entry) { return entry.first == "learning_rate"; });
+  return cat("optimizer ", optimizer.name(), ' ', text_of(ConfigValue(config)));
+}
+
+// One line each; parameters first, because a user knows them best.
+std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer& optimizer,
+                                    BucketOptions options) {
+  std::vector<std::string> lines;
+  const DType dtype = arena.values().dtype();
+  for (const Segment& segment : arena.segments())
+    lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype, segment.frozen ? ", frozen" : ""));
+  for (const Segment& segment : arena.buffer_segments())
+    lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype));
+  lines.push_back(optimizer_line(optimizer));
+  std::string ends;
+  for (const auto& bucket : GradientBuckets::plan(arena, options))
+    ends += cat(ends.empty() ? "" : ", ", bucket.end);
+  lines.push_back(cat("buckets ending at ", ends));
+  return lines;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::string difference(const std::string& plan0, const std::string& plan, int rank) {
+  const std::vector<std::string> ours = split_lines(plan);
+  const std::vector<std::string> theirs = split_lines(plan0);
+  const auto [a, b] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
+  return cat("[distributed_optimizer] ranks have different plans: rank ", rank, " has ",
+             a == ours.end() ? "nothing" : *a, ", rank 0 has ", b == theirs.end() ? "nothing" : *b);
+}
+
+}  // namespace
+
+void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, BucketOptions options,
+                   Communicator& communicator) {
+  std::string plan;
+  for (const std::string& line : plan_lines(arena, optimizer, options)) plan += line + '\n';
+  const bool is_equal = broadcast_string(communicator, plan) == plan;
+  std::vector<double> equal_ranks{is_equal ? 1.0 : 0.0};
+  allreduce_values(communicator, equal_ranks);
+  if (static_cast<int>(equal_ranks[0]) == communicator.size()) return;
+  const std::vector<std::string> plans = allgather_strings(communicator, plan);
+  const auto other =
+      std::find_if(plans.begin(), plans.end(), [&](const std::string& p) { return p != plans.front(); });
+  const int rank = static_cast<int>(other - plans.begin());
+  throw CollectiveError(difference(plans.front(), *other, rank), ExitStatus::failure, rank);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,16 @@
+/// The plan of a distributed training: what must be equal on all ranks before the first step.
+#pragma once
+
+#include <ronde/distributed/communicator.h>
+#include <ronde/distributed/gradient_buckets.h>
+#include <ronde/nn/optimizer.h>
+
+namespace ronde::inline v0 {
+
+/// Compares names, shapes, dtype, frozen flags, buckets and the optimizer (all but its learning rate, which
+/// rank 0 decides). A difference is a CollectiveError that names the first thing that differs and the ranks.
+/// Collective.
+void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, BucketOptions options,
+                   Communicator& communicator);
+
+}  // namespace ronde::inline v0

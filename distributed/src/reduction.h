@@ -1,0 +1,20 @@
+/// Element-wise reduction of several buffers, in the order in which they are given.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ronde/core/dtype.h>
+#include <ronde/distributed/communicator.h>
+
+namespace ronde::inline v0 {
+
+/// Every outs[k] becomes the reduction of elements [begin, end) of all `ins`; an out may be one of the ins.
+/// outs are addressed from element out_begin on. bf16 is added up in float and rounded once.
+void reduce(const std::vector<void*>& outs, std::int64_t out_begin, const std::vector<const void*>& ins,
+            std::int64_t begin, std::int64_t end, DType dtype, Reduction op);
+
+/// data /= divisor; floating dtypes.
+void divide(void* data, std::int64_t count, DType dtype, int divisor);
+
+}  // namespace ronde::inline v0

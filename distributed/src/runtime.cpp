@@ -1,0 +1,181 @@
+#include <ronde/distributed/runtime.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/thread_pool.h>
+#include <ronde/distributed/mpi_communicator.h>
+#include <ronde/distributed/self_communicator.h>
+
+#include "cores.h"
+#include "launch.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+constexpr double kPatience = 3.0;  // seconds a failing rank waits until the others hear of it
+
+// The world of this process. One per process by nature, as the process is one rank.
+class World {
+ public:
+  // Left open until exit: the other ranks hear that this one ended, should they still want something of it.
+  ~World() {
+    const bool is_closed = !communicator || (communicator->name() == "mpi" && !mpi_is_running());
+    if (is_closed) return;
+    try {
+      communicator->conclude({});
+    } catch (const std::exception&) {
+      // They were told; there is nobody left here to tell.
+    }
+  }
+  std::unique_ptr<Communicator> communicator;
+};
+
+World& the_world() {
+  static World world;
+  return world;
+}
+
+// Wrong on all ranks alike, so that one may report it.
+[[noreturn]] void refuse_launch(const std::string& message) {
+  throw CollectiveError(message, ExitStatus::usage, 0);
+}
+
+std::unique_ptr<Communicator> make_world() {
+  const Launch launch = read_launch();
+  if (!launch.needs_mpi() && !mpi_is_running()) return std::make_unique<SelfCommunicator>();
+  if (!has_mpi()) {
+    refuse_launch(cat("started by ", launch.launcher,
+                      " as one of several ranks, but this build of Ronde has no MPI; on "
+                      "Debian: apt-get install libopenmpi-dev, then build again"));
+  }
+  std::unique_ptr<Communicator> world = make_mpi_communicator();
+  if (launch.size > 1 && world->size() == 1) {
+    refuse_launch(cat(launch.launcher, " started ", launch.size,
+                      " processes, but MPI sees only one: each would "
+                      "train alone. With Slurm: srun --mpi=pmix"));
+  }
+  return world;
+}
+
+int thread_count(Communicator& world) {
+  const char* wish = std::getenv("RONDE_THREADS");
+  const int fair = fair_threads(world);
+  if (!wish || !*wish) return fair;
+  int threads = 0;
+  const char* end = wish + std::strlen(wish);
+  const auto parsed = std::from_chars(wish, end, threads);
+  require<UsageError>(parsed.ptr == end && threads >= 1, "RONDE_THREADS expects a number of threads, got ",
+                      wish);
+  return threads;
+}
+
+// One line, written at once.
+void report(const std::string& message, int rank, bool is_alone) {
+  const std::string line =
+      is_alone ? cat("ronde: ", message, '\n') : cat("ronde: [rank ", rank, "] ", message, '\n');
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+// Tells the other ranks of this rank's error and reports it, unless another rank does; then returns the
+// status of the job. Ranks that do not hear of it, because they are busy or hang, are aborted.
+int end_in_failure(const Ending& ending) {
+  ExitStatus status = ending.status;
+  Communicator* communicator = the_world().communicator.get();
+  if (!communicator) {
+    const Launch launch = read_launch();
+    if (ending.rank < 0 || ending.rank == launch.rank)
+      report(ending.message, launch.rank, launch.launcher.empty());
+    return static_cast<int>(status);
+  }
+  const int rank = communicator->rank();
+  const bool is_alone = communicator->size() == 1;
+  bool was_heard = false;
+  try {
+    was_heard = communicator->conclude(ending);
+    if (was_heard) report(ending.message, rank, is_alone);
+  } catch (const CollectiveError& first) {
+    was_heard = true;
+    status = first.status();
+    if (first.rank() == rank) report(first.what(), rank, is_alone);
+  } catch (const std::exception&) {
+    // The communicator itself is broken.
+  }
+  if (!was_heard) {
+    report(ending.message, rank, is_alone);
+    abort_mpi_job(status);
+  }
+  the_world().communicator.reset();
+  return static_cast<int>(status);
+}
+
+}  // namespace
+
+void init(int, char**) {
+  if (is_initialized()) return;
+  std::unique_ptr<Communicator> communicator = make_world();
+  const int threads = thread_count(*communicator);
+  for (Backend* backend : backends()) backend->threads().resize(threads);
+  the_world().communicator = std::move(communicator);
+}
+
+void shutdown() {
+  if (!is_initialized()) return;
+  the_world().communicator->conclude({});
+  the_world().communicator.reset();
+}
+
+bool is_initialized() {
+  return the_world().communicator != nullptr;
+}
+
+Communicator& world() {
+  require<UsageError>(is_initialized(), "[ronde] call ronde::init first");
+  return *the_world().communicator;
+}
+
+int rank() {
+  return world().rank();
+}
+int size() {
+  return world().size();
+}
+int local_rank() {
+  return world().local_rank();
+}
+int local_size() {
+  return world().local_size();
+}
+int cross_rank() {
+  return world().cross_rank();
+}
+int cross_size() {
+  return world().cross_size();
+}
+
+int launch_rank() {
+  return read_launch().rank;
+}
+
+int run_main(int argc, char** argv, const std::function<void(Communicator&)>& body) {
+  try {
+    init(argc, argv);
+    body(world());
+    shutdown();
+    return 0;
+  } catch (const CollectiveError& error) {
+    return end_in_failure({error.status(), error.what(), error.rank(), kPatience});
+  } catch (const Error& error) {
+    return end_in_failure({error.status(), error.what(), -1, kPatience});
+  } catch (const std::exception& error) {
+    return end_in_failure({ExitStatus::failure, error.what(), -1, kPatience});
+  } catch (...) {
+    return end_in_failure({ExitStatus::failure, "unknown exception", -1, kPatience});
+  }
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,231 @@
+#include <ronde/distributed/distributed_optimizer.h>
+
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/sgd.h>
+
+#include "distributed/small_net.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::test {
+namespace {
+
+constexpr int kSteps = 5;
+constexpr BucketOptions kSmallBuckets{.first_bucket_bytes = 64, .bucket_bytes = 256};
+
+std::unique_ptr<Optimizer> make_adam(double rate = 0.01) {
+  return std::make_unique<Adam>(AdamOptions{.learning_rate = rate});
+}
+
+std::vector<double> weights_of(const ParameterArena& arena) {
+  return arena.values().view(0, {arena.trainable_size()}).to_vector<double>();
+}
+
+// One process, the whole batch, without anything distributed.
+std::vector<double> train_alone(std::int64_t batch) {
+  SmallNet net;
+  ParameterArena arena(net);
+  Adam adam({.learning_rate = 0.01});
+  adam.attach(arena);
+  for (int s = 0; s < kSteps; ++s) {
+    arena.zero_gradients();
+    net.loss(make_samples(s * batch, batch)).backward();
+    adam.step(1.0 / static_cast<double>(batch));
+  }
+  return weights_of(arena);
+}
+
+// Rank r takes shares[r] samples of each batch; no backward pass for none.
+void expect_same_as_alone(const std::vector<std::int64_t>& shares) {
+  const std::int64_t batch = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+  const std::vector<double> expected = train_alone(batch);
+  run_ranks(static_cast<int>(shares.size()), [&](Communicator& world) {
+    const auto r = static_cast<std::size_t>(world.rank());
+    const std::int64_t begin =
+        std::accumulate(shares.begin(), shares.begin() + world.rank(), std::int64_t{0});
+    SmallNet net(1 + r);  // rank 0's weights and learning rate must win
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(r == 0 ? 0.01 : 0.5), world, kSmallBuckets);
+    optimizer.attach(arena);
+    for (int s = 0; s < kSteps; ++s) {
+      arena.zero_gradients();
+      if (shares[r] > 0) net.loss(make_samples(s * batch + begin, shares[r])).backward();
+      EXPECT_EQ(optimizer.step({.samples = shares[r]}), batch);
+    }
+    const std::vector<double> actual = weights_of(arena);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      ASSERT_NEAR(actual[i], expected[i], 1e-12) << "weight " << i;
+    EXPECT_EQ(optimizer.optimizer().iterations(), kSteps);
+  });
+}
+
+TEST(DistributedOptimizer, OneRank) {
+  expect_same_as_alone({12});
+}
+TEST(DistributedOptimizer, EqualShards) {
+  expect_same_as_alone({4, 4, 4});
+}
+TEST(DistributedOptimizer, UnequalShards) {
+  expect_same_as_alone({7, 1, 4});
+}
+TEST(DistributedOptimizer, EmptyShards) {
+  expect_same_as_alone({0, 12});
+  expect_same_as_alone({5, 0, 7, 0});
+}
+
+TEST(DistributedOptimizer, NoSamplesAnywhereIsNoUpdate) {
+  run_ranks(2, [](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world);
+    optimizer.attach(arena);
+    const std::vector<double> before = weights_of(arena);
+    arena.zero_gradients();
+    EXPECT_EQ(optimizer.step({.samples = 0}), 0);
+    EXPECT_EQ(weights_of(arena), before);
+    EXPECT_EQ(optimizer.optimizer().iterations(), 0);
+  });
+}
+
+TEST(DistributedOptimizer, NegativeSamplesAreAnError) {
+  run_ranks(1, [](Communicator& world) {
+    DistributedOptimizer optimizer(make_adam(), world);
+    EXPECT_THROW(optimizer.step({.samples = -1}), UsageError);
+  });
+}
+
+// Gradients are means: the update uses their average over the ranks.
+TEST(DistributedOptimizer, StepWithoutCountsAverages) {
+  const std::vector<double> expected = train_alone(8);
+  run_ranks(2, [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world);
+    optimizer.attach(arena);
+    for (int s = 0; s < kSteps; ++s) {
+      arena.zero_gradients();
+      (net.loss(make_samples(s * 8 + world.rank() * 4, 4)) / 4.0).backward();
+      optimizer.step();
+    }
+    const std::vector<double> actual = weights_of(arena);
+    for (std::size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-12);
+  });
+}
+
+TEST(DistributedOptimizer, AccumulatesOverMicroBatches) {
+  const std::vector<double> expected = train_alone(12);
+  run_ranks(2, [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    for (int s = 0; s < kSteps; ++s) {
+      arena.zero_gradients();
+      const std::int64_t begin = s * 12 + world.rank() * 6;
+      {
+        const DistributedOptimizer::NoSync hold(optimizer);
+        net.loss(make_samples(begin, 1)).backward();
+        net.loss(make_samples(begin + 1, 3)).backward();
+      }
+      net.loss(make_samples(begin + 4, 2)).backward();
+      optimizer.step({.samples = 6});
+    }
+    const std::vector<double> actual = weights_of(arena);
+    for (std::size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-12);
+  });
+}
+
+std::string plan_error(Communicator& world, SmallNet& net, std::unique_ptr<Optimizer> optimizer,
+                       BucketOptions options = {}) {
+  ParameterArena arena(net);
+  DistributedOptimizer distributed(std::move(optimizer), world, options);
+  try {
+    distributed.attach(arena);
+  } catch (const CollectiveError& error) {
+    EXPECT_EQ(error.rank(), 1);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(DistributedOptimizer, DifferentPlansAreAnErrorOnAllRanks) {
+  run_ranks(3, [](Communicator& world) {
+    const bool is_odd = world.rank() == 1;
+    SmallNet net(1, is_odd ? 7 : 5);
+    EXPECT_EQ(
+        plan_error(world, net, make_adam()),
+        "[distributed_optimizer] ranks have different plans: rank 1 has middle/kernel (7, 4) f64, rank 0 has "
+        "middle/kernel (5, 4) f64");
+    SmallNet same;
+    const std::string names = plan_error(world, same, is_odd ? std::make_unique<SGD>() : make_adam());
+    EXPECT_NE(names.find("rank 1 has optimizer SGD"), std::string::npos) << names;
+    EXPECT_NE(names.find("rank 0 has optimizer Adam"), std::string::npos) << names;
+    SmallNet again;
+    const std::string betas =
+        plan_error(world, again, std::make_unique<Adam>(AdamOptions{.beta_1 = is_odd ? 0.8 : 0.9}));
+    EXPECT_NE(betas.find("beta_1: 0.8"), std::string::npos) << betas;
+    SmallNet third;
+    const std::string buckets =
+        plan_error(world, third, make_adam(), is_odd ? kSmallBuckets : BucketOptions{});
+    EXPECT_NE(buckets.find("rank 1 has buckets ending at"), std::string::npos) << buckets;
+  });
+}
+
+TEST(DistributedOptimizer, FrozenOnOneRankOnly) {
+  run_ranks(2, [](Communicator& world) {
+    SmallNet net;
+    if (world.rank() == 1) net.out.set_trainable(false);
+    EXPECT_NE(plan_error(world, net, make_adam()).find("different plans"), std::string::npos);
+  });
+}
+
+TEST(DistributedOptimizer, BroadcastsWeightsAndState) {
+  run_ranks(3, [](Communicator& world) {
+    SmallNet net(static_cast<std::uint64_t>(world.rank()));
+    ParameterArena arena(net);
+    auto adam = make_adam(0.01 * (1 + world.rank()));
+    adam->attach(arena);
+    for (const OptimizerSlot& slot : adam->slots()) slot.values.fill(world.rank() + 0.5);
+    adam->set_iterations(10 + world.rank());
+    const std::uint64_t version = arena.version();
+    broadcast_parameters(arena, world, 2);
+    broadcast_optimizer_state(*adam, world, 2);
+    SmallNet reference(2);
+    const ParameterArena expected(reference);
+    EXPECT_EQ(weights_of(arena), weights_of(expected));
+    EXPECT_GT(arena.version(), version);
+    EXPECT_EQ(adam->iterations(), 12);
+    EXPECT_EQ(adam->learning_rate(), 0.01 * 3);
+    for (const OptimizerSlot& slot : adam->slots()) EXPECT_EQ(slot.values.to_vector<double>()[3], 2.5);
+  });
+}
+
+// An exception on one rank in the middle of a step must not leave the others waiting.
+TEST(DistributedOptimizer, FailureInBackwardReachesAllRanks) {
+  const auto errors = run_ranks_collecting(3, [](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    for (int s = 0;; ++s) {
+      arena.zero_gradients();
+      if (s == 3 && world.rank() == 2) throw InputError("bad sample");
+      net.loss(make_samples(s * 9 + world.rank() * 3, 3)).backward();
+      optimizer.step({.samples = 3});
+    }
+  });
+  EXPECT_THROW(std::rethrow_exception(errors[0]), CollectiveError);
+  EXPECT_THROW(std::rethrow_exception(errors[1]), CollectiveError);
+  EXPECT_THROW(std::rethrow_exception(errors[2]), InputError);
+}
+
+TEST(DistributedOptimizer, NeedsAnOptimizer) {
+  run_ranks(1, [](Communicator& world) { EXPECT_THROW(DistributedOptimizer(nullptr, world), UsageError); });
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,151 @@
+#include <ronde/distributed/gradient_buckets.h>
+
+#include <gtest/gtest.h>
+
+#include "distributed/recording_communicator.h"
+#include "distributed/small_net.h"
+
+namespace ronde::test {
+namespace {
+
+using Call = std::pair<std::int64_t, std::int64_t>;  // begin, end
+
+// Element ranges of the all-reduces, from their addresses.
+std::vector<Call> calls(const ParameterArena& arena, const RecordingCommunicator& c) {
+  std::vector<Call> result;
+  for (const Tensor& tensor : c.allreduced) {
+    const auto begin = tensor.data<double>() - arena.gradients().data<double>();
+    result.emplace_back(begin, begin + tensor.count());
+  }
+  return result;
+}
+
+constexpr std::int64_t kBytes = sizeof(double);
+
+TEST(GradientBuckets, AreCutInArenaOrderAndCoverEverything) {
+  SmallNet net;
+  const ParameterArena arena(net);
+  const auto& segments = arena.segments();
+  ASSERT_EQ(segments.size(), 6u);
+  // A limit of one byte: a bucket for each parameter.
+  const auto each = GradientBuckets::plan(arena, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  ASSERT_EQ(each.size(), 6u);
+  std::int64_t end = 0;
+  for (std::size_t b = 0; b < each.size(); ++b) {
+    EXPECT_EQ(each[b].begin, end);
+    EXPECT_EQ(each[b].begin, segments[b].offset);
+    EXPECT_EQ(each[b].first_segment, b);
+    EXPECT_EQ(each[b].last_segment, b + 1);
+    end = each[b].end;
+  }
+  EXPECT_EQ(end, arena.size() + ParameterArena::kExtras);
+  EXPECT_EQ(GradientBuckets::plan(arena, {}).size(), 1u);
+}
+
+TEST(GradientBuckets, FirstIsSmall) {
+  SmallNet net;
+  const ParameterArena arena(net);
+  const std::int64_t first = arena.segments()[1].offset * kBytes;
+  const auto buckets = GradientBuckets::plan(arena, {.first_bucket_bytes = first, .bucket_bytes = 1 << 20});
+  ASSERT_EQ(buckets.size(), 2u);
+  EXPECT_EQ(buckets[0].last_segment, 1u);
+  EXPECT_EQ(buckets[1].last_segment, 6u);
+}
+
+TEST(GradientBuckets, FrozenParametersDoNotTravel) {
+  SmallNet net;
+  net.hidden.set_trainable(false);
+  const ParameterArena arena(net);
+  const auto buckets = GradientBuckets::plan(arena, {});
+  ASSERT_EQ(buckets.size(), 2u);
+  EXPECT_EQ(buckets[0].end, arena.trainable_size());
+  EXPECT_EQ(buckets[1].begin, arena.size());
+  EXPECT_EQ(buckets[1].end, arena.size() + ParameterArena::kExtras);
+}
+
+TEST(GradientBuckets, SizesMustBePositive) {
+  SmallNet net;
+  const ParameterArena arena(net);
+  EXPECT_THROW(GradientBuckets::plan(arena, {.first_bucket_bytes = 0}), UsageError);
+}
+
+// Buckets leave while backward goes on: when it returns, all but the last (which carries the extras) are
+// gone.
+TEST(GradientBuckets, LeaveDuringBackwardInOrder) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  const auto plan = GradientBuckets::plan(arena, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  arena.zero_gradients();
+  // Whatever order gradients arrive in, bucket k leaves after bucket k - 1.
+  std::size_t launched_when_last_ready = 0;
+  Variable first_layer = arena.variable(5);
+  first_layer.on_grad_ready([&](const Variable&) { launched_when_last_ready = c.allreduced.size(); });
+  net.loss(make_samples(0, 4)).backward();
+  EXPECT_EQ(c.allreduced.size(), plan.size() - 1);
+  EXPECT_GE(launched_when_last_ready, 4u);
+  buckets.finish();
+  std::vector<Call> expected;
+  for (const auto& bucket : plan) expected.emplace_back(bucket.begin, bucket.end);
+  EXPECT_EQ(calls(arena, c), expected);
+}
+
+TEST(GradientBuckets, UnusedParametersCountAsZero) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  arena.gradients().fill(7.0);  // left over from an earlier step
+  arena.zero_gradients();
+  buckets.finish();
+  EXPECT_EQ(c.allreduced.size(), 6u);
+  for (const Segment& segment : arena.segments()) {
+    EXPECT_EQ(arena.gradients().view(segment.offset, segment.shape).to_vector<double>(),
+              std::vector<double>(static_cast<std::size_t>(segment.count), 0.0))
+        << segment.name;
+  }
+}
+
+TEST(GradientBuckets, NothingLeavesWhileNotSynchronising) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  arena.zero_gradients();
+  buckets.set_synchronise(false);
+  net.loss(make_samples(0, 4)).backward();
+  EXPECT_TRUE(c.allreduced.empty());
+  buckets.set_synchronise(true);
+  net.loss(make_samples(4, 4)).backward();
+  EXPECT_EQ(c.allreduced.size(), 5u);
+  buckets.finish();
+  EXPECT_EQ(c.allreduced.size(), 6u);
+}
+
+TEST(GradientBuckets, SecondBackwardAfterDepartureIsAnError) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  arena.zero_gradients();
+  net.loss(make_samples(0, 4)).backward();
+  try {
+    net.loss(make_samples(4, 4)).backward();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("NoSync"), std::string::npos) << error.what();
+  }
+}
+
+TEST(GradientBuckets, HooksOutliveIt) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  { const GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1}); }
+  net.loss(make_samples(0, 4)).backward();
+  EXPECT_TRUE(c.allreduced.empty());
+}
+
+}  // namespace
+}  // namespace ronde::test

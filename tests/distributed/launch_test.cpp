@@ -1,0 +1,82 @@
+#include "launch.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cores.h"
+
+namespace ronde::test {
+namespace {
+
+std::map<std::string, std::string> environment;
+
+Launch launch_in(std::map<std::string, std::string> variables) {
+  environment = std::move(variables);
+  return read_launch([](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Launch, Alone) {
+  const Launch launch = launch_in({});
+  EXPECT_EQ(launch.launcher, "");
+  EXPECT_EQ(launch.rank, 0);
+  EXPECT_FALSE(launch.needs_mpi());
+}
+
+TEST(Launch, OpenMpi) {
+  const Launch launch =
+      launch_in({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "3"}});
+  EXPECT_EQ(launch.launcher, "Open MPI");
+  EXPECT_EQ(launch.rank, 3);
+  EXPECT_EQ(launch.size, 4);
+  EXPECT_TRUE(launch.needs_mpi());
+}
+
+TEST(Launch, OneProcessNeedsNoMpi) {
+  EXPECT_FALSE(launch_in({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}).needs_mpi());
+}
+
+TEST(Launch, Slurm) {
+  const Launch step =
+      launch_in({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "8"}});
+  EXPECT_EQ(step.rank, 5);
+  EXPECT_TRUE(step.needs_mpi());
+  // A batch script, which is not one of its tasks.
+  EXPECT_FALSE(launch_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).needs_mpi());
+}
+
+TEST(Launch, PmixDoesNotTellTheSize) {
+  const Launch launch = launch_in({{"PMIX_RANK", "2"}});
+  EXPECT_EQ(launch.rank, 2);
+  EXPECT_EQ(launch.size, 0);
+  EXPECT_TRUE(launch.needs_mpi());
+}
+
+TEST(Cores, ShareOfCommonCores) {
+  EXPECT_EQ(fair_share({"11110"}, 0), 4);
+  EXPECT_EQ(fair_share({"1111", "1111"}, 1), 2);
+  EXPECT_EQ(fair_share({"1111", "1111", "1111"}, 0), 1);
+  EXPECT_EQ(fair_share({"111111111", "111111111", "111111111"}, 2), 3);
+  // More ranks than cores.
+  EXPECT_EQ(fair_share({"11", "11", "11"}, 0), 1);
+}
+
+TEST(Cores, BoundRanksKeepTheirOwn) {
+  EXPECT_EQ(fair_share({"1100", "0011"}, 1), 2);
+  // Two sockets of four, two ranks bound to each.
+  EXPECT_EQ(fair_share({"11110000", "11110000", "00001111", "00001111"}, 3), 2);
+}
+
+TEST(Cores, CgroupQuota) {
+  EXPECT_EQ(cgroup_cores("max 100000"), 0);
+  EXPECT_EQ(cgroup_cores("200000 100000"), 2);
+  EXPECT_EQ(cgroup_cores("150000 100000"), 2);
+  EXPECT_EQ(cgroup_cores(""), 0);
+}
+
+}  // namespace
+}  // namespace ronde::test

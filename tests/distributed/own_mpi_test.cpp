@@ -1,0 +1,67 @@
+// An application that starts and ends MPI itself, and lends Ronde a communicator. THREAD_LEVEL says what it
+// asked MPI for.
+#include <mpi.h>
+
+#include <gtest/gtest.h>
+
+#include <ronde/distributed/mpi_communicator.h>
+#include <ronde/distributed/runtime.h>
+#include "distributed/collectives_suite.h"
+
+namespace ronde::test {
+namespace {
+
+// All ranks in reverse order.
+MPI_Comm make_reversed() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm reversed = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+  return reversed;
+}
+
+TEST(OwnMpi, LendsACommunicator) {
+  MPI_Comm reversed = make_reversed();
+  {
+    const std::unique_ptr<Communicator> c = make_mpi_communicator(MPI_Comm_c2f(reversed));
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    EXPECT_EQ(c->rank(), c->size() - 1 - rank);
+    EXPECT_EQ(mpi_overlaps(), THREAD_LEVEL == MPI_THREAD_MULTIPLE);
+    check_allreduce(*c);
+    check_many_in_flight(*c);
+    check_split(*c);
+    check_mismatch(*c);
+    check_agree(*c);
+  }
+  // The application's communicator is still its own.
+  int sum = 1;
+  EXPECT_EQ(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, reversed), MPI_SUCCESS);
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  EXPECT_EQ(sum, size);
+  MPI_Comm_free(&reversed);
+}
+
+TEST(OwnMpi, IsTheWorldOfInit) {
+  init();
+  EXPECT_EQ(world().name(), "mpi");
+  EXPECT_EQ(rank(), launch_rank());
+  shutdown();
+  int finalized = 1;
+  MPI_Finalized(&finalized);
+  EXPECT_FALSE(finalized);
+}
+
+}  // namespace
+}  // namespace ronde::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, THREAD_LEVEL, &level);
+  if (level < THREAD_LEVEL) return 0;  // this MPI cannot
+  const int status = RUN_ALL_TESTS();
+  MPI_Finalize();
+  return status;
+}

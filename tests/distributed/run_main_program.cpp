@@ -1,0 +1,83 @@
+// What run_main_test starts: a rank that ends in one of several ways.
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/thread_pool.h>
+#include <ronde/distributed/runtime.h>
+
+namespace {
+
+using namespace ronde;
+
+void collective_forever(Communicator& world) {
+  for (;;) world.barrier().wait();
+}
+
+void end_as(const std::string& mode, Communicator& world) {
+  const bool is_last = world.rank() == world.size() - 1;
+  if (mode == "one_fails") {
+    if (is_last) throw InputError("train-labels: 59,999 labels for 60,000 images");
+    collective_forever(world);
+  } else if (mode == "one_fails_others_busy") {
+    if (is_last) throw IoError("disk full");
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+  } else if (mode == "all_fail") {
+    throw UsageError("--batch-size expects a positive number, got 0");
+  } else if (mode == "agreed") {
+    collectively(world, [&] {
+      if (is_last) throw InputError("bad magic");
+    });
+  } else if (mode == "standard_exception") {
+    if (is_last) throw std::runtime_error("what a library says");
+    collective_forever(world);
+  } else if (mode == "unknown_exception") {
+    if (is_last) throw 42;
+    collective_forever(world);
+  } else if (mode == "one_returns_early") {
+    if (!is_last) world.barrier().wait();
+  } else if (mode == "pending") {
+    const Tensor data = Tensor::zeros({1000});
+    if (is_last) throw IoError("disk full");
+    for (int k = 0; k < 5; ++k) world.allreduce(data);
+    world.allreduce(data).wait();
+  }
+}
+
+// Horovod's verbs, and once more.
+int restart() {
+  for (int k = 0; k < 2; ++k) {
+    init();
+    init();
+    std::printf("rank %d of %d, local %d of %d, node %d of %d, %s\n", rank(), size(), local_rank(),
+                local_size(), cross_rank(), cross_size(), world().name().c_str());
+    shutdown();
+    shutdown();
+  }
+  return is_initialized() ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "ok";
+  if (mode == "restart") return restart();
+  if (mode == "no_shutdown") {
+    init(argc, argv);
+    std::vector<double> one{1.0};
+    allreduce_values(world(), one);
+    return one[0] == size() ? 0 : 1;
+  }
+  if (mode == "exit_alone") {
+    init(argc, argv);
+    if (rank() == size() - 1) std::exit(3);
+    return run_main(argc, argv, collective_forever);
+  }
+  return run_main(argc, argv, [&](Communicator& world) {
+    end_as(mode, world);
+    std::printf("threads %d\n", default_backend().threads().size());
+  });
+}

@@ -1,0 +1,183 @@
+// Exit statuses and messages of whole jobs, started as a user starts them.
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+
+#include <gtest/gtest.h>
+#include <ronde/distributed/mpi_communicator.h>
+
+namespace ronde::test {
+namespace {
+
+struct Job {
+  int status = -1;
+  std::string output;
+  double seconds = 0.0;
+  /// Lines that are messages of ours.
+  std::vector<std::string> messages;
+  int count(const std::string& text) const {
+    int n = 0;
+    for (std::size_t at = output.find(text); at != std::string::npos; at = output.find(text, at + 1)) ++n;
+    return n;
+  }
+};
+
+Job run(const std::string& command) {
+  const auto start = std::chrono::steady_clock::now();
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  Job job;
+  std::array<char, 4096> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    job.output.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  job.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  job.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (std::size_t begin = 0; begin < job.output.size();) {
+    const std::size_t end = std::min(job.output.find('\n', begin), job.output.size());
+    const std::string line = job.output.substr(begin, end - begin);
+    if (line.rfind("ronde:", 0) == 0) job.messages.push_back(line);
+    begin = end + 1;
+  }
+  return job;
+}
+
+Job run_alone(const std::string& mode) {
+  return run(std::string(RONDE_PROGRAM) + ' ' + mode);
+}
+
+Job run_ranks(int ranks, const std::string& mode) {
+  return run(std::string(RONDE_MPIEXEC) + " -n " + std::to_string(ranks) + ' ' + RONDE_PROGRAM + ' ' + mode);
+}
+
+using Lines = std::vector<std::string>;
+
+class RunMain : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_mpi()) GTEST_SKIP() << "built without MPI";
+  }
+};
+
+TEST(RunMainAlone, Succeeds) {
+  const Job job = run_alone("ok");
+  EXPECT_EQ(job.status, 0);
+  EXPECT_TRUE(job.messages.empty());
+}
+
+TEST(RunMainAlone, ReportsWithoutARank) {
+  const Job job = run_alone("one_fails");
+  EXPECT_EQ(job.status, 65);
+  EXPECT_EQ(job.messages, Lines{"ronde: train-labels: 59,999 labels for 60,000 images"});
+  EXPECT_EQ(run_alone("all_fail").status, 2);
+  EXPECT_EQ(run_alone("agreed").status, 65);
+  EXPECT_EQ(run_alone("standard_exception").status, 1);
+  EXPECT_EQ(run_alone("unknown_exception").messages, Lines{"ronde: unknown exception"});
+}
+
+TEST(RunMainAlone, IsAWorldOfOne) {
+  const Job job = run_alone("restart");
+  EXPECT_EQ(job.status, 0);
+  EXPECT_EQ(job.count("rank 0 of 1, local 0 of 1, node 0 of 1, self\n"), 2) << job.output;
+}
+
+TEST(RunMainAlone, ThreadsFollowTheEnvironment) {
+  EXPECT_EQ(run(std::string("RONDE_THREADS=3 ") + RONDE_PROGRAM).output, "threads 3\n");
+  const Job wrong = run(std::string("RONDE_THREADS=many ") + RONDE_PROGRAM);
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_EQ(wrong.messages, Lines{"ronde: RONDE_THREADS expects a number of threads, got many"});
+}
+
+TEST_F(RunMain, Succeeds) {
+  const Job job = run_ranks(3, "ok");
+  EXPECT_EQ(job.status, 0) << job.output;
+  EXPECT_TRUE(job.messages.empty());
+}
+
+TEST_F(RunMain, StartsAgain) {
+  const Job job = run_ranks(2, "restart");
+  EXPECT_EQ(job.status, 0) << job.output;
+  EXPECT_EQ(job.count("rank 1 of 2, local 1 of 2, node 0 of 1, mpi"), 2) << job.output;
+}
+
+TEST_F(RunMain, OneRankFails) {
+  const Job job = run_ranks(3, "one_fails");
+  EXPECT_EQ(job.status, 65) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] train-labels: 59,999 labels for 60,000 images"});
+}
+
+TEST_F(RunMain, OneRankFailsWhileOthersCompute) {
+  const Job job = run_ranks(2, "one_fails_others_busy");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+  EXPECT_LT(job.seconds, 30.0);  // and not the 60 for which the other rank is busy
+}
+
+TEST_F(RunMain, AllRanksFailAndOneReports) {
+  const Job job = run_ranks(4, "all_fail");
+  EXPECT_EQ(job.status, 2) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 0] --batch-size expects a positive number, got 0"});
+}
+
+TEST_F(RunMain, AgreedErrorIsReportedWhereItHappened) {
+  const Job job = run_ranks(3, "agreed");
+  EXPECT_EQ(job.status, 65) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] bad magic"});
+}
+
+TEST_F(RunMain, OtherExceptionsAreFailures) {
+  const Job standard = run_ranks(2, "standard_exception");
+  EXPECT_EQ(standard.status, 1) << standard.output;
+  EXPECT_EQ(standard.messages, Lines{"ronde: [rank 1] what a library says"});
+  const Job unknown = run_ranks(2, "unknown_exception");
+  EXPECT_EQ(unknown.status, 1) << unknown.output;
+  EXPECT_EQ(unknown.messages, Lines{"ronde: [rank 1] unknown exception"});
+}
+
+TEST_F(RunMain, OneRankReturnsEarly) {
+  const Job job = run_ranks(2, "one_returns_early");
+  EXPECT_EQ(job.status, 1) << job.output;
+  EXPECT_EQ(
+      job.messages,
+      Lines{"ronde: [rank 1] [distributed] ranks disagree: rank 0 calls barrier(), rank 1 calls nothing more "
+            "(it is done)"});
+}
+
+TEST_F(RunMain, FailureMeetsCollectivesUnderWay) {
+  const Job job = run_ranks(2, "pending");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+}
+
+TEST_F(RunMain, EndsWithoutShutdown) {
+  const Job job = run_ranks(2, "no_shutdown");
+  EXPECT_EQ(job.status, 0) << job.output;
+}
+
+// A rank that calls exit() in the middle of the job does not leave the others waiting for ever.
+TEST_F(RunMain, OneRankExits) {
+  const Job job = run_ranks(2, "exit_alone");
+  EXPECT_NE(job.status, 0) << job.output;
+  EXPECT_NE(job.output.find("nothing more"), std::string::npos) << job.output;
+}
+
+}  // namespace
+}  // namespace ronde::test
+
+int main(int argc, char** argv) {
+  // What mpirun needs as root and on a machine with few cores.
+  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                           "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"}) {
+    setenv(name, "1", 1);
+  }
+  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
+  setenv("OMPI_MCA_btl", "vader,self", 1);
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
+  unsetenv("RONDE_THREADS");
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
