@@ -17,7 +17,7 @@ TEST(CachingAllocator, AlignsEveryBlock) {
     ASSERT_NE(memory, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % CachingAllocator::kAlignment, 0u) << bytes;
     std::memset(memory, 1, bytes);  // a sanitizer sees a block that is too small
-    allocator.deallocate(memory, bytes);
+    allocator.deallocate(memory);
   }
 }
 
@@ -26,10 +26,25 @@ TEST(CachingAllocator, GivesABlockBackToTheSameSize) {
   void* first = allocator.allocate(10000);
   void* second = allocator.allocate(10000);
   EXPECT_NE(first, second);
-  allocator.deallocate(first, 10000);
+  allocator.deallocate(first);
   EXPECT_EQ(allocator.allocate(9999), first);  // of the same class
-  allocator.deallocate(first, 9999);
-  allocator.deallocate(second, 10000);
+  allocator.deallocate(first);
+  allocator.deallocate(second);
+}
+
+// The last batch of an epoch is smaller: it must not keep a second set of blocks beside the first.
+TEST(CachingAllocator, GivesASmallerRequestABlockUpToHalfAsLargeAgain) {
+  CachingAllocator allocator;
+  void* large = allocator.allocate(12800);
+  allocator.deallocate(large);
+  void* smaller = allocator.allocate(9600);
+  EXPECT_EQ(smaller, large);
+  allocator.deallocate(smaller);
+  void* small = allocator.allocate(6400);
+  EXPECT_NE(small, large);
+  allocator.deallocate(small);
+  EXPECT_EQ(allocator.allocate(12800), large);  // it is still of its own size
+  allocator.deallocate(large);
 }
 
 TEST(CachingAllocator, NeverHandsOutASmallerBlock) {
@@ -37,10 +52,10 @@ TEST(CachingAllocator, NeverHandsOutASmallerBlock) {
   for (std::size_t bytes = 1; bytes < 3000; bytes += 37) {
     void* memory = allocator.allocate(bytes);
     std::memset(memory, 1, bytes);
-    allocator.deallocate(memory, bytes);
+    allocator.deallocate(memory);
     void* larger = allocator.allocate(bytes + 36);
     std::memset(larger, 1, bytes + 36);
-    allocator.deallocate(larger, bytes + 36);
+    allocator.deallocate(larger);
   }
 }
 
@@ -60,7 +75,7 @@ TEST(CachingAllocator, ServesSeveralThreads) {
         std::fill_n(memory, 64, t);
         std::this_thread::yield();
         for (int i = 0; i < 64; ++i) ASSERT_EQ(memory[i], t);
-        allocator.deallocate(memory, 256);
+        allocator.deallocate(memory);
       }
     });
   for (std::thread& thread : threads) thread.join();

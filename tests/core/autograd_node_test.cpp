@@ -73,6 +73,26 @@ TEST(UserNode, GivingNothingMeansZero) {
   EXPECT_EQ(fired, 1);
 }
 
+TEST(UserNode, OwnsGradOutOnlyIfNobodyElseSeesIt) {
+  Variable a = leaf({1}, {2});
+  std::vector<bool> owned;
+  const auto observe = [&](const Variable& x) {
+    return lambda(x, {}, [&](const Tensor& grad, InputGrads& grads) {
+      owned.push_back(grads.owns_grad_out());
+      grads.set(0, grad);
+    });
+  };
+  exp(observe(a)).backward();  // exp writes into fresh memory
+  EXPECT_EQ(owned, std::vector<bool>{true});
+  owned.clear();
+  (observe(a) + observe(a)).backward();  // both are given the same tensor
+  EXPECT_EQ(owned, (std::vector<bool>{false, false}));
+  owned.clear();
+  const Tensor seed = f64_tensor({1}, {1});
+  observe(a).backward(seed);  // the caller's
+  EXPECT_EQ(owned, std::vector<bool>{false});
+}
+
 TEST(UserNode, MayShareAViewOfItsOwnOutput) {
   // Input 1 is given a view of input 0's memory. Before the walk comes to input 1, another gradient is added
   // there.

@@ -18,6 +18,7 @@ class Engine::Slots final : public InputGrads {
   bool wanted(int i) const override;
   const Tensor& out(int i) override;
   void set(int i, const Tensor& grad) override;
+  bool owns_grad_out() const override { return node_->owns_grad_; }
 
  private:
   // How a gradient was given: not at all, in memory that the engine made, in memory of a bound leaf where it

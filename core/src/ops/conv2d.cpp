@@ -19,7 +19,7 @@ struct Conv2dNode final : Node {
 
   const char* name() const override { return "conv2d"; }
   void backward(const Tensor& grad_out, InputGrads& grads) override {
-    const Tensor grad = before_epilogue(epilogue, grad_out, y);
+    const Tensor grad = before_epilogue(epilogue, grad_out, y, grads);
     Backend& backend = grad.backend();
     const Tensor grad_bias = grads.wanted(2) ? grads.out(2) : Tensor();
     if (grads.wanted(1))

@@ -17,7 +17,7 @@ struct DenseNode final : Node {
 
   const char* name() const override { return "dense"; }
   void backward(const Tensor& grad_out, InputGrads& grads) override {
-    const Tensor grad = before_epilogue(epilogue, grad_out, y);
+    const Tensor grad = before_epilogue(epilogue, grad_out, y, grads);
     if (grads.wanted(1)) grad.backend().matmul(grads.out(1), x, grad, {.transpose_a = true});
     if (grads.wanted(2)) bias_grad(grads.out(2), grad);
     if (grads.wanted(0)) grad.backend().matmul(grads.out(0), grad, weight, {.transpose_b = true});

@@ -24,9 +24,9 @@ void sum_to(const Tensor& out, const Tensor& grad) {
   grad.backend().reduce(ReduceOp::sum, out.reshape(kept), grad.contiguous());
 }
 
-Tensor before_epilogue(Epilogue epilogue, const Tensor& grad_y, const Tensor& y) {
+Tensor before_epilogue(Epilogue epilogue, const Tensor& grad_y, const Tensor& y, const InputGrads& grads) {
   if (epilogue == Epilogue::none) return grad_y.contiguous();
-  const Tensor grad = Tensor::empty_like(y);
+  const Tensor grad = grads.owns_grad_out() ? grad_y : Tensor::empty_like(y);
   y.backend().unary_backward(UnaryOp::relu, grad, grad_y, y, y, {});
   return grad;
 }

@@ -37,6 +37,8 @@ class RONDE_API InputGrads {
   /// Instead of writing `out(i)`: hands over a tensor (possibly a view) that already holds the gradient and
   /// that nobody will write to.
   virtual void set(int i, const Tensor& grad) = 0;
+  /// Whether nobody else sees the memory of `grad_out`: then it is dense and `backward` may overwrite it.
+  virtual bool owns_grad_out() const = 0;
 };
 
 class Engine;

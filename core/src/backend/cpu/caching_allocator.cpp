@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <new>
 
 #include <sys/mman.h>
 
@@ -24,33 +25,35 @@ std::size_t size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-void* system_allocate(std::size_t bytes) noexcept {
+// In front of every block: its size class. As large as the alignment, so that the block is aligned too.
+struct alignas(CachingAllocator::kAlignment) Header {
+  std::size_t size;
+};
+
+Header* header_of(void* memory) { return static_cast<Header*>(memory) - 1; }
+
+void* system_allocate(std::size_t size) noexcept {
+  const std::size_t bytes = size + sizeof(Header);
   const bool huge = bytes >= kHugePage;
   const std::size_t alignment = huge ? kHugePage : CachingAllocator::kAlignment;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded);
+  void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (!block) return nullptr;
   // Advice only: a kernel that has no huge pages to give changes nothing.
-  if (memory && huge) madvise(memory, rounded, MADV_HUGEPAGE);
-  return memory;
+  if (huge) madvise(block, bytes, MADV_HUGEPAGE);
+  return new (block) Header{size} + 1;
 }
 
 }  // namespace
 
-CachingAllocator::~CachingAllocator() {
-  release_free();
-}
+CachingAllocator::~CachingAllocator() { release_free(); }
 
 void* CachingAllocator::allocate(std::size_t bytes) {
   const char* error = "[allocator] out of memory, bytes wanted: ";
   require(bytes <= kMostBytes, error, bytes);
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
+  if (void* memory = take_free(size)) return memory;
   std::vector<void*>& blocks = free_[size];
-  if (!blocks.empty()) {
-    void* memory = blocks.back();
-    blocks.pop_back();
-    return memory;
-  }
   blocks.reserve(blocks.capacity() + 1);  // room for this block to come back without an allocation
   void* memory = system_allocate(size);
   if (!memory) {
@@ -61,14 +64,25 @@ void* CachingAllocator::allocate(std::size_t bytes) {
   return memory;
 }
 
-void CachingAllocator::deallocate(void* memory, std::size_t bytes) noexcept {
+/// A free block of this size class or of one up to half as large again, the smallest there is; or nullptr.
+void* CachingAllocator::take_free(std::size_t size) noexcept {
+  for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= size + size / 2; ++it) {
+    if (it->second.empty()) continue;
+    void* memory = it->second.back();
+    it->second.pop_back();
+    return memory;
+  }
+  return nullptr;
+}
+
+void CachingAllocator::deallocate(void* memory) noexcept {
   const std::lock_guard lock(mutex_);
-  free_[size_class(bytes)].push_back(memory);
+  free_[header_of(memory)->size].push_back(memory);
 }
 
 void CachingAllocator::release_free() noexcept {
   for (auto& [size, blocks] : free_) {
-    for (void* memory : blocks) std::free(memory);
+    for (void* memory : blocks) std::free(header_of(memory));
     blocks.clear();
   }
 }

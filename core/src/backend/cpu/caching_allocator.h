@@ -1,5 +1,6 @@
-/// CachingAllocator: host memory in blocks that are kept for the next request of the same size class, so that
-/// a training step soon allocates nothing. Thread safe.
+/// CachingAllocator: host memory in blocks that are kept for a later request of about the same size, so that a
+/// training step soon allocates nothing, and the smaller last batch of an epoch needs no blocks of its own.
+/// Thread safe.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,10 @@ class CachingAllocator {
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
   void* allocate(std::size_t bytes);
-  void deallocate(void* memory, std::size_t bytes) noexcept;
+  void deallocate(void* memory) noexcept;
 
  private:
+  void* take_free(std::size_t size) noexcept;
   void release_free() noexcept;
 
   std::mutex mutex_;

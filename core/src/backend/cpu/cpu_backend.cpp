@@ -10,9 +10,7 @@ void* CpuBackend::allocate(std::size_t bytes) {
   return allocator_.allocate(bytes);
 }
 
-void CpuBackend::deallocate(void* memory, std::size_t bytes) noexcept {
-  allocator_.deallocate(memory, bytes);
-}
+void CpuBackend::deallocate(void* memory, std::size_t) noexcept { allocator_.deallocate(memory); }
 
 void CpuBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
   if (bytes > 0) std::memcpy(destination, source, bytes);

@@ -57,12 +57,16 @@ class OneDnnBackend final : public CpuBackend {
                     AdagradParams params) override;
 
  private:
-  // Convolutions with few input channels, by our own kernel (thin_conv2d.cpp).
-  bool is_thin(const ConvProblem& problem) const;
-  void thin_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                   const float* bias);
-  void thin_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
-                            const float* grad_out, const float* x);
+  // Convolutions by our own kernels (direct_conv2d.cpp), where `is_direct`.
+  bool is_direct(const ConvProblem& problem) const;
+  void direct_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                     const float* bias);
+  void direct_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
+                             const float* weight);
+  void run_direct(const ConvProblem& problem, float* out, const float* x, const float* by_tap,
+                  const float* bias);
+  void direct_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
+                              const float* grad_out, const float* x);
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);

@@ -1,8 +1,10 @@
 // Note [Fast convolutions]
-// Activations stay NHWC. The batch is cut into one chunk per thread, and each thread works through its chunk
-// a few images at a time, so that what a call reads and writes stays in its cache. oneDNN picks the layout of
-// the weights; they are small, so they are packed once per call. Each thread sums its own weight gradient;
-// the sums are added in the order of the chunks, so that timing does not matter.
+// Activations stay NHWC, and the batch is cut into one chunk per thread. Most layers run on our own kernels
+// (direct_conv2d.cpp), image by image. For the others (groups, dilation, odd channels, many weights) each
+// thread works through its chunk with oneDNN a few images at a time, so that what a call reads and writes
+// stays in its cache; oneDNN picks the layout of the weights, which are packed once per call. Each thread
+// sums its own weight gradient; the sums are added in the order of the chunks, so that timing does not
+// matter.
 #include <algorithm>
 #include <cstring>
 
@@ -35,12 +37,6 @@ std::int64_t out_elements(const ConvProblem& p) {
   return p.oh * p.ow * p.o;
 }
 
-// Fetches what a call is about to read: one straight pass is faster than the strides in which it reads.
-void fetch(const float* x, std::int64_t count) {
-  constexpr std::int64_t kLine = 64 / sizeof(float);
-  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(x + i, 0, 2);
-}
-
 // Images per call: enough that going through the weights once more costs little, few enough for the cache.
 std::int64_t images_per_call(const ConvProblem& p) {
   constexpr std::int64_t kLeast = 32768;  // elements
@@ -61,7 +57,7 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
     p.has_bias = bias.defined();
     p.relu = epilogue == Epilogue::relu;
     const float* b = floats_or_null(bias);
-    if (is_thin(p)) return thin_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
+    if (is_direct(p)) return direct_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
   }
   CpuBackend::conv2d(out, x, weight, bias, params, epilogue);
@@ -71,6 +67,8 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
                                           const Conv2dParams& params) {
   if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
     const ConvProblem p = problem_of(ConvPass::backward_input, grad_x, weight, grad_out, params);
+    if (is_direct(p))
+      return direct_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
   }
   CpuBackend::conv2d_backward_input(grad_x, grad_out, weight, params);
@@ -83,7 +81,7 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
     ConvProblem p = problem_of(ConvPass::backward_weight, x, grad_weight, grad_out, params);
     p.has_bias = grad_bias.defined();
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias);
-    if (is_thin(p)) return thin_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
+    if (is_direct(p)) return direct_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>())) return;
   }
   CpuBackend::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);
@@ -125,8 +123,6 @@ bool OneDnnBackend::packed_backward_weight(const ConvProblem& whole, float* grad
       ConvProblem here = piece;
       here.n = std::min(piece.n, end - i);
       float* to = i == begin ? sum : next;
-      fetch(x + i * in_elements(whole), here.n * in_elements(whole));
-      fetch(grad_out + i * out_elements(whole), here.n * out_elements(whole));
       conv_cache_.take(here, &*first)
           ->run(x + i * in_elements(whole), to, to + weights, grad_out + i * out_elements(whole));
       if (to == next) kernels_.accumulate(sum, next, 1.0f, weights + (grad_bias ? whole.o : 0));

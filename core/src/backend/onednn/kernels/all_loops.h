@@ -2,12 +2,13 @@
 /// RONDE_VECTOR_BYTES, RONDE_VECTOR_REGISTERS and RONDE_KERNEL_TABLE (the name of its table).
 #pragma once
 
+#include "backend/onednn/kernels/conv_gradient_loops.h"
+#include "backend/onednn/kernels/conv_loops.h"
 #include "backend/onednn/kernels/dropout_loops.h"
 #include "backend/onednn/kernels/elementwise_loops.h"
 #include "backend/onednn/kernels/optimizer_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
-#include "backend/onednn/kernels/thin_conv_loops.h"
 
 namespace ronde::inline v0 {
 
@@ -32,8 +33,8 @@ const Kernels RONDE_KERNEL_TABLE{
     .average_pool = average_pool,
     .average_pool_backward = average_pool_backward,
     .lanes = kLanes,
-    .thin_conv = thin_conv,
-    .thin_conv_backward_weight = thin_conv_backward_weight,
+    .direct_conv = direct_conv,
+    .conv_backward_weight = conv_backward_weight,
     .dropout = dropout,
     .sgd = sgd,
     .rmsprop = rmsprop,

@@ -17,11 +17,8 @@ struct PoolShape {
   std::int64_t window_h, window_w, stride_h, stride_w, top, left;
 };
 
-/// Most values under one filter, kh * kw * c, of a ThinConvShape.
-inline constexpr std::int64_t kMaxThinTaps = 256;
-
-/// One image, already padded, of a convolution with few input channels: (h, w, c) -> (oh, ow, o).
-struct ThinConvShape {
+/// One image, already padded, of a convolution: (h, w, c) -> (oh, ow, o).
+struct ConvShape {
   std::int64_t h, w, c, oh, ow, o;
   std::int64_t kh, kw, stride_h, stride_w;
 };
@@ -76,14 +73,14 @@ struct Kernels {
   void (*average_pool)(float* out, const float* x, const PoolShape& shape);
   void (*average_pool_backward)(float* grad_x, const float* grad_out, const PoolShape& shape);
 
-  // --- convolution with few input channels; o is a multiple of `lanes`
+  // --- convolution; o is a multiple of `lanes`
   std::int64_t lanes;
   /// `weight` is (kh * kw * c, o); out = epilogue(conv + bias), bias may be null.
-  void (*thin_conv)(float* out, const float* x, const float* weight, const float* bias,
-                    const ThinConvShape& shape, Epilogue epilogue);
+  void (*direct_conv)(float* out, const float* x, const float* weight, const float* bias,
+                      const ConvShape& shape, Epilogue epilogue);
   /// grad_weight (kh * kw * c, o) and grad_bias (o, may be null) accumulate.
-  void (*thin_conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out,
-                                    const float* x, const ThinConvShape& shape);
+  void (*conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
+                               const ConvShape& shape);
 
   // --- dropout of one sample
   /// Element e is kept when word e % 4 of sample_bits(key, sample, epoch, e / 4) is at least `threshold`.
