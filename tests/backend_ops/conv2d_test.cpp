@@ -1,0 +1,115 @@
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+struct ConvCase {
+  std::int64_t n, h, w, c, o, kh, kw;
+  Conv2dParams params;
+
+  Shape x() const { return {n, h, w, c}; }
+  Shape weight() const { return {o, kh, kw, c / params.groups}; }
+  Shape out() const {
+    const auto extent = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
+                           std::int64_t padding) {
+      return (in + padding - ((kernel - 1) * dilation + 1)) / stride + 1;
+    };
+    const Padding2d& p = params.padding;
+    return {n, extent(h, kh, params.stride.h, params.dilation.h, p.top + p.bottom),
+            extent(w, kw, params.stride.w, params.dilation.w, p.left + p.right), o};
+  }
+};
+
+std::string to_string(const ConvCase& c) {
+  return cat("x ", c.x(), " weight ", c.weight(), " out ", c.out(), " groups ", c.params.groups);
+}
+
+const ConvCase kCases[] = {
+    // The two nets' kinds of layers, small.
+    {5, 9, 9, 1, 32, 3, 3, {}},
+    {5, 8, 8, 32, 64, 3, 3, {}},
+    {3, 7, 7, 3, 32, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {7, 6, 6, 32, 32, 3, 3, {}},
+    {2, 5, 5, 64, 64, 3, 3, {.padding = {1, 1, 1, 1}}},
+    // No images, one image, one pixel.
+    {0, 6, 6, 3, 32, 3, 3, {}},
+    {0, 6, 6, 16, 16, 3, 3, {}},
+    {1, 1, 1, 16, 16, 1, 1, {}},
+    {1, 3, 3, 1, 16, 3, 3, {}},
+    // Odd channels.
+    {2, 6, 7, 1, 1, 3, 3, {}},
+    {2, 6, 7, 3, 5, 3, 3, {}},
+    {2, 6, 7, 5, 17, 3, 3, {}},
+    {2, 6, 7, 17, 32, 3, 3, {}},
+    {3, 6, 7, 32, 3, 2, 2, {}},
+    {2, 6, 7, 33, 48, 1, 1, {}},
+    // Few input channels: sizes that do not fill a block, strides, frames.
+    {2, 13, 30, 1, 48, 3, 3, {}},
+    {2, 12, 17, 2, 64, 5, 5, {.stride = {2, 2}, .padding = {1, 2, 1, 2}}},
+    {2, 9, 8, 4, 16, 7, 7, {.stride = {2, 3}, .padding = {3, 3, 3, 3}}},
+    {2, 8, 9, 3, 32, 2, 4, {.stride = {3, 1}}},
+    // Strides, asymmetric padding, dilation.
+    {3, 9, 11, 16, 32, 3, 3, {.stride = {2, 2}, .padding = {0, 1, 0, 1}}},
+    {2, 9, 11, 16, 32, 3, 5, {.stride = {1, 2}, .padding = {2, 0, 1, 3}}},
+    {2, 10, 10, 16, 16, 3, 3, {.padding = {2, 2, 2, 2}, .dilation = {2, 2}}},
+    {2, 12, 9, 3, 16, 3, 2, {.dilation = {3, 2}}},
+    {2, 8, 8, 32, 64, 1, 1, {.stride = {2, 2}}},
+    // Groups and depthwise.
+    {2, 7, 7, 32, 64, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 2}},
+    {2, 7, 7, 12, 8, 3, 3, {.groups = 4}},
+    {3, 7, 7, 32, 32, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 32}},
+    {2, 7, 7, 5, 10, 3, 3, {.stride = {2, 2}, .groups = 5}},
+    // Weights larger than an image: several images a call, and a rest.
+    {11, 3, 3, 96, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
+    // Rows that do not divide into blocks, padding wider than the filter reaches.
+    {1, 5, 29, 32, 32, 3, 3, {.padding = {1, 0, 0, 1}}},
+    {2, 4, 4, 16, 16, 2, 2, {.padding = {2, 2, 2, 2}}},
+};
+
+TEST(Conv2d, Forward) {
+  for (const ConvCase& c : kCases)
+    for (const bool with_bias : {false, true})
+      for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+        SCOPED_TRACE(to_string(c));
+        compare({blank(c.out())},
+                {random(c.x(), 1), random(c.weight(), 2), with_bias ? random({c.o}, 3) : Tensor()},
+                [&](Backend& b, Tensors out, Tensors in) {
+                  b.conv2d(out[0], in[0], in[1], in[2], c.params, epilogue);
+                });
+      }
+}
+
+TEST(Conv2d, BackwardInput) {
+  for (const ConvCase& c : kCases) {
+    SCOPED_TRACE(to_string(c));
+    compare({blank(c.x())}, {random(c.out(), 1), random(c.weight(), 2)},
+            [&](Backend& b, Tensors out, Tensors in) {
+              b.conv2d_backward_input(out[0], in[0], in[1], c.params);
+            });
+  }
+}
+
+TEST(Conv2d, BackwardWeight) {
+  for (const ConvCase& c : kCases)
+    for (const bool with_bias : {false, true}) {
+      SCOPED_TRACE(to_string(c));
+      compare({blank(c.weight()), with_bias ? blank({c.o}) : Tensor()},
+              {random(c.out(), 1), random(c.x(), 2)}, [&](Backend& b, Tensors out, Tensors in) {
+                b.conv2d_backward_weight(out[0], out[1], in[0], in[1], c.params);
+              });
+    }
+}
+
+TEST(Conv2d, BatchesOfManySizesShareOneLayout) {
+  // A rest of r images must not take over the layout of a batch of r, nor the other way round.
+  for (const std::int64_t n : {4, 11, 3, 1, 6, 11, 2}) {
+    const ConvCase c{n, 3, 3, 96, 96, 3, 3, {.padding = {1, 1, 1, 1}}};
+    compare({blank(c.out())}, {random(c.x(), 1), random(c.weight(), 2)},
+            [&](Backend& b, Tensors out, Tensors in) {
+              b.conv2d(out[0], in[0], in[1], {}, c.params, Epilogue::none);
+            });
+  }
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,123 @@
+#include <limits>
+
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+const Shape kShapes[] = {{0}, {1}, {17}, {3, 5, 7}, {2, 40000}};
+
+struct UnaryCase {
+  UnaryOp op;
+  UnaryParams params;
+  double low, high;
+};
+
+const UnaryCase kUnary[] = {
+    {UnaryOp::affine, {-1.5, 0.25}, -2, 2},
+    {UnaryOp::relu, {}, -2, 2},
+    {UnaryOp::leaky_relu, {0.3, 0}, -2, 2},
+    {UnaryOp::elu, {1.0, 0}, -2, 2},
+    {UnaryOp::gelu, {}, -3, 3},
+    {UnaryOp::silu, {}, -9, 9},
+    {UnaryOp::sigmoid, {}, -20, 20},
+    {UnaryOp::tanh, {}, -3, 3},
+    {UnaryOp::exp, {}, -10, 10},
+    {UnaryOp::log, {}, 0.1, 5},
+    {UnaryOp::sqrt, {}, 0.1, 5},
+    {UnaryOp::square, {}, -2, 2},
+    {UnaryOp::abs, {}, -2, 2},
+    {UnaryOp::power, {1.7, 0}, 0.1, 2},
+    {UnaryOp::clamp, {-0.5, 0.5}, -2, 2},
+};
+
+TEST(Elementwise, UnaryFunctionsOfAllShapes) {
+  for (const UnaryCase& c : kUnary)
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(cat("op ", static_cast<int>(c.op), " ", shape));
+      compare({blank(shape)}, {random(shape, 1, c.low, c.high)},
+              [&](Backend& b, Tensors out, Tensors in) { b.unary(c.op, out[0], in[0], c.params); });
+    }
+}
+
+TEST(Elementwise, UnaryGradients) {
+  for (const UnaryCase& c : kUnary) {
+    SCOPED_TRACE(cat("op ", static_cast<int>(c.op)));
+    const Shape shape{3, 411};
+    const Tensor x = random(shape, 1, c.low, c.high), y = Tensor::empty_like(x);
+    oracle().unary(c.op, y, x, c.params);
+    compare({blank(shape)}, {random(shape, 2), x, y.to(DType::f32).to(DType::f64)},
+            [&](Backend& b, Tensors out, Tensors in) {
+              b.unary_backward(c.op, out[0], in[0], in[1], in[2], c.params);
+            });
+  }
+}
+
+TEST(Elementwise, OfStridedViews) {
+  compare({blank({7, 6})}, {random({6, 7}, 1)}, [](Backend& b, Tensors out, Tensors in) {
+    b.unary(UnaryOp::relu, out[0], in[0].permute({1, 0}), {});
+  });
+}
+
+TEST(Elementwise, SpecialValuesStaySpecial) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Values values{nan, inf, -inf, 0.0, -0.0, 90.0, -90.0, 1e30, -1e30};
+  for (const UnaryOp op : {UnaryOp::relu, UnaryOp::leaky_relu, UnaryOp::sigmoid, UnaryOp::exp, UnaryOp::abs,
+                           UnaryOp::clamp, UnaryOp::square}) {
+    SCOPED_TRACE(cat("op ", static_cast<int>(op)));
+    const Shape shape{static_cast<std::int64_t>(values.size())};
+    for (Backend* backend : backends()) {
+      SCOPED_TRACE(backend->name());
+      const Tensor y = unwritten(*backend, shape, DType::f32), want = unwritten(oracle(), shape, DType::f32);
+      backend->unary(op, y, tensor(*backend, shape, values, DType::f32), {0.5, 0.75});
+      oracle().unary(op, want, tensor(oracle(), shape, values, DType::f32), {0.5, 0.75});
+      const auto got = y.to_vector<float>(), expected = want.to_vector<float>();
+      for (std::size_t i = 0; i < got.size(); ++i)
+        if (std::isnan(expected[i]))
+          EXPECT_TRUE(std::isnan(got[i])) << values[i];
+        else if (std::isinf(expected[i]))
+          EXPECT_EQ(got[i], expected[i]) << values[i];
+        else
+          EXPECT_NEAR(got[i], expected[i], 1e-6 * std::abs(expected[i]) + 1e-37) << values[i];
+    }
+  }
+}
+
+TEST(Elementwise, BinaryFunctions) {
+  using enum BinaryOp;
+  for (const BinaryOp op : {add, subtract, multiply, divide, maximum, minimum, equal, greater})
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", shape));
+      const Tensor a = random(shape, 1), b = random(shape, 2, 0.5, 2);
+      const auto run = [&](Backend& backend, Tensors out, Tensors in) {
+        backend.binary(op, out[0], in[0], in[1].broadcast_to(shape));
+      };
+      compare({blank(shape)}, {a, b}, run);
+      compare({blank(shape)}, {a, random(Shape{1}, 3, 0.5, 2)}, run);
+    }
+}
+
+TEST(Elementwise, BinaryBroadcastsRowsAndColumns) {
+  const Shape shape{5, 7};
+  for (const Shape& other : {Shape{7}, Shape{5, 1}})
+    compare({blank(shape)}, {random(shape, 1), random(other, 2)}, [&](Backend& b, Tensors out, Tensors in) {
+      b.binary(BinaryOp::multiply, out[0], in[0], in[1].broadcast_to(shape));
+    });
+}
+
+TEST(Elementwise, Accumulate) {
+  for (const Shape& shape : kShapes)
+    compare({random(shape, 1)}, {random(shape, 2)},
+            [](Backend& b, Tensors out, Tensors in) { b.accumulate(out[0], in[0], -0.75); });
+}
+
+TEST(Elementwise, FillAndCopy) {
+  for (const Shape& shape : kShapes)
+    compare({blank(shape), blank(shape)}, {random(shape, 2)}, [](Backend& b, Tensors out, Tensors in) {
+      b.fill(out[0], 0.625);
+      b.copy(out[1], in[0]);
+    });
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,50 @@
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+
+const Sizes kSizes[] = {{0, 5, 3},    {1, 1, 1},      {1, 10, 300},  {5, 1, 7},      {3, 17, 33},
+                        {37, 10, 64}, {128, 10, 128}, {64, 96, 100}, {200, 130, 48}, {33, 200, 65}};
+
+TEST(Matmul, AllTranspositions) {
+  for (const Sizes& s : kSizes)
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true}) {
+        SCOPED_TRACE(cat(s.m, "x", s.n, "x", s.k, " ", transpose_a, transpose_b));
+        const Tensor a = random(transpose_a ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
+        const Tensor b = random(transpose_b ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
+        compare({blank({s.m, s.n})}, {a, b}, [&](Backend& backend, Tensors out, Tensors in) {
+          backend.matmul(out[0], in[0], in[1], {transpose_a, transpose_b});
+        });
+      }
+}
+
+TEST(Matmul, Batched) {
+  for (const std::int64_t batch : {0, 1, 5})
+    for (const bool transpose_a : {false, true})
+      compare({blank({batch, 7, 9})},
+              {random(transpose_a ? Shape{batch, 11, 7} : Shape{batch, 7, 11}, 1), random({batch, 11, 9}, 2)},
+              [&](Backend& backend, Tensors out, Tensors in) {
+                backend.matmul(out[0], in[0], in[1], {transpose_a, false});
+              });
+}
+
+TEST(Dense, BiasAndEpilogue) {
+  for (const Sizes& s : kSizes)
+    for (const bool with_bias : {false, true})
+      for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+        SCOPED_TRACE(cat(s.m, "x", s.n, "x", s.k, " ", with_bias));
+        compare({blank({s.m, s.n})},
+                {random({s.m, s.k}, 1), random({s.k, s.n}, 2), with_bias ? random({s.n}, 3) : Tensor()},
+                [&](Backend& backend, Tensors out, Tensors in) {
+                  backend.dense(out[0], in[0], in[1], in[2], epilogue);
+                });
+      }
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,66 @@
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+struct ReduceCase {
+  Shape x, out;
+};
+
+const ReduceCase kCases[] = {
+    {{1}, {1}},
+    {{70001}, {1}},
+    {{200, 3}, {1, 3}},
+    {{2000, 64}, {1, 64}},
+    {{999, 37}, {1, 37}},
+    {{6, 4100}, {6, 1}},
+    {{3, 5, 7, 33}, {1, 1, 1, 33}},
+    {{3, 5, 7, 33}, {3, 1, 1, 33}},
+    {{3, 5, 7, 33}, {3, 5, 7, 1}},
+    {{3, 5, 7, 4}, {1, 5, 1, 4}},
+    {{3, 5, 7, 4}, {1, 1, 1, 1}},
+    {{3, 1, 7, 4}, {3, 1, 7, 4}},
+    {{0, 4}, {1, 4}},
+};
+
+TEST(Reduce, AllRunsOfAxes) {
+  using enum ReduceOp;
+  for (const ReduceOp op : {sum, mean, max, min})
+    for (const ReduceCase& c : kCases) {
+      if (c.x.count() == 0 && op != sum) continue;
+      SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", c.x, " -> ", c.out));
+      compare({blank(c.out)}, {random(c.x, 1, -1, 2)},
+              [&](Backend& b, Tensors out, Tensors in) { b.reduce(op, out[0], in[0]); });
+    }
+}
+
+TEST(Reduce, SumOfManyEqualValuesIsExactEnough) {
+  const Tensor x = Tensor::full({1 << 20}, 0.1f, {.dtype = DType::f64, .backend = &oracle()});
+  compare({blank({1})}, {x},
+          [](Backend& b, Tensors out, Tensors in) { b.reduce(ReduceOp::sum, out[0], in[0]); });
+}
+
+TEST(Reduce, SumOfSquares) {
+  for (const Shape& shape : {Shape{0}, Shape{1}, Shape{77, 5}, Shape{100000}})
+    for_each_setting([&](Backend& backend, DType dtype) {
+      const Tensor x = random(shape, 1), total = unwritten(backend, {}, DType::f64);
+      const Tensor want = unwritten(oracle(), {}, DType::f64);
+      oracle().sum_of_squares(want, x);
+      backend.sum_of_squares(total, copies({x}, backend, dtype)[0]);
+      EXPECT_NEAR(total.item(), want.item(), 1e-6 * want.item());
+    });
+}
+
+TEST(Reduce, ArgmaxAndCountCorrect) {
+  const Shape shape{37, 10};
+  const Tensor labels = Tensor::from<std::int32_t>({37}, std::vector<std::int32_t>(37, 4), &oracle());
+  const Tensor count = Tensor::from<std::int64_t>({}, {5}, &oracle());
+  compare({blank({37}, DType::i64), count}, {random(shape, 1), labels},
+          [](Backend& b, Tensors out, Tensors in) {
+            b.argmax(out[0], in[0]);
+            b.count_correct(out[1], in[0], in[1]);
+          });
+}
+
+}  // namespace
+}  // namespace ronde::test

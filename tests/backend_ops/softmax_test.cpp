@@ -1,0 +1,40 @@
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+const Shape kShapes[] = {{0, 10}, {1, 1}, {5, 10}, {130, 10}, {3, 257}};
+
+TEST(Softmax, ForwardAndBackward) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(cat(shape));
+    compare({blank(shape), blank(shape), blank(shape), blank(shape)},
+            {random(shape, 1, -30, 30), random(shape, 2), random(shape, 3, 0, 1), random(shape, 4, -3, 0)},
+            [&](Backend& b, Tensors out, Tensors in) {
+              b.softmax(out[0], in[0]);
+              b.softmax_backward(out[1], in[1], in[2]);
+              b.log_softmax(out[2], in[0]);
+              b.log_softmax_backward(out[3], in[1], in[3]);
+            });
+  }
+}
+
+TEST(Softmax, CrossEntropy) {
+  for (const Shape& shape : kShapes)
+    for (const double smoothing : {0.0, 0.1}) {
+      SCOPED_TRACE(cat(shape));
+      std::vector<std::int32_t> classes;
+      for (std::int64_t i = 0; i < shape[0]; ++i)
+        classes.push_back(static_cast<std::int32_t>(i * 7 % shape[1]));
+      const Tensor labels = Tensor::from<std::int32_t>({shape[0]}, classes, &oracle());
+      compare({blank({shape[0]}), blank(shape), blank(shape)},
+              {random(shape, 1, -30, 30), labels, random({shape[0]}, 2), random(shape, 3, 0, 1)},
+              [&](Backend& b, Tensors out, Tensors in) {
+                b.softmax_cross_entropy(out[0], out[1], in[0], in[1], smoothing);
+                b.softmax_cross_entropy_backward(out[2], in[2], in[3], in[1], smoothing);
+              });
+    }
+}
+
+}  // namespace
+}  // namespace ronde::test

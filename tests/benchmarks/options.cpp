@@ -1,0 +1,42 @@
+#include "options.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+#include <ronde/core/error.h>
+
+namespace bench {
+
+const char* const kUsage =
+    "usage: ronde_bench [--net mnist|cifar10] [--batch N] [--threads N] [--seconds S] [--layers] [--json]\n"
+    "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
+    "peak.\n"
+    "--layers: a table of the net's kernels instead. RONDE_BACKEND and RONDE_ISA choose what is measured.\n";
+
+Options parse_options(int argc, char** argv) {
+  using ronde::require;
+  using ronde::UsageError;
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--layers" || name == "--json") {
+      (name == "--layers" ? options.layers : options.json) = true;
+      continue;
+    }
+    const bool known = name == "--net" || name == "--batch" || name == "--threads" || name == "--seconds";
+    require<UsageError>(known && i + 1 < argc, known ? "a value is missing after " : "unknown option ", name);
+    const char* value = argv[++i];
+    if (name == "--net") options.net = value;
+    if (name == "--batch") options.batch = std::atoll(value);
+    if (name == "--threads") options.threads = std::atoi(value);
+    if (name == "--seconds") options.seconds = std::atof(value);
+  }
+  require<UsageError>(options.net == "mnist" || options.net == "cifar10", "--net ", options.net);
+  require<UsageError>(options.batch > 0 && options.seconds > 0 && options.threads >= 0,
+                      "--batch and --seconds must be positive");
+  if (options.threads == 0) options.threads = static_cast<int>(std::thread::hardware_concurrency());
+  return options;
+}
+
+}  // namespace bench

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace bench {
+
+struct Options {
+  std::string net = "mnist";  ///< or "cifar10"
+  std::int64_t batch = 128;
+  int threads = 0;  ///< 0: all of the machine
+  double seconds = 3;
+  bool layers = false;  ///< a table of kernels instead of the whole step
+  bool json = false;
+};
+
+/// A UsageError for anything it does not know.
+Options parse_options(int argc, char** argv);
+extern const char* const kUsage;
+
+}  // namespace bench

@@ -1,0 +1,75 @@
+#include "training_step.h"
+
+#include <vector>
+
+#include <ronde/core/ops.h>
+#include <ronde/core/philox.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/rmsprop.h>
+
+namespace bench {
+
+using namespace ronde;
+
+namespace {
+
+Conv2D conv(std::int64_t filters, Padding padding) {
+  return Conv2D({.filters = filters, .padding = padding, .activation = Activation::relu});
+}
+
+Dense hidden(std::int64_t units) {
+  return Dense({.units = units, .activation = Activation::relu});
+}
+
+Tensor random_images(const Shape& shape) {
+  std::vector<float> values(static_cast<std::size_t>(shape.count()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = uniform_float(philox(1, {static_cast<std::uint32_t>(i), 0, 0, 0})[0]);
+  return Tensor::from<float>(shape, values);
+}
+
+}  // namespace
+
+Net make_net(const std::string& name) {
+  if (name == "mnist")
+    return {Sequential(conv(32, Padding::valid), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25),
+                       Flatten(), hidden(128), Dropout(0.5), Dense({.units = 10})),
+            std::make_unique<Adam>(), Shape{28, 28, 1}, 71.565};
+  return {Sequential(conv(32, Padding::same), conv(32, Padding::valid), MaxPooling2D(), Dropout(0.25),
+                     conv(64, Padding::same), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25),
+                     Flatten(), hidden(512), Dropout(0.5), Dense({.units = 10})),
+          std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677};
+}
+
+TrainingStep::TrainingStep(const std::string& net, std::int64_t batch) : net_(make_net(net)) {
+  net_.layers.build(net_.input);
+  arena_ = std::make_unique<ParameterArena>(net_.layers);
+  net_.optimizer->attach(*arena_);
+  const Shape& in = net_.input;
+  x_ = random_images({batch, in[0], in[1], in[2]});
+  std::vector<std::int32_t> labels;
+  std::vector<std::int64_t> keys;
+  for (std::int64_t i = 0; i < batch; ++i) {
+    labels.push_back(static_cast<std::int32_t>(i % 10));
+    keys.insert(keys.end(), {i, 0});
+  }
+  labels_ = Tensor::from<std::int32_t>({batch}, labels);
+  keys_ = Tensor::from<std::int64_t>({batch, 2}, keys);
+}
+
+void TrainingStep::run() {
+  arena_->zero_gradients();
+  const Variable logits = net_.layers(x_, {.training = true, .seed = 1, .sample_keys = keys_});
+  const Variable loss = sum(crossentropy_(logits, labels_));
+  loss.backward();
+  arena_->complete_gradients();
+  net_.optimizer->step(1.0 / static_cast<double>(x_.size(0)));
+  loss_ = loss.value();
+}
+
+}  // namespace bench

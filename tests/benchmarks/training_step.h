@@ -1,0 +1,40 @@
+/// One training step of a reference net on resident data: forward, loss, backward, optimizer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ronde/core/tensor.h>
+#include <ronde/nn/loss.h>
+#include <ronde/nn/optimizer.h>
+#include <ronde/nn/sequential.h>
+
+namespace bench {
+
+/// A net of the Keras tutorials and its arithmetic.
+struct Net {
+  ronde::Sequential layers;
+  std::unique_ptr<ronde::Optimizer> optimizer;
+  ronde::Shape input;
+  double mflop_per_image;  ///< of a training step, convolutions counted directly
+};
+
+/// "mnist": conv32 conv64 pool drop dense128 drop dense10, Adam. "cifar10": conv32 (same) conv32 pool drop
+/// conv64 (same) conv64 pool drop dense512 drop dense10, RMSprop.
+Net make_net(const std::string& name);
+
+class TrainingStep {
+ public:
+  TrainingStep(const std::string& net, std::int64_t batch);
+  void run();
+  double mflop_per_image() const { return net_.mflop_per_image; }
+  double last_loss() const { return loss_.item(); }
+
+ private:
+  Net net_;
+  std::unique_ptr<ronde::ParameterArena> arena_;
+  ronde::SparseCategoricalCrossentropy crossentropy_{{.from_logits = true}};
+  ronde::Tensor x_, labels_, keys_, loss_;
+};
+
+}  // namespace bench
