@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -98,6 +100,22 @@ TEST(Conv2d, BackwardWeight) {
                 b.conv2d_backward_weight(out[0], out[1], in[0], in[1], c.params);
               });
     }
+}
+
+// A diverged run must not look healthy because a layer turned its NaN into 0.
+TEST(Conv2d, ReluKeepsANan) {
+  for (const ConvCase& c : kCases) {
+    if (c.out().count() == 0) continue;
+    SCOPED_TRACE(to_string(c));
+    for (Backend* b : backends()) {
+      const TensorOptions options{.backend = b};
+      const Tensor x = Tensor::full(c.x(), std::numeric_limits<double>::quiet_NaN(), options);
+      const Tensor y = Tensor::zeros(c.out(), options);
+      b->conv2d(y, x, Tensor::full(c.weight(), 1.0, options), {}, c.params, Epilogue::relu);
+      const std::vector<float> values = y.to_vector<float>();
+      EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); })) << b->name();
+    }
+  }
 }
 
 TEST(Conv2d, BatchesOfManySizesShareOneLayout) {

@@ -10,7 +10,7 @@
 #include "data/http_server.h"
 #include "data/testing.h"
 #include "files/download_file.h"
-#include "files/sha256.h"
+#include <ronde/core/sha256.h>
 #include "support/make_idx.h"
 #include "support/temp_dir.h"
 

@@ -2,10 +2,11 @@
 
 #include <vector>
 
+#include <ronde/core/sha256.h>
+
 #include "files/byte_reader.h"
 #include "files/http.h"
 #include "files/new_file.h"
-#include "files/sha256.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -1,6 +1,6 @@
 #include "mnist/mnist_files.h"
 
-#include "files/sha256.h"
+#include <ronde/core/sha256.h>
 
 namespace ronde::inline v0 {
 

@@ -99,9 +99,10 @@ bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x
     for (std::int64_t i = begin; i < end; i += piece.n) {
       ConvProblem here = piece;
       here.n = std::min(piece.n, end - i);
+      float* y = out + i * out_elements(whole);
       conv_cache_.take(here, &*first)
-          ->run(x + i * in_elements(whole), packed.data(), const_cast<float*>(bias),
-                out + i * out_elements(whole));
+          ->run(x + i * in_elements(whole), packed.data(), const_cast<float*>(bias), y);
+      if (whole.relu) kernels_.unary(UnaryOp::relu, y, y, here.n * out_elements(whole), 0.0f, 0.0f);
     }
   });
   return true;

@@ -27,14 +27,9 @@ struct ConvArgs {
 };
 
 dnnl::convolution_forward::primitive_desc describe_forward(const dnnl::engine& engine, const ConvArgs& a,
-                                                           bool has_bias, bool relu) {
+                                                           bool has_bias) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (relu) {
-    dnnl::post_ops after;
-    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attributes.set_post_ops(after);
-  }
   using Forward = dnnl::convolution_forward;
   constexpr auto kTraining = dnnl::prop_kind::forward_training;
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
@@ -55,7 +50,7 @@ dnnl::convolution_backward_data::primitive_desc describe_backward_input(const dn
                                                                         const ConvArgs& a) {
   const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, a.x, a.weight, a.out,
                                                    a.stride, a.dilation, a.low, a.high);
-  return {desc, backward_attributes(), engine, describe_forward(engine, a, false, false)};
+  return {desc, backward_attributes(), engine, describe_forward(engine, a, false)};
 }
 
 dnnl::convolution_backward_weights::primitive_desc describe_backward_weight(const dnnl::engine& engine,
@@ -66,7 +61,7 @@ dnnl::convolution_backward_weights::primitive_desc describe_backward_weight(cons
   const auto desc =
       has_bias ? Backward::desc(kDirect, a.x, a.weight, a.bias, a.out, a.stride, a.dilation, a.low, a.high)
                : Backward::desc(kDirect, a.x, a.weight, a.out, a.stride, a.dilation, a.low, a.high);
-  return {desc, backward_attributes(), engine, describe_forward(engine, a, has_bias, false)};
+  return {desc, backward_attributes(), engine, describe_forward(engine, a, has_bias)};
 }
 
 // --- The same in all versions.
@@ -122,7 +117,6 @@ ConvProblem::Key ConvProblem::key() const {
           params.dilation.w,
           params.groups,
           has_bias,
-          relu,
           packed_for_n == 0 ? n : packed_for_n};
 }
 
@@ -182,7 +176,7 @@ ConvPrimitive::ConvPrimitive(const ConvProblem& p, const ConvPrimitive* packed_l
   s.plain = plain_weight(p);
   try {
     if (p.pass == ConvPass::forward) {
-      const auto desc = describe_forward(s.engine, args, p.has_bias, p.relu);
+      const auto desc = describe_forward(s.engine, args, p.has_bias);
       s.take(desc, desc.weights_desc());
     } else if (p.pass == ConvPass::backward_input) {
       const auto desc = describe_backward_input(s.engine, args);

@@ -1,4 +1,4 @@
-#include "files/sha256.h"
+#include <ronde/core/sha256.h>
 
 #include <openssl/evp.h>
 
@@ -36,6 +36,12 @@ std::string Sha256::hex() {
     text += kDigits[digest[i] & 15];
   }
   return text;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 hash;
+  hash.update(bytes);
+  return hash.hex();
 }
 
 }  // namespace ronde::inline v0

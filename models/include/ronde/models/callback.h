@@ -1,0 +1,53 @@
+/// Callback: what happens around training, with Keras' hooks. `fit` calls every hook on every rank, in the
+/// order in which the callbacks were given, with metrics already reduced over all ranks - so decisions agree
+/// by construction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ronde/models/model.h>
+
+namespace ronde::inline v0 {
+
+/// What `fit` was asked to do.
+struct TrainingPlan {
+  std::int64_t epochs = 0;
+  std::int64_t initial_epoch = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t global_batch = 0;
+  bool has_validation = false;  ///< epoch logs will have val_loss, ...
+  int verbose = 0;              ///< of this rank: 0 on all but rank 0
+};
+
+class RONDE_API Callback {
+ public:
+  virtual ~Callback() = default;
+  /// The model is valid from here to the end of training.
+  virtual void on_train_begin(Model& model, const TrainingPlan& plan);
+  virtual void on_train_end(const Logs& logs);
+  /// Epochs and batches are 0-based. Callbacks may add to `logs` at the end of an epoch.
+  virtual void on_epoch_begin(std::int64_t epoch);
+  virtual void on_epoch_end(std::int64_t epoch, Logs& logs);
+  virtual void on_train_batch_begin(std::int64_t batch);
+  /// `logs` is empty unless some callback's `wants_batch_logs` is true: reading metrics waits for the device.
+  /// They are this rank's means since the epoch began, so they differ from rank to rank: decide nothing by
+  /// them.
+  virtual void on_train_batch_end(std::int64_t batch, const Logs& logs);
+  /// Asked before each on_train_batch_end.
+  virtual bool wants_batch_logs() const { return false; }
+  virtual void on_test_begin();
+  virtual void on_test_end(const Logs& logs);
+
+ protected:
+  Model& model() const { return *model_; }
+  const TrainingPlan& plan() const { return plan_; }
+  bool is_main_rank() const;
+
+ private:
+  friend class Trainer;
+  Model* model_ = nullptr;
+  TrainingPlan plan_;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,52 @@
+/// EarlyStopping: ends training when a value has not improved for some epochs, as Keras' callback of that
+/// name does.
+///
+///     EarlyStopping stop({.monitor = "val_loss", .patience = 3, .restore_best_weights = true});
+///
+/// Logs are reduced over the ranks before callbacks see them, so all ranks stop at the same epoch.
+#pragma once
+
+#include <optional>
+
+#include <ronde/models/callback.h>
+#include <ronde/models/monitor.h>
+
+namespace ronde::inline v0 {
+
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";
+  double min_delta = 0.0;     ///< an improvement is larger than this
+  std::int64_t patience = 0;  ///< epochs without improvement before the end
+  int verbose = 0;            ///< 1: says on rank 0 what it does
+  MonitorMode mode = MonitorMode::automatic;
+  std::optional<double> baseline = {};  ///< patience starts anew only after improvements that also beat this
+  /// When it stopped early, go back to the weights of the best epoch (Keras 2's rule).
+  bool restore_best_weights = false;
+  std::int64_t start_from_epoch = 0;  ///< epochs before this one are not looked at
+};
+
+class RONDE_API EarlyStopping : public Callback {
+ public:
+  explicit EarlyStopping(EarlyStoppingOptions options = {});
+
+  void on_train_begin(Model& model, const TrainingPlan& plan) override;
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
+  void on_train_end(const Logs& logs) override;
+
+  /// 0-based; -1 while it did not stop.
+  std::int64_t stopped_epoch() const { return stopped_epoch_; }
+  std::int64_t best_epoch() const { return best_epoch_; }
+
+ private:
+  void remember_weights(std::int64_t epoch);
+  void restore_weights();
+
+  EarlyStoppingOptions options_;
+  Monitor monitor_;
+  std::int64_t wait_ = 0;
+  std::int64_t stopped_epoch_ = -1;
+  std::int64_t best_epoch_ = 0;
+  Tensor best_values_, best_statistics_;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,148 @@
+/// Model: a net with Keras' verbs, on any number of ranks.
+///
+///     Sequential net(Conv2D({.filters = 32, .activation = Activation::relu}), Flatten(),
+///                    Dense({.units = 10, .activation = Activation::softmax}));
+///     Model model(net, {28, 28, 1}, {.communicator = &ronde::world()});
+///     model.compile({.optimizer = std::make_unique<Adam>(), .loss =
+///     std::make_unique<CategoricalCrossentropy>()}); History history = model.fit(train, {.batch_size = 128,
+///     .epochs = 3, .validation = &test}); model.save("mnist.h5");
+///
+/// fit, evaluate, save and load are collective: all ranks call them. Only rank 0 writes files.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ronde/data/dataset.h>
+#include <ronde/distributed/distributed_optimizer.h>
+#include <ronde/nn/loss.h>
+#include <ronde/nn/metric.h>
+#include <ronde/nn/module.h>
+#include <ronde/nn/optimizer.h>
+
+namespace ronde::inline v0 {
+
+class Callback;
+
+/// Values of an epoch or a batch by Keras' names (loss, accuracy, val_loss, ...), in Keras' order.
+class RONDE_API Logs {
+ public:
+  void set(const std::string& name, double value);
+  /// nullptr when there is none of that name.
+  const double* find(const std::string& name) const;
+  const std::vector<std::pair<std::string, double>>& entries() const { return entries_; }
+
+ private:
+  std::vector<std::pair<std::string, double>> entries_;
+};
+
+/// How far training is, and how fast. Saved with the model, except the times.
+struct TrainingProgress {
+  std::int64_t epochs = 0;  ///< finished
+  std::int64_t steps = 0;   ///< finished, over all epochs
+  // Of the epoch that finished last:
+  std::int64_t epoch_steps = 0;
+  std::int64_t epoch_samples = 0;        ///< of all ranks
+  double epoch_seconds = 0.0;            ///< in training steps; no evaluation, no callbacks at its end
+  double epoch_images_per_second = 0.0;  ///< of all ranks together; without the first step of a fit
+  double train_seconds = 0.0;            ///< of all epochs of this fit
+  double images_per_second = 0.0;        ///< over all epochs of this fit
+};
+
+/// One entry per epoch.
+struct History {
+  std::vector<std::int64_t> epochs;  ///< 0-based, as Keras
+  std::map<std::string, std::vector<double>> values;
+};
+
+struct ModelOptions {
+  Communicator* communicator = nullptr;  ///< nullptr: this process alone
+  std::uint64_t seed = 0;
+  DType dtype = DType::f32;
+  Backend* backend = nullptr;
+};
+
+struct CompileOptions {
+  std::unique_ptr<Optimizer> optimizer = {};
+  std::unique_ptr<Loss> loss = {};
+  std::vector<std::shared_ptr<Metric>> metrics = {};  ///< empty: accuracy
+  BucketOptions buckets = {};
+};
+
+struct FitOptions {
+  std::int64_t batch_size = 32;        ///< of one rank
+  std::int64_t global_batch_size = 0;  ///< if set, replaces batch_size * ranks
+  std::int64_t epochs = 1;
+  std::int64_t initial_epoch = 0;
+  std::int64_t steps_per_epoch = 0;  ///< 0: one pass over the data
+  bool shuffle = true;
+  bool repeat = false;           ///< steps run across passes; needs steps_per_epoch
+  std::int64_t micro_batch = 0;  ///< 0: the whole batch at once
+  const Dataset* validation = nullptr;
+  std::int64_t validation_batch_size = 0;  ///< 0: as the training batch
+  std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks
+  int verbose = -1;  ///< -1: as the terminal says; 0 silent, 1 bar, 2 a line an epoch; rank 0 prints
+};
+
+/// Sums over all ranks.
+struct Evaluation {
+  Logs logs;  ///< loss, accuracy, ...
+  double loss_sum = 0.0;
+  std::int64_t correct = 0;  ///< of the first Accuracy metric
+  std::int64_t count = 0;
+};
+
+class RONDE_API Model {
+ public:
+  /// Builds the net. The module must outlive the model.
+  Model(Module& module, const Shape& input_shape, ModelOptions options = {});
+  /// Owns the net.
+  Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOptions options = {});
+  ~Model();
+  Model(Model&&) noexcept;
+
+  /// Collective: attaches the optimizer, broadcasts weights and state from rank 0.
+  void compile(CompileOptions options);
+  History fit(const Dataset& data, const FitOptions& options);
+  Evaluation evaluate(const Dataset& data, std::int64_t batch_size = 32);
+  /// Outputs for inputs (n, input_shape...), on this rank alone.
+  Tensor predict(const Tensor& inputs, std::int64_t batch_size = 32);
+  /// Loss averaged over the ranks' samples after one update; for own training loops.
+  double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
+
+  /// Writes a Keras HDF5 file, atomically, on rank 0. Collective; a failure is thrown on all ranks.
+  void save(const std::string& path);
+  /// Reads weights (and optimizer state, if the file has it) on rank 0 after checking every shape, then
+  /// broadcasts. Collective.
+  void load_weights(const std::string& path);
+  /// A model from a file's own description, with the seed of the run that saved it; compiled as it was, as
+  /// far as the file says and Ronde knows. Collective.
+  static Model load(const std::string& path, ModelOptions options = {});
+  /// The same file without the net's description and the training state. Collective.
+  void save_weights(const std::string& path);
+  /// Keras' table.
+  std::string summary() const;
+  /// SHA-256, hex, over all weights in name order, each as name, NUL, little-endian f32 bytes in Keras'
+  /// layout.
+  std::string weights_sha256() const;
+
+  Module& module();
+  ParameterArena& arena();
+  Optimizer& optimizer();
+  const Loss& loss() const;
+  Communicator& communicator();
+  bool is_compiled() const;
+  const TrainingProgress& progress() const;
+  /// Asks `fit` to stop after this epoch; the same on all ranks.
+  void stop_training();
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ronde::inline v0

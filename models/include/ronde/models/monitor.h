@@ -1,0 +1,40 @@
+/// Monitor: the best value of a key of the logs so far, and what counts as better.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ronde/models/callback.h>
+
+namespace ronde::inline v0 {
+
+/// `automatic`: the larger the better for accuracies, AUC and F measures, the smaller for everything else.
+enum class MonitorMode { automatic, min, max };
+
+class RONDE_API Monitor {
+ public:
+  Monitor(std::string key, MonitorMode mode, double min_delta = 0.0);
+
+  const std::string& key() const { return key_; }
+  /// UsageError when the key is one of validation and there is none: before any work, not after an epoch.
+  void require_available(const TrainingPlan& plan, const char* who) const;
+  /// The key's value; an error that lists what there is when it is missing.
+  double value(const Logs& logs, const char* who) const;
+
+  /// Whether `value` beats `other` by more than min_delta.
+  bool better(double value, double other) const;
+  /// Whether `value` beats the best so far; anything but NaN beats nothing.
+  bool improves(double value) const;
+  void set_best(std::optional<double> value) { best_ = value; }
+  std::optional<double> best() const { return best_; }
+  /// The best so far, or the infinity that every value beats.
+  double best_or_infinity() const;
+
+ private:
+  std::string key_;
+  bool larger_is_better_;
+  double min_delta_;
+  std::optional<double> best_;
+};
+
+}  // namespace ronde::inline v0

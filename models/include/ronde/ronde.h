@@ -1,0 +1,37 @@
+/// Everything a user of Ronde needs: tensors and operations, layers, data sets, ranks, models.
+#pragma once
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+#include <ronde/data/data_loader.h>
+#include <ronde/data/in_memory_dataset.h>
+#include <ronde/data/mnist.h>
+#include <ronde/data/subset.h>
+#include <ronde/distributed/runtime.h>
+#include <ronde/models/cifar10_cnn.h>
+#include <ronde/models/csv_logger.h>
+#include <ronde/models/early_stopping.h>
+#include <ronde/models/file_io.h>
+#include <ronde/models/lambda_callback.h>
+#include <ronde/models/learning_rate_warmup.h>
+#include <ronde/models/mnist_cnn.h>
+#include <ronde/models/model.h>
+#include <ronde/models/model_checkpoint.h>
+#include <ronde/models/progress_bar.h>
+#include <ronde/models/saved_model.h>
+#include <ronde/nn/adadelta.h>
+#include <ronde/nn/adagrad.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/average_pooling2d.h>
+#include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/rmsprop.h>
+#include <ronde/nn/schedule.h>
+#include <ronde/nn/sequential.h>
+#include <ronde/nn/sgd.h>

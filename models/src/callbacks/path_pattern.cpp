@@ -1,0 +1,126 @@
+#include "callbacks/path_pattern.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include <ronde/core/error.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// What stands behind the colon: [0][width][.precision][type].
+struct Spec {
+  bool zeros = false;
+  int width = 0;
+  std::optional<int> precision;
+  char type = 0;
+};
+
+struct Field {
+  std::string name;
+  std::string spec;
+};
+
+[[noreturn]] void fail(const std::string& pattern, const std::string& why) {
+  throw UsageError(cat("Failed to format this callback filepath: \"", pattern, "\": ", why));
+}
+
+/// Reads digits from `text` at `at`; 0 when there are none. At most 99, so that no width can exhaust the
+/// memory.
+int read_number(const std::string& text, std::size_t& at) {
+  int number = 0;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9' && number < 100)
+    number = number * 10 + (text[at++] - '0');
+  return number;
+}
+
+Spec parse_spec(const std::string& text, const std::string& pattern) {
+  Spec spec;
+  std::size_t at = 0;
+  if (at < text.size() && text[at] == '0') spec.zeros = true;
+  spec.width = read_number(text, at);
+  if (at < text.size() && text[at] == '.') spec.precision = read_number(text, ++at);
+  if (at < text.size()) spec.type = text[at++];
+  const bool known = spec.type == 0 || std::string("dfFeEgG").find(spec.type) != std::string::npos;
+  if (at != text.size() || !known || spec.width > 99 || spec.precision.value_or(0) > 99)
+    fail(pattern, cat("unknown format \"", text, "\""));
+  return spec;
+}
+
+/// As Python's repr: the shortest digits that read back the same.
+std::string shortest(double value) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  std::string text(buffer.data(), end);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string format_double(double value, const Spec& spec) {
+  const std::string flags = spec.zeros ? "%0*.*" : "%*.*";
+  std::array<char, 512> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), (flags + spec.type).c_str(), spec.width,
+                spec.precision.value_or(6), value);
+  return buffer.data();
+}
+
+std::string format_value(const PatternValue& value, const Spec& spec, const std::string& pattern) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  const bool as_integer = whole && (spec.type == 0 || spec.type == 'd') && !spec.precision;
+  if (spec.type == 'd' && !as_integer) fail(pattern, "format d is for whole numbers");
+  if (spec.type == 0 && spec.precision) fail(pattern, "a precision needs one of f, e, g");
+  if (spec.type != 0 && !as_integer)
+    return format_double(whole ? static_cast<double>(*whole) : std::get<double>(value), spec);
+  std::string text = whole ? std::to_string(*whole) : shortest(std::get<double>(value));
+  const auto width = static_cast<std::size_t>(spec.width);
+  if (text.size() < width)
+    text.insert(text[0] == '-' && spec.zeros ? 1 : 0, width - text.size(), spec.zeros ? '0' : ' ');
+  return text;
+}
+
+/// Calls `literal(char)` and `field(Field)` for the pieces of a pattern.
+template <class Literal, class OnField>
+void scan(const std::string& pattern, Literal&& literal, OnField&& field) {
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    if (c != '{' && c != '}') {
+      literal(c);
+    } else if (at + 1 < pattern.size() && pattern[at + 1] == c) {
+      literal(c);
+      ++at;
+    } else {
+      const auto end = pattern.find('}', at);
+      if (c == '}' || end == std::string::npos) fail(pattern, "a brace stands alone");
+      const std::string inside = pattern.substr(at + 1, end - at - 1);
+      const auto colon = inside.find(':');
+      field(Field{inside.substr(0, colon), colon == std::string::npos ? "" : inside.substr(colon + 1)});
+      at = end;
+    }
+  }
+}
+
+}  // namespace
+
+std::string format_pattern(const std::string& pattern, const PatternLookup& look_up) {
+  std::string result;
+  scan(
+      pattern, [&](char c) { result += c; },
+      [&](const Field& field) {
+        const std::optional<PatternValue> value = look_up(field.name);
+        if (!value) fail(pattern, cat("there is no \"", field.name, "\""));
+        result += format_value(*value, parse_spec(field.spec, pattern), pattern);
+      });
+  return result;
+}
+
+bool pattern_needs_logs(const std::string& pattern) {
+  bool needed = false;
+  scan(
+      pattern, [](char) {},
+      [&](const Field& field) { needed = needed || (field.name != "epoch" && field.name != "batch"); });
+  return needed;
+}
+
+}  // namespace ronde::inline v0

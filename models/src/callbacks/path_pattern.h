@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace ronde::inline v0 {
+
+/// A value in a pattern: a count or a measured number.
+using PatternValue = std::variant<std::int64_t, double>;
+using PatternLookup = std::function<std::optional<PatternValue>(const std::string& name)>;
+
+/// Python's str.format for numbers: {epoch}, {epoch:02d}, {val_loss:.2f}, {loss:.3e}, {{ and }}. UsageError
+/// for a name that the look-up does not know and for a format that does not fit.
+std::string format_pattern(const std::string& pattern, const PatternLookup& look_up);
+
+/// Whether the pattern has a name other than `epoch` and `batch`.
+bool pattern_needs_logs(const std::string& pattern);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,67 @@
+#include "callbacks/progress_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr int kWidth = 30;
+
+template <class... Values>
+std::string print(const char* format, Values... values) {
+  std::array<char, 512> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, values...);
+  return buffer.data();
+}
+
+std::string count_text(const ProgressState& state) {
+  const std::string target = std::to_string(state.target);
+  return print("%*lld/", static_cast<int>(target.size()), static_cast<long long>(state.steps)) + target;
+}
+
+std::string rate_text(double seconds, const char* unit) {
+  if (seconds >= 1.0 || seconds == 0.0) return print("%.0fs/%s", seconds, unit);
+  if (seconds >= 1e-3) return print("%.0fms/%s", seconds * 1e3, unit);
+  return print("%.0fus/%s", seconds * 1e6, unit);
+}
+
+std::string remaining_text(double seconds) {
+  const auto s = static_cast<long long>(seconds);
+  if (seconds > 3600) return print("%lld:%02lld:%02lld", s / 3600, s % 3600 / 60, s % 60);
+  if (seconds > 60) return print("%lld:%02lld", s / 60, s % 60);
+  return print("%llds", s);
+}
+
+std::string values_text(const Logs& logs) {
+  std::string text;
+  for (const auto& [name, value] : logs.entries())
+    text += " - " + name + print(std::abs(value) > 1e-3 ? ": %.4f" : ": %.4e", value);
+  return text;
+}
+
+std::string arrow_text(const ProgressState& state) {
+  const auto done = static_cast<std::size_t>(kWidth * state.steps / std::max<std::int64_t>(state.target, 1));
+  std::string bar;
+  if (done > 0) bar = std::string(done - 1, '=') + (state.steps < state.target ? '>' : '=');
+  return "[" + bar + std::string(kWidth - bar.size(), '.') + "]";
+}
+
+}  // namespace
+
+std::string bar_text(const ProgressState& state, const Logs& logs, bool final) {
+  const double remaining = state.seconds_per_step * static_cast<double>(state.target - state.steps);
+  const std::string time = final ? print("%.0fs ", state.seconds) + rate_text(state.seconds_per_step, "step")
+                                 : "ETA: " + remaining_text(remaining);
+  return count_text(state) + " " + arrow_text(state) + " - " + time + values_text(logs);
+}
+
+std::string line_text(const ProgressState& state, const Logs& logs) {
+  return count_text(state) + print(" - %.0fs", state.seconds) + values_text(logs) + " - " +
+         rate_text(state.seconds, "epoch") + " - " + rate_text(state.seconds_per_step, "step");
+}
+
+}  // namespace ronde::inline v0

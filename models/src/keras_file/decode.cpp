@@ -1,0 +1,102 @@
+#include <ronde/models/file_io.h>
+#include <ronde/models/saved_model.h>
+
+#include "keras_file/hdf5_dataset.h"
+#include "keras_file/json.h"
+#include "keras_file/layout.h"
+#include "keras_file/trailer.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+using hdf5::Handle;
+using hdf5::has_attribute;
+using hdf5::has_object;
+using hdf5::open_object;
+using hdf5::read_texts;
+
+constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+
+ConfigValue read_config(hid_t file, const char* name) {
+  if (!has_attribute(file, name)) return {};
+  return from_json(hdf5::read_text(file, name));
+}
+
+std::vector<SavedWeight> read_weights(hid_t group) {
+  std::vector<SavedWeight> weights;
+  for (std::string& name : read_texts(group, layout::kWeightNames)) {
+    Tensor values = hdf5::read_dataset(group, name);
+    weights.push_back({std::move(name), std::move(values)});
+  }
+  return weights;
+}
+
+/// A whole model has its layers in a group, a file of Keras' save_weights has them in the root.
+void read_layers(hid_t file, SavedModel& model) {
+  const bool in_root = !has_object(file, layout::kWeights);
+  require<InputError>(!in_root || has_attribute(file, layout::kLayerNames) ||
+                          has_attribute(file, cat(layout::kLayerNames, 0)),
+                      has_object(file, "layers")
+                          ? "is in Keras' .weights.h5 layout, which is not read: save it as .h5"
+                          : "is an HDF5 file, but holds no Keras model");
+  const Handle root = open_object(file, in_root ? "/" : layout::kWeights);
+  if (has_attribute(root, layout::kKerasVersion))
+    model.keras_version = hdf5::read_text(root, layout::kKerasVersion);
+  for (const std::string& name : read_texts(root, layout::kLayerNames))
+    model.layers.push_back({name, read_weights(open_object(root, name))});
+}
+
+SavedOptimizer read_optimizer(hid_t group) {
+  SavedOptimizer optimizer;
+  optimizer.name = hdf5::read_text(group, "name");
+  optimizer.iterations = hdf5::read_int(group, "iterations");
+  optimizer.learning_rate = hdf5::read_double(group, "learning_rate");
+  for (const std::string& name : read_texts(group, "slots"))
+    optimizer.slots.push_back({name, read_weights(open_object(group, name))});
+  return optimizer;
+}
+
+SavedState read_state(hid_t group) {
+  const std::int64_t version = hdf5::read_int(group, "format_version");
+  require<InputError>(version == layout::kFormatVersion, "was written by a newer Ronde (state format ",
+                      version, ", this one knows ", layout::kFormatVersion, ")");
+  SavedState state;
+  state.epochs = hdf5::read_int(group, "epochs");
+  state.steps = hdf5::read_int(group, "steps");
+  state.seed = hdf5::read_unsigned(group, "seed");
+  if (has_object(group, layout::kOptimizer))
+    state.optimizer = read_optimizer(open_object(group, layout::kOptimizer));
+  return state;
+}
+
+SavedModel decode(std::string_view bytes) {
+  const std::string_view image = verify_trailer(bytes);
+  require<InputError>(image.starts_with(kSignature), "is not an HDF5 file");
+  const hdf5::Session session;
+  const Handle file = hdf5::open_image(image);
+  SavedModel model;
+  model.model_config = read_config(file, layout::kModelConfig);
+  model.training_config = read_config(file, layout::kTrainingConfig);
+  read_layers(file, model);
+  if (has_object(file, layout::kState)) model.state = read_state(open_object(file, layout::kState));
+  return model;
+}
+
+}  // namespace
+
+SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
+  try {
+    return decode(bytes);
+  } catch (const hdf5::Hdf5Error& error) {
+    throw InputError(cat(source, ": damaged or incomplete HDF5 file: ", error.what()));
+  } catch (const InputError& error) {
+    throw InputError(cat(source, ": ", error.what()));
+  }
+}
+
+SavedModel read_saved_model(const std::string& path) {
+  return decode_saved_model(read_file(path), path);
+}
+
+}  // namespace ronde::inline v0

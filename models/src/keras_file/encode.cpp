@@ -1,0 +1,91 @@
+#include <ronde/models/file_io.h>
+#include <ronde/models/saved_model.h>
+
+#include "keras_file/hdf5_dataset.h"
+#include "keras_file/json.h"
+#include "keras_file/layout.h"
+#include "keras_file/trailer.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+using hdf5::ensure_group;
+using hdf5::Handle;
+using hdf5::write_attribute;
+using hdf5::write_dataset;
+
+/// Keras' attributes of a group of layers. Without keras_version a reader would take the file for one of
+/// Keras 1.
+void write_layers(hid_t file, const SavedModel& model) {
+  const Handle root = ensure_group(file, layout::kWeights);
+  std::vector<std::string> names;
+  for (const SavedLayer& layer : model.layers) {
+    names.push_back(layer.name);
+    const Handle group = ensure_group(root, layer.name);
+    std::vector<std::string> weight_names;
+    for (const SavedWeight& weight : layer.weights) {
+      weight_names.push_back(weight.name);
+      write_dataset(group, weight.name, weight.values);
+    }
+    write_attribute(group, layout::kWeightNames, weight_names);
+  }
+  write_attribute(root, layout::kLayerNames, names);
+  write_attribute(root, layout::kBackend, std::string("tensorflow"));
+  write_attribute(root, layout::kKerasVersion, model.keras_version);
+}
+
+void write_optimizer(hid_t state, const SavedOptimizer& optimizer) {
+  const Handle group = ensure_group(state, layout::kOptimizer);
+  write_attribute(group, "name", optimizer.name);
+  write_attribute(group, "iterations", optimizer.iterations);
+  write_attribute(group, "learning_rate", optimizer.learning_rate);
+  std::vector<std::string> slot_names;
+  for (const SavedSlot& slot : optimizer.slots) {
+    slot_names.push_back(slot.name);
+    const Handle slot_group = ensure_group(group, slot.name);
+    std::vector<std::string> weight_names;
+    for (const SavedWeight& weight : slot.weights) {
+      weight_names.push_back(weight.name);
+      write_dataset(slot_group, weight.name, weight.values);
+    }
+    write_attribute(slot_group, layout::kWeightNames, weight_names);
+  }
+  write_attribute(group, "slots", slot_names);
+}
+
+void write_state(hid_t file, const SavedState& state) {
+  const Handle group = ensure_group(file, layout::kState);
+  write_attribute(group, "format_version", layout::kFormatVersion);
+  write_attribute(group, "epochs", state.epochs);
+  write_attribute(group, "steps", state.steps);
+  write_attribute(group, "seed", state.seed);
+  if (state.optimizer) write_optimizer(group, *state.optimizer);
+}
+
+}  // namespace
+
+std::string encode_saved_model(const SavedModel& model) {
+  std::string bytes;
+  {
+    const hdf5::Session session;
+    hdf5::MemoryFile file;
+    write_attribute(file, layout::kKerasVersion, model.keras_version);
+    write_attribute(file, layout::kBackend, std::string("tensorflow"));
+    if (!model.model_config.is_null())
+      write_attribute(file, layout::kModelConfig, to_json(model.model_config));
+    if (!model.training_config.is_null())
+      write_attribute(file, layout::kTrainingConfig, to_json(model.training_config));
+    write_layers(file, model);
+    if (model.state) write_state(file, *model.state);
+    bytes = file.close();
+  }
+  append_trailer(bytes);
+  return bytes;
+}
+
+void write_saved_model(const std::string& path, const SavedModel& model) {
+  atomic_write_file(path, encode_saved_model(model));
+}
+
+}  // namespace ronde::inline v0

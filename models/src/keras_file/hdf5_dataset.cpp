@@ -1,0 +1,101 @@
+#include "keras_file/hdf5_dataset.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ronde::inline v0::hdf5 {
+
+namespace {
+
+/// Deflate cannot do better than about 1032 : 1, so more than that is a lie about the size.
+constexpr hsize_t kMaxCompression = 1100;
+
+struct Stored {
+  Shape shape;
+  DType dtype;
+};
+
+/// Refuses whatever could lead out of the file or needs a plug-in; true when the data are compressed.
+bool check_storage(const Handle& dataset, const std::string& path) {
+  const Handle creation(H5Dget_create_plist(dataset), H5Pclose, cat("reading ", path));
+  require<Hdf5Error>(H5Pget_layout(creation) != H5D_VIRTUAL, path,
+                     " is a virtual dataset, which is not read");
+  require<Hdf5Error>(H5Pget_external_count(creation) == 0, path, " lies in another file, which is not read");
+  bool compressed = false;
+  const int filters = check(H5Pget_nfilters(creation), cat("reading ", path));
+  for (int i = 0; i < filters; ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    const H5Z_filter_t filter =
+        H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr, 0, nullptr, nullptr);
+    const bool known =
+        filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32;
+    require<Hdf5Error>(known, path, " uses filter ", static_cast<int>(filter), ", which is not known");
+    compressed = compressed || filter == H5Z_FILTER_DEFLATE;
+  }
+  return compressed;
+}
+
+Stored check_shape(const Handle& dataset, const std::string& path, bool compressed) {
+  const Handle type(H5Dget_type(dataset), H5Tclose, cat("reading ", path));
+  const Handle space(H5Dget_space(dataset), H5Sclose, cat("reading ", path));
+  require<Hdf5Error>(H5Tget_class(type) == H5T_FLOAT, path, " does not hold floating-point numbers");
+  const std::size_t element = H5Tget_size(type);
+  require<Hdf5Error>(element <= 8, path, " has elements of ", element, " bytes");
+  const int rank = check(H5Sget_simple_extent_ndims(space), cat("reading ", path));
+  require<Hdf5Error>(rank <= Shape::kMaxRank, path, " has ", rank, " axes");
+
+  std::array<hsize_t, Shape::kMaxRank> extents{};
+  check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), cat("reading ", path));
+  const hsize_t available = H5Dget_storage_size(dataset) * (compressed ? kMaxCompression : 1);
+  hsize_t room = available / element;  // elements that may still be declared: no product can overflow
+  Stored stored{{}, element == 8 ? DType::f64 : DType::f32};
+  for (int axis = 0; axis < rank; ++axis) {
+    const hsize_t extent = extents[static_cast<std::size_t>(axis)];
+    require<Hdf5Error>(extent > 0 && extent <= room, path, " declares more elements than the file holds");
+    room /= extent;
+    stored.shape.push_back(static_cast<std::int64_t>(extent));
+  }
+  require<Hdf5Error>(room > 0, path, " holds no data");
+  return stored;
+}
+
+hid_t native_type(DType dtype) {
+  return dtype == DType::f64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+}
+
+}  // namespace
+
+void write_dataset(hid_t parent, const std::string& path, const Tensor& values) {
+  require(values.dtype() == DType::f32 || values.dtype() == DType::f64, "[save] ", path, " is ",
+          values.dtype());
+  std::vector<hsize_t> extents(values.shape().begin(), values.shape().end());
+  if (extents.empty()) extents.push_back(1);  // a scalar cannot be chunked, and so not be checksummed
+  const int rank = static_cast<int>(extents.size());
+
+  if (const auto slash = path.rfind('/'); slash != std::string::npos)
+    ensure_group(parent, path.substr(0, slash));
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making dataset properties");
+  check(H5Pset_obj_track_times(creation, 0), "leaving out time stamps");
+  check(H5Pset_chunk(creation, rank, extents.data()), cat("making one chunk of ", path));
+  check(H5Pset_fletcher32(creation), "asking for checksums");
+  const Handle space(H5Screate_simple(rank, extents.data(), nullptr), H5Sclose, cat("making ", path));
+  const hid_t file_type = values.dtype() == DType::f64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
+  const Handle dataset(H5Dcreate2(parent, path.c_str(), file_type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                       H5Dclose, cat("making ", path));
+  check(H5Dwrite(dataset, native_type(values.dtype()), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                 values.contiguous().raw()),
+        cat("writing ", path));
+}
+
+Tensor read_dataset(hid_t parent, const std::string& path) {
+  const Handle dataset = open_object(parent, path);
+  require<Hdf5Error>(H5Iget_type(dataset) == H5I_DATASET, path, " is not a dataset");
+  const Stored stored = check_shape(dataset, path, check_storage(dataset, path));
+  const Tensor values = Tensor::empty(stored.shape, {.dtype = stored.dtype});
+  check(H5Dread(dataset, native_type(stored.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.raw()),
+        cat("reading ", path, ", which is damaged,"));
+  return values;
+}
+
+}  // namespace ronde::inline v0::hdf5

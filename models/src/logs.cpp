@@ -1,0 +1,20 @@
+#include <ronde/models/model.h>
+
+namespace ronde::inline v0 {
+
+void Logs::set(const std::string& name, double value) {
+  for (auto& [key, held] : entries_) {
+    if (key != name) continue;
+    held = value;
+    return;
+  }
+  entries_.emplace_back(name, value);
+}
+
+const double* Logs::find(const std::string& name) const {
+  for (const auto& [key, value] : entries_)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+}  // namespace ronde::inline v0

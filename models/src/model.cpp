@@ -1,0 +1,126 @@
+#include <algorithm>
+
+#include <ronde/core/backend.h>
+#include <ronde/distributed/self_communicator.h>
+#include <ronde/models/model.h>
+
+#include "model_state.h"
+#include "training/evaluator.h"
+#include "training/train_step.h"
+#include "training/trainer.h"
+
+namespace ronde::inline v0 {
+
+Model::Model(Module& module, const Shape& input_shape, ModelOptions options)
+    : state_(std::make_unique<State>()) {
+  state_->module = &module;
+  state_->options = options;
+  if (options.communicator == nullptr) state_->owned_communicator = std::make_unique<SelfCommunicator>();
+  state_->communicator = options.communicator ? options.communicator : state_->owned_communicator.get();
+  module.build(input_shape, {.seed = options.seed, .dtype = options.dtype, .backend = options.backend});
+  state_->arena = std::make_unique<ParameterArena>(module);
+}
+
+Model::Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOptions options)
+    : Model(*module, input_shape, options) {
+  state_->owned_module = std::move(module);
+}
+
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+
+void Model::compile(CompileOptions options) {
+  require<UsageError>(options.optimizer != nullptr, "[compile] needs an optimizer");
+  require<UsageError>(options.loss != nullptr, "[compile] needs a loss");
+  state_->loss = std::move(options.loss);
+  state_->metrics = std::move(options.metrics);
+  if (state_->metrics.empty()) state_->metrics.push_back(std::make_shared<Accuracy>());
+  state_->optimizer.reset();  // the old one's hooks go before the new one's come
+  state_->optimizer = std::make_unique<DistributedOptimizer>(std::move(options.optimizer),
+                                                             *state_->communicator, options.buckets);
+  state_->optimizer->attach(*state_->arena);
+}
+
+History Model::fit(const Dataset& data, const FitOptions& options) {
+  return Trainer(*this, *state_, data, options).run();
+}
+
+Evaluation Model::evaluate(const Dataset& data, std::int64_t batch_size) {
+  require<UsageError>(is_compiled(), "[evaluate] the model is not compiled, so it has no loss");
+  require<UsageError>(batch_size >= 1, "[evaluate] batch_size must be at least 1, got ", batch_size);
+  require_fitting_inputs(*state_, data, "evaluate");
+  return evaluate_dataset(*state_, data, batch_size * state_->communicator->size());
+}
+
+Tensor Model::predict(const Tensor& inputs, std::int64_t batch_size) {
+  require<UsageError>(batch_size >= 1, "[predict] batch_size must be at least 1, got ", batch_size);
+  require<UsageError>(inputs.rank() >= 1 && inputs.shape().tail(1) == module().input_shape(),
+                      "[predict] the net takes inputs of shape ", module().input_shape(), ", got ",
+                      inputs.shape(), " with the batch");
+  const NoGrad no_grad;
+  const std::int64_t count = inputs.size(0);
+  Tensor outputs =
+      Tensor::empty(module().output_shape().with_batch(count), state_->arena->values().options());
+  for (std::int64_t begin = 0; begin < count; begin += batch_size) {
+    const std::int64_t end = std::min(begin + batch_size, count);
+    const Tensor batch = inputs.slice(0, begin, end).to(state_->backend()).to(state_->options.dtype);
+    outputs.slice(0, begin, end).copy_from(module()(batch, state_->context(false, {})).value());
+  }
+  return outputs;
+}
+
+namespace {
+
+/// Keys for samples that have no index: no two of a run are the same.
+Tensor make_keys(std::int64_t count, int rank, std::int64_t step, Backend& backend) {
+  std::vector<std::int64_t> keys;
+  for (std::int64_t row = 0; row < count; ++row) {
+    keys.push_back((std::int64_t{rank} << 32) + row);
+    keys.push_back(step);
+  }
+  return Tensor::from<std::int64_t>({count, 2}, keys, &backend);
+}
+
+}  // namespace
+
+double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys) {
+  require<UsageError>(is_compiled(), "[train_on_batch] the model is not compiled");
+  RunningTotals totals(state_->backend(), state_->metrics);
+  const Tensor keys = sample_keys.defined() ? sample_keys
+                                            : make_keys(inputs.size(0), state_->communicator->rank(),
+                                                        state_->progress.steps, state_->backend());
+  Backend& backend = state_->backend();
+  train_step(*state_, {inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
+             0, totals);
+  ++state_->progress.steps;
+  return totals.reduced(*state_->communicator).loss.value();
+}
+
+Module& Model::module() {
+  return *state_->module;
+}
+ParameterArena& Model::arena() {
+  return *state_->arena;
+}
+Optimizer& Model::optimizer() {
+  require<UsageError>(is_compiled(), "[model] is not compiled, so it has no optimizer");
+  return state_->optimizer->optimizer();
+}
+const Loss& Model::loss() const {
+  require<UsageError>(is_compiled(), "[model] is not compiled, so it has no loss");
+  return *state_->loss;
+}
+Communicator& Model::communicator() {
+  return *state_->communicator;
+}
+bool Model::is_compiled() const {
+  return state_->optimizer != nullptr;
+}
+const TrainingProgress& Model::progress() const {
+  return state_->progress;
+}
+void Model::stop_training() {
+  state_->stop = true;
+}
+
+}  // namespace ronde::inline v0

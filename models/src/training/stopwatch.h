@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <ronde/models/model.h>
+
+namespace ronde::inline v0 {
+
+/// Time and samples of training steps. The first step of a fit prepares much that later ones find ready, so
+/// speeds leave it out.
+class Stopwatch {
+ public:
+  void start_epoch() { epoch_ = {}; }
+  void start() { begin_ = Clock::now(); }
+  /// Ends what `start` began: a step that took this many samples on all ranks together.
+  void stop(std::int64_t samples) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    for (Interval* interval : {&epoch_, &all_}) interval->add(seconds, samples, first_step_);
+    first_step_ = false;
+  }
+  /// Writes the times and counts of the epoch.
+  void report(TrainingProgress& progress) const {
+    progress.epoch_steps = epoch_.steps;
+    progress.epoch_samples = epoch_.samples;
+    progress.epoch_seconds = epoch_.seconds;
+    progress.epoch_images_per_second = epoch_.speed();
+    progress.train_seconds = all_.seconds;
+    progress.images_per_second = all_.speed();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Interval {
+    double seconds = 0.0, counted_seconds = 0.0;
+    std::int64_t samples = 0, counted_samples = 0, steps = 0;
+
+    void add(double time, std::int64_t count, bool is_first) {
+      seconds += time;
+      samples += count;
+      ++steps;
+      if (is_first) return;
+      counted_seconds += time;
+      counted_samples += count;
+    }
+    double speed() const {
+      return counted_seconds > 0 ? static_cast<double>(counted_samples) / counted_seconds : 0.0;
+    }
+  };
+
+  Clock::time_point begin_;
+  Interval epoch_, all_;
+  bool first_step_ = true;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,30 @@
+/// A net, an optimizer and a loss <-> the JSON trees of Keras' files.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ronde/models/model.h>
+#include <ronde/nn/config.h>
+#include <ronde/nn/sequential.h>
+
+namespace ronde::inline v0 {
+
+/// Keras' model_config; null for a net that Keras has no classes for (one with a forward() of the user's
+/// own).
+ConfigValue model_config(const Module& module);
+/// Keras' training_config.
+ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
+                            const std::vector<std::shared_ptr<Metric>>& metrics);
+
+struct DescribedNet {
+  std::unique_ptr<Sequential> net;
+  Shape input_shape;
+};
+/// The net that a model_config of Keras 2.2 to 3.15 describes. InputError for anything but a Sequential.
+DescribedNet net_from_config(const ConfigValue& config);
+
+/// What a training_config says, as far as Ronde knows it; without optimizer or loss when it does not.
+CompileOptions compile_options_from_config(const ConfigValue& config);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,138 @@
+#include "weights/saved_layers.h"
+
+#include <algorithm>
+#include <map>
+
+#include <ronde/nn/sequential.h>
+#include <ronde/nn/weight_layout.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// Weights that the model itself has, outside all layers, are called so in Keras' files too.
+constexpr const char* kTopLevel = "top_level_model_weights";
+
+/// A layer of a net as files see it.
+struct Group {
+  std::string name;
+  std::vector<Parameter> weights;
+};
+
+/// Keras lists what is trained before what is not.
+void sort_as_keras(std::vector<Parameter>& weights) {
+  std::stable_partition(weights.begin(), weights.end(),
+                        [](const Parameter& weight) { return weight.trainable; });
+}
+
+std::vector<Group> groups_of_children(const Module& module) {
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> index;
+  for (const Module* child : module.children()) {
+    index.emplace(child->path(), groups.size());
+    groups.push_back({child->name(), {}});
+  }
+  for (Parameter& weight : module.parameters()) {
+    const std::string& name = weight.name;
+    groups.at(index.at(name.substr(0, name.find('/')))).weights.push_back(std::move(weight));
+  }
+  for (Group& group : groups) sort_as_keras(group.weights);
+  return groups;
+}
+
+std::vector<Group> groups_of_owners(const Module& module) {
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> index;
+  for (Parameter& weight : module.parameters()) {
+    const auto slash = weight.name.rfind('/');
+    const std::string path = slash == std::string::npos ? "" : weight.name.substr(0, slash);
+    const auto [found, added] = index.emplace(path, groups.size());
+    if (added) groups.push_back({path.empty() ? kTopLevel : path, {}});
+    groups[found->second].weights.push_back(std::move(weight));
+  }
+  return groups;
+}
+
+bool is_sequential(const Module& module) {
+  return dynamic_cast<const Sequential*>(&module) != nullptr;
+}
+
+std::vector<Group> groups_of(const Module& module) {
+  return is_sequential(module) ? groups_of_children(module) : groups_of_owners(module);
+}
+
+/// "conv2d/kernel:0" or "sequential/conv2d/kernel" -> "kernel"
+std::string short_name(const std::string& name) {
+  const std::string last = name.substr(name.rfind('/') + 1);
+  return last.substr(0, last.find(':'));
+}
+
+void add_weight(const std::string& layer, const SavedWeight& saved, const Parameter& target,
+                std::vector<WeightAssignment>& assignments) {
+  const Shape expected = keras_shape(target);
+  const bool scalar = expected.rank() == 0 && saved.values.count() == 1;  // (1) in a file
+  require<InputError>(scalar || saved.values.shape() == expected, "layer ", layer, " has ",
+                      short_name(target.name), " ", saved.values.shape(), ", this net has ", expected);
+  assignments.push_back({target, saved.values.reshape(expected)});
+}
+
+std::vector<WeightAssignment> match_by_position(std::vector<Group> net, std::vector<SavedLayer> file) {
+  std::erase_if(net, [](const Group& group) { return group.weights.empty(); });
+  std::erase_if(file, [](const SavedLayer& layer) { return layer.weights.empty(); });
+  require<InputError>(net.size() == file.size(), "has ", file.size(), " layers with weights, this net has ",
+                      net.size());
+  std::vector<WeightAssignment> assignments;
+  for (std::size_t i = 0; i < net.size(); ++i) {
+    require<InputError>(net[i].weights.size() == file[i].weights.size(), "layer ", file[i].name, " has ",
+                        file[i].weights.size(), " weights, layer ", net[i].name, " of this net has ",
+                        net[i].weights.size());
+    for (std::size_t k = 0; k < net[i].weights.size(); ++k)
+      add_weight(file[i].name, file[i].weights[k], net[i].weights[k], assignments);
+  }
+  return assignments;
+}
+
+std::vector<WeightAssignment> match_by_name(const std::vector<Group>& net,
+                                            const std::vector<SavedLayer>& file) {
+  std::map<std::string, const SavedWeight*> saved;
+  for (const SavedLayer& layer : file)
+    for (const SavedWeight& weight : layer.weights)
+      saved.emplace(cat(layer.name, "/", short_name(weight.name)), &weight);
+  std::vector<WeightAssignment> assignments;
+  for (const Group& group : net) {
+    for (const Parameter& weight : group.weights) {
+      const std::string name = cat(group.name, "/", short_name(weight.name));
+      const auto found = saved.find(name);
+      require<InputError>(found != saved.end(), "has no weight ", name, ", this net has");
+      add_weight(group.name, *found->second, weight, assignments);
+      saved.erase(found);
+    }
+  }
+  require<InputError>(saved.empty(), "has weight ", saved.empty() ? "" : saved.begin()->first,
+                      ", this net has not");
+  return assignments;
+}
+
+}  // namespace
+
+std::vector<SavedLayer> save_layers(const Module& module) {
+  std::vector<SavedLayer> layers;
+  for (const Group& group : groups_of(module)) {
+    SavedLayer layer{group.name, {}};
+    for (const Parameter& weight : group.weights)
+      layer.weights.push_back({cat(weight.name, ":0"), to_keras_layout(weight)});
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+std::vector<WeightAssignment> match_layers(const Module& module, const std::vector<SavedLayer>& layers) {
+  const std::vector<Group> groups = groups_of(module);
+  return is_sequential(module) ? match_by_position(groups, layers) : match_by_name(groups, layers);
+}
+
+void assign_all(std::vector<WeightAssignment>& assignments) {
+  for (WeightAssignment& assignment : assignments) assign_keras_layout(assignment.target, assignment.values);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,69 @@
+#include "weights/saved_optimizer.h"
+
+#include <map>
+
+#include <ronde/nn/weight_layout.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+using WeightsByName = std::map<std::string, Parameter>;
+
+WeightsByName weights_by_name(const Module& module) {
+  WeightsByName result;
+  for (Parameter& weight : module.parameters()) result.emplace(weight.name, weight);
+  return result;
+}
+
+/// The part of a slot that belongs to one weight, lying as the weight does.
+Parameter part_of(const OptimizerSlot& slot, const Segment& segment, const WeightsByName& weights) {
+  Parameter part = weights.at(segment.name);
+  part.variable = Variable(slot.values.view(segment.offset, segment.shape));
+  return part;
+}
+
+template <class Named>
+const Named& find_named(const std::vector<Named>& all, const std::string& name, const std::string& what) {
+  for (const Named& one : all)
+    if (one.name == name) return one;
+  throw InputError(cat("the optimizer's state has no ", what));
+}
+
+}  // namespace
+
+SavedOptimizer save_optimizer(const Optimizer& optimizer, const Module& module) {
+  SavedOptimizer saved{optimizer.name(), optimizer.iterations(), optimizer.learning_rate(), {}};
+  const WeightsByName weights = weights_by_name(module);
+  for (const OptimizerSlot& slot : optimizer.slots()) {
+    SavedSlot saved_slot{slot.name, {}};
+    for (const Segment& segment : optimizer.arena().segments())
+      if (!segment.frozen)
+        saved_slot.weights.push_back({segment.name, to_keras_layout(part_of(slot, segment, weights))});
+    saved.slots.push_back(std::move(saved_slot));
+  }
+  return saved;
+}
+
+std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer, const Module& module,
+                                              const SavedOptimizer& saved) {
+  const WeightsByName weights = weights_by_name(module);
+  std::vector<WeightAssignment> assignments;
+  for (const OptimizerSlot& slot : optimizer.slots()) {
+    const SavedSlot& saved_slot = find_named(saved.slots, slot.name, cat("\"", slot.name, "\""));
+    for (const Segment& segment : optimizer.arena().segments()) {
+      if (segment.frozen) continue;
+      const Parameter part = part_of(slot, segment, weights);
+      const Tensor& values =
+          find_named(saved_slot.weights, segment.name, cat(slot.name, " of ", segment.name)).values;
+      const Shape expected = keras_shape(part);
+      require<InputError>(values.shape() == expected || (expected.rank() == 0 && values.count() == 1),
+                          "the optimizer's ", slot.name, " of ", segment.name, " is ", values.shape(),
+                          ", this net has ", expected);
+      assignments.push_back({part, values.reshape(expected)});
+    }
+  }
+  return assignments;
+}
+
+}  // namespace ronde::inline v0

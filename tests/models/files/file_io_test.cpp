@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <ronde/models/file_io.h>
+
+#include "models/testing.h"
+#include "support/temp_dir.h"
+
+namespace ronde::testing {
+namespace {
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST(AtomicWriteFile, WritesAndReplaces) {
+  const TempDir dir;
+  const std::string path = dir / "a/b/file.h5";
+  atomic_write_file(path, "first");
+  EXPECT_EQ(read_file(path), "first");
+  const std::string large(3 << 20, 'x');
+  atomic_write_file(path, large);
+  EXPECT_EQ(read_file(path), large);
+  EXPECT_EQ(names_in(dir / "a/b"), std::vector<std::string>{"file.h5"}) << "a temporary file was left";
+}
+
+TEST(AtomicWriteFile, TakesAnEmptyFileAndBinaryBytes) {
+  const TempDir dir;
+  atomic_write_file(dir / "empty", "");
+  EXPECT_EQ(read_file(dir / "empty"), "");
+  const std::string bytes("\0\xff\n\0", 4);
+  atomic_write_file(dir / "binary", bytes);
+  EXPECT_EQ(read_file(dir / "binary"), bytes);
+}
+
+TEST(AtomicWriteFile, HasThePermissionsOfAnOrdinaryFile) {
+  const TempDir dir;
+  const mode_t before = ::umask(027);
+  atomic_write_file(dir / "file", "x");
+  ::umask(before);
+  struct stat info {};
+  ASSERT_EQ(::stat((dir / "file").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST(AtomicWriteFile, FailureNamesThePathAndLeavesWhatWasThere) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "target");
+  atomic_write_file(dir / "target/file", "old");
+  // A directory cannot be replaced by a file.
+  const std::string message = message_of<IoError>([&] { atomic_write_file(dir / "target", "new"); });
+  EXPECT_NE(message.find(dir / "target"), std::string::npos) << message;
+  EXPECT_EQ(read_file(dir / "target/file"), "old");
+  EXPECT_EQ(names_in(dir.path()), std::vector<std::string>{"target"}) << "a temporary file was left";
+}
+
+TEST(AtomicWriteFile, ParentThatIsAFileIsAnIoError) {
+  const TempDir dir;
+  atomic_write_file(dir / "file", "x");
+  EXPECT_THROW(atomic_write_file(dir / "file/below", "y"), IoError);
+}
+
+TEST(AtomicWriteFile, DirectoryWithoutPermissionIsAnIoError) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "locked");
+  ::chmod((dir / "locked").c_str(), 0555);
+  const std::string message = message_of<IoError>([&] { atomic_write_file(dir / "locked/file", "x"); });
+  EXPECT_NE(message.find("ermission denied"), std::string::npos) << message;
+}
+
+TEST(AtomicWriteFile, PlaceThatTakesNoFilesIsAnIoError) {
+  EXPECT_THROW(atomic_write_file("/proc/ronde", "x"), IoError);
+}
+
+TEST(AtomicWriteFile, NameOfADirectoryIsWrongUsage) {
+  EXPECT_THROW(atomic_write_file("", "x"), UsageError);
+  EXPECT_THROW(atomic_write_file("a/", "x"), UsageError);
+}
+
+TEST(AtomicWriteFile, StaleTemporaryFileIsNoObstacle) {
+  const TempDir dir;
+  std::ofstream(cat(dir / "file", ".tmp.", ::getpid())) << "of a process that died";
+  atomic_write_file(dir / "file", "x");
+  EXPECT_EQ(read_file(dir / "file"), "x");
+}
+
+TEST(ReadFile, MissingFileAndDirectoryAreIoErrors) {
+  const TempDir dir;
+  const std::string message = message_of<IoError>([&] { read_file(dir / "none"); });
+  EXPECT_EQ(message, dir / "none" + ": cannot be read: No such file or directory");
+  EXPECT_THROW(read_file(dir.path()), IoError);
+}
+
+TEST(ReadFile, LargerThanTheLimitIsAnInputError) {
+  const TempDir dir;
+  atomic_write_file(dir / "file", "12345");
+  EXPECT_EQ(read_file(dir / "file", 5), "12345");
+  EXPECT_THROW(read_file(dir / "file", 4), InputError);
+}
+
+}  // namespace
+}  // namespace ronde::testing

@@ -1,0 +1,44 @@
+#include "keras_file/json.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace ronde {
+namespace {
+
+TEST(Json, KeepsOrderAndTypes) {
+  const ConfigValue value = ConfigDict{{"z", 1},
+                                       {"a", ConfigList{ConfigValue(), true, 0.5, "text"}},
+                                       {"d", ConfigDict{{"inner", std::int64_t{1} << 60}}}};
+  const std::string text = R"({"z":1,"a":[null,true,0.5,"text"],"d":{"inner":1152921504606846976}})";
+  EXPECT_EQ(to_json(value), text);
+  EXPECT_EQ(to_json(from_json(text)), text);
+}
+
+TEST(Json, WholeDoubleStaysADouble) {
+  EXPECT_EQ(to_json(ConfigValue(1.0)), "1.0");
+  EXPECT_TRUE(std::holds_alternative<double>(from_json("1.0").storage()));
+  EXPECT_TRUE(std::holds_alternative<std::int64_t>(from_json("1").storage()));
+  EXPECT_EQ(from_json(to_json(ConfigValue(0.1))).as_double(), 0.1);
+  EXPECT_EQ(from_json(to_json(ConfigValue(1e-07))).as_double(), 1e-07);
+}
+
+TEST(Json, WhatJsonCannotHoldIsAnError) {
+  EXPECT_THROW(to_json(ConfigValue(std::numeric_limits<double>::infinity())), Error);
+  EXPECT_THROW(to_json(ConfigValue("\xff")), Error);
+}
+
+TEST(Json, DamagedTextIsAnInputError) {
+  for (const char* text : {"", "{", "[1,", "{\"a\":}", "nul", "\"\xff\"", "{} {}"})
+    EXPECT_THROW(from_json(text), InputError) << text;
+  EXPECT_THROW(from_json(std::string(100000, '[')), InputError);
+  EXPECT_THROW(from_json(std::string(200, '[') + std::string(200, ']')), InputError);
+}
+
+TEST(Json, NumbersBeyondInt64BecomeDoubles) {
+  EXPECT_EQ(from_json("18446744073709551615").as_double(), 18446744073709551615.0);
+}
+
+}  // namespace
+}  // namespace ronde

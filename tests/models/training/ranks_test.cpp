@@ -1,0 +1,146 @@
+// Training on 1 to 4 ranks is the same training.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+
+#include "models/testing.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::testing {
+namespace {
+
+using test::run_ranks;
+
+struct Outcome {
+  std::vector<double> losses;
+  std::string hash;
+  Evaluation evaluation;
+};
+
+struct Setting {
+  DType dtype = DType::f64;
+  Backend* backend = &ronde::backend("cpu");
+  std::int64_t global_batch = 7;
+  std::int64_t micro_batch = 0;
+};
+
+constexpr std::int64_t kSteps = 20;
+
+/// 20 steps with dropout; an epoch is one step, so that its loss is that of the step.
+Outcome train(int ranks, const Setting& setting) {
+  const InMemoryDataset train_data = small_images(53), test_data = small_images(29, 1);
+  Outcome result;
+  std::mutex lock;
+  std::map<std::string, int> hashes;
+  run_ranks(ranks, [&](Communicator& world) {
+    Model model(small_net(), {6, 6, 1},
+                {.communicator = &world, .seed = 5, .dtype = setting.dtype, .backend = setting.backend});
+    model.compile(small_compile(0.03));
+    const History history = model.fit(train_data, {.global_batch_size = setting.global_batch,
+                                                   .epochs = kSteps,
+                                                   .steps_per_epoch = 1,
+                                                   .repeat = true,
+                                                   .micro_batch = setting.micro_batch,
+                                                   .verbose = 0});
+    const Evaluation evaluation = model.evaluate(test_data, 3);
+    const std::string hash = model.weights_sha256();
+    const std::lock_guard guard(lock);
+    ++hashes[hash];
+    if (world.rank() == 0) result = {history.values.at("loss"), hash, evaluation};
+  });
+  EXPECT_EQ(hashes.size(), 1u) << "the ranks' weights differ";
+  return result;
+}
+
+void expect_same_curve(const Outcome& a, const Outcome& b, double tolerance) {
+  ASSERT_EQ(a.losses.size(), static_cast<std::size_t>(kSteps));
+  ASSERT_EQ(b.losses.size(), a.losses.size());
+  for (std::size_t i = 0; i < a.losses.size(); ++i)
+    EXPECT_NEAR(b.losses[i], a.losses[i], tolerance * a.losses[i]) << "step " << i;
+}
+
+TEST(Ranks, SameLossCurveInDoublePrecision) {
+  const Outcome one = train(1, {});
+  EXPECT_LT(one.losses.back(), 0.8 * one.losses.front()) << "it does not learn, so it proves nothing";
+  for (const int ranks : {2, 3, 4}) expect_same_curve(one, train(ranks, {}), 1e-12);
+}
+
+TEST(Ranks, SameLossCurveInSinglePrecisionOnEveryBackend) {
+  for (Backend* backend : backends()) {
+    const Setting setting{.dtype = DType::f32, .backend = backend};
+    const Outcome one = train(1, setting);
+    for (const int ranks : {2, 3, 4}) expect_same_curve(one, train(ranks, setting), 1e-5);
+  }
+}
+
+TEST(Ranks, EmptyShards) {
+  const Setting setting{.global_batch = 2};
+  const Outcome one = train(1, setting);
+  for (const int ranks : {3, 4}) expect_same_curve(one, train(ranks, setting), 1e-12);
+}
+
+TEST(Ranks, MicroBatchesChangeNothing) {
+  const Outcome whole = train(1, {});
+  for (const int ranks : {1, 2, 3}) expect_same_curve(whole, train(ranks, {.micro_batch = 2}), 1e-12);
+}
+
+TEST(Ranks, EvaluationCountsEverySampleOnce) {
+  const Outcome one = train(1, {});
+  EXPECT_EQ(one.evaluation.count, 29);
+  for (const int ranks : {2, 3, 4}) {
+    const Outcome many = train(ranks, {});
+    EXPECT_EQ(many.evaluation.count, 29);
+    EXPECT_EQ(many.evaluation.correct, one.evaluation.correct);
+    EXPECT_NEAR(many.evaluation.loss_sum, one.evaluation.loss_sum, 1e-10);
+    EXPECT_EQ(*many.evaluation.logs.find("accuracy"), static_cast<double>(many.evaluation.correct) / 29.0);
+  }
+}
+
+TEST(Ranks, EvaluationWithFewerSamplesThanRanks) {
+  const InMemoryDataset two = small_images(2);
+  run_ranks(4, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world});
+    EXPECT_EQ(model.evaluate(two).count, 2);
+  });
+}
+
+TEST(Ranks, InitialWeightsAreThoseOfRankZero) {
+  std::mutex lock;
+  std::map<std::string, int> hashes;
+  run_ranks(3, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world, .seed = static_cast<std::uint64_t>(world.rank())});
+    const std::string hash = model.weights_sha256();
+    const std::lock_guard guard(lock);
+    ++hashes[hash];
+  });
+  EXPECT_EQ(hashes.size(), 1u);
+}
+
+TEST(Ranks, TrainOnBatchReturnsTheMeanOverAllSamples) {
+  const InMemoryDataset data = small_images(12);
+  double alone = 0.0;
+  {
+    Model model(small_net(), {6, 6, 1}, {.dtype = DType::f64, .backend = &backend("cpu")});
+    model.compile(small_compile());
+    alone = model.evaluate(data).loss_sum / 12;
+  }
+  run_ranks(2, [&](Communicator& world) {
+    auto net =
+        std::make_unique<Sequential>(Conv2D({.filters = 4, .activation = Activation::relu}), MaxPooling2D(),
+                                     Flatten(), Dense({.units = 3, .activation = Activation::softmax}));
+    Model model(std::move(net), {6, 6, 1},
+                {.communicator = &world, .dtype = DType::f64, .backend = &backend("cpu")});
+    model.compile(small_compile());
+    // 9 samples here, 3 there.
+    const std::int64_t begin = world.rank() == 0 ? 0 : 9, end = world.rank() == 0 ? 9 : 12;
+    const double loss = model.train_on_batch(data.inputs().slice(0, begin, end).to(DType::f64),
+                                             data.targets().slice(0, begin, end));
+    EXPECT_NEAR(loss, alone, 1e-12);
+    EXPECT_EQ(model.progress().steps, 1);
+    EXPECT_EQ(model.optimizer().iterations(), 1);
+  });
+}
+
+}  // namespace
+}  // namespace ronde::testing
