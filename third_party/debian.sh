@@ -17,7 +17,18 @@ mpi_settings=(
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 # Prints a command as one could type it, then runs it.
-run() { printf '$ %s\n' "$(printf '%q ' "$@" | sed 's/ $//')"; "$@"; }
+run() {
+  local word
+  printf '$'
+  for word in "$@"; do
+    case $word in
+      *[!A-Za-z0-9_./=,:+@%-]* | "") printf ' %q' "$word" ;;
+      *) printf ' %s' "$word" ;;
+    esac
+  done
+  printf '\n'
+  "$@"
+}
 
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
@@ -35,7 +46,7 @@ install_missing() { # packages
   for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
-  [ ${#missing[@]} -gt 0 ] || { echo "all there"; return 0; }
+  [ ${#missing[@]} -gt 0 ] || { echo "already installed: $*"; return 0; }
   command -v apt-get >/dev/null || fail "not a Debian system. Install what these packages hold: ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   as_root apt-get install -y -q --no-install-recommends "${missing[@]}" && return 0

@@ -1,0 +1,39 @@
+/// TrainerCallbacks: the callbacks that recipe and options ask for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ronde/models/callback.h>
+#include <ronde/models/model_checkpoint.h>
+
+#include "common/recipe.h"
+#include "common/train_options.h"
+
+namespace ronde::apps {
+
+/// Whether a run leaves model files behind.
+bool writes_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
+
+class TrainerCallbacks {
+ public:
+  TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
+
+  /// In the order in which `fit` should call them.
+  std::vector<Callback*> list() const;
+  /// The file written last; empty when there is none.
+  std::string latest_checkpoint() const;
+  /// Whether that file holds the weights with the best val_loss, to be tested instead of the last ones.
+  bool keeps_best() const { return keeps_best_; }
+
+ private:
+  void add_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
+
+  std::vector<std::unique_ptr<Callback>> callbacks_;
+  const ModelCheckpoint* epoch_files_ = nullptr;
+  const ModelCheckpoint* step_files_ = nullptr;
+  bool keeps_best_ = false;
+};
+
+}  // namespace ronde::apps

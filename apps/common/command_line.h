@@ -1,0 +1,62 @@
+/// CommandLine: a program's options, from the command line, the environment and a file.
+///
+///     CommandLine line("train_mnist", "Trains a net on MNIST.");
+///     line.option("epochs", "N", "passes over the data", whole_number(options.epochs, 1));
+///     if (const auto text = line.parse(argc, argv)) return print(*text);
+///
+/// A flag beats $RONDE_EPOCHS, which beats `epochs = 3` in --config FILE, which beats the default.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ronde::apps {
+
+/// Takes an option's value; returns what is wrong with it, empty when nothing is.
+using Setter = std::function<std::string(const std::string&)>;
+
+/// From `least` to 2^31 - 1.
+Setter whole_number(std::optional<std::int64_t>& target, std::int64_t least);
+Setter whole_number(std::int64_t& target, std::int64_t least);
+/// A finite number greater than 0.
+Setter positive_number(std::optional<double>& target);
+/// Not empty.
+Setter text(std::string& target);
+/// One of `values`; one of `later` is refused as "not available yet".
+Setter one_of(std::string& target, std::vector<std::string> values, std::vector<std::string> later = {});
+
+class CommandLine {
+ public:
+  CommandLine(std::string program, const std::string& summary);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// Options declared from here on are listed under this title.
+  void group(const std::string& title);
+  /// --name VALUE
+  void option(const std::string& name, const std::string& placeholder, const std::string& help,
+              Setter setter);
+  /// --name; in the environment and in files: true or false
+  void flag(const std::string& name, const std::string& help, bool& target);
+  /// Refused as "not available yet".
+  void later(const std::string& name, const std::string& placeholder, const std::string& help);
+
+  /// Calls the setters. Returns the text of --help or --version when one was asked for, and then sets
+  /// nothing. Throws a UsageError that names the option and where its value came from.
+  std::optional<std::string> parse(int argc, const char* const* argv);
+
+  /// The values that were given, wherever, by option name.
+  const std::map<std::string, std::string>& settings() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ronde::apps

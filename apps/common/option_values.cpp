@@ -1,0 +1,80 @@
+// The setters of command_line.h: from text to values.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <ronde/core/text.h>
+
+#include "common/command_line.h"
+
+namespace ronde::apps {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
+std::optional<std::int64_t> parse_whole(const std::string& value) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size()) return std::nullopt;
+  return number;
+}
+
+template <class Target>
+Setter whole(Target& target, std::int64_t least) {
+  return [&target, least](const std::string& value) -> std::string {
+    const std::optional<std::int64_t> number = parse_whole(value);
+    if (!number || *number < least || *number > kMost)
+      return cat("give a whole number from ", least, " to ", kMost);
+    target = *number;
+    return "";
+  };
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
+}  // namespace
+
+Setter whole_number(std::optional<std::int64_t>& target, std::int64_t least) {
+  return whole(target, least);
+}
+Setter whole_number(std::int64_t& target, std::int64_t least) {
+  return whole(target, least);
+}
+
+Setter positive_number(std::optional<double>& target) {
+  return [&target](const std::string& value) -> std::string {
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool is_number =
+        error == std::errc() && end == value.data() + value.size() && std::isfinite(number);
+    if (!is_number || number <= 0.0) return "give a number greater than 0";
+    target = number;
+    return "";
+  };
+}
+
+Setter text(std::string& target) {
+  return [&target](const std::string& value) -> std::string {
+    if (value.empty()) return "give a value that is not empty";
+    target = value;
+    return "";
+  };
+}
+
+Setter one_of(std::string& target, std::vector<std::string> values, std::vector<std::string> later) {
+  return [&target, values = std::move(values),
+          later = std::move(later)](const std::string& value) -> std::string {
+    if (std::find(later.begin(), later.end(), value) != later.end()) return "is not available yet";
+    if (std::find(values.begin(), values.end(), value) == values.end())
+      return "give one of " + joined(values);
+    target = value;
+    return "";
+  };
+}
+
+}  // namespace ronde::apps

@@ -1,0 +1,59 @@
+#include "common/recipe.h"
+
+#include <algorithm>
+
+#include <ronde/nn/adadelta.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sgd.h>
+
+namespace ronde::apps {
+namespace {
+
+double rate_scale(const Recipe& recipe, const TrainOptions& options, int world_size) {
+  const bool scales = options.scale_lr.empty() ? recipe.scale_lr : options.scale_lr == "linear";
+  if (!scales) return 1.0;
+  if (options.global_batch_size)
+    return static_cast<double>(*options.global_batch_size) / static_cast<double>(recipe.batch_size);
+  return world_size;
+}
+
+double base_rate(const Recipe& recipe, const TrainOptions& options, const std::string& optimizer) {
+  if (options.learning_rate) return *options.learning_rate;
+  return optimizer == recipe.optimizer ? recipe.learning_rate : default_learning_rate(optimizer);
+}
+
+}  // namespace
+
+TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world_size) {
+  TrainPlan plan;
+  plan.global_batch =
+      options.global_batch_size.value_or(options.batch_size.value_or(recipe.batch_size) * world_size);
+  plan.epochs = options.epochs.value_or(recipe.epochs);
+  plan.repeat = recipe.shared_steps > 0;
+  const std::int64_t recipe_steps =
+      plan.repeat ? std::max<std::int64_t>(1, recipe.shared_steps / world_size) : 0;
+  plan.steps_per_epoch = options.steps_per_epoch.value_or(recipe_steps);
+  plan.optimizer = options.optimizer.empty() ? recipe.optimizer : options.optimizer;
+  plan.base_learning_rate = base_rate(recipe, options, plan.optimizer);
+  plan.learning_rate = plan.base_learning_rate * rate_scale(recipe, options, world_size);
+  plan.save_steps = options.save_steps.value_or(recipe.save_steps);
+  plan.keep = options.keep.value_or(recipe.keep);
+  return plan;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const std::string& name, double learning_rate) {
+  if (name == "adadelta") return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = learning_rate});
+  if (name == "adamw") return std::make_unique<AdamW>(AdamWOptions{.learning_rate = learning_rate});
+  if (name == "rmsprop") return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = learning_rate});
+  if (name == "sgd") return std::make_unique<SGD>(SGDOptions{.learning_rate = learning_rate});
+  return std::make_unique<Adam>(AdamOptions{.learning_rate = learning_rate});
+}
+
+double default_learning_rate(const std::string& optimizer) {
+  if (optimizer == "adadelta") return 0.1;
+  if (optimizer == "sgd") return 0.01;
+  return 0.001;
+}
+
+}  // namespace ronde::apps

@@ -1,0 +1,103 @@
+#include "common/train_options.h"
+
+#include <ronde/core/error.h>
+
+#include "common/terminal.h"
+
+namespace ronde::apps {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
+  return all;
+}
+
+void declare_training(CommandLine& line, TrainOptions& options) {
+  line.group("Training");
+  line.option("epochs", "N", "epochs (default: the recipe's)", whole_number(options.epochs, 1));
+  line.option("batch-size", "N", "samples a rank takes per step", whole_number(options.batch_size, 1));
+  line.option("global-batch-size", "N", "samples all ranks together take per step",
+              whole_number(options.global_batch_size, 1));
+  line.option("steps-per-epoch", "N", "steps of an epoch", whole_number(options.steps_per_epoch, 1));
+  line.option("micro-batch", "N", "samples a rank computes at once; gradients add up",
+              whole_number(options.micro_batch, 1));
+  line.option("optimizer", "NAME", "adadelta|adam|adamw|rmsprop|sgd",
+              one_of(options.optimizer, {"adadelta", "adam", "adamw", "rmsprop", "sgd"}));
+  line.option("learning-rate", "X", "base rate, before it is scaled", positive_number(options.learning_rate));
+  line.option("scale-lr", "HOW", "linear|none: times ranks, or times global batch / the recipe's batch",
+              one_of(options.scale_lr, {"linear", "none"}));
+  line.option("warmup-epochs", "N", "epochs over which the rate rises to its scaled value",
+              whole_number(options.warmup_epochs, 0));
+  line.option("seed", "N", "of weights, order and dropout (default 0)", whole_number(options.seed, 0));
+}
+
+void declare_data(CommandLine& line, TrainOptions& options) {
+  line.group("Data");
+  line.option("data-dir", "DIR", "default: $RONDE_DATA, else ~/.cache/ronde", text(options.data_dir));
+  line.flag("download", "fetch what is missing, pinned by SHA-256", options.download);
+  line.option("train-samples", "N", "use the first N", whole_number(options.train_samples, 1));
+  line.option("test-samples", "N", "use the first N", whole_number(options.test_samples, 1));
+  line.flag("no-augmentation", "train on the images as they are", options.no_augmentation);
+}
+
+void declare_machine(CommandLine& line, TrainOptions& options) {
+  line.group("Machine");
+  line.option("device", "NAME", "auto|cpu|cuda (cuda: not available yet)",
+              one_of(options.device, {"auto", "cpu"}, {"cuda"}));
+  line.option("precision", "NAME", "float32|float64|mixed_bfloat16 (the last: not available yet)",
+              one_of(options.precision, {"float32", "float64"}, {"mixed_bfloat16"}));
+  line.option("threads", "N", "of a rank (default: cores / ranks on the node)",
+              whole_number(options.threads, 1));
+  line.later("deterministic", "", "the same bits for any number of ranks");
+}
+
+void declare_output(CommandLine& line, TrainOptions& options) {
+  line.group("Output, written by rank 0 only");
+  line.option("dir", "D", "where checkpoints go (default: the working directory)", text(options.dir));
+  line.option("checkpoint", "PATTERN", "file to save to; {epoch}, {val_loss:.2f} ... are filled in",
+              text(options.checkpoint));
+  line.option("save-steps", "N", "save every N steps too, as model-<epoch>-<batch>.h5",
+              whole_number(options.save_steps, 1));
+  line.option("keep", "N", "of those files, keep the last N (default 5)", whole_number(options.keep, 1));
+  line.later("resume", "auto|FILE", "go on where a file was saved");
+  line.option("log-dir", "D", "epoch logs: D/training.csv (TensorBoard files: not available yet)",
+              text(options.log_dir));
+  line.later("timeline", "FILE", "what each rank did when");
+  line.option("metrics-json", "FILE", "results for scripts, after each epoch and at the end",
+              text(options.metrics_json));
+  line.option("verbose", "0|1|2", "silent, a bar, or a line an epoch (default: as the terminal says)",
+              one_of(options.verbose, {"0", "1", "2"}));
+}
+
+}  // namespace
+
+int TrainOptions::verbosity() const {
+  if (!verbose.empty()) return verbose[0] - '0';
+  return output_is_terminal() ? 1 : 2;
+}
+
+std::string TrainOptions::path_in_dir(const std::string& name) const {
+  return dir.empty() || name.starts_with("/") ? name : dir + "/" + name;
+}
+
+void declare_train_options(CommandLine& line, TrainOptions& options, const RecipeNames& recipes) {
+  options.recipe = recipes.available.front();
+  std::string help = joined(recipes.available) + " (default " + options.recipe + ")";
+  for (const std::string& later : recipes.later) help += "; " + later + ": not available yet";
+  line.option("recipe", "NAME", help, one_of(options.recipe, recipes.available, recipes.later));
+  declare_training(line, options);
+  declare_data(line, options);
+  declare_machine(line, options);
+  declare_output(line, options);
+}
+
+void check_train_options(const TrainOptions& options) {
+  require<UsageError>(!options.batch_size || !options.global_batch_size, "--batch-size ",
+                      options.batch_size.value_or(0), " and --global-batch-size ",
+                      options.global_batch_size.value_or(0), " contradict each other: give one of them");
+  require<UsageError>(!options.keep || options.save_steps || options.recipe == "estimator",
+                      "--keep needs --save-steps: give both");
+}
+
+}  // namespace ronde::apps

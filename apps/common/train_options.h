@@ -1,0 +1,65 @@
+/// The options that every trainer takes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ronde/core/dtype.h>
+
+#include "common/command_line.h"
+
+namespace ronde::apps {
+
+/// As given; what is not given is up to the recipe.
+struct TrainOptions {
+  std::string recipe;
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> batch_size;  ///< of one rank
+  std::optional<std::int64_t> global_batch_size;
+  std::optional<std::int64_t> steps_per_epoch;
+  std::optional<std::int64_t> micro_batch;
+
+  std::string optimizer;
+  std::optional<double> learning_rate;
+  std::string scale_lr;
+  std::int64_t warmup_epochs = 0;
+
+  std::string data_dir;
+  bool download = false;
+  std::optional<std::int64_t> train_samples;
+  std::optional<std::int64_t> test_samples;
+  bool no_augmentation = false;
+
+  std::string device = "auto";
+  std::string precision = "float32";
+  std::optional<std::int64_t> threads;
+  std::int64_t seed = 0;
+
+  std::string dir;
+  std::string checkpoint;
+  std::optional<std::int64_t> save_steps;
+  std::optional<std::int64_t> keep;
+  std::string log_dir;
+  std::string metrics_json;
+  std::string verbose;
+
+  DType dtype() const { return precision == "float64" ? DType::f64 : DType::f32; }
+  /// 0, 1 or 2; when not given, 1 at a terminal and 2 elsewhere.
+  int verbosity() const;
+  /// `name` in --dir, unless it is absolute.
+  std::string path_in_dir(const std::string& name) const;
+};
+
+/// The words of --recipe; the first is the default.
+struct RecipeNames {
+  std::vector<std::string> available;
+  std::vector<std::string> later;
+};
+
+void declare_train_options(CommandLine& line, TrainOptions& options, const RecipeNames& recipes);
+/// What no option can see alone: a UsageError when two of them contradict each other.
+void check_train_options(const TrainOptions& options);
+
+}  // namespace ronde::apps

@@ -1,0 +1,25 @@
+/// A training run from recipe and options: banner, fit, checkpoints, logs, test, report.
+#pragma once
+
+#include <string>
+
+#include <ronde/data/dataset.h>
+#include <ronde/distributed/communicator.h>
+
+#include "common/recipe.h"
+#include "common/train_options.h"
+
+namespace ronde::apps {
+
+struct TrainingJob {
+  std::string program;
+  std::string data_description;  ///< a line for the banner
+  const Dataset& train;
+  const Dataset& test;
+};
+
+/// Collective. Ends with the lines `Test loss: ...` and `Test accuracy: ...` on rank 0.
+void run_training(Communicator& world, const TrainOptions& options, const Recipe& recipe,
+                  const TrainingJob& job);
+
+}  // namespace ronde::apps

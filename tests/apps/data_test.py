@@ -1,0 +1,72 @@
+"""Data that is missing, damaged or of the wrong kind: one line, the right exit status, previous files intact."""
+
+import os
+
+import harness
+
+
+class Data(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.bad = self.work / "bad"
+        harness.write_mnist(self.bad, train=40, test=20)
+        (self.work / "checkpoint.h5").write_bytes(b"of an earlier run")
+        (self.work / "metrics.json").write_text("{}")
+
+    def check(self, status, pattern, data=None):
+        before = harness.snapshot(self.work)
+        for ranks in (1, 2):
+            result = self.train("--metrics-json", "metrics.json", ranks=ranks, data=data or self.bad)
+            self.assert_refused(result, status, pattern)
+            self.assertEqual(harness.snapshot(self.work), before)
+
+    def test_no_data(self):
+        self.check(74, "none", data=self.work / "none")
+
+    def test_missing_file(self):
+        (self.bad / "t10k-labels-idx1-ubyte").unlink()
+        self.check(74, "t10k-labels")
+
+    def test_truncated(self):
+        path = self.bad / "train-labels-idx1-ubyte"
+        path.write_bytes(path.read_bytes()[:-3])
+        self.check(65, "train-labels-idx1-ubyte")
+
+    def test_truncated_gzip(self):
+        path = self.bad / "train-images-idx3-ubyte.gz"
+        path.write_bytes(path.read_bytes()[:-100])
+        self.check(65, "train-images-idx3-ubyte.gz")
+
+    def test_wrong_magic(self):
+        harness.write_idx(self.bad / "train-labels-idx1-ubyte", bytes(40), (40,), magic=0x12345678)
+        self.check(65, "train-labels-idx1-ubyte")
+
+    def test_wrong_count(self):
+        harness.write_idx(self.bad / "train-labels-idx1-ubyte", bytes(39), (39,))
+        self.check(65, "39 .*40|40 .*39")
+
+    def test_label_out_of_range(self):
+        labels = bytearray(40)
+        labels[7] = 10
+        harness.write_idx(self.bad / "train-labels-idx1-ubyte", labels, (40,))
+        self.check(65, r"\b10\b")
+
+    def test_empty_file(self):
+        (self.bad / "train-labels-idx1-ubyte").write_bytes(b"")
+        self.check(65, "train-labels-idx1-ubyte")
+
+    def test_ranks_with_other_data(self):
+        other = self.work / "other"
+        harness.write_mnist(other, train=41, test=20)
+        # The same options, so each rank finds its data through a link of its own.
+        script = self.work / "rank.sh"
+        script.write_text(f'#!/bin/sh\nexport RONDE_DATA="{self.work}/rank$OMPI_COMM_WORLD_RANK"\nexec "$@"\n')
+        script.chmod(0o755)
+        os.symlink(self.bad, self.work / "rank0")
+        os.symlink(other, self.work / "rank1")
+        command = [harness.MPIEXEC, "-np", 2, script, *self.command(data=False)]
+        self.assert_refused(harness.execute(command, self.work), 65, "the data set differs between ranks: rank 1 .* 41")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,136 @@
+"""Runs the programs as a user does, alone or under mpirun, on small data made here. Needs Python's library only."""
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["RONDE_BIN"])
+MPIEXEC = os.environ.get("RONDE_MPIEXEC", "")
+TIMEOUT = 120
+
+
+class Result:
+    """What a job printed and how it ended."""
+
+    def __init__(self, status, out, err, seconds):
+        self.status, self.out, self.err, self.seconds = status, out, err, seconds
+
+    @property
+    def complaints(self):
+        """The lines that Ronde itself wrote to stderr."""
+        return [line for line in self.err.splitlines() if line.startswith("ronde:")]
+
+    def __str__(self):
+        return f"exit status {self.status} after {self.seconds:.1f} s\n--- stdout\n{self.out}--- stderr\n{self.err}"
+
+
+def execute(command, cwd, env=None):
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith("RONDE_") or key in ("RONDE_BACKEND",)}
+    environment.update(env or {})
+    begin = time.monotonic()
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, text=True, capture_output=True,
+                          timeout=TIMEOUT, check=False)
+    return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - begin)
+
+
+def write_idx(path, array, shape, magic=None):
+    """u8 elements as an IDX file; with .gz compressed."""
+    header = struct.pack(f">I{len(shape)}I", magic or 0x0800 + len(shape), *shape)
+    data = header + bytes(array)
+    path.write_bytes(gzip.compress(data, 1) if path.suffix == ".gz" else data)
+
+
+def digits(count, seed):
+    """Images of ten classes that a net can learn: a bright bar whose place is the class, under noise."""
+    rng = random.Random(seed)
+    pixels, labels = bytearray(), bytearray()
+    for _ in range(count):
+        label = rng.randrange(10)
+        image = bytearray(rng.randbytes(28 * 28))
+        for i in range(28 * 28):
+            image[i] //= 8
+        row = 2 + 5 * (label // 2)
+        for y in range(row, row + 4):
+            for x in range(2 + 14 * (label % 2), 12 + 14 * (label % 2)):
+                image[28 * y + x] = 255 - image[28 * y + x]
+        pixels += image
+        labels.append(label)
+    return pixels, labels
+
+
+def write_mnist(directory, train=512, test=128):
+    """The four files of a small set in MNIST's form."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, count, seed in (("train", train, 1), ("t10k", test, 2)):
+        pixels, labels = digits(count, seed)
+        write_idx(directory / f"{name}-images-idx3-ubyte.gz", pixels, (count, 28, 28))
+        write_idx(directory / f"{name}-labels-idx1-ubyte", labels, (count,))
+
+
+def snapshot(directory):
+    """Names and contents of all files below."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*"))
+            if path.is_file()}
+
+
+class ProgramTest(unittest.TestCase):
+    """Has a small data set in self.data and an empty working directory in self.work."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="ronde-data-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared)
+        cls.data = cls.shared / "mnist"
+        write_mnist(cls.data)
+
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="ronde-work-"))
+        self.addCleanup(shutil.rmtree, self.work)
+
+    def train(self, *options, ranks=1, env=None, data=None, program="train_mnist"):
+        """Runs the trainer in self.work; data=False gives it no --data-dir."""
+        command = self.command(*options, data=data, program=program)
+        return execute((["mpirun"] if not MPIEXEC else [MPIEXEC]) + ["-np", ranks] + command if ranks > 1 else command,
+                       self.work, env)
+
+    def command(self, *options, data=None, program="train_mnist"):
+        place = [] if data is False else ["--data-dir", data or self.data]
+        return [BIN / program, *place, *options]
+
+    def train_apart(self, *option_lists, env=None):
+        """One rank for each list of options, all of one job."""
+        command = [MPIEXEC]
+        for options in option_lists:
+            command += ([":"] if len(command) > 1 else []) + ["-np", "1"] + self.command(*options)
+        return execute(command, self.work, env)
+
+    def assert_trained(self, result):
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(result.complaints, [], result)
+        self.assertEqual(len(re.findall(r"^Test loss: \d+\.\d{4,}$", result.out, re.MULTILINE)), 1, result)
+        self.assertEqual(len(re.findall(r"^Test accuracy: [01]\.\d{4,}$", result.out, re.MULTILINE)), 1, result)
+
+    def assert_refused(self, result, status, pattern):
+        """One line on stderr for the whole job, the right exit status, within seconds, and no results."""
+        self.assertEqual(result.status, status, result)
+        self.assertEqual(len(result.complaints), 1, result)
+        self.assertRegex(result.complaints[0], pattern)
+        self.assertNotIn("Test accuracy", result.out)
+        self.assertLess(result.seconds, 30, result)
+
+    def metrics(self, name="metrics.json"):
+        return json.loads((self.work / name).read_text())
+
+
+def main():
+    unittest.main()

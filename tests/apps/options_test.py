@@ -1,0 +1,66 @@
+"""Where options come from: a flag beats the environment, which beats a file, which beats the recipe."""
+
+import harness
+
+SHORT = ["--recipe", "tf2", "--steps-per-epoch", "1", "--epochs", "1", "--batch-size", "8", "--test-samples", "16"]
+
+
+class Options(harness.ProgramTest):
+    def run_short(self, *options, env=None):
+        result = self.train("--metrics-json", "metrics.json", *options, env=env)
+        self.assert_trained(result)
+        return self.metrics()
+
+    def test_precedence(self):
+        (self.work / "run.toml").write_text("# a comment\nglobal-batch-size = 3\nsteps-per-epoch = 1\nepochs = 1\n")
+        base = ["--recipe", "tf2", "--test-samples", "16"]
+        config = ["--config", "run.toml"]
+        environment = {"RONDE_GLOBAL_BATCH_SIZE": "5"}
+        self.assertEqual(self.run_short(*base, *config)["global_batch"], 3)
+        self.assertEqual(self.run_short(*base, *config, env=environment)["global_batch"], 5)
+        self.assertEqual(self.run_short(*base, *config, "--global-batch-size", "7", env=environment)["global_batch"], 7)
+
+    def test_section_of_the_program(self):
+        (self.work / "run.toml").write_text("[train_mnist]\nseed = 4\n[other]\nseed = 5\nwhatever = 1\n")
+        self.assertEqual(self.run_short(*SHORT, "--config", "run.toml")["seed"], 4)
+
+    def test_flag_in_the_environment(self):
+        self.assert_refused(self.train(*SHORT, env={"RONDE_DETERMINISTIC": "true"}), 2, "not available yet")
+        self.assert_refused(self.train(*SHORT, env={"RONDE_DOWNLOAD": "perhaps"}), 2, "RONDE_DOWNLOAD=perhaps: give true")
+
+    def test_mistakes_name_their_source(self):
+        self.assert_refused(self.train(env={"RONDE_EPOCHS": "x"}), 2, "RONDE_EPOCHS=x: give a whole number")
+        (self.work / "run.toml").write_text("epochs = 0\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: epochs = 0: give a whole number")
+        (self.work / "run.toml").write_text("epocs = 1\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: unknown option epocs")
+        self.assert_refused(self.train("--config", "none.toml"), 2, "none.toml")
+
+    def test_data_directory_of_the_environment(self):
+        result = self.train(*SHORT, data=False, env={"RONDE_DATA": str(self.data)})
+        self.assert_trained(result)
+        self.assertIn(str(self.data), result.out)
+
+    def test_learning_rate_scales(self):
+        self.assertAlmostEqual(self.run_short(*SHORT)["epochs"][0]["learning_rate"], 0.001)
+        self.assertAlmostEqual(self.run_short(*SHORT, "--learning-rate", "0.5")["epochs"][0]["learning_rate"], 0.5)
+        self.assertAlmostEqual(self.run_short(*SHORT, "--optimizer", "sgd")["epochs"][0]["learning_rate"], 0.01)
+        globally = [word if word != "--batch-size" else "--global-batch-size" for word in SHORT]
+        self.assertAlmostEqual(self.run_short(*globally)["epochs"][0]["learning_rate"], 0.001 * 8 / 128)
+        self.assertAlmostEqual(
+            self.run_short(*globally, "--scale-lr", "none")["epochs"][0]["learning_rate"], 0.001)
+
+    def test_warmup_ends_at_the_scaled_rate(self):
+        options = ["--recipe", "tf2", "--steps-per-epoch", "2", "--epochs", "3", "--global-batch-size", "512",
+                   "--warmup-epochs", "2", "--train-samples", "32", "--test-samples", "16"]
+        rates = [epoch["learning_rate"] for epoch in self.run_short(*options)["epochs"]]
+        for rate, expected in zip(rates, (0.0025, 0.004, 0.004)):  # from 0.001 to 4 times that in 4 steps
+            self.assertAlmostEqual(rate, expected, places=9)
+
+    def test_subsets(self):
+        metrics = self.run_short("--recipe", "tf2", "--epochs", "1", "--steps-per-epoch", "1", "--test-samples", "17")
+        self.assertEqual(metrics["test"]["count"], 17)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,122 @@
+"""What a run writes: where, by whom, and how."""
+
+import os
+import re
+import shutil
+import unittest
+
+import harness
+
+SHORT = ["--train-samples", "64", "--test-samples", "32", "--batch-size", "16", "--epochs", "2"]
+
+
+class Outputs(harness.ProgramTest):
+    def test_default_checkpoint(self):
+        self.assert_trained(self.train(*SHORT))
+        self.assertEqual(list(harness.snapshot(self.work)), ["checkpoint.h5"])
+
+    def test_directories_are_made(self):
+        self.assert_trained(self.train(*SHORT, "--dir", "a/b", "--log-dir", "c/d", "--metrics-json", "e/m.json"))
+        self.assertEqual(list(harness.snapshot(self.work)), ["a/b/checkpoint.h5", "c/d/training.csv", "e/m.json"])
+        lines = (self.work / "c/d/training.csv").read_bytes().decode().split("\r\n")
+        self.assertEqual(lines[0], "epoch,accuracy,loss,val_accuracy,val_loss")
+        self.assertEqual([line.split(",")[0] for line in lines[1:3]], ["0", "1"])
+
+    def test_checkpoint_pattern(self):
+        self.assert_trained(self.train(*SHORT, "--checkpoint", "at-{epoch:02d}.h5"))
+        self.assertEqual(list(harness.snapshot(self.work)), ["at-01.h5", "at-02.h5"])
+
+    def test_step_checkpoints_keep_the_last(self):
+        self.assert_trained(self.train("--recipe", "estimator", *SHORT, "--save-steps", "1", "--keep", "3"))
+        self.assertEqual(list(harness.snapshot(self.work)),
+                         ["model-002-00002.h5", "model-002-00003.h5", "model-002-00004.h5"])
+
+    def test_directory_that_cannot_be_written(self):
+        (self.work / "file").write_text("in the way")
+        before = harness.snapshot(self.work)
+        for option in (["--dir", "file/sub"], ["--log-dir", "file/sub"], ["--metrics-json", "file/m.json"],
+                       ["--checkpoint", "file/c.h5"], ["--dir", "/proc/none"]):
+            for ranks in (1, 2):
+                with self.subTest(option=option, ranks=ranks):
+                    self.assert_refused(self.train(*SHORT, *option, ranks=ranks), 74, f"cannot write in .*{option[0]}")
+        self.assertEqual(harness.snapshot(self.work), before)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_directory_without_permission(self):
+        (self.work / "closed").mkdir(mode=0o555)
+        self.assert_refused(self.train(*SHORT, "--dir", "closed"), 74, "cannot write in closed: Permission denied")
+
+    def test_metrics(self):
+        self.assert_trained(self.train(*SHORT, "--metrics-json", "metrics.json", "--seed", "3", ranks=2))
+        metrics = self.metrics()
+        self.assertEqual(set(metrics), {
+            "program", "version", "recipe", "world_size", "threads", "device", "precision", "deterministic", "seed",
+            "parameters", "global_batch", "status", "epochs", "test", "train_seconds", "images_per_second",
+            "peak_rss_bytes", "weights_sha256", "checkpoint"})
+        self.assertEqual(set(metrics["epochs"][0]), {
+            "epoch", "steps", "samples", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "seconds",
+            "images_per_second"})
+        self.assertEqual(set(metrics["test"]), {"loss", "accuracy", "correct", "count"})
+        for key, value in {"program": "train_mnist", "recipe": "keras", "world_size": 2, "device": "cpu",
+                           "precision": "float32", "deterministic": False, "seed": 3, "parameters": 1199882,
+                           "global_batch": 32, "status": "finished", "checkpoint": "checkpoint.h5"}.items():
+            self.assertEqual(metrics[key], value, key)
+        self.assertEqual([epoch["epoch"] for epoch in metrics["epochs"]], [1, 2])
+        self.assertEqual([epoch["steps"] for epoch in metrics["epochs"]], [2, 2])
+        self.assertEqual([epoch["samples"] for epoch in metrics["epochs"]], [64, 64])
+        self.assertAlmostEqual(metrics["epochs"][0]["learning_rate"], 0.2)
+        self.assertEqual(metrics["test"]["count"], 32)
+        self.assertEqual(metrics["test"]["accuracy"], metrics["test"]["correct"] / 32)
+        self.assertGreater(metrics["images_per_second"], 0)
+        self.assertGreater(metrics["peak_rss_bytes"], 1 << 20)
+        self.assertRegex(metrics["weights_sha256"], r"\A[0-9a-f]{64}\Z")
+
+    def test_verbosity(self):
+        silent = self.train(*SHORT, "--verbose", "0")
+        self.assertRegex(silent.out, r"\ATest loss: \d+\.\d+\nTest accuracy: \d\.\d+\n\Z")
+        for ranks in (1, 2):  # no terminal here, so a line an epoch, under mpirun too
+            lines = self.train("--global-batch-size", "16", *SHORT[:4], "--epochs", "2", ranks=ranks)
+            self.assertEqual(len(re.findall(r"^4/4 - .*loss: .*val_accuracy: ", lines.out, re.MULTILINE)), 2, lines)
+            self.assertNotIn("[==", lines.out)
+        bar = self.train(*SHORT, "--verbose", "1")
+        self.assertIn("4/4 [==============================]", bar.out)
+
+    def test_banner(self):
+        out = self.train(*SHORT, ranks=2).out
+        for pattern in (r"device +cpu, backend \w+", r"ranks +2 .*thread", r"precision +float32",
+                        r"global batch +32", re.escape(str(self.data))):
+            self.assertEqual(len(re.findall(pattern, out)), 1, f"{pattern}\n{out}")
+
+    @unittest.skipIf(shutil.which("strace") is None, "no strace")
+    def test_only_rank_0_writes(self):
+        trace = self.work / "trace"
+        trace.mkdir()
+        script = self.work / "traced.sh"
+        script.write_text(
+            f'#!/bin/sh\nexec strace -f -qq -e trace=open,openat,creat,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat '
+            f'-o "{trace}/$OMPI_COMM_WORLD_RANK" "$@"\n')
+        script.chmod(0o755)
+        command = [harness.MPIEXEC, "-np", 3, script,
+                   *self.command(*SHORT, "--dir", "out", "--log-dir", "logs", "--save-steps", "1", "--keep", "1",
+                                 "--metrics-json", "m.json")]
+        self.assert_trained(harness.execute(command, self.work))
+
+        def writes(rank):
+            """Calls that change something under the working directory, relative paths included."""
+            found = []
+            for line in (trace / str(rank)).read_text().splitlines():
+                paths = re.findall(r'"([^"]*)"', line)
+                inside = [path for path in paths if not path.startswith("/") or path.startswith(str(self.work))]
+                changes = "O_RDONLY" not in line and re.search(r"\b(openat?|creat)\(", line) or re.search(
+                    r"\b(rename|mkdir|unlink)\w*\(", line)
+                if inside and changes:
+                    found.append(line)
+            return found
+
+        self.assertTrue(any("checkpoint.h5" in line for line in writes(0)))
+        self.assertTrue(any("training.csv" in line for line in writes(0)))
+        self.assertEqual(writes(1) + writes(2), [])
+
+
+if __name__ == "__main__":
+    harness.main()

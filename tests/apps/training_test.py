@@ -1,0 +1,73 @@
+"""Each recipe learns, on any number of ranks, and the ranks stay equal."""
+
+import re
+
+import harness
+
+
+class Training(harness.ProgramTest):
+    def test_recipes_learn(self):
+        for recipe, options in (("keras", ["--optimizer", "adam", "--learning-rate", "0.001"]), ("tf2", []),
+                                ("estimator", [])):
+            for ranks in (1, 2):
+                with self.subTest(recipe=recipe, ranks=ranks):
+                    result = self.train("--recipe", recipe, "--epochs", "3", "--steps-per-epoch", "16",
+                                        "--global-batch-size", "32", "--scale-lr", "none", *options,
+                                        "--metrics-json", "metrics.json", ranks=ranks)
+                    self.assert_trained(result)
+                    self.assertGreater(self.metrics()["test"]["accuracy"], 0.9, result)
+
+    def test_same_numbers_on_any_number_of_ranks(self):
+        losses = {}
+        for ranks in (1, 2, 3, 4):
+            self.assert_trained(self.train("--precision", "float64", "--train-samples", "50", "--test-samples", "13",
+                                           "--global-batch-size", "11", "--epochs", "2", "--metrics-json",
+                                           "metrics.json", ranks=ranks))
+            metrics = self.metrics()
+            losses[ranks] = [epoch[key] for epoch in metrics["epochs"] for key in ("loss", "val_loss", "accuracy")]
+            self.assertEqual([epoch["samples"] for epoch in metrics["epochs"]], [50, 50])
+        for ranks in (2, 3, 4):
+            for one, other in zip(losses[1], losses[ranks]):
+                self.assertAlmostEqual(one, other, delta=1e-9, msg=f"{ranks} ranks")
+
+    def test_more_ranks_than_samples(self):
+        self.assert_trained(self.train("--train-samples", "3", "--test-samples", "2", "--epochs", "1", ranks=4))
+
+    def test_weights_are_equal_on_all_ranks(self):
+        result = self.train("--train-samples", "64", "--test-samples", "32", "--batch-size", "8", "--epochs", "2",
+                            "--verbose", "2", "--metrics-json", "metrics.json", "--checkpoint", "at-{epoch}.h5",
+                            ranks=3)
+        self.assert_trained(result)
+        hashes = re.findall(r"^Epoch \d: weights_sha256 ([0-9a-f]{64}) on all 3 ranks$", result.out, re.MULTILINE)
+        self.assertEqual(len(set(hashes)), 2, result)
+        self.assertEqual(hashes[-1], self.metrics()["weights_sha256"])
+
+    def test_micro_batches_change_little(self):
+        results = []
+        for options in ([], ["--micro-batch", "5"]):
+            self.assert_trained(self.train("--precision", "float64", "--train-samples", "64", "--test-samples", "16",
+                                           "--epochs", "1", "--batch-size", "16", "--metrics-json", "metrics.json",
+                                           *options))
+            results.append(self.metrics()["epochs"][0]["loss"])
+        self.assertAlmostEqual(results[0], results[1], delta=1e-9)
+
+    def test_best_epoch_is_what_counts(self):
+        self.assert_trained(self.train("--train-samples", "64", "--test-samples", "64", "--epochs", "4",
+                                       "--batch-size", "8", "--optimizer", "sgd", "--learning-rate", "0.9",
+                                       "--metrics-json", "metrics.json"))
+        metrics = self.metrics()
+        self.assertAlmostEqual(metrics["test"]["loss"], min(epoch["val_loss"] for epoch in metrics["epochs"]), places=5)
+
+    def test_loss_that_is_not_finite(self):
+        for ranks in (1, 2):
+            result = self.train("--optimizer", "sgd", "--learning-rate", "1e30", "--train-samples", "64",
+                                "--test-samples", "32", "--batch-size", "8", "--epochs", "2", ranks=ranks)
+            self.assert_refused(result, 88, "loss is not a finite number .*learning rate")
+
+    def test_predictions(self):
+        result = self.train("--recipe", "estimator", "--epochs", "1", "--steps-per-epoch", "4")
+        self.assertEqual(len(re.findall(r"^Test image \d: predicted \d .* is \d$", result.out, re.MULTILINE)), 10, result)
+
+
+if __name__ == "__main__":
+    harness.main()

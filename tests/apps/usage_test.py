@@ -1,0 +1,72 @@
+"""--help and --version, and wrong usage: one message for the whole job, before any work."""
+
+import harness
+
+
+class Usage(harness.ProgramTest):
+    def test_help_prints_once(self):
+        for ranks in (1, 2):
+            result = self.train("--help", ranks=ranks, data=False)
+            self.assertEqual(result.status, 0, result)
+            self.assertEqual(result.out.count("--batch-size"), self.train("--help", data=False).out.count("--batch-size"))
+            for option in ("--recipe", "--metrics-json", "--micro-batch", "--resume", "--scale-lr"):
+                self.assertIn(option, result.out)
+
+    def test_version_prints_once(self):
+        for ranks in (1, 2):
+            result = self.train("--version", ranks=ranks, data=False)
+            self.assertEqual(result.status, 0, result)
+            self.assertRegex(result.out, r"\Atrain_mnist \d+\.\d+\.\d+\n\Z")
+
+    def test_help_wins_over_mistakes(self):
+        self.assertEqual(self.train("--help", "--bogus").status, 0)
+
+    def test_unknown_option(self):
+        for ranks in (1, 2):
+            result = self.train("--epoch", "3", ranks=ranks)
+            self.assert_refused(result, 2, r"unknown option --epoch: did you mean --epochs\? .*--help")
+
+    def test_unexpected_argument(self):
+        self.assert_refused(self.train("mnist"), 2, "unexpected argument mnist")
+
+    def test_missing_value(self):
+        self.assert_refused(self.train("--epochs"), 2, "--epochs needs a value")
+
+    def test_batch_size_zero(self):
+        for ranks in (1, 2):
+            result = self.train("--batch-size", "0", ranks=ranks)
+            self.assert_refused(result, 2, "--batch-size 0: give a whole number from 1")
+
+    def test_values_that_make_no_sense(self):
+        for options, pattern in (
+            (["--epochs", "many"], "--epochs many: give a whole number"),
+            (["--epochs", "-1"], "--epochs -1: give a whole number"),
+            (["--learning-rate", "nan"], "--learning-rate nan: give a number greater than 0"),
+            (["--learning-rate=-0.1"], "--learning-rate -0.1: give a number"),
+            (["--threads", "1.5"], "--threads 1.5: give a whole number"),
+            (["--optimizer", "adam2"], "--optimizer adam2: give one of adadelta, adam"),
+            (["--recipe", "mine"], "--recipe mine: give one of keras, tf2, estimator"),
+            (["--batch-size", "8", "--global-batch-size", "8"], "contradict each other"),
+        ):
+            with self.subTest(options=options):
+                self.assert_refused(self.train(*options), 2, pattern)
+
+    def test_what_comes_later_says_so(self):
+        for options, pattern in (
+            (["--resume", "auto"], "--resume is not available yet"),
+            (["--timeline", "t.json"], "--timeline is not available yet"),
+            (["--deterministic"], "--deterministic is not available yet"),
+            (["--device", "cuda"], "--device cuda is not available yet"),
+            (["--precision", "mixed_bfloat16"], "--precision mixed_bfloat16 is not available yet"),
+            (["--recipe", "fast"], "--recipe fast is not available yet"),
+        ):
+            with self.subTest(options=options):
+                self.assert_refused(self.train(*options), 2, pattern)
+
+    def test_nothing_is_touched(self):
+        self.train("--batch-size", "0", "--dir", "out", "--metrics-json", "m.json", ranks=2)
+        self.assertEqual(harness.snapshot(self.work), {})
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,161 @@
+"""The README's program, built as a user builds it, and run on two ranks. Usage: consumer_test.py [-v] CLASS..."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ["RONDE_BUILD"]
+SOURCE = pathlib.Path(os.environ["RONDE_SOURCE"])
+CXX = os.environ["RONDE_CXX"]
+MPIEXEC = os.environ["RONDE_MPIEXEC"]
+PROJECT = pathlib.Path(__file__).parent / "project"
+ROOMS = ("core", "nn", "data", "distributed", "models")
+FOREIGN_HEADERS = re.compile(r"/(mpi|hdf5|dnnl|oneapi|nlohmann|CLI|curl|openssl|Eigen|zlib)[./_]", re.IGNORECASE)
+
+
+def run(*command, **options):
+    """Runs a command; its output is the message when it fails."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def readme_program():
+    """The C++ program of README.md."""
+    found = re.findall(r"^```cpp\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    return found[0]
+
+
+class InTemporaryDirectory(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="ronde-consumer-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        self.program = self.root / "circle.cpp"
+        self.program.write_text(readme_program())
+
+    def install(self):
+        """Installs, then moves the tree: nothing in it may remember where it was."""
+        run("cmake", "--install", BUILD, "--prefix", self.root / "first")
+        prefix = self.root / "prefix"
+        (self.root / "first").rename(prefix)
+        return prefix
+
+    def build(self, *options):
+        folder = self.root / "build"
+        run("cmake", "-S", PROJECT, "-B", folder, "-G", "Ninja", f"-DCIRCLE_SOURCE={self.program}", *options)
+        run("cmake", "--build", folder, "--parallel", "2", "--target", "circle")
+        return folder / "circle"
+
+    def check_program(self, program):
+        """Two ranks learn the circle."""
+        output = run(MPIEXEC, "-np", "2", program, timeout=120)
+        right, count = map(int, re.search(r"(\d+) of (\d+) points are right", output).groups())
+        self.assertEqual(count, 4000)
+        self.assertGreater(right, 3800, output)
+        self.assertEqual(output.count("points are right"), 1, output)
+
+
+class Installed(InTemporaryDirectory):
+    def test_readme_program_is_short(self):
+        self.assertLess(len(readme_program().splitlines()), 60)
+
+    def test_find_package(self):
+        prefix = self.install()
+        program = self.build(f"-DCMAKE_PREFIX_PATH={prefix}", "-DRONDE_COMPONENTS=mpi")
+        self.check_program(program)
+
+    def test_unknown_component_is_refused(self):
+        prefix = self.install()
+        with self.assertRaisesRegex(AssertionError, "teleport"):
+            self.build(f"-DCMAKE_PREFIX_PATH={prefix}", "-DRONDE_COMPONENTS=teleport")
+
+    def test_programs_run_from_the_prefix(self):
+        prefix = self.install()
+        self.assertRegex(run(prefix / "bin" / "train_mnist", "--version"), r"^train_mnist \d+\.\d+\.\d+\n$")
+        self.assertIn("backend", run(prefix / "bin" / "ronde", "info"))
+
+
+class Package(InTemporaryDirectory):
+    def test_needs_no_foreign_header(self):
+        prefix = self.install()
+        headers = run(CXX, "-std=c++20", "-M", f"-I{prefix}/include", self.program).replace("\\\n", " ").split()
+        foreign = [header for header in headers if FOREIGN_HEADERS.search(header.replace(str(self.root), ""))]
+        self.assertEqual(foreign, [])
+        ours = [header for header in headers if "/ronde/" in header]
+        self.assertTrue(ours and all(header.startswith(str(prefix)) for header in ours), ours)
+
+    def test_umbrella_header_compiles_alone(self):
+        prefix = self.install()
+        alone = self.root / "alone.cpp"
+        alone.write_text("#include <ronde/ronde.h>\n")
+        begin = time.monotonic()
+        run(CXX, "-std=c++20", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix}/include", "-c", alone,
+            "-o", self.root / "alone.o")
+        print(f"#include <ronde/ronde.h> compiles in {time.monotonic() - begin:.2f} s at -O0")
+
+    def test_heavy_standard_headers_stay_out(self):
+        prefix = self.install()
+        heavy = re.compile(r"#\s*include\s*<(iostream|sstream|fstream|filesystem|regex|chrono)>")
+        guilty = [str(path) for path in prefix.rglob("*.h") if heavy.search(path.read_text())]
+        self.assertEqual(guilty, [])
+
+    def test_pkg_config(self):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("no pkg-config")
+        run("cmake", "--install", BUILD, "--prefix", self.root / "prefix")
+        directory = next((self.root / "prefix").rglob("ronde.pc")).parent
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(directory)}
+        flags = run("pkg-config", "--define-prefix", "--cflags", "--libs", "ronde", env=environment).split()
+        self.assertIn("-lronde", flags)
+        run(CXX, "-std=c++20", "-fsyntax-only", *[flag for flag in flags if flag.startswith("-I")], self.program)
+
+
+class Library(InTemporaryDirectory):
+    def setUp(self):
+        super().setUp()
+        self.library = next(path for path in self.install().rglob("libronde.so*") if not path.is_symlink())
+
+    def symbols(self, *options):
+        return [line.split(" ", 2)[2] for line in run("nm", "-D", "--defined-only", *options, self.library).splitlines()]
+
+    def test_exports_only_our_symbols(self):
+        names = self.symbols()
+        ours = re.compile(r"_Z(T[VITS]|GV|Tv?h?n?[0-9_n]*_)?(N|NK)5ronde")
+        self.assertTrue(names)
+        self.assertEqual([name for name in names if not ours.match(name)], [])
+
+    def test_exports_no_private_class(self):
+        def classes(folder):
+            headers = [path for room in ROOMS for path in (SOURCE / room / folder).rglob("*.h")]
+            return set(re.findall(r"^(?:class|struct) (?:RONDE_API )?(\w+)", "\n".join(path.read_text() for path in headers), re.M))
+
+        private = classes("src") - classes("include")
+        self.assertTrue(private)
+        exported = " ".join(self.symbols("-C"))
+        self.assertEqual([name for name in private if f"ronde::v0::{name}::" in exported], [])
+
+    def test_is_hardened(self):
+        text = run("readelf", "-ld", "-W", self.library)
+        self.assertIn("GNU_RELRO", text)
+        self.assertRegex(text, r"\bNOW\b")
+        self.assertNotRegex(text, r"GNU_STACK.*\bRWE\b")
+
+    def test_is_small(self):
+        self.assertLess(self.library.stat().st_size, 20 << 20)
+
+
+class Subdirectory(InTemporaryDirectory):
+    def test_add_subdirectory(self):
+        program = self.build(f"-DRONDE_SUBDIRECTORY={SOURCE}", "-DCMAKE_BUILD_TYPE=Debug")
+        self.check_program(program)
+
+
+if __name__ == "__main__":
+    unittest.main()
