@@ -1,9 +1,9 @@
 #include "common/callbacks.h"
 
 #include <ronde/models/csv_logger.h>
+#include <ronde/models/learning_rate_warmup.h>
 
 #include "common/replica_check.h"
-#include "common/warmup.h"
 
 namespace ronde::apps {
 namespace {
@@ -23,9 +23,9 @@ bool writes_checkpoints(const TrainOptions& options, const Recipe& recipe, const
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
   if (options.warmup_epochs > 0)
-    callbacks_.push_back(std::make_unique<Warmup>(WarmupRates{.base = plan.base_learning_rate,
-                                                              .scaled = plan.learning_rate,
-                                                              .warmup_epochs = options.warmup_epochs}));
+    callbacks_.push_back(std::make_unique<LearningRateWarmup>(
+        LearningRateWarmupOptions{.scale = plan.learning_rate / plan.base_learning_rate,
+                                  .warmup_epochs = static_cast<double>(options.warmup_epochs)}));
   // Before anything is saved: a run that has gone wrong leaves earlier files alone.
   callbacks_.push_back(std::make_unique<ReplicaCheck>(options.verbose == "2"));
   add_checkpoints(options, recipe, plan);

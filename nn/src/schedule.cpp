@@ -65,12 +65,11 @@ double scaled_learning_rate(double base_rate, std::int64_t world_size) {
 }
 
 double warmup_learning_rate(const WarmupOptions& options, std::int64_t epoch, std::int64_t batch) {
-  const auto size = static_cast<double>(options.world_size),
-             steps = static_cast<double>(options.steps_per_epoch);
+  const auto steps = static_cast<double>(options.steps_per_epoch);
   // Counted at the end of the batch, so that the last batch of the warm-up has the full rate.
   const double epochs = static_cast<double>(epoch) + static_cast<double>(batch + 1) / steps;
   if (options.warmup_epochs <= 0.0 || epochs >= options.warmup_epochs) return options.rate;
-  return options.rate / size * (epochs * (size - 1.0) / options.warmup_epochs + 1.0);
+  return options.rate / options.scale * (epochs * (options.scale - 1.0) / options.warmup_epochs + 1.0);
 }
 
 }  // namespace ronde::inline v0

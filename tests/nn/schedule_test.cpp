@@ -55,14 +55,14 @@ TEST(Schedule, RefusesNonPositiveDecaySteps) {
 
 TEST(Schedule, WarmupGrowsFromOneRanksRateToAll) {
   EXPECT_DOUBLE_EQ(scaled_learning_rate(0.001, 4), 0.004);
-  const WarmupOptions four{.rate = 0.4, .world_size = 4, .steps_per_epoch = 10, .warmup_epochs = 5};
+  const WarmupOptions four{.rate = 0.4, .scale = 4, .steps_per_epoch = 10, .warmup_epochs = 5};
   // (epoch + (batch + 1) / steps) of 5 epochs have passed: 0.1 + 0.3 * that share.
   EXPECT_NEAR(warmup_learning_rate(four, 0, 0), 0.1 + 0.3 * 0.1 / 5, 1e-15);
   EXPECT_NEAR(warmup_learning_rate(four, 2, 4), 0.1 + 0.3 * 2.5 / 5, 1e-15);
   EXPECT_NEAR(warmup_learning_rate(four, 4, 9), 0.4, 1e-15);
   EXPECT_EQ(warmup_learning_rate(four, 7, 0), 0.4);
-  EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .world_size = 1}, 0, 0), 0.4);
-  EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .world_size = 8, .warmup_epochs = 0}, 0, 0), 0.4);
+  EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .scale = 1}, 0, 0), 0.4);
+  EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .scale = 8, .warmup_epochs = 0}, 0, 0), 0.4);
 }
 
 }  // namespace

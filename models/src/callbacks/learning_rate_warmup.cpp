@@ -24,8 +24,9 @@ void LearningRateWarmup::on_epoch_begin(std::int64_t epoch) {
 
 void LearningRateWarmup::on_train_batch_begin(std::int64_t batch) {
   if (static_cast<double>(epoch_) >= options_.warmup_epochs) return;
+  const double scale = options_.scale > 0 ? options_.scale : model().communicator().size();
   set_rate(warmup_learning_rate({.rate = target_,
-                                 .world_size = model().communicator().size(),
+                                 .scale = scale,
                                  .steps_per_epoch = plan().steps_per_epoch,
                                  .warmup_epochs = options_.warmup_epochs},
                                 epoch_, batch));

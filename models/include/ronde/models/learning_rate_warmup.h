@@ -1,5 +1,5 @@
-/// LearningRateWarmup: lets the rate grow from initial / ranks to initial over the first epochs, step by
-/// step, as Horovod's callback does: rate = initial * (1 + e * (ranks - 1) / warmup_epochs) / ranks, where e
+/// LearningRateWarmup: lets the rate grow from initial / scale to initial over the first epochs, step by
+/// step, as Horovod's callback does: rate = initial * (1 + e * (scale - 1) / warmup_epochs) / scale, where e
 /// counts epochs, with fractions, at the end of the step. Adds `lr` to the epoch's logs.
 #pragma once
 
@@ -9,6 +9,7 @@ namespace ronde::inline v0 {
 
 struct LearningRateWarmupOptions {
   double initial_learning_rate = 0.0;  ///< what the rate grows to; 0: the optimizer's when training begins
+  double scale = 0.0;                  ///< what that rate was scaled by; 0: the number of ranks
   double warmup_epochs = 5.0;
   /// Keeps the speed of weights with momentum when the rate changes: v = momentum * (new / old) * v - new *
   /// g.

@@ -86,12 +86,12 @@ RONDE_API double scaled_learning_rate(double base_rate, std::int64_t world_size)
 
 struct WarmupOptions {
   double rate = 0.001;  ///< the scaled rate, reached at the end of the warm-up
-  std::int64_t world_size = 1;
+  double scale = 1.0;   ///< what it was scaled by: the number of ranks, with linear scaling
   std::int64_t steps_per_epoch = 1;
   double warmup_epochs = 5.0;
 };
 
-/// The rate for batch `batch` of epoch `epoch` (both 0-based): it grows from rate / world_size to rate,
+/// The rate for batch `batch` of epoch `epoch` (both 0-based): it grows from rate / scale to rate,
 /// linear in the batches done, and is `rate` after warmup_epochs.
 RONDE_API double warmup_learning_rate(const WarmupOptions& options, std::int64_t epoch, std::int64_t batch);
 
