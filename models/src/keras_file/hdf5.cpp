@@ -47,11 +47,33 @@ Session::~Session() {
   library_lock().unlock();
 }
 
+namespace {
+
+// Left to itself HDF5 copies the bytes twice, a whole file each. These callbacks lend it the caller's memory.
+void* lend(std::size_t, H5FD_file_image_op_t, void* bytes) {
+  return bytes;
+}
+void* already_there(void* to, const void*, std::size_t, H5FD_file_image_op_t, void*) {
+  return to;
+}
+herr_t keep(void*, H5FD_file_image_op_t, void*) {
+  return 0;
+}
+void* share(void* bytes) {
+  return bytes;
+}
+herr_t forget(void*) {
+  return 0;
+}
+
+}  // namespace
+
 Handle open_image(std::string_view bytes) {
   const Handle access = memory_access();
-  // The library's interface is not const; without callbacks it copies the bytes.
-  check(H5Pset_file_image(access, const_cast<char*>(bytes.data()), bytes.size()),
-        "taking the bytes of a file");
+  auto* memory = const_cast<char*>(bytes.data());  // the library's interface is not const; it only reads
+  H5FD_file_image_callbacks_t callbacks{lend, already_there, nullptr, keep, share, forget, memory};
+  check(H5Pset_file_image_callbacks(access, &callbacks), "lending the bytes of a file");
+  check(H5Pset_file_image(access, memory, bytes.size()), "taking the bytes of a file");
   return {H5Fopen("model.h5", H5F_ACC_RDONLY, access), H5Fclose, "opening"};
 }
 

@@ -80,7 +80,7 @@ class MemoryFile {
   std::optional<Handle> file_;
 };
 
-/// Opens bytes as a file, for reading; they are copied.
+/// Opens bytes as a file, for reading. They must outlive the handle.
 Handle open_image(std::string_view bytes);
 
 /// The group `path` below `parent`, made with those above it where they are missing.

@@ -30,8 +30,11 @@ struct MemoryFile::Memory {
   }
   static herr_t release(void* data, H5FD_file_image_op_t operation, void* self) {
     auto* memory = static_cast<Memory*>(self);
-    if (operation == H5FD_FILE_IMAGE_OP_FILE_CLOSE && data)
+    if (operation == H5FD_FILE_IMAGE_OP_FILE_CLOSE && data) {
+      constexpr std::size_t kTrailer = 256;  // what is appended later must not cost a second copy of the file
+      memory->bytes.reserve(memory->size + kTrailer);
       memory->bytes.assign(static_cast<char*>(data), memory->size);
+    }
     std::free(data);
     return 0;
   }
