@@ -73,7 +73,7 @@ FitOptions fit_options(const TrainPlan& plan, const TrainOptions& options, const
   fit.epochs = plan.epochs;
   fit.steps_per_epoch = plan.steps_per_epoch;
   fit.repeat = plan.repeat;
-  fit.micro_batch = options.micro_batch.value_or(0);
+  fit.micro_batch = options.micro_batch;
   if (recipe.validate_each_epoch) fit.validation = &job.test;
   fit.validation_batch_size = kTestBatch;
   fit.callbacks = std::move(callbacks);
