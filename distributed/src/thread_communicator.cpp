@@ -33,6 +33,7 @@ class ThreadGroup {
   // Sleeps until all ranks are here; throws when one of them left.
   void arrive() {
     std::unique_lock lock(mutex_);
+    if (left_ >= 0) throw_left();
     if (++arrived_ == size()) {
       arrived_ = 0;
       ++generation_;
@@ -41,9 +42,7 @@ class ThreadGroup {
     }
     const std::int64_t generation = generation_;
     changed_.wait(lock, [&] { return generation_ != generation || left_ >= 0; });
-    if (generation_ != generation) return;
-    throw CollectiveError(cat("[distributed] rank ", left_, " has left; others still wait for it"),
-                          ExitStatus::failure, left_);
+    if (generation_ == generation) throw_left();
   }
 
   void leave(int rank) {
@@ -67,6 +66,11 @@ class ThreadGroup {
   }
 
  private:
+  [[noreturn]] void throw_left() const {
+    throw CollectiveError(cat("[distributed] rank ", left_, " has left; others still wait for it"),
+                          ExitStatus::failure, left_);
+  }
+
   struct Subgroup {
     int color;
     int taken;

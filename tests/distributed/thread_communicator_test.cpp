@@ -188,6 +188,18 @@ TEST(ThreadCommunicator, OneCollectiveTooMany) {
   });
 }
 
+// The calls of one rank must not add up to a meeting of two.
+TEST(ThreadCommunicator, RankThatLeftIsNeverTakenForPresent) {
+  auto ranks = make_thread_communicators(2);
+  for (int i = 0; i < 2; ++i) {
+    const Work first = ranks[0]->barrier(), second = ranks[1]->barrier();
+    first.wait();
+    second.wait();
+  }
+  ranks[1].reset();
+  for (int i = 0; i < 4; ++i) EXPECT_THROW(ranks[0]->barrier().wait(), CollectiveError);
+}
+
 TEST(ThreadCommunicator, NeedsARank) {
   EXPECT_THROW(make_thread_communicators(0), UsageError);
 }
