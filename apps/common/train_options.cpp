@@ -1,8 +1,7 @@
 #include "common/train_options.h"
 
 #include <ronde/core/error.h>
-
-#include "common/terminal.h"
+#include <ronde/models/terminal.h>
 
 namespace ronde::apps {
 namespace {

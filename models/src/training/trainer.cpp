@@ -1,13 +1,12 @@
 #include "training/trainer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include <ronde/core/backend.h>
 #include <ronde/models/progress_bar.h>
+#include <ronde/models/terminal.h>
 
 #include "training/evaluator.h"
 #include "training/train_step.h"
@@ -49,7 +48,7 @@ ShardedSampler make_sampler(const Model::State& model, const Dataset& data, cons
 int resolve_verbosity(const FitOptions& options, const Communicator& communicator) {
   if (communicator.rank() != 0) return 0;
   if (options.verbose >= 0) return options.verbose;
-  return ::isatty(STDOUT_FILENO) ? 1 : 2;
+  return output_is_terminal() ? 1 : 2;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "common/terminal.h"
+#include <ronde/models/terminal.h>
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include <ronde/core/text.h>
 
-namespace ronde::apps {
+namespace ronde::inline v0 {
 namespace {
 
 // Where the standard output of the process that started this one goes. Empty when that cannot be known.
@@ -29,4 +29,4 @@ bool output_is_terminal() {
   return output.starts_with("/dev/pts/") || output.starts_with("/dev/tty");
 }
 
-}  // namespace ronde::apps
+}  // namespace ronde::inline v0

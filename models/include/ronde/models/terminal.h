@@ -1,10 +1,12 @@
 /// Whether a person watches.
 #pragma once
 
-namespace ronde::apps {
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
 
 /// Whether standard output ends in a terminal that can overwrite a line. Open MPI gives a rank a
 /// pseudo-terminal of its own, wherever mpirun's output goes; then it is mpirun's that counts.
-bool output_is_terminal();
+RONDE_API bool output_is_terminal();
 
-}  // namespace ronde::apps
+}  // namespace ronde::inline v0
