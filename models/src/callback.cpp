@@ -10,6 +10,7 @@ void Callback::on_train_batch_begin(std::int64_t) {}
 void Callback::on_train_batch_end(std::int64_t, const Logs&) {}
 void Callback::on_test_begin() {}
 void Callback::on_test_end(const Logs&) {}
+void Callback::restore(const CallbackState&) {}
 
 bool Callback::is_main_rank() const {
   return model().communicator().rank() == 0;

@@ -7,8 +7,16 @@
 #include <string>
 
 #include <ronde/models/model.h>
+#include <ronde/models/saved_model.h>
 
 namespace ronde::inline v0 {
+
+/// What a callback must remember for a resumed run to go on as if it had never stopped: ReduceLROnPlateau's
+/// best value and its patience, EarlyStopping's best weights.
+struct CallbackState {
+  ConfigDict values;
+  std::vector<SavedWeight> tensors;
+};
 
 /// What `fit` was asked to do.
 struct TrainingPlan {
@@ -38,6 +46,15 @@ class RONDE_API Callback {
   virtual bool wants_batch_logs() const { return false; }
   virtual void on_test_begin();
   virtual void on_test_end(const Logs& logs);
+
+  /// Names the state in checkpoints, "reduce_lr_on_plateau"; empty for a callback that remembers nothing. Two
+  /// of one kind are told apart by their order.
+  virtual std::string state_name() const { return {}; }
+  /// Saved with a checkpoint, on rank 0, after every callback has seen the same step or epoch.
+  virtual CallbackState state() const { return {}; }
+  /// Called on all ranks with rank 0's state, after on_train_begin, when training is resumed. InputError when
+  /// it does not fit.
+  virtual void restore(const CallbackState& state);
 
  protected:
   Model& model() const { return *model_; }

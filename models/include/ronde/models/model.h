@@ -25,6 +25,7 @@
 
 namespace ronde::inline v0 {
 
+class Augmentation;
 class Callback;
 
 /// Values of an epoch or a batch by Keras' names (loss, accuracy, val_loss, ...), in Keras' order.
@@ -79,7 +80,11 @@ struct FitOptions {
   std::int64_t initial_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0: one pass over the data
   bool shuffle = true;
-  bool repeat = false;           ///< steps run across passes; needs steps_per_epoch
+  bool repeat = false;                         ///< steps run across passes; needs steps_per_epoch
+  std::int64_t passes = 1;                     ///< fresh permutations of the data that make one epoch
+  const Augmentation* augmentation = nullptr;  ///< of the training samples; must outlive fit
+  /// Goes on where the file that was loaded last stopped, mid-epoch too, instead of at `initial_epoch`.
+  bool resume = false;
   std::int64_t micro_batch = 0;  ///< 0: the whole batch at once
   const Dataset* validation = nullptr;
   std::int64_t validation_batch_size = 0;  ///< 0: as the training batch
