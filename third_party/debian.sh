@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 
 build_packages=(ca-certificates g++ make cmake ninja-build openmpi-bin libopenmpi-dev libhdf5-dev libdnnl-dev
-  ocl-icd-opencl-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev libssl-dev zlib1g-dev)
+  ocl-icd-opencl-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
+  libpng-dev libjpeg62-turbo-dev)
 test_packages=(libgtest-dev binutils pkg-config python3 strace)
 
 mpi_settings=(

@@ -30,19 +30,26 @@ void wait_while(const std::atomic<int>& phase, int old) {
     if (std::chrono::steady_clock::now() >= asleep_from) return phase.wait(old, std::memory_order_acquire);
 }
 
-struct Chunk {
+thread_local int fixed_size = 0;  // of FixedChunks; 0: none
+
+// What a thread does of a loop: chunks [first, last) of `chunks`; one, unless they are fixed.
+struct Share {
   void (*body)(void* context, int chunk, std::int64_t begin, std::int64_t end) = nullptr;
   void* context = nullptr;
-  int number = 0;
-  std::int64_t begin = 0, end = 0;
+  std::int64_t count = 0;
+  int chunks = 0, first = 0, last = 0;
+  int fixed = 0;
 
-  void run() const { body(context, number, begin, end); }
+  void run() const {
+    const FixedChunks as_the_caller(fixed);  // for loops inside this one
+    for (int c = first; c < last; ++c) body(context, c, count * c / chunks, count * (c + 1) / chunks);
+  }
 };
 
-// Worker k always gets chunk k + 1, so that what it left in its cache is there for the next loop.
+// Worker k always gets share k + 1, so that what it left in its cache is there for the next loop.
 struct alignas(64) Worker {
   std::atomic<int> phase = idle;
-  Chunk chunk;
+  Share share;
   std::exception_ptr error;
   std::thread thread;
 
@@ -59,29 +66,29 @@ struct alignas(64) Worker {
       int expected = posted;
       if (!phase.compare_exchange_strong(expected, running, std::memory_order_acq_rel)) {
         if (expected == quit) return;
-        continue;  // the caller took the chunk back
+        continue;  // the caller took the share back
       }
-      run_chunk();
+      run_share();
       phase.store(idle, std::memory_order_release);
       phase.notify_all();
     }
   }
 
-  void post(const Chunk& next) {
-    chunk = next;
+  void post(const Share& next) {
+    share = next;
     phase.store(posted, std::memory_order_release);
     phase.notify_all();
   }
 
-  // By the caller: runs the chunk here if the worker has not begun it.
+  // By the caller: runs the share here if the worker has not begun it.
   void take_back() {
     int expected = posted;
-    if (phase.compare_exchange_strong(expected, idle, std::memory_order_acq_rel)) run_chunk();
+    if (phase.compare_exchange_strong(expected, idle, std::memory_order_acq_rel)) run_share();
   }
 
-  void run_chunk() {
+  void run_share() {
     try {
-      chunk.run();
+      share.run();
     } catch (...) {
       error = std::current_exception();
     }
@@ -105,17 +112,17 @@ struct ThreadPool::State {
     while (static_cast<int>(workers.size()) < threads - 1) workers.push_back(std::make_unique<Worker>());
   }
 
-  // Runs chunk 0 here and the others on the workers; the error of the lowest chunk wins.
-  void share(const Chunk& chunk_0, int chunks) {
+  // Runs share 0 here and the others on the workers; the error of the lowest share wins.
+  void finish(const Share& share_0, int shares) {
     std::exception_ptr error;
     try {
-      chunk_0.run();
+      share_0.run();
     } catch (...) {
       error = std::current_exception();
     }
-    for (int c = 1; c < chunks; ++c) workers[static_cast<std::size_t>(c - 1)]->take_back();
-    for (int c = 1; c < chunks; ++c) {
-      const std::exception_ptr other = workers[static_cast<std::size_t>(c - 1)]->finish();
+    for (int k = 1; k < shares; ++k) workers[static_cast<std::size_t>(k - 1)]->take_back();
+    for (int k = 1; k < shares; ++k) {
+      const std::exception_ptr other = workers[static_cast<std::size_t>(k - 1)]->finish();
       if (!error) error = other;
     }
     busy.clear(std::memory_order_release);
@@ -146,20 +153,31 @@ void ThreadPool::resize(int threads) {
 }
 
 int ThreadPool::chunks(std::int64_t count, std::int64_t grain) const {
+  if (count <= 0) return 0;
   const std::int64_t most = count / std::max<std::int64_t>(grain, 1);
-  return count <= 0 ? 0 : static_cast<int>(std::clamp<std::int64_t>(most, 1, size()));
+  return static_cast<int>(std::clamp<std::int64_t>(most, 1, fixed_size > 0 ? fixed_size : size()));
 }
 
 void ThreadPool::run_chunks(std::int64_t count, std::int64_t grain, Body body, void* context) {
-  const int n = chunks(count, grain);
-  const auto chunk = [&](int c) { return Chunk{body, context, c, count * c / n, count * (c + 1) / n}; };
+  const int n = chunks(count, grain), shares = std::min(n, size());
+  const auto share = [&](int k) {
+    return Share{body, context, count, n, k * n / shares, (k + 1) * n / shares, fixed_size};
+  };
   // A loop inside a loop, or beside one of another thread, runs here alone, in the same chunks.
-  if (n <= 1 || state_->busy.test_and_set(std::memory_order_acquire)) {
-    for (int c = 0; c < n; ++c) chunk(c).run();
+  if (shares <= 1 || state_->busy.test_and_set(std::memory_order_acquire)) {
+    for (int k = 0; k < shares; ++k) share(k).run();
     return;
   }
-  for (int c = 1; c < n; ++c) state_->workers[static_cast<std::size_t>(c - 1)]->post(chunk(c));
-  state_->share(chunk(0), n);
+  for (int k = 1; k < shares; ++k) state_->workers[static_cast<std::size_t>(k - 1)]->post(share(k));
+  state_->finish(share(0), shares);
+}
+
+FixedChunks::FixedChunks(int size) : before_(fixed_size) {
+  fixed_size = size;
+}
+
+FixedChunks::~FixedChunks() {
+  fixed_size = before_;
 }
 
 }  // namespace ronde::inline v0

@@ -20,6 +20,17 @@ namespace {
 struct Slot {
   Tensor inputs, targets, keys;
   Batch batch;
+  std::vector<SampleKey> samples;
+  std::vector<std::int64_t> indices;
+
+  std::int64_t generation = 0;  // the call of start that it is filled for
+  std::int64_t unclaimed = 0;   // first row that no thread has taken
+  std::int64_t busy = 0;        // rows that threads are filling
+  // What came instead of the first row that could not be filled.
+  std::exception_ptr error;
+  std::int64_t error_row = 0;
+
+  bool is_done() const { return unclaimed == batch.size() && busy == 0; }
 };
 
 Shape batch_shape(std::int64_t n, const Shape& sample) {
@@ -28,7 +39,7 @@ Shape batch_shape(std::int64_t n, const Shape& sample) {
   return shape;
 }
 
-/// Signals are for the threads of the application: this one must not run their handlers.
+/// Signals are for the threads of the application: these must not run their handlers.
 void block_signals() {
   sigset_t all;
   sigfillset(&all);
@@ -37,40 +48,50 @@ void block_signals() {
 
 }  // namespace
 
-// A slot is in exactly one place: free, ready, in use by the consumer, or being filled by the thread, which
-// alone touches it then and holds no lock meanwhile. `generation` counts calls of start: a batch that was
-// begun for an older one is thrown away when it is done, so start never waits.
+// A slot is in exactly one place: free, being prepared by one thread, filling, ready, or in use by the
+// consumer. Slots are begun in the order of steps; of a filling one each thread takes some rows at a time,
+// holds no lock while it fills them, and alone touches them. A slot that was begun for an older `generation`
+// goes back to the free ones when the last thread has left it, so start never waits.
 struct DataLoader::State {
   State(const Dataset& data, ShardedSampler shards, LoaderOptions options);
   ~State();
   void start(std::int64_t first, std::int64_t count);
   const Batch* next();
+
+  // The threads' part. Those with a lock expect it held and give it back held.
   void run();
-  void fill(Slot& slot, std::int64_t step);
+  void begin_slot(std::unique_lock<std::mutex>& lock);
+  void fill_rows(std::unique_lock<std::mutex>& lock, Slot& slot);
+  void settle(Slot& slot);
+  Slot* claimable();
+  void prepare(Slot& slot, std::int64_t step) const;
+  void read(const Slot& slot, std::int64_t first_row, std::int64_t end_row) const;
+  void augment(const Batch& batch, std::int64_t first_row, std::int64_t end_row) const;
+  void stop();
 
   const Dataset& dataset;
   const ShardedSampler sampler;
+  const Augmentation* const augmentation;
+  std::int64_t rows_at_once;  // that a thread takes of a batch
   std::vector<Slot> slots;
-  std::vector<SampleKey> keys;        // scratch of the thread
-  std::vector<std::int64_t> indices;  // scratch of the thread
 
-  std::mutex mutex;  // guards all below
+  std::mutex mutex;  // guards all below, and the slots' state
   std::condition_variable to_do, done;
-  std::vector<Slot*> free, ready;  // ready: oldest first
+  std::vector<Slot*> free, filling, ready;
   Slot* in_use = nullptr;
-  std::uint64_t generation = 0;
-  std::int64_t step = 0, end = 0;  // steps still to be filled
-  std::int64_t undelivered = 0;    // batches the consumer is still owed
-  std::exception_ptr error;        // what came instead of the batch after the last ready one
+  std::int64_t generation = 0;
+  std::int64_t step = 0, end = 0;             // steps still to be begun
+  std::int64_t next_step = 0, last_step = 0;  // steps the consumer is still owed
   bool quit = false;
-  std::thread thread;  // last: it uses the others
+  std::vector<std::thread> threads;  // last: they use the others
 };
 
 DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptions options)
-    : dataset(data), sampler(std::move(shards)) {
+    : dataset(data), sampler(std::move(shards)), augmentation(options.augmentation) {
   require(options.dtype == DType::f32 || options.dtype == DType::f64,
           "[data_loader] expects inputs of f32 or f64, got ", options.dtype);
   require(options.ring >= 2, "[data_loader] expects a ring of at least 2 batches, got ", options.ring);
+  require<UsageError>(options.threads >= 1, "[data_loader] expects at least 1 thread, got ", options.threads);
   require(sampler.options().size <= data.size(), "[data_loader] the sampler draws from ",
           sampler.options().size, " samples, the data set has ", data.size());
   Backend& backend = options.backend ? *options.backend : default_backend();
@@ -78,26 +99,38 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
           backend.device());
 
   const std::int64_t n = sampler.max_count();
+  // Pieces small enough that the threads finish together, although some pictures take longer.
+  const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
+  rows_at_once = std::max<std::int64_t>(1, (n + pieces - 1) / pieces);
   slots.resize(static_cast<std::size_t>(options.ring));
+  for (std::vector<Slot*>* places : {&free, &filling, &ready}) places->reserve(slots.size());
   for (Slot& slot : slots) {
     slot.inputs = Tensor::empty(batch_shape(n, data.input_shape()), {options.dtype, &backend});
     slot.targets = Tensor::empty(batch_shape(n, data.target_shape()), {data.target_dtype(), &backend});
     slot.keys = Tensor::empty({n, 2}, {DType::i64, &backend});
+    slot.samples.reserve(static_cast<std::size_t>(n));
+    slot.indices.reserve(static_cast<std::size_t>(n));
     free.push_back(&slot);
   }
-  ready.reserve(slots.size());
-  keys.reserve(static_cast<std::size_t>(n));
-  indices.reserve(static_cast<std::size_t>(n));
-  thread = std::thread([this] { run(); });
+  try {
+    for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { run(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 DataLoader::State::~State() {
+  stop();
+}
+
+void DataLoader::State::stop() {
   {
     const std::lock_guard lock(mutex);
     quit = true;
   }
-  to_do.notify_one();
-  thread.join();
+  to_do.notify_all();
+  for (std::thread& thread : threads) thread.join();
 }
 
 void DataLoader::State::start(std::int64_t first, std::int64_t count) {
@@ -109,12 +142,14 @@ void DataLoader::State::start(std::int64_t first, std::int64_t count) {
     free.insert(free.end(), ready.begin(), ready.end());
     ready.clear();
     if (in_use) free.push_back(std::exchange(in_use, nullptr));
-    step = first;
-    end = first + count;
-    undelivered = count;
-    error = nullptr;
+    for (std::size_t i = filling.size(); i-- > 0;) {
+      filling[i]->unclaimed = filling[i]->batch.size();
+      settle(*filling[i]);
+    }
+    step = next_step = first;
+    end = last_step = first + count;
   }
-  to_do.notify_one();
+  to_do.notify_all();
 }
 
 const Batch* DataLoader::State::next() {
@@ -123,12 +158,17 @@ const Batch* DataLoader::State::next() {
     free.push_back(std::exchange(in_use, nullptr));
     to_do.notify_one();
   }
-  if (undelivered == 0) return nullptr;
-  done.wait(lock, [this] { return !ready.empty() || error; });
-  if (ready.empty()) std::rethrow_exception(error);
-  in_use = ready.front();
-  ready.erase(ready.begin());
-  --undelivered;
+  if (next_step == last_step) return nullptr;
+  auto found = ready.end();
+  done.wait(lock, [&] {
+    found = std::find_if(ready.begin(), ready.end(),
+                         [this](const Slot* slot) { return slot->batch.step == next_step; });
+    return found != ready.end();
+  });
+  if ((*found)->error) std::rethrow_exception((*found)->error);
+  in_use = *found;
+  ready.erase(found);
+  ++next_step;
   return &in_use->batch;
 }
 
@@ -136,46 +176,111 @@ void DataLoader::State::run() {
   block_signals();
   std::unique_lock lock(mutex);
   while (true) {
-    to_do.wait(lock, [this] { return quit || (step < end && !free.empty()); });
+    Slot* slot = nullptr;
+    to_do.wait(lock, [&] { return quit || (slot = claimable()) || (step < end && !free.empty()); });
     if (quit) return;
-    Slot* slot = free.back();
-    free.pop_back();
-    const std::int64_t mine = step++;
-    const std::uint64_t begun_for = generation;
-    std::exception_ptr failure;
-    lock.unlock();
-    try {
-      fill(*slot, mine);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    const bool wanted = begun_for == generation;
-    (wanted && !failure ? ready : free).push_back(slot);
-    if (wanted && failure) {
-      error = failure;
-      end = step;  // nothing more until the next start
-    }
-    done.notify_one();
+    if (slot)
+      fill_rows(lock, *slot);
+    else
+      begin_slot(lock);
   }
 }
 
-void DataLoader::State::fill(Slot& slot, std::int64_t filled_step) {
-  sampler.samples(filled_step, keys);
-  const auto n = static_cast<std::int64_t>(keys.size());
-  slot.batch = {.step = filled_step,
-                .global_count = sampler.global_count(filled_step),
+/// The oldest filling slot with rows left.
+Slot* DataLoader::State::claimable() {
+  for (Slot* slot : filling)
+    if (slot->unclaimed < slot->batch.size()) return slot;
+  return nullptr;
+}
+
+void DataLoader::State::begin_slot(std::unique_lock<std::mutex>& lock) {
+  Slot& slot = *free.back();
+  free.pop_back();
+  slot.generation = generation;
+  slot.error = nullptr;
+  slot.unclaimed = slot.busy = 0;
+  const std::int64_t mine = step++;
+  lock.unlock();
+  prepare(slot, mine);
+  lock.lock();
+  filling.push_back(&slot);
+  if (slot.generation != generation) slot.unclaimed = slot.batch.size();
+  settle(slot);
+  to_do.notify_all();
+}
+
+void DataLoader::State::fill_rows(std::unique_lock<std::mutex>& lock, Slot& slot) {
+  const std::int64_t first = slot.unclaimed, last = std::min(first + rows_at_once, slot.batch.size());
+  slot.unclaimed = last;
+  slot.busy += last - first;
+  std::exception_ptr failure;
+  lock.unlock();
+  try {
+    read(slot, first, last);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  slot.busy -= last - first;
+  if (failure && (!slot.error || first < slot.error_row)) {
+    slot.error = failure;
+    slot.error_row = first;
+  }
+  settle(slot);
+}
+
+/// Takes a slot that is done out of the filling ones.
+void DataLoader::State::settle(Slot& slot) {
+  if (!slot.is_done()) return;
+  filling.erase(std::find(filling.begin(), filling.end(), &slot));
+  const bool wanted = slot.generation == generation;
+  (wanted ? ready : free).push_back(&slot);
+  if (wanted && slot.error) end = std::min(end, step);  // nothing more until the next start
+  (wanted ? done : to_do).notify_one();
+}
+
+void DataLoader::State::prepare(Slot& slot, std::int64_t prepared_step) const {
+  sampler.samples(prepared_step, slot.samples);
+  const auto n = static_cast<std::int64_t>(slot.samples.size());
+  slot.batch = {.step = prepared_step,
+                .global_count = sampler.global_count(prepared_step),
                 .inputs = slot.inputs.slice(0, 0, n),
                 .targets = slot.targets.slice(0, 0, n),
                 .sample_keys = slot.keys.slice(0, 0, n)};
-  indices.clear();
+  slot.indices.clear();
   std::int64_t* to = slot.batch.sample_keys.data<std::int64_t>();
-  for (const SampleKey& key : keys) {
-    indices.push_back(key.sample);
+  for (const SampleKey& key : slot.samples) {
+    slot.indices.push_back(key.sample);
     *to++ = key.sample;
     *to++ = key.epoch;
   }
-  if (n > 0) dataset.read(indices, slot.batch.inputs, slot.batch.targets);
+}
+
+/// With an augmentation a few samples at a time, which are still in the cache when they are augmented.
+void DataLoader::State::read(const Slot& slot, std::int64_t first_row, std::int64_t end_row) const {
+  constexpr std::int64_t kCacheBytes = 128 << 10;
+  const Batch& batch = slot.batch;
+  const auto row_bytes = static_cast<std::int64_t>(batch.inputs.byte_size()) / batch.size();
+  const std::int64_t most =
+      augmentation ? kCacheBytes / std::max<std::int64_t>(1, row_bytes) : end_row - first_row;
+  for (std::int64_t row = first_row; row < end_row;) {
+    const std::int64_t next_row = std::min(row + std::max<std::int64_t>(1, most), end_row);
+    const auto samples =
+        std::span(slot.indices)
+            .subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(next_row - row));
+    dataset.read(samples, batch.inputs.slice(0, row, next_row), batch.targets.slice(0, row, next_row));
+    if (augmentation) augment(batch, row, next_row);
+    row = next_row;
+  }
+}
+
+void DataLoader::State::augment(const Batch& batch, std::int64_t first_row, std::int64_t end_row) const {
+  const Shape sample = batch.inputs.shape().tail(1);
+  for (std::int64_t row = first_row; row < end_row; ++row) {
+    const std::int64_t* key = batch.sample_keys.data<std::int64_t>() + 2 * row;
+    AugmentationRandom random(sampler.options().seed, {.sample = key[0], .epoch = key[1]});
+    augmentation->apply(batch.inputs.view(row * sample.count(), sample), random);
+  }
 }
 
 DataLoader::DataLoader(const Dataset& dataset, ShardedSampler sampler, LoaderOptions options)

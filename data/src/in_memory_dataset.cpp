@@ -1,9 +1,10 @@
 #include <ronde/data/in_memory_dataset.h>
 
 #include <cstring>
-#include <type_traits>
 
 #include <ronde/core/backend.h>
+
+#include "scale_values.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -20,20 +21,14 @@ void prefetch(const From* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += kCacheLine) __builtin_prefetch(x + i);
 }
 
-/// Computes in the wider of both types; bytes in double, so that scaling by 1.0 / 255 gives the float that a
-/// division by 255 does. Input and output never overlap, which lets the loop vectorise.
 template <class T, class From>
-void gather(std::span<const std::int64_t> samples, const Tensor& source, T* __restrict to,
+void gather(std::span<const std::int64_t> samples, const Tensor& source, T* to,
             const InMemoryOptions& options) {
-  using Wide = std::conditional_t<std::is_integral_v<From>, double, std::common_type_t<T, From>>;
-  const auto scale = static_cast<Wide>(options.scale), offset = static_cast<Wide>(options.offset);
   const std::int64_t stride = source.shape().tail(1).count();
   const From* from = source.data<From>();
   for (std::size_t k = 0; k < samples.size(); ++k) {
     if (k + 1 < samples.size()) prefetch(from + samples[k + 1] * stride, stride);
-    const From* __restrict x = from + samples[k] * stride;
-    for (std::int64_t i = 0; i < stride; ++i)
-      to[i] = static_cast<T>(static_cast<Wide>(x[i]) * scale + offset);
+    scale_values(from + samples[k] * stride, stride, to, options.scale, options.offset);
     to += stride;
   }
 }

@@ -1,8 +1,10 @@
 #include <ronde/data/sampler.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <ronde/core/error.h>
+#include <ronde/data/block_permutation.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -11,33 +13,68 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// In which order a pass takes the samples.
+class Order {
+ public:
+  Order(const SamplerOptions& options, std::int64_t pass)
+      : shuffle_(options.shuffle), whole_(options.seed, static_cast<std::uint64_t>(pass), options.size) {
+    if (options.shuffle_block > 0)
+      blocks_.emplace(options.seed, static_cast<std::uint64_t>(pass), options.size,
+                      BlockPermutationOptions{options.shuffle_block, options.shuffle_window});
+  }
+  std::int64_t operator()(std::int64_t position) const {
+    if (!shuffle_) return position;
+    return blocks_ ? (*blocks_)(position) : whole_(position);
+  }
+
+ private:
+  bool shuffle_;
+  Permutation whole_;
+  std::optional<BlockPermutation> blocks_;
+};
+
 }  // namespace
 
 ShardedSampler::ShardedSampler(SamplerOptions options) : options_(options) {
   require<UsageError>(options.size >= 1, "[sampler] expects at least 1 sample, got ", options.size);
   require<UsageError>(options.global_batch >= 1, "[sampler] expects a global batch of at least 1, got ",
                       options.global_batch);
+  require<UsageError>(options.passes >= 1, "[sampler] expects at least 1 pass an epoch, got ",
+                      options.passes);
+  require<UsageError>(
+      options.shuffle_block >= 0 && options.shuffle_window >= 1,
+      "[sampler] expects a shuffle_block of at least 0 and a shuffle_window of at least 1, got ",
+      options.shuffle_block, " and ", options.shuffle_window);
   require<UsageError>(options.rank >= 0 && options.rank < options.world_size, "[sampler] rank ", options.rank,
                       " of ", options.world_size, " ranks");
+  require<UsageError>(options.virtual_shards >= 0, "[sampler] virtual_shards must not be negative, got ",
+                      options.virtual_shards);
+  if (options.virtual_shards > 0)
+    shards_ = VirtualShards(options.virtual_shards, options.rank, options.world_size);
+}
+
+std::int64_t ShardedSampler::epoch_size() const {
+  return options_.passes * options_.size;
 }
 
 std::int64_t ShardedSampler::steps_per_epoch() const {
-  if (options_.repeat) return std::max<std::int64_t>(1, options_.size / options_.global_batch);
-  return ceil_div(options_.size, options_.global_batch);
+  if (options_.repeat) return std::max<std::int64_t>(1, epoch_size() / options_.global_batch);
+  return ceil_div(epoch_size(), options_.global_batch);
 }
 
 std::int64_t ShardedSampler::first_position(std::int64_t step) const {
   if (options_.repeat) return step * options_.global_batch;
   const std::int64_t steps = steps_per_epoch();
-  return step / steps * options_.size + step % steps * options_.global_batch;
+  return step / steps * epoch_size() + step % steps * options_.global_batch;
 }
 
 std::int64_t ShardedSampler::global_count(std::int64_t step) const {
   if (options_.repeat) return options_.global_batch;
-  return std::min(options_.global_batch, options_.size - first_position(step) % options_.size);
+  return std::min(options_.global_batch, epoch_size() - first_position(step) % epoch_size());
 }
 
 std::int64_t ShardedSampler::max_count() const {
+  if (shards_.total > 0) return shards_.own_size(global_count(0));
   return ceil_div(global_count(0) - options_.rank, options_.world_size);
 }
 
@@ -52,15 +89,15 @@ void ShardedSampler::samples(std::int64_t step, std::vector<SampleKey>& keys) co
   keys.clear();
   const std::int64_t first = first_position(step), end = first + global_count(step);
   std::int64_t epoch = first / options_.size;
-  const auto order_of = [&](std::int64_t pass) {
-    return Permutation(options_.seed, static_cast<std::uint64_t>(pass), options_.size);
+  Order order(options_, epoch);
+  const auto take_every = [&](std::int64_t stride, std::int64_t offset) {
+    for (std::int64_t p = first + offset; p < end; p += stride) {
+      if (p / options_.size != epoch) order = Order(options_, epoch = p / options_.size);
+      keys.push_back({order(p % options_.size), epoch});
+    }
   };
-  Permutation order = order_of(epoch);
-  for (std::int64_t p = first + options_.rank; p < end; p += options_.world_size) {
-    if (p / options_.size != epoch) order = order_of(epoch = p / options_.size);
-    const std::int64_t position = p % options_.size;
-    keys.push_back({options_.shuffle ? order(position) : position, epoch});
-  }
+  if (shards_.total == 0) return take_every(options_.world_size, options_.rank);
+  for (int shard = shards_.first; shard < shards_.last; ++shard) take_every(shards_.total, shard);
 }
 
 }  // namespace ronde::inline v0

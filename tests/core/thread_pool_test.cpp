@@ -44,6 +44,37 @@ TEST(ThreadPool, ChunksAreNumberedInOrderAndKeepTheGrain) {
   EXPECT_EQ(next, 10);
 }
 
+TEST(FixedChunks, CutLoopsTheSameWayForAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3, 8, 11}) {
+    ThreadPool pool(threads);
+    const FixedChunks fixed(8);
+    EXPECT_EQ(pool.chunks(1000, 10), 8);
+    EXPECT_EQ(pool.chunks(29, 10), 2);
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges(8);
+    std::vector<int> inner(8);
+    pool.parallel_chunks(100, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+      ranges[static_cast<std::size_t>(chunk)] = {begin, end};
+      inner[static_cast<std::size_t>(chunk)] = pool.chunks(1000, 1);
+    });
+    for (std::int64_t c = 0; c < 8; ++c)
+      EXPECT_EQ(ranges[static_cast<std::size_t>(c)], std::make_pair(100 * c / 8, 100 * (c + 1) / 8))
+          << threads;
+    EXPECT_EQ(inner, std::vector<int>(8, 8)) << threads;
+  }
+}
+
+TEST(FixedChunks, EndWithTheirScopeAndStayOnTheirThread) {
+  ThreadPool pool(2);
+  {
+    const FixedChunks fixed(8);
+    std::thread([&] { EXPECT_EQ(pool.chunks(1000, 1), 2); }).join();
+    const FixedChunks inner(3);
+    EXPECT_EQ(pool.chunks(1000, 1), 3);
+  }
+  EXPECT_EQ(pool.chunks(1000, 1), 2);
+  pool.parallel_for(1000, 1, [&](std::int64_t, std::int64_t) { EXPECT_EQ(pool.chunks(1000, 1), 2); });
+}
+
 TEST(ThreadPool, UsesSeveralThreads) {
   ThreadPool pool(3);
   // Each chunk waits for all of them to have begun: this ends only when three threads run.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -99,9 +100,52 @@ TEST(DataLoader, GivesNothingBeforeItIsStarted) {
   EXPECT_EQ(loader.next(), nullptr);
 }
 
-TEST(DataLoader, StartsAnewAtAnyTime) {
+class Threads : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Of, Threads, ::testing::Values(1, 2, 3, 8));
+
+TEST_P(Threads, FillTheSameBatches) {
+  const InMemoryDataset data = numbers(157);
+  for (const int ring : {2, 3, 7})
+    for (const std::int64_t batch : {1, 3, 50, 157}) {
+      DataLoader loader(data, ShardedSampler({.size = 157, .global_batch = batch, .repeat = true}),
+                        {.ring = ring, .threads = GetParam()});
+      loader.start(2, 30);
+      for (std::int64_t step = 2; step < 32; ++step) expect_batch(loader.next(), loader.sampler(), step);
+      EXPECT_EQ(loader.next(), nullptr);
+    }
+}
+
+/// Adds a random number to each element.
+class Jitter : public Augmentation {
+ public:
+  void apply(const Tensor& image, AugmentationRandom& random) const override {
+    for (std::int64_t i = 0; i < image.count(); ++i)
+      image.data<float>()[i] += static_cast<float>(random.uniform(0, 1));
+  }
+};
+
+TEST_P(Threads, AugmentToTheSameBits) {
+  const InMemoryDataset data = numbers(40);
+  const Jitter jitter;
+  const ShardedSampler sampler({.size = 40, .global_batch = 13, .seed = 4});
+  DataLoader loader(data, sampler, {.augmentation = &jitter, .threads = GetParam()});
+  loader.start(0, 8);
+  while (const Batch* batch = loader.next()) {
+    const std::vector<float> inputs = batch->inputs.to_vector<float>();
+    std::size_t at = 0;
+    for (const SampleKey& key : sampler.samples(batch->step)) {
+      AugmentationRandom random(4, key);
+      for (const double value : {0.0, 0.5})
+        EXPECT_EQ(inputs.at(at++), static_cast<float>(static_cast<double>(key.sample) + value) +
+                                       static_cast<float>(random.uniform(0, 1)));
+    }
+  }
+}
+
+TEST_P(Threads, StartAnewAtAnyTime) {
   const InMemoryDataset data = numbers(1000);
-  DataLoader loader(data, ShardedSampler({.size = 1000, .global_batch = 10}), {.ring = 2});
+  DataLoader loader(data, ShardedSampler({.size = 1000, .global_batch = 10}),
+                    {.ring = 2, .threads = GetParam()});
   for (std::int64_t round = 0; round < 300; ++round) {
     const std::int64_t first = round * 17 % 90;
     loader.start(first, 10);
@@ -144,9 +188,10 @@ class Failing : public Dataset {
   std::int64_t at_;
 };
 
-TEST(DataLoader, RethrowsWhatTheDataSetThrewAfterTheBatchesBefore) {
+TEST_P(Threads, RethrowWhatTheDataSetThrewAfterTheBatchesBefore) {
   const Failing data(35);
-  DataLoader loader(data, ShardedSampler({.size = 100, .global_batch = 10, .shuffle = false}));
+  DataLoader loader(data, ShardedSampler({.size = 100, .global_batch = 10, .shuffle = false}),
+                    {.threads = GetParam()});
   for (int round = 0; round < 2; ++round) {
     loader.start(0, 10);
     for (std::int64_t step = 0; step < 3; ++step) EXPECT_EQ(loader.next()->step, step);
@@ -155,6 +200,47 @@ TEST(DataLoader, RethrowsWhatTheDataSetThrewAfterTheBatchesBefore) {
   }
   loader.start(4, 2);
   EXPECT_EQ(loader.next()->step, 4);
+}
+
+/// Every third sample cannot be read; the first ones take longest to say so.
+class OftenFailing : public Dataset {
+ public:
+  std::int64_t size() const override { return 100; }
+  Shape input_shape() const override { return {1}; }
+  void read(std::span<const std::int64_t> samples, const Tensor&, const Tensor&) const override {
+    for (const std::int64_t sample : samples) {
+      if (sample < 10) std::this_thread::sleep_for(std::chrono::milliseconds(10 - sample));
+      if (sample % 3 == 2) throw std::runtime_error("sample " + std::to_string(sample));
+    }
+  }
+};
+
+TEST_P(Threads, RethrowWhatTheFirstSampleThrew) {
+  const OftenFailing data;
+  DataLoader loader(data, ShardedSampler({.size = 100, .global_batch = 40, .shuffle = false}),
+                    {.threads = GetParam()});
+  loader.start(0, 2);
+  testing::expect_error<std::runtime_error>([&] { loader.next(); }, {"sample 2"});
+}
+
+/// Each read waits for another one to be under way.
+class Meeting : public Failing {
+ public:
+  Meeting() : Failing(-1) {}
+  void read(std::span<const std::int64_t> samples, const Tensor& inputs,
+            const Tensor& targets) const override {
+    Failing::read(samples, inputs, targets);
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (reads < 2 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  }
+};
+
+TEST(DataLoader, ReadsABatchWithSeveralThreads) {
+  const Meeting data;
+  DataLoader loader(data, ShardedSampler({.size = 100, .global_batch = 100}), {.threads = 2});
+  loader.start(0, 1);
+  loader.next();
+  EXPECT_GE(data.reads, 2);
 }
 
 TEST(DataLoader, WorksAheadButNoFurtherThanItsRing) {
@@ -169,10 +255,10 @@ TEST(DataLoader, WorksAheadButNoFurtherThanItsRing) {
   EXPECT_LE(data.reads, 5);
 }
 
-TEST(DataLoader, EndsWhileItIsBusy) {
+TEST_P(Threads, EndWhileTheyAreBusy) {
   const InMemoryDataset data = numbers(1000);
   for (int round = 0; round < 100; ++round) {
-    DataLoader loader(data, ShardedSampler({.size = 1000, .global_batch = 100}));
+    DataLoader loader(data, ShardedSampler({.size = 1000, .global_batch = 100}), {.threads = GetParam()});
     loader.start(0, 1000);
     if (round % 2) loader.next();
   }
@@ -183,6 +269,7 @@ TEST(DataLoader, RejectsWhatDoesNotFit) {
   EXPECT_THROW(DataLoader(data, ShardedSampler({.size = 6})), Error);
   EXPECT_THROW(DataLoader(data, ShardedSampler({.size = 5}), {.dtype = DType::u8}), Error);
   EXPECT_THROW(DataLoader(data, ShardedSampler({.size = 5}), {.ring = 1}), Error);
+  EXPECT_THROW(DataLoader(data, ShardedSampler({.size = 5}), {.threads = 0}), Error);
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <ronde/core/error.h>
 #include <ronde/data/download.h>
 
+#include <ronde/core/sha256.h>
 #include "data/environment.h"
 #include "data/http_server.h"
 #include "data/testing.h"
 #include "files/download_file.h"
-#include <ronde/core/sha256.h>
 #include "support/make_idx.h"
 #include "support/temp_dir.h"
 
@@ -111,6 +111,17 @@ TEST_F(Download, ThatIsTruncatedIsNotKept) {
   EXPECT_EQ(files_left(), 0);
 }
 
+TEST_F(Download, MayBePinnedAsTheFileItIs) {
+  const PinnedFile as_it_is{"file.gz", sha256(file_), Pinned::file};
+  download_file(as_it_is, dir_.path(), from({good_.url()}));
+  expect_arrived();
+  std::filesystem::remove(dir_ / "file.gz");
+  const HttpServer other([this](const std::string&) { return HttpAnswer{.body = file_ + "x"}; });
+  expect_error<InputError>([&] { download_file(as_it_is, dir_.path(), from({other.url()})); },
+                           {"file.gz", sha256(file_ + "x"), sha256(file_), "not kept"});
+  EXPECT_EQ(files_left(), 0);
+}
+
 TEST_F(Download, WithoutNetworkSaysWhatWasTriedAndWhatToDo) {
   expect_error<IoError>(
       [&] {
@@ -156,6 +167,22 @@ TEST_F(Download, OfMnistFetchesOnlyWhatIsMissing) {
   EXPECT_EQ(other.requests(), 1);
   EXPECT_EQ(files_left(), 3);
   EXPECT_EQ(read_bytes(dir_ / "train-images-idx3-ubyte.gz"), before);
+}
+
+TEST_F(Download, OfCifar10WantsThePublishedArchive) {
+  const HttpServer other([](const std::string&) { return HttpAnswer{.body = gzip("other content")}; });
+  DownloadOptions options = from({other.url()});
+  options.directory = dir_ / "cifar10";
+  expect_error<InputError>([&] { download_cifar10(options); },
+                           {"cifar-10-binary.tar.gz", sha256(gzip("other content")),
+                            "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"});
+  EXPECT_EQ(files_left(), 0);
+  options.mirrors = {"http://127.0.0.1:1"};
+  expect_error<IoError>([&] { download_cifar10(options); }, {"cifar-10-binary.tar.gz could not be downloaded",
+                                                             "put it into " + dir_ / "cifar10"});
+  write_bytes(dir_ / "cifar10/cifar-10-binary.tar.gz", "mine");
+  download_cifar10(options);
+  EXPECT_EQ(read_bytes(dir_ / "cifar10/cifar-10-binary.tar.gz"), "mine");
 }
 
 }  // namespace

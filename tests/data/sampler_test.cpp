@@ -75,6 +75,55 @@ TEST_P(Ranks, RepeatRunsAcrossPasses) {
   }
 }
 
+TEST_P(Ranks, MakeAnEpochOfSeveralPasses) {
+  const SamplerOptions options{.size = 10, .global_batch = 8, .passes = 3, .seed = 3};
+  const std::int64_t steps = ShardedSampler(options).steps_per_epoch();
+  ASSERT_EQ(steps, 4);  // 8 + 8 + 8 + 6
+  for (const std::int64_t epoch : {0, 1, 5}) {
+    Keys stream;
+    for (std::int64_t step = epoch * steps; step < (epoch + 1) * steps; ++step) {
+      const Keys keys = global_step(options, GetParam(), step);
+      EXPECT_EQ(static_cast<std::int64_t>(keys.size()), ShardedSampler(options).global_count(step));
+      stream.insert(stream.end(), keys.begin(), keys.end());
+    }
+    ASSERT_EQ(stream.size(), 30u);
+    for (std::int64_t p = 0; p < 30; ++p) {
+      const std::int64_t pass = epoch * 3 + p / 10;
+      const Permutation permutation(3, static_cast<std::uint64_t>(pass), 10);
+      EXPECT_EQ(stream[static_cast<std::size_t>(p)], (SampleKey{permutation(p % 10), pass}));
+    }
+  }
+}
+
+TEST_P(Ranks, TakeWholeVirtualShards) {
+  constexpr int kShards = 16;
+  const SamplerOptions options{.size = 50, .global_batch = 21, .seed = 1, .virtual_shards = kShards};
+  for (std::int64_t step = 0; step < 7; ++step) {
+    SamplerOptions plain = options;
+    plain.virtual_shards = 0;
+    const Keys all = ShardedSampler(plain).samples(step);
+    Keys by_shard;
+    for (std::size_t shard = 0; shard < kShards; ++shard)
+      for (std::size_t k = shard; k < all.size(); k += kShards) by_shard.push_back(all[k]);
+    Keys taken;
+    int next = 0;
+    for (int rank = 0; rank < GetParam(); ++rank) {
+      SamplerOptions mine = options;
+      mine.rank = rank, mine.world_size = GetParam();
+      const ShardedSampler sampler(mine);
+      EXPECT_EQ(sampler.shards().first, next);
+      next = sampler.shards().last;
+      EXPECT_LE(next - sampler.shards().first, (kShards + GetParam() - 1) / GetParam());
+      const Keys keys = sampler.samples(step);
+      EXPECT_EQ(static_cast<std::int64_t>(keys.size()), sampler.shards().own_size(all.size()));
+      EXPECT_LE(static_cast<std::int64_t>(keys.size()), sampler.max_count());
+      taken.insert(taken.end(), keys.begin(), keys.end());
+    }
+    EXPECT_EQ(next, kShards);
+    EXPECT_EQ(taken, by_shard);
+  }
+}
+
 TEST_P(Ranks, HaveSharesThatDifferByAtMostOne) {
   const int n = GetParam();
   for (const std::int64_t batch : {1, 5, 16, 33}) {
@@ -127,6 +176,8 @@ TEST(ShardedSampler, CountsSteps) {
   EXPECT_EQ(ShardedSampler({.size = 60000, .global_batch = 128}).steps_per_epoch(), 469);
   EXPECT_EQ(ShardedSampler({.size = 60000, .global_batch = 128}).global_count(468), 96);
   EXPECT_EQ(ShardedSampler({.size = 60000, .global_batch = 128}).global_count(469), 128);
+  EXPECT_EQ(ShardedSampler({.size = 50000, .global_batch = 32}).steps_per_epoch(), 1563);
+  EXPECT_EQ(ShardedSampler({.size = 50000, .global_batch = 64, .passes = 2}).steps_per_epoch(), 1563);
   EXPECT_EQ(ShardedSampler({.size = 60000, .global_batch = 128, .repeat = true}).steps_per_epoch(), 468);
   EXPECT_EQ(ShardedSampler({.size = 5, .global_batch = 128, .repeat = true}).steps_per_epoch(), 1);
 }
@@ -134,6 +185,9 @@ TEST(ShardedSampler, CountsSteps) {
 TEST(ShardedSampler, RejectsNonsense) {
   EXPECT_THROW(ShardedSampler({.size = 0}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .global_batch = 0}), UsageError);
+  EXPECT_THROW(ShardedSampler({.size = 1, .passes = 0}), UsageError);
+  EXPECT_THROW(ShardedSampler({.size = 1, .virtual_shards = -1}), UsageError);
+  EXPECT_THROW(ShardedSampler({.size = 1, .world_size = 3, .virtual_shards = 2}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .rank = 2, .world_size = 2}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .rank = -1, .world_size = 2}), UsageError);
 }

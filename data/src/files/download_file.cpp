@@ -1,8 +1,12 @@
 #include "files/download_file.h"
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
+#include <ronde/core/error.h>
 #include <ronde/core/sha256.h>
+#include <ronde/data/data_directory.h>
 
 #include "files/byte_reader.h"
 #include "files/http.h"
@@ -14,9 +18,9 @@ namespace {
 constexpr std::int64_t kMaxDownload = 256 << 20;
 constexpr std::uint64_t kMaxContent = 1 << 30;  // a small file may decompress to a very large one
 
-std::string content_sha256(const std::string& path) {
+std::string sha256_of(const std::string& path, Pinned pinned) {
   const InputFile file(path);
-  ByteReader reader(file);
+  ByteReader reader = pinned == Pinned::file ? ByteReader(file, {.length = file.size()}) : ByteReader(file);
   Sha256 hash;
   std::vector<char> piece(256 << 10);
   std::uint64_t total = 0;
@@ -29,9 +33,10 @@ std::string content_sha256(const std::string& path) {
 }
 
 /// What is wrong with a download, or "".
-std::string check(const std::string& path, const std::string& expected) {
+std::string check(const std::string& path, const PinnedFile& pinned) {
+  const std::string& expected = pinned.sha256;
   try {
-    const std::string actual = content_sha256(path);
+    const std::string actual = sha256_of(path, pinned.pinned);
     return actual == expected ? "" : cat("its content has SHA-256 ", actual, ", expected ", expected);
   } catch (const InputError&) {
     return cat("it is damaged, expected content of SHA-256 ", expected);
@@ -58,7 +63,7 @@ void download_file(const PinnedFile& pinned, const std::string& directory, const
       unreachable += cat("; ", url, ": ", reason);
       continue;
     }
-    const std::string problem = check(file.temporary_path(), pinned.sha256);
+    const std::string problem = check(file.temporary_path(), pinned);
     if (problem.empty()) return file.publish();
     wrong += cat("; ", url, ": ", problem);
   }
@@ -66,6 +71,18 @@ void download_file(const PinnedFile& pinned, const std::string& directory, const
                       unreachable);
   throw IoError(cat("data: ", name, " could not be downloaded", unreachable,
                     "; fetch it elsewhere and put it into ", directory));
+}
+
+void download_missing(const std::vector<PinnedFile>& files, const std::string& name, DownloadOptions options,
+                      const std::vector<std::string>& mirrors) {
+  const std::string directory =
+      options.directory.empty() ? default_data_directory() + "/" + name : options.directory;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  require<IoError>(!error, "data: ", directory, ": cannot be made: ", error.message());
+  if (options.mirrors.empty()) options.mirrors = mirrors;
+  for (const PinnedFile& file : files)
+    if (!std::filesystem::exists(directory + "/" + file.name)) download_file(file, directory, options);
 }
 
 }  // namespace ronde::inline v0

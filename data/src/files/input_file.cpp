@@ -45,12 +45,19 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
+InputFile::InputFile(std::string path, std::string_view bytes)
+    : path_(std::move(path)), bytes_(bytes.data()), size_(bytes.size()) {}
+
 InputFile::~InputFile() {
-  ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void InputFile::read(std::uint64_t offset, void* out, std::size_t bytes) const {
   auto* to = static_cast<char*>(out);
+  if (descriptor_ < 0) {
+    std::copy_n(bytes_ + offset, bytes, to);
+    return;
+  }
   while (bytes > 0) {
     const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;

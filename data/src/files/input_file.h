@@ -1,5 +1,5 @@
-/// InputFile: a regular file, read by position. Everything that can be wrong with it becomes one line:
-/// "data: PATH: what is wrong".
+/// InputFile: a regular file, or bytes in memory, read by position. Everything that can be wrong with it
+/// becomes one line: "data: PATH: what is wrong".
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,8 @@ class InputFile {
  public:
   /// IoError, with the system's reason, when it cannot be opened.
   explicit InputFile(std::string path);
+  /// `bytes`, which must outlive this object, as if they were the file `path`.
+  InputFile(std::string path, std::string_view bytes);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -33,7 +35,8 @@ class InputFile {
 
  private:
   std::string path_;
-  int descriptor_;
+  int descriptor_ = -1;
+  const char* bytes_ = nullptr;  // of a file in memory
   std::uint64_t size_ = 0;
 };
 

@@ -35,6 +35,16 @@ NewFile::~NewFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
+void NewFile::write(std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_system(path_, errno, "writing failed: ");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
 void NewFile::clear() {
   if (::ftruncate(descriptor_, 0) != 0 || ::lseek(descriptor_, 0, SEEK_SET) != 0)
     fail_system(temporary_, errno);
@@ -44,7 +54,8 @@ void NewFile::publish() {
   if (::fsync(descriptor_) != 0) fail_system(temporary_, errno, "fsync failed: ");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system(path_, errno, "cannot be written: ");
   temporary_.clear();
-  sync_directory(std::filesystem::path(path_).parent_path());
+  const std::string directory = std::filesystem::path(path_).parent_path();
+  sync_directory(directory.empty() ? "." : directory);
 }
 
 }  // namespace ronde::inline v0

@@ -1,7 +1,9 @@
 /// NewFile: a file that appears under its name whole, or not at all.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace ronde::inline v0 {
 
@@ -16,6 +18,8 @@ class NewFile {
 
   int descriptor() const { return descriptor_; }
   const std::string& temporary_path() const { return temporary_; }
+  /// Puts bytes at `offset`; what is skipped reads as zeros. IoError when the disk is full.
+  void write(std::uint64_t offset, std::string_view bytes);
   /// Makes it empty again.
   void clear();
   /// Puts it on disk, then under its name. It survives a power cut once this has returned.

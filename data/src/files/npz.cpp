@@ -7,8 +7,9 @@
 
 namespace ronde::inline v0 {
 
-std::map<std::string, Tensor> read_npz(const std::string& path, std::uint64_t max_bytes) {
-  const InputFile file(path);
+namespace {
+
+std::map<std::string, Tensor> read_arrays(const InputFile& file, std::uint64_t max_bytes) {
   std::map<std::string, Tensor> arrays;
   for (const ZipMember& member : read_zip_directory(file)) {
     constexpr std::string_view kSuffix = ".npy";
@@ -19,6 +20,17 @@ std::map<std::string, Tensor> read_npz(const std::string& path, std::uint64_t ma
     arrays[member.name.substr(0, member.name.size() - kSuffix.size())] = array;
   }
   return arrays;
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> read_npz(const std::string& path, std::uint64_t max_bytes) {
+  return read_arrays(InputFile(path), max_bytes);
+}
+
+std::map<std::string, Tensor> decode_npz(std::string_view archive, const std::string& source,
+                                         std::uint64_t max_bytes) {
+  return read_arrays(InputFile(source, archive), max_bytes);
 }
 
 }  // namespace ronde::inline v0

@@ -8,6 +8,19 @@
 
 namespace ronde::inline v0 {
 
+/// While it lives, loops that this thread starts are cut into chunks as by a pool of `size` threads, whatever
+/// the pool's real size: results that depend on the chunks do not depend on the number of threads then.
+class RONDE_API FixedChunks {
+ public:
+  explicit FixedChunks(int size);
+  ~FixedChunks();
+  FixedChunks(const FixedChunks&) = delete;
+  FixedChunks& operator=(const FixedChunks&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Splits index ranges over threads. The calling thread works too, so a pool of one starts no thread.
 /// Thread safety: `parallel_for` may be called from several threads and from inside a task; while the workers
 /// are busy with another loop, the caller runs its own loop alone.
@@ -23,8 +36,8 @@ class RONDE_API ThreadPool {
   void resize(int threads);
 
   /// Calls `body(begin, end)` on disjoint chunks that cover [0, count), at most one per thread and each at
-  /// least `grain` long. Chunk k is the same for the same (count, grain, size()). The first exception is
-  /// rethrown.
+  /// least `grain` long. Chunk k is the same for the same (count, grain, size()); see FixedChunks. The first
+  /// exception is rethrown.
   template <class F>
   void parallel_for(std::int64_t count, std::int64_t grain, F&& body) {
     run_chunks(

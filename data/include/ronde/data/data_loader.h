@@ -1,4 +1,4 @@
-/// DataLoader: a thread that prepares a rank's batches ahead of the training, in a ring of reused buffers.
+/// DataLoader: threads that prepare a rank's batches ahead of the training, in a ring of reused buffers.
 ///
 ///     DataLoader loader(mnist.train, ShardedSampler({.size = mnist.train.size(), .global_batch = 128}));
 ///     loader.start(0, loader.sampler().steps_per_epoch());
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <ronde/data/augmentation.h>
 #include <ronde/data/dataset.h>
 #include <ronde/data/sampler.h>
 
@@ -29,6 +30,10 @@ struct LoaderOptions {
   DType dtype = DType::f32;    ///< of the inputs: f32 or f64
   Backend* backend = nullptr;  ///< nullptr: the default backend
   int ring = 3;                ///< batches in flight, the one in use included; at least 2
+  /// Applied to each sample, with the sampler's seed; must outlive the loader. nullptr: none.
+  const Augmentation* augmentation = nullptr;
+  /// That read, decode and augment: rows of a batch are shared out. The batches do not depend on it.
+  int threads = 1;
 };
 
 class RONDE_API DataLoader {

@@ -26,6 +26,9 @@ class RONDE_API Dataset {
   virtual DType target_dtype() const { return DType::i32; }
   /// Names of the classes, or empty.
   virtual std::vector<std::string> class_names() const { return {}; }
+  /// So many samples lie together and are best read together (`SamplerOptions.shuffle_block`); 0: any order
+  /// is as good.
+  virtual std::int64_t block_size() const { return 0; }
 
   /// Writes sample samples[i] into row i of `inputs` (n, input_shape...) in f32 or f64 and of `targets` (n,
   /// target_shape...) in target_dtype(). Both are dense and in host memory.

@@ -24,7 +24,8 @@ struct DownloadProgress {
 };
 
 struct DownloadOptions {
-  std::string directory = {};  ///< gets the files; made if missing. Empty: default_data_directory()/mnist
+  /// Gets the files; made if missing. Empty: default_data_directory()/mnist or /cifar10.
+  std::string directory = {};
   std::function<void(const DownloadProgress&)> progress = {};  ///< as bytes arrive, the last ones too
   std::vector<std::string> mirrors = {};  ///< base URLs, tried in order; empty: the well-known ones
   int connect_timeout_s = 3;              ///< per mirror
@@ -36,5 +37,9 @@ struct DownloadOptions {
 /// otherwise nothing is left behind. Errors: IoError when no mirror delivers or the directory cannot be
 /// written, InputError, with both hashes, when a mirror's file is not the pinned one.
 RONDE_API void download_mnist(const DownloadOptions& options = {});
+
+/// The same for cifar-10-binary.tar.gz (162 MiB), where the pin is the archive's own SHA-256. `load_cifar10`
+/// reads it as it is.
+RONDE_API void download_cifar10(const DownloadOptions& options = {});
 
 }  // namespace ronde::inline v0

@@ -2,16 +2,18 @@
 /// rank can be resumed, moved or split at any time.
 ///
 /// Position p of the endless stream is sample permutation(seed, p / size)(p mod size). A step takes the next
-/// `global_batch` positions (with repeat == false cut at the end of a pass, where the next step starts a new
-/// pass); a rank takes those whose number within the step is congruent to its rank modulo the number of
-/// ranks. So nothing is padded, dropped or taken twice, shards may be unequal or empty, and the samples of a
-/// step do not depend on the number of ranks.
+/// `global_batch` positions (with repeat == false cut at the end of an epoch, which is `passes` passes, where
+/// the next step starts a new epoch); a rank takes those whose number within the step is congruent to its
+/// rank modulo the number of ranks; with virtual shards (deterministic mode), those of its shards, shard by
+/// shard. So nothing is padded, dropped or taken twice, shards may be unequal or
+/// empty, and the samples of a step do not depend on the number of ranks.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include <ronde/core/export.h>
+#include <ronde/data/virtual_shards.h>
 
 namespace ronde::inline v0 {
 
@@ -36,13 +38,19 @@ struct SamplerOptions {
   bool shuffle = true;  ///< false: every pass in the data set's order
   /// true: steps run across the end of a pass (tf.data's repeat().batch()); false: as Keras' fit.
   bool repeat = false;
+  std::int64_t passes = 1;  ///< permutations of the data, one after the other, that make an epoch
   std::uint64_t seed = 0;
+  /// Samples that lie together on a disk (`Dataset::block_size()`): shuffled by BlockPermutation. 0: each for
+  /// itself.
+  std::int64_t shuffle_block = 0;
+  std::int64_t shuffle_window = 64;  ///< blocks that are mixed with each other
+  int virtual_shards = 0;            ///< see VirtualShards; 0: none. Not less than world_size
 };
 
-/// One sample of a step: its index in the data set and the pass (epoch) over the data set it belongs to.
+/// One sample of a step: its index in the data set and the number of the pass over the data it belongs to.
 struct SampleKey {
   std::int64_t sample = 0;
-  std::int64_t epoch = 0;
+  std::int64_t epoch = 0;  ///< the pass, so that each pass gets its own dropout masks and augmentations
   bool operator==(const SampleKey&) const = default;
 };
 
@@ -50,7 +58,7 @@ class RONDE_API ShardedSampler {
  public:
   explicit ShardedSampler(SamplerOptions options);
   const SamplerOptions& options() const { return options_; }
-  /// Steps of one pass; with repeat == true the number of whole batches, at least 1.
+  /// Steps of one epoch; with repeat == true the number of whole batches, at least 1.
   std::int64_t steps_per_epoch() const;
   /// This rank's samples of global step `step` (0, 1, ... over all epochs); may be empty.
   std::vector<SampleKey> samples(std::int64_t step) const;
@@ -58,13 +66,17 @@ class RONDE_API ShardedSampler {
   void samples(std::int64_t step, std::vector<SampleKey>& keys) const;
   /// Number of samples of all ranks in `step`.
   std::int64_t global_count(std::int64_t step) const;
+  /// This rank's; `total` is 0 when there are none.
+  const VirtualShards& shards() const { return shards_; }
   /// The most samples this rank takes in a step.
   std::int64_t max_count() const;
 
  private:
+  std::int64_t epoch_size() const;
   std::int64_t first_position(std::int64_t step) const;
 
   SamplerOptions options_;
+  VirtualShards shards_;
 };
 
 }  // namespace ronde::inline v0

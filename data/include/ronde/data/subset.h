@@ -18,6 +18,7 @@ class RONDE_API Subset : public Dataset {
   Shape target_shape() const override { return dataset_->target_shape(); }
   DType target_dtype() const override { return dataset_->target_dtype(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
+  std::int64_t block_size() const override { return dataset_->block_size(); }
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
 

@@ -1,0 +1,15 @@
+#include <ronde/data/augmented_dataset.h>
+
+namespace ronde::inline v0 {
+
+void AugmentedDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,
+                            const Tensor& targets) const {
+  dataset_->read(samples, inputs, targets);
+  const Shape sample = input_shape();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    AugmentationRandom random(seed_, {.sample = samples[i], .epoch = 0});
+    augmentation_->apply(inputs.view(static_cast<std::int64_t>(i) * sample.count(), sample), random);
+  }
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,87 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <set>
+
+#include <ronde/core/error.h>
+#include <ronde/data/zip.h>
+
+namespace ronde::inline v0 {
+namespace {
+
+constexpr std::uint64_t kMaxArchive = UINT32_MAX;
+constexpr std::size_t kMaxMembers = UINT16_MAX;
+
+/// Appends `bytes` bytes of a little-endian number.
+void append(std::string& out, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+}
+
+std::uint32_t checksum(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
+/// What the header before a member and its entry in the directory have in common.
+std::string common_fields(const ZipEntry& entry) {
+  constexpr std::uint64_t kVersion = 20, kUtf8 = 1 << 11, kStored = 0;
+  constexpr std::uint64_t kNoTime = 0, kFirstDay = 1 << 5 | 1;  // 1980-01-01: the oldest day there is
+  std::string fields;
+  append(fields, kVersion, 2);
+  append(fields, kUtf8, 2);
+  append(fields, kStored, 2);
+  append(fields, kNoTime, 2);
+  append(fields, kFirstDay, 2);
+  append(fields, checksum(entry.bytes), 4);
+  append(fields, entry.bytes.size(), 4);
+  append(fields, entry.bytes.size(), 4);
+  append(fields, entry.name.size(), 2);
+  append(fields, 0, 2);  // no extra field
+  return fields;
+}
+
+void check(const std::vector<ZipEntry>& entries) {
+  std::set<std::string> names;
+  std::uint64_t bytes = 0;
+  for (const ZipEntry& entry : entries) {
+    require(!entry.name.empty() && entry.name.size() <= UINT16_MAX, "[zip] a member's name has ",
+            entry.name.size(), " bytes");
+    require(names.insert(entry.name).second, "[zip] member ", entry.name, " comes twice");
+    bytes += entry.bytes.size() + 2 * entry.name.size() + 128;  // more than its two headers take
+  }
+  require(entries.size() <= kMaxMembers && bytes <= kMaxArchive, "[zip] ", entries.size(), " members of ",
+          bytes, " bytes do not fit into a zip archive: at most 65,535 members and 4 GiB");
+}
+
+}  // namespace
+
+std::string encode_zip(const std::vector<ZipEntry>& entries) {
+  check(entries);
+  std::string archive, directory;
+  for (const ZipEntry& entry : entries) {
+    const std::uint64_t offset = archive.size();
+    const std::string fields = common_fields(entry);
+    append(archive, 0x04034b50, 4);
+    archive += fields + entry.name;
+    archive += entry.bytes;
+
+    append(directory, 0x02014b50, 4);
+    append(directory, 20, 2);  // written by MS-DOS: no Unix permissions
+    directory += fields;
+    append(directory, 0, 10);  // no comment, first volume, no attributes
+    append(directory, offset, 4);
+    directory += entry.name;
+  }
+  const std::uint64_t start = archive.size();
+  archive += directory;
+  append(archive, 0x06054b50, 4);
+  append(archive, 0, 4);  // one volume
+  append(archive, entries.size(), 2);
+  append(archive, entries.size(), 2);
+  append(archive, directory.size(), 4);
+  append(archive, start, 4);
+  append(archive, 0, 2);  // no comment
+  return archive;
+}
+
+}  // namespace ronde::inline v0
