@@ -10,6 +10,19 @@ ConfigDict layer_config(const Module& layer) {
           {"dtype", "float32"}};
 }
 
+ConfigDict input_layer(const std::string& name, const Module& net) {
+  ConfigDict config;
+  if (net.is_built()) {
+    ConfigList shape{ConfigValue()};
+    for (const std::int64_t extent : net.input_shape()) shape.emplace_back(extent);
+    config.emplace_back("batch_input_shape", shape);
+  }
+  config.emplace_back("dtype", "float32");
+  config.emplace_back("sparse", false);
+  config.emplace_back("name", name);
+  return {{"class_name", "InputLayer"}, {"config", config}};
+}
+
 ConfigList pair(Size2d size) {
   return {size.h, size.w};
 }

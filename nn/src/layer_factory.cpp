@@ -1,24 +1,39 @@
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/merge.h>
+#include <ronde/nn/relu.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/softmax.h>
+#include <ronde/nn/zero_padding2d.h>
 
 #include "layer_config.h"
+#include "snake_case.h"
 
 namespace ronde::inline v0 {
 
 // Each is defined in its layer's file, beside config().
 template <>
+std::unique_ptr<Module> read_layer<Add>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Average>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<AveragePooling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig&);
 template <>
@@ -32,27 +47,34 @@ std::unique_ptr<Module> read_layer<Flatten>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<GlobalAveragePooling2D>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<GlobalMaxPooling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<LeakyReLU>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<MaxPooling2D>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Maximum>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Minimum>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Multiply>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
 
 namespace {
 
 std::unique_ptr<Module> read_activation(const LayerConfig& config) {
   return std::make_unique<Activation>(config.activation());
-}
-
-/// The layer ReLU, which has more settings than the function.
-std::unique_ptr<Module> read_relu(const LayerConfig& config) {
-  config.expect_null("max_value");
-  for (const char* key : {"negative_slope", "threshold"})
-    if (config.number(key, 0.0) != 0.0) config.refuse(key, "only 0 is supported");
-  return std::make_unique<Activation>(Activation::relu);
-}
-
-std::unique_ptr<Module> read_softmax(const LayerConfig& config) {
-  config.expect_last_axis("axis");
-  return std::make_unique<Activation>(Activation::softmax);
 }
 
 struct Entry {
@@ -62,24 +84,36 @@ struct Entry {
 
 constexpr Entry kLayers[] = {
     {"Activation", read_activation},
+    {"Add", read_layer<Add>},
+    {"Average", read_layer<Average>},
     {"AveragePooling2D", read_layer<AveragePooling2D>},
     {"BatchNormalization", read_layer<BatchNormalization>},
+    {"Concatenate", read_layer<Concatenate>},
     {"Conv2D", read_layer<Conv2D>},
     {"Dense", read_layer<Dense>},
     {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
     {"Dropout", read_layer<Dropout>},
     {"Flatten", read_layer<Flatten>},
+    {"Functional", read_layer<Graph>},
     {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
+    {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
+    {"LeakyReLU", read_layer<LeakyReLU>},
     {"MaxPooling2D", read_layer<MaxPooling2D>},
-    {"ReLU", read_relu},
+    {"Maximum", read_layer<Maximum>},
+    {"Minimum", read_layer<Minimum>},
+    {"Multiply", read_layer<Multiply>},
+    {"ReLU", read_layer<ReLU>},
     {"Sequential", read_layer<Sequential>},
-    {"Softmax", read_softmax},
+    {"Softmax", read_layer<Softmax>},
+    {"Subtract", read_layer<Subtract>},
+    {"ZeroPadding2D", read_layer<ZeroPadding2D>},
 };
 
 }  // namespace
 
 std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
-  const std::string plain = class_name.substr(class_name.rfind('>') + 1);
+  std::string plain = class_name.substr(class_name.rfind('>') + 1);
+  if (plain == "Model") plain = "Functional";  // its name until Keras 2.2
   for (const Entry& entry : kLayers) {
     if (plain != entry.class_name) continue;
     const LayerConfig reader(plain, config);
@@ -103,6 +137,10 @@ std::vector<std::string> layer_class_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kLayers) names.emplace_back(entry.class_name);
   return names;
+}
+
+std::string default_layer_name(const std::string& class_name) {
+  return snake_case(class_name);
 }
 
 }  // namespace ronde::inline v0

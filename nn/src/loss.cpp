@@ -25,6 +25,13 @@ void check_output(const std::string& loss, const Variable& output) {
   require(output.rank() == 2, "[", loss, "] expects outputs of shape (n, classes), got ", output.shape());
 }
 
+ConfigDict config_of(const CrossentropyOptions& options) {
+  ConfigDict config;
+  if (options.from_logits) config.emplace_back("from_logits", true);
+  if (options.label_smoothing != 0.0) config.emplace_back("label_smoothing", options.label_smoothing);
+  return config;
+}
+
 /// What softmax was applied to, when that is known.
 Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
   return options.from_logits ? output : softmax_input(output);
@@ -61,6 +68,10 @@ Variable cross_entropy_of_labels(const std::string& loss, const Variable& output
 
 }  // namespace
 
+ConfigDict CategoricalCrossentropy::config() const {
+  return config_of(options_);
+}
+
 Variable CategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
   check_output(name(), output);
   if (target.dtype() == DType::i32 && target.rank() == 1)
@@ -73,10 +84,18 @@ Variable CategoricalCrossentropy::operator()(const Variable& output, const Tenso
                           : clipped_cross_entropy(output, distribution);
 }
 
+ConfigDict SparseCategoricalCrossentropy::config() const {
+  return config_of(options_);
+}
+
 Variable SparseCategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
   check_output(name(), output);
   require(target.dtype() == DType::i32, "[", name(), "] expects class labels i32, got ", target);
   return cross_entropy_of_labels(name(), output, target, options_);
+}
+
+ConfigDict BinaryCrossentropy::config() const {
+  return config_of({.from_logits = from_logits_});
 }
 
 Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& target) const {

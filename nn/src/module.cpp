@@ -27,14 +27,30 @@ Module::Module(Module&& other) {
 // --- calls
 
 Variable Module::operator()(const Variable& x, const Context& context) {
-  if (context.trace != nullptr) {
-    enter(x, context);
-  } else if (!built_) {
-    enter_late(x, context);
-  }
+  begin_call({&x, 1}, context);
   Variable output = forward(x, context);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
+}
+
+Variable Module::operator()(const std::vector<Variable>& inputs, const Context& context) {
+  require(!inputs.empty(), "[", label(), "] was called with no inputs");
+  begin_call(inputs, context);
+  Variable output = join(inputs, context);
+  if (context.trace != nullptr) output_shape_ = output.shape();
+  return output;
+}
+
+Variable Module::join(const std::vector<Variable>& inputs, const Context&) {
+  throw Error(cat("[", label(), "] takes one input, got ", inputs.size()));
+}
+
+void Module::begin_call(std::span<const Variable> inputs, const Context& context) {
+  if (context.trace != nullptr) {
+    enter(inputs.front(), context);
+  } else if (!built_) {
+    enter_late(inputs, context);
+  }
 }
 
 /// A call within a dry run.
@@ -45,7 +61,8 @@ void Module::enter(const Variable& x, const Context& context) {
 }
 
 /// The first call, outside a dry run.
-void Module::enter_late(const Variable& x, const Context& context) {
+void Module::enter_late(std::span<const Variable> inputs, const Context& context) {
+  const Variable& x = inputs.front();
   for (const Module* above = parent_; above != nullptr; above = above->parent_)
     require(!above->building_, "[", label(), "] was called without a context inside forward(): pass it on");
   const Module& top = root();
@@ -56,7 +73,9 @@ void Module::enter_late(const Variable& x, const Context& context) {
             "among the net's; call its build(input shape) before the net's");
     return;
   }
-  build(x.shape().tail(1), {.seed = context.seed, .dtype = x.dtype(), .backend = &x.value().backend()});
+  std::vector<Shape> shapes;
+  for (const Variable& input : inputs) shapes.push_back(input.shape().tail(1));
+  dry_run(shapes, {.seed = context.seed, .dtype = x.dtype(), .backend = &x.value().backend()});
 }
 
 void Module::make_weights(const Variable& x, const Context& context) {
@@ -71,18 +90,29 @@ void Module::build(const Shape& input_shape, BuildOptions options) {
             " and cannot be built for ", input_shape);
     return;
   }
+  dry_run({input_shape}, options);
+}
+
+void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& options) {
   std::vector<Module*> all;
   collect(all);
   std::erase_if(all, [](const Module* module) { return module->built_; });
 
-  Shape batch{1};
-  for (const std::int64_t extent : input_shape) batch.push_back(extent);
+  std::vector<Variable> zeros;
+  for (const Shape& shape : inputs) {
+    Shape batch{1};
+    for (const std::int64_t extent : shape) batch.push_back(extent);
+    zeros.emplace_back(Tensor::zeros(batch, {.dtype = options.dtype, .backend = options.backend}));
+  }
   std::vector<Module*> order;
+  const Context context{.training = false, .seed = options.seed, .trace = &order};
   const NoGrad no_grad;
   building_ = true;
   try {
-    (*this)(Tensor::zeros(batch, {.dtype = options.dtype, .backend = options.backend}),
-            {.training = false, .seed = options.seed, .trace = &order});
+    if (zeros.size() == 1)
+      (*this)(zeros.front(), context);
+    else
+      (*this)(zeros, context);
   } catch (...) {
     // As if it had not been tried: what this run built goes, what was there before stays.
     building_ = false;

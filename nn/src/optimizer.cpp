@@ -38,6 +38,19 @@ void clip_each(const ParameterArena& arena, double scale, double limit) {
   }
 }
 
+/// learning_rate / (1 + decay * iterations) in the form that all versions of Keras take: Keras 3 refuses the
+/// key `decay`.
+ConfigValue decaying_rate(double learning_rate, double decay) {
+  return ConfigDict{{"module", "keras.optimizers.schedules"},
+                    {"class_name", "InverseTimeDecay"},
+                    {"config", ConfigDict{{"initial_learning_rate", learning_rate},
+                                          {"decay_steps", 1},
+                                          {"decay_rate", decay},
+                                          {"staircase", false},
+                                          {"name", ConfigValue()}}},
+                    {"registered_name", ConfigValue()}};
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const Common& common) : common_(common), learning_rate_(common.learning_rate) {
@@ -65,11 +78,12 @@ double Optimizer::current_learning_rate() const {
 }
 
 ConfigDict Optimizer::config() const {
-  ConfigDict config{{"name", name()}, {"learning_rate", learning_rate_}};
+  ConfigDict config{{"name", name()}};
+  config.emplace_back("learning_rate", common_.decay == 0.0 ? ConfigValue(learning_rate_)
+                                                            : decaying_rate(learning_rate_, common_.decay));
   const auto add_if_set = [&](const char* key, double value) {
     if (value != 0.0) config.emplace_back(key, value);
   };
-  add_if_set("decay", common_.decay);
   add_if_set("weight_decay", common_.weight_decay);
   add_if_set("clipnorm", common_.clip.norm);
   add_if_set("global_clipnorm", common_.clip.global_norm);
@@ -90,6 +104,7 @@ void Optimizer::step(double scale) {
     params.grad_scale *= clip_factor(std::abs(scale) * global_norm(gradients), common_.clip.global_norm);
   if (common_.clip.norm > 0) clip_each(weights, scale, common_.clip.norm);
   update(weights.values().view(0, trainable), gradients, params);
+  momentum_factor_ = 1.0;
   ++iterations_;
   weights.bump_version();
 }

@@ -24,8 +24,16 @@ class OptimizerConfig {
   bool boolean(const char* key, bool otherwise) const {
     return read(key, otherwise, [](const ConfigValue& value) { return value.as_bool(); });
   }
-  double rate(double otherwise) const { return number("learning_rate", number("lr", otherwise)); }
-  double decay() const { return number("decay", 0.0); }
+  double rate(double otherwise) const {
+    if (const ConfigValue* schedule = inverse_time_decay())
+      return schedule->at("initial_learning_rate").as_double();
+    return number("learning_rate", number("lr", otherwise));
+  }
+  double decay() const {
+    if (const ConfigValue* schedule = inverse_time_decay())
+      return schedule->at("decay_rate").as_double() / schedule->at("decay_steps").as_double();
+    return number("decay", 0.0);
+  }
   ClipOptions clip() const {
     return {.norm = number("clipnorm", 0.0),
             .global_norm = number("global_clipnorm", 0.0),
@@ -38,6 +46,19 @@ class OptimizerConfig {
   }
 
  private:
+  /// The arguments of the schedule that means the same as the old key `decay`; nullptr when the rate is none.
+  const ConfigValue* inverse_time_decay() const {
+    const ConfigValue* rate = config_.find("learning_rate");
+    if (rate == nullptr || !rate->is_dict() || rate->find("config") == nullptr) return nullptr;
+    const ConfigValue* name = rate->find("class_name");
+    if (name == nullptr || !name->is_string() || name->as_string() != "InverseTimeDecay") return nullptr;
+    const ConfigValue& schedule = rate->at("config");
+    const ConfigValue* staircase = schedule.find("staircase");
+    require<InputError>(staircase == nullptr || !staircase->as_bool(), "[", label_,
+                        "] learning_rate: an InverseTimeDecay with staircase is not supported");
+    return &schedule;
+  }
+
   template <class T, class F>
   T read(const char* key, T otherwise, F&& convert) const {
     const ConfigValue* value = config_.find(key);
@@ -67,6 +88,7 @@ std::unique_ptr<Optimizer> read_rmsprop(const OptimizerConfig& c) {
                                                   .momentum = c.number("momentum", 0.0),
                                                   .epsilon = c.number("epsilon", 1e-7),
                                                   .centered = c.boolean("centered", false),
+                                                  .epsilon_inside_sqrt = c.boolean("epsilon_inside_sqrt", true),
                                                   .decay = c.decay(),
                                                   .clip = c.clip()});
 }

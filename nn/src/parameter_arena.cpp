@@ -77,6 +77,16 @@ Tensor ParameterArena::make_state() const {
   return Tensor::zeros({trainable_size_}, values_.options());
 }
 
+void ParameterArena::use_gradients(const Tensor& flat) {
+  require(flat.shape() == gradients_.shape() && flat.dtype() == gradients_.dtype() && flat.is_contiguous() &&
+              &flat.backend() == &gradients_.backend(),
+          "[parameter_arena] expects a dense buffer like ", gradients_, " for gradients, got ", flat);
+  gradients_ = flat;
+  for (std::size_t i = 0; i < segments_.size(); ++i)
+    variables_[i].bind_gradient(gradients_.view(segments_[i].offset, segments_[i].shape));
+  complete_ = true;
+}
+
 void ParameterArena::zero_gradients() {
   for (Variable& variable : variables_) variable.zero_grad();
   complete_ = false;

@@ -19,6 +19,11 @@ ConfigDict RMSprop::config() const {
   return config;
 }
 
+ConfigDict RMSprop::own_settings() const {
+  if (options_.epsilon_inside_sqrt) return {};
+  return {{"epsilon_inside_sqrt", false}};
+}
+
 void RMSprop::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
   velocity_ = arena.make_state();
@@ -36,7 +41,7 @@ std::vector<OptimizerSlot> RMSprop::slots() const {
 void RMSprop::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
   values.backend().rmsprop_step(values, gradients, velocity_, momentum_, mean_gradient_, step,
                                 {.rho = options_.rho,
-                                 .momentum = options_.momentum,
+                                 .momentum = options_.momentum * momentum_factor(),
                                  .epsilon = options_.epsilon,
                                  .centered = options_.centered,
                                  .epsilon_inside_sqrt = options_.epsilon_inside_sqrt});

@@ -1,33 +1,16 @@
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/sequential.h>
 
+#include "auto_name.h"
 #include "layer_config.h"
-#include "snake_case.h"
 
 namespace ronde::inline v0 {
 
 Module& Sequential::append(std::unique_ptr<Module> layer) {
   require(layer != nullptr, "[", label(), "] cannot add a null pointer");
   require(!is_built(), "[", label(), "] is built: no layer can be added any more");
-  const std::string name = layer->name().empty() ? free_name(*layer) : layer->name();
+  const std::string name = layer->name().empty() ? auto_name(*layer, children()) : layer->name();
   return add_module(name, std::move(layer));
-}
-
-/// The class in snake case, with the number of layers of that class so far behind it; the next number when
-/// somebody gave that name to another layer.
-std::string Sequential::free_name(const Module& layer) const {
-  const std::string base = snake_case(layer.class_name());
-  const std::vector<Module*> siblings = children();
-  const auto is_taken = [&](const std::string& name) {
-    for (const Module* sibling : siblings)
-      if (sibling->name() == name) return true;
-    return false;
-  };
-  int number = 0;
-  for (const Module* sibling : siblings) number += sibling->class_name() == layer.class_name() ? 1 : 0;
-  std::string name = number == 0 ? base : cat(base, '_', number);
-  while (is_taken(name)) name = cat(base, '_', ++number);
-  return name;
 }
 
 Variable Sequential::forward(const Variable& x, const Context& context) {
@@ -38,6 +21,8 @@ Variable Sequential::forward(const Variable& x, const Context& context) {
 
 ConfigDict Sequential::config() const {
   ConfigList layers;
+  if (is_built() && !children().empty())
+    layers.emplace_back(input_layer(children().front()->name() + "_input", *this));
   for (const Module* layer : children())
     layers.emplace_back(ConfigDict{{"class_name", layer->class_name()}, {"config", layer->config()}});
   return {{"name", name().empty() ? "sequential" : name()}, {"layers", layers}};

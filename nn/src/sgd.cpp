@@ -28,7 +28,7 @@ std::vector<OptimizerSlot> SGD::slots() const {
 }
 
 void SGD::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
-  const double momentum{static_cast<float>(options_.momentum)};
+  const double momentum = double{static_cast<float>(options_.momentum)} * momentum_factor();
   values.backend().sgd_step(values, gradients, velocity_, step,
                             {.momentum = momentum, .nesterov = options_.nesterov});
 }

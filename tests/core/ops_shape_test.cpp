@@ -31,6 +31,20 @@ TEST(ShapeOps, Values) {
   EXPECT_EQ(reshape(x, {-1, 2}).shape(), (Shape{3, 2}));
 }
 
+TEST(ShapeOps, ZeroPad2d) {
+  const Variable x = f64_tensor({1, 1, 2, 2}, {1, 2, 3, 4});
+  const Variable y = zero_pad2d(x, {.top = 1, .left = 1, .right = 2});
+  EXPECT_EQ(y.shape(), (Shape{1, 2, 5, 2}));
+  expect_close(y.value(), {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0}, 0, "padded");
+  expect_gradients(
+      [](const Variables& v) {
+        return zero_pad2d(v[0], {1, 2, 3, 0});
+      },
+      {random_tensor({2, 3, 2, 2})});
+  EXPECT_THROW(zero_pad2d(x, {.bottom = -1}), UsageError);
+  EXPECT_THROW(zero_pad2d(f64_tensor({2}, {1, 2}), {}), Error);
+}
+
 TEST(ShapeOps, Gradients) {
   const std::vector<Tensor> x{random_tensor({2, 3, 4})};
   expect_gradients([](const Variables& v) { return reshape(v[0], {4, -1}); }, x);

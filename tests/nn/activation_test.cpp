@@ -1,8 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include <ronde/nn/activation.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/relu.h>
+#include <ronde/nn/softmax.h>
 
 #include "nn/testing.h"
 
@@ -55,6 +59,32 @@ TEST(Activation, SoftmaxIsOverTheLastAxis) {
   expect_close(log_softmax(x).value(), logs, 1e-14, "log_softmax");
   expect_module_gradients(softmax, x);
   expect_module_gradients(log_softmax, x);
+}
+
+TEST(ReLU, IsBoundedAndLeaksAsAsked) {
+  const Tensor x = random_tensor({4, 7}, 2, -3.0, 3.0);
+  const auto expect = [&](Module&& layer, const std::function<double(double)>& f) {
+    std::vector<double> expected = x.to_vector<double>();
+    for (double& value : expected) value = f(value);
+    expect_close(layer(x).value(), expected, 1e-14, layer.class_name());
+    expect_module_gradients(layer, x);
+  };
+  expect(ReLU(), [](double v) { return std::max(v, 0.0); });
+  expect(ReLU({.max_value = 1.5}), [](double v) { return std::clamp(v, 0.0, 1.5); });
+  expect(ReLU({.negative_slope = 0.25}), [](double v) { return v > 0 ? v : 0.25 * v; });
+  expect(ReLU({.max_value = 1.5, .negative_slope = 0.25}),
+         [](double v) { return std::min(v > 0 ? v : 0.25 * v, 1.5); });
+  expect(LeakyReLU(), [](double v) { return v > 0 ? v : 0.3 * v; });
+  expect(LeakyReLU(0.125), [](double v) { return v > 0 ? v : 0.125 * v; });
+  EXPECT_THROW(ReLU({.max_value = -1.0}), UsageError);
+  EXPECT_THROW(LeakyReLU(-0.5), UsageError);
+}
+
+TEST(Softmax, IsTheFunction) {
+  const Tensor x = random_tensor({3, 4}, 3, -2.0, 2.0);
+  Softmax layer;
+  Activation function(Activation::softmax);
+  EXPECT_EQ(layer(x).value().to_vector<double>(), function(x).value().to_vector<double>());
 }
 
 TEST(Flatten, KeepsTheBatchAndTheOrder) {

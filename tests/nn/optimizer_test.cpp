@@ -42,6 +42,35 @@ TEST(Optimizer, ScalesTheGradient) {
   expect_near(subtracted({.learning_rate = 1.0}, 0.5), {{1.5, -2, 6}, {0.15, 0.2}});
 }
 
+/// What the velocity is after steps with a constant gradient of 1; before the second, rate and momentum
+/// change.
+template <class SomeOptimizer>
+double velocity_of_one_weight(SomeOptimizer&& optimizer, double factor, int steps) {
+  VectorNet net(std::vector<double>{0.0}, DType::f64);
+  optimizer.attach(net.arena());
+  for (int step = 0; step < steps; ++step) {
+    if (step == 1) optimizer.scale_momentum_once(factor);
+    net.set_gradients({{1.0}});
+    optimizer.step();
+  }
+  for (const OptimizerSlot& slot : optimizer.slots())
+    if (slot.name == "momentum") return slot.values.template to_vector<double>()[0];
+  return 0.0;
+}
+
+TEST(Optimizer, MomentumFactorHoldsForOneStep) {
+  // v = m * factor * v - rate * g: -0.1, then 0.5 * 3 * v - 0.1, then 0.5 * v - 0.1.
+  const SGDOptions sgd{.learning_rate = 0.1, .momentum = 0.5};
+  EXPECT_NEAR(velocity_of_one_weight(SGD(sgd), 3.0, 2), -0.25, 1e-14);
+  EXPECT_NEAR(velocity_of_one_weight(SGD(sgd), 3.0, 3), -0.225, 1e-14);
+  // rho = 0 and epsilon = 0: the step without momentum is the rate.
+  const RMSpropOptions rmsprop{.learning_rate = 0.1, .rho = 0.0, .momentum = 0.5, .epsilon = 0.0};
+  EXPECT_NEAR(velocity_of_one_weight(RMSprop(rmsprop), 3.0, 2), 0.25, 1e-14);
+  EXPECT_NEAR(velocity_of_one_weight(RMSprop(rmsprop), 3.0, 3), 0.225, 1e-14);
+  // Adam's momentum holds no rate.
+  EXPECT_EQ(velocity_of_one_weight(Adam(), 3.0, 3), velocity_of_one_weight(Adam(), 1.0, 3));
+}
+
 TEST(Optimizer, ClipsTheNormOfEachParameter) {
   // Scaled norms: 6.5 and 0.25; only the first is too long.
   expect_near(subtracted({.learning_rate = 1.0, .clip = {.norm = 1.3}}, 0.5),
@@ -189,6 +218,28 @@ TEST(OptimizerFactory, WritesTheKeysOfEveryKeras) {
   EXPECT_EQ(keys,
             (std::vector<std::string>{"name", "learning_rate", "rho", "momentum", "epsilon", "centered"}));
   EXPECT_TRUE(std::holds_alternative<double>(config[1].second.storage()));
+}
+
+// Keras 2.15 and 3.15 load this form; Keras 3 refuses the key `decay` of older versions.
+TEST(OptimizerFactory, DecayIsASchedule) {
+  const ConfigDict config = RMSprop({.learning_rate = 0.25, .decay = 1e-6}).config();
+  const ConfigValue whole(config);
+  const ConfigValue& rate = whole.at("learning_rate");
+  EXPECT_EQ(rate.at("module").as_string(), "keras.optimizers.schedules");
+  EXPECT_EQ(rate.at("class_name").as_string(), "InverseTimeDecay");
+  EXPECT_TRUE(rate.at("registered_name").is_null());
+  EXPECT_EQ(rate.at("config").at("initial_learning_rate").as_double(), 0.25);
+  EXPECT_EQ(rate.at("config").at("decay_steps").as_int(), 1);
+  EXPECT_EQ(rate.at("config").at("decay_rate").as_double(), 1e-6);
+
+  const auto copy = optimizer_from_config("RMSprop", config);
+  EXPECT_EQ(copy->learning_rate(), 0.25);
+  copy->set_iterations(1000000);
+  EXPECT_DOUBLE_EQ(copy->current_learning_rate(), 0.125);
+
+  const auto of_old_keras = optimizer_from_config("RMSprop", ConfigDict{{"lr", 0.25}, {"decay", 1e-6}});
+  of_old_keras->set_iterations(1000000);
+  EXPECT_DOUBLE_EQ(of_old_keras->current_learning_rate(), 0.125);
 }
 
 TEST(OptimizerFactory, ReadsOtherSpellings) {

@@ -2,6 +2,7 @@
 
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/max_pooling2d.h>
 
 #include "nn/naive_conv.h"
@@ -92,6 +93,16 @@ TEST(GlobalAveragePooling2D, IsTheMeanOfEachChannel) {
   const Pooled expected = naive_pool(x, {{3, 4}, {3, 4}, Padding::valid});
   EXPECT_EQ(pool(x).shape(), (Shape{2, 5}));
   expect_close(pool(x).value(), expected.mean, 1e-14, "mean");
+  expect_module_gradients(pool, x);
+  EXPECT_THROW(pool(random_tensor({2, 3})), Error);
+}
+
+TEST(GlobalMaxPooling2D, IsTheLargestOfEachChannel) {
+  GlobalMaxPooling2D pool;
+  const Tensor x = random_tensor({2, 3, 4, 5});
+  const Pooled expected = naive_pool(x, {{3, 4}, {3, 4}, Padding::valid});
+  EXPECT_EQ(pool(x).shape(), (Shape{2, 5}));
+  expect_close(pool(x).value(), expected.largest, 0.0, "max");
   expect_module_gradients(pool, x);
   EXPECT_THROW(pool(random_tensor({2, 3})), Error);
 }

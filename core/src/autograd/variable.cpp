@@ -94,6 +94,14 @@ void Variable::bind(const Tensor& value_memory, const Tensor& grad_memory) {
   state_->grad_bound = true;
 }
 
+void Variable::bind_gradient(const Tensor& grad_memory) {
+  require(is_leaf(), "[bind] only a leaf has memory of its own");
+  require_memory(grad_memory, value(), "gradient");
+  state_->grad = grad_memory;
+  state_->grad_bound = true;
+  state_->has_grad = false;
+}
+
 void Variable::assign(const Tensor& value) {
   require(is_leaf(), "[assign] only a leaf can be given another value");
   require(value.shape() == shape(), "[assign] shape ", value.shape(), " to a variable of shape ", shape());

@@ -101,6 +101,12 @@ RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
 RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});
 /// Mean over h and w: (n, h, w, c) -> (n, c).
 RONDE_API Variable global_average_pool2d(const Variable& x);
+/// Rows and columns around an image.
+struct Margins2d {
+  std::int64_t top = 0, bottom = 0;
+  std::int64_t left = 0, right = 0;
+};
+RONDE_API Variable zero_pad2d(const Variable& x, Margins2d margins);
 
 // --- regularisation and normalisation
 /// Drops the fraction params.rate of the elements and scales the rest by 1 / (1 - rate).

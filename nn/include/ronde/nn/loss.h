@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ronde/core/variable.h>
+#include <ronde/nn/config.h>
 
 namespace ronde::inline v0 {
 
@@ -13,6 +14,8 @@ class RONDE_API Loss {
   virtual ~Loss() = default;
   /// Keras' name: "categorical_crossentropy".
   virtual std::string name() const = 0;
+  /// Keras' keys of the options that are not the defaults.
+  virtual ConfigDict config() const { return {}; }
   /// Loss of each sample, (n). `target` is i32 class labels (n) or a floating tensor, as the loss says.
   virtual Variable operator()(const Variable& output, const Tensor& target) const = 0;
 };
@@ -29,6 +32,7 @@ class RONDE_API CategoricalCrossentropy : public Loss {
  public:
   explicit CategoricalCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
   std::string name() const override { return "categorical_crossentropy"; }
+  ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
 
  private:
@@ -40,6 +44,7 @@ class RONDE_API SparseCategoricalCrossentropy : public Loss {
  public:
   explicit SparseCategoricalCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
   std::string name() const override { return "sparse_categorical_crossentropy"; }
+  ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
 
  private:
@@ -56,6 +61,7 @@ class RONDE_API BinaryCrossentropy : public Loss {
   BinaryCrossentropy() = default;
   explicit BinaryCrossentropy(Options options) : from_logits_(options.from_logits) {}
   std::string name() const override { return "binary_crossentropy"; }
+  ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
 
  private:

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,9 +73,13 @@ class RONDE_API Module {
 
   /// The computation. Call modules through `operator()`, not through this.
   virtual Variable forward(const Variable& x, const Context& context) = 0;
+  /// The computation of a layer that takes several inputs, such as Add; an error for any other.
+  virtual Variable join(const std::vector<Variable>& inputs, const Context& context);
   /// Creates the weights at the first call, then runs `forward`. Inside another module's `forward` pass its
   /// context on.
   Variable operator()(const Variable& x, const Context& context = {});
+  /// The same with `join`. Weights are created for the first input's shape.
+  Variable operator()(const std::vector<Variable>& inputs, const Context& context = {});
 
   /// Keras' class name for a layer, "Model" for anything else.
   virtual std::string class_name() const { return "Model"; }
@@ -130,8 +135,10 @@ class RONDE_API Module {
   void update_paths();
   void collect(std::vector<Module*>& modules);
   const Module& root() const;
+  void begin_call(std::span<const Variable> inputs, const Context& context);
   void enter(const Variable& x, const Context& context);
-  void enter_late(const Variable& x, const Context& context);
+  void enter_late(std::span<const Variable> inputs, const Context& context);
+  void dry_run(const std::vector<Shape>& inputs, const BuildOptions& options);
   void make_weights(const Variable& x, const Context& context);
 
   std::string name_;

@@ -41,8 +41,12 @@ class RONDE_API Optimizer {
 
   /// Keras' class name: "Adam".
   virtual std::string name() const = 0;
-  /// Keras' keys; learning_rate as it is now. Settings Keras has no key for are left out.
+  /// Keras' keys; learning_rate as it is now, with a decay as the schedule InverseTimeDecay. Settings Keras
+  /// has no key for are left out.
   virtual ConfigDict config() const;
+  /// The settings Keras has no key for, where they are not the defaults; `optimizer_from_config` knows them
+  /// beside those of config().
+  virtual ConfigDict own_settings() const { return {}; }
 
   /// Allocates fresh state for the arena, which must outlive this object, and counts updates from 0.
   virtual void attach(ParameterArena& arena);
@@ -60,6 +64,11 @@ class RONDE_API Optimizer {
   /// The rate the next step uses: learning_rate / (1 + decay * iterations).
   double current_learning_rate() const;
 
+  /// Multiplies the momentum of the next step only: Horovod's correction when the rate changes from old to
+  /// new is factor = new / old. For optimizers whose velocity holds the rate (SGD, RMSprop); the others
+  /// ignore it.
+  void scale_momentum_once(double factor) { momentum_factor_ = factor; }
+
   virtual std::vector<OptimizerSlot> slots() const = 0;
 
  protected:
@@ -73,10 +82,13 @@ class RONDE_API Optimizer {
   /// The algorithm: updates arena().values() from arena().gradients(), both cut to trainable_size().
   virtual void update(const Tensor& values, const Tensor& gradients, const StepParams& step) = 0;
   const Common& common() const { return common_; }
+  /// What `update` has to multiply its momentum with.
+  double momentum_factor() const { return momentum_factor_; }
 
  private:
   Common common_;
   double learning_rate_;
+  double momentum_factor_ = 1.0;
   std::int64_t iterations_ = 0;
   ParameterArena* arena_ = nullptr;
 };

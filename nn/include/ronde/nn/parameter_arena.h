@@ -53,6 +53,9 @@ class RONDE_API ParameterArena {
   /// The variable of segment i.
   const Variable& variable(std::size_t i) const { return variables_[i]; }
 
+  /// Takes another flat buffer like `gradients()`, with zeros in its padding: several sums can be kept at
+  /// once. What it holds are the gradients until `zero_gradients`.
+  void use_gradients(const Tensor& flat);
   /// Before a backward pass that starts a new sum. Touches no memory: the pass overwrites.
   void zero_gradients();
   /// Writes zeros where no gradient arrived since `zero_gradients`, so that the flat buffer may be reduced.

@@ -23,6 +23,7 @@ class RONDE_API RMSprop : public Optimizer {
   explicit RMSprop(RMSpropOptions options = {});
   std::string name() const override { return "RMSprop"; }
   ConfigDict config() const override;
+  ConfigDict own_settings() const override;
   void attach(ParameterArena& arena) override;
   std::vector<OptimizerSlot> slots() const override;
 

@@ -43,13 +43,12 @@ class RONDE_API Sequential : public Module {
   std::vector<Module*> layers() const { return children(); }
 
   std::string class_name() const override { return "Sequential"; }
-  /// name and layers, each {"class_name", "config"}; without an InputLayer.
+  /// name and layers, each {"class_name", "config"}; once the net is built, with an InputLayer first.
   ConfigDict config() const override;
   Variable forward(const Variable& x, const Context& context) override;
 
  private:
   Module& append(std::unique_ptr<Module> layer);
-  std::string free_name(const Module& layer) const;
 };
 
 }  // namespace ronde::inline v0

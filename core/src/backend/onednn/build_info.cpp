@@ -1,0 +1,20 @@
+#include <ronde/core/build_info.h>
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <ronde/core/text.h>
+
+#include "backend/onednn/isa.h"
+
+namespace ronde::inline v0 {
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return cat(version->major, ".", version->minor, ".", version->patch);
+}
+
+std::string instruction_set() {
+  return name_of(chosen_isa());
+}
+
+}  // namespace ronde::inline v0

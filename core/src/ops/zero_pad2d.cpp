@@ -1,0 +1,40 @@
+#include <ronde/core/ops.h>
+
+#include <ronde/core/node.h>
+
+#include "ops/checks.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+// Where the images lie in the larger ones.
+Tensor inside(const Tensor& padded, const Margins2d& margins) {
+  return padded.slice(1, margins.top, padded.size(1) - margins.bottom)
+      .slice(2, margins.left, padded.size(2) - margins.right);
+}
+
+struct ZeroPadNode final : Node {
+  Margins2d margins;
+
+  const char* name() const override { return "zero_pad2d"; }
+  void backward(const Tensor& grad, InputGrads& grads) override { grads.set(0, inside(grad, margins)); }
+};
+
+}  // namespace
+
+Variable zero_pad2d(const Variable& x, Margins2d margins) {
+  require_rank("zero_pad2d", "input", x.value(), 4, "(n, h, w, c)");
+  require<UsageError>(margins.top >= 0 && margins.bottom >= 0 && margins.left >= 0 && margins.right >= 0,
+                      "[zero_pad2d] margins must not be negative, got ", margins.top, ", ", margins.bottom,
+                      ", ", margins.left, ", ", margins.right);
+  const Shape shape{x.size(0), x.size(1) + margins.top + margins.bottom,
+                    x.size(2) + margins.left + margins.right, x.size(3)};
+  const Tensor y = Tensor::zeros(shape, x.value().options());
+  inside(y, margins).copy_from(x.value());
+  if (!Node::needed({x})) return y;
+  auto node = std::make_shared<ZeroPadNode>();
+  node->margins = margins;
+  return Node::record(std::move(node), {x}, y);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,83 @@
+/// Layers that merge several inputs element by element: Add, Subtract, Multiply, Average, Maximum, Minimum.
+///
+///     y = net.add(Add(), {x, y});                  // in a Graph
+///     Variable sum = add({x, y}, context);         // in a forward() of one's own, with a member `Add add`
+///
+/// All inputs have the same number of axes; an extent of 1 is stretched: (n, 1, 1, c) with (n, h, w, c).
+/// Inputs are taken in the order given, ((a + b) + c) + ...; at least two, for Subtract exactly two.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+/// What they have in common.
+class RONDE_API Merge : public Module {
+ public:
+  ConfigDict config() const override;
+  /// An error: there is nothing to merge.
+  Variable forward(const Variable& x, const Context& context) override;
+  Variable join(const std::vector<Variable>& inputs, const Context& context) override;
+
+ private:
+  virtual Variable merge(const Variable& a, const Variable& b) const = 0;
+  /// From what merging all inputs gave.
+  virtual Variable finish(const Variable& merged, std::size_t inputs) const;
+  virtual std::size_t most_inputs() const;
+};
+
+class RONDE_API Add : public Merge {
+ public:
+  std::string class_name() const override { return "Add"; }
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+};
+
+/// The first input minus the second.
+class RONDE_API Subtract : public Merge {
+ public:
+  std::string class_name() const override { return "Subtract"; }
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+  std::size_t most_inputs() const override;
+};
+
+class RONDE_API Multiply : public Merge {
+ public:
+  std::string class_name() const override { return "Multiply"; }
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+};
+
+class RONDE_API Average : public Merge {
+ public:
+  std::string class_name() const override { return "Average"; }
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+  Variable finish(const Variable& merged, std::size_t inputs) const override;
+};
+
+class RONDE_API Maximum : public Merge {
+ public:
+  std::string class_name() const override { return "Maximum"; }
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+};
+
+class RONDE_API Minimum : public Merge {
+ public:
+  std::string class_name() const override { return "Minimum"; }
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+};
+
+}  // namespace ronde::inline v0
