@@ -42,6 +42,15 @@ bool mpi_is_running() {
   return started && !finalized;
 }
 
+std::string mpi_thread_level() {
+  if (!mpi_is_running()) return "";
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_FUNNELED) return "MPI_THREAD_FUNNELED";
+  if (level == MPI_THREAD_SERIALIZED) return "MPI_THREAD_SERIALIZED";
+  return level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE";
+}
+
 bool mpi_overlaps() {
   return MpiRuntime::get()->executor()->overlaps();
 }

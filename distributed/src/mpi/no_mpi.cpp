@@ -21,6 +21,9 @@ std::string mpi_library_version() {
 bool mpi_is_running() {
   return false;
 }
+std::string mpi_thread_level() {
+  return {};
+}
 bool mpi_overlaps() {
   return false;
 }

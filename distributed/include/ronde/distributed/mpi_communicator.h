@@ -22,6 +22,8 @@ RONDE_API bool has_mpi();
 RONDE_API std::string mpi_library_version();
 /// Whether somebody, Ronde or the application, has started MPI in this process.
 RONDE_API bool mpi_is_running();
+/// What this process' MPI allows: "MPI_THREAD_FUNNELED"; empty when it is not running. Does not start MPI.
+RONDE_API std::string mpi_thread_level();
 /// Whether collectives run while their caller goes on. Starts MPI.
 RONDE_API bool mpi_overlaps();
 
