@@ -2,54 +2,61 @@
 
 #include <ronde/models/csv_logger.h>
 #include <ronde/models/learning_rate_warmup.h>
+#include <ronde/models/tensorboard.h>
 
+#include "common/lenient_callback.h"
 #include "common/replica_check.h"
 
 namespace ronde::apps {
-namespace {
 
-// Of the files written every so many steps.
-constexpr const char* kStepPattern = "model-{epoch:03d}-{batch:05d}.h5";
-
-std::string checkpoint_pattern(const TrainOptions& options, const Recipe& recipe) {
-  return options.checkpoint.empty() ? recipe.best_checkpoint : options.checkpoint;
-}
-
-}  // namespace
-
-bool writes_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
-  return !checkpoint_pattern(options, recipe).empty() || plan.save_steps > 0;
-}
-
-TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
-  if (options.warmup_epochs > 0)
-    callbacks_.push_back(std::make_unique<LearningRateWarmup>(
-        LearningRateWarmupOptions{.scale = plan.learning_rate / plan.base_learning_rate,
-                                  .warmup_epochs = static_cast<double>(options.warmup_epochs)}));
+TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
+                                   const RunFiles& files) {
+  if (options.warmup_epochs > 0) add_warmup(options, plan);
   // Before anything is saved: a run that has gone wrong leaves earlier files alone.
   callbacks_.push_back(std::make_unique<ReplicaCheck>(options.verbose == "2"));
-  add_checkpoints(options, recipe, plan);
-  if (!options.log_dir.empty())
-    callbacks_.push_back(
-        std::make_unique<CSVLogger>(CSVLoggerOptions{.filename = options.log_dir + "/training.csv"}));
+  add_checkpoints(options, recipe, plan, files);
+  if (!files.logs.empty()) add_logs(files);
+}
+
+void TrainerCallbacks::add_warmup(const TrainOptions& options, const TrainPlan& plan) {
+  callbacks_.push_back(std::make_unique<LearningRateWarmup>(
+      LearningRateWarmupOptions{.scale = plan.learning_rate / plan.base_learning_rate,
+                                .warmup_epochs = static_cast<double>(options.warmup_epochs)}));
 }
 
 void TrainerCallbacks::add_checkpoints(const TrainOptions& options, const Recipe& recipe,
-                                       const TrainPlan& plan) {
-  if (const std::string pattern = checkpoint_pattern(options, recipe); !pattern.empty()) {
+                                       const TrainPlan& plan, const RunFiles& files) {
+  const int verbose = options.verbose == "2" ? 1 : 0;
+  if (!files.epoch_checkpoints.empty()) {
     // One file for all epochs should hold the best of them, if there is a val_loss to tell.
-    keeps_best_ = recipe.validate_each_epoch && pattern.find('{') == std::string::npos;
-    auto files = std::make_unique<ModelCheckpoint>(
-        ModelCheckpointOptions{.filepath = options.path_in_dir(pattern), .save_best_only = keeps_best_});
-    epoch_files_ = files.get();
-    callbacks_.push_back(std::move(files));
+    const bool is_one_file = files.epoch_checkpoints.find('{') == std::string::npos;
+    keeps_best_ = recipe.validate_each_epoch && is_one_file;
+    epoch_files_ = add({.filepath = files.epoch_checkpoints,
+                        .verbose = verbose,
+                        .save_best_only = keeps_best_,
+                        .keep = is_one_file ? 0 : plan.keep_epochs});
   }
-  if (plan.save_steps > 0) {
-    auto files = std::make_unique<ModelCheckpoint>(ModelCheckpointOptions{
-        .filepath = options.path_in_dir(kStepPattern), .save_steps = plan.save_steps, .keep = plan.keep});
-    step_files_ = files.get();
-    callbacks_.push_back(std::move(files));
-  }
+  // With train_and_evaluate they are the Estimator's.
+  if (!files.step_checkpoints.empty() && !recipe.estimator)
+    step_files_ = add({.filepath = files.step_checkpoints,
+                       .verbose = verbose,
+                       .save_steps = plan.save_steps,
+                       .keep = plan.keep_steps});
+}
+
+void TrainerCallbacks::add_logs(const RunFiles& files) {
+  const auto add_lenient = [&](std::unique_ptr<Callback> log) {
+    callbacks_.push_back(std::make_unique<LenientCallback>(std::move(log)));
+  };
+  add_lenient(std::make_unique<CSVLogger>(CSVLoggerOptions{.filename = files.logs + "/training.csv"}));
+  add_lenient(std::make_unique<TensorBoard>(TensorBoardOptions{.log_dir = files.logs}));
+}
+
+const ModelCheckpoint* TrainerCallbacks::add(ModelCheckpointOptions options) {
+  auto files = std::make_unique<ModelCheckpoint>(std::move(options));
+  const ModelCheckpoint* added = files.get();
+  callbacks_.push_back(std::move(files));
+  return added;
 }
 
 std::vector<Callback*> TrainerCallbacks::list() const {
@@ -61,6 +68,13 @@ std::vector<Callback*> TrainerCallbacks::list() const {
 std::string TrainerCallbacks::latest_checkpoint() const {
   if (epoch_files_ != nullptr && !epoch_files_->last_path().empty()) return epoch_files_->last_path();
   return step_files_ != nullptr ? step_files_->last_path() : "";
+}
+
+double TrainerCallbacks::pause_seconds() const {
+  double seconds = 0.0;
+  for (const ModelCheckpoint* files : {epoch_files_, step_files_})
+    if (files != nullptr) seconds += files->total_pause_seconds();
+  return seconds;
 }
 
 }  // namespace ronde::apps

@@ -9,16 +9,15 @@
 #include <ronde/models/model_checkpoint.h>
 
 #include "common/recipe.h"
+#include "common/run_files.h"
 #include "common/train_options.h"
 
 namespace ronde::apps {
 
-/// Whether a run leaves model files behind.
-bool writes_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
-
 class TrainerCallbacks {
  public:
-  TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
+  TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
+                   const RunFiles& files);
 
   /// In the order in which `fit` should call them.
   std::vector<Callback*> list() const;
@@ -26,9 +25,15 @@ class TrainerCallbacks {
   std::string latest_checkpoint() const;
   /// Whether that file holds the weights with the best val_loss, to be tested instead of the last ones.
   bool keeps_best() const { return keeps_best_; }
+  /// For which training waited for checkpoints.
+  double pause_seconds() const;
 
  private:
-  void add_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
+  void add_warmup(const TrainOptions& options, const TrainPlan& plan);
+  void add_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
+                       const RunFiles& files);
+  void add_logs(const RunFiles& files);
+  const ModelCheckpoint* add(ModelCheckpointOptions options);
 
   std::vector<std::unique_ptr<Callback>> callbacks_;
   const ModelCheckpoint* epoch_files_ = nullptr;

@@ -6,6 +6,8 @@
 #include <ronde/core/error.h>
 #include <CLI/CLI.hpp>
 
+#include "common/nearest_word.h"
+
 namespace ronde::apps {
 namespace {
 
@@ -17,22 +19,6 @@ struct Declared {
   bool is_flag = false;
   bool is_later = false;
 };
-
-// Levenshtein's distance, one row at a time.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
 
 std::string environment_name(const std::string& option) {
   std::string name = "RONDE_" + option;
@@ -72,17 +58,11 @@ struct CommandLine::State {
 
 void CommandLine::State::unknown_option(const std::string& word) const {
   const std::string given = word.substr(0, word.find('='));
-  std::string nearest;
-  std::size_t best = 4;  // farther words are not meant
-  for (const auto& [name, option] : declared) {
-    const std::size_t d = distance(given, "--" + name);
-    if (d < best) {
-      best = d;
-      nearest = name;
-    }
-  }
+  std::vector<std::string> known;
+  for (const auto& [name, option] : declared) known.push_back("--" + name);
+  const std::string nearest = nearest_word(given, known);
   const bool is_option = given.starts_with("-");
-  const std::string meant = nearest.empty() ? "" : cat("did you mean --", nearest, "? ");
+  const std::string meant = nearest.empty() ? "" : cat("did you mean ", nearest, "? ");
   throw UsageError(cat(is_option ? "unknown option " : "unexpected argument ", given, ": ", meant, "`",
                        program, " --help` lists the options"));
 }

@@ -2,12 +2,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/data/subset.h>
 #include <ronde/distributed/runtime.h>
 
+#include "common/run_clock.h"
+#include "common/run_files.h"
 #include "common/same_options.h"
+#include "common/training.h"
 
 namespace ronde::apps {
 namespace {
@@ -17,12 +22,37 @@ void use_threads(const TrainOptions& options) {
   for (Backend* backend : backends()) backend->threads().resize(static_cast<int>(*options.threads));
 }
 
+void train(Communicator& world, const TrainingProgram& program, const TrainOptions& options) {
+  RunClock clock;
+  const Recipe recipe = program.recipe(options.recipe);
+  const TrainPlan plan = make_plan(recipe, options, world.size());
+  const RunFiles files = run_files(options, recipe, plan);
+  prepare_directories(world, options, files);
+
+  std::optional<TrainingData> data;
+  clock.measure("data", [&] { data = load_training_data(world, options, program.data); });
+  const Subset train = subset(data->train, options.train_samples.value_or(data->train.size()));
+  const Subset test = subset(data->test, options.test_samples.value_or(data->test.size()));
+  run_training(world,
+               {.program = program.name,
+                .options = options,
+                .recipe = recipe,
+                .plan = plan,
+                .files = files,
+                .data_description = data->description,
+                .train = train,
+                .test = test},
+               clock);
+}
+
 }  // namespace
 
-int program_main(int argc, char** argv, const ProgramInfo& info, const ProgramBody& body) {
+int program_main(int argc, char** argv, const TrainingProgram& program) {
+  std::setvbuf(stdout, nullptr, _IOLBF,
+               0);  // a log tells of an epoch when it ends, not when its buffer is full
   TrainOptions options;
-  CommandLine line(info.name, info.summary);
-  declare_train_options(line, options, info.recipes);
+  CommandLine line(program.name, program.summary);
+  declare_train_options(line, options, program.recipes);
 
   // A rank whose options are wrong still joins the others, so that one of them can speak for all.
   std::string wrong_usage;
@@ -42,7 +72,7 @@ int program_main(int argc, char** argv, const ProgramInfo& info, const ProgramBo
     collectively(world, [&] { require<UsageError>(wrong_usage.empty(), wrong_usage); });
     require_same_options(world, line.settings());
     use_threads(options);
-    body(world, options);
+    train(world, program, options);
   });
 }
 

@@ -23,31 +23,49 @@ double base_rate(const Recipe& recipe, const TrainOptions& options, const std::s
   return optimizer == recipe.optimizer ? recipe.learning_rate : default_learning_rate(optimizer);
 }
 
+// How many ranks the recipe means: with --global-batch-size those whose batches make it up, so that a run
+// does not depend on the ranks that share it.
+std::int64_t recipe_ranks(const Recipe& recipe, const TrainOptions& options, int world_size) {
+  if (!options.global_batch_size) return world_size;
+  return std::max<std::int64_t>(1, *options.global_batch_size / recipe.batch_size);
+}
+
+// Epochs, their steps and passes.
+void plan_length(const Recipe& recipe, const TrainOptions& options, int world_size, TrainPlan& plan) {
+  plan.passes = recipe.rank_passes ? recipe_ranks(recipe, options, world_size) : 1;
+  plan.epochs = options.epochs.value_or((recipe.epochs + plan.passes - 1) / plan.passes);
+  plan.repeat = recipe.shared_steps > 0;
+  const std::int64_t recipe_steps =
+      plan.repeat ? std::max<std::int64_t>(1, recipe.shared_steps / world_size) : 0;
+  plan.steps_per_epoch = options.steps_per_epoch.value_or(recipe_steps);
+}
+
 }  // namespace
 
 TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world_size) {
   TrainPlan plan;
   plan.global_batch =
       options.global_batch_size.value_or(options.batch_size.value_or(recipe.batch_size) * world_size);
-  plan.epochs = options.epochs.value_or(recipe.epochs);
-  plan.repeat = recipe.shared_steps > 0;
-  const std::int64_t recipe_steps =
-      plan.repeat ? std::max<std::int64_t>(1, recipe.shared_steps / world_size) : 0;
-  plan.steps_per_epoch = options.steps_per_epoch.value_or(recipe_steps);
+  plan_length(recipe, options, world_size, plan);
   plan.optimizer = options.optimizer.empty() ? recipe.optimizer : options.optimizer;
   plan.base_learning_rate = base_rate(recipe, options, plan.optimizer);
   plan.learning_rate = plan.base_learning_rate * rate_scale(recipe, options, world_size);
   plan.save_steps = options.save_steps.value_or(recipe.save_steps);
-  plan.keep = options.keep.value_or(recipe.keep);
+  plan.keep_epochs = options.keep.value_or(0);
+  plan.keep_steps = options.keep.value_or(recipe.keep);
   return plan;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const std::string& name, double learning_rate) {
-  if (name == "adadelta") return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = learning_rate});
-  if (name == "adamw") return std::make_unique<AdamW>(AdamWOptions{.learning_rate = learning_rate});
-  if (name == "rmsprop") return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = learning_rate});
-  if (name == "sgd") return std::make_unique<SGD>(SGDOptions{.learning_rate = learning_rate});
-  return std::make_unique<Adam>(AdamOptions{.learning_rate = learning_rate});
+std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan) {
+  const std::string& name = plan.optimizer;
+  const double rate = plan.learning_rate;
+  if (name == recipe.optimizer && recipe.make_own_optimizer != nullptr)
+    return recipe.make_own_optimizer(rate);
+  if (name == "adadelta") return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = rate});
+  if (name == "adamw") return std::make_unique<AdamW>(AdamWOptions{.learning_rate = rate});
+  if (name == "rmsprop") return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = rate});
+  if (name == "sgd") return std::make_unique<SGD>(SGDOptions{.learning_rate = rate});
+  return std::make_unique<Adam>(AdamOptions{.learning_rate = rate});
 }
 
 double default_learning_rate(const std::string& optimizer) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <ronde/data/augmentation.h>
 #include <ronde/nn/module.h>
 #include <ronde/nn/optimizer.h>
 
@@ -13,43 +15,58 @@
 
 namespace ronde::apps {
 
+/// In the sense of Estimator: train, and now and then evaluate what was saved (train_and_evaluate.h).
+struct EvaluationPace {
+  double start_delay_secs = 0.0;
+  double throttle_secs = 60.0;
+};
+
 struct Recipe {
   std::string name;
   std::unique_ptr<Module> (*make_net)() = nullptr;
   Shape input_shape;
 
   std::string optimizer;
+  /// Of `optimizer`, with this rate; nullptr: with Keras' defaults.
+  std::unique_ptr<Optimizer> (*make_own_optimizer)(double learning_rate) = nullptr;
   double learning_rate = 0.001;
   bool scale_lr = true;         ///< times the number of ranks
   std::int64_t batch_size = 0;  ///< of a rank
   std::int64_t epochs = 0;
   std::int64_t shared_steps = 0;    ///< an epoch's steps: this number // ranks; 0: one pass over the data
+  bool rank_passes = false;         ///< ceil(epochs / ranks) epochs, of one pass over the data for each rank
   bool validate_each_epoch = true;  ///< on the test data
+  std::optional<Augment> augmentation = {};
+  std::string augmentation_description = {};  ///< a line for the banner
 
-  std::string best_checkpoint =
-      {};                       ///< file of the best val_loss, which is evaluated at the end; empty: none
-  std::int64_t save_steps = 0;  ///< 0: off
-  std::int64_t keep = 5;        ///< of the files that save_steps writes
-  bool prints_predictions = false;
+  /// Files, in --dir. One without {epoch} holds the epoch of the best val_loss, which is tested at the end.
+  std::string checkpoint = {};   ///< after each epoch; empty: none
+  std::int64_t save_steps = 0;   ///< 0: off
+  std::int64_t keep = 5;         ///< of the files that save_steps writes
+  std::string saved_model = {};  ///< at the end; empty: none
+  std::int64_t shown_predictions = 0;
+  std::optional<EvaluationPace> estimator = {};
 };
 
 /// All numbers settled.
 struct TrainPlan {
   std::int64_t global_batch = 0;
   std::int64_t epochs = 0;
-  std::int64_t steps_per_epoch = 0;  ///< 0: one pass over the data
-  bool repeat = false;               ///< steps run across passes
+  std::int64_t steps_per_epoch = 0;  ///< 0: `passes` passes over the data
+  std::int64_t passes = 1;
+  bool repeat = false;  ///< steps run across passes
   std::string optimizer;
   double base_learning_rate = 0.0;
   double learning_rate = 0.0;  ///< scaled
   std::int64_t save_steps = 0;
-  std::int64_t keep = 0;
+  std::int64_t keep_epochs = 0;  ///< files of epochs; 0: all
+  std::int64_t keep_steps = 0;   ///< files of save_steps
 };
 
 TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world_size);
 
-/// "adam" with Keras' defaults and this rate.
-std::unique_ptr<Optimizer> make_optimizer(const std::string& name, double learning_rate);
+/// The plan's.
+std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan);
 /// The rate that goes with an optimizer when neither a recipe nor an option gives one.
 double default_learning_rate(const std::string& optimizer);
 

@@ -2,19 +2,13 @@
 
 #include <sys/resource.h>
 
+#include <cstdio>
+
 #include <ronde/distributed/communicator.h>
 #include <ronde/models/file_io.h>
 
 namespace ronde::apps {
 namespace {
-
-double seconds(std::chrono::steady_clock::duration d) {
-  return std::chrono::duration<double>(d).count();
-}
-
-double rate(std::int64_t samples, double time) {
-  return time > 0.0 ? static_cast<double>(samples) / time : 0.0;
-}
 
 std::int64_t largest_peak_rss(Communicator& communicator) {
   rusage usage{};
@@ -39,60 +33,60 @@ std::optional<double> value(const Logs& logs, const char* name) {
 ReportWriter::ReportWriter(Report& report, ReportWriterOptions options)
     : report_(report), options_(std::move(options)), sampler_(options_.sampler) {}
 
-void ReportWriter::on_epoch_begin(std::int64_t) {
-  epoch_samples_ = epoch_steps_ = timed_epoch_samples_ = 0;
-  epoch_begin_ = timed_begin_ = last_step_end_ = Clock::now();
+void ReportWriter::on_train_begin(Model&, const TrainingPlan& plan) {
+  std::erase_if(report_.epochs, [&](const EpochReport& entry) { return entry.epoch > plan.initial_epoch; });
 }
 
-void ReportWriter::on_train_batch_end(std::int64_t, const Logs&) {
-  last_step_end_ = Clock::now();
-  const std::int64_t samples = sampler_.global_count(step_);
-  epoch_samples_ += samples;
-  ++epoch_steps_;
-  if (step_ == 0) {
-    timed_begin_ = last_step_end_;
-  } else {
-    timed_epoch_samples_ += samples;
-  }
-  ++step_;
+std::int64_t ReportWriter::samples_of(std::int64_t epoch) const {
+  std::int64_t samples = 0;
+  for (std::int64_t step = 0; step < plan().steps_per_epoch; ++step)
+    samples += sampler_.global_count(epoch * plan().steps_per_epoch + step);
+  return samples;
 }
 
 void ReportWriter::on_epoch_end(std::int64_t epoch, Logs& logs) {
+  const TrainingProgress& progress = model().progress();
   EpochReport entry;
   entry.epoch = epoch + 1;
-  entry.steps = epoch_steps_;
-  entry.samples = epoch_samples_;
+  entry.steps = plan().steps_per_epoch;
+  entry.samples = samples_of(epoch);
   entry.loss = value_or_zero(logs, "loss");
   entry.accuracy = value_or_zero(logs, "accuracy");
   entry.val_loss = value(logs, "val_loss");
   entry.val_accuracy = value(logs, "val_accuracy");
   entry.learning_rate = model().optimizer().current_learning_rate();
-  entry.seconds = seconds(last_step_end_ - epoch_begin_);
-  const double timed = seconds(last_step_end_ - timed_begin_);
-  entry.images_per_second = rate(timed_epoch_samples_, timed);
-  timed_seconds_ += timed;
-  timed_samples_ += timed_epoch_samples_;
-  report_.train_seconds += entry.seconds;
-  report_.images_per_second = rate(timed_samples_, timed_seconds_);
+  entry.seconds = progress.epoch_seconds;
+  entry.images_per_second = progress.epoch_images_per_second;
   report_.epochs.push_back(entry);
-  write(model());
+  report_.train_seconds = 0.0;
+  for (const EpochReport& one : report_.epochs) report_.train_seconds += one.seconds;
+  report_.images_per_second = progress.images_per_second;
+  try {
+    write(model());
+  } catch (const Error& error) {
+    if (error.status() != ExitStatus::io) throw;
+    if (is_main_rank() && !warned_)
+      std::fprintf(stderr, "ronde: warning: %s; training goes on\n", error.what());
+    warned_ = true;
+  }
 }
 
 void ReportWriter::write(Model& model) {
-  if (options_.path.empty()) return;
+  if (options_.paths.empty()) return;
   Communicator& communicator = model.communicator();
   report_.peak_rss_bytes = largest_peak_rss(communicator);
   report_.weights_sha256 = model.weights_sha256();
   collectively(communicator, [&] {
-    if (communicator.rank() == 0) atomic_write_file(options_.path, to_json(report_));
+    if (communicator.rank() != 0) return;
+    for (const std::string& path : options_.paths) atomic_write_file(path, to_json(report_));
   });
 }
 
 void ReportWriter::write_failure() noexcept {
-  if (options_.path.empty() || report_.epochs.empty()) return;
+  if (report_.epochs.empty()) return;
   try {
     report_.status = "failed";
-    atomic_write_file(options_.path, to_json(report_));
+    for (const std::string& path : options_.paths) atomic_write_file(path, to_json(report_));
   } catch (const std::exception&) {
     // The run's own error is the one to report.
   }

@@ -1,7 +1,8 @@
 /// ReportWriter: fills a Report while training runs and writes it after each epoch.
 #pragma once
 
-#include <chrono>
+#include <string>
+#include <vector>
 
 #include <ronde/data/sampler.h>
 #include <ronde/models/callback.h>
@@ -11,38 +12,32 @@
 namespace ronde::apps {
 
 struct ReportWriterOptions {
-  std::string path;        ///< empty: nothing is written
-  SamplerOptions sampler;  ///< as `fit` samples, to know how many samples a step has
+  std::vector<std::string> paths;  ///< all get the same
+  SamplerOptions sampler;          ///< as `fit` samples, to know how many samples an epoch has
 };
 
-/// Give it to `fit` as the last callback, so that it sees all logs.
+/// Give it to `fit` as the last callback, so that it sees all logs. When training is resumed, the epochs that
+/// `report` has from before stay, as far as they are not repeated.
 class ReportWriter : public Callback {
  public:
   ReportWriter(Report& report, ReportWriterOptions options);
 
-  void on_epoch_begin(std::int64_t epoch) override;
-  void on_train_batch_end(std::int64_t batch, const Logs& logs) override;
+  void on_train_begin(Model& model, const TrainingPlan& plan) override;
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
 
-  /// Collective: measures memory and weights, then rank 0 replaces the file.
+  /// Collective: measures memory and weights, then rank 0 replaces the files; IoError on all ranks. At the
+  /// end of an epoch that is a warning only: a full disk is no reason to stop training.
   void write(Model& model);
   /// This rank alone, when the run fails; errors are of no interest any more.
   void write_failure() noexcept;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  std::int64_t samples_of(std::int64_t epoch) const;
 
   Report& report_;
   ReportWriterOptions options_;
   ShardedSampler sampler_;
-  std::int64_t step_ = 0;  // of the run
-  std::int64_t epoch_samples_ = 0, epoch_steps_ = 0;
-  Clock::time_point epoch_begin_, last_step_end_;
-  // Of the run, without its first step, which allocates and plans.
-  double timed_seconds_ = 0.0;
-  std::int64_t timed_samples_ = 0;
-  Clock::time_point timed_begin_;
-  std::int64_t timed_epoch_samples_ = 0;
+  bool warned_ = false;
 };
 
 }  // namespace ronde::apps

@@ -48,25 +48,42 @@ void declare_machine(CommandLine& line, TrainOptions& options) {
               one_of(options.precision, {"float32", "float64"}, {"mixed_bfloat16"}));
   line.option("threads", "N", "of a rank (default: cores / ranks on the node)",
               whole_number(options.threads, 1));
-  line.later("deterministic", "", "the same bits for any number of ranks");
+  line.flag("deterministic",
+            "the same bits for any number of threads and, at one\n"
+            "--global-batch-size, of ranks; slower",
+            options.deterministic);
 }
 
 void declare_output(CommandLine& line, TrainOptions& options) {
   line.group("Output, written by rank 0 only");
-  line.option("dir", "D", "where checkpoints go (default: the working directory)", text(options.dir));
-  line.option("checkpoint", "PATTERN", "file to save to; {epoch}, {val_loss:.2f} ... are filled in",
+  line.option("dir", "D",
+              "for all that a run makes: checkpoints, logs, metrics.json,\n"
+              "report.html (default: models go to the working directory,\n"
+              "the rest is not written)",
+              text(options.dir));
+  line.option("log-dir", "D", "for training.csv and TensorBoard's files (default: logs in --dir)",
+              text(options.log_dir));
+  line.option("metrics-json", "FILE", "results for scripts, after each epoch and at the end",
+              text(options.metrics_json));
+  line.later("timeline", "FILE", "what each rank did when");
+  line.option("verbose", "0|1|2", "silent, a bar, or a line an epoch (default: as the terminal says)",
+              one_of(options.verbose, {"0", "1", "2"}));
+}
+
+void declare_checkpoints(CommandLine& line, TrainOptions& options) {
+  line.group("Checkpoints, in --dir");
+  line.option("checkpoint", "PATTERN",
+              "file to save to after each epoch; {epoch}, {val_loss:.2f} ... are\n"
+              "filled in; a name without them holds the best val_loss",
               text(options.checkpoint));
   line.option("save-steps", "N", "save every N steps too, as model-<epoch>-<batch>.h5",
               whole_number(options.save_steps, 1));
-  line.option("keep", "N", "of those files, keep the last N (default 5)", whole_number(options.keep, 1));
-  line.later("resume", "auto|FILE", "go on where a file was saved");
-  line.option("log-dir", "D", "epoch logs: D/training.csv (TensorBoard files: not available yet)",
-              text(options.log_dir));
-  line.later("timeline", "FILE", "what each rank did when");
-  line.option("metrics-json", "FILE", "results for scripts, after each epoch and at the end",
-              text(options.metrics_json));
-  line.option("verbose", "0|1|2", "silent, a bar, or a line an epoch (default: as the terminal says)",
-              one_of(options.verbose, {"0", "1", "2"}));
+  line.option("keep", "N", "keep the last N files (default: 5 of --save-steps, all of epochs)",
+              whole_number(options.keep, 1));
+  line.option("resume", "auto|FILE",
+              "go on where a checkpoint was saved, as if training had never\n"
+              "stopped; auto: the latest",
+              text(options.resume));
 }
 
 }  // namespace
@@ -88,6 +105,7 @@ void declare_train_options(CommandLine& line, TrainOptions& options, const Recip
   declare_training(line, options);
   declare_data(line, options);
   declare_machine(line, options);
+  declare_checkpoints(line, options);
   declare_output(line, options);
 }
 
@@ -95,8 +113,6 @@ void check_train_options(const TrainOptions& options) {
   require<UsageError>(!options.batch_size || !options.global_batch_size, "--batch-size ",
                       options.batch_size.value_or(0), " and --global-batch-size ",
                       options.global_batch_size.value_or(0), " contradict each other: give one of them");
-  require<UsageError>(!options.keep || options.save_steps || options.recipe == "estimator",
-                      "--keep needs --save-steps: give both");
 }
 
 }  // namespace ronde::apps

@@ -37,8 +37,10 @@ struct TrainOptions {
   std::string precision = "float32";
   std::optional<std::int64_t> threads;
   std::int64_t seed = 0;
+  bool deterministic = false;
 
   std::string dir;
+  std::string resume;  ///< "auto" or a file
   std::string checkpoint;
   std::optional<std::int64_t> save_steps;
   std::optional<std::int64_t> keep;

@@ -7,19 +7,24 @@
 #include <ronde/distributed/communicator.h>
 
 #include "common/recipe.h"
+#include "common/run_clock.h"
+#include "common/run_files.h"
 #include "common/train_options.h"
 
 namespace ronde::apps {
 
 struct TrainingJob {
-  std::string program;
-  std::string data_description;  ///< a line for the banner
+  const std::string& program;
+  const TrainOptions& options;
+  const Recipe& recipe;
+  const TrainPlan& plan;
+  const RunFiles& files;
+  const std::string& data_description;  ///< a line for the banner
   const Dataset& train;
   const Dataset& test;
 };
 
 /// Collective. Ends with the lines `Test loss: ...` and `Test accuracy: ...` on rank 0.
-void run_training(Communicator& world, const TrainOptions& options, const Recipe& recipe,
-                  const TrainingJob& job);
+void run_training(Communicator& world, const TrainingJob& job, RunClock& clock);
 
 }  // namespace ronde::apps

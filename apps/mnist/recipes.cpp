@@ -13,7 +13,7 @@ Recipe keras_recipe() {
           .learning_rate = 0.1,
           .batch_size = 128,
           .epochs = 3,
-          .best_checkpoint = "checkpoint.h5"};
+          .checkpoint = "checkpoint.h5"};
 }
 
 Recipe tf2_recipe() {
@@ -37,8 +37,10 @@ Recipe estimator_recipe() {
           .scale_lr = false,
           .batch_size = 64,
           .epochs = 10,
+          .validate_each_epoch = false,
           .save_steps = 100,
-          .prints_predictions = true};
+          .shown_predictions = 10,
+          .estimator = EvaluationPace{}};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "model_state.h"
 #include "training/evaluator.h"
+#include "training/resume.h"
 #include "training/train_step.h"
 #include "training/trainer.h"
 
@@ -39,16 +40,24 @@ void Model::compile(CompileOptions options) {
   state_->optimizer = std::make_unique<DistributedOptimizer>(std::move(options.optimizer),
                                                              *state_->communicator, options.buckets);
   state_->optimizer->attach(*state_->arena);
+  state_->has_optimizer_of_run = false;
 }
 
 History Model::fit(const Dataset& data, const FitOptions& options) {
-  return Trainer(*this, *state_, data, options).run();
+  FitOptions chosen = options;
+  if (!options.resume) {
+    const std::string backup = find_backup(communicator(), options);
+    if (!backup.empty()) load_weights(backup);
+    chosen.resume = !backup.empty();
+  }
+  return Trainer(*this, *state_, data, chosen).run();
 }
 
 Evaluation Model::evaluate(const Dataset& data, std::int64_t batch_size) {
   require<UsageError>(is_compiled(), "[evaluate] the model is not compiled, so it has no loss");
   require<UsageError>(batch_size >= 1, "[evaluate] batch_size must be at least 1, got ", batch_size);
   require_fitting_inputs(*state_, data, "evaluate");
+  if (state_->trainer) state_->trainer->lend_metrics();
   return evaluate_dataset(*state_, data, batch_size * state_->communicator->size());
 }
 
@@ -90,6 +99,8 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
                                             : make_keys(inputs.size(0), state_->communicator->rank(),
                                                         state_->progress.steps, state_->backend());
   Backend& backend = state_->backend();
+  state_->run.reset();  // whatever it was, this is another training
+  state_->statistics_differ = true;
   train_step(*state_, {inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
              0, totals);
   ++state_->progress.steps;

@@ -1,56 +1,43 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/saved_model.h>
 
+#include "capture.h"
 #include "keras_file/json.h"
 #include "model_state.h"
+#include "training/evaluator.h"
+#include "training/trainer.h"
 #include "weights/keras_config.h"
+#include "weights/keras_optimizer.h"
+#include "weights/layers_by_class.h"
+#include "weights/named_weights_file.h"
 #include "weights/saved_layers.h"
 #include "weights/saved_optimizer.h"
+#include "weights/saved_run.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
-/// Keras 2.15 names weights and options as they are written here; Keras 3 reads its files too.
-constexpr const char* kWrittenAs = "2.15.0";
-
-SavedModel capture_weights(const Model::State& model) {
-  SavedModel file;
-  file.keras_version = kWrittenAs;
-  file.layers = save_layers(*model.module);
-  return file;
-}
-
-SavedModel capture(const Model::State& model) {
-  SavedModel file = capture_weights(model);
-  file.model_config = model_config(*model.module);
-  file.state = SavedState{model.progress.epochs, model.progress.steps, model.options.seed, {}};
-  if (model.optimizer) {
-    Optimizer& optimizer = model.optimizer->optimizer();
-    file.training_config = training_config(optimizer, *model.loss, model.metrics);
-    file.state->optimizer = save_optimizer(optimizer, *model.module);
-  }
-  return file;
-}
-
 /// Everything is compared before anything is assigned.
 void restore(Model::State& model, const SavedModel& file) {
-  std::vector<WeightAssignment> weights = match_layers(*model.module, file.layers);
+  std::vector<WeightAssignment> weights = match_file(*model.module, file);
   std::vector<WeightAssignment> slots;
   Optimizer* optimizer = model.optimizer ? &model.optimizer->optimizer() : nullptr;
-  const bool has_state =
-      optimizer && file.state && file.state->optimizer && file.state->optimizer->name == optimizer->name();
-  if (has_state) slots = match_optimizer(*optimizer, *model.module, *file.state->optimizer);
+  std::optional<SavedOptimizer> saved;
+  if (optimizer) saved = find_saved_optimizer(file, *optimizer, *model.module);
+  if (saved) slots = match_optimizer(*optimizer, *model.module, *saved);
   assign_all(weights);
   assign_all(slots);
-  if (has_state) {
-    optimizer->set_iterations(file.state->optimizer->iterations);
-    optimizer->set_learning_rate(file.state->optimizer->learning_rate);
+  if (saved) {
+    optimizer->set_iterations(saved->iterations);
+    optimizer->set_learning_rate(saved->learning_rate);
   }
-  if (file.state) {
-    model.progress.epochs = file.state->epochs;
-    model.progress.steps = file.state->steps;
-  }
+  model.run.reset();
+  model.has_optimizer_of_run = saved.has_value();
+  if (!file.state) return;
+  model.progress.epochs = file.state->epochs;
+  model.progress.steps = file.state->steps;
+  model.run = file.state->run;
 }
 
 /// Gives all ranks what rank 0 has read.
@@ -58,10 +45,15 @@ void broadcast_state(Model::State& model) {
   Communicator& communicator = *model.communicator;
   broadcast_parameters(*model.arena, communicator);
   if (model.optimizer) broadcast_optimizer_state(model.optimizer->optimizer(), communicator);
-  const Tensor progress = Tensor::from<std::int64_t>({2}, {model.progress.epochs, model.progress.steps});
+  broadcast_run(communicator, model.run);
+  const Tensor progress = Tensor::from<std::int64_t>(
+      {3}, {model.progress.epochs, model.progress.steps, std::int64_t{model.has_optimizer_of_run}});
   communicator.broadcast(progress).wait();
-  model.progress.epochs = progress.slice(0, 0, 1).to_vector<std::int64_t>()[0];
-  model.progress.steps = progress.slice(0, 1, 2).to_vector<std::int64_t>()[0];
+  const std::vector<std::int64_t> values = progress.to_vector<std::int64_t>();
+  model.progress.epochs = values[0];
+  model.progress.steps = values[1];
+  model.has_optimizer_of_run = values[2] != 0;
+  model.statistics_differ = false;
   model.arena->bump_version();
 }
 
@@ -89,23 +81,48 @@ void restore_on_all(Model::State& model, const SavedModel& file, const std::stri
     if (model.communicator->rank() == 0) naming(path, [&] { restore(model, file); });
   });
   broadcast_state(model);
+  model.source = path;
+}
+
+/// A file of nothing but named arrays: the optimizer and the progress stay as they are.
+void load_named_weights(Model::State& model, const std::string& path) {
+  collectively(*model.communicator, [&] {
+    if (model.communicator->rank() != 0) return;
+    const NamedTensors weights = read_named_weights(path);
+    naming(path, [&] { assign_named_weights(*model.module, weights); });
+  });
+  broadcast_parameters(*model.arena, *model.communicator);
+  model.arena->bump_version();
+  model.run.reset();
+  model.source = path;
 }
 
 }  // namespace
 
-void Model::save(const std::string& path) {
+void Model::save(const std::string& path, SaveOptions options) {
+  average_statistics(*state_);
+  std::optional<SavedRun> run = state_->trainer ? state_->trainer->saved_run() : state_->run;
   collectively(communicator(), [&] {
-    if (communicator().rank() == 0) write_saved_model(path, capture(*state_));
+    if (communicator().rank() != 0) return;
+    SavedModel file = capture(*state_, std::move(run));
+    if (state_->optimizer)
+      file.optimizer_weights = save_keras_optimizer(state_->optimizer->optimizer(), *state_->module,
+                                                    options.keras_optimizer_state, layout_for(path));
+    write_saved_model(path, file);
   });
 }
 
 void Model::save_weights(const std::string& path) {
+  average_statistics(*state_);
   collectively(communicator(), [&] {
-    if (communicator().rank() == 0) write_saved_model(path, capture_weights(*state_));
+    if (communicator().rank() != 0) return;
+    if (is_named_weights_file(path)) return write_named_weights(path, *state_->module);
+    write_saved_model(path, capture_weights(*state_));
   });
 }
 
 void Model::load_weights(const std::string& path) {
+  if (is_named_weights_file(path)) return load_named_weights(*state_, path);
   restore_on_all(*state_, read_on_main(communicator(), path), path);
 }
 
@@ -116,6 +133,8 @@ Model Model::load(const std::string& path, ModelOptions options) {
   const SavedModel file = read_on_main(communicator, path);
   const ConfigValue config = from_json(broadcast_string(communicator, to_json(file.model_config)));
   const ConfigValue training = from_json(broadcast_string(communicator, to_json(file.training_config)));
+  const ConfigValue settings = from_json(
+      broadcast_string(communicator, to_json(file.state ? file.state->optimizer_settings : ConfigDict())));
   const std::string seed = broadcast_string(communicator, file.state ? std::to_string(file.state->seed) : "");
   if (!seed.empty()) options.seed = std::stoull(seed);
 
@@ -127,7 +146,7 @@ Model Model::load(const std::string& path, ModelOptions options) {
     });
   });
   CompileOptions compile_options;
-  naming(path, [&] { compile_options = compile_options_from_config(training); });
+  naming(path, [&] { compile_options = compile_options_from_config(training, settings.as_dict()); });
   if (compile_options.optimizer && compile_options.loss) model->compile(std::move(compile_options));
   restore_on_all(*model->state_, file, path);
   return std::move(*model);

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ronde/models/model.h>
+#include <ronde/models/saved_model.h>
 
 namespace ronde::inline v0 {
+
+class Trainer;
 
 struct Model::State {
   std::unique_ptr<Module> owned_module;
@@ -22,6 +27,14 @@ struct Model::State {
 
   TrainingProgress progress;
   bool stop = false;
+  /// Moving statistics were trained since they were averaged over the ranks last.
+  bool statistics_differ = false;
+
+  // Where a resumed `fit` goes on; the same on all ranks.
+  Trainer* trainer = nullptr;         ///< while `fit` runs
+  std::optional<SavedRun> run;        ///< of the file loaded last or of the last `fit`
+  bool has_optimizer_of_run = false;  ///< the optimizer's state is the run's too
+  std::string source;                 ///< the file loaded last; empty: none
 
   Context context(bool training, const Tensor& sample_keys) const {
     return {.training = training, .seed = options.seed, .sample_keys = sample_keys};

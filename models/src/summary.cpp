@@ -55,18 +55,17 @@ std::string memory_text(std::int64_t count, DType dtype) {
 
 std::string Model::summary() const {
   const Module& net = *state_->module;
-  const std::string name = !net.name().empty()           ? net.name()
-                           : net.class_name() == "Model" ? "model"
-                                                         : "sequential";
-  std::string text = "Model: \"" + name + "\"\n" + std::string(kLineLength, '_') + "\n";
+  std::string name = net.name();
+  if (name.empty()) name = net.class_name() == "Sequential" ? "sequential" : "model";
+  std::string text = cat("Model: \"", name, "\"\n", std::string(kLineLength, '_'), '\n');
   text += format_row({"Layer (type)", "Output Shape", "Param #"});
-  text += std::string(kLineLength, '=') + "\n";
+  text += cat(std::string(kLineLength, '='), '\n');
   for (const Module* layer : net.children()) {
     text += format_row({cat(layer->name(), " (", layer->class_name(), ")"),
                         with_open_batch(layer->output_shape()), std::to_string(layer->parameter_count())});
-    text += std::string(kLineLength, ' ') + "\n";
+    text += cat(std::string(kLineLength, ' '), '\n');
   }
-  text += std::string(kLineLength, '=') + "\n";
+  text += cat(std::string(kLineLength, '='), '\n');
 
   const std::int64_t total = net.parameter_count();
   const std::int64_t trainable = net.parameter_count(true);

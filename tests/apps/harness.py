@@ -7,6 +7,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -26,8 +27,13 @@ class Result:
 
     @property
     def complaints(self):
-        """The lines that Ronde itself wrote to stderr."""
-        return [line for line in self.err.splitlines() if line.startswith("ronde:")]
+        """The lines that Ronde itself wrote to stderr, without warnings."""
+        return [line for line in self.err.splitlines()
+                if line.startswith("ronde:") and not line.startswith("ronde: warning: ")]
+
+    @property
+    def warnings(self):
+        return [line for line in self.err.splitlines() if line.startswith("ronde: warning: ")]
 
     def __str__(self):
         return f"exit status {self.status} after {self.seconds:.1f} s\n--- stdout\n{self.out}--- stderr\n{self.err}"
@@ -41,6 +47,14 @@ def execute(command, cwd, env=None):
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, text=True, capture_output=True,
                           timeout=TIMEOUT, check=False)
     return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - begin)
+
+
+def children(pid):
+    """Processes that this one started."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
 
 
 def write_idx(path, array, shape, magic=None):
@@ -77,6 +91,31 @@ def write_mnist(directory, train=512, test=128):
         write_idx(directory / f"{name}-labels-idx1-ubyte", labels, (count,))
 
 
+def pictures(count, seed):
+    """CIFAR-10 records of ten classes that a net can learn: a patch whose place and colour are the class."""
+    rng = random.Random(seed)
+    records = bytearray()
+    for _ in range(count):
+        label = rng.randrange(10)
+        planes = [bytearray(value // 4 for value in rng.randbytes(32 * 32)) for _ in range(3)]
+        top, left, plane = 16 * (label % 2), 8 * (label // 3), planes[label % 3]
+        for y in range(top, top + 16):
+            plane[32 * y + left:32 * y + left + 8] = b"\xff" * 8
+        records += bytes([label]) + b"".join(planes)
+    return records
+
+
+def write_cifar10(directory, per_file=32):
+    """The six files of a small set in CIFAR-10's form."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for seed, name in enumerate([f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]):
+        (directory / f"{name}.bin").write_bytes(pictures(per_file, seed))
+
+
+def cifar10_labels(path):
+    return list(path.read_bytes()[::3073])
+
+
 def snapshot(directory):
     """Names and contents of all files below."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*"))
@@ -85,6 +124,8 @@ def snapshot(directory):
 
 class ProgramTest(unittest.TestCase):
     """Has a small data set in self.data and an empty working directory in self.work."""
+
+    program = "train_mnist"
 
     @classmethod
     def setUpClass(cls):
@@ -97,15 +138,40 @@ class ProgramTest(unittest.TestCase):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="ronde-work-"))
         self.addCleanup(shutil.rmtree, self.work)
 
-    def train(self, *options, ranks=1, env=None, data=None, program="train_mnist"):
+    def train(self, *options, ranks=1, env=None, data=None):
         """Runs the trainer in self.work; data=False gives it no --data-dir."""
-        command = self.command(*options, data=data, program=program)
-        return execute((["mpirun"] if not MPIEXEC else [MPIEXEC]) + ["-np", ranks] + command if ranks > 1 else command,
-                       self.work, env)
+        return execute(self.job(*options, ranks=ranks, data=data), self.work, env)
 
-    def command(self, *options, data=None, program="train_mnist"):
+    def job(self, *options, ranks=1, data=None):
+        command = self.command(*options, data=data)
+        return [MPIEXEC, "-np", ranks, *command] if ranks > 1 else command
+
+    def command(self, *options, data=None):
         place = [] if data is False else ["--data-dir", data or self.data]
-        return [BIN / program, *place, *options]
+        return [BIN / self.program, *place, *options]
+
+    def interrupted(self, moment, *options, ranks=1, data=None):
+        """Runs the trainer until moment(all it printed so far) is true, then kills a rank, as a machine that fails
+        would; returns what it printed."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("RONDE_")}
+        log = self.work.with_suffix(".log")
+        self.addCleanup(log.unlink, missing_ok=True)
+        with open(log, "w") as output:
+            job = subprocess.Popen([str(word) for word in self.job(*options, ranks=ranks, data=data)], cwd=self.work,
+                                   env=environment, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            deadline = time.monotonic() + TIMEOUT
+            while not moment(log.read_text()):
+                self.assertIsNone(job.poll(), log.read_text())
+                self.assertLess(time.monotonic(), deadline, log.read_text())
+                time.sleep(0.002)
+            victims = children(job.pid) if ranks > 1 else [job.pid]
+            os.kill(random.choice(victims), signal.SIGKILL)
+            job.wait(TIMEOUT)
+        finally:
+            job.kill()
+            job.wait()
+        return log.read_text()
 
     def train_apart(self, *option_lists, env=None):
         """One rank for each list of options, all of one job."""
@@ -114,9 +180,12 @@ class ProgramTest(unittest.TestCase):
             command += ([":"] if len(command) > 1 else []) + ["-np", "1"] + self.command(*options)
         return execute(command, self.work, env)
 
-    def assert_trained(self, result):
+    def assert_trained(self, result, warnings=()):
         self.assertEqual(result.status, 0, result)
         self.assertEqual(result.complaints, [], result)
+        self.assertEqual(len(result.warnings), len(warnings), result)
+        for warning, pattern in zip(result.warnings, warnings):
+            self.assertRegex(warning, pattern)
         self.assertEqual(len(re.findall(r"^Test loss: \d+\.\d{4,}$", result.out, re.MULTILINE)), 1, result)
         self.assertEqual(len(re.findall(r"^Test accuracy: [01]\.\d{4,}$", result.out, re.MULTILINE)), 1, result)
 

@@ -25,7 +25,8 @@ class Options(harness.ProgramTest):
         self.assertEqual(self.run_short(*SHORT, "--config", "run.toml")["seed"], 4)
 
     def test_flag_in_the_environment(self):
-        self.assert_refused(self.train(*SHORT, env={"RONDE_DETERMINISTIC": "true"}), 2, "not available yet")
+        self.assertEqual(self.run_short(*SHORT)["deterministic"], False)
+        self.assertEqual(self.run_short(*SHORT, env={"RONDE_DETERMINISTIC": "true"})["deterministic"], True)
         self.assert_refused(self.train(*SHORT, env={"RONDE_DOWNLOAD": "perhaps"}), 2, "RONDE_DOWNLOAD=perhaps: give true")
 
     def test_mistakes_name_their_source(self):

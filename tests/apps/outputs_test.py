@@ -17,7 +17,10 @@ class Outputs(harness.ProgramTest):
 
     def test_directories_are_made(self):
         self.assert_trained(self.train(*SHORT, "--dir", "a/b", "--log-dir", "c/d", "--metrics-json", "e/m.json"))
-        self.assertEqual(list(harness.snapshot(self.work)), ["a/b/checkpoint.h5", "c/d/training.csv", "e/m.json"])
+        self.assertEqual([name for name in harness.snapshot(self.work) if "tfevents" not in name],
+                         ["a/b/checkpoint.h5", "a/b/metrics.json", "a/b/report.html", "c/d/evaluation.json",
+                          "c/d/training.csv", "e/m.json"])
+        self.assertEqual(self.metrics("a/b/metrics.json"), self.metrics("e/m.json"))
         lines = (self.work / "c/d/training.csv").read_bytes().decode().split("\r\n")
         self.assertEqual(lines[0], "epoch,accuracy,loss,val_accuracy,val_loss")
         self.assertEqual([line.split(",")[0] for line in lines[1:3]], ["0", "1"])

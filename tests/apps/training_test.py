@@ -30,6 +30,21 @@ class Training(harness.ProgramTest):
             for one, other in zip(losses[1], losses[ranks]):
                 self.assertAlmostEqual(one, other, delta=1e-9, msg=f"{ranks} ranks")
 
+    def test_deterministic(self):
+        options = ["--deterministic", "--train-samples", "40", "--test-samples", "8", "--global-batch-size", "16",
+                   "--epochs", "2", "--dir", "out", "--checkpoint", "at-{epoch}.h5"]
+        hashes = []
+        for ranks in (1, 2, 3):
+            self.assert_trained(self.train(*options, ranks=ranks))
+            metrics = self.metrics("out/metrics.json")
+            self.assertTrue(metrics["deterministic"])
+            hashes.append((metrics["weights_sha256"], [epoch["loss"] for epoch in metrics["epochs"]]))
+        # Begun on three ranks, ended on two.
+        self.assert_trained(self.train(*options, "--resume", "out/at-1.h5", ranks=2))
+        metrics = self.metrics("out/metrics.json")
+        hashes.append((metrics["weights_sha256"], [epoch["loss"] for epoch in metrics["epochs"]]))
+        self.assertEqual(hashes, [hashes[0]] * 4)
+
     def test_more_ranks_than_samples(self):
         self.assert_trained(self.train("--train-samples", "3", "--test-samples", "2", "--epochs", "1", ranks=4))
 

@@ -133,10 +133,10 @@ TEST(ModelFiles, DescriptionsThatAreNoSequentialAreRefused) {
   SavedModel file;
   write_saved_model(dir / "weights.h5", file);
   EXPECT_EQ(status_of(dir / "weights.h5"), ExitStatus::bad_input);
-  file.model_config = ConfigDict{{"class_name", "Functional"}, {"config", ConfigDict{}}};
-  write_saved_model(dir / "functional.h5", file);
-  const std::string message = message_of<Error>([&] { Model::load(dir / "functional.h5"); });
-  EXPECT_NE(message.find("is a Functional model; only Sequential"), std::string::npos) << message;
+  file.model_config = ConfigDict{{"class_name", "Subclassed"}, {"config", ConfigDict{}}};
+  write_saved_model(dir / "subclassed.h5", file);
+  const std::string message = message_of<Error>([&] { Model::load(dir / "subclassed.h5"); });
+  EXPECT_NE(message.find("is a Subclassed model; only Sequential"), std::string::npos) << message;
 }
 
 TEST(ModelFiles, FailedSaveIsThrownOnAllRanksAndKeepsTheOldFile) {
@@ -234,6 +234,26 @@ TEST(ModelFiles, AdamWHasTheNameThatKeras2Finds) {
   EXPECT_EQ(optimizer.at("class_name").as_string(), "Custom>AdamW");
   EXPECT_EQ(optimizer.at("config").at("weight_decay").as_double(), 0.25);
   EXPECT_EQ(Model::load(dir / "model.h5").optimizer().name(), "AdamW");
+}
+
+TEST(ModelFiles, SettingsThatKerasHasNoPlaceForSurvive) {
+  const TempDir dir;
+  const InMemoryDataset data = small_images(12);
+  Model model(small_net(), {6, 6, 1});
+  model.compile({.optimizer = std::make_unique<RMSprop>(
+                     RMSpropOptions{.learning_rate = 0.02, .epsilon = 0.1, .epsilon_inside_sqrt = false}),
+                 .loss = std::make_unique<SparseCategoricalCrossentropy>(
+                     CrossentropyOptions{.from_logits = true, .label_smoothing = 0.25})});
+  model.fit(data, {.batch_size = 4, .verbose = 0});
+  model.save(dir / "model.h5");
+  const ConfigValue training = read_saved_model(dir / "model.h5").training_config;
+  EXPECT_EQ(training.at("optimizer_config").at("config").find("epsilon_inside_sqrt"), nullptr)
+      << "Keras refuses keys that it does not know";
+  EXPECT_EQ(training.at("loss").at("class_name").as_string(), "SparseCategoricalCrossentropy");
+  Model loaded = Model::load(dir / "model.h5");
+  const FitOptions more{.batch_size = 4, .epochs = 2, .resume = true, .verbose = 0};
+  EXPECT_EQ(loaded.fit(data, more).values, model.fit(data, more).values);
+  EXPECT_EQ(loaded.weights_sha256(), model.weights_sha256());
 }
 
 TEST(ModelFiles, HasExactlyTheKeysThatKeras2And3Know) {

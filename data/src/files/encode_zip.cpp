@@ -14,7 +14,7 @@ constexpr std::size_t kMaxMembers = UINT16_MAX;
 
 /// Appends `bytes` bytes of a little-endian number.
 void append(std::string& out, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  for (; bytes > 0; --bytes, value >>= 8) out += static_cast<char>(value & 0xff);
 }
 
 std::uint32_t checksum(const std::string& bytes) {

@@ -1,22 +1,19 @@
 #include <ronde/models/csv_logger.h>
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 
+#include <ronde/models/file_io.h>
+
+#include "callbacks/log_problem.h"
+#include "callbacks/python_number.h"
+#include "files/append_file.h"
+
 namespace ronde::inline v0 {
 
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> buffer{};
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
-}
 
 /// The csv dialect "excel": quotes only where needed.
 std::string cell(const std::string& text, char separator) {
@@ -26,12 +23,44 @@ std::string cell(const std::string& text, char separator) {
   return quoted + "\"";
 }
 
+/// The cells of a line, without quotes.
+std::vector<std::string> cells_of(std::string_view line, char separator) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool doubled = quoted && line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"';
+    if (doubled) {
+      cells.back() += line[++i];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == separator && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  return cells;
+}
+
+/// The epoch that a row begins with; -1 for any other line.
+std::int64_t epoch_of(std::string_view line) {
+  std::int64_t epoch = -1;
+  std::from_chars(line.data(), line.data() + line.size(), epoch);
+  return epoch;
+}
+
 }  // namespace
 
 CSVLogger::CSVLogger(CSVLoggerOptions options) : options_(std::move(options)) {}
 
 CSVLogger::~CSVLogger() {
-  if (file_) std::fclose(file_);
+  close();
+}
+
+void CSVLogger::close() {
+  file_.reset();
+  pending_.clear();
+  keys_.clear();
 }
 
 void CSVLogger::on_train_begin(Model& model, const TrainingPlan&) {
@@ -41,26 +70,56 @@ void CSVLogger::on_train_begin(Model& model, const TrainingPlan&) {
 }
 
 void CSVLogger::open() {
-  const auto parent = std::filesystem::path(options_.filename).parent_path();
+  close();
+  const std::string& path = options_.filename;
   std::error_code ignored;  // opening says what is wrong
+  const auto parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
-  struct stat info {};
-  needs_header_ = !options_.append || ::stat(options_.filename.c_str(), &info) != 0 || info.st_size == 0;
-  file_ = std::fopen(options_.filename.c_str(), options_.append ? "ab" : "wb");
-  if (!file_) throw IoError(cat(options_.filename, ": cannot be written: ", std::strerror(errno)));
+  const bool go_on = options_.append || plan().resumed;
+  const bool has_text = std::filesystem::file_size(path, ignored) > 0 && !ignored;
+  needs_header_ = !go_on || !has_text;
+  if (plan().resumed && has_text) atomic_write_file(path, continued(read_file(path), plan().initial_epoch));
+  file_ = AppendFile::open(path, go_on);
+}
+
+/// The file's text without the rows at its end that a training from `first_epoch` on writes anew. Takes the
+/// columns from its header.
+std::string CSVLogger::continued(const std::string& text, std::int64_t first_epoch) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines.push_back(std::string_view(text).substr(begin, end + 1 - begin));
+  while (!lines.empty() && epoch_of(lines.back()) >= first_epoch) lines.pop_back();
+  needs_header_ = lines.empty();
+  if (lines.empty()) return {};
+  std::string_view header = lines.front();
+  header.remove_suffix(header.ends_with("\r\n") ? 2 : 1);
+  keys_ = cells_of(header, options_.separator);
+  keys_.erase(keys_.begin());
+  return text.substr(0, static_cast<std::size_t>(lines.back().end() - std::string_view(text).begin()));
 }
 
 void CSVLogger::on_epoch_end(std::int64_t epoch, Logs& logs) {
-  collectively(model().communicator(), [&] {
-    if (is_main_rank()) write_row(epoch, logs);
-  });
+  if (!file_) return;
+  pending_ += row(epoch, logs);
+  write_pending();
 }
 
-void CSVLogger::write_row(std::int64_t epoch, const Logs& logs) {
-  if (keys_.empty()) {
-    for (const auto& [name, value] : logs.entries()) keys_.push_back(name);
-    std::sort(keys_.begin(), keys_.end());
-  }
+void CSVLogger::write_pending() {
+  if (const int error = file_->append(pending_))
+    return say_problem(options_.warn, cat(options_.filename, ": writing failed: ", std::strerror(error)));
+  pending_.clear();
+}
+
+void CSVLogger::choose_keys(const Logs& logs) {
+  for (const auto& [name, value] : logs.entries()) keys_.push_back(name);
+  std::sort(keys_.begin(), keys_.end());
+  const auto is_validation = [](const std::string& key) { return key.starts_with("val_"); };
+  if (std::any_of(keys_.begin(), keys_.end(), is_validation)) return;
+  for (std::size_t i = 0, count = keys_.size(); i < count; ++i) keys_.push_back("val_" + keys_[i]);
+}
+
+std::string CSVLogger::row(std::int64_t epoch, const Logs& logs) {
+  if (keys_.empty()) choose_keys(logs);
   std::string text;
   if (needs_header_) {
     text = "epoch";
@@ -71,17 +130,14 @@ void CSVLogger::write_row(std::int64_t epoch, const Logs& logs) {
   text += std::to_string(epoch);
   for (const std::string& key : keys_) {
     const double* value = logs.find(key);
-    text += options_.separator + (value ? number(*value) : "NA");
+    text += options_.separator + (value ? python_number(*value) : "NA");
   }
-  text += "\r\n";
-  if (std::fputs(text.c_str(), file_) < 0 || std::fflush(file_) != 0)
-    throw IoError(cat(options_.filename, ": writing failed: ", std::strerror(errno)));
+  return text + "\r\n";
 }
 
 void CSVLogger::on_train_end(const Logs&) {
-  if (file_) std::fclose(file_);
-  file_ = nullptr;
-  keys_.clear();
+  if (!pending_.empty()) write_pending();
+  close();
 }
 
 }  // namespace ronde::inline v0

@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <limits>
+
+#include <ronde/models/save_point.h>
 
 #include "callbacks/path_pattern.h"
+#include "weights/named_weights_file.h"
 
 namespace ronde::inline v0 {
 
 namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// As Python's %.5f.
 std::string five_places(double value) {
@@ -21,108 +26,152 @@ std::string five_places(double value) {
   return buffer.data();
 }
 
+std::string milliseconds(double seconds) {
+  std::array<char, 400> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.1f ms", 1e3 * seconds);
+  return buffer.data();
+}
+
 }  // namespace
 
 ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
     : options_(std::move(options)), monitor_(options_.monitor, options_.mode) {
   require<UsageError>(!options_.filepath.empty(), "[model_checkpoint] needs a filepath");
-  require<UsageError>(options_.save_steps >= 0 && options_.keep >= 0,
-                      "[model_checkpoint] save_steps and keep must not be negative");
-  // Values within an epoch differ from rank to rank, and so would the decisions.
-  require<UsageError>(
-      options_.save_steps == 0 || !options_.save_best_only,
-      "[model_checkpoint] the best is known only at the end of an epoch: save_best_only does not go "
-      "with save_steps");
+  require<UsageError>(options_.save_steps >= 0 && options_.keep >= 0 && options_.keep_best >= 0,
+                      "[model_checkpoint] save_steps, keep and keep_best must not be negative");
+  require<UsageError>(!is_named_weights_file(options_.filepath), "[model_checkpoint] ", options_.filepath,
+                      ": checkpoints are files of Keras' (.h5, .keras, .weights.h5)");
   pattern_needs_logs(options_.filepath);  // throws now what would be thrown after the first epoch
   monitor_.set_best(options_.initial_value_threshold);
 }
 
 void ModelCheckpoint::on_train_begin(Model&, const TrainingPlan& plan) {
-  if (options_.save_best_only) monitor_.require_available(plan, "model_checkpoint");
+  if (!monitors()) return;
+  monitor_.require_available(plan, "model_checkpoint");
+  require<UsageError>(options_.save_steps == 0 || !monitor_.key().starts_with("val_"),
+                      "[model_checkpoint] monitors ", monitor_.key(),
+                      ", which is known only at the end of an epoch, but saves within epochs");
 }
 
-void ModelCheckpoint::on_epoch_begin(std::int64_t epoch) {
-  epoch_ = epoch;
-}
-
-bool ModelCheckpoint::due_after_step() const {
-  return options_.save_steps > 0 && steps_since_save_ + 1 >= options_.save_steps;
-}
-
-bool ModelCheckpoint::wants_batch_logs() const {
-  return due_after_step() && is_main_rank() && pattern_needs_logs(options_.filepath);
-}
-
-void ModelCheckpoint::on_train_batch_end(std::int64_t batch, const Logs& logs) {
-  if (options_.save_steps == 0) return;
-  const bool due = due_after_step();
+void ModelCheckpoint::on_train_batch_end(std::int64_t, const Logs&) {
   ++steps_since_save_;
-  if (!due) return;
-  steps_since_save_ = 0;
-  Logs values = logs;
-  values.set("batch", static_cast<double>(batch + 1));
-  say(cat("\nEpoch ", epoch_ + 1, ": saving model to "));
-  save(values);
 }
 
-void ModelCheckpoint::on_epoch_end(std::int64_t, Logs& logs) {
-  if (options_.save_steps > 0) return;
-  if (options_.save_best_only) {
-    save_if_better(logs);
-  } else {
-    say(cat("\nEpoch ", epoch_ + 1, ": saving model to "));
-    save(logs);
-  }
+bool ModelCheckpoint::is_due(const SavePoint& point) const {
+  if (options_.save_steps == 0 || point.ends_epoch()) return options_.save_steps == 0 && point.ends_epoch();
+  const std::int64_t steps = point.epoch() * plan().steps_per_epoch + point.batch() + 1;
+  return steps_since_save_ >= options_.save_steps || (options_.save_last && steps == plan().last_step);
 }
 
-void ModelCheckpoint::save_if_better(const Logs& logs) {
-  const double current = monitor_.value(logs, "model_checkpoint");
+void ModelCheckpoint::on_save_point(SavePoint& point) {
+  if (!is_due(point)) return;
+  if (steps_since_save_ >= options_.save_steps) steps_since_save_ = 0;  // not for save_last: the rhythm stays
+  const std::string begin = cat("\nEpoch ", point.epoch() + 1, ": ");
+  if (!monitors()) return order(point, kNone, begin + "saving model to ");
+
+  const double current = monitor_.value(point.logs(), "model_checkpoint");
   const std::string best = five_places(monitor_.best_or_infinity());
-  const std::string begin = cat("\nEpoch ", epoch_ + 1, ": ", monitor_.key());
-  if (!monitor_.improves(current)) {
-    say(cat(begin, " did not improve from ", best, "\n"));
-    return;
-  }
-  say(cat(begin, " improved from ", best, " to ", five_places(current), ", saving model to "));
-  monitor_.set_best(current);
-  save(logs);
+  const bool improves = monitor_.improves(current);
+  if (improves) monitor_.set_best(current);
+  if (options_.save_best_only && !improves)
+    return say(cat(begin, monitor_.key(), " did not improve from ", best, "\n"));
+  if (!options_.save_best_only && options_.keep == 0 && !is_among_best(current))
+    return say(cat(begin, monitor_.key(), " is not among the best ", options_.keep_best, "\n"));
+  order(point, current,
+        improves ? cat(begin, monitor_.key(), " improved from ", best, " to ", five_places(current),
+                       ", saving model to ")
+                 : begin + "saving model to ");
 }
 
-void ModelCheckpoint::save(const Logs& logs) {
-  // A step's logs are empty on all ranks but 0, which is the only one that needs the name.
+void ModelCheckpoint::order(SavePoint& point, double value, const std::string& message) {
+  const std::string path = path_for(point);
+  std::erase_if(files_, [&](const File& file) { return file.path == path; });
+  files_.push_back({path, value});
+  point.save({.path = path,
+              .weights_only = options_.save_weights_only,
+              .on_snapshot =
+                  [this, text = message + path](double pause) {
+                    last_pause_ = pause;
+                    total_pause_ += pause;
+                    say(cat(text, " (paused for ", milliseconds(pause), ")\n"));
+                  },
+              .on_settled = [this, path](const SaveOutcome& outcome) { settle(path, outcome.written); }});
+}
+
+std::string ModelCheckpoint::path_for(SavePoint& point) {
+  const Logs logs = pattern_needs_logs(options_.filepath) ? point.logs() : Logs();
   std::string path;
   collectively(model().communicator(), [&] {
-    if (!is_main_rank()) return;
     path = format_pattern(options_.filepath, [&](const std::string& name) -> std::optional<PatternValue> {
-      if (name == "epoch") return epoch_ + 1;
-      const double* value = logs.find(name);
-      if (value && name == "batch") return static_cast<std::int64_t>(*value);
-      if (value) return *value;
+      if (name == "epoch") return point.epoch() + 1;
+      if (name == "batch" && !point.ends_epoch()) return point.batch() + 1;
+      if (const double* value = logs.find(name)) return *value;
       return {};
     });
-    say(path + "\n");
   });
-  path = broadcast_string(model().communicator(), path);
-  if (options_.save_weights_only) {
-    model().save_weights(path);
-  } else {
-    model().save(path);
-  }
-  last_path_ = path;
-  if (options_.keep > 0) forget_old(path);
+  return broadcast_string(model().communicator(), path);
 }
 
-void ModelCheckpoint::forget_old(const std::string& path) {
-  std::erase(kept_, path);
-  kept_.push_back(path);
-  collectively(model().communicator(), [&] {
-    while (static_cast<std::int64_t>(kept_.size()) > options_.keep) {
-      const std::string oldest = kept_.front();
-      kept_.pop_front();
-      if (is_main_rank() && ::unlink(oldest.c_str()) != 0 && errno != ENOENT)
-        throw IoError(cat(oldest, ": cannot be deleted: ", std::strerror(errno)));
-    }
-  });
+void ModelCheckpoint::settle(const std::string& path, bool written) {
+  if (!written) {
+    std::erase_if(files_, [&](const File& file) { return file.path == path; });
+    return;
+  }
+  last_path_ = path;
+  for (const std::string& old : take_superfluous())
+    if (is_main_rank()) ::unlink(old.c_str());  // what cannot be deleted does no harm
+}
+
+/// Takes those out of the list that none of the two rules keeps; never the newest of all, which may be all
+/// there is.
+std::vector<std::string> ModelCheckpoint::take_superfluous() {
+  std::vector<std::string> superfluous;
+  if (options_.keep == 0 && options_.keep_best == 0) return superfluous;
+  std::vector<File> by_value = files_;
+  std::stable_sort(by_value.begin(), by_value.end(),
+                   [&](const File& a, const File& b) { return monitor_.better(a.value, b.value); });
+  const auto is_best = [&](const File& file) {
+    const auto rank = std::find_if(by_value.begin(), by_value.end(),
+                                   [&](const File& other) { return other.path == file.path; });
+    return rank - by_value.begin() < options_.keep_best;
+  };
+  const auto count = static_cast<std::int64_t>(files_.size());
+  std::vector<File> stay;
+  for (std::int64_t i = 0; i < count; ++i) {
+    File& file = files_[static_cast<std::size_t>(i)];
+    if (count - i <= options_.keep || is_best(file))
+      stay.push_back(std::move(file));
+    else
+      superfluous.push_back(std::move(file.path));
+  }
+  files_ = std::move(stay);
+  return superfluous;
+}
+
+bool ModelCheckpoint::is_among_best(double value) const {
+  const auto better = std::count_if(files_.begin(), files_.end(),
+                                    [&](const File& file) { return !monitor_.better(value, file.value); });
+  return better < options_.keep_best;
+}
+
+CallbackState ModelCheckpoint::state() const {
+  ConfigList files;
+  for (const File& file : files_) files.push_back(ConfigDict{{"path", file.path}, {"value", file.value}});
+  return {.values = {{"best", monitor_.best() ? ConfigValue(*monitor_.best()) : ConfigValue()},
+                     {"steps_since_save", steps_since_save_},
+                     {"files", files}},
+          .tensors = {}};
+}
+
+void ModelCheckpoint::restore(const CallbackState& state) {
+  const ConfigValue values(state.values);
+  const ConfigValue& best = values.at("best");
+  monitor_.set_best(best.is_null() ? std::optional<double>() : best.as_double());
+  steps_since_save_ = values.at("steps_since_save").as_int();
+  files_.clear();
+  for (const ConfigValue& file : values.at("files").as_list())
+    files_.push_back({file.at("path").as_string(), file.at("value").as_double()});
+  if (!files_.empty()) last_path_ = files_.back().path;
 }
 
 void ModelCheckpoint::say(const std::string& message) const {

@@ -41,4 +41,16 @@ double Monitor::best_or_infinity() const {
   return best_.value_or(larger_is_better_ ? -kInfinity : kInfinity);
 }
 
+ConfigValue Monitor::saved_best() const {
+  return best_ ? ConfigValue(*best_) : ConfigValue();
+}
+
+void Monitor::restore_best(const ConfigValue& saved) {
+  if (saved.is_null()) {
+    best_.reset();
+  } else {
+    best_ = saved.as_double();
+  }
+}
+
 }  // namespace ronde::inline v0

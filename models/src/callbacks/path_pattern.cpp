@@ -1,10 +1,11 @@
 #include "callbacks/path_pattern.h"
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 #include <ronde/core/error.h>
+
+#include "callbacks/python_number.h"
 
 namespace ronde::inline v0 {
 
@@ -49,15 +50,6 @@ Spec parse_spec(const std::string& text, const std::string& pattern) {
   return spec;
 }
 
-/// As Python's repr: the shortest digits that read back the same.
-std::string shortest(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  std::string text(buffer.data(), end);
-  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
-  return text;
-}
-
 std::string format_double(double value, const Spec& spec) {
   const std::string flags = spec.zeros ? "%0*.*" : "%*.*";
   std::array<char, 512> buffer{};
@@ -73,7 +65,7 @@ std::string format_value(const PatternValue& value, const Spec& spec, const std:
   if (spec.type == 0 && spec.precision) fail(pattern, "a precision needs one of f, e, g");
   if (spec.type != 0 && !as_integer)
     return format_double(whole ? static_cast<double>(*whole) : std::get<double>(value), spec);
-  std::string text = whole ? std::to_string(*whole) : shortest(std::get<double>(value));
+  std::string text = whole ? std::to_string(*whole) : python_number(std::get<double>(value));
   const auto width = static_cast<std::size_t>(spec.width);
   if (text.size() < width)
     text.insert(text[0] == '-' && spec.zeros ? 1 : 0, width - text.size(), spec.zeros ? '0' : ' ');

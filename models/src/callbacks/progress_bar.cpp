@@ -4,13 +4,16 @@
 
 #include <chrono>
 
+#include <ronde/models/terminal.h>
+
 #include "callbacks/progress_text.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
-constexpr double kPaintInterval = 0.05;  // seconds
+constexpr double kPaintInterval = 0.05;  // seconds, on a terminal
+constexpr double kLogInterval = 10.0;    // elsewhere
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -28,30 +31,54 @@ void ProgressBar::on_train_begin(Model&, const TrainingPlan&) {
 void ProgressBar::on_epoch_begin(std::int64_t epoch) {
   epoch_start_ = now();
   last_paint_ = 0.0;
-  steps_done_ = 0;
+  steps_done_ = steps_timed_ = 0;
   painted_width_ = 0;
   if (!is_main_rank() || plan().epochs <= 1) return;
   std::fputs(cat("Epoch ", epoch + 1, "/", plan().epochs, "\n").c_str(), output_);
   std::fflush(output_);
 }
 
+bool ProgressBar::is_time_to_paint() const {
+  if (style_ != ProgressStyle::bar || !is_main_rank()) return false;
+  // The last step shows that the epoch is full while validation runs.
+  const bool last = is_terminal_ && steps_done_ + 1 == plan().steps_per_epoch;
+  return last || now() - last_paint_ >= (is_terminal_ ? kPaintInterval : kLogInterval);
+}
+
 bool ProgressBar::wants_batch_logs() const {
-  return style_ == ProgressStyle::bar && is_main_rank() && now() - last_paint_ >= kPaintInterval;
+  return is_time_to_paint();
+}
+
+void ProgressBar::on_train_batch_begin(std::int64_t batch) {
+  steps_done_ = batch;
 }
 
 void ProgressBar::on_train_batch_end(std::int64_t batch, const Logs& logs) {
-  steps_done_ = batch + 1;
   last_step_end_ = now();
-  if (batch == 0) first_step_end_ = last_step_end_;
-  if (style_ != ProgressStyle::bar || !is_main_rank() || last_step_end_ - last_paint_ < kPaintInterval)
-    return;
+  if (steps_timed_++ == 0) first_step_end_ = last_step_end_;
+  const bool due = is_time_to_paint() && !logs.entries().empty();
+  steps_done_ = batch + 1;
+  if (!due) return;
   last_paint_ = last_step_end_;
-  paint(bar_text({steps_done_, plan().steps_per_epoch, seconds(), seconds_per_step()}, logs, false), false);
+  const double per_step = seconds_per_step();
+  const ProgressState state{
+      .steps = steps_done_,
+      .target = plan().steps_per_epoch,
+      .seconds = seconds(),
+      .seconds_per_step = per_step,
+      .images_per_second = per_step > 0 ? static_cast<double>(plan().global_batch) / per_step : 0.0};
+  paint(is_terminal_ ? fitting_bar_text(state, logs, static_cast<std::size_t>(output_width()) - 1)
+                     : bar_text(state, logs, false),
+        false);
 }
 
 void ProgressBar::on_epoch_end(std::int64_t, Logs& logs) {
   if (!is_main_rank()) return;
-  const ProgressState state{steps_done_, plan().steps_per_epoch, seconds(), seconds_per_step()};
+  const ProgressState state{.steps = steps_done_,
+                            .target = plan().steps_per_epoch,
+                            .seconds = seconds(),
+                            .seconds_per_step = seconds_per_step(),
+                            .images_per_second = model().progress().epoch_images_per_second};
   if (style_ == ProgressStyle::bar) {
     paint(bar_text(state, logs, true), true);
   } else {
@@ -65,9 +92,9 @@ double ProgressBar::seconds() const {
 }
 
 double ProgressBar::seconds_per_step() const {
-  if (steps_done_ == 0) return 0.0;
-  if (steps_done_ == 1) return last_step_end_ - epoch_start_;
-  return (last_step_end_ - first_step_end_) / static_cast<double>(steps_done_ - 1);
+  if (steps_timed_ == 0) return 0.0;
+  if (steps_timed_ == 1) return last_step_end_ - epoch_start_;
+  return (last_step_end_ - first_step_end_) / static_cast<double>(steps_timed_ - 1);
 }
 
 void ProgressBar::paint(const std::string& line, bool final) {

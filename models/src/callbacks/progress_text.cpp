@@ -9,7 +9,7 @@ namespace ronde::inline v0 {
 
 namespace {
 
-constexpr int kWidth = 30;
+constexpr std::int64_t kShortestBar = 10;
 
 template <class... Values>
 std::string print(const char* format, Values... values) {
@@ -43,11 +43,19 @@ std::string values_text(const Logs& logs) {
   return text;
 }
 
+std::string speed_text(const ProgressState& state) {
+  if (state.images_per_second <= 0.0) return {};
+  return print(state.images_per_second >= 10.0 ? " - %.0f images/s" : " - %.1f images/s",
+               state.images_per_second);
+}
+
 std::string arrow_text(const ProgressState& state) {
-  const auto done = static_cast<std::size_t>(kWidth * state.steps / std::max<std::int64_t>(state.target, 1));
+  const auto width = static_cast<std::size_t>(state.bar_width);
+  const auto done =
+      static_cast<std::size_t>(state.bar_width * state.steps / std::max<std::int64_t>(state.target, 1));
   std::string bar;
   if (done > 0) bar = std::string(done - 1, '=') + (state.steps < state.target ? '>' : '=');
-  return "[" + bar + std::string(kWidth - bar.size(), '.') + "]";
+  return "[" + bar + std::string(width - bar.size(), '.') + "]";
 }
 
 }  // namespace
@@ -56,12 +64,23 @@ std::string bar_text(const ProgressState& state, const Logs& logs, bool final) {
   const double remaining = state.seconds_per_step * static_cast<double>(state.target - state.steps);
   const std::string time = final ? print("%.0fs ", state.seconds) + rate_text(state.seconds_per_step, "step")
                                  : "ETA: " + remaining_text(remaining);
-  return count_text(state) + " " + arrow_text(state) + " - " + time + values_text(logs);
+  return count_text(state) + " " + arrow_text(state) + " - " + time + values_text(logs) + speed_text(state);
+}
+
+std::string fitting_bar_text(ProgressState state, const Logs& logs, std::size_t columns) {
+  std::string text = bar_text(state, logs, false);
+  if (text.size() > columns) {
+    const auto excess = static_cast<std::int64_t>(text.size() - columns);
+    state.bar_width = std::max(state.bar_width - excess, kShortestBar);
+    text = bar_text(state, logs, false);
+  }
+  return text.substr(0, columns);
 }
 
 std::string line_text(const ProgressState& state, const Logs& logs) {
   return count_text(state) + print(" - %.0fs", state.seconds) + values_text(logs) + " - " +
-         rate_text(state.seconds, "epoch") + " - " + rate_text(state.seconds_per_step, "step");
+         rate_text(state.seconds, "epoch") + " - " + rate_text(state.seconds_per_step, "step") +
+         speed_text(state);
 }
 
 }  // namespace ronde::inline v0

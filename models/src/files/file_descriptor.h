@@ -33,9 +33,22 @@ class FileDescriptor {
   int fd_;
 };
 
-/// IoError "path: what: reason of errno".
+/// What the system refused to do, with its number.
+class SystemError : public IoError {
+ public:
+  SystemError(const std::string& message, int error) : IoError(message), error_(error) {}
+  /// Whether it is the storage's fault (no room left, a failing disk), which may pass or be mended.
+  bool is_storage_failure() const {
+    return error_ == ENOSPC || error_ == EDQUOT || error_ == EIO || error_ == EFBIG;
+  }
+
+ private:
+  int error_;
+};
+
+/// SystemError "path: what: reason of errno".
 [[noreturn]] inline void throw_errno(const std::string& path, const char* what, int error = errno) {
-  throw IoError(cat(path, ": ", what, ": ", std::strerror(error)));
+  throw SystemError(cat(path, ": ", what, ": ", std::strerror(error)), error);
 }
 
 }  // namespace ronde::inline v0

@@ -3,7 +3,11 @@
 
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/json.h"
+#include "keras_file/keras3_layers.h"
+#include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"
+#include "keras_file/optimizer_weights.h"
+#include "keras_file/run_state.h"
 #include "keras_file/trailer.h"
 
 namespace ronde::inline v0 {
@@ -35,11 +39,10 @@ std::vector<SavedWeight> read_weights(hid_t group) {
 /// A whole model has its layers in a group, a file of Keras' save_weights has them in the root.
 void read_layers(hid_t file, SavedModel& model) {
   const bool in_root = !has_object(file, layout::kWeights);
-  require<InputError>(!in_root || has_attribute(file, layout::kLayerNames) ||
-                          has_attribute(file, cat(layout::kLayerNames, 0)),
-                      has_object(file, "layers")
-                          ? "is in Keras' .weights.h5 layout, which is not read: save it as .h5"
-                          : "is an HDF5 file, but holds no Keras model");
+  const bool by_name = !in_root || has_attribute(file, layout::kLayerNames) ||
+                       has_attribute(file, cat(layout::kLayerNames, 0));
+  if (!by_name && has_keras3_layers(file)) return read_keras3_layers(file, model);
+  require<InputError>(by_name, "is an HDF5 file, but holds no Keras model");
   const Handle root = open_object(file, in_root ? "/" : layout::kWeights);
   if (has_attribute(root, layout::kKerasVersion))
     model.keras_version = hdf5::read_text(root, layout::kKerasVersion);
@@ -67,6 +70,9 @@ SavedState read_state(hid_t group) {
   state.seed = hdf5::read_unsigned(group, "seed");
   if (has_object(group, layout::kOptimizer))
     state.optimizer = read_optimizer(open_object(group, layout::kOptimizer));
+  if (has_attribute(group, layout::kOptimizerSettings))
+    state.optimizer_settings = from_json(hdf5::read_text(group, layout::kOptimizerSettings)).as_dict();
+  if (has_object(group, layout::kRun)) state.run = read_run(open_object(group, layout::kRun));
   return state;
 }
 
@@ -79,6 +85,7 @@ SavedModel decode(std::string_view bytes) {
   model.model_config = read_config(file, layout::kModelConfig);
   model.training_config = read_config(file, layout::kTrainingConfig);
   read_layers(file, model);
+  model.optimizer_weights = read_optimizer_weights(file);
   if (has_object(file, layout::kState)) model.state = read_state(open_object(file, layout::kState));
   return model;
 }
@@ -86,6 +93,7 @@ SavedModel decode(std::string_view bytes) {
 }  // namespace
 
 SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
+  if (is_zip_archive(bytes)) return decode_keras_archive(bytes, source);
   try {
     return decode(bytes);
   } catch (const hdf5::Hdf5Error& error) {

@@ -3,7 +3,11 @@
 
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/json.h"
+#include "keras_file/keras3_layers.h"
+#include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"
+#include "keras_file/optimizer_weights.h"
+#include "keras_file/run_state.h"
 #include "keras_file/trailer.h"
 
 namespace ronde::inline v0 {
@@ -61,11 +65,15 @@ void write_state(hid_t file, const SavedState& state) {
   write_attribute(group, "steps", state.steps);
   write_attribute(group, "seed", state.seed);
   if (state.optimizer) write_optimizer(group, *state.optimizer);
+  if (!state.optimizer_settings.empty())
+    write_attribute(group, layout::kOptimizerSettings, to_json(state.optimizer_settings));
+  if (state.run) write_run(group, *state.run);
 }
 
 }  // namespace
 
-std::string encode_saved_model(const SavedModel& model) {
+std::string encode_saved_model(const SavedModel& model, SavedLayout layout) {
+  if (layout == SavedLayout::archive) return encode_keras_archive(model);
   std::string bytes;
   {
     const hdf5::Session session;
@@ -76,16 +84,21 @@ std::string encode_saved_model(const SavedModel& model) {
       write_attribute(file, layout::kModelConfig, to_json(model.model_config));
     if (!model.training_config.is_null())
       write_attribute(file, layout::kTrainingConfig, to_json(model.training_config));
-    write_layers(file, model);
+    if (layout == SavedLayout::weights_h5)
+      write_keras3_layers(file, model);
+    else
+      write_layers(file, model);
+    write_optimizer_weights(file, model.optimizer_weights, layout);
     if (model.state) write_state(file, *model.state);
     bytes = file.close();
   }
+  if (model.state) append_progress(bytes, {.epochs = model.state->epochs, .steps = model.state->steps});
   append_trailer(bytes);
   return bytes;
 }
 
 void write_saved_model(const std::string& path, const SavedModel& model) {
-  atomic_write_file(path, encode_saved_model(model));
+  atomic_write_file(path, encode_saved_model(model, layout_for(path)));
 }
 
 }  // namespace ronde::inline v0

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <type_traits>
 
 namespace ronde::inline v0 {
@@ -78,8 +79,14 @@ std::string to_json(const ConfigValue& value) {
 }
 
 ConfigValue from_json(const std::string& text) {
-  const auto guard = [](int level, nlohmann::json::parse_event_t, Json&) {
+  std::vector<std::set<std::string>> keys;  // of the objects that are open, outermost first
+  const auto guard = [&keys](int level, nlohmann::json::parse_event_t event, const Json& value) {
+    using Event = nlohmann::json::parse_event_t;
     require<InputError>(level <= kMaxDepth, "JSON nested deeper than ", kMaxDepth);
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    require<InputError>(event != Event::key || keys.back().insert(value.get<std::string>()).second,
+                        "JSON with a key that comes twice");
     return true;
   };
   try {

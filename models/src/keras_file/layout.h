@@ -12,9 +12,13 @@ inline constexpr const char* kBackend = "backend";
 inline constexpr const char* kKerasVersion = "keras_version";
 inline constexpr const char* kModelConfig = "model_config";
 inline constexpr const char* kTrainingConfig = "training_config";
+inline constexpr const char* kOptimizerWeights = "optimizer_weights";
+inline constexpr const char* kOptimizerVars = "optimizer/vars";  // of a .weights.h5
 
 inline constexpr const char* kState = "ronde";
 inline constexpr const char* kOptimizer = "optimizer";
+inline constexpr const char* kOptimizerSettings = "optimizer_settings";
+inline constexpr const char* kRun = "run";
 inline constexpr std::int64_t kFormatVersion = 1;
 
 }  // namespace ronde::inline v0::layout

@@ -1,5 +1,9 @@
 #include "keras_file/trailer.h"
 
+#include <array>
+#include <charconv>
+#include <cstdio>
+
 #include <ronde/core/error.h>
 #include <ronde/core/sha256.h>
 
@@ -11,7 +15,29 @@ constexpr std::string_view kMagic = "\nronde-sha256 ";
 constexpr std::size_t kDigits = 64;
 constexpr std::size_t kLength = kMagic.size() + kDigits + 1;
 
+constexpr std::string_view kProgress = "\nronde-progress ";
+constexpr std::size_t kEpochDigits = 10;
+constexpr std::size_t kStepDigits = 14;
+constexpr std::size_t kProgressLength = kProgress.size() + kEpochDigits + 1 + kStepDigits;
+
+std::optional<std::int64_t> parse(std::string_view digits) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || value < 0) return {};
+  return value;
+}
+
 }  // namespace
+
+const std::size_t kTrailerLength = kProgressLength + kLength;
+
+void append_progress(std::string& bytes, const FileProgress& progress) {
+  std::array<char, 64> line{};
+  const int length = std::snprintf(line.data(), line.size(), "%0*lld %0*lld", static_cast<int>(kEpochDigits),
+                                   static_cast<long long>(progress.epochs), static_cast<int>(kStepDigits),
+                                   static_cast<long long>(progress.steps));
+  bytes.append(kProgress).append(line.data(), static_cast<std::size_t>(length));
+}
 
 void append_trailer(std::string& bytes) {
   const std::string digest = sha256_hex(bytes);
@@ -26,6 +52,16 @@ std::string_view verify_trailer(std::string_view bytes) {
   require<InputError>(trailer.substr(kMagic.size(), kDigits) == sha256_hex(bytes),
                       "damaged: its bytes are not those that were written (SHA-256 differs)");
   return bytes;
+}
+
+std::optional<FileProgress> read_progress(std::string_view end_of_file) {
+  if (end_of_file.size() != kTrailerLength || !end_of_file.starts_with(kProgress) ||
+      !end_of_file.substr(kProgressLength).starts_with(kMagic))
+    return {};
+  const auto epochs = parse(end_of_file.substr(kProgress.size(), kEpochDigits));
+  const auto steps = parse(end_of_file.substr(kProgress.size() + kEpochDigits + 1, kStepDigits));
+  if (!epochs || !steps) return {};
+  return FileProgress{*epochs, *steps};
 }
 
 }  // namespace ronde::inline v0

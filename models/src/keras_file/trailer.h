@@ -1,17 +1,36 @@
-/// The last line of a file written by Ronde: "\nronde-sha256 <64 hex digits>\n", over all bytes before it.
-/// HDF5 ignores what lies behind its data. The line is checked before libhdf5 sees the file, because that
-/// library can be crashed by damaged bytes. A file without it (from Keras, or edited by another program,
-/// which cuts it off) rests on HDF5's own checksums.
+/// The last lines of a file written by Ronde, behind the HDF5 data, where HDF5 ignores them:
+///
+///     "\nronde-progress <epochs, 10 digits> <steps, 14 digits>"    in files with a training state
+///     "\nronde-sha256 <64 hex digits>\n"                           over all bytes before it
+///
+/// The SHA-256 is checked before libhdf5 sees the file, because that library can be crashed by damaged bytes.
+/// A file without it (from Keras, or edited by another program, which cuts it off) rests on HDF5's own
+/// checksums. The progress lets one find the newest of many checkpoints without reading them.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace ronde::inline v0 {
 
+struct FileProgress {
+  std::int64_t epochs = 0;
+  std::int64_t steps = 0;
+  auto operator<=>(const FileProgress&) const = default;
+};
+
+void append_progress(std::string& bytes, const FileProgress& progress);
 void append_trailer(std::string& bytes);
-/// The bytes before the trailer, or all when there is none. InputError when they are not those that were
+
+/// The bytes before the SHA-256, or all when there is none. InputError when they are not those that were
 /// written.
 std::string_view verify_trailer(std::string_view bytes);
+
+/// How many bytes the two lines take.
+extern const std::size_t kTrailerLength;
+/// What the last kTrailerLength bytes of a file say, unverified; nothing when they are not the two lines.
+std::optional<FileProgress> read_progress(std::string_view end_of_file);
 
 }  // namespace ronde::inline v0

@@ -4,21 +4,40 @@
 
 namespace ronde::inline v0 {
 
+namespace {
+
+void add_to(std::vector<double>& sums, const std::vector<double>& values) {
+  require(sums.size() == values.size(), "[fit] ", values.size(), " partial sums instead of ", sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+}
+
+}  // namespace
+
 void Totals::append_to(Logs& logs, const std::string& prefix) const {
   logs.set(prefix + "loss", loss.value());
   for (const auto& [name, state] : metrics) logs.set(prefix + name, state.value());
 }
 
-RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics)
+RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
+                             const VirtualShards& shards)
     : metrics_(&metrics),
+      shards_(shards),
       loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})),
       addend_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})) {
   reset();
 }
 
 void RunningTotals::reset() {
+  clear();
+  of_shards_.assign(static_cast<std::size_t>(shards_.last - shards_.first),
+                    std::vector<double>(2 * (1 + metrics_->size()), 0.0));
+}
+
+// All but the closed shards.
+void RunningTotals::clear() {
   loss_sum_.fill(0.0);
   samples_ = 0;
+  held_.assign(metrics_->size(), {});
   for (const auto& metric : *metrics_) metric->reset();
 }
 
@@ -30,24 +49,94 @@ void RunningTotals::add(const Tensor& loss_sum, const Tensor& outputs, const Ten
   for (const auto& metric : *metrics_) metric->update(outputs, targets);
 }
 
-Totals RunningTotals::local() const {
-  Totals totals{{loss_sum_.item(), static_cast<double>(samples_)}, {}};
-  for (const auto& metric : *metrics_) totals.metrics.emplace_back(metric->name(), metric->state());
+void RunningTotals::close_shard(int shard) {
+  add_to(of_shards_.at(static_cast<std::size_t>(shard - shards_.first)), values());
+  clear();
+}
+
+// What no shard was closed over.
+std::vector<double> RunningTotals::values() const {
+  std::vector<double> values{loss_sum_.item(), static_cast<double>(samples_)};
+  for (std::size_t i = 0; i < metrics_->size(); ++i) {
+    const MetricState now = (*metrics_)[i]->state();
+    values.insert(values.end(), {held_[i].sum + now.sum, held_[i].count + now.count});
+  }
+  return values;
+}
+
+Totals RunningTotals::named(const std::vector<double>& values) const {
+  Totals totals{{values[0], values[1]}, {}};
+  for (std::size_t i = 0; i < metrics_->size(); ++i)
+    totals.metrics.emplace_back((*metrics_)[i]->name(), MetricState{values[2 * i + 2], values[2 * i + 3]});
   return totals;
 }
 
-Totals RunningTotals::reduced(Communicator& communicator) const {
-  Totals totals = local();
-  std::vector<MetricState*> states{&totals.loss};
-  for (auto& [name, state] : totals.metrics) states.push_back(&state);
+Totals RunningTotals::local() const {
+  std::vector<double> sums = values();
+  for (const std::vector<double>& row : of_shards_) add_to(sums, row);
+  return named(sums);
+}
 
-  std::vector<double> values;
-  for (const MetricState* state : states) values.insert(values.end(), {state->sum, state->count});
-  const Tensor data = Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values);
-  communicator.allreduce(data).wait();
-  values = data.to_vector<double>();
-  for (std::size_t i = 0; i < states.size(); ++i) *states[i] = {values[2 * i], values[2 * i + 1]};
-  return totals;
+void RunningTotals::lend_metrics() {
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const MetricState now = (*metrics_)[i]->state();
+    held_[i] = {held_[i].sum + now.sum, held_[i].count + now.count};
+    (*metrics_)[i]->reset();
+  }
+}
+
+Totals RunningTotals::reduced(Communicator& communicator) const {
+  if (shards_.total == 0) {
+    std::vector<double> sums = values();
+    allreduce_values(communicator, sums);
+    return named(sums);
+  }
+  std::vector<double> sums(2 * (1 + metrics_->size()), 0.0);
+  for (const std::vector<double>& row : gathered(communicator)) add_to(sums, row);
+  return named(sums);
+}
+
+std::vector<std::vector<double>> RunningTotals::gathered(Communicator& communicator) const {
+  const std::vector<std::vector<double>> mine =
+      shards_.total == 0 ? std::vector<std::vector<double>>{values()} : of_shards_;
+  const auto width = static_cast<std::int64_t>(mine.front().size());
+  std::vector<std::int64_t> counts;
+  std::int64_t rows = 0;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const VirtualShards theirs =
+        shards_.total == 0 ? VirtualShards() : VirtualShards(shards_.total, rank, communicator.size());
+    counts.push_back(shards_.total == 0 ? 1 : theirs.last - theirs.first);
+    rows += counts.back();
+  }
+  std::vector<double> flat;
+  for (const std::vector<double>& row : mine) flat.insert(flat.end(), row.begin(), row.end());
+  const Tensor in = Tensor::from<double>({static_cast<std::int64_t>(mine.size()), width}, flat);
+  const Tensor all = Tensor::empty({rows, width}, in.options());
+  communicator.allgatherv(all, in, counts).wait();
+  std::vector<std::vector<double>> result;
+  for (std::int64_t i = 0; i < rows; ++i) result.push_back(all.slice(0, i, i + 1).to_vector<double>());
+  return result;
+}
+
+void RunningTotals::restore(const std::vector<std::vector<double>>& rows, const Communicator& communicator) {
+  reset();
+  require<InputError>(!rows.empty(), "[fit] cannot resume: the sums of the epoch so far are missing");
+  if (shards_.total > 0) {
+    require<InputError>(rows.size() == static_cast<std::size_t>(shards_.total),
+                        "[fit] cannot resume: sums of ", rows.size(), " virtual shards instead of ",
+                        shards_.total);
+    for (int shard = shards_.first; shard < shards_.last; ++shard)
+      add_to(of_shards_[static_cast<std::size_t>(shard - shards_.first)],
+             rows[static_cast<std::size_t>(shard)]);
+    return;
+  }
+  std::vector<double> sums(2 * (1 + held_.size()), 0.0);
+  for (auto row = static_cast<std::size_t>(communicator.rank()); row < rows.size();
+       row += static_cast<std::size_t>(communicator.size()))
+    add_to(sums, rows[row]);
+  loss_sum_.fill(sums[0]);
+  samples_ = static_cast<std::int64_t>(sums[1]);
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i] = {sums[2 * i + 2], sums[2 * i + 3]};
 }
 
 }  // namespace ronde::inline v0

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ronde/data/virtual_shards.h>
 #include <ronde/distributed/communicator.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/metric.h>
@@ -24,21 +25,41 @@ struct Totals {
 
 class RunningTotals {
  public:
-  /// Takes over the metrics: they are reset here.
-  RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics);
+  /// Takes over the metrics: they are reset here. With virtual shards each of these has sums of its own, so
+  /// that what comes out is the same for any number of ranks.
+  RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
+                const VirtualShards& shards = {});
 
   void reset();
   /// `loss_sum`: a scalar, the sum of the losses of `samples` samples. Enqueues only.
   void add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets, std::int64_t samples);
+  /// What was added since the last call is of this virtual shard, one of this rank's. Waits for the device.
+  void close_shard(int shard);
   /// Of this rank. Waits for the device.
   Totals local() const;
-  /// Of all ranks, in one small all-reduce. Collective.
+  /// Of all ranks, in one small collective.
   Totals reduced(Communicator& communicator) const;
 
+  /// Plain numbers, a row for each rank or each virtual shard: sum and count of the loss, then of each
+  /// metric. Waits for the device. Collective.
+  std::vector<std::vector<double>> gathered(Communicator& communicator) const;
+  /// Goes on from such numbers instead of from zero: from this rank's rows or, on another number of ranks,
+  /// from its part of them all.
+  void restore(const std::vector<std::vector<double>>& rows, const Communicator& communicator);
+  /// Empties the metrics, so that somebody else may use them; what they held still counts here.
+  void lend_metrics();
+
  private:
+  std::vector<double> values() const;
+  Totals named(const std::vector<double>& values) const;
+  void clear();
+
   const std::vector<std::shared_ptr<Metric>>* metrics_;
-  Tensor loss_sum_;  // f64 scalar: sums over an epoch keep their digits
-  Tensor addend_;    // f64 scalar
+  VirtualShards shards_;
+  std::vector<std::vector<double>> of_shards_;  // of this rank's closed shards
+  std::vector<MetricState> held_;               // of each metric, counted before what it holds now
+  Tensor loss_sum_;                             // f64 scalar: sums over an epoch keep their digits
+  Tensor addend_;                               // f64 scalar
   std::int64_t samples_ = 0;
 };
 

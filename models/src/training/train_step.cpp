@@ -6,16 +6,12 @@
 
 namespace ronde::inline v0 {
 
-namespace {
-
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {
   const Variable outputs = (*model.module)(data.inputs, model.context(true, data.sample_keys));
   const Variable loss = sum((*model.loss)(outputs, data.targets));
   totals.add(loss.value(), outputs.value(), data.targets, data.inputs.size(0));
   loss.backward();
 }
-
-}  // namespace
 
 std::int64_t train_step(Model::State& model, const StepData& data, std::int64_t micro_batch,
                         RunningTotals& totals) {

@@ -15,6 +15,9 @@ struct StepData {
   Tensor sample_keys;
 };
 
+/// Forward and backward of some samples: adds to the arena's gradients and to `totals`.
+void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals);
+
 /// Forward, backward and update; adds loss and metrics to `totals`. Gradients are the sum over the samples,
 /// in pieces of `micro_batch` (0: at once); they travel with the last piece. Collective. Returns the number
 /// of samples of all ranks.

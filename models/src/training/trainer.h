@@ -3,13 +3,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <ronde/data/data_loader.h>
 #include <ronde/models/callback.h>
+#include <ronde/models/save_point.h>
 
 #include "model_state.h"
+#include "training/checkpointer.h"
 #include "training/running_totals.h"
+#include "training/sharded_step.h"
 #include "training/stopwatch.h"
 
 namespace ronde::inline v0 {
@@ -18,17 +23,40 @@ class Trainer {
  public:
   Trainer(Model& model, Model::State& state, const Dataset& data, const FitOptions& options);
   ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
   History run();
 
+  /// Where the run stands, for a file; the callbacks' part on rank 0 only. Collective.
+  SavedRun saved_run() const;
+  /// Before somebody else uses the model's metrics.
+  void lend_metrics() { totals_.lend_metrics(); }
+
  private:
+  std::int64_t steps_left() const;
+  bool is_cut_short() const;
+  bool is_over() const;
   void add_progress_bar();
-  void run_epoch(std::int64_t epoch);
-  void run_step(std::int64_t step);
-  void after_step(std::int64_t step);
+  /// Takes over where `state_.run` stopped.
+  void go_on();
+  /// Gives the callbacks, and the rate which their first hooks may have changed, what the run had.
+  void restore_callbacks_and_rate();
+  void begin();
+  void run_epoch();
+  void run_step();
+  std::int64_t update(const Batch& batch);
+  void after_step();
+  void end_epoch();
   /// Loss and metrics of the epoch over all ranks; NaN or infinity ends the training on all of them.
   void finish_training_part(Logs& logs);
   void validate(Logs& logs);
   void record(std::int64_t epoch, const Logs& logs);
+  void take_back(const Logs& logs);
+  void offer_save_after_step();
+  void offer_save_after_epoch(std::int64_t epoch, const Logs& logs);
+  void offer(SavePoint& point);
+  [[noreturn]] void throw_non_finite() const;
+  void warn(const std::string& problem) const;
 
   Model& model_;
   Model::State& state_;
@@ -38,8 +66,15 @@ class Trainer {
   std::vector<Callback*> callbacks_;
   std::unique_ptr<Callback> progress_bar_;
   RunningTotals totals_;
+  std::optional<ShardedStep> sharded_step_;  // in deterministic mode
   Stopwatch stopwatch_;
+  Checkpointer checkpointer_;
   History history_;
+  std::int64_t epoch_ = 0;       // of the next step
+  std::int64_t epoch_step_ = 0;  // steps of that epoch that are done
+  bool loss_is_finite_ = true;   // of the epoch that ended
+  bool ended_ = false;           // run() did, not an exception
+  std::optional<double> rate_;   // of a resumed run whose callbacks have not been restored yet
 };
 
 }  // namespace ronde::inline v0

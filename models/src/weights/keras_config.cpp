@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/optimizer_factory.h>
+#include <ronde/nn/sequential.h>
 
 namespace ronde::inline v0 {
 
@@ -15,18 +17,6 @@ bool keras_knows(const Module& module) {
   const auto children = module.children();
   return std::all_of(children.begin(), children.end(),
                      [](const Module* child) { return keras_knows(*child); });
-}
-
-/// Without it Keras 3 would build an input with an axis too many. `batch_input_shape` is the key that both
-/// know.
-ConfigValue input_layer(const Module& module) {
-  ConfigList shape{ConfigValue()};
-  for (const std::int64_t extent : module.input_shape()) shape.emplace_back(extent);
-  return ConfigDict{{"class_name", "InputLayer"},
-                    {"config", ConfigDict{{"batch_input_shape", shape},
-                                          {"dtype", "float32"},
-                                          {"sparse", false},
-                                          {"name", module.children().front()->name() + "_input"}}}};
 }
 
 /// The first of the keys that a dict has with a list in it.
@@ -52,12 +42,16 @@ Shape without_batch(const ConfigList& list) {
 
 /// From the InputLayer, or (files of the standalone Keras) from the first layer itself.
 Shape read_input_shape(const ConfigValue& config) {
-  for (const ConfigValue& layer : config.at("layers").as_list()) {
-    if (const ConfigValue* shape = find_shape(layer.at("config"))) return without_batch(shape->as_list());
-    require<InputError>(layer.at("class_name").as_string() == "InputLayer",
-                        "the description of the net has no input shape");
-  }
-  throw InputError("the description of the net has no input shape");
+  const ConfigList& layers = config.at("layers").as_list();
+  require<InputError>(!layers.empty(), "the description of the net has no layers");
+  const auto found = std::find_if(layers.begin(), layers.end(), [](const ConfigValue& layer) {
+    return layer.at("class_name").as_string() == "InputLayer";
+  });
+  const ConfigValue& first = (found == layers.end() ? layers.front() : *found).at("config");
+  if (const ConfigValue* shape = find_shape(first)) return without_batch(shape->as_list());
+  require<InputError>(first.is_dict() && first.find("layers") != nullptr,
+                      "the description of the net has no input shape");
+  return read_input_shape(first);
 }
 
 /// "categorical_crossentropy", or a dict with Keras' class name and options; nullptr when it is not known
@@ -82,6 +76,8 @@ std::unique_ptr<Loss> loss_from_config(const ConfigValue& config) {
     return std::make_unique<CategoricalCrossentropy>(options);
   if (name == "sparse_categorical_crossentropy" || name == "SparseCategoricalCrossentropy")
     return std::make_unique<SparseCategoricalCrossentropy>(options);
+  if (name == "binary_crossentropy" || name == "BinaryCrossentropy")
+    return std::make_unique<BinaryCrossentropy>(BinaryCrossentropy::Options{options.from_logits});
   if (name == "mean_squared_error" || name == "mse" || name == "MeanSquaredError")
     return std::make_unique<MeanSquaredError>();
   return nullptr;
@@ -90,18 +86,33 @@ std::unique_ptr<Loss> loss_from_config(const ConfigValue& config) {
 }  // namespace
 
 ConfigValue model_config(const Module& module) {
-  if (dynamic_cast<const Sequential*>(&module) == nullptr || module.children().empty() ||
-      !keras_knows(module))
-    return {};
-  ConfigDict config = module.config();
-  for (auto& [key, value] : config) {
-    if (key != "layers") continue;
-    ConfigList layers = value.as_list();
-    layers.insert(layers.begin(), input_layer(module));
-    value = layers;
-  }
-  return ConfigDict{{"class_name", "Sequential"}, {"config", config}};
+  const bool is_net = dynamic_cast<const Sequential*>(&module) || dynamic_cast<const Graph*>(&module);
+  if (!is_net || module.children().empty() || !keras_knows(module)) return {};
+  return ConfigDict{{"class_name", module.class_name()}, {"config", module.config()}};
 }
+
+namespace {
+
+/// "categorical_crossentropy" -> "CategoricalCrossentropy"
+std::string class_name_of(const std::string& snake) {
+  std::string name;
+  bool word_begins = true;
+  for (const char c : snake) {
+    if (c != '_') name += word_begins && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    word_begins = c == '_';
+  }
+  return name;
+}
+
+/// By name when it has Keras' defaults, else as the object with its options, as Keras writes it.
+ConfigValue loss_config(const Loss& loss) {
+  ConfigDict options = loss.config();
+  if (options.empty()) return loss.name();
+  options.insert(options.begin(), {"name", loss.name()});
+  return ConfigDict{{"class_name", class_name_of(loss.name())}, {"config", options}};
+}
+
+}  // namespace
 
 ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                             const std::vector<std::shared_ptr<Metric>>& metrics) {
@@ -110,7 +121,7 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
   const std::string class_name = optimizer.name() == "AdamW" ? "Custom>AdamW" : optimizer.name();
   return ConfigDict{
-      {"loss", loss.name()},
+      {"loss", loss_config(loss)},
       {"metrics", names},
       {"weighted_metrics", ConfigValue()},
       {"loss_weights", ConfigValue()},
@@ -120,27 +131,31 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
 DescribedNet net_from_config(const ConfigValue& config) {
   require<InputError>(!config.is_null(), "holds weights, but no description of a net");
   const std::string& class_name = config.at("class_name").as_string();
-  require<InputError>(
-      class_name == "Sequential", "is a ", class_name,
-      " model; only Sequential models can be built from a file (its weights can be loaded into a net "
-      "of your own)");
+  require<InputError>(class_name == "Sequential" || class_name == "Functional" || class_name == "Model",
+                      "is a ", class_name,
+                      " model; only Sequential and functional models can be built from a file (its weights "
+                      "can be loaded into a net of your own)");
   // Keras 2.2.0 and older wrote the list of layers alone.
   const ConfigValue& inner = config.at("config");
   const ConfigValue described = inner.is_list() ? ConfigValue(ConfigDict{{"layers", inner}}) : inner;
-  std::unique_ptr<Module> module = layer_from_config("Sequential", described);
-  return {std::unique_ptr<Sequential>(static_cast<Sequential*>(module.release())),
-          read_input_shape(described)};
+  return {layer_from_config(class_name, described), read_input_shape(described)};
 }
 
-CompileOptions compile_options_from_config(const ConfigValue& config) {
+CompileOptions compile_options_from_config(const ConfigValue& config, const ConfigDict& settings) {
   CompileOptions options;
   if (!config.is_dict()) return options;
   const ConfigValue* loss = config.find("loss");
   const ConfigValue* optimizer = config.find("optimizer_config");
   if (loss) options.loss = loss_from_config(*loss);
-  if (optimizer && optimizer->is_dict() && optimizer->find("class_name") && optimizer->find("config"))
-    options.optimizer =
-        optimizer_from_config(optimizer->at("class_name").as_string(), optimizer->at("config"));
+  if (optimizer && optimizer->is_dict() && optimizer->find("class_name") && optimizer->find("config")) {
+    ConfigValue all = optimizer->at("config");
+    if (all.is_dict() && !settings.empty()) {
+      ConfigDict merged = all.as_dict();
+      merged.insert(merged.end(), settings.begin(), settings.end());
+      all = merged;
+    }
+    options.optimizer = optimizer_from_config(optimizer->at("class_name").as_string(), all);
+  }
   return options;
 }
 

@@ -6,7 +6,7 @@
 
 #include <ronde/models/model.h>
 #include <ronde/nn/config.h>
-#include <ronde/nn/sequential.h>
+#include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
 
@@ -18,13 +18,15 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                             const std::vector<std::shared_ptr<Metric>>& metrics);
 
 struct DescribedNet {
-  std::unique_ptr<Sequential> net;
+  std::unique_ptr<Module> net;  ///< a Sequential or a Graph
   Shape input_shape;
 };
-/// The net that a model_config of Keras 2.2 to 3.15 describes. InputError for anything but a Sequential.
+/// The net that a model_config of Keras 2.2 to 3.15 describes. InputError when it is neither a Sequential nor
+/// a functional model, or has what Ronde does not know.
 DescribedNet net_from_config(const ConfigValue& config);
 
 /// What a training_config says, as far as Ronde knows it; without optimizer or loss when it does not.
-CompileOptions compile_options_from_config(const ConfigValue& config);
+/// `settings`: those of the optimizer that Keras has no keys for.
+CompileOptions compile_options_from_config(const ConfigValue& config, const ConfigDict& settings);
 
 }  // namespace ronde::inline v0

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include <ronde/nn/graph.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/weight_layout.h>
 
@@ -19,24 +21,36 @@ struct Group {
   std::vector<Parameter> weights;
 };
 
-/// Keras lists what is trained before what is not.
-void sort_as_keras(std::vector<Parameter>& weights) {
-  std::stable_partition(weights.begin(), weights.end(),
-                        [](const Parameter& weight) { return weight.trainable; });
+/// The layers of a net that Keras has a class for, in Keras' order; none for any other module.
+std::optional<std::vector<Module*>> layers_of(const Module& module) {
+  if (const auto* graph = dynamic_cast<const Graph*>(&module)) return graph->layers();
+  if (dynamic_cast<const Sequential*>(&module) != nullptr) return module.children();
+  return std::nullopt;
 }
 
-std::vector<Group> groups_of_children(const Module& module) {
+/// Moves the weights of one layer from `all` to `group`; those of a nested net layer by layer.
+void take_weights(const Module& layer, std::vector<Parameter>& all, Group& group) {
+  if (const auto nested = layers_of(layer))
+    for (const Module* inner : *nested) take_weights(*inner, all, group);
+  const std::string prefix = layer.path() + "/";
+  const auto rest = std::stable_partition(
+      all.begin(), all.end(), [&](const Parameter& weight) { return !weight.name.starts_with(prefix); });
+  group.weights.insert(group.weights.end(), rest, all.end());
+  all.erase(rest, all.end());
+}
+
+std::vector<Group> groups_of_layers(const Module& module, const std::vector<Module*>& layers) {
+  std::vector<Parameter> all = module.parameters();
   std::vector<Group> groups;
-  std::map<std::string, std::size_t> index;
-  for (const Module* child : module.children()) {
-    index.emplace(child->path(), groups.size());
-    groups.push_back({child->name(), {}});
+  for (const Module* layer : layers) {
+    Group group{layer->name(), {}};
+    take_weights(*layer, all, group);
+    // Keras lists what is trained before what is not, or is frozen.
+    std::stable_partition(group.weights.begin(), group.weights.end(),
+                          [](const Parameter& weight) { return weight.variable.requires_grad(); });
+    groups.push_back(std::move(group));
   }
-  for (Parameter& weight : module.parameters()) {
-    const std::string& name = weight.name;
-    groups.at(index.at(name.substr(0, name.find('/')))).weights.push_back(std::move(weight));
-  }
-  for (Group& group : groups) sort_as_keras(group.weights);
+  if (!all.empty()) groups.push_back({kTopLevel, std::move(all)});
   return groups;
 }
 
@@ -53,12 +67,9 @@ std::vector<Group> groups_of_owners(const Module& module) {
   return groups;
 }
 
-bool is_sequential(const Module& module) {
-  return dynamic_cast<const Sequential*>(&module) != nullptr;
-}
-
 std::vector<Group> groups_of(const Module& module) {
-  return is_sequential(module) ? groups_of_children(module) : groups_of_owners(module);
+  const auto layers = layers_of(module);
+  return layers ? groups_of_layers(module, *layers) : groups_of_owners(module);
 }
 
 /// "conv2d/kernel:0" or "sequential/conv2d/kernel" -> "kernel"
@@ -128,7 +139,7 @@ std::vector<SavedLayer> save_layers(const Module& module) {
 
 std::vector<WeightAssignment> match_layers(const Module& module, const std::vector<SavedLayer>& layers) {
   const std::vector<Group> groups = groups_of(module);
-  return is_sequential(module) ? match_by_position(groups, layers) : match_by_name(groups, layers);
+  return layers_of(module) ? match_by_position(groups, layers) : match_by_name(groups, layers);
 }
 
 void assign_all(std::vector<WeightAssignment>& assignments) {

@@ -71,7 +71,42 @@ TEST(EarlyStopping, RestoresTheBestWeightsAndSaysSo) {
   EXPECT_EQ(outcome.last_hash, outcome.hashes[1]);
   EXPECT_NE(outcome.last_hash, outcome.hashes[3]);
   EXPECT_EQ(outcome.text,
-            "Restoring model weights from the end of the best epoch: 2.\nEpoch 4: early stopping\n");
+            "Epoch 4: early stopping\nRestoring model weights from the end of the best epoch: 2.\n");
+}
+
+TEST(EarlyStopping, RestoresTheBestWeightsOfARunThatUsedAllItsEpochs) {
+  const Outcome outcome = run({.patience = 9, .restore_best_weights = true}, {3, 1, 2, 2});
+  EXPECT_EQ(outcome.epochs, 4u);
+  EXPECT_EQ(outcome.last_hash, outcome.hashes[1]);
+}
+
+TEST(EarlyStopping, BestWeightsSurviveACheckpoint) {
+  Model model = small_model();
+  const InMemoryDataset data = small_images(8);
+  EarlyStopping first({.patience = 5, .restore_best_weights = true}), second = first;
+  Logs logs;
+  logs.set("val_loss", 1.0);
+  const TrainingPlan plan{.epochs = 3, .has_validation = true};
+  first.attach(model, plan);
+  first.on_train_begin(model, plan);
+  first.on_epoch_end(0, logs);
+  const std::string best = model.weights_sha256();
+  model.fit(data, {.verbose = 0});
+  EXPECT_NE(model.weights_sha256(), best);
+  second.attach(model, plan);
+  second.on_train_begin(model, plan);
+  second.restore(first.state());
+  second.on_train_end({});
+  EXPECT_EQ(model.weights_sha256(), best);
+
+  CallbackState other_net = first.state();
+  other_net.tensors.pop_back();
+  EXPECT_THROW(second.restore(other_net), InputError);
+  other_net = first.state();
+  other_net.tensors[0].name = "conv2d_1/kernel";
+  EXPECT_EQ(message_of<InputError>([&] { second.restore(other_net); }),
+            "[early_stopping] the best weights have conv2d_1/kernel (3, 3, 1, 4), this net has conv2d/kernel "
+            "(3, 3, 1, 4)");
 }
 
 TEST(EarlyStopping, UnknownKeyListsWhatThereIs) {

@@ -29,7 +29,7 @@ TEST(LearningRateWarmup, FollowsHorovodsFormula) {
       const std::vector<double> expected{0.175, 0.25, 0.325, 0.4, 0.4, 0.4};
       ASSERT_EQ(rates.size(), expected.size());
       for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_NEAR(rates[i], expected[i], 1e-12) << i;
-      EXPECT_NEAR(history.values.at("lr")[0], 0.25, 1e-12);
+      EXPECT_NEAR(history.values.at("learning_rate")[0], 0.25, 1e-12);
     });
   });
   EXPECT_EQ(text, "\nEpoch 2: finished gradual learning rate warmup to 0.4.\n");

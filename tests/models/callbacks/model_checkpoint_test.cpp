@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <set>
 
 #include <ronde/models/lambda_callback.h>
@@ -19,6 +22,14 @@ std::set<std::string> files_in(const TempDir& dir) {
   for (const auto& entry : std::filesystem::directory_iterator(dir.path()))
     names.insert(entry.path().filename());
   return names;
+}
+
+/// Without the pauses, which each saved file must have reported.
+std::string without_pauses(const std::string& text, int expected) {
+  const std::regex pause(" \\(paused for [0-9]+\\.[0-9] ms\\)\n");
+  EXPECT_EQ(std::distance(std::sregex_iterator(text.begin(), text.end(), pause), std::sregex_iterator()),
+            expected);
+  return std::regex_replace(text, pause, "\n");
 }
 
 /// Trains `values.size()` epochs, with `key` of epoch i being values[i], and these callbacks.
@@ -42,9 +53,10 @@ TEST(ModelCheckpoint, SavesEveryEpochUnderItsPattern) {
   ModelCheckpoint checkpoint({.filepath = dir / "{epoch:02d}-{val_loss:.2f}.h5", .verbose = 1});
   const std::string text = printed([&] { run_epochs("val_loss", {0.456, 0.1}, {&checkpoint}); });
   EXPECT_EQ(files_in(dir), (std::set<std::string>{"01-0.46.h5", "02-0.10.h5"}));
-  EXPECT_EQ(text, "\nEpoch 1: saving model to " + (dir / "01-0.46.h5") + "\n\nEpoch 2: saving model to " +
-                      (dir / "02-0.10.h5") + "\n");
+  EXPECT_EQ(without_pauses(text, 2), "\nEpoch 1: saving model to " + (dir / "01-0.46.h5") +
+                                         "\n\nEpoch 2: saving model to " + (dir / "02-0.10.h5") + "\n");
   EXPECT_EQ(checkpoint.last_path(), dir / "02-0.10.h5");
+  EXPECT_GT(checkpoint.last_pause_seconds(), 0.0);
 }
 
 TEST(ModelCheckpoint, SavesOnlyTheBestAndSaysSo) {
@@ -54,11 +66,12 @@ TEST(ModelCheckpoint, SavesOnlyTheBestAndSaysSo) {
   const std::string text = printed([&] {
     run_epochs("val_loss", {0.0512, 0.0431, 0.0431, 0.04}, {&checkpoint});
   });
-  EXPECT_EQ(text, "\nEpoch 1: val_loss improved from inf to 0.05120, saving model to " + path +
-                      "\n\nEpoch 2: val_loss improved from 0.05120 to 0.04310, saving model to " + path +
-                      "\n\nEpoch 3: val_loss did not improve from 0.04310\n"
-                      "\nEpoch 4: val_loss improved from 0.04310 to 0.04000, saving model to " +
-                      path + "\n");
+  EXPECT_EQ(without_pauses(text, 3),
+            "\nEpoch 1: val_loss improved from inf to 0.05120, saving model to " + path +
+                "\n\nEpoch 2: val_loss improved from 0.05120 to 0.04310, saving model to " + path +
+                "\n\nEpoch 3: val_loss did not improve from 0.04310\n"
+                "\nEpoch 4: val_loss improved from 0.04310 to 0.04000, saving model to " +
+                path + "\n");
   EXPECT_EQ(checkpoint.best(), 0.04);
 }
 
@@ -88,6 +101,42 @@ TEST(ModelCheckpoint, SavesAfterStepsAcrossEpochsAndKeepsTheNewest) {
   EXPECT_EQ(Model::load(dir / "3-1.h5").progress().steps, 9);
 }
 
+TEST(ModelCheckpoint, KeepsTheBestAndTheNewest) {
+  const TempDir dir;
+  ModelCheckpoint best({.filepath = dir / "best-{epoch}.h5", .verbose = 1, .keep_best = 2});
+  ModelCheckpoint both({.filepath = dir / "both-{epoch}.h5", .keep = 1, .keep_best = 1});
+  const std::string text = printed([&] {
+    run_epochs("val_loss", {0.5, 0.3, 0.4, 0.6, 0.4}, {&best, &both});
+  });
+  EXPECT_EQ(files_in(dir), (std::set<std::string>{"best-2.h5", "best-3.h5", "both-2.h5", "both-5.h5"}));
+  EXPECT_NE(text.find("\nEpoch 4: val_loss is not among the best 2\n"), std::string::npos) << text;
+  EXPECT_EQ(best.best(), 0.3);
+}
+
+TEST(ModelCheckpoint, BestWithinEpochsIsDecidedOnTheValuesOfAllRanks) {
+  const TempDir dir;
+  test::run_ranks(2, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world});
+    ModelCheckpoint best({.filepath = dir / "{batch}-{loss:.9f}.h5",
+                          .monitor = "loss",
+                          .save_best_only = true,
+                          .save_steps = 2});
+    const History history = model.fit(
+        small_images(16),
+        {.global_batch_size = 4, .epochs = 1, .steps_per_epoch = 4, .callbacks = {&best}, .verbose = 0});
+    EXPECT_NEAR(*best.best(), history.values.at("loss")[0], 0.2);
+  });
+  const SavedModel file = read_saved_model(dir / *files_in(dir).begin());
+  ASSERT_TRUE(file.state && file.state->run);
+  EXPECT_EQ(file.state->run->epoch_step, 2);
+  double sum = 0.0, count = 0.0;
+  for (const std::vector<double>& rank : file.state->run->totals) sum += rank.at(0), count += rank.at(1);
+  EXPECT_EQ(count, 8.0);
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "2-%.9f.h5", sum / count);
+  EXPECT_EQ(*files_in(dir).begin(), name.data());
+}
+
 TEST(ModelCheckpoint, WeightsOnly) {
   const TempDir dir;
   ModelCheckpoint checkpoint({.filepath = dir / "w.h5", .save_weights_only = true});
@@ -99,7 +148,6 @@ TEST(ModelCheckpoint, OnlyRankZeroWritesAndSpeaks) {
   const TempDir dir;
   const std::string text = printed([&] {
     test::run_ranks(3, [&](Communicator& world) {
-      // {accuracy} has this rank's value, so the ranks would use different names.
       const std::string name = cat("{epoch}-{accuracy:.1f}-{batch}-of-rank-", world.rank(), ".h5");
       ModelCheckpoint steps({.filepath = dir / name, .verbose = 1, .save_steps = 1});
       run_epochs("val_loss", {0.5}, {&steps}, &world);
@@ -108,17 +156,24 @@ TEST(ModelCheckpoint, OnlyRankZeroWritesAndSpeaks) {
   });
   ASSERT_EQ(files_in(dir).size(), 1u);
   EXPECT_NE(files_in(dir).begin()->find("-1-of-rank-0"), std::string::npos);
-  EXPECT_EQ(text, "\nEpoch 1: saving model to " + (dir / *files_in(dir).begin()) + "\n");
+  EXPECT_EQ(without_pauses(text, 1), "\nEpoch 1: saving model to " + (dir / *files_in(dir).begin()) + "\n");
 }
 
 TEST(ModelCheckpoint, WrongUsageIsSaidEarly) {
   EXPECT_THROW(ModelCheckpoint({}), UsageError);
   EXPECT_THROW(ModelCheckpoint({.filepath = "{epoch"}), UsageError);
-  EXPECT_THROW(ModelCheckpoint({.filepath = "a.h5", .save_best_only = true, .save_steps = 5}), UsageError);
+  EXPECT_THROW(ModelCheckpoint({.filepath = "a.safetensors"}), UsageError);
   ModelCheckpoint best({.filepath = "a.h5", .save_best_only = true});
   Model model = small_model();
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(small_images(8), {.callbacks = {&best}, .verbose = 0}); }),
             "[model_checkpoint] monitors val_loss, but fit has no validation data");
+  ModelCheckpoint steps({.filepath = "a.h5", .save_best_only = true, .save_steps = 5});
+  const InMemoryDataset data = small_images(8);
+  EXPECT_EQ(
+      message_of<UsageError>(
+          [&] { model.fit(data, {.validation = &data, .callbacks = {&steps}, .verbose = 0}); }),
+      "[model_checkpoint] monitors val_loss, which is known only at the end of an epoch, but saves within "
+      "epochs");
   EXPECT_EQ(model.progress().steps, 0);
 }
 

@@ -42,6 +42,23 @@ TEST(ProgressText, Line) {
       "19ms/step");
 }
 
+TEST(ProgressText, SpeedStandsBehindWhatKerasPrints) {
+  EXPECT_TRUE(bar_text({.steps = 1, .target = 2, .images_per_second = 6740.4}, logs({{"loss", 0.5}}), false)
+                  .ends_with(" - loss: 0.5000 - 6740 images/s"));
+  EXPECT_TRUE(
+      line_text({.steps = 2, .target = 2, .images_per_second = 3.26}, {}).ends_with(" - 3.3 images/s"));
+}
+
+TEST(ProgressText, FitsTheWindow) {
+  const ProgressState state{
+      .steps = 235, .target = 469, .seconds_per_step = 4.0 / 234, .images_per_second = 6740};
+  const Logs values = logs({{"loss", 0.3982}, {"accuracy", 0.8771}});
+  EXPECT_EQ(fitting_bar_text(state, values, 200), bar_text(state, values, false));
+  EXPECT_EQ(fitting_bar_text(state, values, 90),
+            "235/469 [=========>..........] - ETA: 4s - loss: 0.3982 - accuracy: 0.8771 - 6740 images/s");
+  EXPECT_EQ(fitting_bar_text(state, values, 50), "235/469 [====>.....] - ETA: 4s - loss: 0.3982 - ac");
+}
+
 TEST(ProgressText, UnitsOfTime) {
   const auto text = [](double per_step, bool final) { return bar_text({1, 2, 0.0, per_step}, {}, final); };
   const std::string bar = "1/2 [==============>...............] - ";
@@ -57,6 +74,24 @@ TEST(ProgressText, SmallValuesHaveAnExponent) {
   EXPECT_NE(
       bar_text({1, 2, 0, 0}, logs({{"a", 0.001}, {"b", -0.0011}}), false).find("a: 1.0000e-03 - b: -0.0011"),
       std::string::npos);
+}
+
+TEST(ProgressBar, CountsTheStepsOfARunThatWasResumedWithinAnEpoch) {
+  Model model = small_model();
+  ProgressBar bar({.style = ProgressStyle::lines});
+  const TrainingPlan plan{.epochs = 1, .initial_step = 7, .resumed = true, .steps_per_epoch = 9};
+  const std::string text = printed([&] {
+    bar.attach(model, plan);
+    bar.on_train_begin(model, plan);
+    bar.on_epoch_begin(0);
+    for (const std::int64_t batch : {7, 8}) {
+      bar.on_train_batch_begin(batch);
+      bar.on_train_batch_end(batch, {});
+    }
+    Logs values = logs({{"loss", 0.5}});
+    bar.on_epoch_end(0, values);
+  });
+  EXPECT_TRUE(text.starts_with("9/9 - 0s - loss: 0.5000 - ")) << text;
 }
 
 std::string fit_output(int verbose, std::int64_t epochs) {
@@ -78,12 +113,13 @@ bool matches(const std::string& text, const std::string& expression) {
 
 const std::string kDuration = "[0-9]+(s|ms|us)";
 const std::string kNumber = R"([0-9]\.[0-9]{4}(e-[0-9]+)?)";
+const std::string kSpeed = R"( - [0-9]+(\.[0-9])? images/s)";
 const std::string kValues = " - loss: " + kNumber + " - accuracy: " + kNumber + " - val_loss: " + kNumber +
                             " - val_accuracy: " + kNumber;
 
 TEST(ProgressBar, OneLineAnEpoch) {
   const std::string line =
-      "3/3 - [0-9]+s" + kValues + " - " + kDuration + "/epoch - " + kDuration + "/step\n";
+      "3/3 - [0-9]+s" + kValues + " - " + kDuration + "/epoch - " + kDuration + "/step" + kSpeed + "\n";
   const std::string text = fit_output(2, 2);
   EXPECT_TRUE(matches(text, "Epoch 1/2\n" + line + "Epoch 2/2\n" + line)) << text;
   const std::string one = fit_output(2, 1);
@@ -94,7 +130,8 @@ TEST(ProgressBar, BarEndsWithTheWholeEpoch) {
   const std::string text = fit_output(1, 1);
   EXPECT_NE(text.find("1/3 [=========>....................] - ETA: "), std::string::npos) << text;
   const std::string last = text.substr(text.rfind("3/3"));
-  EXPECT_TRUE(matches(last, R"(3/3 \[={30}\] - [0-9]+s )" + kDuration + "/step" + kValues + "\n")) << last;
+  EXPECT_TRUE(matches(last, R"(3/3 \[={30}\] - [0-9]+s )" + kDuration + "/step" + kValues + kSpeed + "\n"))
+      << last;
 }
 
 TEST(ProgressBar, SilentWhenAskedTo) {

@@ -1,12 +1,16 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <ronde/models/file_io.h>
 
+#include "files/file_descriptor.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
@@ -85,11 +89,27 @@ TEST(AtomicWriteFile, NameOfADirectoryIsWrongUsage) {
   EXPECT_THROW(atomic_write_file("a/", "x"), UsageError);
 }
 
-TEST(AtomicWriteFile, StaleTemporaryFileIsNoObstacle) {
+TEST(AtomicWriteFile, DeletesWhatKilledProcessesLeft) {
   const TempDir dir;
   std::ofstream(cat(dir / "file", ".tmp.", ::getpid())) << "of a process that died";
+  std::ofstream(dir / "file.tmp.1.1") << "of another";
+  std::ofstream(dir / "file.tmp.mine") << "of a user";
+  std::ofstream(dir / "other.tmp.1") << "of another file";
   atomic_write_file(dir / "file", "x");
   EXPECT_EQ(read_file(dir / "file"), "x");
+  std::vector<std::string> names = names_in(dir.path());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"file", "file.tmp.mine", "other.tmp.1"}));
+}
+
+TEST(AtomicWriteFile, LeavesAloneWhatIsBeingWritten) {
+  const TempDir dir;
+  const std::string name = cat(dir / "file", ".tmp.", ::getpid());
+  const FileDescriptor held(::open(name.c_str(), O_WRONLY | O_CREAT, 0644));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  atomic_write_file(dir / "file", "x");
+  EXPECT_EQ(read_file(dir / "file"), "x");
+  EXPECT_TRUE(std::filesystem::exists(name));
 }
 
 TEST(ReadFile, MissingFileAndDirectoryAreIoErrors) {

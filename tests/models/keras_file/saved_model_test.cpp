@@ -1,17 +1,40 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
+#include "files/wildcard.h"
 #include "keras_file/json.h"
+#include "keras_file/trailer.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
+#include "weights/saved_run.h"
 
 namespace ronde::testing {
 namespace {
+
+/// With all that could get lost on the way: numbers that JSON has not, digits, empty tensors.
+SavedRun example_run() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  SavedRun run{.epoch = 2, .epoch_step = 5, .stopped = true};
+  run.plan = {{"global_batch", 128}, {"shuffle", false}};
+  run.arithmetic = {{"ranks", 2}};
+  run.totals = {{0.1, 3.0}, {1.0 / 3.0, 4.0}};
+  run.history.epochs = {0, 1};
+  run.history.values = {{"loss", {0.7, 0.1 + 0.2}},
+                        {"val_loss", {std::numeric_limits<double>::quiet_NaN(), -kInfinity}}};
+  run.callbacks = {
+      {"early_stopping",
+       {{"best", kInfinity}, {"wait", 1}, {"list", ConfigList{1.5, -kInfinity, ConfigDict{{"a", "b"}}}}},
+       {{"values", Tensor::from<double>({2, 1}, {0.1, 0.2})}, {"none", Tensor::empty({0})}}},
+      {"early_stopping", {{"best", ConfigValue()}}, {{"values", Tensor::from<float>({1}, {4.0F})}}}};
+  return run;
+}
 
 SavedModel example() {
   SavedModel model;
@@ -29,6 +52,8 @@ SavedModel example() {
   optimizer.slots.push_back(
       {"velocity", {{"conv2d/kernel", Tensor::from<float>({1, 2, 1, 2}, {7, 8, 9, 10})}}});
   model.state = SavedState{3, 1234567890123, 0xfedcba9876543210u, optimizer};
+  model.state->optimizer_settings = {{"epsilon_inside_sqrt", false}};
+  model.state->run = example_run();
   return model;
 }
 
@@ -56,6 +81,14 @@ void expect_equal(const SavedModel& a, const SavedModel& b) {
   EXPECT_EQ(a.state->epochs, b.state->epochs);
   EXPECT_EQ(a.state->steps, b.state->steps);
   EXPECT_EQ(a.state->seed, b.state->seed);
+  EXPECT_EQ(to_json(a.state->optimizer_settings), to_json(b.state->optimizer_settings));
+  ASSERT_EQ(a.state->run.has_value(), b.state->run.has_value());
+  if (a.state->run) {
+    EXPECT_EQ(to_json(pack_run(*a.state->run).tree), to_json(pack_run(*b.state->run).tree));
+    ASSERT_EQ(a.state->run->callbacks.size(), b.state->run->callbacks.size());
+    for (std::size_t i = 0; i < a.state->run->callbacks.size(); ++i)
+      expect_equal(a.state->run->callbacks[i].tensors, b.state->run->callbacks[i].tensors);
+  }
   ASSERT_EQ(a.state->optimizer.has_value(), b.state->optimizer.has_value());
   if (!a.state->optimizer) return;
   EXPECT_EQ(a.state->optimizer->name, b.state->optimizer->name);
@@ -82,6 +115,40 @@ TEST(SavedModel, RoundTrip) {
   expect_equal(decode_saved_model(encode_saved_model(bare), "memory"), bare);
 }
 
+TEST(SavedModel, NumbersThatJsonHasNotComeBack) {
+  const SavedModel file = decode_saved_model(encode_saved_model(example()), "memory");
+  const SavedRun& run = *file.state->run;
+  EXPECT_TRUE(std::isnan(run.history.values.at("val_loss")[0]));
+  EXPECT_EQ(run.history.values.at("val_loss")[1], -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(run.history.values.at("loss")[1], 0.1 + 0.2);
+  EXPECT_EQ(ConfigValue(run.callbacks[0].values).at("best").as_double(),
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(run.totals, example_run().totals);
+}
+
+TEST(SavedModel, TheEndOfTheFileTellsItsProgress) {
+  const std::string bytes = encode_saved_model(example());
+  const auto progress = read_progress(std::string_view(bytes).substr(bytes.size() - kTrailerLength));
+  ASSERT_TRUE(progress);
+  EXPECT_EQ(*progress, (FileProgress{.epochs = 3, .steps = 1234567890123}));
+  EXPECT_FALSE(read_progress(bytes));
+  EXPECT_FALSE(read_progress(std::string(kTrailerLength, ' ')));
+}
+
+TEST(Wildcard, StandsForTheFieldsOfAPattern) {
+  EXPECT_EQ(wildcards_of("a/{epoch:02d}-{{x}}.h5"), "a/*-{x}.h5");
+  EXPECT_THROW(wildcards_of("{epoch"), UsageError);
+  EXPECT_THROW(wildcards_of("epoch}"), UsageError);
+  EXPECT_TRUE(matches_wildcards("07-0.5.h5", "*-*.h5"));
+  EXPECT_TRUE(matches_wildcards("a-b-.h5-c.h5", "*-*.h5"));
+  EXPECT_TRUE(matches_wildcards("", "*"));
+  EXPECT_FALSE(matches_wildcards("07.h5", "*-*.h5"));
+  EXPECT_FALSE(matches_wildcards("a.h5.tmp.1", "*.h5"));
+  EXPECT_FALSE(matches_wildcards("ab", "a"));
+  EXPECT_TRUE(is_temporary_name("a.h5.tmp.12.1"));
+  EXPECT_FALSE(is_temporary_name("a.tmp.h5"));
+}
+
 TEST(SavedModel, EqualContentGivesEqualBytes) {
   const std::string first = encode_saved_model(example());
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(encode_saved_model(example()) == first);
@@ -101,7 +168,7 @@ TEST(SavedModel, TruncatedFilesAreInputErrorsOrComplete) {
   for (std::size_t length = 0; length < bytes.size(); length += length < 200 ? 7 : 487) {
     try {
       expect_equal(decode_saved_model(bytes.substr(0, length), "cut"), expected);
-      EXPECT_GE(length, bytes.size() - 78) << "more was lost than the trailer";
+      EXPECT_GE(length, bytes.size() - kTrailerLength) << "more was lost than the trailer";
     } catch (const InputError& error) {
       EXPECT_TRUE(std::string(error.what()).starts_with("cut: ")) << error.what();
     }

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include <ronde/models/model.h>
 #include <ronde/models/saved_model.h>
 
 namespace ronde::inline v0 {
+
+class SavePoint;
 
 /// What a callback must remember for a resumed run to go on as if it had never stopped: ReduceLROnPlateau's
 /// best value and its patience, EarlyStopping's best weights.
@@ -21,8 +24,11 @@ struct CallbackState {
 /// What `fit` was asked to do.
 struct TrainingPlan {
   std::int64_t epochs = 0;
-  std::int64_t initial_epoch = 0;
+  std::int64_t initial_epoch = 0;  ///< the epoch in which training begins or goes on
+  std::int64_t initial_step = 0;   ///< steps of that epoch that a resumed run has done before
+  bool resumed = false;            ///< it goes on with an earlier run: logs are continued, not begun anew
   std::int64_t steps_per_epoch = 0;
+  std::int64_t last_step = 0;  ///< how many steps there are when training has ended, over all epochs
   std::int64_t global_batch = 0;
   bool has_validation = false;  ///< epoch logs will have val_loss, ...
   int verbose = 0;              ///< of this rank: 0 on all but rank 0
@@ -31,6 +37,8 @@ struct TrainingPlan {
 class RONDE_API Callback {
  public:
   virtual ~Callback() = default;
+  /// What the hooks work on. `fit` says it before it calls any; a training loop of one's own does the same.
+  void attach(Model& model, const TrainingPlan& plan);
   /// The model is valid from here to the end of training.
   virtual void on_train_begin(Model& model, const TrainingPlan& plan);
   virtual void on_train_end(const Logs& logs);
@@ -46,15 +54,22 @@ class RONDE_API Callback {
   virtual bool wants_batch_logs() const { return false; }
   virtual void on_test_begin();
   virtual void on_test_end(const Logs& logs);
+  /// Called after each step and after each epoch when every callback has seen it: what is saved now holds all
+  /// their decisions.
+  virtual void on_save_point(SavePoint& point);
 
   /// Names the state in checkpoints, "reduce_lr_on_plateau"; empty for a callback that remembers nothing. Two
   /// of one kind are told apart by their order.
   virtual std::string state_name() const { return {}; }
   /// Saved with a checkpoint, on rank 0, after every callback has seen the same step or epoch.
   virtual CallbackState state() const { return {}; }
-  /// Called on all ranks with rank 0's state, after on_train_begin, when training is resumed. InputError when
-  /// it does not fit.
+  /// Called on all ranks with rank 0's state when training is resumed: after on_train_begin, and when it goes
+  /// on within an epoch, after the on_epoch_begin that is repeated then. InputError when it does not fit.
   virtual void restore(const CallbackState& state);
+
+  /// Asked on rank 0 before training begins: a checkpoint to go on from; empty: none. What must be said about
+  /// it goes to `warn`.
+  virtual std::string resume_from(const std::function<void(const std::string&)>& warn) const;
 
  protected:
   Model& model() const { return *model_; }

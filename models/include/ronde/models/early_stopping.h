@@ -4,6 +4,10 @@
 ///     EarlyStopping stop({.monitor = "val_loss", .patience = 3, .restore_best_weights = true});
 ///
 /// Logs are reduced over the ranks before callbacks see them, so all ranks stop at the same epoch.
+///
+/// restore_best_weights follows Keras 3: when training ends, for whatever reason, the model has the weights
+/// of the best epoch. (Keras 2 took them only when it had stopped early, so a run that used all its epochs
+/// ended with others.)
 #pragma once
 
 #include <optional>
@@ -20,9 +24,8 @@ struct EarlyStoppingOptions {
   int verbose = 0;            ///< 1: says on rank 0 what it does
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline = {};  ///< patience starts anew only after improvements that also beat this
-  /// When it stopped early, go back to the weights of the best epoch (Keras 2's rule).
-  bool restore_best_weights = false;
-  std::int64_t start_from_epoch = 0;  ///< epochs before this one are not looked at
+  bool restore_best_weights = false;    ///< of the best epoch, when training ends
+  std::int64_t start_from_epoch = 0;    ///< epochs before this one are not looked at
 };
 
 class RONDE_API EarlyStopping : public Callback {
@@ -33,6 +36,10 @@ class RONDE_API EarlyStopping : public Callback {
   void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_end(const Logs& logs) override;
 
+  std::string state_name() const override { return "early_stopping"; }
+  CallbackState state() const override;
+  void restore(const CallbackState& state) override;
+
   /// 0-based; -1 while it did not stop.
   std::int64_t stopped_epoch() const { return stopped_epoch_; }
   std::int64_t best_epoch() const { return best_epoch_; }
@@ -40,13 +47,14 @@ class RONDE_API EarlyStopping : public Callback {
  private:
   void remember_weights(std::int64_t epoch);
   void restore_weights();
+  void say(const std::string& message) const;
 
   EarlyStoppingOptions options_;
   Monitor monitor_;
   std::int64_t wait_ = 0;
   std::int64_t stopped_epoch_ = -1;
   std::int64_t best_epoch_ = 0;
-  Tensor best_values_, best_statistics_;
+  std::vector<SavedWeight> best_weights_;  // all of the net, in the order of its parameters
 };
 
 }  // namespace ronde::inline v0

@@ -11,13 +11,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <ronde/data/dataset.h>
 #include <ronde/distributed/distributed_optimizer.h>
+#include <ronde/models/history.h>
+#include <ronde/models/save_options.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/metric.h>
 #include <ronde/nn/module.h>
@@ -53,12 +55,6 @@ struct TrainingProgress {
   double images_per_second = 0.0;        ///< over all epochs of this fit
 };
 
-/// One entry per epoch.
-struct History {
-  std::vector<std::int64_t> epochs;  ///< 0-based, as Keras
-  std::map<std::string, std::vector<double>> values;
-};
-
 struct ModelOptions {
   Communicator* communicator = nullptr;  ///< nullptr: this process alone
   std::uint64_t seed = 0;
@@ -79,17 +75,30 @@ struct FitOptions {
   std::int64_t epochs = 1;
   std::int64_t initial_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0: one pass over the data
+  /// If set, training ends after so many steps over all epochs, earlier runs included. The epoch that this
+  /// cuts short does not end: a resumed training goes on within it.
+  std::int64_t max_steps = 0;
   bool shuffle = true;
   bool repeat = false;                         ///< steps run across passes; needs steps_per_epoch
   std::int64_t passes = 1;                     ///< fresh permutations of the data that make one epoch
   const Augmentation* augmentation = nullptr;  ///< of the training samples; must outlive fit
-  /// Goes on where the file that was loaded last stopped, mid-epoch too, instead of at `initial_epoch`.
+  int loader_threads = 1;  ///< of this rank, that read, decode and augment; changes no value
+  /// Goes on where the file that was loaded last (or this model's last `fit`) stopped, mid-epoch too, instead
+  /// of at `initial_epoch`: on as many ranks, all values are those of a run that never stopped, bit for bit.
+  /// UsageError when this call asks for something that would make it another run (batch, data, optimizer).
   bool resume = false;
   std::int64_t micro_batch = 0;  ///< 0: the whole batch at once
+  /// Makes every bit of the weights, of the logs and so of the callbacks' decisions the same for any number
+  /// of ranks up to `virtual_shards` and of threads, at one global batch and one RONDE_ISA. See Note [Virtual
+  /// shards] in distributed/shard_sum.h; `micro_batch` is the shard then.
+  bool deterministic = false;
+  int virtual_shards = 16;  ///< parts of a global batch; another number gives other bits
   const Dataset* validation = nullptr;
   std::int64_t validation_batch_size = 0;  ///< 0: as the training batch
   std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks
   int verbose = -1;  ///< -1: as the terminal says; 0 silent, 1 bar, 2 a line an epoch; rank 0 prints
+  /// Told on rank 0 of what goes wrong without ending the training: a full disk. Empty: a line on stderr.
+  std::function<void(const std::string& problem)> warn = {};
 };
 
 /// Sums over all ranks.
@@ -118,15 +127,18 @@ class RONDE_API Model {
   /// Loss averaged over the ranks' samples after one update; for own training loops.
   double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
 
-  /// Writes a Keras HDF5 file, atomically, on rank 0. Collective; a failure is thrown on all ranks.
-  void save(const std::string& path);
-  /// Reads weights (and optimizer state, if the file has it) on rank 0 after checking every shape, then
-  /// broadcasts. Collective.
+  /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras.
+  /// Collective; a failure is thrown on all ranks.
+  void save(const std::string& path, SaveOptions options = {});
+  /// Reads weights (and optimizer state, if the file has it and it is that of the same kind of optimizer) on
+  /// rank 0 after checking every shape, then broadcasts. Any file that `save` or `save_weights` or a Keras
+  /// wrote; .safetensors and .npz with Keras' or PyTorch's names. Collective.
   void load_weights(const std::string& path);
   /// A model from a file's own description, with the seed of the run that saved it; compiled as it was, as
   /// far as the file says and Ronde knows. Collective.
   static Model load(const std::string& path, ModelOptions options = {});
-  /// The same file without the net's description and the training state. Collective.
+  /// The same file without the net's description and the training state; also, told by the suffix,
+  /// .weights.h5 (Keras 3's), .safetensors or .npz. Collective.
   void save_weights(const std::string& path);
   /// Keras' table.
   std::string summary() const;
@@ -141,7 +153,7 @@ class RONDE_API Model {
   Communicator& communicator();
   bool is_compiled() const;
   const TrainingProgress& progress() const;
-  /// Asks `fit` to stop after this epoch; the same on all ranks.
+  /// Asks `fit` to end the epoch after this step, and training with it; to be called by all ranks alike.
   void stop_training();
 
   struct State;

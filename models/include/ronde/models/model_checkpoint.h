@@ -1,14 +1,20 @@
 /// ModelCheckpoint: saves the model while it trains, as Keras' callback of that name does.
 ///
 ///     ModelCheckpoint best({.filepath = "best-{epoch:02d}-{val_loss:.2f}.h5", .save_best_only = true});
+///     ModelCheckpoint steps({.filepath = "step-{epoch}-{batch}.h5", .save_steps = 500, .keep = 3});
 ///
 /// The path is a Python format string with `epoch` (1-based), `batch` (1-based, only when saving after a
-/// number of steps) and every key of the logs. An improvement is strict. Only rank 0 writes; a failed write
-/// is thrown on all ranks.
+/// number of steps) and every key of the logs; within an epoch these are the means of its steps so far, over
+/// all ranks. An improvement is strict. A file is decided upon when all callbacks have seen the step or epoch
+/// (SavePoint), so it holds what they decided, this one's best value too: `fit` goes on from it exactly.
+///
+/// Rank 0 writes, beside the training. A disk that is full or fails is a warning (FitOptions::warn): the file
+/// before stays and training goes on. Any other failure is thrown on all ranks.
 #pragma once
 
-#include <deque>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <ronde/models/callback.h>
 #include <ronde/models/monitor.h>
@@ -18,14 +24,18 @@ namespace ronde::inline v0 {
 struct ModelCheckpointOptions {
   std::string filepath = {};
   std::string monitor = "val_loss";
-  int verbose = 0;  ///< 1: says on rank 0 what it does
+  int verbose = 0;  ///< 1: says on rank 0 what it does, and for how long training paused
   bool save_best_only = false;
   bool save_weights_only = false;
   MonitorMode mode = MonitorMode::automatic;
-  std::int64_t save_steps =
-      0;  ///< 0: at the end of each epoch; else after so many steps, counted across epochs
-  std::optional<double> initial_value_threshold = {};  ///< the value that the first save has to beat
-  std::int64_t keep = 0;  ///< if set, the newest so many files are kept, older ones of this callback deleted
+  /// Keras' save_freq. 0: at the end of each epoch; else after so many steps, counted across epochs.
+  std::int64_t save_steps = 0;
+  bool save_last = false;  ///< with save_steps: after the last step of the training too
+  std::optional<double> initial_value_threshold = {};  ///< the value that the first best has to beat
+  /// If one of these is set, of the files of this callback only the newest `keep` and the `keep_best` with
+  /// the best monitored values stay; the others are deleted once a newer one is safe.
+  std::int64_t keep = 0;
+  std::int64_t keep_best = 0;
 };
 
 class RONDE_API ModelCheckpoint : public Callback {
@@ -33,30 +43,42 @@ class RONDE_API ModelCheckpoint : public Callback {
   explicit ModelCheckpoint(ModelCheckpointOptions options);
 
   void on_train_begin(Model& model, const TrainingPlan& plan) override;
-  void on_epoch_begin(std::int64_t epoch) override;
-  void on_epoch_end(std::int64_t epoch, Logs& logs) override;
   void on_train_batch_end(std::int64_t batch, const Logs& logs) override;
-  /// True when the path has a value of the logs in it and the step is one to save after.
-  bool wants_batch_logs() const override;
+  void on_save_point(SavePoint& point) override;
+  std::string state_name() const override { return "model_checkpoint"; }
+  CallbackState state() const override;
+  void restore(const CallbackState& state) override;
 
-  /// Of the file written last; empty when there is none yet.
+  /// Of the file written last; empty when there is none yet. The same on all ranks.
   const std::string& last_path() const { return last_path_; }
   /// Of the monitored value; nothing yet: empty.
   std::optional<double> best() const { return monitor_.best(); }
+  /// For which training paused at the save before: waiting for the write before it, and the snapshot.
+  double last_pause_seconds() const { return last_pause_; }
+  /// The same over all saves.
+  double total_pause_seconds() const { return total_pause_; }
 
  private:
-  bool due_after_step() const;
-  void save_if_better(const Logs& logs);
-  void save(const Logs& logs);
-  void forget_old(const std::string& path);
+  bool is_due(const SavePoint& point) const;
+  struct File {
+    std::string path;
+    double value = 0.0;  ///< NaN where nothing is monitored
+  };
+
+  bool monitors() const { return options_.save_best_only || options_.keep_best > 0; }
+  void order(SavePoint& point, double value, const std::string& message);
+  std::string path_for(SavePoint& point);
+  void settle(const std::string& path, bool written);
+  std::vector<std::string> take_superfluous();
+  bool is_among_best(double value) const;
   void say(const std::string& message) const;
 
   ModelCheckpointOptions options_;
   Monitor monitor_;
-  std::int64_t epoch_ = 0;
   std::int64_t steps_since_save_ = 0;
   std::string last_path_;
-  std::deque<std::string> kept_;
+  double last_pause_ = 0.0, total_pause_ = 0.0;
+  std::vector<File> files_;  ///< oldest first; those that may be deleted later
 };
 
 }  // namespace ronde::inline v0

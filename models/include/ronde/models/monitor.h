@@ -30,6 +30,10 @@ class RONDE_API Monitor {
   /// The best so far, or the infinity that every value beats.
   double best_or_infinity() const;
 
+  /// For the state of a callback: null when there is none yet.
+  ConfigValue saved_best() const;
+  void restore_best(const ConfigValue& saved);
+
  private:
   std::string key_;
   bool larger_is_better_;

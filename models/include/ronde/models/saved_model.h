@@ -3,10 +3,11 @@
 ///     SavedModel file = read_saved_model("checkpoint.h5");
 ///     for (const SavedLayer& layer : file.layers) ...
 ///
-/// The files are Keras' HDF5 model files ("legacy h5"): Keras 2.10 to 3.15 open what is written here, and
-/// files written by them are read. Ronde's own state lies in the group /ronde, which Keras ignores; behind
-/// the HDF5 data comes a line with the SHA-256 of all before it, checked before anything else looks at the
-/// file. Equal content gives equal bytes. Thread safety: free functions, may be called from several threads.
+/// The files are Keras' model files in any of its three layouts: Keras 2.10 to 3.15 open what is written here
+/// (the newer two layouts since 2.13), and files written by them are read. Ronde's own state lies in the
+/// group /ronde, which Keras ignores; behind the HDF5 data comes a line with the SHA-256 of all before it,
+/// checked before anything else looks at the file. Equal content gives equal bytes. Thread safety: free
+/// functions, may be called from several threads.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include <ronde/core/tensor.h>
+#include <ronde/models/history.h>
 #include <ronde/nn/config.h>
 
 namespace ronde::inline v0 {
@@ -43,29 +45,71 @@ struct SavedOptimizer {
   std::vector<SavedSlot> slots;
 };
 
+/// What a callback remembers.
+struct SavedCallback {
+  std::string name;  ///< Callback::state_name
+  ConfigDict values;
+  std::vector<SavedWeight> tensors;
+};
+
+/// Where a call of `fit` stood, and how it was made: what another one needs to go on from there as if nothing
+/// had happened.
+struct SavedRun {
+  std::int64_t epoch = 0;       ///< 0-based; the epoch of the next step
+  std::int64_t epoch_step = 0;  ///< steps of that epoch that are done
+  bool stopped = false;         ///< a callback ended the training
+  /// What the run that goes on must have in common with this one: global_batch, steps_per_epoch, samples, ...
+  ConfigDict plan = {};
+  /// What it should have in common, or sums are rounded differently: ranks, micro_batch.
+  ConfigDict arithmetic = {};
+  /// Of the epoch's steps that are done, per rank (or virtual shard): sum and count of the loss, then of each
+  /// metric.
+  std::vector<std::vector<double>> totals = {};
+  History history = {};
+  std::vector<SavedCallback> callbacks = {};  ///< in the order of `fit`
+};
+
 /// What only Ronde's files have.
 struct SavedState {
   std::int64_t epochs = 0;  ///< finished
   std::int64_t steps = 0;   ///< finished, over all epochs
   std::uint64_t seed = 0;
   std::optional<SavedOptimizer> optimizer;
+  /// Settings of the optimizer that Keras has no keys for.
+  ConfigDict optimizer_settings = {};
+  std::optional<SavedRun> run = {};  ///< none before the first `fit`
 };
 
+/// Which of Keras' layouts a file has.
+enum class SavedLayout {
+  h5,          ///< ".h5", a whole model or weights only: layers by name, in the net's order
+  weights_h5,  ///< ".weights.h5" of Keras 3: layers by their classes, "layers/sequential/layers/conv2d_1"
+  archive,     ///< ".keras": a zip archive with config.json and a weights_h5; layers named as there
+};
+/// By the path's suffix.
+RONDE_API SavedLayout layout_for(std::string_view path);
+
 struct SavedModel {
-  std::string keras_version = "1";  ///< of the writer; "1" when the file does not say
-  ConfigValue model_config;         ///< null when the file has weights only
-  ConfigValue training_config;      ///< null when the model was not compiled
+  SavedLayout layout = SavedLayout::h5;  ///< in which `layers` were found
+  std::string keras_version = "1";       ///< of the writer; "1" when the file does not say
+  ConfigValue model_config;              ///< null when the file has weights only
+  ConfigValue training_config;           ///< null when the model was not compiled
   std::vector<SavedLayer> layers;
+  /// The same arrays as the newer layouts have them; needed for writing these only.
+  std::vector<SavedLayer> layers_by_class;
+  /// Keras' own state of the optimizer, in the order of the Keras that wrote it or is to read it, the first
+  /// being the number of updates (i64); empty when there is none.
+  std::vector<SavedWeight> optimizer_weights;
   std::optional<SavedState> state;
 };
 
 /// IoError when the file cannot be read; InputError, with the path, when it is no such file or is damaged.
 RONDE_API SavedModel read_saved_model(const std::string& path);
-/// Replaces the file atomically; makes missing directories. IoError.
+/// In the layout of the path's suffix. Replaces the file atomically; makes missing directories. IoError.
 RONDE_API void write_saved_model(const std::string& path, const SavedModel& model);
 
 /// The file's bytes.
-RONDE_API std::string encode_saved_model(const SavedModel& model);
+RONDE_API std::string encode_saved_model(const SavedModel& model, SavedLayout layout = SavedLayout::h5);
 /// `source` names the bytes in errors.
 RONDE_API SavedModel decode_saved_model(std::string_view bytes, const std::string& source);
 

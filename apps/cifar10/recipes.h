@@ -1,0 +1,12 @@
+/// The documented ways of training on CIFAR-10.
+#pragma once
+
+#include "common/recipe.h"
+
+namespace ronde::apps {
+
+RecipeNames cifar10_recipe_names();
+/// One of the available ones.
+Recipe cifar10_recipe(const std::string& name);
+
+}  // namespace ronde::apps

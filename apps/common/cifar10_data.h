@@ -1,0 +1,15 @@
+/// CIFAR-10 for a trainer and for `ronde`.
+#pragma once
+
+#include <string>
+
+#include "common/training_data.h"
+
+namespace ronde::apps {
+
+/// Fetches CIFAR-10's archive into `directory`/cifar10 if it is missing, with a progress line on stderr.
+void fetch_cifar10(const std::string& directory);
+
+DataSource cifar10_source();
+
+}  // namespace ronde::apps

@@ -1,0 +1,35 @@
+/// Learning: the part of a run in which weights change, by `fit` or, where the recipe says so, by
+/// train_and_evaluate.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ronde/data/sampler.h>
+#include <ronde/models/model.h>
+
+#include "common/report_writer.h"
+#include "common/run_clock.h"
+#include "common/training.h"
+
+namespace ronde::apps {
+
+/// Of a rank.
+constexpr std::int64_t kTestBatch = 128;
+
+/// What it leaves behind.
+struct Learned {
+  std::string checkpoint;                ///< written last, or gone on from; empty: none
+  bool keeps_best = false;               ///< it, not the model, has the weights to be tested
+  std::optional<Evaluation> evaluation;  ///< on the test data, if the final weights have had one
+};
+
+/// Collective. `model` is compiled; `resumed_from`: the file whose state was loaded into it to go on with, or
+/// empty. The writer sees all logs; the clock gets what evaluations and checkpoints took.
+Learned learn(Model& model, const TrainingJob& job, const std::string& resumed_from, ReportWriter& writer,
+              RunClock& clock);
+
+/// As `fit` will sample.
+SamplerOptions sampling(const TrainingJob& job, const Communicator& world);
+
+}  // namespace ronde::apps

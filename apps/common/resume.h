@@ -1,0 +1,27 @@
+/// What --resume means for a run.
+#pragma once
+
+#include <string>
+
+#include <ronde/distributed/communicator.h>
+
+#include "common/report.h"
+#include "common/run_files.h"
+#include "common/train_options.h"
+
+namespace ronde::apps {
+
+/// Collective: the file to go on from, the same on all ranks; empty: a new run. With `auto` it is the most
+/// advanced good one among those that this run would write; files passed over are named on stderr. The recipe
+/// `estimator` goes on by itself in a --dir that has checkpoints.
+std::string find_resume_file(Communicator& world, const TrainOptions& options, const Recipe& recipe,
+                             const RunFiles& files);
+
+/// A line for the banner.
+std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps);
+
+/// What the metrics file of the run that goes on says of its epochs, so that it does not forget them; nothing
+/// when there is no such file. For rank 0.
+void recall_epochs(const RunFiles& files, Report& report);
+
+}  // namespace ronde::apps

@@ -1,0 +1,47 @@
+#include "common/run_banner.h"
+
+#include <ronde/core/backend.h>
+
+#include "common/banner.h"
+
+namespace ronde::apps {
+namespace {
+
+std::string counted(std::int64_t count, const std::string& thing) {
+  return cat(grouped(count), " ", thing, count == 1 ? "" : "s");
+}
+
+std::string ranks_line(const Communicator& world, int threads) {
+  const std::string nodes = world.cross_size() == 1 ? "" : cat(" on ", world.cross_size(), " nodes");
+  return cat(world.size(), nodes, " (", world.name(), "), ", counted(threads, "thread"), " each");
+}
+
+std::string epochs_line(const TrainPlan& plan) {
+  std::string length = "one pass over the data";
+  if (plan.passes > 1) length = cat(plan.passes, " passes over the data");
+  if (plan.steps_per_epoch > 0) length = counted(plan.steps_per_epoch, "step");
+  return cat(counted(plan.epochs, "epoch"), " of ", length);
+}
+
+}  // namespace
+
+std::string run_banner(const Communicator& world, const Report& report, const TrainingJob& job,
+                       const std::string& resume) {
+  const TrainPlan& plan = job.plan;
+  BannerLines lines{{"device", cat(report.device, ", backend ", default_backend().name())},
+                    {"ranks", ranks_line(world, report.threads)},
+                    {"precision", report.precision},
+                    {"global batch", cat(plan.global_batch, " images")},
+                    {"training", epochs_line(plan)},
+                    {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate)},
+                    {"net", cat(grouped(report.parameters), " parameters")},
+                    {"data", job.data_description}};
+  if (job.recipe.augmentation)
+    lines.emplace_back("augmentation",
+                       job.options.no_augmentation ? "off" : job.recipe.augmentation_description);
+  if (!job.options.dir.empty()) lines.emplace_back("output", job.options.dir);
+  if (!resume.empty()) lines.emplace_back("resume", resume);
+  return banner(cat("Ronde ", RONDE_VERSION, ": ", report.program, ", recipe ", report.recipe), lines);
+}
+
+}  // namespace ronde::apps

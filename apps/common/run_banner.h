@@ -1,0 +1,17 @@
+/// The banner of a run: what trains where, and on what.
+#pragma once
+
+#include <string>
+
+#include <ronde/distributed/communicator.h>
+
+#include "common/report.h"
+#include "common/training.h"
+
+namespace ronde::apps {
+
+/// `resume`: what is gone on from; empty when nothing was asked for.
+std::string run_banner(const Communicator& world, const Report& report, const TrainingJob& job,
+                       const std::string& resume);
+
+}  // namespace ronde::apps

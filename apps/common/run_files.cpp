@@ -1,0 +1,68 @@
+#include "common/run_files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include <ronde/core/error.h>
+
+namespace ronde::apps {
+namespace {
+
+constexpr const char* kStepPattern = "model-{epoch:03d}-{batch:05d}.h5";
+
+void prepare(const std::string& option, const std::filesystem::path& directory) {
+  const std::filesystem::path target = directory.empty() ? "." : directory;
+  std::error_code error;
+  std::filesystem::create_directories(target, error);
+  if (!error && !std::filesystem::is_directory(target, error))
+    error = std::make_error_code(std::errc::not_a_directory);
+  // To go on there, its files must be found too.
+  if (!error && ::access(target.c_str(), R_OK | W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  require<IoError>(!error, "cannot write in ", target.string(), ": ", error.message(), ": give another ",
+                   option);
+}
+
+// The directory of a file, without a part that is still to be filled in, as in `{epoch}/model.h5`.
+std::filesystem::path directory_of(const std::string& file) {
+  return std::filesystem::path(file.substr(0, file.find('{'))).parent_path();
+}
+
+}  // namespace
+
+RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
+  const auto in_dir = [&](const std::string& name) { return name.empty() ? "" : options.path_in_dir(name); };
+  RunFiles files;
+  files.epoch_checkpoints = in_dir(options.checkpoint.empty() ? recipe.checkpoint : options.checkpoint);
+  if (plan.save_steps > 0) files.step_checkpoints = in_dir(kStepPattern);
+  const bool has_many =
+      !files.step_checkpoints.empty() || files.epoch_checkpoints.find('{') != std::string::npos;
+  require<UsageError>(!options.keep || has_many, "--keep ", options.keep.value_or(0), ": ",
+                      files.epoch_checkpoints,
+                      " is one file: give --save-steps, or a --checkpoint with {epoch} in it");
+  files.saved_model = in_dir(recipe.saved_model);
+  files.logs = options.log_dir;
+  if (!options.metrics_json.empty()) files.metrics.push_back(options.metrics_json);
+  if (options.dir.empty()) return files;
+  if (files.logs.empty()) files.logs = in_dir("logs");
+  if (const std::string own = in_dir("metrics.json"); own != options.metrics_json)
+    files.metrics.push_back(own);
+  files.report = in_dir("report.html");
+  return files;
+}
+
+void prepare_directories(Communicator& world, const TrainOptions& options, const RunFiles& files) {
+  collectively(world, [&] {
+    if (world.rank() != 0) return;
+    const bool saves =
+        !files.epoch_checkpoints.empty() || !files.step_checkpoints.empty() || !files.saved_model.empty();
+    if (saves || !options.dir.empty()) prepare("--dir", options.dir);
+    if (!options.checkpoint.empty()) prepare("--checkpoint", directory_of(files.epoch_checkpoints));
+    if (!files.logs.empty()) prepare(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
+    if (!options.metrics_json.empty()) prepare("--metrics-json", directory_of(options.metrics_json));
+  });
+}
+
+}  // namespace ronde::apps

@@ -1,0 +1,40 @@
+/// RunFiles: where a run writes.
+///
+///     checkpoint.h5, checkpoint-3.h5 ...          after each epoch: as the recipe or --checkpoint says
+///     model-003-00100.h5 ...                      every --save-steps
+///     saved_models/...                            what a recipe saves at the end
+///     logs/                                       training.csv, TensorBoard's files, evaluation.json
+///     metrics.json, report.html                   results, for scripts and for people
+///
+/// all in --dir. Without it models go to the working directory, and the rest is not written unless --log-dir
+/// or --metrics-json ask for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ronde/distributed/communicator.h>
+
+#include "common/recipe.h"
+#include "common/train_options.h"
+
+namespace ronde::apps {
+
+/// What is empty is not written.
+struct RunFiles {
+  std::string epoch_checkpoints;  ///< pattern, with {epoch} ...
+  std::string step_checkpoints;   ///< pattern, with {epoch} and {batch}
+  std::string saved_model;
+  std::string logs;                  ///< directory
+  std::vector<std::string> metrics;  ///< all get the same
+  std::string report;                ///< page
+};
+
+/// UsageError when --keep has nothing to choose from.
+RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
+
+/// Collective; rank 0 makes the directories and tries them, before training begins rather than hours later.
+/// An IoError, on all ranks, names the option and the reason.
+void prepare_directories(Communicator& world, const TrainOptions& options, const RunFiles& files);
+
+}  // namespace ronde::apps

@@ -1,0 +1,161 @@
+#include "report/report_json.h"
+
+#include <cstddef>
+#include <limits>
+
+#include <ronde/core/error.h>
+#include <nlohmann/json.hpp>
+
+#include "report/html_text.h"
+
+namespace ronde::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Runs `read` on the text as JSON; what does not fit is an InputError that names the source.
+template <class F>
+void with_json(const std::string& text, const std::string& source, F read) {
+  try {
+    read(Json::parse(text));
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(cat(source, ": ", error.what()));
+  } catch (const InputError& error) {
+    throw InputError(cat(source, ": ", error.what()));
+  }
+}
+
+/// A number; null, which is how a number that is not finite is written, is NaN.
+double number(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+template <class T>
+void read_if_there(const Json& object, const char* key, T& target) {
+  if (const auto found = object.find(key); found != object.end() && !found->is_null()) found->get_to(target);
+}
+
+double number_at(const Json& object, const char* key) {
+  return object.contains(key) ? number(object.at(key)) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::optional<double> optional_number(const Json& object, const char* key) {
+  return object.contains(key) ? std::optional(number(object.at(key))) : std::nullopt;
+}
+
+EpochReport parse_epoch(const Json& object) {
+  EpochReport epoch;
+  object.at("epoch").get_to(epoch.epoch);
+  read_if_there(object, "steps", epoch.steps);
+  read_if_there(object, "samples", epoch.samples);
+  epoch.loss = number_at(object, "loss");
+  epoch.accuracy = number_at(object, "accuracy");
+  epoch.val_loss = optional_number(object, "val_loss");
+  epoch.val_accuracy = optional_number(object, "val_accuracy");
+  epoch.learning_rate = number_at(object, "learning_rate");
+  epoch.seconds = number_at(object, "seconds");
+  epoch.images_per_second = number_at(object, "images_per_second");
+  return epoch;
+}
+
+TestReport parse_test(const Json& object) {
+  return {.loss = number_at(object, "loss"),
+          .accuracy = number_at(object, "accuracy"),
+          .correct = object.at("correct").get<std::int64_t>(),
+          .count = object.at("count").get<std::int64_t>()};
+}
+
+Json to_object(const EvaluationDetails& details) {
+  Json object = {{"loss", details.test.loss},       {"accuracy", details.test.accuracy},
+                 {"correct", details.test.correct}, {"count", details.test.count},
+                 {"classes", details.class_names},  {"confusion", details.confusion},
+                 {"mistakes", Json::array()}};
+  for (const Mistake& m : details.mistakes)
+    object["mistakes"].push_back({{"sample", m.sample},
+                                  {"label", m.label},
+                                  {"predicted", m.predicted},
+                                  {"probability", m.probability},
+                                  {"label_probability", m.label_probability},
+                                  {"png", base64(m.png)}});
+  return object;
+}
+
+EvaluationDetails parse_evaluation(const Json& object) {
+  EvaluationDetails details{.test = parse_test(object)};
+  object.at("classes").get_to(details.class_names);
+  object.at("confusion").get_to(details.confusion);
+  const std::int64_t classes = details.classes();
+  require<InputError>(std::ssize(details.confusion) == classes * classes, details.confusion.size(),
+                      " counts in the confusion matrix of ", classes, " classes");
+  for (const Json& item : object.at("mistakes")) {
+    Mistake m{.sample = item.at("sample").get<std::int64_t>(),
+              .label = item.at("label").get<std::int64_t>(),
+              .predicted = item.at("predicted").get<std::int64_t>(),
+              .probability = number_at(item, "probability"),
+              .label_probability = number_at(item, "label_probability"),
+              .png = from_base64(item.at("png").get<std::string>())};
+    const auto is_class = [&](std::int64_t c) { return c >= 0 && c < classes; };
+    require<InputError>(is_class(m.label) && is_class(m.predicted), "a mistake of class ", m.label, " or ",
+                        m.predicted, ", but there are ", classes);
+    details.mistakes.push_back(std::move(m));
+  }
+  return details;
+}
+
+}  // namespace
+
+std::string details_json(const RunReport& run) {
+  Json object = {{"command", run.command},
+                 {"machine", run.machine},
+                 {"data", run.data},
+                 {"finished", run.finished},
+                 {"total_seconds", run.total_seconds},
+                 {"times", Json::array()}};
+  for (const TimeShare& time : run.times)
+    object["times"].push_back({{"what", time.what}, {"seconds", time.seconds}});
+  if (run.details) object["evaluation"] = to_object(*run.details);
+  return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void parse_details(const std::string& text, const std::string& source, RunReport& run) {
+  with_json(text, source, [&](const Json& object) {
+    read_if_there(object, "command", run.command);
+    read_if_there(object, "machine", run.machine);
+    read_if_there(object, "data", run.data);
+    read_if_there(object, "finished", run.finished);
+    read_if_there(object, "total_seconds", run.total_seconds);
+    run.times.clear();
+    for (const Json& time : object.value("times", Json::array()))
+      run.times.push_back(
+          {.what = time.at("what").get<std::string>(), .seconds = number_at(time, "seconds")});
+    run.details.reset();
+    if (object.contains("evaluation")) run.details = parse_evaluation(object.at("evaluation"));
+  });
+}
+
+Report parse_report(const std::string& text, const std::string& source) {
+  Report report;
+  with_json(text, source, [&](const Json& object) {
+    read_if_there(object, "program", report.program);
+    read_if_there(object, "recipe", report.recipe);
+    read_if_there(object, "world_size", report.world_size);
+    read_if_there(object, "threads", report.threads);
+    read_if_there(object, "device", report.device);
+    read_if_there(object, "precision", report.precision);
+    read_if_there(object, "deterministic", report.deterministic);
+    read_if_there(object, "seed", report.seed);
+    read_if_there(object, "parameters", report.parameters);
+    read_if_there(object, "global_batch", report.global_batch);
+    read_if_there(object, "status", report.status);
+    for (const Json& epoch : object.at("epochs")) report.epochs.push_back(parse_epoch(epoch));
+    if (object.contains("test")) report.test = parse_test(object.at("test"));
+    read_if_there(object, "train_seconds", report.train_seconds);
+    read_if_there(object, "images_per_second", report.images_per_second);
+    read_if_there(object, "peak_rss_bytes", report.peak_rss_bytes);
+    read_if_there(object, "weights_sha256", report.weights_sha256);
+    read_if_there(object, "checkpoint", report.checkpoint);
+  });
+  return report;
+}
+
+}  // namespace ronde::apps

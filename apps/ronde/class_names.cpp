@@ -1,0 +1,51 @@
+#include "ronde/class_names.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <ronde/core/error.h>
+#include <ronde/models/file_io.h>
+
+namespace ronde::apps {
+namespace {
+
+constexpr const char* kDigits = "0,1,2,3,4,5,6,7,8,9";
+constexpr const char* kFashion =
+    "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot";
+constexpr const char* kCifar10 = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck";
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    if (part.ends_with('\r')) part.pop_back();
+    if (!part.empty()) parts.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> names_of(const std::string& wanted) {
+  if (wanted == "mnist") return split(kDigits, ',');
+  if (wanted == "fashion-mnist") return split(kFashion, ',');
+  if (wanted == "cifar10") return split(kCifar10, ',');
+  if (wanted.find(',') != std::string::npos) return split(wanted, ',');
+  return split(read_file(wanted, 1 << 20), '\n');
+}
+
+}  // namespace
+
+std::vector<std::string> class_names(const std::string& wanted, std::int64_t classes) {
+  std::vector<std::string> names;
+  if (wanted.empty()) {
+    for (std::int64_t i = 0; i < classes; ++i) names.push_back(cat("class ", i));
+    return names;
+  }
+  names = names_of(wanted);
+  require<UsageError>(std::ssize(names) == classes, "--classes ", wanted, ": ", names.size(),
+                      " names, but the net has ", classes, " outputs");
+  return names;
+}
+
+}  // namespace ronde::apps

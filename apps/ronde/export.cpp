@@ -1,0 +1,60 @@
+// `ronde export FILE --to FORMAT OUT`
+#include <cstdio>
+#include <memory>
+
+#include <ronde/core/error.h>
+#include <ronde/models/export_onnx.h>
+#include <ronde/models/model.h>
+#include <ronde/models/safetensors.h>
+#include <ronde/models/weights_npz.h>
+
+#include "ronde/commands.h"
+
+namespace ronde::apps {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string output;
+  std::string format;
+  std::string names = "keras";
+};
+
+std::string format_of(const Options& options) {
+  if (!options.format.empty()) return options.format;
+  for (const char* format : {"onnx", "safetensors", "npz"})
+    if (options.output.ends_with(cat(".", format))) return format;
+  throw UsageError(cat("export ", options.output, ": give --to onnx, safetensors or npz"));
+}
+
+void export_model(const Options& options) {
+  const std::string format = format_of(options);
+  Model model = Model::load(options.file);
+  const WeightNames names = options.names == "torch" ? WeightNames::torch : WeightNames::keras;
+  if (format == "onnx") write_onnx(options.output, model.module());
+  if (format == "safetensors") write_safetensors(options.output, model.module(), names);
+  if (format == "npz") write_npz(options.output, model.module(), names);
+  std::printf("%s\n", options.output.c_str());
+}
+
+}  // namespace
+
+Command export_command() {
+  const auto options = std::make_shared<Options>();
+  return {
+      .name = "export",
+      .help = "write a model for other programs: ONNX, safetensors, NumPy's npz",
+      .details =
+          "ONNX holds the whole net, for onnxruntime and others; safetensors and npz its weights.\n\n"
+          "  ronde export model.h5 --to onnx model.onnx\n"
+          "  ronde export model.h5 --to safetensors --names torch model.safetensors",
+      .arguments = {argument("FILE", "model file", text(options->file)),
+                    argument("OUT", "file to write", text(options->output)),
+                    option("--to", "FORMAT", "onnx|safetensors|npz (default: by OUT's ending)",
+                           one_of(options->format, {"onnx", "safetensors", "npz"})),
+                    option("--names", "STYLE", "keras|torch: names and layouts of weights (default keras)",
+                           one_of(options->names, {"keras", "torch"}))},
+      .run = [options](Communicator& world) { on_main(world, [&] { export_model(*options); }); }};
+}
+
+}  // namespace ronde::apps

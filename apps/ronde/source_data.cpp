@@ -1,0 +1,102 @@
+#include "ronde/source_data.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include <ronde/core/error.h>
+#include <ronde/data/csv.h>
+#include <ronde/data/image_folder.h>
+#include <ronde/data/packed_dataset.h>
+
+#include "common/banner.h"
+#include "common/cifar10_data.h"
+#include "common/mnist_data.h"
+
+namespace ronde::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+NamedData known_set(const DataRequest& request) {
+  const TrainingData data =
+      (request.name == "mnist" ? mnist_source() : cifar10_source()).load(request.directory);
+  const InMemoryDataset& part = request.split == "train" ? data.train : data.test;
+  return {std::make_shared<InMemoryDataset>(part), cat(data.description, ", ", request.split, " part")};
+}
+
+NamedData folder(const DataRequest& request) {
+  ImageFolderOptions options{.scale = request.scale, .offset = request.offset};
+  if (request.shape && request.shape->rank() == 3) {
+    options.channels = (*request.shape)[2] == 1 ? ImageChannels::grey : ImageChannels::rgb;
+    if (request.resize) options.height = (*request.shape)[0], options.width = (*request.shape)[1];
+  }
+  const auto images = std::make_shared<ImageFolder>(request.name, options);
+  return {images, cat(grouped(images->size()), " images of ", images->class_names().size(), " classes in ",
+                      request.name)};
+}
+
+NamedData table(const DataRequest& request) {
+  CsvOptions options{.label_column = request.label_column};
+  if (request.shape) options.image_shape = *request.shape;
+  if (request.shape && request.shape->rank() == 3)
+    options.scale = request.scale, options.offset = request.offset;
+  const auto rows = std::make_shared<InMemoryDataset>(load_csv(request.name, options));
+  return {rows, cat(grouped(rows->size()), " rows of ", request.name)};
+}
+
+std::optional<double> number(std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+NamedData open_data(const DataRequest& request) {
+  if (request.name == "mnist" || request.name == "cifar10") return known_set(request);
+  std::error_code error;
+  require<IoError>(fs::exists(request.name, error), request.name,
+                   ": no such folder or file, and no data set's name: give mnist, cifar10, a folder with one "
+                   "sub-folder of pictures for each class, a .csv table or a packed file");
+  if (fs::is_directory(request.name, error)) return folder(request);
+  if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) return table(request);
+  const auto packed = std::make_shared<PackedDataset>(request.name);
+  return {packed, cat(grouped(packed->size()), " samples of ", request.name)};
+}
+
+Setter image_shape(std::optional<Shape>& target) {
+  return [&target](const std::string& value) -> std::string {
+    Shape shape;
+    std::string_view rest = value;
+    while (!rest.empty() && shape.rank() < 4) {
+      const std::string_view part = rest.substr(0, rest.find('x'));
+      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+      const std::optional<double> extent = number(part);
+      if (!extent || *extent < 1.0 || *extent > 1e6 || *extent != std::floor(*extent))
+        return "give it as 28x28x1";
+      shape.push_back(static_cast<std::int64_t>(*extent));
+    }
+    if (shape.rank() == 2) shape.push_back(3);
+    if (shape.rank() != 3 || (shape[2] != 1 && shape[2] != 3)) return "give it as 28x28x1: 1 or 3 channels";
+    target = shape;
+    return "";
+  };
+}
+
+Setter fraction(double& target) {
+  return [&target](const std::string& value) -> std::string {
+    const std::string_view text = value;
+    const std::size_t slash = text.find('/');
+    const std::optional<double> above = number(text.substr(0, slash));
+    const std::optional<double> below =
+        slash == std::string_view::npos ? 1.0 : number(text.substr(slash + 1));
+    if (!above || !below || *below == 0.0) return "give a number, or two as 1/255";
+    target = *above / *below;
+    return "";
+  };
+}
+
+}  // namespace ronde::apps

@@ -1,0 +1,40 @@
+/// Data sets as they are named on the command line: mnist, cifar10, a folder of pictures, a table, a packed
+/// file.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ronde/data/dataset.h>
+
+#include "common/command_line.h"
+
+namespace ronde::apps {
+
+struct DataRequest {
+  std::string name;       ///< "mnist", "cifar10" or a path
+  std::string directory;  ///< of mnist and cifar10; empty: the default
+  std::string split = "test";
+  /// Of one sample, where the data leave it open (tables); pictures of a folder get its channels.
+  std::optional<Shape> shape = {};
+  bool resize = false;  ///< pictures of a folder to `shape`, instead of taking them as they are
+  std::string label_column = {};
+  double scale = 1.0 / 255;  ///< of pixels
+  double offset = 0.0;
+};
+
+struct NamedData {
+  std::shared_ptr<const Dataset> dataset;
+  std::string description;  ///< a line
+};
+
+/// IoError when there is no such thing, InputError when it is damaged.
+NamedData open_data(const DataRequest& request);
+
+/// Takes "28x28", "28x28x1" (height, width, channels; 3 unless given).
+Setter image_shape(std::optional<Shape>& target);
+/// Takes "0.5", "-1" and "1/255".
+Setter fraction(double& target);
+
+}  // namespace ronde::apps

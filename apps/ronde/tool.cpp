@@ -1,0 +1,193 @@
+#include "ronde/tool.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include <ronde/core/error.h>
+#include <ronde/distributed/runtime.h>
+#include <CLI/CLI.hpp>
+
+#include "common/nearest_word.h"
+
+namespace ronde::apps {
+namespace {
+
+constexpr const char* kFooter =
+    "`ronde COMMAND --help` says more about each. What trains: train_mnist, train_cifar10.";
+
+constexpr int kMany = CLI::detail::expected_max_vector_size;
+
+/// Shows what may be given several times as "IMAGE...".
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const char* dots = option->get_items_expected_max() >= kMany ? "..." : "";
+    return cat(option->get_required() ? "" : "[", make_option_name(option, true), dots,
+               option->get_required() ? "" : "]");
+  }
+};
+
+struct Declared {
+  const Argument* argument = nullptr;
+  CLI::Option* option = nullptr;
+};
+
+/// CLI11's parser for a list of commands.
+class Parser {
+ public:
+  explicit Parser(const std::vector<Command>& commands);
+  /// The chosen command, its arguments set. UsageError; CLI::Success when help or the version is wanted.
+  const Command& parse(int argc, char** argv);
+  int print(const CLI::Success& wanted) { return app_.exit(wanted); }
+
+ private:
+  void declare(const Command& command);
+  CLI::App& group_app(const std::string& name);
+  CLI::App& add_app(CLI::App& parent, const std::string& name, const std::string& help);
+  CLI::App& chosen_app();
+  void set_arguments(const Command& command, const std::vector<Declared>& declared) const;
+  [[noreturn]] void refuse_extra(const CLI::App& app) const;
+
+  CLI::App app_;
+  std::map<CLI::App*, const Command*> commands_;
+  std::map<CLI::App*, std::vector<Declared>> declared_;
+};
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name()
+                                     : cat(full_name(*app.get_parent()), " ", app.get_name());
+}
+
+std::string help_hint(const CLI::App& app) {
+  return cat("see `", full_name(app), " --help`");
+}
+
+Parser::Parser(const std::vector<Command>& commands)
+    : app_("Looks at data, models and runs of Ronde.", "ronde") {
+  app_.set_help_flag("-h,--help", "print this and exit");
+  app_.set_version_flag("--version", cat("ronde ", RONDE_VERSION), "print the version and exit");
+  app_.formatter(std::make_shared<Formatter>());
+  app_.get_formatter()->column_width(26);
+  app_.get_formatter()->label("REQUIRED", "");
+  app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app_.get_formatter()->label("Positionals", "Arguments");
+  app_.footer(kFooter);
+  app_.require_subcommand(1);
+  app_.allow_extras();
+  for (const Command& command : commands) declare(command);
+}
+
+CLI::App& Parser::add_app(CLI::App& parent, const std::string& name, const std::string& help) {
+  CLI::App& app = *parent.add_subcommand(name, help);
+  app.allow_extras();
+  app.group("Commands");
+  app.footer("");
+  return app;
+}
+
+CLI::App& Parser::group_app(const std::string& name) {
+  const auto found = app_.get_subcommands([&](const CLI::App* app) { return app->get_name() == name; });
+  if (!found.empty()) return *found.front();
+  CLI::App& group = add_app(app_, name, "data sets: get, pack");
+  group.require_subcommand(1);
+  return group;
+}
+
+void Parser::declare(const Command& command) {
+  const std::size_t space = command.name.find(' ');
+  CLI::App& parent = space == std::string::npos ? app_ : group_app(command.name.substr(0, space));
+  CLI::App& app = add_app(parent, command.name.substr(space + 1), command.help);
+  app.footer(command.details);
+  commands_[&app] = &command;
+  for (const Argument& argument : command.arguments) {
+    const bool is_flag = argument.name.starts_with("-") && argument.placeholder.empty();
+    CLI::Option* option =
+        is_flag ? app.add_flag(argument.name, argument.help) : app.add_option(argument.name, argument.help);
+    if (!is_flag)
+      option->type_name(argument.placeholder)
+          ->expected(1, argument.many ? kMany : 1)
+          ->allow_extra_args(argument.many);
+    if (!is_flag)
+      option->multi_option_policy(argument.many ? CLI::MultiOptionPolicy::TakeAll
+                                                : CLI::MultiOptionPolicy::TakeLast);
+    option->required(argument.required);
+    declared_[&app].push_back({&argument, option});
+  }
+}
+
+CLI::App& Parser::chosen_app() {
+  CLI::App* app = &app_;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+void Parser::refuse_extra(const CLI::App& app) const {
+  const std::string word = app.remaining(true).front();
+  const bool is_option = word.starts_with("-");
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options())
+    if (is_option && !option->get_lnames().empty()) known.push_back("--" + option->get_lnames().front());
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (!is_option) known.push_back(command->get_name());
+  const std::string given = word.substr(0, word.find('='));
+  const std::string meant = nearest_word(given, known);
+  const bool has_commands = !app.get_subcommands({}).empty();
+  throw UsageError(cat(is_option      ? "unknown option "
+                       : has_commands ? "unknown command "
+                                      : "unexpected argument ",
+                       given, ": ", meant.empty() ? "" : cat("did you mean ", meant, "? "), help_hint(app)));
+}
+
+void Parser::set_arguments(const Command& command, const std::vector<Declared>& declared) const {
+  for (const auto& [argument, option] : declared) {
+    if (option->count() == 0) continue;
+    const bool is_flag = option->get_expected_max() == 0;
+    const std::vector<std::string> values = is_flag ? std::vector<std::string>{"true"} : option->results();
+    for (const std::string& value : values) {
+      const std::string complaint = argument->set(value);
+      require<UsageError>(complaint.empty(), argument->name, " ", value, ": ", complaint, " (`ronde ",
+                          command.name, " --help`)");
+    }
+  }
+}
+
+const Command& Parser::parse(int argc, char** argv) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    CLI::App& app = chosen_app();
+    if (!app.remaining(true).empty()) refuse_extra(app);
+    const std::string what = error.what();
+    require<UsageError>(commands_.contains(&app), "no command given: ", help_hint(app));
+    const bool lacks_value = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch);
+    throw UsageError(
+        cat(lacks_value ? what.substr(0, what.find(':')) + " needs a value" : what, ": ", help_hint(app)));
+  }
+  CLI::App& app = chosen_app();
+  if (!app.remaining(true).empty()) refuse_extra(app);
+  const Command& command = *commands_.at(&app);
+  set_arguments(command, declared_[&app]);
+  return command;
+}
+
+}  // namespace
+
+int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
+  Parser parser(commands);
+  const Command* command = nullptr;
+  try {
+    command = &parser.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {
+    return launch_rank() == 0 ? parser.print(wanted) : 0;
+  } catch (const UsageError& error) {
+    if (launch_rank() == 0) std::fprintf(stderr, "ronde: %s\n", error.what());
+    return static_cast<int>(ExitStatus::usage);
+  }
+  return run_main(argc, argv, [&](Communicator& world) { command->run(world); });
+}
+
+}  // namespace ronde::apps

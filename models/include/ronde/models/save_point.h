@@ -1,0 +1,66 @@
+/// SavePoint: the moment after a step or an epoch when every callback has seen it, and a checkpoint can be
+/// ordered from within Callback::on_save_point.
+///
+///     void on_save_point(SavePoint& point) override {
+///       if (point.ends_epoch()) point.save({.path = cat("epoch-", point.epoch() + 1, ".h5")});
+///     }
+///
+/// All orders of a save point share one snapshot in memory, taken when the last callback has been asked, so
+/// each file holds the state of every callback, whatever their order. Training pauses for the snapshot; the
+/// files are encoded and written by a thread while it goes on. One such write is in flight: the next snapshot
+/// waits for it. All ranks must order the same. Thread safety: used on the thread that trains.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ronde/models/model.h>
+
+namespace ronde::inline v0 {
+
+/// What became of a file that was ordered.
+struct SaveOutcome {
+  bool written = false;
+  std::string problem;  ///< of rank 0, when it was not
+};
+
+struct SaveOrder {
+  std::string path;  ///< rank 0's counts
+  bool weights_only = false;
+  /// Called on all ranks when the snapshot is taken, with the seconds for which training paused.
+  std::function<void(double pause)> on_snapshot = {};
+  /// Called on all ranks once the file is there or writing has failed: at the next snapshot, at the end of an
+  /// epoch, or at the end of training.
+  std::function<void(const SaveOutcome&)> on_settled = {};
+};
+
+class RONDE_API SavePoint {
+ public:
+  using ReduceLogs = std::function<Logs()>;
+  /// `batch` < 0: the end of an epoch.
+  SavePoint(std::int64_t epoch, std::int64_t batch, ReduceLogs reduce_logs);
+
+  /// 0-based.
+  std::int64_t epoch() const { return epoch_; }
+  /// 0-based.
+  std::int64_t batch() const { return batch_; }
+  bool ends_epoch() const { return batch_ < 0; }
+  /// Means over all ranks: of the epoch so far, or all values of the epoch that ended. The first call after a
+  /// step is collective.
+  const Logs& logs();
+
+  void save(SaveOrder order) { orders_.push_back(std::move(order)); }
+  const std::vector<SaveOrder>& orders() const { return orders_; }
+
+ private:
+  std::int64_t epoch_;
+  std::int64_t batch_;
+  ReduceLogs reduce_logs_;
+  bool has_logs_ = false;
+  Logs logs_;
+  std::vector<SaveOrder> orders_;
+};
+
+}  // namespace ronde::inline v0

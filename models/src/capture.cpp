@@ -1,0 +1,43 @@
+#include "capture.h"
+
+#include "weights/keras_config.h"
+#include "weights/keras_optimizer.h"
+#include "weights/layers_by_class.h"
+#include "weights/saved_layers.h"
+#include "weights/saved_optimizer.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// Keras 2.15 names weights and options as they are written here; Keras 3 reads its files too.
+constexpr const char* kWrittenAs = "2.15.0";
+
+}  // namespace
+
+SavedModel capture_weights(const Model::State& model) {
+  SavedModel file;
+  file.keras_version = kWrittenAs;
+  file.layers = save_layers(*model.module);
+  file.layers_by_class = arrange_by_class(*model.module, file.layers);
+  return file;
+}
+
+SavedModel capture(const Model::State& model, std::optional<SavedRun> run) {
+  SavedModel file = capture_weights(model);
+  file.model_config = model_config(*model.module);
+  file.state.emplace();
+  file.state->epochs = model.progress.epochs;
+  file.state->steps = model.progress.steps;
+  file.state->seed = model.options.seed;
+  file.state->run = std::move(run);
+  if (model.optimizer) {
+    Optimizer& optimizer = model.optimizer->optimizer();
+    file.training_config = training_config(optimizer, *model.loss, model.metrics);
+    file.state->optimizer = save_optimizer(optimizer, *model.module);
+    file.state->optimizer_settings = optimizer.own_settings();
+  }
+  return file;
+}
+
+}  // namespace ronde::inline v0

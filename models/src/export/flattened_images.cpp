@@ -1,0 +1,52 @@
+#include "export/flattened_images.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "export/layer_calls.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// Elementwise layers: what they give has the order of what they take.
+bool keeps_order(const Module& layer) {
+  static constexpr std::array<std::string_view, 12> kNames{
+      "LeakyReLU", "ReLU",    "Softmax", "Activation", "Add",      "Average",
+      "Dropout",   "Maximum", "Minimum", "Multiply",   "Subtract", "BatchNormalization"};
+  return std::find(kNames.begin(), kNames.end(), layer.class_name()) != kNames.end();
+}
+
+bool order_matters(const Shape& image) {
+  return image.rank() == 3 && image[2] > 1 && image[0] * image[1] > 1;
+}
+
+}  // namespace
+
+FlattenedImages find_flattened_images(const Module& net) {
+  const LayerCalls calls = layer_calls(net);
+  FlattenedImages found;
+  std::vector<Shape> values{{}};  // for each value the image whose pixels it has, or nothing
+  for (const LayerCall& call : calls.calls) {
+    const Shape image = values.at(call.inputs.front());
+    for (const std::size_t input : call.inputs)
+      require(
+          values.at(input) == image, "[weights] layer ", call.layer->label(),
+          " joins the pixels of a flattened image with other values, for which PyTorch has another order");
+    const std::string class_name = call.layer->class_name();
+    const bool is_flat = image.rank() != 0;
+    require(!is_flat || class_name == "Dense" || class_name == "Flatten" || keeps_order(*call.layer),
+            "[weights] layer ", call.layer->label(), " (", class_name,
+            ") takes the pixels of a flattened image, for which PyTorch has another order");
+    if (is_flat) found.emplace(call.layer->path(), image);
+    const bool flattens = class_name == "Flatten" && order_matters(call.layer->input_shape());
+    if (flattens)
+      values.push_back(call.layer->input_shape());
+    else
+      values.push_back(class_name == "Dense" ? Shape() : image);
+  }
+  return found;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,100 @@
+#include "export/named_weight.h"
+
+#include <algorithm>
+#include <map>
+
+#include <ronde/nn/weight_layout.h>
+
+#include "export/flattened_images.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// "conv2d/kernel" -> {"conv2d", "kernel"}
+struct SplitName {
+  explicit SplitName(const std::string& full) {
+    const auto slash = full.rfind('/');
+    if (slash != std::string::npos) layer = full.substr(0, slash);
+    weight = full.substr(slash + 1);
+  }
+  std::string layer, weight;
+};
+
+std::string torch_name(const std::string& keras) {
+  static const std::map<std::string, std::string> kNames{
+      {"kernel", "weight"}, {"depthwise_kernel", "weight"},  {"gamma", "weight"},
+      {"beta", "bias"},     {"moving_mean", "running_mean"}, {"moving_variance", "running_var"}};
+  SplitName name(keras);
+  std::replace(name.layer.begin(), name.layer.end(), '/', '.');
+  const auto found = kNames.find(name.weight);
+  const std::string& weight = found == kNames.end() ? name.weight : found->second;
+  return name.layer.empty() ? weight : cat(name.layer, ".", weight);
+}
+
+/// Rows of pixels h, w, c -> c, h, w. `rows` has them as its first axis.
+Tensor channels_first(const Tensor& rows, const Shape& image) {
+  if (image.rank() == 0) return rows;
+  const Tensor pixels = rows.reshape({image[0], image[1], image[2], -1});
+  return pixels.permute({2, 0, 1, 3}).reshape(rows.shape());
+}
+
+/// And back.
+Tensor channels_last(const Tensor& rows, const Shape& image) {
+  if (image.rank() == 0) return rows;
+  const Tensor pixels = rows.reshape({image[2], image[0], image[1], -1});
+  return pixels.permute({1, 2, 0, 3}).reshape(rows.shape());
+}
+
+}  // namespace
+
+NamedWeight::NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened)
+    : parameter_(std::move(parameter)),
+      names_(names),
+      name_(names == WeightNames::torch ? torch_name(parameter_.name) : parameter_.name),
+      flattened_(flattened) {}
+
+bool NamedWeight::is_dense_kernel() const {
+  return parameter_.layout == WeightLayout::plain && parameter_.variable.shape().rank() == 2 &&
+         SplitName(parameter_.name).weight == "kernel";
+}
+
+Shape NamedWeight::shape() const {
+  const Shape memory = parameter_.variable.shape();
+  if (names_ == WeightNames::keras) return keras_shape(parameter_);
+  if (parameter_.layout != WeightLayout::plain) return {memory[0], memory[3], memory[1], memory[2]};
+  return is_dense_kernel() ? Shape{memory[1], memory[0]} : memory;
+}
+
+Tensor NamedWeight::get() const {
+  if (names_ == WeightNames::keras) return to_keras_layout(parameter_);
+  const Tensor& memory = parameter_.variable.value();
+  if (parameter_.layout != WeightLayout::plain) return memory.permute({0, 3, 1, 2}).clone();
+  const Tensor rows = channels_first(memory, flattened_);
+  return is_dense_kernel() ? rows.permute({1, 0}).clone() : rows.clone();
+}
+
+void NamedWeight::set(const Tensor& value) {
+  if (names_ == WeightNames::keras) return assign_keras_layout(parameter_, value);
+  if (parameter_.layout != WeightLayout::plain)
+    return parameter_.variable.assign(value.permute({0, 2, 3, 1}));
+  const Tensor rows = is_dense_kernel() ? value.permute({1, 0}) : value;
+  parameter_.variable.assign(channels_last(rows, flattened_));
+}
+
+std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) {
+  require(net.is_built(), "[weights] the net is not built: it has no weights yet");
+  const FlattenedImages flattened =
+      names == WeightNames::torch ? find_flattened_images(net) : FlattenedImages();
+  std::vector<NamedWeight> weights;
+  for (const Parameter& parameter : net.parameters()) {
+    const SplitName name(parameter.name);
+    const auto found = flattened.find(name.layer);
+    // A dense layer's bias has an element for each unit, not for each pixel.
+    const bool has_pixels = found != flattened.end() && name.weight != "bias";
+    weights.emplace_back(parameter, names, has_pixels ? found->second : Shape());
+  }
+  return weights;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,52 @@
+#include <ronde/models/named_weights.h>
+
+#include <algorithm>
+
+#include "export/named_weight.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// What files of PyTorch have and no net here: a count of training steps.
+bool is_step_counter(const std::string& name) {
+  return name.ends_with("num_batches_tracked");
+}
+
+/// The net's weights under the names of which more are in the file.
+std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module& net) {
+  const auto is_there = [&](const NamedWeight& weight) { return file.contains(weight.name()); };
+  std::vector<NamedWeight> keras = named_weights_of(net, WeightNames::keras);
+  const auto as_keras = std::count_if(keras.begin(), keras.end(), is_there);
+  if (as_keras == static_cast<std::ptrdiff_t>(keras.size())) return keras;
+  std::vector<NamedWeight> torch = named_weights_of(net, WeightNames::torch);
+  return std::count_if(torch.begin(), torch.end(), is_there) > as_keras ? torch : keras;
+}
+
+}  // namespace
+
+NamedTensors named_weights(const Module& net, WeightNames names) {
+  NamedTensors result;
+  for (const NamedWeight& weight : named_weights_of(net, names)) result.emplace(weight.name(), weight.get());
+  return result;
+}
+
+void assign_named_weights(Module& net, const NamedTensors& weights) {
+  NamedTensors rest = weights;
+  std::erase_if(rest, [](const auto& entry) { return is_step_counter(entry.first); });
+  std::vector<NamedWeight> own = weights_named_as(rest, net);
+  for (const NamedWeight& weight : own) {
+    const auto found = rest.find(weight.name());
+    require<InputError>(found != rest.end(), "has no weight ", weight.name(), ", this net has");
+    const Tensor& value = found->second;
+    require<InputError>(is_floating(value.dtype()), "weight ", weight.name(), " is of type ", value.dtype());
+    require<InputError>(value.shape() == weight.shape(), "weight ", weight.name(), " is ", value.shape(),
+                        ", this net has ", weight.shape());
+    rest.erase(found);
+  }
+  require<InputError>(rest.empty(), "has weight ", rest.empty() ? "" : rest.begin()->first,
+                      ", this net has not");
+  for (NamedWeight& weight : own) weight.set(weights.at(weight.name()));
+}
+
+}  // namespace ronde::inline v0

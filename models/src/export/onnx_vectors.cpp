@@ -1,0 +1,134 @@
+// Layers that do not care for neighbours: dense, activations, batch normalisation, and those that only
+// reshape.
+#include <cmath>
+
+#include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/relu.h>
+
+#include "export/onnx_builder.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+OnnxValue same_shape(OnnxBuilder& builder, const std::string& op, const std::string& name, const OnnxValue& x,
+                     std::vector<OnnxAttribute> attributes = {}) {
+  return builder.add(op, name, {x}, {}, x.shape, std::move(attributes));
+}
+
+/// x op constant
+OnnxValue with_constant(OnnxBuilder& builder, const std::string& op, const std::string& name,
+                        const OnnxValue& x, double constant) {
+  return builder.add(op, name, {x},
+                     {builder.constant(cat("constant/", constant), Tensor::full({}, constant))}, x.shape);
+}
+
+/// x / 2 * (1 + erf(x / sqrt 2)); opset 13 has no operator for it.
+OnnxValue gelu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  const OnnxValue scaled_x = with_constant(builder, "Mul", cat(name, "/scaled"), x, std::sqrt(0.5));
+  const OnnxValue erf = same_shape(builder, "Erf", cat(name, "/erf"), scaled_x);
+  const OnnxValue gate = with_constant(builder, "Add", cat(name, "/gate"), erf, 1.0);
+  const OnnxValue half = with_constant(builder, "Mul", cat(name, "/half"), x, 0.5);
+  return builder.add("Mul", cat(name, "/gelu"), {half, gate}, {}, x.shape);
+}
+
+OnnxValue silu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  const OnnxValue gate = same_shape(builder, "Sigmoid", cat(name, "/gate"), x);
+  return builder.add("Mul", cat(name, "/silu"), {x, gate}, {}, x.shape);
+}
+
+}  // namespace
+
+OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& x,
+                          const std::string& name) {
+  const auto simple = [&](const char* op, std::vector<OnnxAttribute> attributes = {}) {
+    return same_shape(builder, op, cat(name, "/", kind), x, std::move(attributes));
+  };
+  const std::int64_t channel_axis = x.channels_first ? 1 : -1;
+  if (kind == "linear") return x;
+  if (kind == "relu") return simple("Relu");
+  if (kind == "leaky_relu") return simple("LeakyRelu", {{"alpha", 0.2f}});
+  if (kind == "elu") return simple("Elu", {{"alpha", 1.0f}});
+  if (kind == "gelu") return gelu(builder, x, name);
+  if (kind == "silu" || kind == "swish") return silu(builder, x, name);
+  if (kind == "sigmoid") return simple("Sigmoid");
+  if (kind == "tanh") return simple("Tanh");
+  if (kind == "softmax") return simple("Softmax", {{"axis", channel_axis}});
+  if (kind == "log_softmax") return simple("LogSoftmax", {{"axis", channel_axis}});
+  throw Error(cat("[onnx] layer ", name, " has activation ", kind, ", which cannot be exported"));
+}
+
+OnnxValue onnx_activation_layer(const OnnxCall& call) {
+  return onnx_activation(call.builder, call.config.at("activation").as_string(), call.input(), call.name());
+}
+
+OnnxValue onnx_softmax(const OnnxCall& call) {
+  return onnx_activation(call.builder, "softmax", call.input(), call.name());
+}
+
+OnnxValue onnx_leaky_relu(const OnnxCall& call) {
+  const auto slope = static_cast<float>(dynamic_cast<const LeakyReLU&>(call.layer).negative_slope());
+  return same_shape(call.builder, "LeakyRelu", call.name(), call.input(), {{"alpha", slope}});
+}
+
+OnnxValue onnx_relu(const OnnxCall& call) {
+  const ReLUOptions& options = dynamic_cast<const ReLU&>(call.layer).options();
+  const auto slope = static_cast<float>(options.negative_slope);
+  const std::string name = options.max_value ? cat(call.name(), "/unbounded") : call.name();
+  const OnnxValue y = slope == 0.0f
+                          ? same_shape(call.builder, "Relu", name, call.input())
+                          : same_shape(call.builder, "LeakyRelu", name, call.input(), {{"alpha", slope}});
+  return options.max_value ? with_constant(call.builder, "Min", call.name(), y, *options.max_value) : y;
+}
+
+OnnxValue onnx_dense(const OnnxCall& call) {
+  OnnxBuilder& builder = call.builder;
+  const OnnxValue x = builder.channels_last(call.input());
+  const Tensor kernel = builder.weight(call.layer, "kernel");  // (in, units)
+  const std::string weight = builder.constant(cat(call.name(), "/kernel"), kernel);
+  std::string bias;
+  if (builder.has_weight(call.layer, "bias"))
+    bias = builder.constant(cat(call.name(), "/bias"), builder.weight(call.layer, "bias"));
+  Shape shape = x.shape;
+  shape[-1] = kernel.size(1);
+
+  OnnxValue y;
+  if (shape.rank() == 1 && !bias.empty()) {
+    y = builder.add("Gemm", call.name(), {x}, {weight, bias}, shape);
+  } else {
+    y = builder.add("MatMul", bias.empty() ? call.name() : cat(call.name(), "/product"), {x}, {weight},
+                    shape);
+    if (!bias.empty()) y = builder.add("Add", call.name(), {y}, {bias}, shape);
+  }
+  return onnx_activation(builder, call.config.at("activation").as_string(), y, call.name());
+}
+
+OnnxValue onnx_flatten(const OnnxCall& call) {
+  const OnnxValue x = call.builder.channels_last(call.input());
+  return call.builder.add("Flatten", call.name(), {x}, {}, {x.shape.count()}, {{"axis", std::int64_t{1}}});
+}
+
+OnnxValue onnx_batch_normalization(const OnnxCall& call) {
+  OnnxBuilder& builder = call.builder;
+  const OnnxValue x = builder.channels_first(call.input());
+  const Shape channels{x.shape.back()};
+  std::vector<std::string> constants;
+  const auto add = [&](const char* name, double otherwise) {
+    const bool given = builder.has_weight(call.layer, name);
+    constants.push_back(
+        builder.constant(cat(call.name(), "/", name),
+                         given ? builder.weight(call.layer, name) : Tensor::full(channels, otherwise)));
+  };
+  add("gamma", 1.0);
+  add("beta", 0.0);
+  add("moving_mean", 0.0);
+  add("moving_variance", 1.0);
+  const auto epsilon = static_cast<float>(call.config.at("epsilon").as_double());
+  return builder.add("BatchNormalization", call.name(), {x}, constants, x.shape, {{"epsilon", epsilon}});
+}
+
+OnnxValue onnx_identity(const OnnxCall& call) {
+  return call.input();
+}
+
+}  // namespace ronde::inline v0

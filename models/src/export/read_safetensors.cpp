@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <ronde/models/file_io.h>
+#include <ronde/models/safetensors.h>
+
+#include "export/safetensors_types.h"
+#include "keras_file/json.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr std::string_view kHalf = "F16";
+
+float from_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 0x1f;
+  const float mantissa = static_cast<float>(bits & 0x3ff) / 1024.0f;
+  float value = 0.0f;
+  if (exponent == 0x1f)
+    value =
+        mantissa == 0.0f ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  else if (exponent == 0)
+    value = std::ldexp(mantissa, -14);  // subnormal
+  else
+    value = std::ldexp(1.0f + mantissa, exponent - 15);
+  return bits >> 15 != 0 ? -value : value;
+}
+
+Tensor read_halves(std::string_view data, const Shape& shape) {
+  const Tensor tensor = Tensor::empty(shape, {.dtype = DType::f32});
+  for (std::size_t i = 0; i < data.size() / 2; ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, data.data() + 2 * i, 2);
+    tensor.data<float>()[i] = from_half(bits);
+  }
+  return tensor;
+}
+
+/// One array as the header has it.
+struct Entry {
+  std::string name, type;
+  Shape shape;
+  std::uint64_t begin, end;
+};
+
+std::uint64_t unsigned_integer(const ConfigValue& value) {
+  const std::int64_t number = value.as_int();
+  require<InputError>(number >= 0, "has ", number, " where a size is expected");
+  return static_cast<std::uint64_t>(number);
+}
+
+std::uint64_t element_size(const Entry& entry) {
+  if (entry.type == kHalf) return 2;
+  for (const SafetensorsType& type : kSafetensorsTypes)
+    if (type.name == entry.type) return size_of(type.dtype);
+  throw InputError(cat("array ", entry.name, " is of type ", entry.type, ", which is not read"));
+}
+
+Entry read_entry(const std::string& name, const ConfigValue& described) {
+  Entry entry{name, described.at("dtype").as_string(), {}, 0, 0};
+  const ConfigList& extents = described.at("shape").as_list();
+  require<InputError>(extents.size() <= Shape::kMaxRank, "array ", name, " has ", extents.size(), " axes");
+  std::uint64_t bytes = element_size(entry);
+  bool overflow = false;
+  for (const ConfigValue& extent : extents) {
+    entry.shape.push_back(extent.as_int());
+    overflow |= __builtin_mul_overflow(bytes, unsigned_integer(extent), &bytes);
+  }
+  const ConfigList& offsets = described.at("data_offsets").as_list();
+  require<InputError>(offsets.size() == 2, "array ", name, " has ", offsets.size(), " offsets");
+  entry.begin = unsigned_integer(offsets[0]);
+  entry.end = unsigned_integer(offsets[1]);
+  require<InputError>(!overflow && entry.begin <= entry.end && entry.end - entry.begin == bytes, "array ",
+                      name, " of ", entry.type, " ", entry.shape, " cannot lie from ", entry.begin, " to ",
+                      entry.end);
+  return entry;
+}
+
+std::map<std::string, std::string> read_metadata(const ConfigValue& value) {
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, text] : value.as_dict()) metadata[key] = text.as_string();
+  return metadata;
+}
+
+/// Every byte belongs to exactly one array.
+void check_cover(std::vector<Entry>& entries, std::uint64_t bytes) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+  });
+  std::uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    require<InputError>(entry.begin == end, "array ", entry.name, " begins at ", entry.begin,
+                        ", but the one before ends at ", end);
+    end = entry.end;
+  }
+  require<InputError>(end == bytes, "its arrays take ", end, " bytes, but ", bytes, " are there");
+}
+
+Tensor read_array(const Entry& entry, std::string_view buffer) {
+  const std::string_view data = buffer.substr(entry.begin, entry.end - entry.begin);
+  if (entry.type == kHalf) return read_halves(data, entry.shape);
+  const auto* type = std::find_if(kSafetensorsTypes.begin(), kSafetensorsTypes.end(),
+                                  [&](const SafetensorsType& known) { return known.name == entry.type; });
+  const Tensor tensor = Tensor::empty(entry.shape, {.dtype = type->dtype});
+  std::copy(data.begin(), data.end(), static_cast<char*>(tensor.raw()));
+  return tensor;
+}
+
+Safetensors decode(std::string_view bytes) {
+  std::uint64_t length = 0;
+  require<InputError>(bytes.size() > sizeof length, "is not a safetensors file: ", bytes.size(), " bytes");
+  std::memcpy(&length, bytes.data(), sizeof length);
+  bytes.remove_prefix(sizeof length);
+  require<InputError>(
+      length >= 2 && length <= std::min(bytes.size(), kMaxSafetensorsHeader) && bytes[0] == '{',
+      "is not a safetensors file, or truncated");
+  const ConfigValue header = from_json(std::string(bytes.substr(0, length)));
+  const std::string_view buffer = bytes.substr(length);
+
+  Safetensors file;
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : header.as_dict()) {
+    if (name == kSafetensorsMetadata)
+      file.metadata = read_metadata(value);
+    else
+      entries.push_back(read_entry(name, value));
+  }
+  check_cover(entries, buffer.size());
+  for (const Entry& entry : entries)
+    require<InputError>(file.tensors.emplace(entry.name, read_array(entry, buffer)).second, "array ",
+                        entry.name, " comes twice");
+  return file;
+}
+
+}  // namespace
+
+Safetensors decode_safetensors(std::string_view bytes, const std::string& source) {
+  try {
+    return decode(bytes);
+  } catch (const InputError& error) {
+    throw InputError(cat(source, ": ", error.what()));
+  }
+}
+
+Safetensors read_safetensors(const std::string& path) {
+  return decode_safetensors(read_file(path), path);
+}
+
+}  // namespace ronde::inline v0

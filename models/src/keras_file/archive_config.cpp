@@ -1,0 +1,83 @@
+#include "keras_file/keras_archive.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+bool describes_object(const ConfigValue& value) {
+  return value.is_dict() && value.find("class_name") != nullptr && value.find("config") != nullptr;
+}
+
+/// {"class_name", "config"}, with the module it is from.
+ConfigDict described(const ConfigValue& object, const char* module) {
+  const std::string& class_name = object.at("class_name").as_string();
+  ConfigDict result{{"module", module},
+                    {"class_name", class_name.substr(class_name.rfind('>') + 1)},  // "Custom>AdamW"
+                    {"config", object.at("config")},
+                    {"registered_name", ConfigValue()}};
+  for (const auto& [key, value] : object.as_dict())
+    if (key != "class_name" && key != "config") result.emplace_back(key, value);
+  return result;
+}
+
+/// A setting of a layer: initializers are objects.
+ConfigValue setting(const ConfigValue& value) {
+  return describes_object(value) ? ConfigValue(described(value, "keras.initializers")) : value;
+}
+
+ConfigValue layer(const ConfigValue& object) {
+  const std::string& class_name = object.at("class_name").as_string();
+  const bool is_net = class_name == "Sequential" || class_name == "Functional" || class_name == "Model";
+  ConfigDict config;
+  for (const auto& [key, value] : object.at("config").as_dict()) {
+    if (key != "layers") {
+      config.emplace_back(key, setting(value));
+      continue;
+    }
+    ConfigList layers;
+    for (const ConfigValue& one : value.as_list()) layers.push_back(layer(one));
+    config.emplace_back(key, layers);
+  }
+  ConfigDict result = described(object, is_net ? "keras" : "keras.layers");
+  for (auto& [key, value] : result) {
+    if (key == "config") value = config;
+    // Both Keras know this class by that module; Functional they do not.
+    if (key == "class_name" && class_name == "Functional") value = "Model";
+  }
+  return result;
+}
+
+}  // namespace
+
+ConfigValue archive_model_config(const ConfigValue& model_config) {
+  return model_config.is_null() ? model_config : layer(model_config);
+}
+
+ConfigValue archive_compile_config(const ConfigValue& training_config) {
+  if (!training_config.is_dict()) return {};
+  ConfigDict config;
+  for (const auto& [key, value] : training_config.as_dict()) {
+    if (key == "optimizer_config")
+      config.emplace_back("optimizer", described(value, "keras.optimizers"));
+    else
+      config.emplace_back(key,
+                          describes_object(value) ? ConfigValue(described(value, "keras.losses")) : value);
+  }
+  return config;
+}
+
+ConfigValue training_config_from_archive(const ConfigValue& compile_config) {
+  if (!compile_config.is_dict() || compile_config.find("optimizer") == nullptr) return {};
+  ConfigDict config;
+  for (const auto& [key, value] : compile_config.as_dict()) {
+    if (key != "optimizer")
+      config.emplace_back(key, value);
+    else if (value.is_string())  // compile("adam"): all its defaults
+      config.emplace_back("optimizer_config", ConfigDict{{"class_name", value}, {"config", ConfigDict{}}});
+    else
+      config.emplace_back("optimizer_config", value);
+  }
+  return config;
+}
+
+}  // namespace ronde::inline v0

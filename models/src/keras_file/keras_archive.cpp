@@ -1,0 +1,92 @@
+#include "keras_file/keras_archive.h"
+
+#include <ronde/data/zip.h>
+
+#include "keras_file/json.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kMetadata = "metadata.json";
+constexpr const char* kWeights = "model.weights.h5";
+
+const ZipEntry& member(const std::vector<ZipEntry>& entries, const char* name) {
+  for (const ZipEntry& entry : entries)
+    if (entry.name == name) return entry;
+  throw InputError(cat("is a zip archive without ", name, ", so not a .keras file"));
+}
+
+std::string version_in(const std::vector<ZipEntry>& entries) {
+  const ConfigValue metadata = from_json(member(entries, kMetadata).bytes);
+  const ConfigValue* version = metadata.is_dict() ? metadata.find("keras_version") : nullptr;
+  return version != nullptr && version->is_string() ? version->as_string() : "3";
+}
+
+SavedModel decode(const std::vector<ZipEntry>& entries, const std::string& source) {
+  const ConfigValue config = from_json(member(entries, kConfig).bytes);
+  SavedModel model = decode_saved_model(member(entries, kWeights).bytes, cat(source, ": ", kWeights));
+  model.layout = SavedLayout::archive;
+  model.keras_version = version_in(entries);
+  model.model_config = ConfigDict{{"class_name", config.at("class_name")}, {"config", config.at("config")}};
+  if (const ConfigValue* compiled = config.find("compile_config"))
+    model.training_config = training_config_from_archive(*compiled);
+  return model;
+}
+
+/// Keras 2 refuses `decay` here; among Ronde's own settings it does no harm.
+void move_decay(SavedModel& weights, ConfigValue& training_config) {
+  if (!training_config.is_dict() || !weights.state) return;
+  ConfigDict training = training_config.as_dict();
+  for (auto& [key, value] : training) {
+    if (key != "optimizer_config") continue;
+    ConfigDict described = value.as_dict();
+    for (auto& [part, content] : described) {
+      if (part != "config") continue;
+      ConfigDict config = content.as_dict();
+      for (const auto& setting : config)
+        if (setting.first == "decay") weights.state->optimizer_settings.push_back(setting);
+      std::erase_if(config, [](const auto& setting) { return setting.first == "decay"; });
+      content = config;
+    }
+    value = described;
+  }
+  training_config = training;
+}
+
+}  // namespace
+
+bool is_zip_archive(std::string_view bytes) {
+  return bytes.starts_with("PK\x03\x04");
+}
+
+SavedModel decode_keras_archive(std::string_view bytes, const std::string& source) {
+  const std::vector<ZipEntry> entries = decode_zip(bytes, source);
+  try {
+    return decode(entries, source);
+  } catch (const InputError& error) {
+    if (std::string_view(error.what()).starts_with(source)) throw;
+    throw InputError(cat(source, ": ", error.what()));
+  }
+}
+
+std::string encode_keras_archive(const SavedModel& model) {
+  require<UsageError>(
+      !model.model_config.is_null(),
+      "[save] a .keras file is a whole model with the description of its net: neither weights "
+      "alone nor a net with a forward() of its own fit; save them as .h5 or .weights.h5");
+  SavedModel weights = model;
+  weights.model_config = {};
+  ConfigValue training = model.training_config;
+  move_decay(weights, training);
+  weights.training_config = {};
+
+  ConfigDict config = archive_model_config(model.model_config).as_dict();
+  if (!training.is_null()) config.emplace_back("compile_config", archive_compile_config(training));
+  return encode_zip({{kMetadata, to_json(ConfigDict{{"keras_version", model.keras_version}})},
+                     {kConfig, to_json(config)},
+                     {kWeights, encode_saved_model(weights, SavedLayout::weights_h5)}});
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,71 @@
+#include "training/fit_plan.h"
+
+#include <algorithm>
+
+#include <ronde/models/terminal.h>
+
+#include "training/evaluator.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+std::int64_t global_batch(const FitOptions& options, const Communicator& communicator) {
+  return options.global_batch_size > 0 ? options.global_batch_size : options.batch_size * communicator.size();
+}
+
+int resolve_verbosity(const FitOptions& options, const Communicator& communicator) {
+  if (communicator.rank() != 0) return 0;
+  if (options.verbose >= 0) return options.verbose;
+  return output_is_terminal() ? 1 : 2;
+}
+
+void check(const Model::State& model, const Dataset& data, const FitOptions& options) {
+  require<UsageError>(model.optimizer != nullptr, "[fit] the model is not compiled");
+  require_fitting_inputs(model, data, "fit");
+  require<UsageError>(options.batch_size >= 1, "[fit] batch_size must be at least 1, got ",
+                      options.batch_size);
+  require<UsageError>(options.global_batch_size >= 0, "[fit] global_batch_size must not be negative, got ",
+                      options.global_batch_size);
+  require<UsageError>(options.epochs >= options.initial_epoch && options.initial_epoch >= 0, "[fit] epochs ",
+                      options.epochs, " with initial_epoch ", options.initial_epoch);
+  require<UsageError>(options.steps_per_epoch >= 0 && options.micro_batch >= 0 && options.max_steps >= 0,
+                      "[fit] steps_per_epoch, micro_batch and max_steps must not be negative");
+  require<UsageError>(!options.repeat || options.steps_per_epoch > 0, "[fit] repeat needs steps_per_epoch");
+  require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
+                      "[fit] deterministic: ", options.virtual_shards, " virtual shards cannot be laid on ",
+                      model.communicator->size(), " ranks");
+  if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
+}
+
+}  // namespace
+
+ShardedSampler make_sampler(const Model::State& model, const Dataset& data, const FitOptions& options) {
+  check(model, data, options);
+  return ShardedSampler({.size = data.size(),
+                         .global_batch = global_batch(options, *model.communicator),
+                         .rank = model.communicator->rank(),
+                         .world_size = model.communicator->size(),
+                         .shuffle = options.shuffle,
+                         .repeat = options.repeat,
+                         .passes = options.passes,
+                         .seed = model.options.seed,
+                         .shuffle_block = data.block_size(),
+                         .virtual_shards = options.deterministic ? options.virtual_shards : 0});
+}
+
+TrainingPlan make_plan(const Model::State& model, const FitOptions& options, const ShardedSampler& sampler) {
+  TrainingPlan plan{
+      .epochs = options.epochs,
+      .steps_per_epoch = options.steps_per_epoch > 0 ? options.steps_per_epoch : sampler.steps_per_epoch(),
+      .global_batch = sampler.options().global_batch,
+      .has_validation = options.validation != nullptr,
+      .verbose = resolve_verbosity(options, *model.communicator)};
+  const std::int64_t steps = plan.steps_per_epoch, most = options.max_steps;
+  if (most > 0) plan.epochs = std::min(plan.epochs, (most + steps - 1) / steps);
+  plan.last_step = plan.epochs * steps;
+  if (most > 0) plan.last_step = std::min(plan.last_step, most);
+  return plan;
+}
+
+}  // namespace ronde::inline v0

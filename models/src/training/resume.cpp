@@ -1,0 +1,150 @@
+#include "training/resume.h"
+
+#include <cstdio>
+#include <map>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/thread_pool.h>
+
+#include "keras_file/json.h"
+#include "weights/keras_config.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// Texts as they are, everything else as JSON.
+std::string text_of(const ConfigValue& value) {
+  return value.is_string() ? value.as_string() : to_json(value);
+}
+
+const ConfigValue* find(const ConfigDict& dict, const std::string& key) {
+  for (const auto& [name, value] : dict)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+struct Difference {
+  std::string key, before, now;
+};
+
+std::vector<Difference> differences(const ConfigDict& before, const ConfigDict& now) {
+  std::vector<Difference> result;
+  for (const auto& [key, value] : before) {
+    const ConfigValue* other = find(now, key);
+    if (other && text_of(value) != text_of(*other)) result.push_back({key, text_of(value), text_of(*other)});
+  }
+  return result;
+}
+
+/// The optimizer's settings without the rate, which belongs to its state; its decay, if it has one, stays.
+void append_optimizer(const Optimizer& optimizer, ConfigDict& plan) {
+  plan.emplace_back("optimizer", optimizer.name());
+  const auto append = [&](const ConfigDict& settings) {
+    for (const auto& [key, value] : settings)
+      if (key != "name" && key != "learning_rate" && key != "initial_learning_rate")
+        plan.emplace_back("optimizer's " + key, value);
+  };
+  const ConfigDict config = optimizer.config();
+  append(config);
+  append(optimizer.own_settings());
+  const ConfigValue* rate = find(config, "learning_rate");
+  if (rate && rate->is_dict()) append(rate->at("config").as_dict());
+}
+
+}  // namespace
+
+ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
+                    const TrainingPlan& plan) {
+  ConfigDict entries{{"samples", sampling.size},
+                     {"global_batch", sampling.global_batch},
+                     {"steps_per_epoch", plan.steps_per_epoch},
+                     {"shuffle", sampling.shuffle},
+                     {"samples of a block", sampling.shuffle_block},
+                     {"repeat", sampling.repeat},
+                     {"passes", options.passes},
+                     {"augmentation", options.augmentation != nullptr},
+                     {"validation samples", options.validation ? options.validation->size() : 0},
+                     {"virtual shards", sampling.virtual_shards},
+                     {"seed", std::to_string(model.options.seed)},
+                     {"precision", cat(model.options.dtype)},
+                     {"loss", model.loss->name()}};
+  for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
+  append_optimizer(model.optimizer->optimizer(), entries);
+  return entries;
+}
+
+ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options) {
+  Backend& backend = model.backend();
+  if (options.deterministic) return {{"backend", backend.name()}};
+  return {{"ranks", model.communicator->size()},
+          {"threads", backend.threads().size()},
+          {"micro_batch", options.micro_batch},
+          {"backend", backend.name()}};
+}
+
+void require_same_plan(const ConfigDict& before, const ConfigDict& now) {
+  for (const Difference& one : differences(before, now))
+    throw UsageError(cat("[fit] cannot resume: the run to go on with has ", one.key, " ", one.before,
+                         ", this one has ", one.now));
+}
+
+std::string describe_differences(const ConfigDict& before, const ConfigDict& now) {
+  std::string text;
+  for (const Difference& one : differences(before, now))
+    text += cat(text.empty() ? "" : ", ", one.key, " ", one.now, " instead of ", one.before);
+  return text;
+}
+
+std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks) {
+  std::vector<SavedCallback> saved;
+  for (const Callback* callback : callbacks) {
+    const std::string name = callback->state_name();
+    if (name.empty()) continue;
+    CallbackState state = callback->state();
+    saved.push_back({name, std::move(state.values), std::move(state.tensors)});
+  }
+  return saved;
+}
+
+std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbacks,
+                                           const std::vector<SavedCallback>& saved) {
+  std::map<std::string, std::vector<const SavedCallback*>> left;  // the next of a name is the last
+  for (auto one = saved.rbegin(); one != saved.rend(); ++one) left[one->name].push_back(&*one);
+  std::vector<std::string> lines;
+  for (Callback* callback : callbacks) {
+    const std::string name = callback->state_name();
+    if (name.empty()) continue;
+    std::vector<const SavedCallback*>& states = left[name];
+    if (states.empty()) {
+      lines.push_back(cat("callback ", name, " was not in the run to go on with: it begins anew"));
+    } else {
+      callback->restore({states.back()->values, states.back()->tensors});
+      states.pop_back();
+    }
+  }
+  for (const auto& [name, states] : left)
+    if (!states.empty())
+      lines.push_back(cat("the run to go on with had a callback ", name, ", this one has not"));
+  return lines;
+}
+
+std::string find_backup(Communicator& communicator, const FitOptions& options) {
+  std::string path;
+  collectively(communicator, [&] {
+    if (communicator.rank() != 0) return;
+    for (const Callback* callback : options.callbacks) {
+      if (path.empty())
+        path = callback->resume_from([&](const std::string& line) { warn(communicator, options, line); });
+    }
+  });
+  return broadcast_string(communicator, path);
+}
+
+void warn(const Communicator& communicator, const FitOptions& options, const std::string& problem) {
+  if (communicator.rank() != 0) return;
+  if (options.warn) return options.warn(problem);
+  std::fputs(cat("ronde: warning: ", problem, "\n").c_str(), stderr);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,39 @@
+/// Going on with an earlier run: what must agree, and giving callbacks back what they remembered.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ronde/data/sampler.h>
+#include <ronde/models/callback.h>
+
+#include "model_state.h"
+
+namespace ronde::inline v0 {
+
+/// What makes a run the run it is: data, batches, optimizer, loss. A difference would change its values.
+ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
+                    const TrainingPlan& plan);
+/// What only rounds sums differently.
+ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options);
+
+/// UsageError that names the first entry that differs, with both values. Entries that only one side knows
+/// are left out: an older Ronde wrote less.
+void require_same_plan(const ConfigDict& before, const ConfigDict& now);
+/// A line that names every entry that differs, with both values; empty when none does.
+std::string describe_differences(const ConfigDict& before, const ConfigDict& now);
+
+/// On rank 0.
+std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks);
+/// Gives each callback what the one of the same name (the first, the second, ... of that name) remembered.
+/// Returns a line for each that has no counterpart.
+std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbacks,
+                                           const std::vector<SavedCallback>& saved);
+
+/// The first checkpoint that a callback wants to go on from; empty: none. Collective.
+std::string find_backup(Communicator& communicator, const FitOptions& options);
+
+/// Says it on rank 0: FitOptions::warn, or a line on stderr.
+void warn(const Communicator& communicator, const FitOptions& options, const std::string& problem);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,52 @@
+/// One update of the weights in deterministic mode: Note [Virtual shards] in distributed/shard_sum.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ronde/data/virtual_shards.h>
+#include <ronde/distributed/shard_sum.h>
+
+#include "model_state.h"
+#include "training/running_totals.h"
+#include "training/train_step.h"
+
+namespace ronde::inline v0 {
+
+/// Loops of kernels are cut into so many chunks; as many threads are of use.
+constexpr int kDeterministicChunks = 8;
+
+/// The samples of a virtual shard.
+struct ShardData {
+  int shard = 0;
+  StepData data;
+};
+
+/// Cuts `data`, this rank's shards one after the other, into those that have samples. Each begins on a cache
+/// line, wherever it stands in `data`: sums must not depend on that.
+std::vector<ShardData> cut_into_shards(const VirtualShards& shards, const StepData& data,
+                                       std::int64_t global_count);
+
+class ShardedStep {
+ public:
+  ShardedStep(Model::State& model, const VirtualShards& shards);
+  /// Gives the arena its own gradients back.
+  ~ShardedStep();
+  ShardedStep(const ShardedStep&) = delete;
+  ShardedStep& operator=(const ShardedStep&) = delete;
+
+  /// As train_step, shard by shard; `data` as above. Moving statistics become the mean of what each shard
+  /// makes of them. Collective.
+  std::int64_t run(const StepData& data, std::int64_t global_count, RunningTotals& totals);
+
+ private:
+  void run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals);
+
+  Model::State& model_;
+  VirtualShards shards_;
+  std::int64_t gradients_;  // elements, the extras included; moving statistics follow them in the sum
+  Tensor own_gradients_;
+  ShardSum sum_;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,177 @@
+#include "weights/keras_optimizer.h"
+
+#include <algorithm>
+
+#include <ronde/nn/weight_layout.h>
+
+#include "weights/layers_by_class.h"
+#include "weights/saved_optimizer.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+enum class Order { slot_by_slot, pairs };
+
+/// Which slot of which weight comes next.
+struct Entry {
+  std::size_t slot, weight;
+};
+
+bool has_pair(const std::string& optimizer) {
+  return optimizer == "Adam" || optimizer == "AdamW" || optimizer == "Adadelta";
+}
+
+std::vector<Entry> entries_in(Order order, const std::string& optimizer, std::size_t slots,
+                              std::size_t weights) {
+  std::vector<Entry> entries;
+  std::size_t slot = 0;
+  if (order == Order::pairs && has_pair(optimizer)) {
+    for (std::size_t weight = 0; weight < weights; ++weight)
+      for (slot = 0; slot < 2; ++slot) entries.push_back({slot, weight});
+    slot = 2;
+  }
+  for (; slot < slots; ++slot)
+    for (std::size_t weight = 0; weight < weights; ++weight) entries.push_back({slot, weight});
+  return entries;
+}
+
+std::vector<Parameter> trained_weights(const Module& module) {
+  std::vector<Parameter> weights = weights_in_keras_order(module);
+  std::erase_if(weights, [](const Parameter& weight) { return !weight.variable.requires_grad(); });
+  return weights;
+}
+
+const SavedWeight& find_weight(const SavedSlot& slot, const std::string& name) {
+  for (const SavedWeight& weight : slot.weights)
+    if (weight.name == name) return weight;
+  throw Error(cat("[save] the optimizer has no ", slot.name, " of ", name));
+}
+
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+/// What the file says of its optimizer; null when it says nothing.
+const ConfigValue* optimizer_config(const SavedModel& file) {
+  if (!file.training_config.is_dict()) return nullptr;
+  const ConfigValue* config = file.training_config.find("optimizer_config");
+  return config != nullptr && config->is_dict() ? config : nullptr;
+}
+
+std::string class_name_in(const SavedModel& file) {
+  const ConfigValue* config = optimizer_config(file);
+  const ConfigValue* name = config != nullptr ? config->find("class_name") : nullptr;
+  return name != nullptr && name->is_string() ? name->as_string() : "";
+}
+
+bool is_scalar(const SavedWeight& weight) {
+  return weight.values.rank() == 0;
+}
+
+/// Keras' list, cut into its parts.
+struct KerasState {
+  std::int64_t iterations = 0;
+  std::optional<double> learning_rate;
+  std::vector<SavedWeight> slots;
+};
+
+/// What Keras 2's SGD keeps also without momentum.
+SavedSlot zeros_for(const std::vector<Parameter>& weights) {
+  SavedSlot slot{"momentum", {}};
+  for (const Parameter& weight : weights)
+    slot.weights.push_back({weight.name, Tensor::zeros(keras_shape(weight))});
+  return slot;
+}
+
+KerasState split(const std::vector<SavedWeight>& weights) {
+  KerasState state;
+  auto rest = weights.begin();
+  if (rest != weights.end() && is_scalar(*rest) && rest->values.dtype() == DType::i64) {
+    state.iterations = static_cast<std::int64_t>((rest++)->values.item());
+    if (rest != weights.end() && is_scalar(*rest)) state.learning_rate = (rest++)->values.item();
+  }
+  state.slots.assign(rest, weights.end());
+  return state;
+}
+
+bool fits(const std::vector<Entry>& entries, const std::vector<SavedWeight>& values,
+          const std::vector<Parameter>& weights) {
+  if (entries.size() != values.size()) return false;
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (values[i].values.shape() != keras_shape(weights[entries[i].weight])) return false;
+  return true;
+}
+
+std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Optimizer& optimizer,
+                                               const Module& module) {
+  const std::string class_name = class_name_in(file);
+  const std::string plain = class_name.substr(class_name.rfind('>') + 1);
+  if (file.optimizer_weights.empty() || (!plain.empty() && lower(plain) != lower(optimizer.name())))
+    return {};
+  const KerasState state = split(file.optimizer_weights);
+  SavedOptimizer saved{
+      optimizer.name(), state.iterations, state.learning_rate.value_or(optimizer.learning_rate()), {}};
+  const std::vector<OptimizerSlot> slots = optimizer.slots();
+  // Without momentum there is nothing else to take over; Keras 2 keeps zeros then.
+  if (slots.empty()) return saved;
+
+  const std::vector<Parameter> weights = trained_weights(module);
+  const bool is_new = file.layout != SavedLayout::h5 || state.learning_rate || plain != class_name;
+  // Where shapes leave it open, the writer decides.
+  std::vector<Order> orders{Order::slot_by_slot, Order::pairs};
+  if (is_new) std::swap(orders[0], orders[1]);
+  for (const Order order : orders) {
+    const std::vector<Entry> entries = entries_in(order, optimizer.name(), slots.size(), weights.size());
+    if (!fits(entries, state.slots, weights)) continue;
+    for (const OptimizerSlot& slot : slots) saved.slots.push_back({slot.name, {}});
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      saved.slots[entries[i].slot].weights.push_back(
+          {weights[entries[i].weight].name, state.slots[i].values});
+    return saved;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer, const Module& module,
+                                              KerasOptimizerState state, SavedLayout layout) {
+  if (state == KerasOptimizerState::none) return {};
+  // Note [Keras 3 and the optimizer of an .h5]: Keras 3.15 builds it for no weights at all before it reads
+  // its state, and every later step fails. Without any state in the file it starts a new, working one.
+  require<UsageError>(
+      state != KerasOptimizerState::keras3 || layout != SavedLayout::h5,
+      "[save] Keras 3 can take over an optimizer's state from a .keras file only, not from .h5");
+  SavedOptimizer saved = save_optimizer(optimizer, module);
+  const std::string prefix = optimizer.name() + "/";
+  std::vector<SavedWeight> result;
+  result.push_back({prefix + "iter:0", Tensor::from<std::int64_t>({}, {optimizer.iterations()})});
+  if (state == KerasOptimizerState::keras3)
+    result.push_back({prefix + "learning_rate:0", Tensor::full({}, optimizer.current_learning_rate())});
+
+  // In an .h5 a Keras 2 takes our description for that of a legacy optimizer; AdamW has no such.
+  const bool legacy =
+      state == KerasOptimizerState::tf2 && layout == SavedLayout::h5 && optimizer.name() != "AdamW";
+  const std::vector<Parameter> weights = trained_weights(module);
+  const bool keeps_zeros = state == KerasOptimizerState::tf2 && !legacy && optimizer.name() == "SGD";
+  if (keeps_zeros && saved.slots.empty()) saved.slots.push_back(zeros_for(weights));
+  const Order order = legacy ? Order::slot_by_slot : Order::pairs;
+  for (const Entry& entry : entries_in(order, optimizer.name(), saved.slots.size(), weights.size())) {
+    const SavedSlot& slot = saved.slots[entry.slot];
+    const std::string& weight = weights[entry.weight].name;
+    result.push_back({cat(prefix, weight, "/", slot.name, ":0"), find_weight(slot, weight).values});
+  }
+  return result;
+}
+
+std::optional<SavedOptimizer> find_saved_optimizer(const SavedModel& file, const Optimizer& optimizer,
+                                                   const Module& module) {
+  if (!file.state || !file.state->optimizer) return read_keras_state(file, optimizer, module);
+  if (file.state->optimizer->name != optimizer.name()) return {};
+  return file.state->optimizer;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,125 @@
+"""A run that was killed goes on with --resume as if nothing had happened; and what happens when it cannot."""
+
+import random
+import re
+
+import harness
+
+# Four steps an epoch.
+CIFAR10 = ["--dir", "out", "--epochs", "3", "--global-batch-size", "16", "--test-samples", "16", "--verbose", "2"]
+MNIST = ["--train-samples", "64", *CIFAR10, "--optimizer", "adam"]
+
+
+class Resume(harness.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cifar = cls.shared / "cifar-10-batches-bin"
+        harness.write_cifar10(cls.cifar, per_file=12)
+
+    def finished(self, *options, ranks=1, data=None, warnings=()):
+        result = self.train(*options, ranks=ranks, data=data)
+        self.assert_trained(result, warnings)
+        return self.metrics("out/metrics.json"), result
+
+    def out_of_the_way(self):
+        (self.work / "out").rename(self.work / f"undisturbed{len(list(self.work.iterdir()))}")
+
+    def check(self, *options, ranks=1, data=None):
+        """Kills the job about when it saves, goes on, and compares with the run that nobody disturbed."""
+        undisturbed, _ = self.finished(*options, ranks=ranks, data=data)
+        rows = (self.work / "out/logs/training.csv").read_text()
+        self.out_of_the_way()
+        saves = random.randint(1, 11 if "--save-steps" in options else 2)
+        self.interrupted(lambda printed: printed.count("saving model to") >= saves, *options, ranks=ranks, data=data)
+        resumed, result = self.finished(*options, "--resume", "auto", ranks=ranks, data=data)
+        # The very first file may not have been written yet.
+        self.assertRegex(result.out, r"resume +(from out/\S+\.h5, after \d epochs? and \d+ steps in all|no checkpoint)")
+        self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"], result)
+        self.assertEqual((self.work / "out/logs/training.csv").read_text(), rows)
+        for key in ("epoch", "steps", "samples", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate"):
+            self.assertEqual([epoch.get(key) for epoch in resumed["epochs"]],
+                             [epoch.get(key) for epoch in undisturbed["epochs"]], key)
+        self.assertEqual(resumed["test"], undisturbed["test"])
+
+    def test_killed_anywhere(self):
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                self.check(*MNIST, "--save-steps", "1", ranks=ranks)
+                self.out_of_the_way()
+
+    def test_train_cifar10(self):
+        self.program = "train_cifar10"
+        self.check(*CIFAR10, data=self.cifar)
+
+    def test_estimator_goes_on_by_itself(self):
+        options = ["--recipe", "estimator", *MNIST, "--save-steps", "1"]
+        undisturbed, _ = self.finished(*options)
+        self.out_of_the_way()
+        self.interrupted(lambda printed: printed.count("saving model to") >= 5, *options)
+        resumed, result = self.finished(*options)
+        self.assertIn("resume  ", result.out)
+        self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"], result)
+        again, result = self.finished(*options)  # all steps are done
+        self.assertRegex(result.out, r"resume +from out/model-003-00004\.h5, .* 12 steps in all")
+        self.assertEqual(again["weights_sha256"], undisturbed["weights_sha256"])
+        self.assertEqual(again["epochs"], resumed["epochs"])
+
+    def test_nothing_to_go_on_from(self):
+        metrics, result = self.finished(*MNIST, "--resume", "auto")
+        self.assertRegex(result.out, "resume +no checkpoint found: a new run")
+        self.assertEqual([epoch["epoch"] for epoch in metrics["epochs"]], [1, 2, 3])
+
+    def test_damaged_checkpoint_is_passed_over(self):
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        undisturbed, _ = self.finished(*pattern)
+        for name, change in (("at-3.h5", lambda data: data[:-100]), ("at-2.h5", lambda data: data[:9000] + b"?" + data[9001:])):
+            path = self.work / "out" / name
+            path.write_bytes(change(path.read_bytes()))
+        resumed, result = self.finished(*pattern, "--resume", "auto", warnings=[
+            r"out/at-2\.h5: .*SHA-256.*passed over", r"out/at-3\.h5: .*passed over"])
+        self.assertRegex(result.out, "resume +from out/at-1.h5, after 1 epoch and 4 steps")
+        self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"])
+
+    def test_from_a_file(self):
+        self.finished(*MNIST, "--checkpoint", "at-{epoch}.h5")
+        undisturbed = self.metrics("out/metrics.json")
+        self.assert_trained(self.train(*MNIST, "--dir", "other", "--resume", "out/at-1.h5"))
+        self.assertEqual(self.metrics("other/metrics.json")["weights_sha256"], undisturbed["weights_sha256"])
+
+    def test_files_it_cannot_go_on_from(self):
+        self.finished(*MNIST, "--checkpoint", "at.h5")
+        (self.work / "text.h5").write_text("hello")
+        before = harness.snapshot(self.work)
+        for ranks in (1, 2):
+            for options, status, pattern in (
+                (["--resume", "none.h5"], 74, "none.h5"),
+                (["--resume", "text.h5"], 65, "text.h5"),
+                (["--resume", "out/at.h5", "--recipe", "estimator"], 65, r"out/at\.h5: .*(conv2d|dense).*\d+, \d+"),
+                (["--resume", "out/at.h5", "--global-batch-size", "8"], 2, "cannot resume: .*global_batch 16"),
+            ):
+                with self.subTest(ranks=ranks, options=options):
+                    self.assert_refused(self.train(*MNIST, *options, ranks=ranks), status, pattern)
+        after = harness.snapshot(self.work)
+        self.assertEqual({name: after[name] for name in before if name.endswith(".h5")},
+                         {name: before[name] for name in before if name.endswith(".h5")})
+
+    def test_disk_full(self):
+        """No file may grow over 12 MB: checkpoints fail as on a full disk. The one before stays as it was."""
+        script = self.work / "small.sh"
+        script.write_text('#!/bin/sh\ntrap "" XFSZ\nulimit -f 24000\nexec "$@"\n')
+        script.chmod(0o755)
+        self.finished(*MNIST)
+        before = (self.work / "out/checkpoint.h5").read_bytes()
+        for ranks in (1, 2):
+            command = self.job(*MNIST, "--checkpoint", "checkpoint.h5", ranks=ranks)
+            command.insert(0 if ranks == 1 else 3, script)
+            result = harness.execute(command, self.work)
+            self.assert_trained(result, [r"out/checkpoint\.h5: .*training goes on"] * 3 + ["could not be written"])
+            self.assertEqual((self.work / "out/checkpoint.h5").read_bytes(), before)
+            self.assertEqual([path.name for path in (self.work / "out").glob("*.h5*")], ["checkpoint.h5"])
+            self.assertEqual(len(self.metrics("out/metrics.json")["epochs"]), 3)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,291 @@
+"""`ronde`: each sub-command on a small trained model, and what it says when something is wrong."""
+
+import gzip
+import json
+import pathlib
+import re
+import struct
+import zipfile
+
+import harness
+from tool_harness import JPEG, ToolTest, bar, png
+
+COMMANDS = ("info", "data", "summary", "evaluate", "predict", "inspect", "export", "report")
+
+
+class Usage(ToolTest):
+    def test_help_lists_what_there_is(self):
+        for ranks in (1, 2):
+            out = self.done("--help", ranks=ranks)
+            self.assertEqual(len(re.findall(r"^  evaluate ", out, re.MULTILINE)), 1, out)
+            self.assertEqual(re.findall(r"^  ([a-z]+)  ", out, re.MULTILINE), list(COMMANDS))
+
+    def test_help_of_each_command(self):
+        for words in ((name,) for name in COMMANDS):
+            self.assertIn("Usage: ronde " + " ".join(words), self.done(*words, "--help"))
+        for name in ("get", "pack"):
+            self.assertIn(f"Usage: ronde data {name}", self.done("data", name, "--help"))
+
+    def test_version(self):
+        self.assertRegex(self.done("--version"), r"\Aronde \d+\.\d+\.\d+\n\Z")
+
+    def test_mistakes(self):
+        for words, pattern in (
+            ([], "no command given: see `ronde --help`"),
+            (["evalute", "x"], "unknown command evalute: did you mean evaluate"),
+            (["zzzzzz"], "unknown command zzzzzz: see"),
+            (["data"], "no command given: see `ronde data --help`"),
+            (["data", "git", "mnist"], "unknown command git: did you mean get"),
+            (["data", "get", "imagenet"], "imagenet: give one of mnist, cifar10"),
+            (["summary"], "FILE is required: see `ronde summary --help`"),
+            (["summary", "a", "b"], "unexpected argument b"),
+            (["predict", "m.h5", "a.png", "--resiz"], "unknown option --resiz: did you mean --resize"),
+            (["predict", "m.h5", "a.png", "--top", "0"], "--top 0: give a whole number"),
+            (["predict", "m.h5", "a.png", "--scale", "1/0"], "--scale 1/0: give a number"),
+            (["evaluate", "m.h5"], "--data is required"),
+            (["evaluate", "m.h5", "--data"], "--data needs a value"),
+            (["export", "m.h5", "out", "--to", "pdf"], "--to pdf: give one of onnx, safetensors, npz"),
+        ):
+            with self.subTest(words=words):
+                self.assert_refused(self.ronde(*words), 2, pattern)
+
+    def test_missing_files(self):
+        for words in (["summary"], ["inspect"], ["evaluate", "--data", "mnist"], ["predict", "a.png"],
+                      ["export", "--to", "npz", "out.npz"]):
+            with self.subTest(words=words):
+                self.assert_refused(self.ronde(words[0], "none.h5", *words[1:]), 74, "none.h5")
+
+
+class Info(ToolTest):
+    def test_names_every_part(self):
+        out = self.done("info", env={"RONDE_DATA": str(self.shared)})
+        for name in ("backends", "oneDNN", "MPI", "HDF5", "ranks", "cores", "memory", "data", "MNIST", "CIFAR-10"):
+            self.assertRegex(out, rf"(?m)^  {name} +\S")
+        self.assertRegex(out, r"HDF5 +\d+\.\d+\.\d+")
+        self.assertRegex(out, r"MNIST +found")
+        self.assertRegex(out, r"CIFAR-10 +not found: `ronde data get cifar10`")
+
+    def test_knows_the_ranks(self):
+        out = self.done("info", ranks=2)
+        self.assertRegex(out, r"ranks +2 \(mpi\)")
+        self.assertIn("MPI_THREAD_", out)
+
+
+class Model(ToolTest):
+    def test_summary(self):
+        out = self.done("summary", self.model)
+        self.assertIn(f"Total params: {self.results['parameters']}", out)
+        self.assertIn("Conv2D", out)
+
+    def test_inspect(self):
+        out = self.done("inspect", self.model)
+        self.assertIn(f"{self.model}: good\n", out)
+        self.assertIn(self.results["weights_sha256"], out)
+        for pattern in (r"epoch +2 finished", r"step +32\b", r"seed +0", r"optimizer +Adam, 32 steps",
+                        r"kernel +\(3, 3, 1, 32\) +f32 +1,152",
+                        f"{self.results['parameters']:,} values"):
+            self.assertRegex(out, pattern)
+
+    def test_inspect_says_damaged(self):
+        good = self.model.read_bytes()
+        for name, content in (("flipped", good[:5000] + bytes([good[5000] ^ 1]) + good[5001:]), ("cut", good[:20000]),
+                              ("empty", b""), ("text", b"hello\n" * 100), ("zip.npz", b"PK\3\4 no zip at all")):
+            with self.subTest(name=name):
+                result = self.ronde("inspect", self.write(name, content))
+                self.assertEqual(result.out, f"{self.work / name}: damaged\n")
+                self.assert_refused(result, 65, name)
+
+    def test_damaged_files_are_refused_by_all(self):
+        good = self.model.read_bytes()
+        bad = self.write("model.h5", good[:5000] + bytes([good[5000] ^ 1]) + good[5001:])
+        for words in (["summary", bad], ["evaluate", bad, "--data", self.data], ["predict", bad, bad],
+                      ["export", bad, "out.npz"]):
+            self.assert_refused(self.ronde(*words), 65, "model.h5")
+        self.assertFalse((self.work / "out.npz").exists())
+
+    def test_export(self):
+        self.assertEqual(self.done("export", self.model, "--to", "npz", "out.npz"), "out.npz\n")
+        names = zipfile.ZipFile(self.work / "out.npz").namelist()
+        self.assertIn("dense/kernel.npy", [name.lstrip("/") for name in names])
+
+        self.done("export", self.model, "--to", "safetensors", "--names", "torch", "out.bin")
+        content = (self.work / "out.bin").read_bytes()
+        header = json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]])
+        self.assertEqual(header["conv2d.weight"]["shape"], [32, 1, 3, 3])
+
+        self.done("export", self.model, "out.onnx")
+        self.assertIn(b"Conv", (self.work / "out.onnx").read_bytes())
+
+        self.done("export", self.model, "out.safetensors")
+        for name in ("out.npz", "out.safetensors"):
+            self.assertIn(f"{self.results['parameters']:,} values", self.done("inspect", name))
+
+    def test_export_needs_a_format(self):
+        result = self.ronde("export", self.model, "out.pdf")
+        self.assert_refused(result, 2, "out.pdf: give --to onnx, safetensors or npz")
+
+
+class Evaluate(ToolTest):
+    def check(self, out, right, count):
+        self.assertIn(f"({right:,} of {count:,})", out)
+        rows = re.findall(r"^  (\S+) +([\d.]+) % +(\d+) +(\d+)$", out, re.MULTILINE)
+        self.assertEqual(len(rows), 10, out)
+        self.assertEqual(sum(int(row[2]) for row in rows), right)
+        self.assertEqual(sum(int(row[3]) for row in rows), count)
+        for _, share, part, whole in rows:
+            self.assertAlmostEqual(float(share), 100 * int(part) / int(whole) if int(whole) else 0, delta=0.006)
+
+    def test_agrees_with_the_training(self):
+        test = self.results["test"]
+        outputs = [self.done("evaluate", self.model, "--data", "mnist", "--data-dir", self.data, ranks=ranks)
+                   for ranks in (1, 2)]
+        self.assertEqual(outputs[0], outputs[1])
+        self.check(outputs[0], test["correct"], test["count"])
+        self.assertIn(f"Loss: {test['loss']:.4f}\nAccuracy: {test['accuracy']:.4f} ", outputs[0])
+
+    def test_first_samples(self):
+        out = self.done("evaluate", self.model, "--data", "mnist", "--data-dir", self.data, "--samples", 5)
+        self.assertIn("of 5)", out)
+
+    def test_other_sources(self):
+        """Folders, tables and packed files of the same pictures give the same counts."""
+        folder = self.pictures_by_class()
+        plain = self.done("evaluate", self.model, "--data", "mnist", "--data-dir", self.data, "--samples", 60)
+        right = int(re.search(r"\((\d+) of 60\)", plain)[1])
+        self.check(self.done("evaluate", self.model, "--data", folder), right, 60)
+
+        self.assertIn("(28, 28, 1)", self.done("data", "pack", folder, "photos.ronde", "--grey"))
+        self.check(self.done("evaluate", self.model, "--data", "photos.ronde", ranks=2), right, 60)
+
+        pixels, labels = harness.digits(128, 2)
+        rows = [",".join(map(str, [label, *pixels[784 * i:784 * (i + 1)]])) for i, label in enumerate(labels[:60])]
+        table = self.write("photos.csv", "\n".join(rows).encode())
+        self.check(self.done("evaluate", self.model, "--data", table), right, 60)
+        self.done("data", "pack", table, "table.ronde", "--size", "28x28x1")
+        self.check(self.done("evaluate", self.model, "--data", "table.ronde"), right, 60)
+
+    def test_pictures_of_another_size(self):
+        for label in range(10):
+            self.write(f"photos/{label}/a.png", png(bytes(40 * 30), 40, 30))
+        for ranks in (1, 2):
+            result = self.ronde("evaluate", self.model, "--data", "photos", ranks=ranks)
+            self.assert_refused(result, 65, r"\(30, 40, 1\), the net takes \(28, 28, 1\): .*--resize")
+        self.assertIn("of 10)", self.done("evaluate", self.model, "--data", "photos", "--resize"))
+
+    def test_too_many_classes(self):
+        for label in range(11):
+            self.write(f"photos/{label:02}/a.png", png(bytes(784), 28, 28))
+        result = self.ronde("evaluate", self.model, "--data", "photos")
+        self.assert_refused(result, 2, "label 10, but the net has 10 outputs")
+
+    def test_no_such_data(self):
+        result = self.ronde("evaluate", self.model, "--data", "nowhere")
+        self.assert_refused(result, 74, "nowhere: no such folder or file")
+
+    def test_damaged_pack(self):
+        self.done("data", "pack", self.pictures_by_class(20), "photos.ronde", "--grey")
+        path = self.work / "photos.ronde"
+        content = bytearray(path.read_bytes())
+        content[-500] ^= 1
+        path.write_bytes(content)
+        self.assert_refused(self.ronde("evaluate", self.model, "--data", path), 65, "photos.ronde")
+
+
+class Predict(ToolTest):
+    def answers(self, out):
+        """For each picture the answers, as (class, percent)."""
+        found = {}
+        for line in out.splitlines():
+            if not line.startswith("  "):
+                found[pathlib.Path(line).name] = []
+            else:
+                name, percent = re.match(r"  (.*?) +([\d.]+) %", line).groups()
+                found[list(found)[-1]].append((name, float(percent)))
+        return found
+
+    def test_all_kinds_of_files(self):
+        grey, colours = bar(7), b"".join(bytes([v] * 3) for v in bar(7))
+        files = [self.write("a.png", png(grey, 28, 28)), self.write("b.png", png(colours, 28, 28, 3)),
+                 self.write("c.raw", grey), self.write("d.jpg", JPEG)]
+        found = self.answers(self.done("predict", self.model, *files))
+        self.assertEqual(list(found), ["a.png", "b.png", "c.raw", "d.jpg"])
+        for name, answers in found.items():
+            self.assertEqual(len(answers), 5)
+            self.assertEqual(answers[0][0], "class 0" if name == "d.jpg" else "class 7")
+            self.assertEqual(answers, sorted(answers, key=lambda a: -a[1]))
+        self.assertEqual(found["a.png"], found["b.png"])
+        self.assertEqual(found["a.png"], found["c.raw"])
+
+    def test_all_answers_together_are_sure(self):
+        answers = self.answers(self.done("predict", self.model, self.write("a.png", png(bar(3), 28, 28)), "--top", 20))
+        self.assertEqual(len(answers["a.png"]), 10)
+        self.assertAlmostEqual(sum(percent for _, percent in answers["a.png"]), 100, delta=0.06)
+
+    def test_bars(self):
+        image = self.write("a.png", png(bar(3), 28, 28))
+        for locale, block in (("C", "#"), ("de_DE.UTF-8", "\u2588")):
+            first = self.done("predict", self.model, image, env={"LC_ALL": locale}).splitlines()[1]
+            percent = float(re.search(r"([\d.]+) %", first)[1])
+            self.assertAlmostEqual(first.count(block), 0.3 * percent, delta=0.51)
+
+    def test_class_names(self):
+        image = self.write("a.png", png(bar(7), 28, 28))
+        names = [f"name {i}" for i in range(10)]
+        self.write("names.txt", "\n".join(names).encode())
+        for wanted, expected in ((",".join(names), "name 7"), ("names.txt", "name 7"), ("mnist", "7"),
+                                 ("fashion-mnist", "Sneaker"), ("cifar10", "horse")):
+            answers = self.answers(self.done("predict", self.model, image, "--classes", wanted))
+            self.assertEqual(answers["a.png"][0][0], expected)
+        for wanted, status, pattern in (("a,b", 2, "2 names, but the net has 10"), ("none.txt", 74, "none.txt")):
+            self.assert_refused(self.ronde("predict", self.model, image, "--classes", wanted), status, pattern)
+
+    def test_wrong_size(self):
+        rows = [bytes(v for v in bar(7)[28 * y:28 * y + 28] for _ in range(2)) for y in range(28)]
+        image = self.write("big.png", png(b"".join(row * 2 for row in rows), 56, 56))
+        result = self.ronde("predict", self.model, image)
+        self.assert_refused(result, 65, r"big.png: is 56 x 56 .* the net takes 28 x 28: .*--resize")
+        self.assertEqual(self.answers(self.done("predict", self.model, image, "--resize"))["big.png"][0][0], "class 7")
+
+    def test_dark_on_light(self):
+        image = self.write("a.png", png(bytes(255 - v for v in bar(7)), 28, 28))
+        answers = self.answers(self.done("predict", self.model, image, "--scale", "-1/255", "--offset", 1))
+        self.assertEqual(answers["a.png"][0][0], "class 7")
+
+    def test_what_is_no_picture(self):
+        good = self.write("good.png", png(bar(1), 28, 28))
+        for name, content in (("cut.png", good.read_bytes()[:60]), ("text.txt", b"hello"), ("short.raw", bytes(783))):
+            result = self.ronde("predict", self.model, good, self.write(name, content))
+            self.assert_refused(result, 65, name)
+            self.assertEqual(result.out, "")
+        self.assert_refused(self.ronde("predict", self.model, "none.png"), 74, "none.png")
+
+
+class DataGet(ToolTest):
+    def test_leaves_what_is_there(self):
+        harness.write_mnist(self.work / "all/mnist", train=40, test=20)
+        for path in (self.work / "all/mnist").glob("*-ubyte"):
+            path.with_suffix(".gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+        before = harness.snapshot(self.work)
+        self.assertIn("40 + 20 images", self.done("data", "get", "mnist", "--data-dir", "all"))
+        self.assertEqual(harness.snapshot(self.work), before)
+
+
+class DataPack(ToolTest):
+    def test_known_set(self):
+        out = self.done("data", "pack", "mnist", "mnist.ronde", "--data-dir", self.data, "--split", "test")
+        self.assertEqual(out, "mnist.ronde: 128 samples of shape (28, 28, 1), u8\n")
+
+    def test_resizes(self):
+        out = self.done("data", "pack", self.pictures_by_class(10), "small.ronde", "--size", "14x14x1")
+        self.assertIn("10 samples of shape (14, 14, 1)", out)
+
+    def test_leaves_nothing_half_done(self):
+        folder = self.pictures_by_class(10)
+        (next(folder.rglob("*.png"))).write_bytes(b"no picture")
+        self.assert_refused(self.ronde("data", "pack", folder, "bad.ronde"), 65, "png")
+        self.assertEqual([path.name for path in self.work.iterdir()], ["photos"])
+
+
+if __name__ == "__main__":
+    harness.main()

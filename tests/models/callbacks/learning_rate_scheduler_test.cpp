@@ -1,0 +1,51 @@
+#include <ronde/models/learning_rate_scheduler.h>
+
+#include <gtest/gtest.h>
+
+#include "models/callbacks/keras_callbacks.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::testing {
+namespace {
+
+TEST(LearningRateScheduler, RankZeroDecidesForAll) {
+  test::run_ranks(3, [&](Communicator& world) {
+    Model model = one_weight_model(0.5, 0.0, &world);
+    LearningRateScheduler scheduler({.schedule = [&](std::int64_t epoch, double rate) {
+      return rate + static_cast<double>(epoch) + 100.0 * world.rank();
+    }});
+    CallbackScript script(model, 2);
+    script.begin(scheduler);
+    script.epoch(0, {});
+    script.epoch(1, {});
+    EXPECT_EQ(script.rates_at_begin, (std::vector<double>{0.5, 1.5}));
+  });
+}
+
+TEST(LearningRateScheduler, AnErrorInTheScheduleReachesAllRanks) {
+  for (const auto& error : test::run_ranks_collecting(2, [&](Communicator& world) {
+         Model model = one_weight_model(0.5, 0.0, &world);
+         LearningRateScheduler scheduler(
+             {.schedule = [](std::int64_t, double) -> double { throw UsageError("no such epoch"); }});
+         CallbackScript script(model, 1);
+         script.begin(scheduler);
+         script.epoch(0, {});
+       }))
+    EXPECT_TRUE(error);
+  EXPECT_THROW(LearningRateScheduler({}), UsageError);
+}
+
+TEST(LearningRateScheduler, IsNotAskedAgainWithinAnEpoch) {
+  Model model = one_weight_model(0.5);
+  LearningRateScheduler halve({.schedule = [](std::int64_t, double rate) { return rate / 2; }});
+  CallbackScript script(model, 6);
+  script.plan().initial_epoch = 4;
+  script.plan().initial_step = 1;
+  script.begin(halve);
+  script.epoch(4, {});
+  script.epoch(5, {});
+  EXPECT_EQ(script.rates_at_begin, (std::vector<double>{0.5, 0.25}));
+}
+
+}  // namespace
+}  // namespace ronde::testing

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <ronde/models/export_onnx.h>
+#include <ronde/models/file_io.h>
+
+#include "export/onnx_graph.h"
+#include "export/protobuf.h"
+#include "models/interop/random_net.h"
+#include "models/testing.h"
+#include "support/temp_dir.h"
+
+namespace ronde::testing {
+namespace {
+
+// The examples of the description of Protocol Buffers.
+TEST(Protobuf, WritesEachKindOfField) {
+  ProtobufWriter inner;
+  inner.integer(1, 150);
+  EXPECT_EQ(inner.bytes(), "\x08\x96\x01");
+  ProtobufWriter outer;
+  outer.message(3, inner);
+  outer.text(2, "testing");
+  outer.real(5, 1.0f);
+  EXPECT_EQ(outer.bytes(), std::string("\x1a\x03\x08\x96\x01\x12\x07testing\x2d\x00\x00\x80\x3f", 19));
+  ProtobufWriter negative;
+  negative.integer(16, -1);
+  EXPECT_EQ(negative.bytes(), "\x80\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+}
+
+/// The operators in a file, in order: field 4 of each node (1) of the graph (7).
+std::vector<std::string> operators(std::string_view model) {
+  struct Reader {
+    std::string_view rest;
+    std::uint64_t varint() {
+      std::uint64_t value = 0;
+      for (int shift = 0;; shift += 7) {
+        const auto byte = static_cast<unsigned char>(rest.at(0));
+        rest.remove_prefix(1);
+        value |= std::uint64_t{byte & 0x7fu} << shift;
+        if (byte < 0x80) return value;
+      }
+    }
+    /// The contents of the fields of this number, all of which have a length.
+    std::vector<std::string_view> fields(std::uint64_t wanted) {
+      std::vector<std::string_view> found;
+      while (!rest.empty()) {
+        const std::uint64_t key = varint(), value = varint();
+        if ((key & 7) != 2) continue;
+        if (key >> 3 == wanted) found.push_back(rest.substr(0, value));
+        rest.remove_prefix(value);
+      }
+      return found;
+    }
+  };
+  std::vector<std::string> names;
+  for (const std::string_view node : Reader{Reader{model}.fields(7).at(0)}.fields(1))
+    names.emplace_back(Reader{node}.fields(4).at(0));
+  return names;
+}
+
+std::vector<std::string> operators_of(std::unique_ptr<Module> net, const Shape& input) {
+  net->build(input);
+  return operators(encode_onnx(*net));
+}
+
+TEST(Onnx, PutsTransposesOnlyWhereImagesBeginAndEnd) {
+  const std::vector<std::string> expected{"Transpose", "Conv",    "Relu", "MaxPool",
+                                          "Transpose", "Flatten", "Gemm", "Softmax"};
+  EXPECT_EQ(operators_of(small_net(), {6, 6, 1}), expected);
+}
+
+TEST(Onnx, NeedsNoTransposeForVectors) {
+  auto net = std::make_unique<Sequential>(Dense({.units = 3, .use_bias = false}), BatchNormalization());
+  EXPECT_EQ(operators_of(std::move(net), {4}), (std::vector<std::string>{"MatMul", "BatchNormalization"}));
+}
+
+TEST(Onnx, ExportsANetThatDoesNothing) {
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Dropout(0.5)), {4}),
+            std::vector<std::string>{"Identity"});
+}
+
+TEST(Onnx, ImagesComeOutAsTheyWentIn) {
+  auto net = std::make_unique<Sequential>(Conv2D({.filters = 2, .padding = Padding::same}));
+  EXPECT_EQ(operators_of(std::move(net), {4, 4, 1}),
+            (std::vector<std::string>{"Transpose", "Conv", "Transpose"}));
+}
+
+/// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.
+class OnnxGolden : public ::testing::TestWithParam<int> {};
+
+TEST_P(OnnxGolden, IsWrittenAsWhenOnnxruntimeWasAsked) {
+  const std::string expected = read_file(golden(cat("onnx/", GetParam(), ".onnx")));
+  const std::string bytes = encode_onnx(fresh_model(static_cast<std::uint64_t>(GetParam())).module());
+  EXPECT_EQ(operators(bytes), operators(expected));
+  EXPECT_TRUE(bytes == expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 20));
+
+struct OwnForward : Module {
+  Dense dense{{.units = 2}};
+  OwnForward() { add_module("dense", dense); }
+  Variable forward(const Variable& x, const Context& context) override { return dense(x, context); }
+};
+
+TEST(Onnx, NamesWhatItCannotExportAndWhatItCan) {
+  Sequential net{Dense({.units = 3})};
+  net.add(std::make_unique<OwnForward>()).set_name("mine");
+  net.build({4});
+  const std::string message = message_of<Error>([&] { encode_onnx(net); });
+  EXPECT_NE(message.find("[onnx] mine is a Model, which cannot be exported"), std::string::npos) << message;
+  EXPECT_NE(message.find("Conv2D, Dense"), std::string::npos) << message;
+}
+
+TEST(Onnx, NeedsABuiltNetAndTwoNames) {
+  const Sequential net{Dense({.units = 3})};
+  EXPECT_THROW(encode_onnx(net), Error);
+  Model model = small_model();
+  EXPECT_THROW(encode_onnx(model.module(), {.input = "x", .output = "x"}), UsageError);
+}
+
+TEST(Onnx, AFileIsReplacedWhole) {
+  const TempDir dir;
+  Model model = small_model();
+  write_onnx(dir / "net.onnx", model.module());
+  EXPECT_EQ(read_file(dir / "net.onnx"), encode_onnx(model.module()));
+}
+
+}  // namespace
+}  // namespace ronde::testing

@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <ronde/models/file_io.h>
+#include <ronde/models/safetensors.h>
+#include <ronde/models/weights_npz.h>
+
+#include "models/interop/random_net.h"
+#include "models/testing.h"
+#include "support/temp_dir.h"
+
+namespace ronde::testing {
+namespace {
+
+/// A file with this header and these bytes behind it.
+std::string file_of(const std::string& header, const std::string& data = "") {
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(std::uint64_t{header.size()} >> (8 * i));
+  return length + header + data;
+}
+
+TEST(Safetensors, WritesTheBytesOfTheDescription) {
+  const Safetensors file{{{"x", Tensor::from<float>({1, 2}, {1, -2})}}, {{"format", "pt"}}};
+  std::string header =
+      R"({"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  EXPECT_EQ(encode_safetensors(file), file_of(header, std::string("\x00\x00\x80\x3f\x00\x00\x00\xc0", 8)));
+}
+
+TEST(Safetensors, ReadsWhatItWrites) {
+  const Safetensors file{{{"bytes", Tensor::from<std::uint8_t>({3}, {1, 2, 255})},
+                          {"double", Tensor::from<double>({2, 1}, {0.1, -3})},
+                          {"empty", Tensor::zeros({0, 4})},
+                          {"half", Tensor::from<float>({2}, {1.5f, -2}).to(DType::bf16)},
+                          {"int", Tensor::from<std::int32_t>({1}, {-7})},
+                          {"long", Tensor::from<std::int64_t>({}, {1ll << 40})}},
+                         {{"made by", "a test"}}};
+  const Safetensors read = decode_safetensors(encode_safetensors(file), "x");
+  EXPECT_EQ(read.metadata, file.metadata);
+  ASSERT_EQ(read.tensors.size(), file.tensors.size());
+  for (const auto& [name, tensor] : file.tensors) {
+    EXPECT_EQ(read.tensors.at(name).dtype(), tensor.dtype()) << name;
+    EXPECT_EQ(read.tensors.at(name).shape(), tensor.shape()) << name;
+    EXPECT_EQ(read.tensors.at(name).to_vector<double>(), tensor.to_vector<double>()) << name;
+  }
+}
+
+TEST(Safetensors, ReadsHalfPrecisionAsFloats) {
+  // 1, -2, 65504 (the largest), 2^-24 (the smallest), infinity
+  const std::string data("\x00\x3c\x00\xc0\xff\x7b\x01\x00\x00\x7c", 10);
+  const auto file =
+      decode_safetensors(file_of(R"({"x":{"dtype":"F16","shape":[5],"data_offsets":[0,10]}})", data), "x");
+  EXPECT_EQ(
+      file.tensors.at("x").to_vector<float>(),
+      (std::vector<float>{1, -2, 65504, std::ldexp(1.0f, -24), std::numeric_limits<float>::infinity()}));
+}
+
+TEST(Safetensors, RefusesHostileFiles) {
+  const auto entry = [](const std::string& type, const std::string& shape, const std::string& offsets) {
+    return R"({"x":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+  };
+  const std::string eight(8, 'x');
+  const std::vector<std::string> files{
+      "",
+      "1234567",
+      std::string(8, '\0'),
+      std::string(8, '\xff') + "{}",
+      file_of("{}").substr(0, 9),
+      file_of("[]"),
+      file_of("{"),
+      file_of(" {}"),
+      file_of("{}", "x"),                                      // bytes of nobody
+      file_of(entry("F32", "[2]", "[0,8]"), eight.substr(1)),  // too short
+      file_of(entry("F32", "[2]", "[0,8]"), eight + "x"),      // too long
+      file_of(entry("F32", "[3]", "[0,8]"), eight),            // another size
+      file_of(entry("F32", "[-2]", "[0,8]"), eight),
+      file_of(entry("F32", "[2]", "[8,0]"), eight),
+      file_of(entry("F32", "[2]", "[0,8,8]"), eight),
+      file_of(entry("F32", "[4611686018427387905,4]", "[0,16]"), eight + eight),  // overflows to 16
+      file_of(entry("F32", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), eight),
+      file_of(entry("C64", "[1]", "[0,8]"), eight),
+      file_of(R"({"x":{"dtype":"F32","shape":[2]}})", eight),
+      file_of(R"({"x":5})", eight),
+      file_of(
+          R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})",
+          eight),
+      file_of(
+          R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})",
+          eight),
+      file_of(R"({"__metadata__":{"a":1}})"),
+      file_of("{\"x\":" + std::string(100000, '[') + "}"),
+  };
+  for (const std::string& file : files) {
+    const std::string message = message_of<InputError>([&] { decode_safetensors(file, "bad.safetensors"); });
+    EXPECT_EQ(message.find("bad.safetensors: "), 0u) << file.substr(0, 200) << "\n" << message;
+  }
+}
+
+/// Every weight is another number.
+Model counted_model(std::unique_ptr<Module> net, const Shape& input) {
+  Model model(std::move(net), input);
+  float next = 1;
+  for (Parameter& weight : model.module().parameters()) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < weight.variable.value().count(); ++i) values.push_back(next++);
+    weight.variable.assign(Tensor::from<float>(weight.variable.shape(), values));
+  }
+  return model;
+}
+
+std::unique_ptr<Sequential> image_net() {
+  return std::make_unique<Sequential>(Conv2D({.filters = 3, .kernel = {2, 1}}),
+                                      DepthwiseConv2D({.kernel = {1, 2}, .depth_multiplier = 2}), Flatten(),
+                                      BatchNormalization(), Dense({.units = 2}), Dense({.units = 4}));
+}
+
+TEST(NamedWeights, HavePyTorchsNamesAndLayouts) {
+  Model model = counted_model(image_net(), {3, 4, 2});
+  const NamedTensors keras = named_weights(model.module());
+  const NamedTensors torch = named_weights(model.module(), WeightNames::torch);
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : torch) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"batch_normalization.bias", "batch_normalization.running_mean",
+                                             "batch_normalization.running_var", "batch_normalization.weight",
+                                             "conv2d.bias", "conv2d.weight", "dense.bias", "dense.weight",
+                                             "dense_1.bias", "dense_1.weight", "depthwise_conv2d.bias",
+                                             "depthwise_conv2d.weight"}));
+  const auto at = [](const Tensor& tensor, std::initializer_list<std::int64_t> index) {
+    Tensor part = tensor;
+    int axis = 0;
+    for (const std::int64_t i : index) {
+      part = part.slice(axis, i, i + 1);
+      ++axis;
+    }
+    return part.item();
+  };
+  EXPECT_EQ(torch.at("conv2d.weight").shape(), (Shape{3, 2, 2, 1}));
+  EXPECT_EQ(at(torch.at("conv2d.weight"), {2, 1, 0, 0}), at(keras.at("conv2d/kernel"), {0, 0, 1, 2}));
+  const Tensor& depthwise = torch.at("depthwise_conv2d.weight");
+  EXPECT_EQ(depthwise.shape(), (Shape{6, 1, 1, 2}));
+  EXPECT_EQ(at(depthwise, {3, 0, 0, 1}), at(keras.at("depthwise_conv2d/depthwise_kernel"), {0, 1, 1, 1}));
+  EXPECT_EQ(at(torch.at("dense_1.weight"), {3, 1}), at(keras.at("dense_1/kernel"), {1, 3}));
+
+  // The flattened image is (h, w, c) = (2, 3, 6): pixel (1, 2) of channel 4.
+  const std::int64_t here = (1 * 3 + 2) * 6 + 4, in_torch = (4 * 2 + 1) * 3 + 2;
+  EXPECT_EQ(at(torch.at("dense.weight"), {1, in_torch}), at(keras.at("dense/kernel"), {here, 1}));
+  EXPECT_EQ(at(torch.at("batch_normalization.running_mean"), {in_torch}),
+            at(keras.at("batch_normalization/moving_mean"), {here}));
+}
+
+TEST(NamedWeights, OfEitherFlavourMakeTheSameNet) {
+  const TempDir dir;
+  Model model = counted_model(image_net(), {3, 4, 2});
+  write_safetensors(dir / "torch.safetensors", model.module(), WeightNames::torch);
+  EXPECT_EQ(read_safetensors(dir / "torch.safetensors").metadata.at("format"), "pt");
+  model.save_weights(dir / "net.safetensors");
+  model.save_weights(dir / "net.npz");
+  for (const char* name : {"torch.safetensors", "net.safetensors", "net.npz"}) {
+    Model other(image_net(), {3, 4, 2}, {.seed = 9});
+    EXPECT_NE(other.weights_sha256(), model.weights_sha256());
+    other.load_weights(dir / name);
+    EXPECT_EQ(other.weights_sha256(), model.weights_sha256()) << name;
+  }
+}
+
+TEST(NamedWeights, AreComparedBeforeAnythingIsAssigned) {
+  Model model = counted_model(image_net(), {3, 4, 2});
+  const std::string before = model.weights_sha256();
+  const auto complaint = [&](auto&& change) {
+    NamedTensors weights = named_weights(model.module(), WeightNames::torch);
+    for (auto& [name, tensor] : weights) tensor.fill(0.0);
+    change(weights);
+    return message_of<InputError>([&] { assign_named_weights(model.module(), weights); });
+  };
+  EXPECT_EQ(complaint([](NamedTensors& w) { w.erase("dense.bias"); }),
+            "has no weight dense.bias, this net has");
+  EXPECT_EQ(complaint([](NamedTensors& w) { w["more"] = Tensor::zeros({1}); }),
+            "has weight more, this net has not");
+  EXPECT_EQ(complaint([](NamedTensors& w) { w["dense.bias"] = Tensor::zeros({3}); }),
+            "weight dense.bias is (3,), this net has (2,)");
+  EXPECT_EQ(complaint([](NamedTensors& w) { w["dense.bias"] = Tensor::zeros({2}, {.dtype = DType::i32}); }),
+            "weight dense.bias is of type i32");
+  EXPECT_EQ(model.weights_sha256(), before);
+  EXPECT_EQ(complaint([](NamedTensors& w) {
+              w["batch_normalization.num_batches_tracked"] = Tensor::from<std::int64_t>({}, {5});
+            }),
+            "no error");
+}
+
+TEST(NamedWeights, ExplainWhereTheOrderForPyTorchIsUnknown) {
+  Graph net;
+  const Symbol x = net.input();
+  const Symbol flat = net.add(Flatten(), x);
+  net.output(net.add(Concatenate(), {flat, net.add(Dense({.units = 2}), flat)}));
+  net.build({2, 2, 2});
+  EXPECT_NO_THROW(named_weights(net));
+  const std::string message = message_of<Error>([&] { named_weights(net, WeightNames::torch); });
+  EXPECT_NE(message.find("layer concatenate joins the pixels of a flattened image"), std::string::npos)
+      << message;
+}
+
+}  // namespace
+}  // namespace ronde::testing

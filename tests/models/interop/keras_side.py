@@ -1,0 +1,161 @@
+"""Keras' part of the test of files; runs with Keras 2 (2.13 or later) and with Keras 3.
+
+    keras_side.py check DIR         nets that Ronde wrote: do they predict the same here, and train on alike?
+    keras_side.py make DIR COUNT    nets for Ronde, in every format this Keras writes, with what they predict
+"""
+
+import os
+import pathlib
+import random
+import sys
+import warnings
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import keras  # noqa: E402
+import numpy  # noqa: E402
+from keras import layers  # noqa: E402
+
+TOLERANCE = 1e-5
+KERAS_3 = keras.__version__.startswith("3")
+failures = []
+
+
+def report(what, output, expected):
+    difference = numpy.abs(output - expected).max()
+    if output.shape != expected.shape or not difference <= TOLERANCE:
+        failures.append(f"{what}: predictions differ by {difference}")
+
+
+def one_hot(labels, classes):
+    return numpy.eye(classes, dtype="float32")[labels]
+
+
+def check_net(path):
+    io = numpy.load(path / "io.npz")
+    for name in "net.h5", "net.keras":
+        model = keras.models.load_model(path / name)
+        report(path / name, model.predict(io["input"], verbose=0), io["output"])
+    for weight in model.weights:
+        weight.assign(numpy.full(weight.shape, 0.5, "float32"))
+    model.load_weights(path / "net.weights.h5")
+    report(path / "net.weights.h5", model.predict(io["input"], verbose=0), io["output"])
+    if "output_after_step" not in io:
+        return
+    for name in ["keras3.keras"] if KERAS_3 else ["tf2.h5", "tf2.keras"]:
+        model = keras.models.load_model(path / name)
+        if int(model.optimizer.iterations) != int(io["iterations"][0]):
+            failures.append(f"{path / name}: the optimizer's state was not taken over")
+        labels = one_hot(io["labels"], io["output"].shape[1])
+        model.train_on_batch(io["train_input"], labels)
+        report(f"{path / name} after one more step", model.predict(io["input"], verbose=0), io["output_after_step"])
+
+
+def activation(dice):
+    return dice.choice(["linear", "relu", "elu", "gelu", "sigmoid", "tanh", "softmax", "silu" if KERAS_3 else "swish"])
+
+
+def image_layer(dice, channels, repeatable):
+    """A layer and the number of channels it gives."""
+    padding = dice.choice(["same", "valid"])
+    size = dice.randint(1, 3), dice.randint(1, 3)
+    kind = dice.randrange(7 if repeatable else 11)
+    if kind <= 1:
+        filters = 2 * dice.randint(1, 3)
+        groups = 2 if channels % 2 == 0 and dice.random() < 0.3 and not repeatable else 1
+        dilation = dice.choice([1, 1, 2])
+        strides = 1 if dilation == 2 else (dice.randint(1, 2), dice.randint(1, 2))
+        return layers.Conv2D(filters, size, strides, padding, dilation_rate=dilation, groups=groups,
+                             activation=activation(dice), use_bias=dice.random() < 0.5), filters
+    if kind == 2:
+        multiplier = dice.randint(1, 2)
+        return layers.DepthwiseConv2D(size, dice.randint(1, 2), padding, depth_multiplier=multiplier,
+                                      activation=activation(dice)), channels * multiplier
+    if kind == 3:
+        return layers.MaxPooling2D(size, (dice.randint(1, 2), dice.randint(1, 2)), padding), channels
+    if kind == 4:
+        return layers.AveragePooling2D(size, padding=padding), channels
+    if kind == 5:
+        return layers.Activation(activation(dice)), channels
+    if kind == 6:
+        return layers.ZeroPadding2D(((dice.randint(0, 2), 1), (1, dice.randint(0, 2)))), channels
+    if kind <= 8:
+        return layers.BatchNormalization(momentum=0.8, center=dice.random() < 0.7, scale=dice.random() < 0.7), channels
+    return dice.choice([layers.ReLU(max_value=2.0), layers.LeakyReLU(), layers.Softmax(),
+                        layers.Dropout(0.3)]), channels
+
+
+def sequential(dice, shape, repeatable):
+    channels = shape[-1]
+    net = keras.Sequential([keras.Input(shape)])
+    for _ in range(dice.randint(3, 5)):
+        layer, channels = image_layer(dice, channels, repeatable)
+        net.add(layer)
+    if dice.random() < 0.4:
+        net.add(keras.Sequential([layers.Conv2D(3, 1, name="inner_convolution"), image_layer(dice, 3, repeatable)[0]]))
+    net.add(dice.choice([layers.Flatten(), layers.GlobalAveragePooling2D(), layers.GlobalMaxPooling2D()]))
+    net.add(layers.Dense(6, activation=activation(dice)))
+    net.add(layers.Dense(5, activation="softmax"))
+    return net
+
+
+def functional(dice, shape):
+    x = inputs = keras.Input(shape)
+    x = layers.Conv2D(4, 3, padding="same", activation="relu")(x)
+    shared = layers.Conv2D(4, 3, padding="same", name="shared")
+    y = shared(shared(x))
+    joined = dice.choice([layers.Add(), layers.Concatenate(), layers.Multiply(), layers.Average()])([x, y])
+    z = layers.MaxPooling2D()(joined)
+    return keras.Model(inputs, layers.Dense(5, activation="softmax")(layers.Flatten()(z)))
+
+
+def make_net(path, seed):
+    dice = random.Random(seed)
+    keras.utils.set_random_seed(seed)
+    repeatable = seed % 2 == 0
+    shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
+    net = functional(dice, shape) if seed % 5 == 4 else sequential(dice, shape, repeatable)
+    optimizer = dice.choice([
+        keras.optimizers.Adam(0.01, amsgrad=True), keras.optimizers.AdamW(0.01),
+        keras.optimizers.RMSprop(0.003, momentum=0.5, centered=True),
+        keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True), keras.optimizers.SGD(0.1),
+        keras.optimizers.Adadelta(0.5), keras.optimizers.Adagrad(0.02)])
+    net.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
+    images = numpy.random.default_rng(seed).normal(0, 0.5, (23,) + shape).astype("float32")
+    labels = (numpy.arange(8) * 3 % 5).astype("int32")
+    groups = any(getattr(layer, "groups", 1) > 1 for layer in net.layers)
+    for _ in range(0 if groups else 3):  # TensorFlow has no gradient of grouped convolutions on a CPU
+        net.train_on_batch(images[:8], one_hot(labels, 5))
+    io = {"input": images[:7], "output": net.predict(images[:7], verbose=0),
+          "iterations": numpy.array([int(net.optimizer.iterations)])}
+    path.mkdir(parents=True)
+    net.save(path / "net.keras")  # first: saving an .h5 makes Keras 3.15 forget the optimizer in later files
+    net.save(path / "net.h5")
+    net.save_weights(path / "net.weights.h5")
+    if not KERAS_3:
+        net.save_weights(path / "legacy_weights.h5")
+    if repeatable:
+        io["train_input"], io["labels"] = images[8:16], labels
+        net.train_on_batch(io["train_input"], one_hot(labels, 5))
+        io["output_after_step"] = net.predict(images[:7], verbose=0)
+    numpy.savez(path / "io.npz", **io)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    command, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    if command == "check":
+        for path in sorted(directory.iterdir()):
+            try:
+                check_net(path)
+            except Exception as error:  # the other nets are to be checked, too
+                failures.append(f"{path}: {type(error).__name__}: {str(error)[:2000]}")
+    else:
+        for seed in range(int(sys.argv[3])):
+            make_net(directory / str(seed), seed)
+    print(*failures, sep="\n")
+    sys.exit(1 if failures else 0)
+
+
+main()

@@ -1,0 +1,238 @@
+// .keras and .weights.h5, and Keras' own state of the optimizer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <ronde/data/zip.h>
+#include <ronde/models/file_io.h>
+#include <ronde/models/saved_model.h>
+#include <ronde/models/weights_npz.h>
+
+#include "models/interop/random_net.h"
+#include "models/testing.h"
+#include "support/temp_dir.h"
+
+namespace ronde::testing {
+namespace {
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.shape(), b.shape());
+  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+  double largest = 0.0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    largest = std::max(largest, std::abs(x[i] - y[i]));
+  return largest;
+}
+
+/// A net made, trained and saved by a Keras, with its predictions, before and after one more step.
+class KerasNet : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::string file(const std::string& name) const { return golden("files_keras" + GetParam() + "/" + name); }
+  NamedTensors io_ = read_npz(file("io.npz"));
+};
+
+TEST_P(KerasNet, Predicts) {
+  Model model = Model::load(file("net.keras"));
+  EXPECT_LE(largest_difference(model.predict(io_.at("input")), io_.at("output")), 1e-5);
+}
+
+TEST_P(KerasNet, TakesWeightsAlone) {
+  Model model = Model::load(file("net.keras"));
+  for (Parameter& weight : model.module().parameters())
+    weight.variable.assign(Tensor::full(weight.variable.shape(), 0.5));
+  model.load_weights(file("net.weights.h5"));
+  EXPECT_LE(largest_difference(model.predict(io_.at("input")), io_.at("output")), 1e-5);
+}
+
+TEST_P(KerasNet, TrainsOnWithItsOptimizer) {
+  Model model = Model::load(file("net.keras"));
+  EXPECT_EQ(model.optimizer().iterations(), static_cast<std::int64_t>(io_.at("iterations").item()));
+  if (!io_.contains("output_after_step")) return;
+  model.train_on_batch(io_.at("train_input"), io_.at("labels"));
+  EXPECT_LE(largest_difference(model.predict(io_.at("input")), io_.at("output_after_step")), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, KerasNet,
+                         ::testing::Values("2.15.0/1", "2.15.0/2", "2.15.0/4", "3.15.1/1", "3.15.1/2",
+                                           "3.15.1/4"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '.' || c == '/'; }, '_');
+                           return name;
+                         });
+
+TEST(KerasFiles, LegacyWeightsFitTheNetOfAnArchive) {
+  const std::string directory = golden("files_keras2.15.0/1/");
+  const NamedTensors io = read_npz(directory + "io.npz");
+  Model model = Model::load(directory + "net.keras");
+  for (Parameter& weight : model.module().parameters())
+    weight.variable.assign(Tensor::full(weight.variable.shape(), 0.5));
+  model.load_weights(directory + "legacy_weights.h5");
+  EXPECT_LE(largest_difference(model.predict(io.at("input")), io.at("output")), 1e-5);
+}
+
+/// The order of the arrays in files of Keras: keras_optimizer.h.
+TEST(KerasFiles, EachOptimizersStateLandsInItsSlots) {
+  struct Case {
+    const char* file;
+    std::size_t skip;  // count, rate
+    bool pairs;
+  };
+  for (const Case& c :
+       {Case{"batchnorm_net_keras2.15.0.h5", 1, true}, Case{"batchnorm_net_keras3.15.1.h5", 2, true},
+        Case{"mnist_cnn_keras2.15.0.h5", 1, true}, Case{"mnist_cnn_keras3.15.1.h5", 2, true},
+        Case{"cifar10_cnn_keras2.15.0.h5", 1, false}, Case{"cifar10_cnn_keras3.15.1.h5", 2, false}}) {
+    const SavedModel file = read_saved_model(golden(c.file));
+    Model model = Model::load(golden(c.file));
+    EXPECT_EQ(model.optimizer().iterations(), 8) << c.file;
+    const TempDir dir;
+    model.save(dir / "net.h5");
+    const SavedModel own = read_saved_model(dir / "net.h5");
+    const std::vector<SavedSlot>& slots = own.state->optimizer->slots;
+    ASSERT_EQ(slots.size(), c.pairs ? 2u : 1u);
+    std::size_t i = c.skip;
+    for (const Parameter& weight : model.module().parameters()) {
+      if (!weight.trainable) continue;
+      for (const SavedSlot& slot : slots) {
+        const auto found = std::find_if(slot.weights.begin(), slot.weights.end(),
+                                        [&](const SavedWeight& w) { return w.name == weight.name; });
+        ASSERT_NE(found, slot.weights.end());
+        EXPECT_EQ(found->values.to_vector<float>(), file.optimizer_weights.at(i++).values.to_vector<float>())
+            << c.file << " " << slot.name << " " << weight.name;
+      }
+    }
+    EXPECT_EQ(i, file.optimizer_weights.size());
+  }
+}
+
+std::vector<Shape> shapes(const std::vector<SavedWeight>& weights) {
+  std::vector<Shape> result;
+  for (const SavedWeight& weight : weights) result.push_back(weight.values.shape());
+  return result;
+}
+
+// Kernel and bias of two layers: k, b, K, B. (Keras itself read these orders: interop_test.py.)
+TEST(KerasFiles, TheOptimizersStateIsWrittenInTheOrderOfItsReader) {
+  const TempDir dir;
+  Model model = small_model();
+  model.train_on_batch(random_images(4, {6, 6, 1}), Tensor::from<std::int32_t>({4}, {0, 1, 2, 0}));
+  const Shape k{3, 3, 1, 4}, b{4}, K{16, 3}, B{3}, scalar{};
+  const auto written = [&](const std::string& name, KerasOptimizerState state) {
+    model.save(dir / name, {.keras_optimizer_state = state});
+    return shapes(read_saved_model(dir / name).optimizer_weights);
+  };
+  EXPECT_EQ(written("a.h5", KerasOptimizerState::none), std::vector<Shape>{});
+  EXPECT_EQ(written("b.h5", KerasOptimizerState::tf2), (std::vector<Shape>{scalar, k, b, K, B, k, b, K, B}));
+  EXPECT_EQ(written("c.keras", KerasOptimizerState::tf2),
+            (std::vector<Shape>{scalar, k, k, b, b, K, K, B, B}));
+  EXPECT_EQ(written("d.keras", KerasOptimizerState::keras3),
+            (std::vector<Shape>{scalar, scalar, k, k, b, b, K, K, B, B}));
+  const std::string message = message_of<Error>([&] { written("e.h5", KerasOptimizerState::keras3); });
+  EXPECT_NE(message.find("from a .keras file only"), std::string::npos) << message;
+}
+
+class Layouts : public ::testing::TestWithParam<int> {};
+
+TEST_P(Layouts, KeepEverything) {
+  const TempDir dir;
+  const auto seed = static_cast<std::uint64_t>(GetParam());
+  Model model = random_model(seed);
+  const Tensor images = random_images(8, model.module().input_shape(), 0.3);
+  for (const char* name : {"net.h5", "net.keras", "net.weights.h5"}) model.save(dir / name);
+  model.train_on_batch(images, random_labels(8));
+  const std::string after = model.weights_sha256();
+  for (const char* name : {"net.h5", "net.keras", "net.weights.h5"}) {
+    Model read = Model::load(dir / name);
+    read.train_on_batch(images, random_labels(8));
+    if (random_net(seed).repeatable) {
+      EXPECT_EQ(read.weights_sha256(), after) << name;
+    }
+  }
+  const std::string first = read_file(dir / "net.keras");
+  Model::load(dir / "net.keras").save(dir / "again.keras");
+  EXPECT_TRUE(read_file(dir / "again.keras") == first);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, Layouts, ::testing::Values(0, 1, 4, 9, 12));
+
+TEST(KerasFiles, ANetWithItsOwnForwardGoesByItsMembers) {
+  struct Net : Module {
+    Dense first{{.units = 3}}, second{{.units = 2}};
+    Net() { add_module("first", first), add_module("second", second); }
+    Variable forward(const Variable& x, const Context& c) override { return second(first(x, c), c); }
+  };
+  const TempDir dir;
+  Net net, other;
+  Model model(net, {4}, {.seed = 1}), loaded(other, {4}, {.seed = 2});
+  model.save_weights(dir / "net.weights.h5");
+  const SavedModel file = read_saved_model(dir / "net.weights.h5");
+  ASSERT_EQ(file.layers.size(), 2u);
+  EXPECT_EQ(file.layers[0].name, "first");
+  loaded.load_weights(dir / "net.weights.h5");
+  EXPECT_EQ(loaded.weights_sha256(), model.weights_sha256());
+  const std::string message = message_of<Error>([&] { model.save(dir / "net.keras"); });
+  EXPECT_NE(message.find("a .keras file is a whole model"), std::string::npos) << message;
+}
+
+TEST(KerasFiles, SayWhichLayerDiffers) {
+  const TempDir dir;
+  small_model().save_weights(dir / "net.weights.h5");
+  const auto complaint = [&](std::unique_ptr<Sequential> net, const Shape& input) {
+    Model model(std::move(net), input);
+    const std::string before = model.weights_sha256();
+    const std::string message = message_of<Error>([&] { model.load_weights(dir / "net.weights.h5"); });
+    EXPECT_EQ(model.weights_sha256(), before);
+    return message.substr(dir.path().size() + 1);
+  };
+  EXPECT_EQ(
+      complaint(small_net(), {8, 8, 1}),
+      "net.weights.h5: layer layers/dense has weight 0 (16, 3), in this net it is dense/kernel (36, 3)");
+  EXPECT_EQ(complaint(std::make_unique<Sequential>(Flatten(), Dense({.units = 3})), {4, 4, 1}),
+            "net.weights.h5: has weights of a layer layers/conv2d, which this net has not");
+  auto deeper = small_net();
+  deeper->add(Dense({.units = 2}));
+  EXPECT_EQ(complaint(std::move(deeper), {6, 6, 1}),
+            "net.weights.h5: has no weights of a layer layers/dense_1, which this net has");
+}
+
+TEST(KerasFiles, AnUnknownLayerOrANoArchiveIsSaidSo) {
+  const std::string bytes = read_file(golden("files_keras3.15.1/2/net.keras"));
+  std::vector<ZipEntry> entries = decode_zip(bytes, "net.keras");
+  const TempDir dir;
+  const auto complaint = [&](const std::vector<ZipEntry>& changed) {
+    atomic_write_file(dir / "x.keras", encode_zip(changed));
+    return message_of<Error>([&] { Model::load(dir / "x.keras"); });
+  };
+  const auto config =
+      std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.name == "config.json"; });
+  const std::string good = config->bytes;
+  config->bytes.replace(good.find("\"DepthwiseConv2D\""), 17, "\"MysteriousLayer\"");
+  const std::string message = complaint(entries);
+  EXPECT_NE(message.find("layer class \"MysteriousLayer\" is not supported; known are "), std::string::npos)
+      << message;
+  EXPECT_NE(message.find("DepthwiseConv2D"), std::string::npos) << message;
+  config->bytes = std::string("{");
+  EXPECT_NE(complaint(entries).find("x.keras: not JSON"), std::string::npos);
+  config->bytes = std::string("[]");
+  EXPECT_NE(complaint(entries).find("x.keras: "), std::string::npos);
+  entries.erase(config);
+  EXPECT_NE(complaint(entries).find("x.keras: is a zip archive without config.json"), std::string::npos);
+}
+
+TEST(KerasFiles, CutArchivesAreInputErrors) {
+  const TempDir dir;
+  small_model().save(dir / "net.keras");
+  const std::string bytes = read_file(dir / "net.keras");
+  for (std::size_t length = 4; length < bytes.size(); length += 97)
+    EXPECT_THROW(decode_saved_model(std::string_view(bytes).substr(0, length), "net.keras"), InputError)
+        << length;
+  for (std::size_t at = 40; at + 100 < bytes.size(); at += 211) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
+    EXPECT_THROW(decode_saved_model(damaged, "net.keras"), InputError) << at;
+  }
+}
+
+}  // namespace
+}  // namespace ronde::testing

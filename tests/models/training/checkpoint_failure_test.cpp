@@ -1,0 +1,349 @@
+// What happens to a training whose checkpoints cannot be written, or are damaged.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include <ronde/models/backup_and_restore.h>
+#include <ronde/models/file_io.h>
+#include <ronde/models/lambda_callback.h>
+#include <ronde/models/latest_checkpoint.h>
+#include <ronde/models/model_checkpoint.h>
+#include <ronde/models/reduce_lr_on_plateau.h>
+#include <ronde/nn/rmsprop.h>
+
+#include "models/testing.h"
+#include "support/temp_dir.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::testing {
+namespace {
+
+/// While one lives no file of this process may grow beyond a few bytes: as on a full disk, writing fails.
+class FullDisk {
+ public:
+  FullDisk() : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit small = before_;
+    small.rlim_cur = 1000;
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_;
+};
+
+/// Four epochs; the disk is full in the given ones. Returns the warnings.
+std::vector<std::string> train_on_full_disk(const std::string& path, std::vector<std::int64_t> full_epochs) {
+  Model model = small_model();
+  const InMemoryDataset data = small_images(8);
+  ModelCheckpoint checkpoint({.filepath = path});
+  std::unique_ptr<FullDisk> full;
+  LambdaCallback disk({.on_epoch_begin = [&](std::int64_t epoch) {
+    full.reset();
+    if (std::count(full_epochs.begin(), full_epochs.end(), epoch) > 0) full = std::make_unique<FullDisk>();
+  }});
+  std::vector<std::string> warnings;
+  FitOptions fit{.epochs = 4, .callbacks = {&disk, &checkpoint}, .verbose = 0};
+  fit.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  const History history = model.fit(data, fit);
+  EXPECT_EQ(history.epochs.size(), 4u) << "training did not go on";
+  return warnings;
+}
+
+TEST(CheckpointFailure, FullDiskIsAWarningAndTheLastGoodFileStays) {
+  const TempDir dir(memory_directory());
+  // The file of the second epoch may still be on its way when the disk is full.
+  const auto warnings = train_on_full_disk(dir / "model.h5", {2, 3});
+  ASSERT_GE(warnings.size(), 3u);
+  EXPECT_EQ(warnings[0], dir / "model.h5" +
+                             ": writing failed: File too large; training goes on, earlier checkpoints are as "
+                             "they were");
+  EXPECT_EQ(warnings.back(), "training has ended, but its last checkpoint could not be written");
+  const LatestCheckpoint latest = latest_checkpoint(dir.path());
+  EXPECT_TRUE(latest.epochs == 1 || latest.epochs == 2) << latest.epochs;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1)
+      << "a temporary file is left";
+}
+
+TEST(CheckpointFailure, SavingGoesOnWhenThereIsRoomAgain) {
+  const TempDir dir(memory_directory());
+  const auto warnings = train_on_full_disk(dir / "model.h5", {1, 2});
+  ASSERT_GE(warnings.size(), 1u);
+  EXPECT_NE(warnings.back(), "training has ended, but its last checkpoint could not be written");
+  EXPECT_EQ(latest_checkpoint(dir.path()).epochs, 4);
+}
+
+TEST(CheckpointFailure, OtherFailuresAreThrownOnAllRanks) {
+  const TempDir dir(memory_directory());
+  atomic_write_file(dir / "file", "x");
+  const auto errors = test::run_ranks_collecting(3, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world});
+    ModelCheckpoint checkpoint({.filepath = dir / "file/{epoch}.h5"});
+    model.fit(small_images(8), {.epochs = 3, .callbacks = {&checkpoint}, .verbose = 0});
+  });
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error);
+    try {
+      std::rethrow_exception(error);
+    } catch (const CollectiveError& e) {
+      EXPECT_EQ(e.status(), ExitStatus::io);
+      EXPECT_NE(std::string(e.what()).find(dir / "file"), std::string::npos);
+    }
+  }
+}
+
+TEST(CheckpointFailure, WeightsThatAreNotFiniteAreNotSaved) {
+  const TempDir dir(memory_directory());
+  Model model(small_net(), {6, 6, 1});
+  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 1e30}),
+                 .loss = std::make_unique<CategoricalCrossentropy>()});
+  ModelCheckpoint checkpoint({.filepath = dir / "{epoch}-{batch}.h5", .save_steps = 1});
+  EXPECT_THROW(model.fit(small_images(40), {.batch_size = 4, .callbacks = {&checkpoint}, .verbose = 0}),
+               CollectiveError);
+  const LatestCheckpoint latest = latest_checkpoint(dir.path());
+  EXPECT_LT(latest.steps, 10);
+}
+
+/// Files 1-1.h5 ... 1-4.h5.
+void make_checkpoints(const TempDir& dir) {
+  Model model = small_model();
+  ModelCheckpoint checkpoint({.filepath = dir / "{epoch}-{batch}.h5", .save_steps = 1});
+  model.fit(small_images(16), {.batch_size = 4, .callbacks = {&checkpoint}, .verbose = 0});
+}
+
+TEST(LatestCheckpoint, IsTheMostAdvancedWhateverItsTimeAndName) {
+  const TempDir dir(memory_directory());
+  make_checkpoints(dir);
+  std::filesystem::rename(dir / "1-4.h5", dir / "0.h5");
+  std::filesystem::last_write_time(dir / "0.h5",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const LatestCheckpoint latest = latest_checkpoint(dir.path());
+  EXPECT_EQ(latest.path, dir / "0.h5");
+  EXPECT_EQ(latest.steps, 4);
+  EXPECT_TRUE(latest.skipped.empty());
+  EXPECT_EQ(latest_checkpoint(dir / "{epoch:d}-{batch}.h5").path, dir / "1-3.h5");
+  EXPECT_EQ(latest_checkpoint(dir / "1-2.h5").path, dir / "1-2.h5");
+  EXPECT_EQ(latest_checkpoint(dir / "*/{epoch}.h5").path, "");
+  EXPECT_EQ(latest_checkpoint(dir / "not there/{epoch}.h5").path, "");
+}
+
+TEST(LatestCheckpoint, SkipsWhatIsDamagedAndSaysWhy) {
+  const TempDir dir(memory_directory());
+  make_checkpoints(dir);
+  std::string bytes = read_file(dir / "1-4.h5");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  atomic_write_file(dir / "1-4.h5", bytes);
+  bytes = read_file(dir / "1-3.h5");
+  atomic_write_file(dir / "1-3.h5", bytes.substr(0, bytes.size() - 1));
+  atomic_write_file(dir / "1-9.h5.tmp.77", bytes);
+  small_model().save_weights(dir / "weights.h5");
+  const LatestCheckpoint latest = latest_checkpoint(dir.path());
+  EXPECT_EQ(latest.path, dir / "1-2.h5");
+  EXPECT_EQ(latest.steps, 2);
+  ASSERT_EQ(latest.skipped.size(), 3u);
+  EXPECT_EQ(latest.skipped[0], dir / "1-3.h5" + ": is cut off, or no checkpoint of Ronde");
+  EXPECT_EQ(latest.skipped[1],
+            dir / "1-4.h5" + ": damaged: its bytes are not those that were written (SHA-256 differs)");
+  EXPECT_EQ(latest.skipped[2], dir / "weights.h5" + ": is cut off, or no checkpoint of Ronde");
+}
+
+/// Six epochs of 2 steps; throws when `dies_after` epochs are over.
+History train_with_backup(const std::string& backups, std::int64_t dies_after, std::string* weights = nullptr,
+                          std::vector<std::string>* warnings = nullptr) {
+  Model model = small_model({.seed = 4});
+  const InMemoryDataset data = small_images(8);
+  BackupAndRestore backup({.backup_dir = backups});
+  LambdaCallback death({.on_epoch_begin = [&](std::int64_t epoch) {
+    if (epoch == dies_after) throw Error("killed");
+  }});
+  FitOptions fit{.batch_size = 4, .epochs = 6, .callbacks = {&backup, &death}, .verbose = 0};
+  if (warnings) fit.warn = [=](const std::string& warning) { warnings->push_back(warning); };
+  const History history = model.fit(data, fit);
+  if (weights) *weights = model.weights_sha256();
+  return history;
+}
+
+TEST(BackupAndRestore, GoesOnByItselfAndDeletesTheBackupAtTheEnd) {
+  const TempDir dir(memory_directory());
+  std::string undisturbed, resumed;
+  const History history = train_with_backup(dir / "a", -1, &undisturbed);
+  EXPECT_FALSE(std::filesystem::exists(dir / "a"));
+  EXPECT_THROW(train_with_backup(dir / "b", 2), Error);
+  EXPECT_THROW(train_with_backup(dir / "b", 5), Error);
+  EXPECT_TRUE(std::filesystem::exists(dir / "b/backup-00005.h5"));
+  const History again = train_with_backup(dir / "b", -1, &resumed);
+  EXPECT_EQ(again.values, history.values);
+  EXPECT_EQ(again.epochs, history.epochs);
+  EXPECT_EQ(resumed, undisturbed);
+  EXPECT_FALSE(std::filesystem::exists(dir / "b"));
+}
+
+TEST(BackupAndRestore, TakesTheBackupBeforeADamagedOne) {
+  const TempDir dir(memory_directory());
+  std::string undisturbed, resumed;
+  train_with_backup(dir / "a", -1, &undisturbed);
+  EXPECT_THROW(train_with_backup(dir / "b", 4), Error);
+  atomic_write_file(dir / "b/backup-00004.h5", "gone");
+  std::vector<std::string> warnings;
+  train_with_backup(dir / "b", -1, &resumed, &warnings);
+  EXPECT_EQ(resumed, undisturbed);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0],
+            "backup skipped: " + (dir / "b/backup-00004.h5") + ": is cut off, or no checkpoint of Ronde");
+}
+
+/// What fit(resume) says when the file's run and this one differ as `change` makes them.
+std::string refusal(const std::function<void(CompileOptions&, FitOptions&)>& change,
+                    ModelOptions options = {}) {
+  const TempDir dir(memory_directory());
+  const InMemoryDataset data = small_images(8);
+  Model first = small_model();
+  first.fit(data, {.batch_size = 4, .verbose = 0});
+  first.save(dir / "model.h5");
+  CompileOptions compile = small_compile();
+  FitOptions fit{.batch_size = 4, .epochs = 2, .resume = true, .verbose = 0};
+  fit.warn = [](const std::string& warning) { throw Error(warning); };
+  change(compile, fit);
+  Model second(small_net(), {6, 6, 1}, options);
+  second.compile(std::move(compile));
+  second.load_weights(dir / "model.h5");
+  const std::string before = second.weights_sha256();
+  const std::string message = message_of<Error>([&] { second.fit(data, fit); });
+  EXPECT_EQ(second.weights_sha256(), before);
+  return message;
+}
+
+TEST(Resume, AnotherRunIsRefusedWithBothValues) {
+  const std::string begin = "[fit] cannot resume: the run to go on with has ";
+  const auto expect = [&](const std::string& message, const std::string& end) {
+    EXPECT_EQ(message, begin + end);
+  };
+  expect(refusal([](CompileOptions&, FitOptions& fit) { fit.batch_size = 2; }),
+         "global_batch 4, this one has 2");
+  expect(refusal([](CompileOptions&, FitOptions& fit) { fit.steps_per_epoch = 1; }),
+         "steps_per_epoch 2, this one has 1");
+  expect(refusal([](CompileOptions&, FitOptions& fit) { fit.shuffle = false; }),
+         "shuffle true, this one has false");
+  expect(refusal([](CompileOptions&, FitOptions&) {}, {.seed = 9}), "seed 0, this one has 9");
+  expect(refusal([](CompileOptions&, FitOptions&) {}, {.dtype = DType::f64}),
+         "precision f32, this one has f64");
+  expect(refusal([](CompileOptions& compile, FitOptions&) { compile.optimizer = std::make_unique<SGD>(); }),
+         "optimizer Adam, this one has SGD");
+  expect(refusal([](CompileOptions& compile, FitOptions&) {
+           compile.optimizer = std::make_unique<Adam>(AdamOptions{.beta_1 = 0.5});
+         }),
+         "optimizer's beta_1 0.9, this one has 0.5");
+  expect(refusal([](CompileOptions& compile, FitOptions&) {
+           compile.loss = std::make_unique<MeanSquaredError>();
+         }),
+         "loss categorical_crossentropy, this one has mean_squared_error");
+  EXPECT_EQ(
+      refusal([](CompileOptions&, FitOptions& fit) { fit.micro_batch = 3; }),
+      "resuming with micro_batch 3 instead of 0: sums are rounded differently, so this is not bit for bit "
+      "the run that never stopped");
+}
+
+TEST(Resume, NeedsSomethingToGoOnWith) {
+  const TempDir dir(memory_directory());
+  const InMemoryDataset data = small_images(8);
+  Model fresh = small_model();
+  EXPECT_THROW(fresh.fit(data, {.resume = true, .verbose = 0}), UsageError);
+  fresh.save_weights(dir / "weights.h5");
+  Model model = small_model({.seed = 1});
+  model.load_weights(dir / "weights.h5");
+  std::string warning;
+  FitOptions fit{.resume = true, .verbose = 0};
+  fit.warn = [&](const std::string& text) { warning = text; };
+  EXPECT_EQ(model.fit(data, fit).epochs.size(), 1u);
+  EXPECT_EQ(warning, dir / "weights.h5" +
+                         ": holds no state of a training by Ronde: its weights are used, but "
+                         "this cannot go on exactly where they come from");
+
+  Model trained = small_model();
+  trained.fit(data, {.verbose = 0});
+  trained.save(dir / "model.h5");
+  Model late(small_net(), {6, 6, 1});
+  late.load_weights(dir / "model.h5");
+  late.compile(small_compile());
+  EXPECT_NE(message_of<UsageError>([&] {
+              late.fit(data, {.epochs = 2, .resume = true, .verbose = 0});
+            }).find("call compile before load_weights"),
+            std::string::npos);
+}
+
+TEST(Resume, MoreEpochsAfterTheEndAndInTheSameProgram) {
+  const TempDir dir(memory_directory());
+  const InMemoryDataset data = small_images(8);
+  Model whole = small_model(), parts = small_model();
+  const History history = whole.fit(data, {.batch_size = 4, .epochs = 3, .verbose = 0});
+  parts.fit(data, {.batch_size = 4, .epochs = 1, .verbose = 0});
+  parts.fit(data, {.batch_size = 4, .epochs = 2, .resume = true, .verbose = 0});
+  parts.save(dir / "model.h5");
+  Model loaded = Model::load(dir / "model.h5");
+  const History resumed = loaded.fit(data, {.batch_size = 4, .epochs = 3, .resume = true, .verbose = 0});
+  EXPECT_EQ(loaded.weights_sha256(), whole.weights_sha256());
+  EXPECT_EQ(resumed.values, history.values);
+  EXPECT_EQ(loaded.progress().steps, 6);
+}
+
+TEST(Resume, CallbacksGoOnInTheSameProgramOnAllRanks) {
+  const InMemoryDataset data = small_images(8);
+  test::run_ranks(2, [&](Communicator& world) {
+    Model whole = small_model({.communicator = &world}), parts = small_model({.communicator = &world});
+    const auto train = [&](Model& model, std::int64_t epochs, bool resume) {
+      // Decides after every second epoch.
+      ReduceLROnPlateau reduce(
+          {.monitor = "loss", .factor = 0.5, .patience = 1, .min_delta = 10, .cooldown = 1});
+      return model.fit(
+          data,
+          {.global_batch_size = 4, .epochs = epochs, .resume = resume, .callbacks = {&reduce}, .verbose = 0});
+    };
+    const History history = train(whole, 5, false);
+    for (const std::int64_t epochs : {1, 2, 3, 5}) train(parts, epochs, epochs > 1);
+    EXPECT_EQ(parts.weights_sha256(), whole.weights_sha256());
+    EXPECT_EQ(parts.optimizer().learning_rate(), whole.optimizer().learning_rate());
+    EXPECT_LT(whole.optimizer().learning_rate(), 0.005) << "it never decided";
+  });
+}
+
+TEST(Resume, AFitThatFailedLeavesNothingToGoOnWith) {
+  const InMemoryDataset data = small_images(8);
+  Model model = small_model();
+  model.fit(data, {.verbose = 0});
+  LambdaCallback failure({.on_train_batch_end = [](std::int64_t, const Logs&) { throw Error("failed"); }});
+  EXPECT_THROW(model.fit(data, {.epochs = 2, .resume = true, .callbacks = {&failure}, .verbose = 0}), Error);
+  EXPECT_THROW(model.fit(data, {.epochs = 2, .resume = true, .verbose = 0}), UsageError);
+}
+
+TEST(Resume, OnAnotherNumberOfRanksItSaysSoAndCountsRight) {
+  const TempDir dir(memory_directory());
+  const InMemoryDataset data = small_images(14);
+  const FitOptions fit{.global_batch_size = 5, .verbose = 0};
+  Model alone = small_model();
+  ModelCheckpoint checkpoint({.filepath = dir / "{batch}.h5", .save_steps = 1});
+  FitOptions saving = fit;
+  saving.callbacks = {&checkpoint};
+  const double loss = alone.fit(data, saving).values.at("loss")[0];
+  test::run_ranks(3, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world});
+    model.load_weights(dir / "1.h5");
+    FitOptions resuming = fit;
+    resuming.resume = true;
+    std::vector<std::string> warnings;
+    resuming.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+    const History history = model.fit(data, resuming);
+    EXPECT_NEAR(history.values.at("loss")[0], loss, 1e-5);
+    EXPECT_EQ(warnings.size(), world.rank() == 0 ? 2u : 0u);  // ranks; the ModelCheckpoint is not there
+  });
+}
+
+}  // namespace
+}  // namespace ronde::testing
