@@ -1,19 +1,22 @@
 # Warnings, hardening and sanitizers of our own code only: nothing here reaches a project that uses Ronde.
+# `ronde_flags` is for everything, `ronde_product_flags` for what is installed.
 add_library(ronde_flags INTERFACE)
 target_compile_options(ronde_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow)
+add_library(ronde_product_flags INTERFACE)
+target_link_libraries(ronde_product_flags INTERFACE ronde_flags)
 
 if(RONDE_SANITIZE)
-  # -O1 and short debug information keep the sanitized suite fast to build and to run.
+  # Short debug information keeps the sanitized suite fast to build.
   target_compile_options(ronde_flags INTERFACE
-    -fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
+    -fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   target_link_options(ronde_flags INTERFACE -fsanitize=${RONDE_SANITIZE})
 elseif(RONDE_HARDEN)
-  target_compile_options(ronde_flags INTERFACE
+  target_compile_options(ronde_product_flags INTERFACE
     -fstack-protector-strong -Werror=format-security
     $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=full>
     $<$<CXX_COMPILER_ID:GNU>:-fstack-clash-protection>
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=2>)
-  target_link_options(ronde_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+  target_link_options(ronde_product_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()

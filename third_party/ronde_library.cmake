@@ -17,7 +17,7 @@ foreach(room IN LISTS rooms)
   target_include_directories(ronde INTERFACE
     $<BUILD_INTERFACE:$<TARGET_PROPERTY:${room},INTERFACE_INCLUDE_DIRECTORIES>>)
 endforeach()
-target_link_libraries(ronde PRIVATE ${private_links} $<BUILD_INTERFACE:ronde_flags>)
+target_link_libraries(ronde PRIVATE ${private_links} $<BUILD_INTERFACE:ronde_product_flags>)
 target_include_directories(ronde INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(ronde INTERFACE cxx_std_20)
 set_target_properties(ronde PROPERTIES

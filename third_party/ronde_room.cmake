@@ -11,7 +11,7 @@ function(ronde_room)
   target_sources(${target} PRIVATE ${ROOM_SOURCES}
     PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_include_directories(${target} PRIVATE src)
-  target_link_libraries(${target} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS} ronde_flags)
+  target_link_libraries(${target} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS} ronde_product_flags)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
@@ -19,6 +19,10 @@ function(ronde_room)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     VERIFY_INTERFACE_HEADER_SETS ON)
+  # Under sanitizers only what loops over values is optimised: the rest would take longer to compile than it saves.
+  if(RONDE_SANITIZE AND ROOM_NAME MATCHES "^(core|data)$")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
   ronde_precompile(${target})
   set_property(GLOBAL APPEND PROPERTY RONDE_ROOMS ${target})
 endfunction()
