@@ -1,174 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <set>
-#include <thread>
 
-#include <ronde/data/augmented_dataset.h>
-#include <ronde/data/data_loader.h>
-#include <ronde/data/image_data_generator.h>
-#include <ronde/data/in_memory_dataset.h>
-#include <ronde/data/npz.h>
-
-#include "data/testing.h"
+#include "data/augmentation_testing.h"
 
 namespace ronde {
 namespace {
 
-using testing::host;
-
-/// Values without any pattern, in [0, 1).
-Tensor picture(const Shape& shape, DType dtype = DType::f64) {
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < shape.count(); ++i)
-    values.push_back(uniform_float(philox(7, {static_cast<std::uint32_t>(i), 0, 0, 0})[0]));
-  return host<double>(shape, values).to(dtype);
-}
-
-Tensor augmented(const Augmentation& augmentation, const Tensor& image, SampleKey key = {},
-                 std::uint64_t seed = 0) {
-  const Tensor copy = image.clone();
-  AugmentationRandom random(seed, key);
-  augmentation.apply(copy, random);
-  return copy;
-}
-
-void expect_near(const Tensor& actual, const Tensor& expected, double tolerance) {
-  ASSERT_EQ(actual.shape(), expected.shape());
-  const auto a = actual.to_vector<double>(), b = expected.to_vector<double>();
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << "element " << i;
-}
-
-// --- an oracle that shares nothing with the implementation: pixel by pixel, in f64
-
-double stored_pixel(const std::vector<double>& image, const Shape& shape, std::int64_t y, std::int64_t x,
-                    std::int64_t c, FillMode mode) {
-  const auto inside = [mode](std::int64_t i, std::int64_t n) {
-    if (mode != FillMode::reflect) return i < 0 ? 0 : i >= n ? n - 1 : i;
-    while (i < 0 || i >= n) i = i < 0 ? -1 - i : 2 * n - 1 - i;
-    return i;
-  };
-  y = inside(y, shape[0]), x = inside(x, shape[1]);
-  return image[static_cast<std::size_t>((y * shape[1] + x) * shape[2] + c)];
-}
-
-Tensor naive_resample(const Tensor& in, const AffineMap& map, const Fill& fill) {
-  const Shape shape = in.shape();
-  const auto image = in.to_vector<double>();
-  const double cx = static_cast<double>(shape[1] - 1) / 2, cy = static_cast<double>(shape[0] - 1) / 2;
-  std::vector<double> out;
-  for (std::int64_t i = 0; i < shape.count(); ++i) {
-    const std::int64_t c = i % shape[2];
-    const double x = static_cast<double>(i / shape[2] % shape[1]) - cx;
-    const double y = static_cast<double>(i / shape[2] / shape[1]) - cy;
-    const double sx = map.xx * x + map.xy * y + map.x0 + cx, sy = map.yx * x + map.yy * y + map.y0 + cy;
-    if (fill.mode == FillMode::constant && (sx < 0 || sy < 0 || sx > static_cast<double>(shape[1] - 1) ||
-                                            sy > static_cast<double>(shape[0] - 1))) {
-      out.push_back(fill.value);
-      continue;
-    }
-    double sum = 0;
-    for (const int dy : {0, 1})
-      for (const int dx : {0, 1}) {
-        const double fy = std::floor(sy) + dy, fx = std::floor(sx) + dx;
-        sum += (1 - std::abs(sy - fy)) * (1 - std::abs(sx - fx)) *
-               stored_pixel(image, shape, std::llround(fy), std::llround(fx), c, fill.mode);
-      }
-    out.push_back(sum);
-  }
-  return host<double>(shape, out);
-}
-
-Tensor resampled(const Tensor& in, const AffineMap& map, const Fill& fill = {}) {
-  const Tensor out = Tensor::full(in.shape(), 99.0, in.options());
-  resample(out, in, map, fill);
-  return out;
-}
-
-std::vector<Fill> fills() {
-  return {{}, {.mode = FillMode::constant, .value = 0.3}, {.mode = FillMode::reflect}};
-}
-
-TEST(Resample, IsBilinearInterpolation) {
-  AugmentationRandom random(3, {});
-  for (const Shape& shape :
-       {Shape{9, 7, 3}, Shape{5, 8, 1}, Shape{6, 4, 5}, Shape{1, 1, 2}, Shape{1, 6, 3}}) {
-    const Tensor image = picture(shape);
-    for (const Fill& fill : fills()) {
-      for (int round = 0; round < 20; ++round) {
-        const auto draw = [&](double range) { return random.uniform(-range, range); };
-        const AffineMap shift{.x0 = draw(9), .y0 = draw(9)};
-        const AffineMap mirrored{.xx = -1, .x0 = draw(3), .yy = -1, .y0 = draw(3)};
-        const AffineMap zoom{.xx = draw(2), .x0 = draw(3), .yy = draw(2), .y0 = draw(3)};
-        const AffineMap any{
-            .xx = draw(2), .xy = draw(2), .x0 = draw(3), .yx = draw(2), .yy = draw(2), .y0 = draw(3)};
-        for (const AffineMap& map : {shift, mirrored, zoom, any}) {
-          expect_near(resampled(image, map, fill), naive_resample(image, map, fill), 1e-12);
-          expect_near(resampled(image.to(DType::f32), map, fill), naive_resample(image, map, fill), 1e-5);
-        }
-      }
-    }
-  }
-}
-
-TEST(Resample, MovesByWholePixelsExactly) {
-  const Tensor image = picture({6, 5, 3}, DType::f32);
-  for (const Fill& fill : fills())
-    for (int x = -12; x <= 12; ++x)
-      for (const double sign : {1.0, -1.0}) {
-        const AffineMap map{.xx = sign, .x0 = static_cast<double>(x), .yy = -sign, .y0 = 3.0 - x};
-        EXPECT_EQ(resampled(image, map, fill).to_vector<float>(),
-                  naive_resample(image, map, fill).to(DType::f32).to_vector<float>());
-      }
-}
-
-TEST(Resample, KeepsAUniformPicture) {
-  const Tensor grey = Tensor::full({7, 7, 3}, 0.7, {DType::f32, &backend("cpu")});
-  const AffineMap map{.xx = 0.9, .xy = 0.3, .x0 = 1.7, .yx = -0.3, .yy = 1.2, .y0 = 0.4};
-  EXPECT_EQ(resampled(grey, map).to_vector<float>(), grey.to_vector<float>());
-}
-
-TEST(Resample, RejectsWhatDoesNotFit) {
-  EXPECT_THROW(resample(picture({2, 2, 3}), picture({2, 3, 3}), {}), Error);
-  EXPECT_THROW(resample(picture({2, 2, 3}), picture({2, 2, 3}, DType::f32), {}), Error);
-  EXPECT_THROW(resample(picture({4, 3}), picture({4, 3}), {}), Error);
-}
-
-// --- what Keras 2.15 makes of given parameters
-
-AffineMap keras_map(const double* row) {
-  const double degree = std::numbers::pi / 180, theta = row[0] * degree, shear = row[3] * degree;
-  const AffineMap rotation{
-      .xx = std::cos(theta), .xy = -std::sin(theta), .yx = std::sin(theta), .yy = std::cos(theta)};
-  return rotation * AffineMap{.x0 = row[1], .y0 = row[2]} *
-         AffineMap{.xy = -std::sin(shear), .yy = std::cos(shear)} * AffineMap{.xx = row[4], .yy = row[5]} *
-         AffineMap{.xx = row[6] != 0 ? -1.0 : 1.0};
-}
-
-void expect_keras_pictures(const char* image, const std::string& kind) {
-  const auto golden = read_npz(RONDE_TEST_DATA "/augmentation_keras2.15.0.npz");
-  const Tensor& cases = golden.at(kind);
-  for (std::int64_t i = 0; i < cases.size(0); ++i) {
-    const double* row = cases.data<double>() + i * 9;
-    const Fill fill{.mode = row[7] == 0   ? FillMode::nearest
-                            : row[7] == 1 ? FillMode::constant
-                                          : FillMode::reflect,
-                    .value = row[8]};
-    SCOPED_TRACE(kind + std::to_string(i));
-    expect_near(resampled(golden.at(image), keras_map(row), fill), golden.at(kind + std::to_string(i)), 1e-6);
-  }
-}
-
-TEST(Keras, ShiftsAndFlips) {
-  expect_keras_pictures("image", "shift");
-}
-TEST(Keras, RotatesShearsAndZooms) {
-  expect_keras_pictures("square", "affine");
-}
+using namespace testing;
 
 // --- each augmentation against its definition, with the parameters it drew
 
@@ -384,12 +226,6 @@ TEST(Augment, EmptyChangesNothing) {
   EXPECT_EQ(augmented(idle, image).to_vector<double>(), image.to_vector<double>());
 }
 
-Augment everything() {
-  return Augment(RandomShift({.width_shift_range = 0.1, .height_shift_range = 0.1}),
-                 RandomFlip({.horizontal_flip = true}), RandomBrightness({.brightness_range = {0.8, 1.2}}),
-                 Cutout({.size = 3}));
-}
-
 TEST(Augment, DependsOnSeedPassSampleAndStageOnly) {
   const Tensor image = picture({8, 8, 3}, DType::f32);
   const Augment augment = everything();
@@ -429,79 +265,6 @@ TEST(ImageDataGenerator, IsThatChain) {
   for (std::int64_t s = 0; s < 10; ++s)
     EXPECT_EQ(augmented(generator, image, {.sample = s}).to_vector<double>(),
               augmented(chain, image, {.sample = s}).to_vector<double>());
-}
-
-// --- in front of the training
-
-InMemoryDataset pictures(std::int64_t size) {
-  return {picture({size, 6, 5, 3}, DType::f32),
-          host<std::int32_t>({size}, std::vector<std::int32_t>(static_cast<std::size_t>(size), 0))};
-}
-
-/// Every sample of the first steps, augmented by the loaders of `world_size` ranks.
-std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> loaded(const Dataset& data,
-                                                                            const Augmentation& augmentation,
-                                                                            int world_size, DType dtype) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> seen;
-  for (int rank = 0; rank < world_size; ++rank) {
-    DataLoader loader(data,
-                      ShardedSampler({.size = data.size(),
-                                      .global_batch = 16,
-                                      .rank = rank,
-                                      .world_size = world_size,
-                                      .passes = 2,
-                                      .seed = 4}),
-                      {.dtype = dtype, .augmentation = &augmentation});
-    loader.start(0, loader.sampler().steps_per_epoch());
-    while (const Batch* batch = loader.next())
-      for (std::int64_t i = 0; i < batch->size(); ++i) {
-        const auto key = batch->sample_keys.slice(0, i, i + 1).to_vector<std::int64_t>();
-        seen[{key[0], key[1]}] = batch->inputs.slice(0, i, i + 1).to_vector<double>();
-      }
-  }
-  return seen;
-}
-
-TEST(LoaderAugmentation, IsTheSameOnAnyNumberOfRanks) {
-  const InMemoryDataset data = pictures(37);
-  const Augment augment = everything();
-  for (const DType dtype : {DType::f32, DType::f64}) {
-    const auto alone = loaded(data, augment, 1, dtype);
-    ASSERT_EQ(alone.size(), 74u);
-    EXPECT_EQ(loaded(data, augment, 2, dtype), alone);
-    EXPECT_EQ(loaded(data, augment, 5, dtype), alone);
-    for (const auto& [key, values] : alone) {
-      const Tensor image = testing::read_samples(data, {key.first}, dtype).first.reshape({6, 5, 3});
-      EXPECT_EQ(augmented(augment, image, {key.first, key.second}, 4).to_vector<double>(), values);
-    }
-  }
-}
-
-TEST(LoaderAugmentation, RunsOnManyThreadsAtOnce) {
-  const InMemoryDataset data = pictures(37);
-  const Augment augment = everything();
-  const auto alone = loaded(data, augment, 1, DType::f32);
-  std::vector<std::thread> threads;
-  std::atomic<int> equal{0};
-  for (int t = 0; t < 3; ++t)
-    threads.emplace_back([&] { equal += loaded(data, augment, 1, DType::f32) == alone; });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(equal, 3);
-}
-
-TEST(AugmentedDataset, GivesASampleTheSamePictureAlways) {
-  const InMemoryDataset data = pictures(5);
-  const Augment augment = everything();
-  const AugmentedDataset changed(data, augment, 3);
-  EXPECT_EQ(changed.input_shape(), data.input_shape());
-  EXPECT_EQ(changed.size(), 5);
-  const Tensor all = testing::read_samples(changed, {0, 1, 2, 3, 4}).first;
-  for (std::int64_t s = 0; s < 5; ++s) {
-    const auto one = testing::read_samples(changed, {s}).first.to_vector<float>();
-    EXPECT_EQ(all.slice(0, s, s + 1).to_vector<float>(), one);
-    const Tensor image = testing::read_samples(data, {s}).first.reshape({6, 5, 3});
-    EXPECT_EQ(augmented(augment, image, {.sample = s}, 3).to_vector<float>(), one);
-  }
 }
 
 }  // namespace
