@@ -78,11 +78,16 @@ void download_missing(const std::vector<PinnedFile>& files, const std::string& n
   const std::string directory =
       options.directory.empty() ? default_data_directory() + "/" + name : options.directory;
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  const bool is_new = std::filesystem::create_directories(directory, error);
   require<IoError>(!error, "data: ", directory, ": cannot be made: ", error.message());
   if (options.mirrors.empty()) options.mirrors = mirrors;
-  for (const PinnedFile& file : files)
-    if (!std::filesystem::exists(directory + "/" + file.name)) download_file(file, directory, options);
+  try {
+    for (const PinnedFile& file : files)
+      if (!std::filesystem::exists(directory + "/" + file.name)) download_file(file, directory, options);
+  } catch (...) {
+    if (is_new) std::filesystem::remove(directory, error);  // unless there is something in it
+    throw;
+  }
 }
 
 }  // namespace ronde::inline v0
