@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/onednn/conv_algorithm.h"
 #include "backend/onednn/conv_primitive.h"
 #include "backend/onednn/isa.h"
 #include "backend/onednn/kernels/kernels.h"
@@ -10,7 +11,7 @@ namespace ronde::inline v0 {
 
 class OneDnnBackend final : public CpuBackend {
  public:
-  explicit OneDnnBackend(Isa isa);
+  OneDnnBackend(Isa isa, ConvAlgorithm algorithm);
 
   std::string name() const override { return "onednn"; }
 
@@ -67,6 +68,17 @@ class OneDnnBackend final : public CpuBackend {
                   const float* bias);
   void direct_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
                               const float* grad_out, const float* x);
+  // Adds up the chunks of a weight gradient, and gives it the layout of the weights.
+  void collect_gradients(const ConvProblem& problem, float* grad_weight, float* grad_bias, float* sums,
+                         int chunks);
+  // The same by Winograd's algorithm (winograd_conv2d.cpp), where `is_winograd`.
+  bool is_winograd(const ConvProblem& problem) const;
+  void winograd_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                       const float* bias);
+  void winograd_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
+                               const float* weight);
+  void winograd_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
+                                const float* grad_out, const float* x);
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);
@@ -74,6 +86,7 @@ class OneDnnBackend final : public CpuBackend {
                               float* grad_out, float* x);
 
   const Kernels& kernels_;
+  const bool uses_winograd_;
   ConvCache conv_cache_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <ronde/core/text.h>
 
+#include "backend/onednn/conv_algorithm.h"
 #include "backend/onednn/isa.h"
 
 namespace ronde::inline v0 {
@@ -15,6 +16,10 @@ std::string onednn_version() {
 
 std::string instruction_set() {
   return name_of(chosen_isa());
+}
+
+std::string convolution_algorithm() {
+  return chosen_conv_algorithm() == ConvAlgorithm::winograd ? "winograd" : "direct";
 }
 
 }  // namespace ronde::inline v0

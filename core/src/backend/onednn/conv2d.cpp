@@ -1,9 +1,10 @@
 // Note [Fast convolutions]
-// Activations stay NHWC, and the batch is cut into one chunk per thread. Most layers run on our own kernels
-// (direct_conv2d.cpp), image by image. For the others (groups, dilation, odd channels, many weights) each
-// thread works through its chunk with oneDNN a few images at a time, so that what a call reads and writes
-// stays in its cache; oneDNN picks the layout of the weights, which are packed once per call. Each thread
-// sums its own weight gradient; the sums are added in the order of the chunks, so that timing does not
+// Activations stay NHWC, and the batch is cut into one chunk per thread. 3x3 filters with stride 1 between
+// whole vectors of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
+// kernels (direct_conv2d.cpp), image by image. For the rest (groups, dilation, odd channels, many weights)
+// each thread works through its chunk with oneDNN a few images at a time, so that what a call reads and
+// writes stays in its cache; oneDNN picks the layout of the weights, which are packed once per call. Each
+// thread sums its own weight gradient; the sums are added in the order of the chunks, so that timing does not
 // matter.
 #include <algorithm>
 #include <cstring>
@@ -57,6 +58,8 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
     p.has_bias = bias.defined();
     p.relu = epilogue == Epilogue::relu;
     const float* b = floats_or_null(bias);
+    if (is_winograd(p))
+      return winograd_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (is_direct(p)) return direct_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
   }
@@ -67,6 +70,8 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
                                           const Conv2dParams& params) {
   if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
     const ConvProblem p = problem_of(ConvPass::backward_input, grad_x, weight, grad_out, params);
+    if (is_winograd(p))
+      return winograd_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (is_direct(p))
       return direct_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
@@ -81,6 +86,8 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
     ConvProblem p = problem_of(ConvPass::backward_weight, x, grad_weight, grad_out, params);
     p.has_bias = grad_bias.defined();
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias);
+    if (is_winograd(p))
+      return winograd_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
     if (is_direct(p)) return direct_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>())) return;
   }

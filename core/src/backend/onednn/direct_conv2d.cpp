@@ -130,11 +130,17 @@ void OneDnnBackend::direct_backward_weight(const ConvProblem& p, float* grad_wei
                                     grad_out + i * p.oh * p.ow * p.o, images(x + i * p.h * p.w * p.c),
                                     images.shape());
   });
-  float* total = sums.data();
-  for (int chunk = 1; chunk < chunks; ++chunk) kernels_.accumulate(total, total + count * chunk, 1.0f, count);
+  collect_gradients(p, grad_weight, grad_bias, sums.data(), chunks);
+}
+
+// Each chunk has (kh * kw * c + 1, o): the weight's gradient by tap, and the bias'.
+void OneDnnBackend::collect_gradients(const ConvProblem& p, float* grad_weight, float* grad_bias, float* sums,
+                                      int chunks) {
+  const std::int64_t taps = taps_of(p), count = (taps + 1) * p.o;
+  for (int chunk = 1; chunk < chunks; ++chunk) kernels_.accumulate(sums, sums + count * chunk, 1.0f, count);
   for (std::int64_t o = 0; o < p.o; ++o)
-    for (std::int64_t t = 0; t < taps; ++t) grad_weight[o * taps + t] = total[t * p.o + o];
-  if (grad_bias) std::copy_n(total + taps * p.o, p.o, grad_bias);
+    for (std::int64_t t = 0; t < taps; ++t) grad_weight[o * taps + t] = sums[t * p.o + o];
+  if (grad_bias) std::copy_n(sums + taps * p.o, p.o, grad_bias);
 }
 
 }  // namespace ronde::inline v0

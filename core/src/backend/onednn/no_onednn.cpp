@@ -17,4 +17,8 @@ std::string instruction_set() {
   return "";
 }
 
+std::string convolution_algorithm() {
+  return "";
+}
+
 }  // namespace ronde::inline v0

@@ -17,12 +17,13 @@ void limit_onednn(Isa isa) {
 
 }  // namespace
 
-OneDnnBackend::OneDnnBackend(Isa isa) : kernels_(kernels_of(isa)) {}
+OneDnnBackend::OneDnnBackend(Isa isa, ConvAlgorithm algorithm)
+    : kernels_(kernels_of(isa)), uses_winograd_(algorithm == ConvAlgorithm::winograd) {}
 
 std::unique_ptr<Backend> make_onednn_backend() {
   const Isa isa = chosen_isa();
   limit_onednn(isa);
-  return std::make_unique<OneDnnBackend>(isa);
+  return std::make_unique<OneDnnBackend>(isa, chosen_conv_algorithm());
 }
 
 }  // namespace ronde::inline v0

@@ -9,6 +9,7 @@
 #include "backend/onednn/kernels/optimizer_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
+#include "backend/onednn/kernels/winograd_loops.h"
 
 namespace ronde::inline v0 {
 
@@ -35,6 +36,10 @@ const Kernels RONDE_KERNEL_TABLE{
     .lanes = kLanes,
     .direct_conv = direct_conv,
     .conv_backward_weight = conv_backward_weight,
+    .winograd_weights = winograd_weights,
+    .winograd_conv = winograd_conv,
+    .winograd_backward_input = winograd_backward_input,
+    .winograd_backward_weight = winograd_backward_weight,
     .dropout = dropout,
     .sgd = sgd,
     .rmsprop = rmsprop,

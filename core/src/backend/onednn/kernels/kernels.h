@@ -9,6 +9,8 @@
 
 #include <ronde/core/kernel_params.h>
 
+#include "backend/onednn/kernels/winograd_shape.h"
+
 namespace ronde::inline v0 {
 
 /// One image of a pooling layer: (h, w, c) -> (oh, ow, c).
@@ -81,6 +83,20 @@ struct Kernels {
   /// grad_weight (kh * kw * c, o) and grad_bias (o, may be null) accumulate.
   void (*conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
                                const ConvShape& shape);
+
+  // --- convolution of several images by Winograd's algorithm; c and o are multiples of `lanes`
+  /// u (point, count) of weight (3, 3, count)
+  void (*winograd_weights)(float* u, const float* weight, std::int64_t count);
+  /// u of a weight (3, 3, c, o); out = epilogue(conv + bias), bias may be null. Scratch as WinogradBlock.
+  void (*winograd_conv)(float* out, const float* x, const float* u, const float* bias,
+                        const WinogradShape& shape, std::int64_t images, float* scratch, Epilogue epilogue);
+  /// u of a weight (3, 3, o, c)
+  void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
+                                  const WinogradShape& shape, std::int64_t images, float* scratch);
+  /// Writes grad_weight (3, 3, c, o) and grad_bias (o, may be null).
+  void (*winograd_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out,
+                                   const float* x, const WinogradShape& shape, std::int64_t images,
+                                   float* scratch);
 
   // --- dropout of one sample
   /// Element e is kept when word e % 4 of sample_bits(key, sample, epoch, e / 4) is at least `threshold`.

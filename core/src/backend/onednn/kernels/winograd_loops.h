@@ -1,0 +1,191 @@
+/// 3x3 convolutions with stride 1 by Winograd's F(4x4, 3x3): a quarter of the multiplications.
+///
+/// The 4x4 tiles of all images are numbered in one row. A block of kWinogradTiles of them at a time is
+/// transformed, multiplied (a matrix product for each of the 36 points) and transformed back in scratch that
+/// stays in the second level cache. All channels are multiples of kLanes. What a tile becomes does not depend
+/// on the block that it is in; the weight gradient adds up block by block.
+#pragma once
+
+#include "backend/onednn/kernels/winograd_products.h"
+#include "backend/onednn/kernels/winograd_transforms.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+// A tile among those of a batch, in raster order.
+struct TilePlace {
+  std::int64_t image = 0, row = 0, column = 0;
+
+  void advance(const WinogradShape& s) {
+    if (++column < s.tiles_w) return;
+    column = 0;
+    if (++row < s.tiles_h) return;
+    row = 0;
+    ++image;
+  }
+};
+
+// Where the size x size pixels from (top, left) on of an image (h, w, c) are; `outside` for those that are
+// not in it.
+template <int size, class Pointer>
+inline void find_pixels(Pointer (&at)[size][size], Pointer image, std::int64_t h, std::int64_t w,
+                        std::int64_t c, std::int64_t top, std::int64_t left, Pointer outside) {
+  const bool is_inside = top >= 0 && left >= 0 && top + size <= h && left + size <= w;
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < size; ++j) {
+      const std::int64_t y = top + i, x = left + j;
+      at[i][j] = is_inside || (y >= 0 && y < h && x >= 0 && x < w) ? image + (y * w + x) * c : outside;
+    }
+}
+
+template <class Transform, int size>
+inline void load_tile(float* to, std::int64_t point, const float* const (&at)[size][size], std::int64_t c) {
+  for (std::int64_t k = 0; k < c; k += kLanes)
+    transform_tile<Transform>([&](int i, int j) { return load(at[i][j] + k); },
+                              [&](int i, int j, Vector v) { store(to + (i * 6 + j) * point + k, v); });
+}
+
+// values (point, tile, c), point and tile pitch given, of the n tiles from `place` on of x.
+inline void load_inputs(float* values, std::int64_t point, std::int64_t pitch, const float* x,
+                        TilePlace place, std::int64_t n, const WinogradShape& s, const float* zeros) {
+  for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
+    const float* at[6][6];
+    find_pixels(at, x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * 4 - s.top,
+                place.column * 4 - s.left, zeros);
+    load_tile<InputTransform>(values + t * pitch, point, at, s.c);
+  }
+}
+
+inline void load_output_gradients(float* values, std::int64_t point, std::int64_t pitch,
+                                  const float* grad_out, TilePlace place, std::int64_t n,
+                                  const WinogradShape& s, const float* zeros) {
+  for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
+    const float* at[4][4];
+    find_pixels(at, grad_out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * 4,
+                place.column * 4, zeros);
+    load_tile<OutputGradientTransform>(values + t * pitch, point, at, s.o);
+  }
+}
+
+inline void store_outputs(float* out, const WinogradBlock& block, TilePlace place, std::int64_t n,
+                          const WinogradShape& s, const float* bias, Epilogue epilogue) {
+  const std::int64_t point = block.point();
+  for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
+    float* at[4][4];
+    find_pixels(at, out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * 4, place.column * 4,
+                block.dump);
+    const float* from = block.values + t * block.pitch;
+    for (std::int64_t k = 0; k < s.o; k += kLanes) {
+      const Vector b = bias ? load(bias + k) : Vector{};
+      transform_tile<OutputTransform>([&](int i, int j) { return load(from + (i * 6 + j) * point + k); },
+                                      [&](int i, int j, Vector v) {
+                                        const Vector y = v + b;
+                                        store(at[i][j] + k,
+                                              epilogue == Epilogue::relu ? positive_part(y) : y);
+                                      });
+    }
+  }
+}
+
+// Neighbouring tiles overlap by two pixels. Tiles come in raster order, so a pixel was written before exactly
+// if it is in the first two rows of a tile that has one above, or the first two columns of one that has one
+// to its left: only then is there something to add to, and grad_x needs no zeros.
+inline void store_input_gradients(float* grad_x, const WinogradBlock& block, TilePlace place, std::int64_t n,
+                                  const WinogradShape& s) {
+  const std::int64_t point = block.point();
+  for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
+    float* at[6][6];
+    const float* before[6][6];
+    find_pixels(at, grad_x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * 4 - s.top,
+                place.column * 4 - s.left, block.dump);
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 6; ++j)
+        before[i][j] = (i < 2 && place.row > 0) || (j < 2 && place.column > 0) ? at[i][j] : block.zeros;
+    const float* from = block.values + t * block.pitch;
+    for (std::int64_t k = 0; k < s.c; k += kLanes)
+      transform_tile<InputGradientTransform>(
+          [&](int i, int j) { return load(from + (i * 6 + j) * point + k); },
+          [&](int i, int j, Vector v) { store(at[i][j] + k, v + load(before[i][j] + k)); });
+  }
+}
+
+inline void fill_zeros(float* values, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += kLanes) store(values + i, Vector{});
+}
+
+// Calls f(place, n) for block after block of the images' tiles.
+template <class F>
+inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) {
+  const std::int64_t tiles = images * s.tiles_h * s.tiles_w;
+  TilePlace place;
+  for (std::int64_t begin = 0; begin < tiles; begin += kWinogradTiles) {
+    const std::int64_t n = tiles - begin < kWinogradTiles ? tiles - begin : kWinogradTiles;
+    f(place, n);
+    for (std::int64_t t = 0; t < n; ++t) place.advance(s);
+  }
+}
+
+void winograd_weights(float* u, const float* weight, std::int64_t count) {
+  const std::int64_t point = winograd_point(count);
+  for (std::int64_t k = 0; k < count; k += kLanes)
+    transform_tile<FilterTransform>([&](int i, int j) { return load(weight + (i * 3 + j) * count + k); },
+                                    [&](int i, int j, Vector v) { store(u + (i * 6 + j) * point + k, v); });
+}
+
+void winograd_conv(float* out, const float* x, const float* u, const float* bias, const WinogradShape& s,
+                   std::int64_t images, float* scratch, Epilogue epilogue) {
+  const WinogradBlock block(scratch, s.c, s.o);
+  fill_zeros(block.zeros, block.pitch);
+  for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+    load_inputs(block.values, block.point(), block.pitch, x, place, n, s, block.zeros);
+    multiply_points(block, u, n, s.c, s.o);
+    store_outputs(out, block, place, n, s, bias, epilogue);
+  });
+}
+
+void winograd_backward_input(float* grad_x, const float* grad_out, const float* u, const WinogradShape& s,
+                             std::int64_t images, float* scratch) {
+  const WinogradBlock block(scratch, s.c, s.o);
+  fill_zeros(block.zeros, block.pitch);
+  for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+    load_output_gradients(block.values, block.point(), block.pitch, grad_out, place, n, s, block.zeros);
+    multiply_points(block, u, n, s.o, s.c);
+    store_input_gradients(grad_x, block, place, n, s);
+  });
+}
+
+// At the point (1, 1) the transformed gradient is the sum over its tile.
+inline void add_bias_gradient(float* grad_bias, const float* at_point, std::int64_t n, std::int64_t o) {
+  for (std::int64_t k = 0; k < o; k += kLanes) {
+    Vector sum = load(grad_bias + k);
+    for (std::int64_t t = 0; t < n; ++t) sum += load(at_point + t * o + k);
+    store(grad_bias + k, sum);
+  }
+}
+
+void winograd_backward_weight(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
+                              const WinogradShape& s, std::int64_t images, float* scratch) {
+  const std::int64_t weights = s.c * s.o, sum_point = winograd_point(weights);
+  const std::int64_t x_point = winograd_point(kWinogradTiles * s.c);
+  const std::int64_t g_point = winograd_point(kWinogradTiles * s.o);
+  float* sums = scratch;
+  float* inputs = sums + kWinogradPoints * sum_point;
+  float* gradients = inputs + kWinogradPoints * x_point;
+  float* zeros = gradients + kWinogradPoints * g_point;
+  fill_zeros(sums, kWinogradPoints * sum_point);
+  fill_zeros(zeros, s.c > s.o ? s.c : s.o);
+  if (grad_bias) fill_zeros(grad_bias, s.o);
+  for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+    load_inputs(inputs, x_point, s.c, x, place, n, s, zeros);
+    load_output_gradients(gradients, g_point, s.o, grad_out, place, n, s, zeros);
+    accumulate_points(sums, inputs, gradients, n, s.c, s.o);
+    if (grad_bias) add_bias_gradient(grad_bias, gradients + 7 * g_point, n, s.o);
+  });
+  for (std::int64_t k = 0; k < weights; k += kLanes)
+    transform_tile<FilterGradientTransform>(
+        [&](int i, int j) { return load(sums + (i * 6 + j) * sum_point + k); },
+        [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * weights + k, v); });
+}
+
+}  // namespace
+}  // namespace ronde::inline v0
