@@ -49,6 +49,39 @@ TEST(Isa, OneThatTheMachineLacksIsAUsageError) {
   expect_error([] { chosen_isa(); }, "this machine has only");
 }
 
+// Weights and states after two steps of each optimizer.
+std::vector<float> after_steps(const char* isa) {
+  const Variable set("RONDE_ISA", isa);
+  const std::unique_ptr<Backend> b = make_onednn_backend();
+  std::vector<float> all;
+  const StepParams step{.learning_rate = 0.1, .grad_scale = 1.0 / 3, .weight_decay = 0.02};
+  const auto run = [&](auto update) {
+    Tensors t = copies({random({999}, 1), random({999}, 2), random({999}, 3, 0.1, 1),
+                        random({999}, 4, 0.1, 1), random({999}, 5, 0.1, 1)},
+                       *b, DType::f32);
+    update(t), update(t);
+    for (const Tensor& x : t) {
+      const std::vector<float> values = x.to_vector<float>();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  };
+  run([&](Tensors& t) { b->sgd_step(t[0], t[1], t[2], step, {.momentum = 0.9, .nesterov = true}); });
+  run([&](Tensors& t) { b->rmsprop_step(t[0], t[1], t[2], t[3], {}, step, {.momentum = 0.9}); });
+  run([&](Tensors& t) { b->adam_step(t[0], t[1], t[2], t[3], t[4], step, {.bias_correction = 0.31}); });
+  run([&](Tensors& t) { b->adadelta_step(t[0], t[1], t[2], t[3], step, {}); });
+  run([&](Tensors& t) { b->adagrad_step(t[0], t[1], t[2], step, {}); });
+  return all;
+}
+
+// Ranks on machines of several kinds make the same step from the same gradient.
+TEST(Isa, OptimizerStepsAreTheSameBitsOnAll) {
+  const std::vector<float> portable = after_steps("portable");
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    if (isa > best_isa()) break;
+    EXPECT_EQ(after_steps(name_of(isa)), portable) << name_of(isa);
+  }
+}
+
 TEST(ConvAlgorithm, TheVariableChooses) {
   EXPECT_EQ((Variable("RONDE_CONV", "direct"), convolution_algorithm()), "direct");
   EXPECT_EQ((Variable("RONDE_CONV", "winograd"), convolution_algorithm()), "winograd");

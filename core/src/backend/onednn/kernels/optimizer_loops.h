@@ -1,7 +1,16 @@
 /// Optimizer steps in Keras' formulas, one pass each; see core/src/backend/cpu/optimizers.cpp, the reference.
+/// Memory decides their speed, so they round alike on all instruction sets: ranks on machines of several
+/// kinds keep equal weights.
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
+
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#else
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=off")
+#endif
 
 namespace ronde::inline v0 {
 namespace {
@@ -118,3 +127,7 @@ void adagrad(float* w, const float* g, float* accumulator, std::int64_t n, StepF
 
 }  // namespace
 }  // namespace ronde::inline v0
+
+#if !defined(__clang__)
+#pragma GCC pop_options
+#endif
