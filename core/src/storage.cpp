@@ -1,5 +1,7 @@
 #include <ronde/core/storage.h>
 
+#include <utility>
+
 #include <ronde/core/backend.h>
 
 namespace ronde::inline v0 {
@@ -7,8 +9,11 @@ namespace ronde::inline v0 {
 Storage::Storage(Backend& backend, std::size_t bytes)
     : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {}
 
+Storage::Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> owner)
+    : backend_(&backend), data_(data), bytes_(bytes), owner_(std::move(owner)) {}
+
 Storage::~Storage() {
-  backend_->deallocate(data_, bytes_);
+  if (!owner_) backend_->deallocate(data_, bytes_);
 }
 
 }  // namespace ronde::inline v0

@@ -24,6 +24,17 @@ Tensor Tensor::empty(const Shape& shape, TensorOptions options) {
   return t;
 }
 
+Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {
+  Tensor t;
+  t.shape_ = shape;
+  t.strides_ = row_major_strides(shape);
+  t.dtype_ = dtype;
+  require(storage && t.byte_size() <= storage->bytes(), "[tensor] ", shape, " of ", dtype, " needs ",
+          t.byte_size(), " bytes, more than the storage has");
+  t.storage_ = std::move(storage);
+  return t;
+}
+
 Tensor Tensor::zeros(const Shape& shape, TensorOptions options) {
   return full(shape, 0.0, options);
 }

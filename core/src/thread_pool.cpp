@@ -5,11 +5,13 @@
 #include <cassert>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <ronde/core/error.h>
+#include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
 
@@ -30,7 +32,8 @@ void wait_while(const std::atomic<int>& phase, int old) {
     if (std::chrono::steady_clock::now() >= asleep_from) return phase.wait(old, std::memory_order_acquire);
 }
 
-thread_local int fixed_size = 0;  // of FixedChunks; 0: none
+thread_local int fixed_size = 0;                                  // of FixedChunks; 0: none
+thread_local int most_threads = std::numeric_limits<int>::max();  // of FewerThreads
 
 // What a thread does of a loop: chunks [first, last) of `chunks`; one, unless they are fixed.
 struct Share {
@@ -38,10 +41,11 @@ struct Share {
   void* context = nullptr;
   std::int64_t count = 0;
   int chunks = 0, first = 0, last = 0;
-  int fixed = 0;
+  int fixed = 0, most = 0;
 
   void run() const {
     const FixedChunks as_the_caller(fixed);  // for loops inside this one
+    const FewerThreads nor_more(most);
     for (int c = first; c < last; ++c) body(context, c, count * c / chunks, count * (c + 1) / chunks);
   }
 };
@@ -61,6 +65,7 @@ struct alignas(64) Worker {
   }
 
   void work() {
+    name_trace_thread("compute");
     for (;;) {
       wait_while(phase, idle);
       int expected = posted;
@@ -68,7 +73,10 @@ struct alignas(64) Worker {
         if (expected == quit) return;
         continue;  // the caller took the share back
       }
-      run_share();
+      {
+        const TraceScope scope("parallel", "part of a loop");
+        run_share();
+      }
       phase.store(idle, std::memory_order_release);
       phase.notify_all();
     }
@@ -137,7 +145,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
 ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::size() const {
-  return static_cast<int>(state_->workers.size()) + 1;
+  return std::min(static_cast<int>(state_->workers.size()) + 1, most_threads);
 }
 
 void ThreadPool::resize(int threads) {
@@ -161,7 +169,7 @@ int ThreadPool::chunks(std::int64_t count, std::int64_t grain) const {
 void ThreadPool::run_chunks(std::int64_t count, std::int64_t grain, Body body, void* context) {
   const int n = chunks(count, grain), shares = std::min(n, size());
   const auto share = [&](int k) {
-    return Share{body, context, count, n, k * n / shares, (k + 1) * n / shares, fixed_size};
+    return Share{body, context, count, n, k * n / shares, (k + 1) * n / shares, fixed_size, most_threads};
   };
   // A loop inside a loop, or beside one of another thread, runs here alone, in the same chunks.
   if (shares <= 1 || state_->busy.test_and_set(std::memory_order_acquire)) {
@@ -178,6 +186,14 @@ FixedChunks::FixedChunks(int size) : before_(fixed_size) {
 
 FixedChunks::~FixedChunks() {
   fixed_size = before_;
+}
+
+FewerThreads::FewerThreads(int most) : before_(most_threads) {
+  most_threads = std::min(before_, std::max(most, 1));
+}
+
+FewerThreads::~FewerThreads() {
+  most_threads = before_;
 }
 
 }  // namespace ronde::inline v0

@@ -75,6 +75,25 @@ TEST(FixedChunks, EndWithTheirScopeAndStayOnTheirThread) {
   pool.parallel_for(1000, 1, [&](std::int64_t, std::int64_t) { EXPECT_EQ(pool.chunks(1000, 1), 2); });
 }
 
+TEST(FewerThreads, LimitTheLoopsOfTheirThreadAndThoseWithin) {
+  ThreadPool pool(4);
+  {
+    const FewerThreads limit(2);
+    EXPECT_EQ(pool.size(), 2);
+    EXPECT_EQ(pool.chunks(1000, 1), 2);
+    std::thread([&] { EXPECT_EQ(pool.size(), 4); }).join();
+    std::atomic<int> calls = 0;
+    pool.parallel_for(1000, 1, [&](std::int64_t, std::int64_t) {
+      ++calls;
+      EXPECT_EQ(pool.chunks(1000, 1), 2);
+    });
+    EXPECT_EQ(calls, 2);
+    const FewerThreads none(0), more(9);
+    EXPECT_EQ(pool.size(), 1);
+  }
+  EXPECT_EQ(pool.size(), 4);
+}
+
 TEST(ThreadPool, UsesSeveralThreads) {
   ThreadPool pool(3);
   // Each chunk waits for all of them to have begun: this ends only when three threads run.

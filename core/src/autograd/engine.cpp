@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/trace.h>
 
 #include "autograd/slots.h"
 
@@ -32,6 +33,7 @@ Engine::~Engine() {
 
 void Engine::run(const Variable& root, const Tensor& seed) {
   const NoGrad no_grad;
+  const TraceScope scope("backward", "backward");
   Engine engine;
   if (const std::shared_ptr<Node>& node = root.node()) {
     engine.discover(node);
@@ -76,6 +78,7 @@ void Engine::walk() {
 
 void Engine::step(Node& node, Slots& slots) {
   if (node.grad_.defined()) {
+    const TraceScope scope("backward", node.layer_ ? node.layer_ : node.name(), {"op", node.name()});
     slots.begin(node);
     node.backward(node.grad_, slots);
     slots.commit();

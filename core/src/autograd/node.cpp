@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <ronde/core/trace.h>
+
 #include "autograd/release.h"
 #include "autograd/variable_state.h"
 
@@ -44,6 +46,7 @@ Variable Node::record(std::shared_ptr<Node> node, std::span<const Variable> inpu
       node->edges_[i].leaf = inputs[i].state_;
     }
   }
+  if (is_tracing()) node->layer_ = TraceLayer::current();
   node->sequence_ = ++last_sequence;
   node->output_shape_ = result.shape();
   node->output_options_ = result.value().options();

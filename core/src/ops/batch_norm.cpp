@@ -5,6 +5,7 @@
 
 #include "ops/checks.h"
 #include "ops/gradients.h"
+#include "ops/synchronized_statistics.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -13,14 +14,22 @@ struct BatchNormNode final : Node {
   Tensor x, gamma;
   BatchStatistics statistics;
   BatchNormParams params;
+  SumOverRanks sum_over_ranks;
 
   const char* name() const override { return "batch_norm"; }
   void backward(const Tensor& grad, InputGrads& grads) override {
+    const bool through_ranks = sum_over_ranks && grads.wanted(0);
+    const auto sums = [&](int input) {
+      if (grads.wanted(input)) return grads.out(input);
+      return through_ranks ? Tensor::empty_like(statistics.mean) : Tensor();
+    };
     const Tensor grad_x = grads.wanted(0) ? grads.out(0) : Tensor::empty_like(x);
-    const Tensor grad_gamma = grads.wanted(1) ? grads.out(1) : Tensor();
-    const Tensor grad_beta = grads.wanted(2) ? grads.out(2) : Tensor();
+    const Tensor grad_gamma = sums(1), grad_beta = sums(2);
     x.backend().batch_norm_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, statistics.mean,
                                     statistics.variance, gamma, params);
+    if (through_ranks)
+      add_gradient_of_other_ranks(grad_x, {.of_grad = grad_beta, .of_grad_times_x = grad_gamma}, x,
+                                  statistics, gamma, params, sum_over_ranks);
   }
 };
 
@@ -81,12 +90,14 @@ Tensor normalise(const Tensor& x, const Tensor& gamma, const Variable& beta,
 }  // namespace
 
 Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
-                    BatchStatistics& statistics, BatchNormParams params) {
+                    BatchStatistics& statistics, BatchNormParams params, const SumOverRanks& sum_over_ranks) {
   check(x.value(), gamma, beta);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
+  statistics.count = input.count() == 0 ? 0 : input.count() / x.size(-1);
   statistics.mean = Tensor::empty({x.size(-1)}, input.options());
   statistics.variance = Tensor::empty_like(statistics.mean);
   input.backend().batch_statistics(statistics.mean, statistics.variance, input);
+  if (sum_over_ranks) merge_statistics(statistics, sum_over_ranks);
   const Tensor y = normalise(input, scale, beta, statistics, params);
   if (!Node::needed({x, gamma, beta})) return y;
   auto node = std::make_shared<BatchNormNode>();
@@ -94,6 +105,7 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
   node->gamma = scale;
   node->statistics = statistics;
   node->params = params;
+  node->sum_over_ranks = sum_over_ranks;
   return Node::record(std::move(node), {x, gamma, beta}, y);
 }
 

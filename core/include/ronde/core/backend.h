@@ -75,6 +75,12 @@ class RONDE_API Backend {
   virtual void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                      Epilogue epilogue) = 0;
 
+  // --- rows of a table (rows, d), chosen by indices i32 (n); an error for an index outside 0 ... rows - 1
+  /// out (n, d) = row indices[i] of the table.
+  virtual void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) = 0;
+  /// Accumulates x (n, d): row indices[i] of the table += row i of x; into each row in ascending order of i.
+  virtual void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) = 0;
+
   // --- convolution (cross-correlation); x (n, h, w, c), weight OHWI (o, kh, kw, c / groups), out (n, oh, ow,
   // o)
   virtual void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,

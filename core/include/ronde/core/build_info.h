@@ -7,13 +7,15 @@
 
 namespace ronde::inline v0 {
 
+/// Ronde's: "0.1.0".
+RONDE_API std::string library_version();
 /// "2.6.3"; empty in a build without oneDNN.
 RONDE_API std::string onednn_version();
-/// For which own kernels run: "avx512", "avx2" or "portable"; empty in a build without oneDNN. A UsageError as
-/// make_onednn_backend's when `$RONDE_ISA` names one that this machine lacks.
+/// For which own kernels run: "avx512", "avx2" or "portable"; empty in a build without oneDNN. A UsageError
+/// as make_onednn_backend's when `$RONDE_ISA` names one that this machine lacks.
 RONDE_API std::string instruction_set();
-/// What 3x3 convolutions run by where they can: "winograd", or "direct" when `$RONDE_CONV` says so; empty in a
-/// build without oneDNN. Decides how sums are rounded. A UsageError when `$RONDE_CONV` is something else.
+/// What 3x3 convolutions run by where they can: "winograd", or "direct" when `$RONDE_CONV` says so; empty in
+/// a build without oneDNN. Decides how sums are rounded. A UsageError when `$RONDE_CONV` is something else.
 RONDE_API std::string convolution_algorithm();
 
 }  // namespace ronde::inline v0

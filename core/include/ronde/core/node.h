@@ -49,6 +49,7 @@ class RONDE_API Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   virtual ~Node();
+  /// A text that lives for ever, such as a literal.
   virtual const char* name() const = 0;
   /// `grad_out` has the shape of the output that was recorded and may be a strided view. Called at most once,
   /// with recording switched off. An input that is wanted but given nothing has gradient zero.
@@ -75,6 +76,7 @@ class RONDE_API Node {
   std::vector<Edge> edges_;
   Shape output_shape_;
   TensorOptions output_options_;
+  const char* layer_ = nullptr;  // that recorded it while a timeline was made
   std::uint64_t sequence_ = 0;  // creation order; larger than that of every node before it
   // During a backward pass:
   Tensor grad_;                     // d / d output, what has arrived so far

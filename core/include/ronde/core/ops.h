@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ronde/core/kernel_params.h>
+#include <ronde/core/sum_over_ranks.h>
 #include <ronde/core/variable.h>
 
 namespace ronde::inline v0 {
@@ -77,6 +78,10 @@ RONDE_API Variable matmul(const Variable& a, const Variable& b);
 RONDE_API Variable dense(const Variable& x, const Variable& weight, const Variable& bias = {},
                          Epilogue epilogue = Epilogue::none);
 
+/// Row indices[...] of table (rows, d) for each index: i32 (n, ...) -> (n, ..., d). The gradient of rows that
+/// no index names is zero.
+RONDE_API Variable embedding(const Variable& table, const Tensor& indices);
+
 // --- images, (n, h, w, c)
 enum class Padding { valid, same };
 
@@ -112,14 +117,19 @@ RONDE_API Variable zero_pad2d(const Variable& x, Margins2d margins);
 /// Drops the fraction params.rate of the elements and scales the rest by 1 / (1 - rate).
 /// `sample_keys` i64 (n, 2): global sample index and epoch of each row.
 RONDE_API Variable dropout(const Variable& x, const Tensor& sample_keys, DropoutParams params);
-/// What training-mode batch normalisation found: mean (c) and biased variance (c) of the batch.
+/// What training-mode batch normalisation found: mean (c) and biased variance (c) of the batch, which has
+/// `count` values of each channel.
 struct BatchStatistics {
   Tensor mean, variance;
+  std::int64_t count = 0;
 };
 /// Training mode: normalises by the batch's own statistics, which are returned in `statistics` (zeros for an
-/// empty batch). gamma and beta (c) are optional.
+/// empty batch). gamma and beta (c) are optional. With `sum_over_ranks` the batches of all ranks count as
+/// one: each rank calls it, with no rows too, and then backward; gamma's and beta's gradients are still those
+/// of its own rows.
 RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
-                              BatchStatistics& statistics, BatchNormParams params = {});
+                              BatchStatistics& statistics, BatchNormParams params = {},
+                              const SumOverRanks& sum_over_ranks = {});
 /// Inference mode: by given statistics, which are constants.
 RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
                                         const BatchStatistics& statistics, BatchNormParams params = {});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include <ronde/core/export.h>
 
@@ -12,6 +13,8 @@ class Backend;
 class RONDE_API Storage {
  public:
   Storage(Backend& backend, std::size_t bytes);
+  /// Memory that `owner` keeps alive, aligned to 64 bytes and usable by `backend`; let go of with the storage.
+  Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> owner);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -24,6 +27,7 @@ class RONDE_API Storage {
   Backend* backend_;
   void* data_;
   std::size_t bytes_;
+  std::shared_ptr<const void> owner_;  // nullptr: the backend
 };
 
 }  // namespace ronde::inline v0

@@ -51,6 +51,8 @@ class RONDE_API Tensor {
   static Tensor from(const Shape& shape, std::initializer_list<T> values, Backend* backend = nullptr) {
     return from<T>(shape, std::span<const T>(values.begin(), values.size()), backend);
   }
+  /// Dense and row-major over the beginning of `storage`.
+  static Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype);
   /// Same shape, dtype and backend as `like`, dense, not initialised.
   static Tensor empty_like(const Tensor& like);
 

@@ -21,6 +21,18 @@ class RONDE_API FixedChunks {
   int before_;
 };
 
+/// While it lives, loops that this thread starts run on at most `most` threads of a pool, this one included.
+class RONDE_API FewerThreads {
+ public:
+  explicit FewerThreads(int most);
+  ~FewerThreads();
+  FewerThreads(const FewerThreads&) = delete;
+  FewerThreads& operator=(const FewerThreads&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Splits index ranges over threads. The calling thread works too, so a pool of one starts no thread.
 /// Thread safety: `parallel_for` may be called from several threads and from inside a task; while the workers
 /// are busy with another loop, the caller runs its own loop alone.
@@ -31,6 +43,7 @@ class RONDE_API ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  /// Threads that a loop of the calling thread may use: all of them, but for FewerThreads.
   int size() const;
   /// Restarts the pool with another number of threads. No loop may be running.
   void resize(int threads);

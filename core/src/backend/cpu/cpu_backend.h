@@ -36,6 +36,8 @@ class CpuBackend : public Backend {
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) override;
   void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
              Epilogue epilogue) override;
+  void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) override;
+  void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) override;
   void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dParams& params, Epilogue epilogue) override;
   void conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,

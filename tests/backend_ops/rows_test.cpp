@@ -1,0 +1,62 @@
+#include "backend_ops/compare.h"
+
+#include <ronde/core/philox.h>
+
+namespace ronde::test {
+namespace {
+
+struct RowsCase {
+  std::int64_t rows, width, count;
+};
+
+const RowsCase kCases[] = {{1, 1, 1}, {7, 3, 50}, {3000, 33, 4000}, {40000, 8, 200}, {5, 4, 0}};
+
+Tensor random_indices(const RowsCase& c) {
+  std::vector<std::int32_t> indices;
+  for (std::int64_t i = 0; i < c.count; ++i)
+    indices.push_back(
+        static_cast<std::int32_t>(philox(3, {static_cast<std::uint32_t>(i), 0, 0, 0})[0] % c.rows));
+  return Tensor::from<std::int32_t>({c.count}, indices, &oracle());
+}
+
+TEST(Rows, Gather) {
+  for (const RowsCase& c : kCases)
+    compare({blank({c.count, c.width})}, {random({c.rows, c.width}, 1), random_indices(c)},
+            [](Backend& b, Tensors out, Tensors in) { b.gather_rows(out[0], in[0], in[1]); });
+}
+
+TEST(Rows, ScatterAddAccumulates) {
+  for (const RowsCase& c : kCases)
+    compare({random({c.rows, c.width}, 1)}, {random({c.count, c.width}, 2), random_indices(c)},
+            [](Backend& b, Tensors out, Tensors in) { b.scatter_add_rows(out[0], in[0], in[1]); });
+}
+
+// 2^24 + 1 - 2^24 in floats is 0 or 1, as the order says.
+TEST(Rows, ScatterAddKeepsTheOrderOfARow) {
+  for_each_setting([](Backend& backend, DType) {
+    const Tensor table = Tensor::zeros({3000, 8}, {.backend = &backend});
+    const Tensor x = Tensor::from<float>({3, 8}, std::vector<float>(24, 1.0f), &backend);
+    x.slice(0, 0, 1).fill(16777216.0);
+    x.slice(0, 2, 3).fill(-16777216.0);
+    backend.scatter_add_rows(table, x, Tensor::from<std::int32_t>({3}, {2900, 2900, 2900}, &backend));
+    backend.scatter_add_rows(table, x, Tensor::from<std::int32_t>({3}, {5, 6, 5}, &backend));
+    EXPECT_EQ(table.slice(0, 2900, 2901).to_vector<double>(), std::vector<double>(8, 0.0));
+    EXPECT_EQ(table.slice(0, 5, 6).to_vector<double>(), std::vector<double>(8, 0.0));
+    EXPECT_EQ(table.slice(0, 6, 7).to_vector<double>(), std::vector<double>(8, 1.0));
+  });
+}
+
+TEST(Rows, OutsideTheTableIsAnError) {
+  for_each_setting([](Backend& backend, DType dtype) {
+    const TensorOptions options{.dtype = dtype, .backend = &backend};
+    const Tensor table = Tensor::zeros({4, 2}, options), x = Tensor::zeros({1, 2}, options);
+    for (const std::int32_t index : {-1, 4}) {
+      const Tensor wrong = Tensor::from<std::int32_t>({1}, {index}, &backend);
+      EXPECT_THROW(backend.gather_rows(x, table, wrong), Error);
+      EXPECT_THROW(backend.scatter_add_rows(table, x, wrong), Error);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace ronde::test
