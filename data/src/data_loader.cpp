@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -153,6 +154,7 @@ void DataLoader::State::start(std::int64_t first, std::int64_t count) {
 }
 
 const Batch* DataLoader::State::next() {
+  const TraceScope scope("loader", "wait for batch");
   std::unique_lock lock(mutex);
   if (in_use) {
     free.push_back(std::exchange(in_use, nullptr));
@@ -174,6 +176,7 @@ const Batch* DataLoader::State::next() {
 
 void DataLoader::State::run() {
   block_signals();
+  name_trace_thread("loader");
   std::unique_lock lock(mutex);
   while (true) {
     Slot* slot = nullptr;
@@ -268,13 +271,17 @@ void DataLoader::State::read(const Slot& slot, std::int64_t first_row, std::int6
     const auto samples =
         std::span(slot.indices)
             .subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(next_row - row));
-    dataset.read(samples, batch.inputs.slice(0, row, next_row), batch.targets.slice(0, row, next_row));
+    {
+      const TraceScope scope("loader", "read", {"rows", next_row - row}, {"batch", batch.step});
+      dataset.read(samples, batch.inputs.slice(0, row, next_row), batch.targets.slice(0, row, next_row));
+    }
     if (augmentation) augment(batch, row, next_row);
     row = next_row;
   }
 }
 
 void DataLoader::State::augment(const Batch& batch, std::int64_t first_row, std::int64_t end_row) const {
+  const TraceScope scope("loader", "augment", {"rows", end_row - first_row}, {"batch", batch.step});
   const Shape sample = batch.inputs.shape().tail(1);
   for (std::int64_t row = first_row; row < end_row; ++row) {
     const std::int64_t* key = batch.sample_keys.data<std::int64_t>() + 2 * row;

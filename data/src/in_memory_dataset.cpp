@@ -41,8 +41,9 @@ InMemoryDataset::InMemoryDataset(const Tensor& inputs, const Tensor& targets, In
           "[in_memory_dataset] expects inputs (n, ...) and targets (n, ...)");
   require(inputs.size(0) == targets.size(0), "[in_memory_dataset] inputs ", inputs.shape(), " and targets ",
           targets.shape(), " must have the same number of samples");
-  require(inputs.dtype() == DType::u8 || inputs.dtype() == DType::f32 || inputs.dtype() == DType::f64,
-          "[in_memory_dataset] expects inputs of u8, f32 or f64, got ", inputs.dtype());
+  const DType type = inputs.dtype();
+  require(type == DType::u8 || type == DType::i32 || type == DType::f32 || type == DType::f64,
+          "[in_memory_dataset] expects inputs of u8, i32, f32 or f64, got ", type);
   const bool values = targets.dtype() == DType::f32 || targets.dtype() == DType::f64;
   require(values || !is_floating(targets.dtype()),
           "[in_memory_dataset] expects targets of f32, f64 or integers, got ", targets.dtype());
@@ -65,6 +66,8 @@ void InMemoryDataset::read(std::span<const std::int64_t> samples, const Tensor& 
     using T = decltype(real);
     if (inputs_.dtype() == DType::u8)
       gather<T, std::uint8_t>(samples, inputs_, inputs.data<T>(), options_);
+    else if (inputs_.dtype() == DType::i32)
+      gather<T, std::int32_t>(samples, inputs_, inputs.data<T>(), options_);
     else if (inputs_.dtype() == DType::f32)
       gather<T, float>(samples, inputs_, inputs.data<T>(), options_);
     else

@@ -19,17 +19,18 @@ ConfigDict Adadelta::config() const {
 
 void Adadelta::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  accumulated_gradient_ = arena.make_state();
-  accumulated_delta_ = arena.make_state();
+  accumulated_gradient_ = make_state();
+  accumulated_delta_ = make_state();
 }
 
 std::vector<OptimizerSlot> Adadelta::slots() const {
   return {{"accumulated_grad", accumulated_gradient_}, {"accumulated_delta_var", accumulated_delta_}};
 }
 
-void Adadelta::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
-  values.backend().adadelta_step(values, gradients, accumulated_gradient_, accumulated_delta_, step,
-                                 {.rho = options_.rho, .epsilon = options_.epsilon});
+void Adadelta::update(const Slice& slice, const StepParams& step) {
+  slice.values.backend().adadelta_step(slice.values, slice.gradients, slice.of(accumulated_gradient_),
+                                       slice.of(accumulated_delta_), step,
+                                       {.rho = options_.rho, .epsilon = options_.epsilon});
 }
 
 }  // namespace ronde::inline v0

@@ -19,7 +19,7 @@ ConfigDict Adagrad::config() const {
 
 void Adagrad::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  accumulator_ = arena.make_state();
+  accumulator_ = make_state();
   accumulator_.fill(options_.initial_accumulator_value);
 }
 
@@ -27,8 +27,9 @@ std::vector<OptimizerSlot> Adagrad::slots() const {
   return {{"accumulator", accumulator_}};
 }
 
-void Adagrad::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
-  values.backend().adagrad_step(values, gradients, accumulator_, step, {.epsilon = options_.epsilon});
+void Adagrad::update(const Slice& slice, const StepParams& step) {
+  slice.values.backend().adagrad_step(slice.values, slice.gradients, slice.of(accumulator_), step,
+                                      {.epsilon = options_.epsilon});
 }
 
 }  // namespace ronde::inline v0

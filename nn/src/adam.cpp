@@ -25,9 +25,9 @@ ConfigDict Adam::config() const {
 
 void Adam::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  momentum_ = arena.make_state();
-  velocity_ = arena.make_state();
-  max_velocity_ = options_.amsgrad ? arena.make_state() : Tensor();
+  momentum_ = make_state();
+  velocity_ = make_state();
+  max_velocity_ = options_.amsgrad ? make_state() : Tensor();
 }
 
 std::vector<OptimizerSlot> Adam::slots() const {
@@ -36,15 +36,16 @@ std::vector<OptimizerSlot> Adam::slots() const {
   return slots;
 }
 
-void Adam::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
+void Adam::update(const Slice& slice, const StepParams& step) {
   const auto t = static_cast<double>(iterations() + 1);
   const auto power = [t](double beta) { return std::pow(double{static_cast<float>(beta)}, t); };
   const double correction = std::sqrt(1.0 - power(options_.beta_2)) / (1.0 - power(options_.beta_1));
-  values.backend().adam_step(values, gradients, momentum_, velocity_, max_velocity_, step,
-                             {.beta_1 = options_.beta_1,
-                              .beta_2 = options_.beta_2,
-                              .epsilon = options_.epsilon,
-                              .bias_correction = correction});
+  slice.values.backend().adam_step(slice.values, slice.gradients, slice.of(momentum_), slice.of(velocity_),
+                                   slice.of(max_velocity_), step,
+                                   {.beta_1 = options_.beta_1,
+                                    .beta_2 = options_.beta_2,
+                                    .epsilon = options_.epsilon,
+                                    .bias_correction = correction});
 }
 
 AdamW::AdamW(AdamWOptions options)

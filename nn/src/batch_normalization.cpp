@@ -44,20 +44,22 @@ Variable BatchNormalization::forward(const Variable& x, const Context& context) 
   require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ", channels,
           " channels, got an input of shape ", x.shape());
   const BatchNormParams params{.epsilon = options_.epsilon};
-  if (!context.training || !trainable() || x.shape().count() == 0)
+  const SumOverRanks sum_over_ranks = is_synchronized() ? context.sum_over_ranks : SumOverRanks();
+  if (!context.training || !trainable() || (x.shape().count() == 0 && !sum_over_ranks))
     return batch_norm_inference(x, gamma_, beta_, {moving_mean_.value(), moving_variance_.value()}, params);
   BatchStatistics batch;
-  Variable y = batch_norm(x, gamma_, beta_, batch, params);
-  update_moving(batch.mean, batch.variance, x.shape().count() / channels);
+  Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks);
+  if (batch.count > 0) update_moving(batch);
   return y;
 }
 
-void BatchNormalization::update_moving(const Tensor& mean, const Tensor& variance, std::int64_t samples) {
+void BatchNormalization::update_moving(const BatchStatistics& batch) {
   const double share = 1.0 - options_.momentum;
-  const auto n = static_cast<double>(samples);
-  const bool unbiased = options_.moving_variance == MovingVariance::unbiased && samples > 1;
-  blend(moving_mean_.value(), mean, options_.momentum, share);
-  blend(moving_variance_.value(), variance, options_.momentum, unbiased ? share * n / (n - 1.0) : share);
+  const auto n = static_cast<double>(batch.count);
+  const bool unbiased = options_.moving_variance == MovingVariance::unbiased && batch.count > 1;
+  blend(moving_mean_.value(), batch.mean, options_.momentum, share);
+  blend(moving_variance_.value(), batch.variance, options_.momentum,
+        unbiased ? share * n / (n - 1.0) : share);
 }
 
 ConfigDict BatchNormalization::config() const {
@@ -71,6 +73,8 @@ ConfigDict BatchNormalization::config() const {
   config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
   config.emplace_back("moving_mean_initializer", options_.moving_mean_initializer.config());
   config.emplace_back("moving_variance_initializer", options_.moving_variance_initializer.config());
+  // Known to Keras 2.12 and later.
+  if (options_.synchronized) config.emplace_back("synchronized", true);
   return config;
 }
 
@@ -80,13 +84,13 @@ std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config
        {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint", "renorm_clipping"})
     config.expect_null(key);
   config.expect_false("renorm");
-  config.expect_false("synchronized");
   config.expect_last_axis("axis");
   return std::make_unique<BatchNormalization>(BatchNormalizationOptions{
       .momentum = config.number("momentum", 0.99),
       .epsilon = config.number("epsilon", 1e-3),
       .center = config.boolean("center", true),
       .scale = config.boolean("scale", true),
+      .synchronized = config.boolean("synchronized", false),
       .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
       .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
       .moving_mean_initializer = config.initializer("moving_mean_initializer", Initializer::zeros),

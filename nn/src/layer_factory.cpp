@@ -5,7 +5,9 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
@@ -43,7 +45,11 @@ std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Flatten>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<GlobalAveragePooling1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<GlobalAveragePooling2D>(const LayerConfig&);
 template <>
@@ -93,8 +99,10 @@ constexpr Entry kLayers[] = {
     {"Dense", read_layer<Dense>},
     {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
     {"Dropout", read_layer<Dropout>},
+    {"Embedding", read_layer<Embedding>},
     {"Flatten", read_layer<Flatten>},
     {"Functional", read_layer<Graph>},
+    {"GlobalAveragePooling1D", read_layer<GlobalAveragePooling1D>},
     {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
     {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
     {"LeakyReLU", read_layer<LeakyReLU>},

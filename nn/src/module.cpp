@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/trace.h>
 #include <ronde/nn/module.h>
 
 #include "snake_case.h"
@@ -27,6 +28,7 @@ Module::Module(Module&& other) {
 // --- calls
 
 Variable Module::operator()(const Variable& x, const Context& context) {
+  const TraceLayer traced(path_);
   begin_call({&x, 1}, context);
   Variable output = forward(x, context);
   if (context.trace != nullptr) output_shape_ = output.shape();
@@ -35,6 +37,7 @@ Variable Module::operator()(const Variable& x, const Context& context) {
 
 Variable Module::operator()(const std::vector<Variable>& inputs, const Context& context) {
   require(!inputs.empty(), "[", label(), "] was called with no inputs");
+  const TraceLayer traced(path_);
   begin_call(inputs, context);
   Variable output = join(inputs, context);
   if (context.trace != nullptr) output_shape_ = output.shape();

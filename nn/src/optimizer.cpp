@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/trace.h>
 #include <ronde/nn/optimizer.h>
 
 namespace ronde::inline v0 {
@@ -12,29 +15,45 @@ double clip_factor(double norm, double limit) {
   return norm > limit ? limit / norm : 1.0;
 }
 
-double global_norm(const Tensor& gradients) {
+double sum_of_squares(const Tensor& gradients) {
   const Tensor sum = Tensor::empty({}, {.dtype = DType::f64, .backend = &gradients.backend()});
   gradients.backend().sum_of_squares(sum, gradients);
-  return std::sqrt(sum.item());
+  return sum.item();
+}
+
+double global_norm(const ParameterArena& arena, const OptimizerPart& part) {
+  std::vector<double> squares{0.0};
+  for (const ArenaRange& range : part.ranges)
+    squares[0] += sum_of_squares(arena.gradients().view(range.begin, {range.count()}));
+  if (part.sum) part.sum(squares);
+  return std::sqrt(squares[0]);
+}
+
+/// What of a segment lies in the part; at most one range, because these are cut from whole segments.
+ArenaRange overlap(const Segment& segment, const OptimizerPart& part) {
+  for (const ArenaRange& range : part.ranges) {
+    const ArenaRange common{std::max(range.begin, segment.offset),
+                            std::min(range.end, segment.offset + segment.count)};
+    if (common.count() > 0) return common;
+  }
+  return {};
 }
 
 /// Scales down, in place, each parameter's gradient whose norm times `scale` exceeds `limit`.
-void clip_each(const ParameterArena& arena, double scale, double limit) {
+void clip_each(const ParameterArena& arena, const OptimizerPart& part, double scale, double limit) {
   Backend& backend = arena.gradients().backend();
-  const auto& segments = arena.segments();
-  const auto count = static_cast<std::int64_t>(segments.size());
-  const Tensor sums = Tensor::zeros({count}, {.dtype = DType::f64, .backend = &backend});
-  const auto slice = [&](std::int64_t i) {
-    const Segment& segment = segments[static_cast<std::size_t>(i)];
-    return arena.gradients().view(segment.offset, {segment.count});
-  };
-  for (std::int64_t i = 0; i < count; ++i)
-    if (!segments[static_cast<std::size_t>(i)].frozen) backend.sum_of_squares(sums.view(i, {}), slice(i));
-  const std::vector<double> squares = sums.to_vector<double>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double norm = std::abs(scale) * std::sqrt(squares[static_cast<std::size_t>(i)]);
-    const double factor = clip_factor(norm, limit);
-    if (factor < 1.0) backend.unary(UnaryOp::affine, slice(i), slice(i), {.alpha = factor, .beta = 0.0});
+  std::vector<Tensor> slices;
+  std::vector<double> squares;
+  for (const Segment& segment : arena.segments()) {
+    const ArenaRange range = segment.frozen ? ArenaRange() : overlap(segment, part);
+    slices.push_back(arena.gradients().view(range.begin, {range.count()}));
+    squares.push_back(range.count() > 0 ? sum_of_squares(slices.back()) : 0.0);
+  }
+  if (part.sum) part.sum(squares);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const double factor = clip_factor(std::abs(scale) * std::sqrt(squares[i]), limit);
+    if (factor < 1.0 && slices[i].count() > 0)
+      backend.unary(UnaryOp::affine, slices[i], slices[i], {.alpha = factor, .beta = 0.0});
   }
 }
 
@@ -65,7 +84,18 @@ Optimizer::Optimizer(const Common& common) : common_(common), learning_rate_(com
 
 void Optimizer::attach(ParameterArena& arena) {
   arena_ = &arena;
+  part_ = given_part_.value_or(OptimizerPart{{{0, arena.trainable_size()}}, {}});
   iterations_ = 0;
+}
+
+void Optimizer::restrict_to(OptimizerPart part) {
+  given_part_ = std::move(part);
+}
+
+Tensor Optimizer::make_state() const {
+  std::int64_t elements = 0;
+  for (const ArenaRange& range : part_.ranges) elements += range.count();
+  return Tensor::zeros({elements}, arena().values().options());
 }
 
 ParameterArena& Optimizer::arena() const {
@@ -92,18 +122,23 @@ ConfigDict Optimizer::config() const {
 }
 
 void Optimizer::step(double scale) {
+  const TraceScope scope("optimizer", "update weights");
   ParameterArena& weights = arena();
   weights.complete_gradients();
-  const Shape trainable{weights.trainable_size()};
-  const Tensor gradients = weights.gradients().view(0, trainable);
   StepParams params{.learning_rate = current_learning_rate(),
                     .grad_scale = scale,
                     .clip_value = common_.clip.value,
                     .weight_decay = double{static_cast<float>(common_.weight_decay)}};
   if (common_.clip.global_norm > 0)
-    params.grad_scale *= clip_factor(std::abs(scale) * global_norm(gradients), common_.clip.global_norm);
-  if (common_.clip.norm > 0) clip_each(weights, scale, common_.clip.norm);
-  update(weights.values().view(0, trainable), gradients, params);
+    params.grad_scale *= clip_factor(std::abs(scale) * global_norm(weights, part_), common_.clip.global_norm);
+  if (common_.clip.norm > 0) clip_each(weights, part_, scale, common_.clip.norm);
+  std::int64_t offset = 0;
+  for (const ArenaRange& range : part_.ranges) {
+    update({weights.values().view(range.begin, {range.count()}),
+            weights.gradients().view(range.begin, {range.count()}), offset},
+           params);
+    offset += range.count();
+  }
   momentum_factor_ = 1.0;
   ++iterations_;
   weights.bump_version();

@@ -19,7 +19,8 @@ std::int64_t lay_out(const std::vector<Parameter>& parameters, bool frozen, std:
                      std::vector<Segment>& segments) {
   for (const Parameter& parameter : parameters) {
     const Tensor& value = parameter.variable.value();
-    segments.push_back({parameter.name, offset, value.count(), value.shape(), frozen});
+    segments.push_back(
+        {parameter.name, offset, value.count(), value.shape(), frozen, parameter.sparse_gradient});
     offset = round_up(offset + value.count(), dtype);
   }
   return offset;

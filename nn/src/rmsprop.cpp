@@ -26,9 +26,9 @@ ConfigDict RMSprop::own_settings() const {
 
 void RMSprop::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  velocity_ = arena.make_state();
-  momentum_ = options_.momentum != 0.0 ? arena.make_state() : Tensor();
-  mean_gradient_ = options_.centered ? arena.make_state() : Tensor();
+  velocity_ = make_state();
+  momentum_ = options_.momentum != 0.0 ? make_state() : Tensor();
+  mean_gradient_ = options_.centered ? make_state() : Tensor();
 }
 
 std::vector<OptimizerSlot> RMSprop::slots() const {
@@ -38,13 +38,14 @@ std::vector<OptimizerSlot> RMSprop::slots() const {
   return slots;
 }
 
-void RMSprop::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
-  values.backend().rmsprop_step(values, gradients, velocity_, momentum_, mean_gradient_, step,
-                                {.rho = options_.rho,
-                                 .momentum = options_.momentum * momentum_factor(),
-                                 .epsilon = options_.epsilon,
-                                 .centered = options_.centered,
-                                 .epsilon_inside_sqrt = options_.epsilon_inside_sqrt});
+void RMSprop::update(const Slice& slice, const StepParams& step) {
+  slice.values.backend().rmsprop_step(slice.values, slice.gradients, slice.of(velocity_), slice.of(momentum_),
+                                      slice.of(mean_gradient_), step,
+                                      {.rho = options_.rho,
+                                       .momentum = options_.momentum * momentum_factor(),
+                                       .epsilon = options_.epsilon,
+                                       .centered = options_.centered,
+                                       .epsilon_inside_sqrt = options_.epsilon_inside_sqrt});
 }
 
 }  // namespace ronde::inline v0

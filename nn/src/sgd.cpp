@@ -19,7 +19,7 @@ ConfigDict SGD::config() const {
 
 void SGD::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  velocity_ = options_.momentum != 0.0 ? arena.make_state() : Tensor();
+  velocity_ = options_.momentum != 0.0 ? make_state() : Tensor();
 }
 
 std::vector<OptimizerSlot> SGD::slots() const {
@@ -27,10 +27,10 @@ std::vector<OptimizerSlot> SGD::slots() const {
   return {{"momentum", velocity_}};
 }
 
-void SGD::update(const Tensor& values, const Tensor& gradients, const StepParams& step) {
+void SGD::update(const Slice& slice, const StepParams& step) {
   const double momentum = double{static_cast<float>(options_.momentum)} * momentum_factor();
-  values.backend().sgd_step(values, gradients, velocity_, step,
-                            {.momentum = momentum, .nesterov = options_.nesterov});
+  slice.values.backend().sgd_step(slice.values, slice.gradients, slice.of(velocity_), step,
+                                  {.momentum = momentum, .nesterov = options_.nesterov});
 }
 
 }  // namespace ronde::inline v0

@@ -65,7 +65,7 @@ TEST(InMemoryDataset, RejectsWhatDoesNotFit) {
   const Tensor x = host<float>({2, 1}, {0, 1});
   const Tensor y = host<std::int32_t>({2}, {0, 1});
   EXPECT_THROW(InMemoryDataset(x, host<std::int32_t>({3}, {0, 1, 2})), Error);
-  EXPECT_THROW(InMemoryDataset(y, y), Error);
+  EXPECT_THROW(InMemoryDataset(host<std::int64_t>({2}, {0, 1}), y), Error);
   EXPECT_THROW(InMemoryDataset(x, Tensor()), Error);
   EXPECT_THROW(InMemoryDataset(x, y, {.class_names = {"only"}}), Error);
   EXPECT_THROW(read_samples(InMemoryDataset(x, y), {2}), Error);

@@ -7,7 +7,9 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/leaky_relu.h>
@@ -81,6 +83,21 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Dropout(0.25), R"({"name": "dropout", "trainable": true, "dtype": "float32", "rate": 0.25})");
   expect_config(Flatten(), R"({
     "name": "flatten", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
+  expect_config(Embedding({.input_dim = 9, .output_dim = 4}), R"({
+    "name": "embedding", "trainable": true, "dtype": "float32", "input_dim": 9, "output_dim": 4,
+    "embeddings_initializer": {"class_name": "RandomUniform",
+                               "config": {"minval": -0.05, "maxval": 0.05, "seed": null}},
+    "mask_zero": false})");
+  expect_config(GlobalAveragePooling1D(), R"({
+    "name": "global_average_pooling1d", "trainable": true, "dtype": "float32",
+    "data_format": "channels_last"})");
+  expect_config(BatchNormalization({.scale = false, .synchronized = true}), R"({
+    "name": "batch_normalization", "trainable": true, "dtype": "float32", "axis": -1, "momentum": 0.99,
+    "epsilon": 0.001, "center": true, "scale": false,
+    "beta_initializer": {"class_name": "Zeros", "config": {}},
+    "gamma_initializer": {"class_name": "Ones", "config": {}},
+    "moving_mean_initializer": {"class_name": "Zeros", "config": {}},
+    "moving_variance_initializer": {"class_name": "Ones", "config": {}}, "synchronized": true})");
   expect_config(Activation(Activation::silu), R"({
     "name": "activation", "trainable": true, "dtype": "float32", "activation": "swish"})");
   expect_config(BatchNormalization({.momentum = 0.9, .scale = false}), R"({
@@ -201,8 +218,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(
       message("LSTM", "{}"),
       "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-      "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Flatten, Functional, "
-      "GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
+      "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
+      "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
       "ReLU, Sequential, Softmax, Subtract, ZeroPadding2D");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");

@@ -22,7 +22,7 @@ struct InMemoryOptions {
 
 class RONDE_API InMemoryDataset : public Dataset {
  public:
-  /// inputs (n, ...) of u8, f32 or f64; targets (n) or (n, ...): integers are class labels (kept as i32),
+  /// inputs (n, ...) of u8, i32, f32 or f64; targets (n) or (n, ...): integers are class labels (kept as i32),
   /// f32 and f64 are values.
   InMemoryDataset(const Tensor& inputs, const Tensor& targets, InMemoryOptions options = {});
 

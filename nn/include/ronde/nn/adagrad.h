@@ -22,7 +22,7 @@ class RONDE_API Adagrad : public Optimizer {
   std::vector<OptimizerSlot> slots() const override;
 
  protected:
-  void update(const Tensor& values, const Tensor& gradients, const StepParams& step) override;
+  void update(const Slice& slice, const StepParams& step) override;
 
  private:
   AdagradOptions options_;

@@ -40,7 +40,7 @@ class RONDE_API Adam : public Optimizer {
 
  protected:
   Adam(const AdamOptions& options, double weight_decay);
-  void update(const Tensor& values, const Tensor& gradients, const StepParams& step) override;
+  void update(const Slice& slice, const StepParams& step) override;
 
  private:
   AdamOptions options_;

@@ -4,12 +4,17 @@
 /// moving = moving * momentum + batch * (1 - momentum). Inference, and a layer frozen by
 /// `set_trainable(false)`, uses the moving ones. An empty batch changes nothing.
 ///
+/// The batch is that of this rank or, if `synchronized`, those of all ranks together: the same result as one
+/// rank with the whole batch, for two small sums over the ranks a step. Such a layer needs its ranks to run
+/// the same layers, and the whole batch at once (`micro_batch` does nothing then).
+///
 /// Keras 2 multiplied the variance that enters moving_variance by N / (N - 1) for images, N being the number
 /// of values per channel; Keras 3 does not. `MovingVariance::unbiased` is the former.
 #pragma once
 
 #include <string>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/initializer.h>
 #include <ronde/nn/module.h>
 
@@ -22,6 +27,7 @@ struct BatchNormalizationOptions {
   double epsilon = 1e-3;
   bool center = true;  ///< has beta
   bool scale = true;   ///< has gamma
+  bool synchronized = false;
   MovingVariance moving_variance = MovingVariance::biased;
   Initializer beta_initializer = Initializer::zeros;
   Initializer gamma_initializer = Initializer::ones;
@@ -35,6 +41,7 @@ class RONDE_API BatchNormalization : public Module {
   explicit BatchNormalization(BatchNormalizationOptions options = {});
   std::string class_name() const override { return "BatchNormalization"; }
   ConfigDict config() const override;
+  bool is_synchronized() const override { return options_.synchronized && trainable(); }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
 
@@ -42,7 +49,7 @@ class RONDE_API BatchNormalization : public Module {
   void build_weights(const Shape& input, const BuildOptions& options) override;
 
  private:
-  void update_moving(const Tensor& mean, const Tensor& variance, std::int64_t samples);
+  void update_moving(const BatchStatistics& batch);
 
   BatchNormalizationOptions options_;
   Variable gamma_, beta_;  // undefined when not wanted

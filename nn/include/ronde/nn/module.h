@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include <ronde/core/sum_over_ranks.h>
 #include <ronde/core/variable.h>
 #include <ronde/nn/config.h>
 
@@ -39,6 +40,7 @@ struct Context {
   std::uint64_t seed = 0;   ///< of the run; random numbers are keyed by (seed, epoch, global sample, layer)
   Tensor sample_keys = {};  ///< i64 (n, 2): global sample and epoch of each row; a loader's batch has them
   std::vector<Module*>* trace = nullptr;  ///< `build` collects the order of execution here
+  SumOverRanks sum_over_ranks = {};       ///< for synchronized layers; empty: this process trains alone
 };
 
 /// How a weight lies in memory compared with Keras' files.
@@ -55,6 +57,7 @@ struct Parameter {
   bool trainable = true;  ///< false for moving statistics
   WeightLayout layout = WeightLayout::plain;
   std::int64_t depth_multiplier = 1;  ///< of a depthwise weight
+  bool sparse_gradient = false;       ///< a table of rows, most of which get no gradient from a batch
 };
 
 struct BuildOptions {
@@ -85,6 +88,9 @@ class RONDE_API Module {
   virtual std::string class_name() const { return "Model"; }
   /// Keras' constructor arguments; an empty dict for a module Keras has no class for.
   virtual ConfigDict config() const { return {}; }
+  /// Whether a training call of this layer itself uses `Context::sum_over_ranks`: then all ranks call the net
+  /// equally often, also with an empty batch.
+  virtual bool is_synchronized() const { return false; }
 
   /// Runs the net once on zeros of (1, input_shape...), so that every layer it reaches has its weights.
   /// A second call with the same shape does nothing; another shape is an error.

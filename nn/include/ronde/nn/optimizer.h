@@ -13,6 +13,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,21 @@ struct ClipOptions {
 /// A flat buffer of optimizer state; views of the optimizer's own memory.
 struct OptimizerSlot {
   std::string name;  ///< Keras' name: "velocity", "momentum", ...
-  Tensor values;     ///< (arena.trainable_size(),)
+  Tensor values;     ///< (arena.trainable_size(),), or the elements of the part that is updated
+};
+
+/// Elements [begin, end) of an arena's flat buffers.
+struct ArenaRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t count() const { return end - begin; }
+};
+
+/// What an optimizer updates when others update the rest (ZeRO).
+struct OptimizerPart {
+  std::vector<ArenaRange> ranges;  ///< ascending; trainable elements
+  /// Adds up numbers over all parts, in place: norms are those of all gradients.
+  std::function<void(std::vector<double>& values)> sum;
 };
 
 class RONDE_API Optimizer {
@@ -51,6 +67,8 @@ class RONDE_API Optimizer {
   /// Allocates fresh state for the arena, which must outlive this object, and counts updates from 0.
   virtual void attach(ParameterArena& arena);
   ParameterArena& arena() const;
+  /// Before `attach`: this optimizer has state for, and updates, this part only.
+  void restrict_to(OptimizerPart part);
   /// One update; the gradient used is scale * arena.gradients(). Zeroes no gradient, but clipping by norm
   /// scales gradients of excessive norm in place.
   virtual void step(double scale = 1.0);
@@ -78,9 +96,21 @@ class RONDE_API Optimizer {
     double weight_decay;
     ClipOptions clip;
   };
+  /// Neighbouring elements that are updated by one kernel.
+  struct Slice {
+    Tensor values;
+    Tensor gradients;
+    std::int64_t state_offset = 0;
+    /// The elements of a state that belong to it; undefined when the state is.
+    Tensor of(const Tensor& state) const {
+      return state.defined() ? state.view(state_offset, values.shape()) : state;
+    }
+  };
   explicit Optimizer(const Common& common);
-  /// The algorithm: updates arena().values() from arena().gradients(), both cut to trainable_size().
-  virtual void update(const Tensor& values, const Tensor& gradients, const StepParams& step) = 0;
+  /// The algorithm: updates values from gradients. Called for each range of the part, in order.
+  virtual void update(const Slice& slice, const StepParams& step) = 0;
+  /// Zeros for all elements that this optimizer updates.
+  Tensor make_state() const;
   const Common& common() const { return common_; }
   /// What `update` has to multiply its momentum with.
   double momentum_factor() const { return momentum_factor_; }
@@ -91,6 +121,8 @@ class RONDE_API Optimizer {
   double momentum_factor_ = 1.0;
   std::int64_t iterations_ = 0;
   ParameterArena* arena_ = nullptr;
+  std::optional<OptimizerPart> given_part_;
+  OptimizerPart part_;  // of the arena it is attached to
 };
 
 }  // namespace ronde::inline v0

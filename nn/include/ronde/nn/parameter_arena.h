@@ -23,6 +23,7 @@ struct Segment {
   std::int64_t count = 0;
   Shape shape;
   bool frozen = false;
+  bool sparse = false;  ///< Parameter::sparse_gradient
 };
 
 class RONDE_API ParameterArena {

@@ -1,0 +1,42 @@
+/// Embedding: whole numbers to rows of a table of weights, "embeddings" (input_dim, output_dim).
+///
+///     Sequential net(Embedding({.input_dim = 20000, .output_dim = 64}), GlobalAveragePooling1D(),
+///                    Dense({.units = 1, .activation = Activation::sigmoid}));
+///     net.build({200});                              // samples of 200 words
+///
+/// Inputs are 0 ... input_dim - 1, as i32 or, as data sets give them, in floating numbers; what is outside
+/// is an error. A batch's gradient is zero in all rows but those it uses; between ranks only these rows travel when
+/// that is less (Note [Sparse rows] in distributed). Keras' masks (mask_zero) are not supported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ronde/nn/initializer.h>
+
+namespace ronde::inline v0 {
+
+struct EmbeddingOptions {
+  std::int64_t input_dim = 0;   ///< rows: how many different numbers there are
+  std::int64_t output_dim = 0;  ///< length of a row
+  Initializer embeddings_initializer = Initializer::random_uniform();
+  std::string name = {};
+};
+
+class RONDE_API Embedding : public Module {
+ public:
+  explicit Embedding(EmbeddingOptions options);
+  std::string class_name() const override { return "Embedding"; }
+  ConfigDict config() const override;
+  /// (n, ...) -> (n, ..., output_dim)
+  Variable forward(const Variable& x, const Context& context) override;
+
+ protected:
+  void build_weights(const Shape& input, const BuildOptions& options) override;
+
+ private:
+  EmbeddingOptions options_;
+  Variable embeddings_;
+};
+
+}  // namespace ronde::inline v0

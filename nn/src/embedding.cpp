@@ -1,0 +1,66 @@
+#include <limits>
+
+#include <ronde/core/ops.h>
+#include <ronde/nn/embedding.h>
+
+#include "layer_config.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// A float holds all whole numbers up to this one.
+constexpr std::int64_t kWholeInFloat = std::int64_t{1} << 24;
+
+}  // namespace
+
+Embedding::Embedding(EmbeddingOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  require<UsageError>(options_.input_dim > 0 && options_.output_dim > 0, "[", label(),
+                      "] input_dim and output_dim must be positive, got ", options_.input_dim, " and ",
+                      options_.output_dim);
+  require<UsageError>(options_.input_dim <= std::numeric_limits<std::int32_t>::max(), "[", label(),
+                      "] input_dim must be below 2^31, got ", options_.input_dim);
+}
+
+void Embedding::build_weights(const Shape&, const BuildOptions& options) {
+  const Shape shape{options_.input_dim, options_.output_dim};
+  const BuildOptions floating{.seed = options.seed,
+                              .dtype = is_floating(options.dtype) ? options.dtype : DType::f32,
+                              .backend = options.backend};
+  embeddings_ = add_parameter({.name = "embeddings",
+                               .variable = Variable::parameter(options_.embeddings_initializer.make(
+                                   shape, full_name("embeddings"), floating)),
+                               .sparse_gradient = true});
+}
+
+Variable Embedding::forward(const Variable& x, const Context&) {
+  require<UsageError>(x.dtype() != DType::f32 || options_.input_dim <= kWholeInFloat, "[", label(),
+                      "] input_dim ", options_.input_dim,
+                      ": float32 inputs are whole numbers up to 2^24 only; use i32 or float64");
+  return embedding(embeddings_, x.value().to(DType::i32));
+}
+
+ConfigDict Embedding::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("input_dim", options_.input_dim);
+  config.emplace_back("output_dim", options_.output_dim);
+  config.emplace_back("embeddings_initializer", options_.embeddings_initializer.config());
+  config.emplace_back("mask_zero", false);
+  return config;
+}
+
+template <>
+std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig& config) {
+  for (const char* key : {"embeddings_regularizer", "activity_regularizer", "embeddings_constraint",
+                          "lora_rank", "quantization_config"})
+    config.expect_null(key);
+  config.expect_false("mask_zero");
+  config.expect_false("sparse");
+  return std::make_unique<Embedding>(EmbeddingOptions{
+      .input_dim = config.integer("input_dim"),
+      .output_dim = config.integer("output_dim"),
+      .embeddings_initializer = config.initializer("embeddings_initializer", Initializer::random_uniform())});
+}
+
+}  // namespace ronde::inline v0
