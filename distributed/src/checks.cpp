@@ -1,11 +1,182 @@
 #include "checks.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <ronde/core/backend.h>
 
 namespace ronde::inline v0 {
 namespace {
 
-const char* name_of(Reduction op) {
+using Verb = Collective::Verb;
+
+std::string list_of(const std::vector<std::int64_t>& counts) {
+  std::string text;
+  for (const std::int64_t count : counts) text += cat(text.empty() ? "" : ", ", count);
+  return text;
+}
+
+// "f32 (*, 3)": any number of rows.
+std::string rows_of(const Tensor& tensor) {
+  std::string text = cat(tensor.dtype(), " (*");
+  for (int axis = 1; axis < tensor.rank(); ++axis) text += cat(", ", tensor.size(axis));
+  return text + ')';
+}
+
+std::string reduction_of(const Collective& call) {
+  std::string text = to_string(call.op);
+  if (call.prescale != 1.0) text += cat(", prescale ", call.prescale);
+  if (call.postscale != 1.0) text += cat(", postscale ", call.postscale);
+  return text;
+}
+
+// Checks one call; the verb and name with which its errors begin are found out only when there is one.
+class Check {
+ public:
+  Check(const Collective& call, int rank, int size) : call_(call), rank_(rank), size_(size) {}
+
+  void run() const {
+    switch (call_.verb) {
+      case Verb::allreduce:
+        return allreduce();
+      case Verb::broadcast:
+        return broadcast();
+      case Verb::allgather:
+        return allgather();
+      case Verb::allgatherv:
+        return allgatherv();
+      case Verb::reduce_scatter:
+        return reduce_scatter();
+      case Verb::alltoall:
+        return alltoall();
+      case Verb::barrier:
+        return;
+    }
+  }
+
+ private:
+  template <class... Pieces>
+  void expect(bool ok, const Pieces&... pieces) const {
+    if (ok) return;
+    const std::string name = call_.name.empty() ? "" : cat(" '", call_.name, "'");
+    throw UsageError(cat('[', verb_of(call_), ']', name, ' ', cat(pieces...)));
+  }
+
+  void tensor(const Tensor& tensor) const {
+    expect(tensor.defined(), "got an undefined tensor");
+    expect(tensor.is_contiguous(), "expects contiguous tensors, got a view of ", tensor,
+           "; contiguous() makes a copy");
+    expect(tensor.backend().device().type == DeviceType::cpu, "expects host memory, got ",
+           tensor.backend().device());
+  }
+
+  void reduction(const Tensor& tensor) const {
+    if (is_floating(tensor.dtype())) return;
+    expect(call_.op != Reduction::average, "average expects a floating dtype, got ", tensor.dtype());
+    expect(call_.prescale == 1.0 && call_.postscale == 1.0, "scales expect a floating dtype, got ",
+           tensor.dtype());
+  }
+
+  void has_rows(const Tensor& tensor) const {
+    expect(tensor.rank() >= 1, "expects at least one axis, got ", tensor);
+  }
+
+  // `whole` has `rows` rows like those of `part`.
+  void rows(const Tensor& whole, const Tensor& part, std::int64_t rows) const {
+    expect(whole.dtype() == part.dtype(), "expects equal dtypes, got in ", call_.in.dtype(), " and out ",
+           call_.out.dtype());
+    expect(
+        whole.rank() == part.rank() && whole.shape().tail(1) == part.shape().tail(1) && whole.size(0) == rows,
+        "expects ", rows, " rows like those of ", part, ", got ", whole);
+  }
+
+  // `part` may lie in `whole` only at byte `place`; a negative one: nowhere.
+  void overlap(const Tensor& whole, const Tensor& part, std::int64_t place) const {
+    const char* a = static_cast<const char*>(whole.raw());
+    const char* b = static_cast<const char*>(part.raw());
+    if (part.byte_size() == 0 || b + part.byte_size() <= a || a + whole.byte_size() <= b) return;
+    expect(place >= 0 && b == a + place, "in and out overlap: in ", call_.in, ", out ", call_.out);
+  }
+
+  void allreduce() const {
+    expect(!call_.tensors.empty(), "expects at least one tensor");
+    for (const Tensor& data : call_.tensors) {
+      tensor(data);
+      reduction(data);
+    }
+  }
+
+  void broadcast() const {
+    expect(call_.root >= 0 && call_.root < size_, "root ", call_.root, " is not one of ", size_, " ranks");
+    for (const Tensor& data : call_.tensors) tensor(data);
+  }
+
+  void allgather() const {
+    tensor(call_.in);
+    has_rows(call_.in);
+    if (call_.received) return;
+    tensor(call_.out);
+    rows(call_.out, call_.in, call_.in.size(0) * size_);
+    overlap(call_.out, call_.in, rank_ * static_cast<std::int64_t>(call_.in.byte_size()));
+  }
+
+  void allgatherv() const {
+    tensor(call_.in);
+    has_rows(call_.in);
+    tensor(call_.out);
+    expect(call_.counts.size() == static_cast<std::size_t>(size_), "expects ", size_, " counts, got ",
+           call_.counts.size());
+    for (const std::int64_t count : call_.counts) expect(count >= 0, "expects counts >= 0, got ", count);
+    const auto own = call_.counts.begin() + rank_;
+    rows(call_.out, call_.in, std::accumulate(call_.counts.begin(), call_.counts.end(), std::int64_t{0}));
+    expect(call_.in.size(0) == *own, "rank ", rank_, " said ", *own, " rows, but gives ", call_.in);
+    overlap(call_.out, call_.in,
+            std::accumulate(call_.counts.begin(), own, std::int64_t{0}) * row_bytes(call_.in));
+  }
+
+  void reduce_scatter() const {
+    tensor(call_.in);
+    reduction(call_.in);
+    has_rows(call_.in);
+    if (call_.received) return;
+    tensor(call_.out);
+    has_rows(call_.out);
+    rows(call_.in, call_.out, call_.out.size(0) * size_);
+    overlap(call_.in, call_.out, rank_ * static_cast<std::int64_t>(call_.out.byte_size()));
+  }
+
+  void alltoall() const {
+    tensor(call_.in);
+    has_rows(call_.in);
+    if (call_.received) return splits();
+    tensor(call_.out);
+    rows(call_.out, call_.in, call_.in.size(0));
+    expect(call_.in.size(0) % size_ == 0, "expects a multiple of ", size_, " rows, got ", call_.in);
+    overlap(call_.out, call_.in, -1);
+  }
+
+  void splits() const {
+    expect(call_.counts.size() == static_cast<std::size_t>(size_), "expects ", size_, " splits, got ",
+           call_.counts.size());
+    for (const std::int64_t split : call_.counts) expect(split >= 0, "expects splits >= 0, got ", split);
+    const std::int64_t sum = std::accumulate(call_.counts.begin(), call_.counts.end(), std::int64_t{0});
+    expect(sum == call_.in.size(0), "splits ", list_of(call_.counts), " are ", sum, " rows, got ", call_.in);
+  }
+
+  const Collective& call_;
+  int rank_;
+  int size_;
+};
+
+std::string tensors_of(const std::vector<Tensor>& tensors) {
+  std::string text;
+  for (const Tensor& tensor : tensors) text += cat(text.empty() ? "" : ", ", tensor);
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(Reduction op) {
   switch (op) {
     case Reduction::sum:
       return "sum";
@@ -21,82 +192,51 @@ const char* name_of(Reduction op) {
   return "product";
 }
 
-void check_tensor(const char* collective, const Tensor& tensor) {
-  require<UsageError>(tensor.defined(), "[", collective, "] got an undefined tensor");
-  require<UsageError>(tensor.is_contiguous(), "[", collective, "] expects contiguous tensors, got a view of ",
-                      tensor);
-  require<UsageError>(tensor.backend().device().type == DeviceType::cpu, "[", collective,
-                      "] expects host memory, got ", tensor.backend().device());
-}
-
-void check_reduction(const char* collective, const Tensor& tensor, Reduction op) {
-  require<UsageError>(op != Reduction::average || is_floating(tensor.dtype()), "[", collective,
-                      "] average expects a floating dtype, got ", tensor.dtype());
-}
-
-// `whole` has the rows of `size` tensors like `part`.
-void check_rows(const char* collective, const Tensor& whole, const Tensor& part, std::int64_t rows) {
-  require<UsageError>(whole.dtype() == part.dtype(), "[", collective, "] expects equal dtypes, got in ",
-                      part.dtype(), " and out ", whole.dtype());
-  require<UsageError>(part.rank() >= 1 && whole.rank() == part.rank() &&
-                          whole.shape().tail(1) == part.shape().tail(1) && whole.size(0) == rows,
-                      "[", collective, "] expects ", rows, " rows like those of ", part, ", got ", whole);
-}
-
-}  // namespace
-
-std::string check_allreduce(const Tensor& data, Reduction op) {
-  check_tensor("allreduce", data);
-  check_reduction("allreduce", data, op);
-  return cat("allreduce(", name_of(op), ", ", data, ")");
-}
-
-std::string check_broadcast(const Tensor& data, int root, int size) {
-  check_tensor("broadcast", data);
-  require<UsageError>(root >= 0 && root < size, "[broadcast] root ", root, " is not one of ", size, " ranks");
-  return cat("broadcast(", data, ", root ", root, ")");
-}
-
-std::string check_allgather(const Tensor& out, const Tensor& in, int size) {
-  check_tensor("allgather", in);
-  check_tensor("allgather", out);
-  check_rows("allgather", out, in, in.rank() ? in.size(0) * size : 0);
-  return cat("allgather(", in, ")");
-}
-
-std::string check_allgatherv(const Tensor& out, const Tensor& in, const std::vector<std::int64_t>& counts,
-                             int rank, int size) {
-  check_tensor("allgatherv", in);
-  check_tensor("allgatherv", out);
-  require<UsageError>(counts.size() == static_cast<std::size_t>(size), "[allgatherv] expects ", size,
-                      " counts, got ", counts.size());
-  std::int64_t rows = 0;
-  std::string text;
-  for (const std::int64_t count : counts) {
-    require<UsageError>(count >= 0, "[allgatherv] expects counts >= 0, got ", count);
-    rows += count;
-    text += cat(text.empty() ? "" : ", ", count);
+std::string verb_of(const Collective& call) {
+  const bool is_object = !call.type.empty();
+  switch (call.verb) {
+    case Verb::allreduce:
+      return call.tensors.size() == 1 ? "allreduce" : "grouped_allreduce";
+    case Verb::broadcast:
+      return is_object ? "broadcast_object" : "broadcast";
+    case Verb::allgather:
+      return is_object ? "allgather_object" : "allgather";
+    case Verb::allgatherv:
+      return "allgatherv";
+    case Verb::reduce_scatter:
+      return "reduce_scatter";
+    case Verb::alltoall:
+      return "alltoall";
+    case Verb::barrier:
+      break;
   }
-  check_rows("allgatherv", out, in, rows);
-  require<UsageError>(in.size(0) == counts[static_cast<std::size_t>(rank)], "[allgatherv] rank ", rank,
-                      " said ", counts[static_cast<std::size_t>(rank)], " rows, but gives ", in);
-  return cat("allgatherv(", out, ", counts ", text, ")");
+  return is_object ? "process_set" : "barrier";
 }
 
-std::string check_reduce_scatter(const Tensor& out, const Tensor& in, Reduction op, int size) {
-  check_tensor("reduce_scatter", in);
-  check_tensor("reduce_scatter", out);
-  check_reduction("reduce_scatter", in, op);
-  check_rows("reduce_scatter", in, out, out.rank() ? out.size(0) * size : 0);
-  return cat("reduce_scatter(", name_of(op), ", ", in, ")");
+std::string arguments_of(const Collective& call) {
+  const bool is_object = !call.type.empty();
+  switch (call.verb) {
+    case Verb::allreduce:
+      return cat(reduction_of(call), ", ", tensors_of(call.tensors));
+    case Verb::broadcast:
+      return cat(is_object ? call.type : tensors_of(call.tensors), ", root ", call.root);
+    case Verb::allgather:
+      if (is_object) break;
+      return call.received ? rows_of(call.in) : to_string(call.in);
+    case Verb::allgatherv:
+      return cat(call.out, ", counts ", list_of(call.counts));
+    case Verb::reduce_scatter:
+      return cat(reduction_of(call), ", ", call.in);
+    case Verb::alltoall:
+      return call.received ? rows_of(call.in) : to_string(call.in);
+    case Verb::barrier:
+      break;
+  }
+  return call.type;
 }
 
-std::string check_alltoall(const Tensor& out, const Tensor& in, int size) {
-  check_tensor("alltoall", in);
-  check_tensor("alltoall", out);
-  check_rows("alltoall", out, in, in.rank() ? in.size(0) : 0);
-  require<UsageError>(in.size(0) % size == 0, "[alltoall] expects a multiple of ", size, " rows, got ", in);
-  return cat("alltoall(", in, ")");
+void check(const Collective& call, int rank, int size) {
+  Check(call, rank, size).run();
 }
 
 std::int64_t row_bytes(const Tensor& tensor) {

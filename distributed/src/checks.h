@@ -1,5 +1,4 @@
-/// Argument checks that all communicators share. Each returns a description of the call, "allreduce(sum, f32
-/// (64,))", which must be the same on all ranks.
+/// What every communicator asks of a call, whatever its kind.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +9,12 @@
 
 namespace ronde::inline v0 {
 
-std::string check_allreduce(const Tensor& data, Reduction op);
-std::string check_broadcast(const Tensor& data, int root, int size);
-std::string check_allgather(const Tensor& out, const Tensor& in, int size);
-std::string check_allgatherv(const Tensor& out, const Tensor& in, const std::vector<std::int64_t>& counts,
-                             int rank, int size);
-std::string check_reduce_scatter(const Tensor& out, const Tensor& in, Reduction op, int size);
-std::string check_alltoall(const Tensor& out, const Tensor& in, int size);
+/// "allreduce", "grouped_allreduce", "allgatherv", ...
+std::string verb_of(const Collective& call);
+/// "sum, f32 (64,)": what must be the same on all ranks.
+std::string arguments_of(const Collective& call);
+/// Throws a UsageError unless rank `rank` of `size` may call this.
+void check(const Collective& call, int rank, int size);
 
 /// Bytes of one row (all axes but the first) of a tensor.
 std::int64_t row_bytes(const Tensor& tensor);

@@ -1,63 +1,128 @@
 #include <ronde/distributed/communicator.h>
 
-#include <numeric>
-#include <span>
-
-#include <ronde/core/backend.h>
+#include <ronde/distributed/objects.h>
+#include <ronde/distributed/values.h>
 
 namespace ronde::inline v0 {
 namespace {
 
-// A tensor in plain host memory, whatever the default backend is.
-TensorOptions host(DType dtype) {
-  return {.dtype = dtype, .backend = &backend("cpu")};
+using Verb = Collective::Verb;
+
+Collective make(Verb verb, const std::string& name) {
+  Collective call;
+  call.verb = verb;
+  call.name = name;
+  return call;
 }
 
-Tensor bytes_of(const std::string& text) {
-  const auto* data = reinterpret_cast<const std::uint8_t*>(text.data());
-  return Tensor::from<std::uint8_t>({static_cast<std::int64_t>(text.size())},
-                                    std::span<const std::uint8_t>(data, text.size()), &backend("cpu"));
+Collective make_reducing(Verb verb, const AllreduceOptions& options) {
+  Collective call = make(verb, options.name);
+  call.op = options.op;
+  call.prescale = options.prescale;
+  call.postscale = options.postscale;
+  return call;
 }
 
-std::string text_of(const Tensor& bytes) {
-  return {static_cast<const char*>(bytes.raw()), bytes.byte_size()};
+Work start_with(Communicator& communicator, Collective call, const Tensor& out, const Tensor& in) {
+  call.out = out;
+  call.in = in;
+  return communicator.start(std::move(call));
+}
+
+Pending<Tensor> start_pending(Communicator& communicator, Collective call, const Tensor& in) {
+  const auto received = std::make_shared<ReceivedRows>();
+  call.in = in;
+  call.received = received;
+  return {communicator.start(std::move(call)), [received] { return received->rows; }};
 }
 
 }  // namespace
 
+Work Communicator::allreduce(const Tensor& data, Reduction op) {
+  return grouped_allreduce({data}, {.op = op});
+}
+
+Work Communicator::allreduce(const Tensor& data, const AllreduceOptions& options) {
+  return grouped_allreduce({data}, options);
+}
+
+Work Communicator::grouped_allreduce(const std::vector<Tensor>& tensors, const AllreduceOptions& options) {
+  Collective call = make_reducing(Verb::allreduce, options);
+  call.tensors = tensors;
+  return start(std::move(call));
+}
+
+Work Communicator::broadcast(const Tensor& data, int root, const std::string& name) {
+  Collective call = make(Verb::broadcast, name);
+  call.tensors = {data};
+  call.root = root;
+  return start(std::move(call));
+}
+
+Work Communicator::allgather(const Tensor& out, const Tensor& in, const std::string& name) {
+  return start_with(*this, make(Verb::allgather, name), out, in);
+}
+
+Work Communicator::allgatherv(const Tensor& out, const Tensor& in, const std::vector<std::int64_t>& counts,
+                              const std::string& name) {
+  Collective call = make(Verb::allgatherv, name);
+  call.counts = counts;
+  return start_with(*this, std::move(call), out, in);
+}
+
+Pending<Tensor> Communicator::allgather(const Tensor& in, const std::string& name) {
+  return start_pending(*this, make(Verb::allgather, name), in);
+}
+
+Work Communicator::reduce_scatter(const Tensor& out, const Tensor& in, Reduction op) {
+  return reduce_scatter(out, in, AllreduceOptions{.op = op});
+}
+
+Work Communicator::reduce_scatter(const Tensor& out, const Tensor& in, const AllreduceOptions& options) {
+  return start_with(*this, make_reducing(Verb::reduce_scatter, options), out, in);
+}
+
+Pending<Tensor> Communicator::reduce_scatter(const Tensor& in, const AllreduceOptions& options) {
+  return start_pending(*this, make_reducing(Verb::reduce_scatter, options), in);
+}
+
+Work Communicator::alltoall(const Tensor& out, const Tensor& in, const std::string& name) {
+  return start_with(*this, make(Verb::alltoall, name), out, in);
+}
+
+Pending<ReceivedRows> Communicator::alltoall(const Tensor& in, const std::vector<std::int64_t>& splits,
+                                             const std::string& name) {
+  const auto received = std::make_shared<ReceivedRows>();
+  Collective call = make(Verb::alltoall, name);
+  call.in = in;
+  call.counts = splits;
+  call.received = received;
+  return {start(std::move(call)), [received] { return *received; }};
+}
+
+Work Communicator::barrier(const std::string& name) {
+  return start(make(Verb::barrier, name));
+}
+
+Work Communicator::sequence(const std::string&, std::function<void(Communicator&)> body) {
+  body(*this);
+  return {};
+}
+
+Tensor Communicator::shared_tensor(const Shape& shape, TensorOptions options) {
+  return Tensor::zeros(shape, options);
+}
+
 std::vector<std::string> allgather_strings(Communicator& communicator, const std::string& text) {
-  const Tensor length = Tensor::full({1}, static_cast<double>(text.size()), host(DType::i64));
-  const Tensor lengths = Tensor::empty({communicator.size()}, host(DType::i64));
-  communicator.allgather(lengths, length).wait();
-  const std::vector<std::int64_t> counts = lengths.to_vector<std::int64_t>();
-  const Tensor all =
-      Tensor::empty({std::accumulate(counts.begin(), counts.end(), std::int64_t{0})}, host(DType::u8));
-  communicator.allgatherv(all, bytes_of(text), counts).wait();
-  const std::string joined = text_of(all);
-  std::vector<std::string> texts;
-  std::size_t begin = 0;
-  for (const std::int64_t count : counts) {
-    texts.push_back(joined.substr(begin, static_cast<std::size_t>(count)));
-    begin += static_cast<std::size_t>(count);
-  }
-  return texts;
+  return allgather_object(communicator, text).wait();
 }
 
 std::string broadcast_string(Communicator& communicator, const std::string& text, int root) {
-  const Tensor length = Tensor::full({1}, static_cast<double>(text.size()), host(DType::i64));
-  communicator.broadcast(length, root).wait();
-  const Tensor bytes = communicator.rank() == root
-                           ? bytes_of(text)
-                           : Tensor::empty({*length.data<std::int64_t>()}, host(DType::u8));
-  communicator.broadcast(bytes, root).wait();
-  return text_of(bytes);
+  return broadcast_object(communicator, text, root).wait();
 }
 
 void allreduce_values(Communicator& communicator, std::vector<double>& values, Reduction op) {
-  const Tensor tensor =
-      Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values, &backend("cpu"));
-  communicator.allreduce(tensor, op).wait();
-  values = tensor.to_vector<double>();
+  allreduce(communicator, values, {.op = op}).wait();
 }
 
 void agree(Communicator& communicator, const std::string& message, ExitStatus status) {

@@ -1,40 +1,24 @@
 #include "cores.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
+#include <cmath>
 
-#include <sched.h>
+#include <ronde/core/machine.h>
 
 namespace ronde::inline v0 {
 namespace {
 
-std::string own_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return "1";
-  std::string cores(CPU_SETSIZE, '0');
-  for (std::size_t c = 0; c < cores.size(); ++c) {
-    if (CPU_ISSET(c, &set)) cores[c] = '1';
+// "0110": cores 1 and 2.
+std::string core_set(const Machine& machine) {
+  std::string set;
+  for (const int core : machine.cores) {
+    set.resize(static_cast<std::size_t>(core), '0');
+    set += '1';
   }
-  return cores;
-}
-
-std::string cpu_max() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string line;
-  std::getline(file, line);
-  return line;
+  return set;
 }
 
 }  // namespace
-
-int cgroup_cores(const std::string& cpu_max) {
-  long long quota = 0;
-  long long period = 0;
-  if (std::sscanf(cpu_max.c_str(), "%lld %lld", &quota, &period) != 2 || quota <= 0 || period <= 0) return 0;
-  return static_cast<int>((quota + period - 1) / period);
-}
 
 int fair_share(const std::vector<std::string>& core_sets, std::size_t self) {
   double share = 0.0;
@@ -50,15 +34,17 @@ int fair_share(const std::vector<std::string>& core_sets, std::size_t self) {
 }
 
 int fair_threads(Communicator& world) {
+  const Machine machine = this_machine();
   int share = 1;
   if (world.size() == 1) {
-    share = fair_share({own_cores()}, 0);
+    share = fair_share({core_set(machine)}, 0);
   } else {
     const std::unique_ptr<Communicator> node = world.split(world.cross_rank(), world.rank());
-    share = fair_share(allgather_strings(*node, own_cores()), static_cast<std::size_t>(node->rank()));
+    share = fair_share(allgather_strings(*node, core_set(machine)), static_cast<std::size_t>(node->rank()));
   }
-  const int allowed = cgroup_cores(cpu_max());
-  return allowed == 0 ? share : std::min(share, std::max(1, allowed / world.local_size()));
+  if (machine.core_limit == 0.0) return share;
+  const auto allowed = static_cast<int>(std::ceil(machine.core_limit));  // of all ranks of the node
+  return std::min(share, std::max(1, allowed / world.local_size()));
 }
 
 }  // namespace ronde::inline v0

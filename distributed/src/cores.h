@@ -12,9 +12,6 @@ namespace ronde::inline v0 {
 /// least 1. Collective.
 int fair_threads(Communicator& world);
 
-/// Cores that a cgroup's cpu.max ("200000 100000") allows; 0 when it does not limit ("max 100000").
-int cgroup_cores(const std::string& cpu_max);
-
 /// The share of rank `self`, given each local rank's set of cores ("0110": cores 1 and 2).
 int fair_share(const std::vector<std::string>& core_sets, std::size_t self);
 

@@ -1,50 +1,230 @@
 #include <ronde/distributed/distributed_optimizer.h>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/trace.h>
 
+#include "exchange/sharded_exchange.h"
 #include "plan.h"
+#include "weight_average.h"
 
 namespace ronde::inline v0 {
 
+namespace {
+
+// Exact up to 2^53 steps.
+void broadcast_counters(Optimizer& optimizer, Communicator& communicator, int root) {
+  const TensorOptions host{.dtype = DType::f64, .backend = &backend("cpu")};
+  const Tensor scalars = Tensor::empty({2}, host);
+  scalars.data<double>()[0] = static_cast<double>(optimizer.iterations());
+  scalars.data<double>()[1] = optimizer.learning_rate();
+  communicator.broadcast(scalars, root).wait();
+  optimizer.set_iterations(static_cast<std::int64_t>(scalars.data<double>()[0]));
+  optimizer.set_learning_rate(scalars.data<double>()[1]);
+}
+
+}  // namespace
+
 DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> optimizer, Communicator& communicator,
-                                           BucketOptions options)
-    : optimizer_(std::move(optimizer)), communicator_(&communicator), options_(options) {
+                                           DistributedOptions options)
+    : optimizer_(std::move(optimizer)), communicator_(&communicator), options_(std::move(options)) {
   require<UsageError>(optimizer_ != nullptr, "[distributed_optimizer] expects an optimizer, got nullptr");
+  check(options_);
 }
 
 DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::attach(ParameterArena& arena) {
+  if (communicator_->size() == 1) return optimizer_->attach(arena);
+  if (options_.state == StateLayout::sharded) {
+    sharded_ = std::make_shared<ShardedExchange>(arena, *communicator_, options_.buckets);
+    exchange_ = sharded_;
+    optimizer_->restrict_to({sharded_->own_ranges(), [this](std::vector<double>& values) {
+                               allreduce_values(*communicator_, values);
+                             }});
+  } else {
+    exchange_ = make_exchange(arena, *communicator_, options_);
+  }
   optimizer_->attach(arena);
-  if (communicator_->size() == 1) return;
   compare_plans(arena, *optimizer_, options_, *communicator_);
   broadcast_parameters(arena, *communicator_);
-  broadcast_optimizer_state(*optimizer_, *communicator_);
-  buckets_ = std::make_unique<GradientBuckets>(arena, *communicator_, options_);
+  broadcast_state(sharded_ ? std::vector<OptimizerSlot>() : optimizer_->slots());
+  // Where ranks share a node, buckets are then summed straight from each other's gradients.
+  const Tensor& own = arena.gradients();
+  const Tensor shared = communicator_->shared_tensor(own.shape(), own.options());
+  shared.copy_from(own);
+  arena.use_gradients(shared);
+  buckets_ = std::make_unique<GradientBuckets>(arena, *communicator_, options_.buckets, exchange_);
+  prepare_step();
+}
+
+bool DistributedOptimizer::is_local_step() const {
+  return options_.local_steps.period > 1 && optimizer_->iterations() >= options_.local_steps.start_step;
+}
+
+// What is known of the next step.
+void DistributedOptimizer::prepare_step() {
+  expected_ = {};
+  if (!buckets_) return;
+  exchange_->expect({.updates = optimizer_->iterations()});
+  buckets_->set_synchronise(!is_local_step());
+}
+
+void DistributedOptimizer::expect(StepSamples samples) {
+  prepare_step();
+  expected_ = samples;
+  if (!buckets_) return;
+  exchange_->expect({.updates = optimizer_->iterations(),
+                     .samples = static_cast<double>(samples.samples),
+                     .knows_samples = true,
+                     .total_samples = static_cast<double>(samples.of_all_ranks)});
 }
 
 // Sums the gradients, and `samples`, over all ranks.
-double DistributedOptimizer::reduce(std::int64_t samples) {
-  if (!buckets_) return static_cast<double>(samples);
+double DistributedOptimizer::reduce(double samples) {
+  if (!buckets_) return samples;
   const ParameterArena& arena = optimizer_->arena();
   const Tensor extras = arena.extras();
   extras.fill(0.0);
-  extras.view(0, {1}).fill(static_cast<double>(samples));
+  extras.view(0, {1}).fill(samples);
+  if (!exchange_->may_start())
+    exchange_->expect({.updates = optimizer_->iterations(), .samples = samples, .knows_samples = true});
   buckets_->finish();
-  return extras.view(0, {1}).item();
+  const double total = extras.view(0, {1}).item();
+  exchange_->end_step(total);
+  ++memory_steps_;
+  return total;
+}
+
+void DistributedOptimizer::update(double scale) {
+  optimizer_->step(buckets_ && options_.combine == Combine::adasum ? 1.0 : scale);
+  if (!sharded_) return;
+  const TraceScope scope("wait", "gather weights");
+  sharded_->gather(optimizer_->arena().values());
+  optimizer_->arena().bump_version();
 }
 
 std::int64_t DistributedOptimizer::step(StepSamples samples) {
   require<UsageError>(samples.samples >= 0, "[distributed_optimizer] samples must not be negative, got ",
                       samples.samples);
-  const double total = reduce(samples.samples);
-  if (total > 0.0) optimizer_->step(1.0 / total);
+  ++steps_;
+  const auto own = static_cast<double>(samples.samples);
+  if (buckets_ && is_local_step()) {
+    const std::int64_t known = expected_.of_all_ranks;
+    step_alone(own, own > 0.0 ? 1.0 / own : 0.0);
+    return known > 0 ? known : samples.samples * communicator_->size();
+  }
+  const double total = reduce(own);
+  if (total > 0.0) update(1.0 / total);
+  prepare_step();
   return static_cast<std::int64_t>(total);
 }
 
 void DistributedOptimizer::step() {
-  reduce(0);
-  optimizer_->step(1.0 / communicator_->size());
+  ++steps_;
+  if (buckets_ && is_local_step()) return step_alone(1.0, 1.0);
+  reduce(1.0);
+  update(1.0 / communicator_->size());
+  prepare_step();
+}
+
+void DistributedOptimizer::step_alone(double samples, double scale) {
+  if (samples > 0.0) {
+    optimizer_->step(scale);
+  } else {
+    optimizer_->set_iterations(optimizer_->iterations() + 1);  // the same on all ranks
+  }
+  local_samples_ += samples;
+  ++local_updates_;
+  if (local_updates_ % options_.local_steps.period == 0) {
+    ParameterArena& arena = optimizer_->arena();
+    average_over_ranks(*communicator_, {arena.values().view(0, {arena.trainable_size()})}, local_samples_,
+                       average_bytes_);
+    arena.bump_version();
+    local_samples_ = 0.0;
+  }
+  prepare_step();
+}
+
+void DistributedOptimizer::synchronise() {
+  if (local_updates_ == 0) return;
+  ParameterArena& arena = optimizer_->arena();
+  const bool has_averaged_weights = local_updates_ % options_.local_steps.period == 0;
+  if (!has_averaged_weights)
+    average_over_ranks(*communicator_, {arena.values().view(0, {arena.trainable_size()})}, local_samples_,
+                       average_bytes_);
+  std::vector<Tensor> state;
+  for (const OptimizerSlot& slot : optimizer_->slots()) state.push_back(slot.values);
+  average_over_ranks(*communicator_, state, 1.0, average_bytes_);
+  arena.bump_version();
+  local_updates_ = 0;
+  local_samples_ = 0.0;
+}
+
+std::vector<OptimizerSlot> DistributedOptimizer::gather_slots() {
+  std::vector<OptimizerSlot> slots = optimizer_->slots();
+  if (!sharded_) return slots;
+  for (OptimizerSlot& slot : slots) slot.values = sharded_->gather_at(0, slot.values);
+  return slots;
+}
+
+std::vector<OptimizerSlot> DistributedOptimizer::whole_slots() const {
+  std::vector<OptimizerSlot> slots = optimizer_->slots();
+  if (!sharded_) return slots;
+  for (OptimizerSlot& slot : slots) slot.values = optimizer_->arena().make_state();
+  return slots;
+}
+
+void DistributedOptimizer::broadcast_state(const std::vector<OptimizerSlot>& slots) {
+  memory_steps_ = 0;
+  local_updates_ = 0;
+  local_samples_ = 0.0;
+  if (exchange_) exchange_->reset();
+  if (!sharded_) {
+    broadcast_optimizer_state(*optimizer_, *communicator_);
+  } else {
+    std::vector<double> has_slots{slots.empty() ? 0.0 : 1.0};
+    if (communicator_->rank() != 0) has_slots[0] = 0.0;
+    allreduce_values(*communicator_, has_slots);
+    const std::vector<OptimizerSlot> own = optimizer_->slots();
+    for (std::size_t s = 0; has_slots[0] > 0.0 && s < own.size(); ++s)
+      sharded_->scatter_from(0, communicator_->rank() == 0 ? slots[s].values : Tensor(), own[s].values);
+    broadcast_counters(*optimizer_, *communicator_, 0);
+  }
+  prepare_step();
+}
+
+bool DistributedOptimizer::has_lost_memory() const {
+  return exchange_ && has_error_feedback(options_.compression) && memory_steps_ == 0 &&
+         optimizer_->iterations() > 0;
+}
+
+bool DistributedOptimizer::may_set_buckets() const {
+  return buckets_ && !sharded_ && std::holds_alternative<compression::None>(options_.compression) &&
+         options_.combine == Combine::average;
+}
+
+void DistributedOptimizer::set_buckets(BucketOptions buckets) {
+  require<UsageError>(may_set_buckets(), "[distributed_optimizer] buckets stay as they are with ",
+                      to_string(options_), " on ", communicator_->size(), " ranks");
+  check({.buckets = buckets});
+  bytes_before_ += exchange_->bytes_sent();
+  options_.buckets = buckets;
+  exchange_ = make_exchange(optimizer_->arena(), *communicator_, options_);
+  buckets_->cut_anew(buckets, exchange_);
+  prepare_step();
+}
+
+ExchangeStatistics DistributedOptimizer::statistics() const {
+  ExchangeStatistics statistics{.steps = steps_};
+  if (!exchange_) return statistics;
+  const ParameterArena& arena = optimizer_->arena();
+  const double bytes =
+      static_cast<double>(arena.trainable_size()) * static_cast<double>(size_of(arena.gradients().dtype()));
+  const double ranks = communicator_->size();
+  statistics.bytes_sent = bytes_before_ + exchange_->bytes_sent() + average_bytes_;
+  statistics.plain_bytes_sent =
+      static_cast<std::int64_t>(static_cast<double>(steps_) * bytes * 2.0 * (ranks - 1.0) / ranks);
+  return statistics;
 }
 
 DistributedOptimizer::NoSync::NoSync(DistributedOptimizer& optimizer) : buckets_(optimizer.buckets_.get()) {
@@ -66,15 +246,8 @@ void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int
 }
 
 void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root) {
-  const TensorOptions host{.dtype = DType::f64, .backend = &backend("cpu")};
   for (const OptimizerSlot& slot : optimizer.slots()) communicator.broadcast(slot.values, root).wait();
-  // Exact up to 2^53 steps.
-  const Tensor scalars = Tensor::empty({2}, host);
-  scalars.data<double>()[0] = static_cast<double>(optimizer.iterations());
-  scalars.data<double>()[1] = optimizer.learning_rate();
-  communicator.broadcast(scalars, root).wait();
-  optimizer.set_iterations(static_cast<std::int64_t>(scalars.data<double>()[0]));
-  optimizer.set_learning_rate(scalars.data<double>()[1]);
+  broadcast_counters(optimizer, communicator, root);
 }
 
 }  // namespace ronde::inline v0

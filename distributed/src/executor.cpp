@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <ronde/core/trace.h>
+
 namespace ronde::inline v0 {
 
 void Task::run() {
@@ -22,7 +24,13 @@ void Task::run() {
 
 bool Task::done() {
   const std::lock_guard lock(mutex_);
+  observed_ = done_;
   return done_;
+}
+
+bool Task::is_observed() {
+  const std::lock_guard lock(mutex_);
+  return observed_;
 }
 
 bool Task::failed() {
@@ -31,8 +39,10 @@ bool Task::failed() {
 }
 
 void Task::wait() {
+  const TraceScope scope("wait", "wait for collective");
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [&] { return done_; });
+  observed_ = true;
   if (error_) std::rethrow_exception(error_);
 }
 
@@ -41,7 +51,8 @@ bool Task::wait_for(double seconds) {
   // Through the system clock, whose timed wait ThreadSanitizer of gcc 12 can follow.
   const auto deadline =
       std::chrono::system_clock::now() + std::chrono::microseconds(std::int64_t(seconds * 1e6));
-  return finished_.wait_until(lock, deadline, [&] { return done_; });
+  observed_ = finished_.wait_until(lock, deadline, [&] { return done_; });
+  return observed_;
 }
 
 WorkerThread::WorkerThread() : thread_([this] { loop(); }) {}
@@ -64,6 +75,7 @@ std::shared_ptr<Task> WorkerThread::submit(std::function<void()> function) {
 }
 
 void WorkerThread::loop() {
+  name_trace_thread("communication");
   for (;;) {
     std::shared_ptr<Task> task;
     {

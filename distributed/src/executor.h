@@ -24,14 +24,16 @@ class Task : public Work::State {
   void wait() override;
   /// Once done: whether it threw.
   bool failed();
-  /// Waits at most that long; whether it is done.
-  bool wait_for(double seconds);
+  bool wait_for(double seconds) override;
+  /// Whether somebody has learnt that it is done.
+  bool is_observed();
 
  private:
   std::function<void()> function_;
   std::mutex mutex_;
   std::condition_variable finished_;
   bool done_ = false;
+  bool observed_ = false;
   std::exception_ptr error_;
 };
 

@@ -1,20 +1,33 @@
 #include <ronde/distributed/gradient_buckets.h>
 
+#include <ronde/core/trace.h>
+
+#include "exchange/gradient_exchange.h"
+
 namespace ronde::inline v0 {
 
 // Note [Bucket order]: the arena lists parameters in reverse order of execution, about the order in which
-// backward finishes them, and buckets are cut from it front to back: a small first one, then larger ones.
+// backward finishes them, and buckets are cut from it front to back: a small first one, then larger ones. A
+// bucket ends with the parameter that fills it, however large that is: were it kept for the next bucket, that
+// would hold it back for whatever else it has room for, often until the end of the backward pass.
 // Bucket k leaves only after bucket k - 1, whatever order gradients arrive in, so the ranks start the same
 // collectives in the same order although control flow may differ between them. Parameters that a rank did not
 // use hold up their bucket, and those behind it, until `finish`.
 
 struct GradientBuckets::State {
-  State(ParameterArena& arena_in, Communicator& communicator_in, BucketOptions options)
-      : arena(arena_in),
-        communicator(communicator_in),
-        buckets(plan(arena_in, options)),
-        ready(arena_in.segments().size(), false),
-        missing(buckets.size(), 0) {}
+  State(ParameterArena& arena_in, BucketOptions options, std::shared_ptr<GradientExchange> exchange_in)
+      : arena(arena_in), ready(arena_in.segments().size(), false), bucket_of(ready.size(), 0) {
+    cut(options, std::move(exchange_in));
+  }
+
+  void cut(BucketOptions options, std::shared_ptr<GradientExchange> exchange_in) {
+    exchange = std::move(exchange_in);
+    buckets = plan(arena, options);
+    missing.assign(buckets.size(), 0);
+    for (std::size_t b = 0; b < buckets.size(); ++b)
+      for (std::size_t s = buckets[b].first_segment; s < buckets[b].last_segment; ++s) bucket_of[s] = b;
+    begin_pass();
+  }
 
   void begin_pass() {
     next = 0;
@@ -25,14 +38,15 @@ struct GradientBuckets::State {
   }
 
   void launch_next() {
-    const Bucket& bucket = buckets[next];
-    works.push_back(communicator.allreduce(arena.gradients().view(bucket.begin, {bucket.end - bucket.begin}),
-                                           Reduction::sum));
+    const TraceScope scope("launch", "launch bucket", {"bucket", next});
+    const TraceTag tag({"bucket", next});
+    works.push_back(exchange->start(next));
     ++next;
   }
 
-  void on_ready(std::size_t segment, std::size_t bucket) {
+  void on_ready(std::size_t segment) {
     if (!synchronise) return;
+    const std::size_t bucket = bucket_of[segment];
     require(
         bucket >= next, "[distributed_optimizer] ", arena.segments()[segment].name,
         " got another gradient after its sum over the ranks had started: hold a NoSync during all backward "
@@ -40,15 +54,17 @@ struct GradientBuckets::State {
     if (ready[segment]) return;
     ready[segment] = true;
     --missing[bucket];
+    if (!exchange->may_start()) return;
     // The last bucket carries the extras, which are known in `finish` only.
     while (next + 1 < buckets.size() && missing[next] == 0) launch_next();
   }
 
   ParameterArena& arena;
-  Communicator& communicator;
-  const std::vector<Bucket> buckets;
-  std::vector<bool> ready;           // by segment, in this pass
-  std::vector<std::size_t> missing;  // by bucket: gradients that have not arrived in this pass
+  std::shared_ptr<GradientExchange> exchange;
+  std::vector<Bucket> buckets;
+  std::vector<bool> ready;             // by segment, in this pass
+  std::vector<std::size_t> bucket_of;  // by segment
+  std::vector<std::size_t> missing;    // by bucket: gradients that have not arrived in this pass
   std::vector<Work> works;
   std::size_t next = 0;  // the first bucket that has not left
   bool synchronise = true;
@@ -56,9 +72,7 @@ struct GradientBuckets::State {
 
 std::vector<GradientBuckets::Bucket> GradientBuckets::plan(const ParameterArena& arena,
                                                            BucketOptions options) {
-  require<UsageError>(options.first_bucket_bytes > 0 && options.bucket_bytes > 0,
-                      "[distributed_optimizer] bucket sizes must be positive, got ",
-                      options.first_bucket_bytes, " and ", options.bucket_bytes);
+  check({.buckets = options});
   const auto item = static_cast<std::int64_t>(size_of(arena.gradients().dtype()));
   const auto& segments = arena.segments();
   std::vector<Bucket> buckets;
@@ -66,8 +80,10 @@ std::vector<GradientBuckets::Bucket> GradientBuckets::plan(const ParameterArena&
     // A segment's padding belongs to its bucket.
     const bool is_last = s + 1 == segments.size() || segments[s + 1].frozen;
     const std::int64_t end = is_last ? arena.trainable_size() : segments[s + 1].offset;
-    const std::int64_t limit = buckets.size() == 1 ? options.first_bucket_bytes : options.bucket_bytes;
-    if (buckets.empty() || (end - buckets.back().begin) * item > limit) {
+    const std::int64_t full = buckets.size() == 1 ? options.first_bucket_bytes : options.bucket_bytes;
+    // A table of rows travels by itself: Note [Sparse rows].
+    const bool is_alone = segments[s].sparse || (s > 0 && segments[s - 1].sparse);
+    if (buckets.empty() || is_alone || (buckets.back().end - buckets.back().begin) * item >= full) {
       buckets.push_back({segments[s].offset, end, s, s + 1});
     } else {
       buckets.back().end = end;
@@ -84,20 +100,27 @@ std::vector<GradientBuckets::Bucket> GradientBuckets::plan(const ParameterArena&
   return buckets;
 }
 
-GradientBuckets::GradientBuckets(ParameterArena& arena, Communicator& communicator, BucketOptions options)
-    : state_(std::make_shared<State>(arena, communicator, options)) {
-  state_->begin_pass();
-  for (std::size_t b = 0; b < state_->buckets.size(); ++b) {
-    for (std::size_t s = state_->buckets[b].first_segment; s < state_->buckets[b].last_segment; ++s) {
+GradientBuckets::GradientBuckets(ParameterArena& arena, Communicator& communicator, BucketOptions options,
+                                 std::shared_ptr<GradientExchange> exchange)
+    : state_(std::make_shared<State>(
+          arena, options,
+          exchange ? std::move(exchange) : make_exchange(arena, communicator, {.buckets = options}))) {
+  for (const Bucket& bucket : state_->buckets) {
+    for (std::size_t s = bucket.first_segment; s < bucket.last_segment; ++s) {
       Variable variable = arena.variable(s);
-      variable.on_grad_ready([state = std::weak_ptr<State>(state_), s, b](const Variable&) {
-        if (const auto alive = state.lock()) alive->on_ready(s, b);
+      variable.on_grad_ready([state = std::weak_ptr<State>(state_), s](const Variable&) {
+        if (const auto alive = state.lock()) alive->on_ready(s);
       });
     }
   }
 }
 
 GradientBuckets::~GradientBuckets() = default;
+
+void GradientBuckets::cut_anew(BucketOptions options, std::shared_ptr<GradientExchange> exchange) {
+  require(state_->next == 0, "[distributed_optimizer] buckets cannot be cut anew within a pass");
+  state_->cut(options, std::move(exchange));
+}
 
 void GradientBuckets::set_synchronise(bool synchronise) {
   state_->synchronise = synchronise;
@@ -113,6 +136,7 @@ void GradientBuckets::finish() {
   while (state.next < state.buckets.size()) state.launch_next();
   const std::vector<Work> works = std::move(state.works);
   state.begin_pass();
+  const TraceScope scope("wait", "wait for gradients");
   for (const Work& work : works) work.wait();
 }
 

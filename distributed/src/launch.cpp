@@ -1,7 +1,11 @@
 #include "launch.h"
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
+
+#include <ronde/core/text.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -22,13 +26,36 @@ constexpr std::array kLaunchers{
     Launcher{"PMIx", "PMIX_RANK", nullptr},
 };
 
+// Variables that a person or a script has set, so they may be wrong.
+Launch read_variables(const char* (*get)(const char* name)) {
+  Launch launch{.launcher = Launch::kByVariables};
+  const auto number = [&](const char* name, int& value) {
+    const char* text = get(name);
+    const char* end = text ? text + std::strlen(text) : nullptr;
+    const bool is_number = text && *text && std::from_chars(text, end, value).ptr == end && value >= 0;
+    if (!is_number && launch.problem.empty())
+      launch.problem = cat("RONDE_RANK is set, so ", name, " must be a number, but it is ",
+                           text && *text ? text : "not set");
+  };
+  const auto text = [&](const char* name) { return std::string(get(name) ? get(name) : ""); };
+  number("RONDE_RANK", launch.rank);
+  number("RONDE_WORLD_SIZE", launch.size);
+  launch.rendezvous = text("RONDE_RENDEZVOUS");
+  launch.token = text("RONDE_TOKEN");
+  if (launch.problem.empty() && launch.rank >= launch.size)
+    launch.problem =
+        cat("RONDE_RANK ", launch.rank, " is not one of RONDE_WORLD_SIZE ", launch.size, " ranks");
+  return launch;
+}
+
 }  // namespace
 
 Launch read_launch(const char* (*get)(const char* name)) {
+  if (get("RONDE_RANK")) return read_variables(get);
   for (const Launcher& launcher : kLaunchers) {
     const char* rank = get(launcher.rank);
     const char* size = launcher.size ? get(launcher.size) : "0";
-    if (rank && size) return {launcher.name, std::atoi(rank), std::atoi(size)};
+    if (rank && size) return {.launcher = launcher.name, .rank = std::atoi(rank), .size = std::atoi(size)};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-/// What the launcher (mpirun, srun) told this process through its environment.
+/// What the launcher (mpirun, srun, or whoever sets RONDE_RANK) told this process through its environment.
 #pragma once
 
 #include <string>
@@ -11,8 +11,16 @@ struct Launch {
   int rank = 0;
   /// 0: a launcher that does not tell.
   int size = 1;
+  /// $RONDE_RENDEZVOUS and $RONDE_TOKEN, if $RONDE_RANK is set.
+  std::string rendezvous = {};
+  std::string token = {};
+  /// What is wrong with these variables; empty: nothing.
+  std::string problem = {};
+  bool needs_tcp() const { return launcher == kByVariables && size != 1; }
   /// Whether MPI has to be started to find the other ranks.
-  bool needs_mpi() const { return !launcher.empty() && size != 1; }
+  bool needs_mpi() const { return !launcher.empty() && size != 1 && !needs_tcp(); }
+
+  static constexpr const char* kByVariables = "RONDE_RANK";
 };
 
 /// Reads variables with `get`, which returns nullptr for one that is not set, as std::getenv does.

@@ -37,7 +37,7 @@ std::string optimizer_line(const Optimizer& optimizer) {
 
 // One line each; parameters first, because a user knows them best.
 std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer& optimizer,
-                                    BucketOptions options) {
+                                    const DistributedOptions& options) {
   std::vector<std::string> lines;
   const DType dtype = arena.values().dtype();
   for (const Segment& segment : arena.segments())
@@ -45,8 +45,9 @@ std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer
   for (const Segment& segment : arena.buffer_segments())
     lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype));
   lines.push_back(optimizer_line(optimizer));
+  lines.push_back(cat("exchange: ", to_string(options)));
   std::string ends;
-  for (const auto& bucket : GradientBuckets::plan(arena, options))
+  for (const auto& bucket : GradientBuckets::plan(arena, options.buckets))
     ends += cat(ends.empty() ? "" : ", ", bucket.end);
   lines.push_back(cat("buckets ending at ", ends));
   return lines;
@@ -72,7 +73,7 @@ std::string difference(const std::string& plan0, const std::string& plan, int ra
 
 }  // namespace
 
-void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, BucketOptions options,
+void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, const DistributedOptions& options,
                    Communicator& communicator) {
   std::string plan;
   for (const std::string& line : plan_lines(arena, optimizer, options)) plan += line + '\n';

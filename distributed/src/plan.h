@@ -7,10 +7,10 @@
 
 namespace ronde::inline v0 {
 
-/// Compares names, shapes, dtype, frozen flags, buckets and the optimizer (all but its learning rate, which
-/// rank 0 decides). A difference is a CollectiveError that names the first thing that differs and the ranks.
-/// Collective.
-void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, BucketOptions options,
+/// Compares names, shapes, dtype, frozen flags, buckets, how gradients are exchanged and the optimizer (all
+/// but its learning rate, which rank 0 decides). A difference is a CollectiveError that names the first thing
+/// that differs and the ranks. Collective.
+void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, const DistributedOptions& options,
                    Communicator& communicator);
 
 }  // namespace ronde::inline v0

@@ -3,7 +3,13 @@
 #include <exception>
 #include <optional>
 
+#include <ronde/core/backend.h>
+#include <ronde/core/storage.h>
+
 #include "checks.h"
+#include "meeting.h"
+#include "run_collective.h"
+#include "timeline/traced_collective.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -17,58 +23,13 @@ std::int64_t hash_of(const std::string& text) {
   return static_cast<std::int64_t>(hash);
 }
 
-// What a rank brings to a meeting: a call, or an error that ended its part.
-struct Record {
-  std::int32_t status = 0;  // of an error
-  std::int32_t rank = 0;    // where the error happened
-  std::string text;         // the call or the error's message
-
-  bool is_error() const { return status != 0; }
-  std::string pack() const { return cat(status, ' ', rank, ' ', text); }
-  static Record unpack(const std::string& packed);
-};
-
-Record Record::unpack(const std::string& packed) {
-  const std::size_t first = packed.find(' ');
-  const std::size_t second = packed.find(' ', first + 1);
-  return {std::stoi(packed), std::stoi(packed.substr(first + 1)), packed.substr(second + 1)};
-}
-
-std::vector<Record> gather(Transport& transport, const Record& own) {
-  const std::string packed = own.pack();
-  const auto size = static_cast<std::size_t>(transport.place().size);
-  const auto length = static_cast<std::int64_t>(packed.size());
-  std::vector<std::int64_t> lengths(size);
-  transport.allgatherv(lengths.data(), &length, std::vector<std::int64_t>(size, sizeof length));
-  std::size_t total = 0;
-  for (const std::int64_t l : lengths) total += static_cast<std::size_t>(l);
-  std::string all(total, '\0');
-  transport.allgatherv(all.data(), packed.data(), lengths);
-  std::vector<Record> records;
-  std::size_t begin = 0;
-  for (const std::int64_t l : lengths) {
-    records.push_back(Record::unpack(all.substr(begin, static_cast<std::size_t>(l))));
-    begin += static_cast<std::size_t>(l);
-  }
-  return records;
-}
-
-// The error of the lowest failing rank, if any.
-std::optional<CollectiveError> failure_in(const std::vector<Record>& records) {
-  const Record* first = nullptr;
-  for (const Record& record : records) {
-    if (record.is_error() && (!first || record.rank < first->rank)) first = &record;
-  }
-  if (!first) return std::nullopt;
-  return CollectiveError(first->text, static_cast<ExitStatus>(first->status), first->rank);
-}
-
-CollectiveError disagreement_in(const std::vector<Record>& records) {
-  std::size_t other = 1;
-  while (other + 1 < records.size() && records[other].text == records[0].text) ++other;
-  return CollectiveError(cat("[distributed] ranks disagree: rank 0 calls ", records[0].text, ", rank ", other,
-                             " calls ", records[other].text),
-                         ExitStatus::failure, static_cast<int>(other));
+// Carries the rank, so that the objections of two ranks are never taken for agreement.
+Record objection(Record record, int rank, const std::string& text, ExitStatus status) {
+  record.kind = Record::Kind::objection;
+  record.rank = rank;
+  record.status = static_cast<std::int32_t>(status);
+  record.text = text;
+  return record;
 }
 
 }  // namespace
@@ -80,24 +41,51 @@ struct QueuedCommunicator::Channel {
   // See Note [Meeting].
   void meet(const Record& record) {
     if (closed) throw *closed;
-    if (transport->meet(hash_of(record.pack()))) return;
-    const std::vector<Record> records = gather(*transport, record);
-    closed = failure_in(records);
-    if (closed) throw *closed;
+    const TraceScope waiting("meeting", "wait for ranks");
+    const bool is_agreed = transport->meet(hash_of(record.pack()));
+    if (is_agreed && (record.kind == Record::Kind::call || record.kind == Record::Kind::done)) return;
+    const std::vector<Record> records = exchange(*transport, record);
+    if (const Record* failure = failure_in(records)) {
+      closed = CollectiveError(failure->text, static_cast<ExitStatus>(failure->status), failure->rank);
+      throw *closed;
+    }
     throw disagreement_in(records);
+  }
+
+  void run(const Record& record, const Collective& call, const TraceArgument& tag) {
+    const TraceScope scope("communication", traced_name(call), {"bytes", traced_bytes(call)}, tag);
+    meet(record);
+    const TraceScope moving("transfer", "move data");
+    run_collective(call, *transport, [&](const std::string& error) {
+      meet(error.empty() ? record : objection(record, transport->place().rank, error, ExitStatus::failure));
+    });
   }
 };
 
 QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
                                        std::shared_ptr<Executor> executor)
-    : executor_(std::move(executor)),
+    : QueuedCommunicator(std::move(transport), std::move(executor), nullptr) {}
+
+QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
+                                       std::shared_ptr<Executor> executor, std::shared_ptr<Executor> parent)
+    : parent_(std::move(parent)),
+      executor_(std::move(executor)),
       channel_(std::make_shared<Channel>()),
       place_(transport->place()),
-      name_(transport->name()) {
+      name_(transport->name()),
+      description_(transport->description()) {
   channel_->transport = std::move(transport);
 }
 
+QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Channel> channel, const Place& place, std::string name)
+    : executor_(std::make_shared<CallerExecutor>()),
+      channel_(std::move(channel)),
+      place_(place),
+      name_(std::move(name)),
+      owns_transport_(false) {}
+
 QueuedCommunicator::~QueuedCommunicator() {
+  if (!owns_transport_) return;
   const auto closed = executor_->submit([channel = channel_] { channel->transport.reset(); });
   // While an error unwinds, other ranks may never come to what is queued here. Then the queue is left to
   // itself, so that the error gets to where the job is ended.
@@ -108,80 +96,84 @@ QueuedCommunicator::~QueuedCommunicator() {
   }
 }
 
-template <class F>
-Work QueuedCommunicator::start(std::string call, F&& operation) {
-  return Work(executor_->submit(
-      [channel = channel_, record = Record{.text = std::move(call)}, operation = std::forward<F>(operation)] {
-        channel->meet(record);
-        operation(*channel->transport);
+Work QueuedCommunicator::start(Collective call) {
+  Record record{.verb = verb_of(call), .name = call.name};
+  try {
+    check(call, rank(), size());
+    require<UsageError>(!names_.contains(call.name), '[', record.verb, "] '", call.name,
+                        "' is in flight already: wait for it before using its name again");
+    record.text = arguments_of(call);
+  } catch (const Error& error) {
+    // Brought to the meeting, so that the other ranks do not wait for a call that never comes.
+    record = objection(std::move(record), rank(), error.what(), error.status());
+  }
+  const std::string name = record.kind == Record::Kind::call ? call.name : "";
+  const auto task = executor_->submit([channel = channel_, record = std::move(record), call = std::move(call),
+                                       tag = TraceTag::current()] { channel->run(record, call, tag); });
+  if (!name.empty()) names_.add(name, task);
+  return Work(task);
+}
+
+Work QueuedCommunicator::sequence(const std::string& call, std::function<void(Communicator&)> body) {
+  return Work(
+      executor_->submit([channel = channel_, place = place_, name = name_, call, body = std::move(body)] {
+        channel->meet({.verb = "sequence", .text = call});
+        QueuedCommunicator parts(channel, place, name);
+        try {
+          body(parts);
+        } catch (const CollectiveError&) {
+          throw;  // on all ranks
+        } catch (const std::exception& error) {
+          // The others wait for this rank in the next part.
+          channel->meet({.kind = Record::Kind::failure,
+                         .rank = place.rank,
+                         .status = static_cast<std::int32_t>(ExitStatus::failure),
+                         .text = error.what()});
+        }
       }));
 }
 
-Work QueuedCommunicator::allreduce(const Tensor& data, Reduction op) {
-  return start(check_allreduce(data, op), [data, op](Transport& transport) {
-    transport.allreduce(data.raw(), data.count(), data.dtype(), op);
-  });
-}
-
-Work QueuedCommunicator::broadcast(const Tensor& data, int root) {
-  return start(check_broadcast(data, root, size()), [data, root](Transport& transport) {
-    transport.broadcast(data.raw(), static_cast<std::int64_t>(data.byte_size()), root);
-  });
-}
-
-Work QueuedCommunicator::allgather(const Tensor& out, const Tensor& in) {
-  return start(check_allgather(out, in, size()), [out, in, n = size()](Transport& transport) {
-    const auto bytes = static_cast<std::int64_t>(in.byte_size());
-    transport.allgatherv(out.raw(), in.raw(), std::vector<std::int64_t>(static_cast<std::size_t>(n), bytes));
-  });
-}
-
-Work QueuedCommunicator::allgatherv(const Tensor& out, const Tensor& in,
-                                    const std::vector<std::int64_t>& counts) {
-  std::vector<std::int64_t> bytes = counts;
-  std::string call = check_allgatherv(out, in, counts, rank(), size());
-  for (std::int64_t& b : bytes) b *= row_bytes(in);
-  return start(std::move(call), [out, in, bytes = std::move(bytes)](Transport& transport) {
-    transport.allgatherv(out.raw(), in.raw(), bytes);
-  });
-}
-
-Work QueuedCommunicator::reduce_scatter(const Tensor& out, const Tensor& in, Reduction op) {
-  return start(check_reduce_scatter(out, in, op, size()), [out, in, op](Transport& transport) {
-    transport.reduce_scatter(out.raw(), in.raw(), out.count(), out.dtype(), op);
-  });
-}
-
-Work QueuedCommunicator::alltoall(const Tensor& out, const Tensor& in) {
-  return start(check_alltoall(out, in, size()), [out, in, n = size()](Transport& transport) {
-    transport.alltoall(out.raw(), in.raw(), static_cast<std::int64_t>(in.byte_size()) / n);
-  });
-}
-
-Work QueuedCommunicator::barrier() {
-  return start("barrier()", [](Transport&) {});
+Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions options) {
+  Backend& backend = options.backend ? *options.backend : default_backend();
+  const std::int64_t bytes = shape.count() * static_cast<std::int64_t>(size_of(options.dtype));
+  std::shared_ptr<void> memory;
+  executor_
+      ->submit([&] {
+        channel_->meet({.verb = "shared_tensor", .text = cat(options.dtype, ' ', shape)});
+        if (bytes > 0 && backend.device().type == DeviceType::cpu) memory = channel_->transport->share(bytes);
+      })
+      ->wait();
+  if (!memory) return Tensor::zeros(shape, options);
+  void* data = memory.get();
+  return Tensor::over(
+      std::make_shared<Storage>(backend, data, static_cast<std::size_t>(bytes), std::move(memory)), shape,
+      options.dtype);
 }
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
   std::unique_ptr<Transport> part;
-  start("split()", [&](Transport& transport) { part = transport.split(color, key); }).wait();
+  executor_
+      ->submit([&] {
+        channel_->meet({.verb = "split"});
+        part = channel_->transport->split(color, key);
+      })
+      ->wait();
   if (!part) return nullptr;
-  return std::make_unique<QueuedCommunicator>(std::move(part), executor_);
+  std::shared_ptr<Executor> executor = executor_;
+  if (part->is_independent()) executor = std::make_shared<WorkerThread>();
+  return std::unique_ptr<Communicator>(
+      new QueuedCommunicator(std::move(part), std::move(executor), executor_));
 }
 
 bool QueuedCommunicator::conclude(const Ending& ending) {
-  Record record{
-      .status = static_cast<std::int32_t>(ending.status), .rank = ending.rank, .text = ending.message};
-  if (!record.is_error()) record.text = "nothing more (it is done)";
-  if (record.rank < 0) record.rank = record.is_error() ? rank() : 0;
-  const auto task = executor_->submit([channel = channel_, record] {
-    channel->meet(record);
-    if (record.is_error()) {
-      // All ranks came with this very error, so nobody could tell it from a call.
-      channel->closed = CollectiveError(record.text, static_cast<ExitStatus>(record.status), record.rank);
-      throw *channel->closed;
-    }
-  });
+  Record record{.kind = Record::Kind::done};
+  if (ending.status != ExitStatus::ok) {
+    record = {.kind = Record::Kind::failure,
+              .rank = ending.rank < 0 ? rank() : ending.rank,
+              .status = static_cast<std::int32_t>(ending.status),
+              .text = ending.message};
+  }
+  const auto task = executor_->submit([channel = channel_, record] { channel->meet(record); });
   if (ending.patience >= 0.0 && !task->wait_for(ending.patience)) return false;
   task->wait();
   return true;

@@ -3,15 +3,16 @@
 /// Note [Meeting]: every operation begins with a meeting, in which the ranks wait for each other without
 /// using the processor and compare a hash of what they call. When all agree, data moves at full speed, nobody
 /// waiting. When they do not, they exchange what they call and throw the same CollectiveError everywhere. A
-/// rank that cannot go on comes to the meeting with its error instead of a call (`conclude`), so nobody waits
-/// for it in vain; after that the communicator is closed.
+/// rank whose arguments are wrong comes with its objection instead of a call, and a rank that cannot go on
+/// with its error (`conclude`), so nobody waits for it in vain; after an error the communicator is closed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "executor.h"
+#include "names_in_flight.h"
 #include "transport.h"
 
 namespace ronde::inline v0 {
@@ -29,26 +30,28 @@ class QueuedCommunicator final : public Communicator {
   int cross_rank() const override { return place_.cross_rank; }
   int cross_size() const override { return place_.cross_size; }
   std::string name() const override { return name_; }
+  std::string transport() const override { return description_; }
 
-  Work allreduce(const Tensor& data, Reduction op) override;
-  Work broadcast(const Tensor& data, int root) override;
-  Work allgather(const Tensor& out, const Tensor& in) override;
-  Work allgatherv(const Tensor& out, const Tensor& in, const std::vector<std::int64_t>& counts) override;
-  Work reduce_scatter(const Tensor& out, const Tensor& in, Reduction op) override;
-  Work alltoall(const Tensor& out, const Tensor& in) override;
-  Work barrier() override;
+  Work start(Collective call) override;
+  Work sequence(const std::string& call, std::function<void(Communicator&)> body) override;
+  Tensor shared_tensor(const Shape& shape, TensorOptions options) override;
   std::unique_ptr<Communicator> split(int color, int key) override;
   bool conclude(const Ending& ending) override;
 
  private:
   struct Channel;
-  template <class F>
-  Work start(std::string call, F&& operation);
+  /// The communicator of the parts of a sequence, which run at once; the transport is not its own.
+  QueuedCommunicator(std::shared_ptr<Channel> channel, const Place& place, std::string name);
+  QueuedCommunicator(std::unique_ptr<Transport> transport, std::shared_ptr<Executor> executor,
+                     std::shared_ptr<Executor> parent);
 
+  std::shared_ptr<Executor> parent_;  // of the communicator this was split from: owns what both stand on
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<Channel> channel_;  // used on the executor's thread only
   Place place_;
-  std::string name_;
+  std::string name_, description_;
+  NamesInFlight names_;
+  bool owns_transport_ = true;
 };
 
 }  // namespace ronde::inline v0

@@ -24,38 +24,50 @@ A wrapping(A a, A b, F f) {
   }
 }
 
-template <class A>
-A combine(A a, A b, Reduction op) {
+// Calls f with the function that combines two values.
+template <class A, class F>
+void with_combination(Reduction op, F&& f) {
   switch (op) {
     case Reduction::min:
-      return b < a ? b : a;
+      return f([](A a, A b) { return b < a ? b : a; });
     case Reduction::max:
-      return a < b ? b : a;
+      return f([](A a, A b) { return a < b ? b : a; });
     case Reduction::product:
-      return wrapping(a, b, [](auto x, auto y) { return x * y; });
+      return f([](A a, A b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
     case Reduction::sum:
     case Reduction::average:
       break;
   }
-  return wrapping(a, b, [](auto x, auto y) { return x + y; });
+  f([](A a, A b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
 }
 
+// Each loop runs over memory that the compiler knows to be apart, so that it can use vectors: sums are on the
+// stack, and an `out` may be an `in`.
 template <class T>
 void reduce_block(const std::vector<void*>& outs, std::int64_t out_begin, const std::vector<const void*>& ins,
                   std::int64_t begin, std::int64_t count, Reduction op) {
   using A = Accumulator<T>;
-  std::array<A, kBlock> sums;
+  alignas(64) std::array<A, kBlock> sums;
   const auto n = static_cast<std::size_t>(count);
-  for (std::size_t k = 0; k < ins.size(); ++k) {
-    const T* in = static_cast<const T*>(ins[k]) + begin;
-    for (std::size_t i = 0; i < n; ++i) {
-      const A value = static_cast<A>(in[i]);
-      sums[i] = k == 0 ? value : combine(sums[i], value, op);
+  const auto in = [&](std::size_t k) { return static_cast<const T*>(ins[k]) + begin; };
+  with_combination<A>(op, [&](auto combine) {
+    const T* first = in(0);
+    if (ins.size() == 1) {
+      for (std::size_t i = 0; i < n; ++i) sums[i] = static_cast<A>(first[i]);
+    } else {
+      const T* second = in(1);
+      for (std::size_t i = 0; i < n; ++i)
+        sums[i] = combine(static_cast<A>(first[i]), static_cast<A>(second[i]));
     }
-  }
+    for (std::size_t k = 2; k < ins.size(); ++k) {
+      const T* next = in(k);
+      for (std::size_t i = 0; i < n; ++i) sums[i] = combine(sums[i], static_cast<A>(next[i]));
+    }
+  });
   if constexpr (std::is_floating_point_v<A>) {
-    const A divisor = op == Reduction::average ? static_cast<A>(ins.size()) : A{1};
-    for (std::size_t i = 0; i < n; ++i) sums[i] /= divisor;
+    if (op == Reduction::average) {
+      for (std::size_t i = 0; i < n; ++i) sums[i] /= static_cast<A>(ins.size());
+    }
   }
   for (void* out : outs) {
     T* to = static_cast<T*>(out) + out_begin;
@@ -80,6 +92,18 @@ void divide(void* data, std::int64_t count, DType dtype, int divisor) {
     if constexpr (std::is_floating_point_v<T>) {
       T* values = static_cast<T*>(data);
       for (std::int64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(divisor);
+    }
+  });
+}
+
+void scale(void* data, std::int64_t count, DType dtype, double factor) {
+  if (factor == 1.0) return;
+  visit_dtype(dtype, [&](auto tag) {
+    using A = Accumulator<decltype(tag)>;
+    if constexpr (std::is_floating_point_v<A>) {
+      auto* values = static_cast<decltype(tag)*>(data);
+      for (std::int64_t i = 0; i < count; ++i)
+        values[i] = static_cast<decltype(tag)>(static_cast<A>(values[i]) * static_cast<A>(factor));
     }
   });
 }

@@ -14,7 +14,9 @@ namespace ronde::inline v0 {
 void reduce(const std::vector<void*>& outs, std::int64_t out_begin, const std::vector<const void*>& ins,
             std::int64_t begin, std::int64_t end, DType dtype, Reduction op);
 
-/// data /= divisor; floating dtypes.
+/// data /= divisor; floating dtypes, but not bf16.
 void divide(void* data, std::int64_t count, DType dtype, int divisor);
+/// data *= factor; floating dtypes, unless the factor is 1.
+void scale(void* data, std::int64_t count, DType dtype, double factor);
 
 }  // namespace ronde::inline v0

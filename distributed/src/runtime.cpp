@@ -4,12 +4,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/self_communicator.h>
+#include <ronde/distributed/tcp_communicator.h>
+#include <ronde/distributed/timeline.h>
 
 #include "cores.h"
 #include "launch.h"
@@ -47,6 +50,11 @@ World& the_world() {
 
 std::unique_ptr<Communicator> make_world() {
   const Launch launch = read_launch();
+  require<UsageError>(launch.problem.empty(), launch.problem);
+  if (launch.needs_tcp()) {
+    return make_tcp_communicator(
+        {.rank = launch.rank, .size = launch.size, .rendezvous = launch.rendezvous, .token = launch.token});
+  }
   if (!launch.needs_mpi() && !mpi_is_running()) return std::make_unique<SelfCommunicator>();
   if (!has_mpi()) {
     refuse_launch(cat("started by ", launch.launcher,
@@ -107,10 +115,21 @@ int end_in_failure(const Ending& ending) {
   }
   if (!was_heard) {
     report(ending.message, rank, is_alone);
-    abort_mpi_job(status);
+    // What ends the job: MPI, or the others' seeing that this process is gone.
+    if (mpi_is_running()) abort_mpi_job(status);
+    std::_Exit(static_cast<int>(status));
   }
   the_world().communicator.reset();
   return static_cast<int>(status);
+}
+
+// With a timeline when the environment asks for one.
+void run_body(const std::function<void(Communicator&)>& body) {
+  std::optional<Timeline> timeline;
+  if (const std::optional<TimelineOptions> wanted = timeline_from_environment())
+    timeline.emplace(world(), *wanted);
+  body(world());
+  if (timeline) timeline->stop();
 }
 
 }  // namespace
@@ -164,7 +183,7 @@ int launch_rank() {
 int run_main(int argc, char** argv, const std::function<void(Communicator&)>& body) {
   try {
     init(argc, argv);
-    body(world());
+    run_body(body);
     shutdown();
     return 0;
   } catch (const CollectiveError& error) {

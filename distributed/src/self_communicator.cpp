@@ -1,42 +1,49 @@
 #include <ronde/distributed/self_communicator.h>
 
-#include "checks.h"
+#include <cstring>
+
+#include "queued_communicator.h"
 
 namespace ronde::inline v0 {
+namespace {
 
-Work SelfCommunicator::allreduce(const Tensor& data, Reduction op) {
-  check_allreduce(data, op);
-  return {};
+void copy(void* out, const void* in, std::int64_t bytes) {
+  if (bytes > 0 && out != in) std::memcpy(out, in, static_cast<std::size_t>(bytes));
 }
 
-Work SelfCommunicator::broadcast(const Tensor& data, int root) {
-  check_broadcast(data, root, 1);
-  return {};
-}
+class SelfTransport final : public Transport {
+ public:
+  std::string name() const override { return "self"; }
+  Place place() const override { return {}; }
+  bool meet(std::int64_t) override { return true; }
+  void allreduce(void*, std::int64_t, DType, Reduction) override {}
+  void broadcast(void*, std::int64_t, int) override {}
+  void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override {
+    copy(out, in, bytes[0]);
+  }
+  void reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts, DType dtype,
+                      Reduction) override {
+    copy(out, in, counts[0] * static_cast<std::int64_t>(size_of(dtype)));
+  }
+  void alltoallv(void* out, const std::vector<std::int64_t>&, const void* in,
+                 const std::vector<std::int64_t>& in_bytes) override {
+    copy(out, in, in_bytes[0]);
+  }
+  std::unique_ptr<Transport> split(int color, int) override {
+    return color < 0 ? nullptr : std::make_unique<SelfTransport>();
+  }
+};
 
-Work SelfCommunicator::allgather(const Tensor& out, const Tensor& in) {
-  check_allgather(out, in, 1);
-  out.copy_from(in);
-  return {};
-}
+}  // namespace
 
-Work SelfCommunicator::allgatherv(const Tensor& out, const Tensor& in,
-                                  const std::vector<std::int64_t>& counts) {
-  check_allgatherv(out, in, counts, 0, 1);
-  out.copy_from(in);
-  return {};
-}
+SelfCommunicator::SelfCommunicator()
+    : queue_(std::make_unique<QueuedCommunicator>(std::make_unique<SelfTransport>(),
+                                                  std::make_shared<CallerExecutor>())) {}
 
-Work SelfCommunicator::reduce_scatter(const Tensor& out, const Tensor& in, Reduction op) {
-  check_reduce_scatter(out, in, op, 1);
-  out.copy_from(in);
-  return {};
-}
+SelfCommunicator::~SelfCommunicator() = default;
 
-Work SelfCommunicator::alltoall(const Tensor& out, const Tensor& in) {
-  check_alltoall(out, in, 1);
-  out.copy_from(in);
-  return {};
+Work SelfCommunicator::start(Collective call) {
+  return queue_->start(std::move(call));
 }
 
 std::unique_ptr<Communicator> SelfCommunicator::split(int color, int) {

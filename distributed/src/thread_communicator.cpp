@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include "queued_communicator.h"
@@ -21,6 +22,7 @@ class ThreadGroup {
     std::int64_t number[2] = {0, 0};
     void* out = nullptr;
     const void* in = nullptr;
+    const std::int64_t* offsets = nullptr;  // alltoallv: of each rank's part of `in`
     int color = 0;
     int key = 0;
   };
@@ -98,8 +100,11 @@ class ThreadTransport final : public Transport {
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
-  void reduce_scatter(void* out, const void* in, std::int64_t count, DType dtype, Reduction op) override;
-  void alltoall(void* out, const void* in, std::int64_t bytes) override;
+  bool is_independent() const override { return true; }
+  void reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts, DType dtype,
+                      Reduction op) override;
+  void alltoallv(void* out, const std::vector<std::int64_t>& out_bytes, const void* in,
+                 const std::vector<std::int64_t>& in_bytes) override;
   std::unique_ptr<Transport> split(int color, int key) override;
 
  private:
@@ -120,10 +125,10 @@ class ThreadTransport final : public Transport {
   int parity_ = 0;
 };
 
-// memcpy does not take null pointers, which empty tensors have.
+// memcpy does not take null pointers, which empty tensors have, nor a buffer for its own copy.
 void copy_bytes(void* to, std::int64_t offset, const void* from, std::int64_t from_offset,
                 std::int64_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || static_cast<char*>(to) + offset == static_cast<const char*>(from) + from_offset) return;
   std::memcpy(static_cast<char*>(to) + offset, static_cast<const char*>(from) + from_offset,
               static_cast<std::size_t>(bytes));
 }
@@ -165,16 +170,29 @@ void ThreadTransport::allgatherv(void* out, const void* in, const std::vector<st
   group_->arrive();
 }
 
-void ThreadTransport::reduce_scatter(void* out, const void* in, std::int64_t count, DType dtype,
-                                     Reduction op) {
+void ThreadTransport::reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts,
+                                     DType dtype, Reduction op) {
   publish(out, in);
-  reduce({out}, 0, inputs(), count * rank_, count * (rank_ + 1), dtype, op);
+  const auto own = counts.begin() + rank_;
+  const std::int64_t begin = std::accumulate(counts.begin(), own, std::int64_t{0});
+  reduce({out}, 0, inputs(), begin, begin + *own, dtype, op);
   group_->arrive();
 }
 
-void ThreadTransport::alltoall(void* out, const void* in, std::int64_t bytes) {
+// Where a rank's part begins in another's buffer, only that one knows: it tells in `offsets`.
+void ThreadTransport::alltoallv(void* out, const std::vector<std::int64_t>& out_bytes, const void* in,
+                                const std::vector<std::int64_t>& in_bytes) {
+  std::vector<std::int64_t> offsets(in_bytes.size());
+  std::exclusive_scan(in_bytes.begin(), in_bytes.end(), offsets.begin(), std::int64_t{0});
+  group_->slot(rank_).offsets = offsets.data();
   publish(out, in);
-  for (int r = 0; r < size(); ++r) copy_bytes(out, r * bytes, group_->slot(r).in, rank_ * bytes, bytes);
+  std::int64_t offset = 0;
+  for (int r = 0; r < size(); ++r) {
+    const ThreadGroup::Slot& from = group_->slot(r);
+    const std::int64_t bytes = out_bytes[static_cast<std::size_t>(r)];
+    copy_bytes(out, offset, from.in, from.offsets[rank_], bytes);
+    offset += bytes;
+  }
   group_->arrive();
 }
 

@@ -27,20 +27,39 @@ class Transport {
   virtual ~Transport() = default;
   virtual std::string name() const = 0;
   virtual Place place() const = 0;
+  /// For people to read.
+  virtual std::string description() const { return cat(name(), ", ", place().size, " ranks", note_); }
+  /// Adds to the description.
+  void add_note(const std::string& note) { note_ = cat(" (", note, ')'); }
 
   /// Waits, without using the processor, until all ranks are here. Whether all gave the same number.
   virtual bool meet(std::int64_t number) = 0;
 
-  // Called only after `meet` said yes, so that all ranks are awake and pass the same arguments.
+  /// Whether this and the transports split from it may be used at the same time, by one thread each. If not,
+  /// they share a thread, and ranks must start operations of all of them in the same order.
+  virtual bool is_independent() const { return false; }
+
+  // Called only after `meet` said yes, so that all ranks are awake and pass the same arguments. Buffers of no
+  // bytes may be null; out and in do not overlap.
   virtual void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) = 0;
   virtual void broadcast(void* data, std::int64_t bytes, int root) = 0;
-  /// Rank r contributes bytes[r] bytes; they lie one after the other in `out`.
+  /// Rank r contributes bytes[r] bytes; they lie one after the other in `out`. `in` may be its place in
+  /// `out`.
   virtual void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) = 0;
-  /// `in` holds `count` elements for each rank.
-  virtual void reduce_scatter(void* out, const void* in, std::int64_t count, DType dtype, Reduction op) = 0;
-  virtual void alltoall(void* out, const void* in, std::int64_t bytes) = 0;
+  /// `in` holds counts[r] elements for each rank r, one after the other.
+  virtual void reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts, DType dtype,
+                              Reduction op) = 0;
+  /// `in` holds in_bytes[r] bytes for each rank r, `out` gets out_bytes[r] bytes from it.
+  virtual void alltoallv(void* out, const std::vector<std::int64_t>& out_bytes, const void* in,
+                         const std::vector<std::int64_t>& in_bytes) = 0;
+  /// Zeroed memory that the collectives read straight from the other ranks, for as long as somebody keeps it;
+  /// nullptr, on all ranks alike, where there is none. All ranks ask for as much.
+  virtual std::shared_ptr<void> share([[maybe_unused]] std::int64_t bytes) { return nullptr; }
   /// nullptr for a negative color.
   virtual std::unique_ptr<Transport> split(int color, int key) = 0;
+
+ private:
+  std::string note_;
 };
 
 }  // namespace ronde::inline v0

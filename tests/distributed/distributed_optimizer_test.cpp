@@ -14,7 +14,7 @@ namespace ronde::test {
 namespace {
 
 constexpr int kSteps = 5;
-constexpr BucketOptions kSmallBuckets{.first_bucket_bytes = 64, .bucket_bytes = 256};
+const DistributedOptions kSmallBuckets{.buckets = {.first_bucket_bytes = 64, .bucket_bytes = 256}};
 
 std::unique_ptr<Optimizer> make_adam(double rate = 0.01) {
   return std::make_unique<Adam>(AdamOptions{.learning_rate = rate});
@@ -75,6 +75,35 @@ TEST(DistributedOptimizer, UnequalShards) {
 TEST(DistributedOptimizer, EmptyShards) {
   expect_same_as_alone({0, 12});
   expect_same_as_alone({5, 0, 7, 0});
+}
+
+TEST(DistributedOptimizer, OtherBucketsBetweenStepsChangeNothing) {
+  const std::vector<double> expected = train_alone(6);
+  run_ranks(2, [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    ASSERT_TRUE(optimizer.may_set_buckets());
+    std::int64_t sent = 0;  // in the first step
+    for (int s = 0; s < kSteps; ++s) {
+      const std::int64_t bytes = 1LL << (s % 2 == 0 ? 40 : 5);
+      optimizer.set_buckets({.first_bucket_bytes = bytes, .bucket_bytes = bytes});
+      arena.zero_gradients();
+      net.loss(make_samples(s * 6 + 3 * world.rank(), 3)).backward();
+      optimizer.step({.samples = 3});
+      if (s == 0) sent = optimizer.statistics().bytes_sent;
+      EXPECT_EQ(optimizer.statistics().bytes_sent, (s + 1) * sent);
+    }
+    EXPECT_EQ(optimizer.options().buckets.bucket_bytes, 1LL << 40);
+    const std::vector<double> actual = weights_of(arena);
+    for (std::size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-12) << i;
+    EXPECT_THROW(optimizer.set_buckets({.first_bucket_bytes = 0}), UsageError);
+
+    DistributedOptimizer sharded(make_adam(), world, {.state = StateLayout::sharded});
+    EXPECT_FALSE(sharded.may_set_buckets());
+    EXPECT_THROW(sharded.set_buckets({}), UsageError);
+  });
 }
 
 TEST(DistributedOptimizer, NoSamplesAnywhereIsNoUpdate) {
@@ -140,7 +169,7 @@ TEST(DistributedOptimizer, AccumulatesOverMicroBatches) {
 }
 
 std::string plan_error(Communicator& world, SmallNet& net, std::unique_ptr<Optimizer> optimizer,
-                       BucketOptions options = {}) {
+                       const DistributedOptions& options = {}) {
   ParameterArena arena(net);
   DistributedOptimizer distributed(std::move(optimizer), world, options);
   try {
@@ -170,7 +199,7 @@ TEST(DistributedOptimizer, DifferentPlansAreAnErrorOnAllRanks) {
     EXPECT_NE(betas.find("beta_1: 0.8"), std::string::npos) << betas;
     SmallNet third;
     const std::string buckets =
-        plan_error(world, third, make_adam(), is_odd ? kSmallBuckets : BucketOptions{});
+        plan_error(world, third, make_adam(), is_odd ? kSmallBuckets : DistributedOptions());
     EXPECT_NE(buckets.find("rank 1 has buckets ending at"), std::string::npos) << buckets;
   });
 }

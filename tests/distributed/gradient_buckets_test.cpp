@@ -52,6 +52,16 @@ TEST(GradientBuckets, FirstIsSmall) {
   EXPECT_EQ(buckets[1].last_segment, 6u);
 }
 
+// However large it is: the next bucket might leave at the end of the backward pass only.
+TEST(GradientBuckets, EndWithTheParameterThatFillsThem) {
+  SmallNet net;
+  const ParameterArena arena(net);
+  const std::int64_t more = arena.segments()[1].offset * kBytes + 1;
+  const auto buckets = GradientBuckets::plan(arena, {.first_bucket_bytes = more, .bucket_bytes = 1 << 20});
+  ASSERT_EQ(buckets.size(), 2u);
+  EXPECT_EQ(buckets[0].last_segment, 2u);
+}
+
 TEST(GradientBuckets, FrozenParametersDoNotTravel) {
   SmallNet net;
   net.hidden.set_trainable(false);

@@ -56,6 +56,32 @@ TEST(Launch, PmixDoesNotTellTheSize) {
   EXPECT_TRUE(launch.needs_mpi());
 }
 
+TEST(Launch, Variables) {
+  const Launch launch = launch_in({{"RONDE_RANK", "2"},
+                                   {"RONDE_WORLD_SIZE", "4"},
+                                   {"RONDE_RENDEZVOUS", "tcp://node1:29500"},
+                                   {"RONDE_TOKEN", "secret"},
+                                   {"OMPI_COMM_WORLD_RANK", "0"},
+                                   {"OMPI_COMM_WORLD_SIZE", "8"}});
+  EXPECT_EQ(launch.rank, 2);
+  EXPECT_EQ(launch.size, 4);
+  EXPECT_EQ(launch.rendezvous, "tcp://node1:29500");
+  EXPECT_EQ(launch.token, "secret");
+  EXPECT_EQ(launch.problem, "");
+  EXPECT_TRUE(launch.needs_tcp());
+  EXPECT_FALSE(launch.needs_mpi());
+  EXPECT_FALSE(launch_in({{"RONDE_RANK", "0"}, {"RONDE_WORLD_SIZE", "1"}}).needs_tcp());
+}
+
+TEST(Launch, WrongVariables) {
+  EXPECT_EQ(launch_in({{"RONDE_RANK", "0"}}).problem,
+            "RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is not set");
+  EXPECT_EQ(launch_in({{"RONDE_RANK", "first"}, {"RONDE_WORLD_SIZE", "2"}}).problem,
+            "RONDE_RANK is set, so RONDE_RANK must be a number, but it is first");
+  EXPECT_EQ(launch_in({{"RONDE_RANK", "2"}, {"RONDE_WORLD_SIZE", "2"}}).problem,
+            "RONDE_RANK 2 is not one of RONDE_WORLD_SIZE 2 ranks");
+}
+
 TEST(Cores, ShareOfCommonCores) {
   EXPECT_EQ(fair_share({"11110"}, 0), 4);
   EXPECT_EQ(fair_share({"1111", "1111"}, 1), 2);
@@ -69,13 +95,6 @@ TEST(Cores, BoundRanksKeepTheirOwn) {
   EXPECT_EQ(fair_share({"1100", "0011"}, 1), 2);
   // Two sockets of four, two ranks bound to each.
   EXPECT_EQ(fair_share({"11110000", "11110000", "00001111", "00001111"}, 3), 2);
-}
-
-TEST(Cores, CgroupQuota) {
-  EXPECT_EQ(cgroup_cores("max 100000"), 0);
-  EXPECT_EQ(cgroup_cores("200000 100000"), 2);
-  EXPECT_EQ(cgroup_cores("150000 100000"), 2);
-  EXPECT_EQ(cgroup_cores(""), 0);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/runtime.h>
 #include "distributed/collectives_suite.h"
+#include "distributed/contract_suite.h"
 
 namespace ronde::test {
 namespace {
@@ -28,11 +29,8 @@ TEST(OwnMpi, LendsACommunicator) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     EXPECT_EQ(c->rank(), c->size() - 1 - rank);
     EXPECT_EQ(mpi_overlaps(), THREAD_LEVEL == MPI_THREAD_MULTIPLE);
-    check_allreduce(*c);
     check_many_in_flight(*c);
-    check_split(*c);
-    check_mismatch(*c);
-    check_agree(*c);
+    check_contract(*c);
   }
   // The application's communicator is still its own.
   int sum = 1;

@@ -1,5 +1,6 @@
 // What run_main_test starts: a rank that ends in one of several ways.
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -39,11 +40,22 @@ void end_as(const std::string& mode, Communicator& world) {
     collective_forever(world);
   } else if (mode == "one_returns_early") {
     if (!is_last) world.barrier().wait();
+  } else if (mode == "killed") {
+    if (is_last) std::raise(SIGKILL);
+    collective_forever(world);
   } else if (mode == "pending") {
     const Tensor data = Tensor::zeros({1000});
     if (is_last) throw IoError("disk full");
     for (int k = 0; k < 5; ++k) world.allreduce(data);
     world.allreduce(data).wait();
+  } else if (mode == "killed_in_allreduce") {
+    const Tensor data = world.shared_tensor({100000});
+    for (int k = 0;; ++k) {
+      if (is_last && k == 3) raise(SIGKILL);
+      world.allreduce(data).wait();
+    }
+  } else if (mode == "transport") {
+    if (is_last) std::printf("transport: %s\n", world.transport().c_str());
   }
 }
 

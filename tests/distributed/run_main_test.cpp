@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <ronde/distributed/mpi_communicator.h>
 
+#include "support/temp_dir.h"
+
 namespace ronde::test {
 namespace {
 
@@ -54,9 +56,21 @@ Job run_ranks(int ranks, const std::string& mode) {
   return run(std::string(RONDE_MPIEXEC) + " -n " + std::to_string(ranks) + ' ' + RONDE_PROGRAM + ' ' + mode);
 }
 
+// Without MPI: each rank started by itself. The status is that of rank 0.
+Job run_by_variables(int ranks, const std::string& mode) {
+  const ronde::testing::TempDir directory;
+  std::string command;
+  for (int r = ranks - 1; r >= 0; --r) {
+    command += "RONDE_RANK=" + std::to_string(r) + " RONDE_WORLD_SIZE=" + std::to_string(ranks) +
+               " RONDE_RENDEZVOUS=file:" + (directory / "meeting") + ' ' + RONDE_PROGRAM + ' ' + mode +
+               (r > 0 ? " & " : "; s=$?; wait; exit $s");
+  }
+  return run("{ " + command + "; }");
+}
+
 using Lines = std::vector<std::string>;
 
-class RunMain : public testing::Test {
+class RunMain : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_mpi()) GTEST_SKIP() << "built without MPI";
@@ -90,6 +104,38 @@ TEST(RunMainAlone, ThreadsFollowTheEnvironment) {
   const Job wrong = run(std::string("RONDE_THREADS=many ") + RONDE_PROGRAM);
   EXPECT_EQ(wrong.status, 2);
   EXPECT_EQ(wrong.messages, Lines{"ronde: RONDE_THREADS expects a number of threads, got many"});
+}
+
+TEST(RunMainByVariables, StartsAgain) {
+  const Job job = run_by_variables(3, "restart");
+  EXPECT_EQ(job.status, 0) << job.output;
+  EXPECT_EQ(job.count("rank 2 of 3, local 2 of 3, node 0 of 1, tcp"), 2) << job.output;
+}
+
+TEST(RunMainByVariables, OneRankFails) {
+  const Job job = run_by_variables(3, "one_fails");
+  EXPECT_EQ(job.status, 65) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] train-labels: 59,999 labels for 60,000 images"});
+}
+
+TEST(RunMainByVariables, FailureMeetsCollectivesUnderWay) {
+  const Job job = run_by_variables(2, "pending");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+}
+
+TEST(RunMainByVariables, OneRankIsKilled) {
+  const Job job = run_by_variables(3, "killed");
+  EXPECT_EQ(job.status, 1) << job.output;
+  EXPECT_GE(job.count("has died"), 1) << job.output;
+}
+
+TEST(RunMainByVariables, WrongVariables) {
+  const Job job = run(std::string("RONDE_RANK=1 ") + RONDE_PROGRAM);
+  EXPECT_EQ(job.status, 2);
+  EXPECT_EQ(
+      job.messages,
+      Lines{"ronde: [rank 1] RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is not set"});
 }
 
 TEST_F(RunMain, Succeeds) {
@@ -163,6 +209,29 @@ TEST_F(RunMain, OneRankExits) {
   const Job job = run_ranks(2, "exit_alone");
   EXPECT_NE(job.status, 0) << job.output;
   EXPECT_NE(job.output.find("nothing more"), std::string::npos) << job.output;
+}
+
+// kill -9 between two all-reduces over shared memory ends the job, and nothing of that memory is left.
+TEST_F(RunMain, OneRankIsKilled) {
+  const Job job = run_ranks(3, "killed_in_allreduce");
+  EXPECT_NE(job.status, 0) << job.output;
+  // Names there carry the numbers of processes; other jobs on this machine may have theirs for a moment.
+  EXPECT_EQ(run("for f in $(ls /dev/shm | grep ^ronde-); do n=${f#ronde-};"
+                " [ -d /proc/${n%%-*} ] || echo $f; done")
+                .output,
+            "");
+}
+
+TEST_F(RunMain, AllreduceGoesTheWayThatTheEnvironmentSays) {
+  EXPECT_EQ(run_ranks(2, "transport").count("transport: shared memory, 2 ranks\n"), 1);
+  setenv("RONDE_ALLREDUCE", "mpi", 1);
+  EXPECT_EQ(run_ranks(2, "transport").count("transport: mpi, 2 ranks\n"), 1);
+  setenv("RONDE_ALLREDUCE", "ring", 1);
+  const Job wrong = run_ranks(2, "transport");
+  unsetenv("RONDE_ALLREDUCE");
+  EXPECT_EQ(wrong.status, 2) << wrong.output;
+  EXPECT_EQ(wrong.messages,
+            Lines{"ronde: [rank 0] RONDE_ALLREDUCE expects auto, mpi, node or hierarchical, got ring"});
 }
 
 }  // namespace

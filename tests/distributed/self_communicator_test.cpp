@@ -3,23 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "distributed/collectives_suite.h"
+#include "distributed/contract_suite.h"
 
 namespace ronde::test {
 namespace {
 
 TEST(SelfCommunicator, PassesTheSuite) {
   SelfCommunicator self;
-  check_allreduce(self);
-  check_broadcast(self);
-  check_allgather(self);
-  check_allgatherv(self);
-  check_reduce_scatter(self);
-  check_alltoall(self);
-  check_many_in_flight(self);
-  check_split(self);
-  check_arguments(self);
-  check_strings(self);
-  check_agree(self);
+  check_collectives(self);
+  check_contract(self);
+  check_groups_at_once(self);
 }
 
 TEST(SelfCommunicator, ConcludesAtOnce) {

@@ -2,23 +2,29 @@
 
 #include "mpi/mpi_transport.h"
 #include "queued_communicator.h"
+#include "shm/node_transport.h"
+#include "shm/with_shared_memory.h"
 
 namespace ronde::inline v0 {
 namespace {
 
-std::unique_ptr<Communicator> duplicate(int fortran_handle) {
+std::unique_ptr<Communicator> duplicate(int fortran_handle, AllreducePath path) {
   const std::shared_ptr<MpiRuntime> runtime = MpiRuntime::get();
   std::unique_ptr<Transport> transport;
   runtime->executor()
       ->submit([&] {
         MPI_Comm comm = MPI_COMM_NULL;
         check_mpi(MPI_Comm_dup(MPI_Comm_f2c(fortran_handle), &comm), "MPI_Comm_dup", 0);
-        transport = std::make_unique<MpiTransport>(*runtime, comm);
+        transport = with_shared_memory(
+            std::make_unique<MpiTransport>(*runtime, comm),
+            {.path = path, .idle = [at = runtime.get()] { at->abort_if_asked(); }, .owner = runtime});
       })
       ->wait();
-  // The communicator owns the runtime through its executor.
-  return std::make_unique<QueuedCommunicator>(std::move(transport),
-                                              std::shared_ptr<Executor>(runtime, runtime->executor().get()));
+  // On one node MPI has done its part: a thread of its own overlaps whatever MPI's thread may, and leaves
+  // that to end the job. Else the communicator owns the runtime through its executor.
+  std::shared_ptr<Executor> executor(runtime, runtime->executor().get());
+  if (dynamic_cast<const NodeTransport*>(transport.get())) executor = std::make_shared<WorkerThread>();
+  return std::make_unique<QueuedCommunicator>(std::move(transport), std::move(executor));
 }
 
 }  // namespace
@@ -55,13 +61,13 @@ bool mpi_overlaps() {
   return MpiRuntime::get()->executor()->overlaps();
 }
 
-std::unique_ptr<Communicator> make_mpi_communicator() {
+std::unique_ptr<Communicator> make_mpi_communicator(AllreducePath path) {
   MpiRuntime::get();  // MPI must run before it is asked for the number of its world
-  return duplicate(MPI_Comm_c2f(MPI_COMM_WORLD));
+  return duplicate(MPI_Comm_c2f(MPI_COMM_WORLD), path);
 }
 
-std::unique_ptr<Communicator> make_mpi_communicator(int fortran_handle) {
-  return duplicate(fortran_handle);
+std::unique_ptr<Communicator> make_mpi_communicator(int fortran_handle, AllreducePath path) {
+  return duplicate(fortran_handle, path);
 }
 
 void abort_mpi_job(ExitStatus status) {

@@ -29,6 +29,12 @@ void make_short_sleeps_exact() {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 }
 
+int query_level() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level;
+}
+
 }  // namespace
 
 void check_mpi(int code, const char* what, int rank) {
@@ -50,9 +56,7 @@ MpiRuntime::MpiRuntime() {
   int started = 0;
   MPI_Initialized(&started);
   if (started) {
-    int level = MPI_THREAD_SINGLE;
-    MPI_Query_thread(&level);
-    if (level == MPI_THREAD_MULTIPLE) {
+    if (query_level() == MPI_THREAD_MULTIPLE) {
       executor_ = std::make_shared<WorkerThread>();
     } else {
       executor_ = std::make_shared<CallerExecutor>();
@@ -63,10 +67,11 @@ MpiRuntime::MpiRuntime() {
     executor_
         ->submit([] {
           int level = MPI_THREAD_SINGLE;
-          check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", 0);
+          check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread", 0);
         })
         ->wait();
   }
+  allows_threads_ = query_level() == MPI_THREAD_MULTIPLE;
   executor_->submit(make_short_sleeps_exact)->wait();
 }
 
@@ -80,11 +85,15 @@ void MpiRuntime::wait(MPI_Request& request, const char* what, int rank) const {
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what, rank);
     if (done) return;
-    if (const int status = abort_status_.load()) MPI_Abort(MPI_COMM_WORLD, status);
+    abort_if_asked();
     const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - start);
     if (waited < kEagerTests) continue;
     std::this_thread::sleep_for(std::clamp(waited / kWaitedPerSleep, kShortestSleep, kLongestSleep));
   }
+}
+
+void MpiRuntime::abort_if_asked() const {
+  if (const int status = abort_status_.load()) MPI_Abort(MPI_COMM_WORLD, status);
 }
 
 void MpiRuntime::abort(int status) {

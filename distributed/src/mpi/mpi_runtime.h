@@ -10,8 +10,9 @@
 
 namespace ronde::inline v0 {
 
-/// Starts MPI on a worker thread, unless the application has. Finalises it, if it started it, when the last
-/// owner lets go: the process itself (at exit) and every communicator own it.
+/// Starts MPI on a worker thread, with as much support of threads as it has, unless the application has.
+/// Finalises it, if it started it, when the last owner lets go: the process itself (at exit) and every
+/// communicator own it.
 class MpiRuntime {
  public:
   static std::shared_ptr<MpiRuntime> get();
@@ -22,15 +23,20 @@ class MpiRuntime {
   MpiRuntime& operator=(const MpiRuntime&) = delete;
 
   const std::shared_ptr<Executor>& executor() const { return executor_; }
+  /// Whether several threads may call MPI at the same time.
+  bool allows_threads() const { return allows_threads_; }
 
   /// Called on the executor: waits for a request, asleep nearly all the time.
   void wait(MPI_Request& request, const char* what, int rank) const;
   /// Asks the executor's thread, even in the middle of a wait, to abort the job.
   [[noreturn]] void abort(int status);
+  /// Does it, where waiting does not go through `wait`.
+  void abort_if_asked() const;
 
  private:
   std::shared_ptr<Executor> executor_;
   bool owns_mpi_ = false;
+  bool allows_threads_ = false;
   std::atomic<int> abort_status_{0};
 };
 

@@ -68,6 +68,21 @@ void in_pieces(std::int64_t count, std::int64_t largest, F&& f) {
   }
 }
 
+// Parts of all ranks, one after the other; as MPI's ints too, which are right if the total fits into one.
+struct Layout {
+  explicit Layout(const std::vector<std::int64_t>& lengths) {
+    for (const std::int64_t length : lengths) {
+      begin.push_back(total);
+      counts.push_back(static_cast<int>(std::min(length, MpiTransport::kLargestCount)));
+      offsets.push_back(static_cast<int>(std::min(total, MpiTransport::kLargestCount)));
+      total += length;
+    }
+  }
+  std::int64_t total = 0;
+  std::vector<std::int64_t> begin;
+  std::vector<int> counts, offsets;
+};
+
 }  // namespace
 
 MpiTransport::MpiTransport(const MpiRuntime& runtime, MPI_Comm comm, std::int64_t largest_count)
@@ -138,68 +153,77 @@ void MpiTransport::broadcast(void* data, std::int64_t bytes, int root) {
 }
 
 void MpiTransport::allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) {
-  std::vector<int> counts, offsets;
-  std::int64_t total = 0;
-  for (const std::int64_t b : bytes) {
-    counts.push_back(static_cast<int>(std::min(b, kLargestCount)));
-    offsets.push_back(static_cast<int>(std::min(total, kLargestCount)));
-    total += b;
-  }
-  if (total <= largest_count_) {
-    const int own = counts[static_cast<std::size_t>(place_.rank)];
-    check(MPI_Allgatherv(in, own, MPI_BYTE, out, counts.data(), offsets.data(), MPI_BYTE, comm_),
+  const Layout layout(bytes);
+  const auto own = static_cast<std::size_t>(place_.rank);
+  // In place on all ranks, as MPI asks for: not on some.
+  void* const place = at(out, layout.begin[own]);
+  if (in != place && bytes[own] > 0) std::memcpy(place, in, static_cast<std::size_t>(bytes[own]));
+  if (layout.total <= largest_count_) {
+    check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, out, layout.counts.data(), layout.offsets.data(),
+                         MPI_BYTE, comm_),
           "allgather");
     return;
   }
-  std::int64_t offset = 0;
   for (int r = 0; r < place_.size; ++r) {
-    const std::int64_t length = bytes[static_cast<std::size_t>(r)];
-    if (r == place_.rank && length > 0) std::memcpy(at(out, offset), in, static_cast<std::size_t>(length));
-    broadcast(at(out, offset), length, r);
-    offset += length;
+    const auto k = static_cast<std::size_t>(r);
+    broadcast(at(out, layout.begin[k]), bytes[k], r);
   }
 }
 
-void MpiTransport::reduce_scatter(void* out, const void* in, std::int64_t count, DType dtype, Reduction op) {
+void MpiTransport::reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts,
+                                  DType dtype, Reduction op) {
+  const Layout layout(counts);
+  const std::int64_t own = counts[static_cast<std::size_t>(place_.rank)];
   if (dtype == DType::bf16) {
-    const std::vector<float> wide = widen(in, count * place_.size);
-    std::vector<float> part(static_cast<std::size_t>(count));
-    reduce_scatter(part.data(), wide.data(), count, DType::f32, op);
+    const std::vector<float> wide = widen(in, layout.total);
+    std::vector<float> part(static_cast<std::size_t>(own));
+    reduce_scatter(part.data(), wide.data(), counts, DType::f32, op);
     narrow(part, out);
     return;
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
-  if (count * place_.size <= largest_count_) {
-    check(MPI_Reduce_scatter_block(in, out, static_cast<int>(count), mpi_type(dtype), mpi_op(op), comm_),
+  if (layout.total <= largest_count_) {
+    check(MPI_Reduce_scatter(in, out, layout.counts.data(), mpi_type(dtype), mpi_op(op), comm_),
           "reduce_scatter");
   } else {
     for (int r = 0; r < place_.size; ++r) {
-      in_pieces(count, largest_count_, [&](std::int64_t offset, int length) {
-        check(MPI_Reduce(at(in, (r * count + offset) * item), at(out, offset * item), length, mpi_type(dtype),
-                         mpi_op(op), r, comm_),
+      const auto k = static_cast<std::size_t>(r);
+      in_pieces(counts[k], largest_count_, [&](std::int64_t offset, int length) {
+        check(MPI_Reduce(at(in, (layout.begin[k] + offset) * item), at(out, offset * item), length,
+                         mpi_type(dtype), mpi_op(op), r, comm_),
               "reduce_scatter");
       });
     }
   }
-  if (op == Reduction::average) divide(out, count, dtype, place_.size);
+  if (op == Reduction::average) divide(out, own, dtype, place_.size);
 }
 
-void MpiTransport::alltoall(void* out, const void* in, std::int64_t bytes) {
-  if (bytes <= largest_count_) {
-    const int length = static_cast<int>(bytes);
-    check(MPI_Alltoall(in, length, MPI_BYTE, out, length, MPI_BYTE, comm_), "alltoall");
-    return;
-  }
-  // In round k everybody sends to the rank k places further on.
-  for (int k = 0; k < place_.size; ++k) {
-    const int to = (place_.rank + k) % place_.size;
-    const int from = (place_.rank - k + place_.size) % place_.size;
-    in_pieces(bytes, largest_count_, [&](std::int64_t offset, int length) {
-      check(MPI_Sendrecv(at(in, to * bytes + offset), length, MPI_BYTE, to, k, at(out, from * bytes + offset),
-                         length, MPI_BYTE, from, k, comm_, MPI_STATUS_IGNORE),
+void MpiTransport::alltoallv(void* out, const std::vector<std::int64_t>& out_bytes, const void* in,
+                             const std::vector<std::int64_t>& in_bytes) {
+  const Layout to(in_bytes);
+  const Layout from(out_bytes);
+  const auto own = static_cast<std::size_t>(place_.rank);
+  if (in_bytes[own] > 0)
+    std::memcpy(at(out, from.begin[own]), at(in, to.begin[own]), static_cast<std::size_t>(in_bytes[own]));
+  // Not MPI_Alltoallv: whether all counts fit into its ints, the ranks would have to agree on first.
+  std::vector<MPI_Request> requests;
+  for (int k = 1; k < place_.size; ++k) {
+    const int target = (place_.rank + k) % place_.size;
+    const int source = (place_.rank - k + place_.size) % place_.size;
+    const auto t = static_cast<std::size_t>(target);
+    const auto s = static_cast<std::size_t>(source);
+    in_pieces(out_bytes[s], largest_count_, [&](std::int64_t offset, int length) {
+      check(MPI_Irecv(at(out, from.begin[s] + offset), length, MPI_BYTE, source, 0, comm_,
+                      &requests.emplace_back()),
+            "alltoall");
+    });
+    in_pieces(in_bytes[t], largest_count_, [&](std::int64_t offset, int length) {
+      check(MPI_Isend(at(in, to.begin[t] + offset), length, MPI_BYTE, target, 0, comm_,
+                      &requests.emplace_back()),
             "alltoall");
     });
   }
+  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "alltoall");
 }
 
 std::unique_ptr<Transport> MpiTransport::split(int color, int key) {

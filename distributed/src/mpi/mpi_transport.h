@@ -21,12 +21,15 @@ class MpiTransport final : public Transport {
   std::string name() const override { return "mpi"; }
   Place place() const override { return place_; }
 
+  bool is_independent() const override { return runtime_->allows_threads(); }
   bool meet(std::int64_t number) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
-  void reduce_scatter(void* out, const void* in, std::int64_t count, DType dtype, Reduction op) override;
-  void alltoall(void* out, const void* in, std::int64_t bytes) override;
+  void reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts, DType dtype,
+                      Reduction op) override;
+  void alltoallv(void* out, const std::vector<std::int64_t>& out_bytes, const void* in,
+                 const std::vector<std::int64_t>& in_bytes) override;
   std::unique_ptr<Transport> split(int color, int key) override;
 
  private:

@@ -27,10 +27,10 @@ std::string mpi_thread_level() {
 bool mpi_overlaps() {
   return false;
 }
-std::unique_ptr<Communicator> make_mpi_communicator() {
+std::unique_ptr<Communicator> make_mpi_communicator(AllreducePath) {
   refuse();
 }
-std::unique_ptr<Communicator> make_mpi_communicator(int) {
+std::unique_ptr<Communicator> make_mpi_communicator(int, AllreducePath) {
   refuse();
 }
 void abort_mpi_job(ExitStatus status) {

@@ -1,28 +1,32 @@
 /// Communicator: a group of ranks that call the same collectives in the same order.
 ///
+///     world.allreduce(tensor, Reduction::average).wait();
+///     world.allreduce(loss, {.op = Reduction::average, .name = "loss"}).wait();
+///     const Tensor all = world.allgather(rows_of_this_rank).wait();
+///
 /// An object, never a singleton: `SelfCommunicator` (one rank; every collective is the identity),
 /// `ThreadCommunicator` (ranks are threads of one process) and `MpiCommunicator`. Every collective starts the
 /// operation and returns a `Work`; operations of one communicator run in the order in which they were
-/// started. Tensors are contiguous and in host memory; all dtypes. Thread safety: one thread at a time per
-/// rank.
+/// started. Tensors are contiguous and in host memory; all dtypes. Plain vectors: values.h; other C++ values:
+/// objects.h. Thread safety: one thread at a time per rank.
 ///
-/// Before data moves, the ranks compare what they call: another collective, shape, dtype, reduction or root
-/// on some rank is a CollectiveError on every rank that shows both calls, and the communicator stays usable.
+/// Before data moves, the ranks compare what they call. Another collective, shape, dtype, reduction, scale,
+/// root or name on some rank, or arguments that are wrong on one rank alone, are a CollectiveError that
+/// `wait` throws on every rank; it shows all calls and their ranks, and the communicator stays usable.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ronde/core/tensor.h>
+#include <ronde/distributed/collective.h>
 #include <ronde/distributed/work.h>
 
 namespace ronde::inline v0 {
-
-/// How values of several ranks become one. `average` divides by the number of ranks; floating dtypes only.
-enum class Reduction { sum, average, min, max, product };
 
 /// How a rank ends its part.
 struct Ending {
@@ -48,21 +52,49 @@ class RONDE_API Communicator {
   virtual std::string name() const = 0;
 
   /// In place; the same result, bit for bit, on all ranks.
-  virtual Work allreduce(const Tensor& data, Reduction op = Reduction::sum) = 0;
+  Work allreduce(const Tensor& data, Reduction op = Reduction::sum);
+  Work allreduce(const Tensor& data, const AllreduceOptions& options);
+  /// Several tensors, dtypes may differ, in one operation: all or none of them, with one meeting of the
+  /// ranks. Each gets the bits that `allreduce` gives.
+  Work grouped_allreduce(const std::vector<Tensor>& tensors, const AllreduceOptions& options = {});
   /// In place; everybody gets root's values.
-  virtual Work broadcast(const Tensor& data, int root = 0) = 0;
-  /// out (size * n, ...) = the ranks' `in` (n, ...), in rank order; equal n on all ranks.
-  virtual Work allgather(const Tensor& out, const Tensor& in) = 0;
+  Work broadcast(const Tensor& data, int root = 0, const std::string& name = {});
+  /// out (size * n, ...) = the ranks' `in` (n, ...), in rank order; equal n on all ranks. `in` may be this
+  /// rank's slice of `out`.
+  Work allgather(const Tensor& out, const Tensor& in, const std::string& name = {});
   /// out (sum of counts, ...): rank r contributes counts[r] rows.
-  virtual Work allgatherv(const Tensor& out, const Tensor& in, const std::vector<std::int64_t>& counts) = 0;
-  /// out (n, ...) = this rank's slice of the reduction of all `in` (size * n, ...).
-  virtual Work reduce_scatter(const Tensor& out, const Tensor& in, Reduction op = Reduction::sum) = 0;
+  Work allgatherv(const Tensor& out, const Tensor& in, const std::vector<std::int64_t>& counts,
+                  const std::string& name = {});
+  /// All ranks' rows, each of which may give another number of them.
+  Pending<Tensor> allgather(const Tensor& in, const std::string& name = {});
+  /// out (n, ...) = this rank's slice of the reduction of all `in` (size * n, ...), in which it may lie.
+  Work reduce_scatter(const Tensor& out, const Tensor& in, Reduction op = Reduction::sum);
+  Work reduce_scatter(const Tensor& out, const Tensor& in, const AllreduceOptions& options);
+  /// The same for any number of rows: the first rows % size ranks get one more than the others.
+  Pending<Tensor> reduce_scatter(const Tensor& in, const AllreduceOptions& options = {});
   /// Rank s's slice r of `in` becomes rank r's slice s of `out`; both (size * n, ...).
-  virtual Work alltoall(const Tensor& out, const Tensor& in) = 0;
-  virtual Work barrier() = 0;
+  Work alltoall(const Tensor& out, const Tensor& in, const std::string& name = {});
+  /// splits[r] rows of `in` go to rank r, in order; gives the rows that came, and how many from which rank.
+  Pending<ReceivedRows> alltoall(const Tensor& in, const std::vector<std::int64_t>& splits,
+                                 const std::string& name = {});
+  Work barrier(const std::string& name = {});
+
+  /// What all of these come to. A communicator that wraps another one overrides this.
+  virtual Work start(Collective call) = 0;
+  /// Several collectives as one operation: `body` runs once, where and when the operations of this
+  /// communicator run, and waits for collectives of the communicator that it is given. The ranks compare
+  /// `call`. By default it runs here and now, with this communicator.
+  virtual Work sequence(const std::string& call, std::function<void(Communicator&)> body);
+
+  /// Zeros, in memory that the collectives of this communicator read straight from each other's ranks where
+  /// these share a node; an ordinary tensor elsewhere. For buffers that are reduced again and again.
+  /// Collective: all ranks ask for the same shape and dtype.
+  virtual Tensor shared_tensor(const Shape& shape, TensorOptions options = {});
+  /// How data travels, for people to read: "shared memory, 2 ranks", "MPI, 4 ranks".
+  virtual std::string transport() const { return name(); }
 
   /// Ranks of equal color form a new communicator, ordered by key, then rank. Collective; a negative color
-  /// gets nullptr.
+  /// gets nullptr. Both may be used at the same time; see ProcessSet for groups by lists of ranks.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
   /// Says that this rank starts no more collectives, because all is done or because it failed. When some rank

@@ -1,51 +1,73 @@
 /// DistributedOptimizer: any optimizer, with gradients summed over the ranks of a communicator first.
 ///
-///     DistributedOptimizer optimizer(std::make_unique<Adam>(AdamOptions{.learning_rate = 1e-3 * size}),
-///     world); optimizer.attach(arena);                     // compares the plans of all ranks, takes rank
-///     0's weights arena.zero_gradients(); sum(losses).backward();                      // buckets leave
-///     while backward goes on optimizer.step({.samples = batch.size()});   // waits for the sums, divides
-///     once, updates
+///     DistributedOptimizer optimizer(std::make_unique<Adam>(), world);
+///     optimizer.attach(arena);                    // compares all ranks' plans, takes rank 0's weights
+///     arena.zero_gradients();
+///     sum(losses).backward();                     // buckets leave while backward goes on
+///     optimizer.step({.samples = batch.size()});  // waits for the sums, divides once, updates
 ///
 /// Averages are exact: gradients are sums over samples, divided once by the number of samples of all ranks,
 /// so shards may be unequal or empty (a rank without samples need not run backward at all). All ranks must
-/// call `step` equally often. On one rank nothing is communicated.
+/// call `step` equally often. On one rank nothing is communicated. DistributedOptions trades exactness for
+/// bytes, or memory for bytes.
 ///
 /// The number of samples travels with the gradients, in their dtype: up to 2^24 in a global batch with f32.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <ronde/distributed/communicator.h>
+#include <ronde/distributed/distributed_options.h>
 #include <ronde/distributed/gradient_buckets.h>
 #include <ronde/nn/optimizer.h>
 
 namespace ronde::inline v0 {
 
+class ShardedExchange;
+
 /// What the gradients in the arena are.
 struct StepSamples {
   /// Gradients are the *sum* over this many samples of this rank; 0 is fine.
   std::int64_t samples = 0;
+  /// Of all ranks together, where that is known beforehand; 0: not.
+  std::int64_t of_all_ranks = 0;
+};
+
+/// Of this rank, since `attach`.
+struct ExchangeStatistics {
+  std::int64_t steps = 0;
+  std::int64_t bytes_sent = 0;        ///< for gradients and weights
+  std::int64_t plain_bytes_sent = 0;  ///< what plain sums of all gradients would have come to
 };
 
 class RONDE_API DistributedOptimizer {
  public:
   DistributedOptimizer(std::unique_ptr<Optimizer> optimizer, Communicator& communicator,
-                       BucketOptions options = {});
+                       DistributedOptions options = {});
   ~DistributedOptimizer();
   DistributedOptimizer(const DistributedOptimizer&) = delete;
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
 
-  /// Collective. Compares names, shapes, dtypes and buckets of all ranks (an error on every rank names the
-  /// parameter and the ranks), broadcasts weights and state from rank 0, and hooks the parameters' gradients.
+  /// Collective. Compares names, shapes, dtypes, buckets and options of all ranks (an error on every rank
+  /// names the parameter and the ranks), broadcasts weights and state from rank 0, and hooks the parameters'
+  /// gradients.
   void attach(ParameterArena& arena);
+  /// Before the backward pass, for what needs to know then: Adasum's buckets leave only in `step` otherwise,
+  /// and error feedback takes this step to have as many samples as the one before.
+  void expect(StepSamples samples);
   /// Collective. Waits for the sums over all ranks, then updates with sum / samples of all ranks. Returns
-  /// that number; with 0 nothing is updated.
+  /// that number; with 0 nothing is updated. A local step returns what `expect` said, or this rank's samples
+  /// times the ranks.
   std::int64_t step(StepSamples samples);
   /// Collective. The gradients are this rank's *mean* over equally large batches: updates with their average
   /// over ranks.
   void step();
+  /// Collective. After local steps, all ranks get the same weights and the same optimizer state: averages
+  /// over the samples that each has seen since. Otherwise nothing.
+  void synchronise();
 
   /// Gradient accumulation: while it lives, backward passes send nothing.
   ///
@@ -64,21 +86,55 @@ class RONDE_API DistributedOptimizer {
     bool before_ = true;
   };
 
+  /// The optimizer's whole state on rank 0, wherever it is kept; elsewhere its values may be undefined.
+  /// Collective.
+  std::vector<OptimizerSlot> gather_slots();
+  /// Buffers for the whole state: its own, unless it is sharded.
+  std::vector<OptimizerSlot> whole_slots() const;
+  /// Everybody gets rank 0's step count and learning rate and, unless `slots` is empty there, its state, of
+  /// which these are the whole. Forgets what compression has left over. Collective.
+  void broadcast_state(const std::vector<OptimizerSlot>& slots);
+  /// Whether what compression has left over is not that of the updates made so far, as after loading.
+  bool has_lost_memory() const;
+
+  /// Whether `set_buckets` may be called: several ranks, plain sums, and a state that each rank has whole.
+  bool may_set_buckets() const;
+  /// Between steps, on all ranks alike: cuts the gradients into other buckets. The same sums, but for how MPI
+  /// rounds them.
+  void set_buckets(BucketOptions buckets);
+
+  ExchangeStatistics statistics() const;
+  const DistributedOptions& options() const { return options_; }
   Optimizer& optimizer() { return *optimizer_; }
   Communicator& communicator() { return *communicator_; }
 
  private:
-  double reduce(std::int64_t samples);
+  void prepare_step();
+  bool is_local_step() const;
+  double reduce(double samples);
+  void update(double scale);
+  /// `samples` weighs this rank when weights are averaged; 0: no update here.
+  void step_alone(double samples, double scale);
 
   std::unique_ptr<Optimizer> optimizer_;
   Communicator* communicator_;
-  BucketOptions options_;
-  std::unique_ptr<GradientBuckets> buckets_;  // nullptr on one rank
+  DistributedOptions options_;
+  std::shared_ptr<GradientExchange> exchange_;  // nullptr on one rank, as are these
+  std::shared_ptr<ShardedExchange> sharded_;    // the same object, if the state is sharded
+  std::unique_ptr<GradientBuckets> buckets_;
+  StepSamples expected_;
+  std::int64_t local_updates_ = 0;  // since weights and state were averaged
+  double local_samples_ = 0.0;      // since the weights were
+  std::int64_t steps_ = 0;
+  std::int64_t memory_steps_ = 0;  // updates that went into what compression has left over
+  std::atomic<std::int64_t> average_bytes_ = 0;
+  std::int64_t bytes_before_ = 0;  // that exchanges with other buckets sent
 };
 
 /// Everybody gets root's weights and moving statistics. Collective.
 RONDE_API void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root = 0);
-/// Everybody gets root's optimizer state, step count and learning rate. Collective.
+/// Everybody gets root's optimizer state, step count and learning rate. Collective. For an optimizer that is
+/// whole on each rank.
 RONDE_API void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root = 0);
 
 }  // namespace ronde::inline v0

@@ -7,8 +7,9 @@
 /// A bucket is a slice of the flat gradient buffer, so nothing is copied. See Note [Bucket order].
 /// Ownership: arena and communicator must outlive it. Thread safety: as the variables'.
 ///
-/// What it does not do, on purpose: choose buckets anew while training, negotiate with other ranks, work on a
-/// timer, compress, or divide: sums are divided once, by the optimizer's step.
+/// What it does not do, on purpose: choose buckets by itself, negotiate with other ranks, work on a
+/// timer, or divide: sums are divided once, by the optimizer's step. Nor does it know what becomes of a
+/// bucket that leaves; that is a GradientExchange's part (src/exchange), which may compress.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,12 @@
 #include <vector>
 
 #include <ronde/distributed/communicator.h>
+#include <ronde/distributed/distributed_options.h>
 #include <ronde/nn/parameter_arena.h>
 
 namespace ronde::inline v0 {
 
-struct BucketOptions {
-  std::int64_t first_bucket_bytes = 1 << 20;  ///< small, so that the first all-reduce starts early
-  std::int64_t bucket_bytes = 25 << 20;
-};
+class GradientExchange;
 
 class RONDE_API GradientBuckets {
  public:
@@ -37,11 +36,16 @@ class RONDE_API GradientBuckets {
   /// The buckets for this arena; the last one ends behind the extras when these follow directly.
   static std::vector<Bucket> plan(const ParameterArena& arena, BucketOptions options);
 
-  GradientBuckets(ParameterArena& arena, Communicator& communicator, BucketOptions options);
+  /// Sums, or what `exchange` makes of the ranks' gradients.
+  GradientBuckets(ParameterArena& arena, Communicator& communicator, BucketOptions options,
+                  std::shared_ptr<GradientExchange> exchange = nullptr);
   /// Buckets under way are not waited for: an error may be the reason.
   ~GradientBuckets();
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
+
+  /// Other buckets from the next pass on, between passes; all ranks alike. `exchange`: as for the constructor.
+  void cut_anew(BucketOptions options, std::shared_ptr<GradientExchange> exchange);
 
   /// While false, backward passes only accumulate here; nothing leaves.
   void set_synchronise(bool synchronise);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include <ronde/distributed/allreduce_path.h>
 #include <ronde/distributed/communicator.h>
 
 namespace ronde::inline v0 {
@@ -27,11 +28,13 @@ RONDE_API std::string mpi_thread_level();
 /// Whether collectives run while their caller goes on. Starts MPI.
 RONDE_API bool mpi_overlaps();
 
-/// All processes of the job; starts MPI if nobody did. Collective.
-RONDE_API std::unique_ptr<Communicator> make_mpi_communicator();
+/// All processes of the job; starts MPI if nobody did. What is left automatic follows $RONDE_ALLREDUCE; see
+/// AllreducePath. Collective.
+RONDE_API std::unique_ptr<Communicator> make_mpi_communicator(AllreducePath path = AllreducePath::automatic);
 /// Over a duplicate of the application's own communicator, which is given as the number that
 /// `MPI_Comm_c2f(comm)` returns: so no header here needs mpi.h. Collective over that communicator.
-RONDE_API std::unique_ptr<Communicator> make_mpi_communicator(int fortran_handle);
+RONDE_API std::unique_ptr<Communicator> make_mpi_communicator(int fortran_handle,
+                                                              AllreducePath path = AllreducePath::automatic);
 
 /// Ends the whole job with this status, as MPI_Abort does; from any thread. Does not return. For `main`
 /// functions only; `run_main` calls it.

@@ -51,7 +51,9 @@ class RONDE_API ShardSum {
 
   Tensor padded_buffer();
   std::vector<Node> nodes_of(int rank, int present) const;
+  bool is_sum_of_two(int present) const;
   std::vector<Node> exchange(int present);
+  Tensor exchange_buffer(Tensor& kept, const Shape& shape) const;
   Tensor fold(std::vector<Node>& nodes, int first, int size, int present) const;
 
   Communicator* communicator_;
@@ -62,6 +64,7 @@ class RONDE_API ShardSum {
   Tensor current_;            // given out by next; padded, as all vectors here
   std::vector<Node> nodes_;   // of this rank, ascending
   std::vector<Tensor> free_;  // buffers nobody uses
+  Tensor sent_, received_;    // of the last exchange
 };
 
 }  // namespace ronde::inline v0

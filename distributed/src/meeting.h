@@ -1,0 +1,44 @@
+/// What a rank brings to a meeting, and what comes of it when the ranks do not bring the same. See Note
+/// [Meeting].
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport.h"
+
+namespace ronde::inline v0 {
+
+struct Record {
+  enum class Kind : char {
+    call = 'c',
+    objection = 'o',  // to this rank's own call; `text` says what is wrong with it
+    done = 'd',       // this rank calls nothing more
+    failure = 'f',    // nor this one, because of an error, `text`
+  };
+
+  Kind kind = Kind::call;
+  std::int32_t rank = 0;    // failure: where it happened; objection: who objects
+  std::int32_t status = 0;  // of the error
+  std::string verb = {};
+  std::string name = {};
+  std::string text = {};  // call: the arguments
+
+  std::string pack() const;
+  static Record unpack(const std::string& packed);
+};
+
+/// The records of all ranks. Collective.
+std::vector<Record> exchange(Transport& transport, const Record& own);
+
+/// The failure of the lowest rank; nullptr if there is none.
+const Record* failure_in(const std::vector<Record>& records);
+
+/// What records that are no failures, and not all the same call, mean: every rank makes the same error.
+CollectiveError disagreement_in(const std::vector<Record>& records);
+
+/// "rank 3", "ranks 0, 2-5", of ascending ranks.
+std::string ranks_text(const std::vector<int>& ranks);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,162 @@
+#include "run_collective.h"
+
+#include <cstring>
+#include <exception>
+#include <numeric>
+
+#include <ronde/core/backend.h>
+
+#include "checks.h"
+#include "reduction.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+Counts times(Counts counts, std::int64_t factor) {
+  for (std::int64_t& count : counts) count *= factor;
+  return counts;
+}
+
+std::int64_t sum_of(const Counts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+bool lies_in(const Tensor& whole, const Tensor& part) {
+  const char* begin = static_cast<const char*>(whole.raw());
+  const char* at = static_cast<const char*>(part.raw());
+  return begin <= at && at < begin + whole.byte_size();
+}
+
+class Run {
+ public:
+  Run(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error)
+      : call_(call), transport_(transport), agree_on_error_(agree_on_error), place_(transport.place()) {}
+
+  void allreduce() const {
+    for (const Tensor& data : call_.tensors) {
+      scale(data.raw(), data.count(), data.dtype(), call_.prescale);
+      if (data.count() > 0) transport_.allreduce(data.raw(), data.count(), data.dtype(), call_.op);
+      scale(data.raw(), data.count(), data.dtype(), call_.postscale);
+    }
+  }
+
+  void broadcast() const {
+    if (call_.received) return broadcast_unknown();
+    for (const Tensor& data : call_.tensors) broadcast(data.raw(), byte_count(data));
+  }
+
+  void allgather() const {
+    Counts counts = call_.counts;
+    Tensor out = call_.out;
+    if (call_.received) {
+      counts.resize(ranks());
+      const std::int64_t own = call_.in.size(0);
+      transport_.allgatherv(counts.data(), &own, Counts(ranks(), sizeof own));
+      out = make_room(counts);
+    } else if (counts.empty()) {
+      counts.assign(ranks(), call_.in.size(0));
+    }
+    if (out.byte_size() > 0) transport_.allgatherv(out.raw(), call_.in.raw(), times(counts, row_bytes(out)));
+  }
+
+  void reduce_scatter() const {
+    const Counts counts = even_rows(call_.in.size(0), place_.size);
+    Tensor out = call_.out;
+    if (call_.received) {
+      out = make_room({counts[static_cast<std::size_t>(place_.rank)]});
+      call_.received->counts = counts;
+    }
+    const std::int64_t row = call_.in.shape().tail(1).count();
+    if (call_.in.count() == 0) return;
+    // A transport reads all of `in` while it writes `out`; nor may `in` be scaled where it is.
+    const bool is_scaled = call_.prescale != 1.0;
+    const Tensor in = is_scaled || lies_in(call_.in, out) ? call_.in.clone() : call_.in;
+    scale(in.raw(), is_scaled ? in.count() : 0, in.dtype(), call_.prescale);
+    transport_.reduce_scatter(out.raw(), in.raw(), times(counts, row), in.dtype(), call_.op);
+    scale(out.raw(), out.count(), out.dtype(), call_.postscale);
+  }
+
+  void alltoall() const {
+    const std::int64_t row = row_bytes(call_.in);
+    if (!call_.received) {
+      const Counts bytes(ranks(), call_.in.size(0) / place_.size * row);
+      if (bytes.front() > 0) transport_.alltoallv(call_.out.raw(), bytes, call_.in.raw(), bytes);
+      return;
+    }
+    const Counts numbers(ranks(), sizeof(std::int64_t));
+    Counts counts(ranks());
+    transport_.alltoallv(counts.data(), numbers, call_.counts.data(), numbers);
+    const Tensor out = make_room(counts);
+    transport_.alltoallv(out.raw(), times(counts, row), call_.in.raw(), times(call_.counts, row));
+  }
+
+ private:
+  std::size_t ranks() const { return static_cast<std::size_t>(place_.size); }
+  static std::int64_t byte_count(const Tensor& tensor) {
+    return static_cast<std::int64_t>(tensor.byte_size());
+  }
+
+  void broadcast(void* data, std::int64_t bytes) const {
+    if (bytes > 0) transport_.broadcast(data, bytes, call_.root);
+  }
+
+  // Root alone has a tensor, of bytes, and knows how many.
+  void broadcast_unknown() const {
+    const bool is_root = place_.rank == call_.root;
+    std::int64_t bytes = is_root ? byte_count(call_.in) : 0;
+    broadcast(&bytes, sizeof bytes);
+    const Tensor room = make_room({bytes});
+    if (is_root) room.copy_from(call_.in);
+    broadcast(room.raw(), bytes);
+  }
+
+  // A tensor for rows of `counts`, like those of `in`. A rank without the memory does not leave the others
+  // waiting.
+  Tensor make_room(const Counts& counts) const {
+    std::string error;
+    try {
+      call_.received->counts = counts;
+      call_.received->rows = Tensor::empty(call_.in.shape().with_batch(sum_of(counts)), call_.in.options());
+    } catch (const std::exception& failure) {
+      error = failure.what();
+    }
+    agree_on_error_(error);
+    return call_.received->rows;
+  }
+
+  const Collective& call_;
+  Transport& transport_;
+  const AgreeOnError& agree_on_error_;
+  Place place_;
+};
+
+}  // namespace
+
+void run_collective(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error) {
+  const Run run(call, transport, agree_on_error);
+  switch (call.verb) {
+    case Collective::Verb::allreduce:
+      return run.allreduce();
+    case Collective::Verb::broadcast:
+      return run.broadcast();
+    case Collective::Verb::allgather:
+    case Collective::Verb::allgatherv:
+      return run.allgather();
+    case Collective::Verb::reduce_scatter:
+      return run.reduce_scatter();
+    case Collective::Verb::alltoall:
+      return run.alltoall();
+    case Collective::Verb::barrier:
+      return;
+  }
+}
+
+std::vector<std::int64_t> even_rows(std::int64_t rows, int size) {
+  std::vector<std::int64_t> counts;
+  for (int r = 0; r < size; ++r) counts.push_back(rows / size + (r < rows % size ? 1 : 0));
+  return counts;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,61 @@
+/// TCP sockets with deadlines. Nothing here spins: who waits sleeps in poll.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace ronde::inline v0 {
+
+/// A file descriptor; -1 when there is none.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+
+  int fd() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+struct Address {
+  std::string host;  // a name or a number
+  int port = 0;
+};
+
+/// "host:port", "[::1]:port".
+std::string to_string(const Address& address);
+/// Of "host:port"; a UsageError otherwise.
+Address parse_address(const std::string& text);
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds);
+  bool is_over() const { return left() <= 0; }
+  /// Milliseconds, at least 0.
+  int left() const;
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+/// Listens at `address`; port 0: any. An IoError says why not.
+Socket listen_at(const Address& address);
+/// The next connection, or a closed socket at the deadline.
+Socket accept_from(const Socket& listener, const Deadline& deadline);
+/// One attempt; a closed socket if nobody listens there.
+Socket connect_to(const Address& address, const Deadline& deadline);
+
+/// The address of this end.
+Address own_address(const Socket& socket);
+
+/// A short text with its length. False when the other end closed, sent no such thing, or was too slow.
+bool send_text(const Socket& socket, const std::string& text, const Deadline& deadline);
+bool receive_text(const Socket& socket, std::string& text, const Deadline& deadline);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,201 @@
+#include "tcp/tcp_transport.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <tuple>
+
+#include "reduction.h"
+#include "run_collective.h"
+#include "tcp/rendezvous.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+constexpr std::int64_t kBroadcastPiece = 1 << 18;  // bytes that a rank passes on while it receives the next
+constexpr std::int64_t kMeeting = 0x6d656574'696e6721;
+constexpr double kSplitPatience = 60.0;  // seconds
+
+char* at(void* base, std::int64_t offset) {
+  return static_cast<char*>(base) + offset;
+}
+const char* at(const void* base, std::int64_t offset) {
+  return static_cast<const char*>(base) + offset;
+}
+
+void copy(void* to, const void* from, std::int64_t bytes) {
+  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+Counts offsets_of(const Counts& lengths) {
+  Counts offsets(lengths.size());
+  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), std::int64_t{0});
+  return offsets;
+}
+
+Place place_of(int rank, const std::vector<std::string>& hosts) {
+  Place place{.rank = rank, .size = static_cast<int>(hosts.size()), .local_size = 0, .cross_size = 0};
+  const std::string& own = hosts[static_cast<std::size_t>(rank)];
+  for (int r = 0; r < place.size; ++r) {
+    const auto host = hosts.begin() + r;
+    const bool is_first = std::find(hosts.begin(), host, *host) == host;
+    if (is_first && *host == own) place.cross_rank = place.cross_size;
+    if (is_first) ++place.cross_size;
+    if (*host != own) continue;
+    if (r < rank) ++place.local_rank;
+    ++place.local_size;
+  }
+  return place;
+}
+
+}  // namespace
+
+TcpTransport::TcpTransport(std::unique_ptr<Mesh> mesh, std::vector<std::string> hosts,
+                           std::string listen_host, std::int64_t scratch_bytes)
+    : mesh_(std::move(mesh)),
+      hosts_(std::move(hosts)),
+      listen_host_(std::move(listen_host)),
+      scratch_bytes_(scratch_bytes),
+      place_(place_of(mesh_->rank(), hosts_)) {}
+
+// In round k a rank hears from the one 2^k places before it, and so, in the end, of all. The largest number
+// and the largest complement are one's own exactly when all numbers are equal.
+bool TcpTransport::meet(std::int64_t number) {
+  mesh_->count_meeting();
+  std::array<std::int64_t, 4> known{kMeeting, mesh_->meetings(), number, ~number};
+  for (int step = 1; step < place_.size; step *= 2) {
+    std::array<std::int64_t, 4> heard{};
+    const int to = (place_.rank + step) % place_.size;
+    const int from = (place_.rank - step + place_.size) % place_.size;
+    mesh_->exchange({{to, known.data(), sizeof known}}, {{from, heard.data(), sizeof heard}});
+    require(heard[0] == known[0] && heard[1] == known[1], "[tcp] rank ", from, " is not in step with rank ",
+            place_.rank);
+    known[2] = std::max(known[2], heard[2]);
+    known[3] = std::max(known[3], heard[3]);
+  }
+  return known[2] == number && known[3] == ~number;
+}
+
+void TcpTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  Counts counts = even_rows(count, place_.size);
+  void* const own = at(data, offsets_of(counts)[static_cast<std::size_t>(place_.rank)] * item);
+  reduce_scatter(own, data, counts, dtype, op);
+  for (std::int64_t& c : counts) c *= item;
+  allgatherv(data, own, counts);
+}
+
+// A binomial tree: rank v, counted from the root, gets it from v without its lowest bit.
+void TcpTransport::broadcast(void* data, std::int64_t bytes, int root) {
+  const int size = place_.size;
+  const int own = (place_.rank - root + size) % size;
+  const int lowest = own == 0 ? size : own & -own;
+  std::vector<int> children;
+  for (int bit = 1; bit < lowest && own + bit < size; bit *= 2)
+    children.insert(children.begin(), (own + bit + root) % size);
+  const int parent = (own - lowest + root + size) % size;
+  std::int64_t received = own == 0 ? bytes : 0;
+  for (std::int64_t sent = 0; sent < bytes;) {
+    const std::int64_t ready = std::min(received, sent + kBroadcastPiece);
+    const std::int64_t more = std::min(kBroadcastPiece, bytes - received);
+    std::vector<Mesh::Outgoing> outs;
+    for (const int child : children) outs.push_back({child, at(data, sent), ready - sent});
+    mesh_->exchange(std::move(outs), more > 0
+                                         ? std::vector<Mesh::Incoming>{{parent, at(data, received), more}}
+                                         : std::vector<Mesh::Incoming>{});
+    sent = ready;
+    received += more;
+  }
+}
+
+void TcpTransport::allgatherv(void* out, const void* in, const Counts& bytes) {
+  const Counts offsets = offsets_of(bytes);
+  const auto own = static_cast<std::size_t>(place_.rank);
+  copy(at(out, offsets[own]), in, bytes[own]);
+  std::vector<Mesh::Outgoing> outs;
+  std::vector<Mesh::Incoming> ins;
+  for (int step = 1; step < place_.size; ++step) {
+    const int r = (place_.rank + step) % place_.size;
+    const auto k = static_cast<std::size_t>(r);
+    outs.push_back({r, at(out, offsets[own]), bytes[own]});
+    ins.push_back({r, at(out, offsets[k]), bytes[k]});
+  }
+  mesh_->exchange(std::move(outs), std::move(ins));
+}
+
+// `out` may be this rank's part of `in`: of that, the other ranks need nothing.
+void TcpTransport::reduce_scatter(void* out, const void* in, const Counts& counts, DType dtype,
+                                  Reduction op) {
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t piece = std::max<std::int64_t>(1, scratch_bytes_ / item / place_.size);
+  const std::int64_t longest = *std::max_element(counts.begin(), counts.end());
+  const Counts begins = offsets_of(counts);
+  const auto own = static_cast<std::size_t>(place_.rank);
+  std::vector<char> scratch(static_cast<std::size_t>(std::min(piece, longest) * item * place_.size));
+  for (std::int64_t first = 0; first < longest; first += piece) {
+    const auto length = [&](std::size_t r) { return std::clamp<std::int64_t>(counts[r] - first, 0, piece); };
+    std::vector<Mesh::Outgoing> outs;
+    std::vector<Mesh::Incoming> ins;
+    std::vector<const void*> parts(counts.size());
+    parts[own] = at(in, (begins[own] + first) * item);
+    for (int step = 1; step < place_.size; ++step) {
+      const int r = (place_.rank + step) % place_.size;
+      const auto k = static_cast<std::size_t>(r);
+      outs.push_back({r, at(in, (begins[k] + first) * item), length(k) * item});
+      ins.push_back({r, at(scratch.data(), r * length(own) * item), length(own) * item});
+      parts[k] = ins.back().data;
+    }
+    mesh_->exchange(std::move(outs), std::move(ins));
+    reduce({at(out, first * item)}, 0, parts, 0, length(own), dtype, op);
+  }
+}
+
+void TcpTransport::alltoallv(void* out, const Counts& out_bytes, const void* in, const Counts& in_bytes) {
+  const Counts to = offsets_of(out_bytes);
+  const Counts from = offsets_of(in_bytes);
+  const auto own = static_cast<std::size_t>(place_.rank);
+  copy(at(out, to[own]), at(in, from[own]), in_bytes[own]);
+  std::vector<Mesh::Outgoing> outs;
+  std::vector<Mesh::Incoming> ins;
+  for (int step = 1; step < place_.size; ++step) {
+    const int r = (place_.rank + step) % place_.size;
+    const auto k = static_cast<std::size_t>(r);
+    outs.push_back({r, at(in, from[k]), in_bytes[k]});
+    ins.push_back({r, at(out, to[k]), out_bytes[k]});
+  }
+  mesh_->exchange(std::move(outs), std::move(ins));
+}
+
+std::unique_ptr<Transport> TcpTransport::split(int color, int key) {
+  struct Member {
+    int color, key, rank, port;
+    char host[64], token[40];
+  };
+  Gathering group;
+  group.listener = listen_at({listen_host_, 0});
+  Member own{color, key, place_.rank, own_address(group.listener).port, {}, {}};
+  std::strncpy(own.host, listen_host_.c_str(), sizeof own.host - 1);
+  std::strncpy(own.token, random_token().c_str(), sizeof own.token - 1);
+  std::vector<Member> members(hosts_.size());
+  allgatherv(members.data(), &own, Counts(hosts_.size(), sizeof own));
+  if (color < 0) return nullptr;
+  std::erase_if(members, [&](const Member& member) { return member.color != color; });
+  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+    return std::tie(a.key, a.rank) < std::tie(b.key, b.rank);
+  });
+  int rank = 0;
+  for (const Member& member : members) {
+    if (member.rank == place_.rank) rank = static_cast<int>(group.addresses.size());
+    group.addresses.push_back({member.host, member.port});
+    group.hosts.push_back(hosts_[static_cast<std::size_t>(member.rank)]);
+  }
+  group.token = members.front().token;
+  std::vector<Socket> links = connect_all(group, rank, Deadline(kSplitPatience));
+  return std::make_unique<TcpTransport>(std::make_unique<Mesh>(rank, std::move(links)), group.hosts,
+                                        listen_host_, scratch_bytes_);
+}
+
+}  // namespace ronde::inline v0

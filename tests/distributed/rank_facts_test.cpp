@@ -1,0 +1,132 @@
+#include <ronde/distributed/rank_facts.h>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <ronde/core/build_info.h>
+#include <ronde/core/machine.h>
+#include <ronde/distributed/self_communicator.h>
+
+#include "support/thread_ranks.h"
+
+namespace ronde {
+namespace {
+
+/// Rank r of a job, in a process of its own.
+RankFacts rank_on(int node, std::vector<int> cores, int threads) {
+  static int process = 100;
+  return {.host = "node" + std::to_string(node),
+          .node = node,
+          .process = ++process,
+          .cores = std::move(cores),
+          .core_limit = 0.0,
+          .threads = threads,
+          .version = "1.0.0",
+          .mpi = "Open MPI v4.1.4",
+          .kernels = "oneDNN 2.6.3, avx512"};
+}
+
+std::string error_of(void (*check)(const std::vector<RankFacts>&), const std::vector<RankFacts>& ranks) {
+  try {
+    check(ranks);
+  } catch (const CollectiveError& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CrowdedNodes, NoneWhenEachThreadHasACore) {
+  EXPECT_TRUE(find_crowded_nodes({rank_on(0, {0, 1}, 2)}).empty());
+  EXPECT_TRUE(find_crowded_nodes({rank_on(0, {0, 1, 2, 3}, 2), rank_on(0, {0, 1, 2, 3}, 2)}).empty());
+  EXPECT_TRUE(find_crowded_nodes({rank_on(0, {0}, 1), rank_on(0, {1}, 1), rank_on(1, {0, 1}, 2)}).empty());
+}
+
+TEST(CrowdedNodes, CountsTheThreadsOfANode) {
+  const std::vector<CrowdedNode> found =
+      find_crowded_nodes({rank_on(0, {0, 1}, 1), rank_on(0, {0, 1}, 1), rank_on(1, {0, 1}, 1),
+                          rank_on(1, {0, 1}, 2), rank_on(1, {0, 1}, 1)});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].host, "node1");
+  EXPECT_EQ(found[0].ranks, (std::vector<int>{2, 3, 4}));
+  EXPECT_EQ(found[0].threads, 4);
+  EXPECT_EQ(found[0].cores, 2);
+  const std::string text = describe(found[0]);
+  EXPECT_NE(text.find("node1: 3 ranks with 4 threads in all share 2 cores"), std::string::npos) << text;
+  EXPECT_NE(text.find("at most 2"), std::string::npos) << text;
+}
+
+TEST(CrowdedNodes, RanksBoundToTheSameCoreOfALargeNode) {
+  const std::vector<CrowdedNode> found =
+      find_crowded_nodes({rank_on(0, {0}, 1), rank_on(0, {0}, 1), rank_on(0, {1, 2, 3, 4, 5, 6, 7}, 1)});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(found[0].cores, 1);
+}
+
+TEST(CrowdedNodes, LimitOfAContainer) {
+  RankFacts rank = rank_on(0, {0, 1, 2, 3, 4, 5, 6, 7}, 4);
+  rank.core_limit = 2.0;
+  const std::vector<CrowdedNode> found = find_crowded_nodes({rank});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].cores, 2);
+  EXPECT_NE(describe(found[0]).find("give each rank 2 with --threads"), std::string::npos);
+}
+
+TEST(CrowdedNodes, RanksOfOneProcessShareItsThreads) {
+  RankFacts rank = rank_on(0, {0, 1}, 2);
+  EXPECT_TRUE(find_crowded_nodes({rank, rank, rank}).empty());
+}
+
+TEST(SameLibraries, NamesRanksAndVersions) {
+  std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(0, {1}, 1), rank_on(1, {0}, 1)};
+  EXPECT_EQ(error_of(require_same_libraries, ranks), "");
+  ranks[2].version = "2.0.0";
+  const std::string text = error_of(require_same_libraries, ranks);
+  EXPECT_NE(text.find("1.0.0 on ranks 0-1 (node0"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.0.0 on rank 2 (node1)"), std::string::npos) << text;
+  ranks[2].version = "1.0.0";
+  ranks[0].mpi = "MPICH 4.0";
+  EXPECT_NE(error_of(require_same_libraries, ranks).find("MPICH 4.0 on rank 0"), std::string::npos);
+}
+
+TEST(SameKernels, OnlyTheyMatterForBits) {
+  std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(1, {0}, 3)};
+  EXPECT_EQ(error_of(require_same_kernels, ranks), "");
+  ranks[0].kernels = "oneDNN 2.6.3, avx2";
+  EXPECT_EQ(error_of(require_same_libraries, ranks), "");
+  const std::string text = error_of(require_same_kernels, ranks);
+  EXPECT_NE(text.find("avx2 on rank 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("avx512 on rank 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("RONDE_ISA"), std::string::npos) << text;
+}
+
+TEST(RankFactsTest, TravelWhole) {
+  test::run_ranks(3, [](Communicator& world) {
+    const RankFacts own = own_rank_facts(world);
+    const std::vector<RankFacts> all = gather_rank_facts(world);
+    ASSERT_EQ(all.size(), 3u);
+    for (const RankFacts& rank : all) {
+      EXPECT_EQ(rank.host, this_machine().host);
+      EXPECT_EQ(rank.process, ::getpid());
+      EXPECT_EQ(rank.cores, own.cores);
+      EXPECT_EQ(rank.core_limit, own.core_limit);
+      EXPECT_EQ(rank.threads, own.threads);
+      EXPECT_EQ(rank.version, library_version());
+      EXPECT_EQ(rank.kernels, own.kernels);
+      EXPECT_EQ(rank.node, 0);
+    }
+    require_same_libraries(all);
+    require_same_kernels(all);
+  });
+}
+
+TEST(RankFactsTest, OfARankAlone) {
+  SelfCommunicator self;
+  ASSERT_EQ(gather_rank_facts(self).size(), 1u);
+  EXPECT_GE(own_rank_facts(self).threads, 1);
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,138 @@
+#include "shm/shared_region.h"
+
+#include <csignal>
+#include <cstring>
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <ronde/core/error.h>
+
+#include "shm/node_transport.h"
+
+namespace ronde::test {
+namespace {
+
+using Kind = SharedRegion::Kind;
+
+// Exit status of `f` in another process. There is no other thread yet.
+template <class F>
+int status_of_child(F&& f) {
+  const pid_t child = fork();
+  if (child == 0) _exit(f());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Files of this process' that are left in /dev/shm.
+int names_left() {
+  int count = 0;
+  const std::string start = cat("ronde-", getpid(), '-');
+  DIR* folder = opendir("/dev/shm");
+  if (!folder) return 0;
+  while (const dirent* entry = readdir(folder))
+    count += std::strncmp(entry->d_name, start.c_str(), start.size()) == 0;
+  closedir(folder);
+  return count;
+}
+
+class SharedRegionTest : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    try {
+      SharedRegion::create(GetParam(), 4096);
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+TEST_P(SharedRegionTest, IsTheSameMemoryInAnotherProcess) {
+  const auto region = SharedRegion::create(GetParam(), 10000);
+  EXPECT_EQ(region->bytes(), 10000);
+  EXPECT_EQ(region->data()[9999], 0);
+  region->data()[9999] = 5;
+  const int status = status_of_child([&] {
+    const auto same = SharedRegion::attach(region->ticket());
+    if (same->data() == region->data() || same->data()[9999] != 5) return 1;
+    same->data()[0] = 7;
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(region->data()[0], 7);
+}
+
+TEST_P(SharedRegionTest, IsItselfInItsOwnProcess) {
+  const auto region = SharedRegion::create(GetParam(), 4096);
+  EXPECT_EQ(SharedRegion::attach(region->ticket()), region);
+}
+
+TEST_P(SharedRegionTest, LeavesNothingBehind) {
+  const auto region = SharedRegion::create(GetParam(), 4096);
+  EXPECT_EQ(names_left(), GetParam() == Kind::named ? 1 : 0);
+  const SharedRegion::Ticket ticket = region->ticket();
+  region->close_door();
+  EXPECT_EQ(names_left(), 0);
+  region->data()[0] = 1;
+  const int status = status_of_child([&] {
+    try {
+      SharedRegion::attach(ticket);
+    } catch (const Error&) {
+      return 0;
+    }
+    return 1;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST_P(SharedRegionTest, OtherMemoryIsRefused) {
+  const auto region = SharedRegion::create(GetParam(), 4096);
+  SharedRegion::Ticket ticket = region->ticket();
+  ++ticket.inode;
+  const int status = status_of_child([&] {
+    try {
+      SharedRegion::attach(ticket);
+    } catch (const Error&) {
+      return 0;
+    }
+    return 1;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, SharedRegionTest, testing::Values(Kind::anonymous, Kind::named),
+                         [](const auto& p) { return p.param == Kind::named ? "named" : "anonymous"; });
+
+TEST(SharedRegion, MoreThanThereIsIsAnError) {
+  EXPECT_THROW(SharedRegion::create(Kind::named, std::int64_t{1} << 50), Error);
+  EXPECT_EQ(names_left(), 0);
+}
+
+// A process that is killed in the middle of an all-reduce.
+TEST(NodeTransport, DeathOfARankIsNoticed) {
+  const auto region = SharedRegion::create(Kind::anonymous, NodeGroup::bytes_for(2));
+  const pid_t child = fork();
+  const std::vector<int> processes =
+      child == 0 ? std::vector<int>{getppid(), getpid()} : std::vector<int>{getpid(), child};
+  NodeTransport transport(std::make_unique<NodeGroup>(SharedRegion::attach(region->ticket()),
+                                                      child == 0 ? 1 : 0, processes, nullptr),
+                          "node", nullptr);
+  std::vector<float> data(100000, 1.0f);
+  transport.allreduce(data.data(), 100000, DType::f32, Reduction::sum);
+  if (child == 0) raise(SIGKILL);
+  EXPECT_EQ(data[99999], 2.0f);
+  try {
+    transport.allreduce(data.data(), 100000, DType::f32, Reduction::sum);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), cat("[distributed] rank 1 (process ", child, ") has died"));
+  }
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace ronde::test

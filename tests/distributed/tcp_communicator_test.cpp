@@ -1,0 +1,241 @@
+#include <ronde/distributed/tcp_communicator.h>
+
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "distributed/collectives_suite.h"
+#include "distributed/contract_suite.h"
+#include "queued_communicator.h"
+#include "support/forked_ranks.h"
+#include "support/temp_dir.h"
+#include "tcp/rendezvous.h"
+#include "tcp/tcp_transport.h"
+
+namespace ronde::test {
+namespace {
+
+class TcpCommunicatorTest : public ::testing::TestWithParam<int> {};
+
+// Ranks meet at a file in a directory of this object's.
+class Job {
+ public:
+  explicit Job(int size, double patience = 30.0) : size_(size), patience_(patience) {}
+
+  TcpOptions options(int rank) const {
+    return {.rank = rank,
+            .size = size_,
+            .rendezvous = cat("file:", file()),
+            .patience = patience_,
+            .path = AllreducePath::mpi};
+  }
+  std::string file() const { return directory_ / "meeting"; }
+  std::unique_ptr<Communicator> join(int rank) const { return make_tcp_communicator(options(rank)); }
+
+ private:
+  ronde::testing::TempDir directory_;
+  int size_;
+  double patience_;
+};
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_P(TcpCommunicatorTest, PassesTheSuite) {
+  const Job job(GetParam());
+  expect_processes(GetParam(), [&](int rank) {
+    const std::unique_ptr<Communicator> c = job.join(rank);
+    c->size() > 4 ? check_some_collectives(*c) : check_collectives(*c);
+    check_contract(*c);
+    check_groups_at_once(*c);
+    EXPECT_EQ(c->name(), c->size() == 1 ? "self" : "tcp");
+    EXPECT_EQ(c->rank(), rank);
+    EXPECT_EQ(c->local_rank(), rank);
+    EXPECT_EQ(c->local_size(), c->size());
+    EXPECT_EQ(c->cross_rank(), 0);
+    EXPECT_EQ(c->cross_size(), 1);
+  });
+}
+INSTANTIATE_TEST_SUITE_P(Ranks, TcpCommunicatorTest, ::testing::Values(1, 2, 3, 4, 5, 7, 8, 16));
+
+// Ranks of one machine need the connections to meet only; and a machine can be told not to share.
+TEST(TcpCommunicator, SharesMemoryOnOneMachine) {
+  const Job job(3);
+  expect_processes(3, [&](int rank) {
+    TcpOptions options = job.options(rank);
+    options.path = AllreducePath::automatic;
+    const std::unique_ptr<Communicator> c = make_tcp_communicator(options);
+    EXPECT_EQ(c->name(), "tcp");
+    EXPECT_EQ(c->transport(), "shared memory, 3 ranks");
+    const std::unique_ptr<Communicator> flat = job.join(rank);  // a second one, at the same time
+    EXPECT_EQ(flat->transport(), "tcp, 3 ranks");
+    check_allreduce(*c);
+    check_contract(*c);
+    expect_usable(*flat);
+  });
+}
+
+TEST(TcpCommunicator, SumsInPieces) {
+  const Job job(3);
+  expect_processes(3, [&](int rank) {
+    const Gathering ranks = gather_ranks(job.options(rank));
+    auto mesh = std::make_unique<Mesh>(rank, connect_all(ranks, rank, Deadline(30.0)));
+    QueuedCommunicator c(std::make_unique<TcpTransport>(std::move(mesh), ranks.hosts, "127.0.0.1", 777),
+                         std::make_shared<WorkerThread>());
+    check_allreduce(c);
+    check_reduce_scatter(c);
+    check_uneven_reduce_scatter(c);
+  });
+}
+
+TEST(TcpCommunicator, MeetsAtAnAddress) {
+  const int port = own_address(listen_at({"127.0.0.1", 0})).port;
+  expect_processes(2, [&](int rank) {
+    const auto c = make_tcp_communicator(
+        {.rank = rank, .size = 2, .rendezvous = cat("tcp://127.0.0.1:", port), .token = "secret"});
+    expect_usable(*c);
+  });
+}
+
+// A file that another job has left: nobody listens there any more.
+TEST(TcpCommunicator, IgnoresAnOldFile) {
+  const Job job(2);
+  std::ofstream(job.file()) << own_address(listen_at({"127.0.0.1", 0})).host << ":1 0123456789abcdef\n";
+  expect_processes(2, [&](int rank) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    expect_usable(*job.join(rank));
+  });
+  EXPECT_FALSE(std::ifstream(job.file()).is_open());
+}
+
+TEST(TcpCommunicator, NamesTheRanksThatDidNotCome) {
+  const Job job(5, 1.0);
+  expect_processes(3, [&](int rank) {  // 3 and 4 stay away
+    EXPECT_EQ(message_of([&] { job.join(rank); }),
+              cat("[tcp] ranks 3, 4 of 5 did not come to file:", job.file(), " within 1 s"));
+  });
+  expect_processes(1, [&](int) {
+    EXPECT_EQ(message_of([&] { job.join(4); }),
+              cat("[tcp] rank 4 waited 1 s for rank 0 at file:", job.file(), " in vain"));
+  });
+}
+
+TEST(TcpCommunicator, RefusesWhoDoesNotBelong) {
+  const int port = own_address(listen_at({"127.0.0.1", 0})).port;
+  const auto join = [&](int rank, int size, const std::string& token) {
+    return message_of([&] {
+      make_tcp_communicator({.rank = rank,
+                             .size = size,
+                             .rendezvous = cat("tcp://127.0.0.1:", port),
+                             .token = token,
+                             .patience = 2.0});
+    });
+  };
+  expect_processes(2, [&](int rank) {
+    const std::string message = join(rank, 2, rank == 0 ? "right" : "wrong");
+    EXPECT_EQ(message, rank == 0
+                           ? cat("[tcp] rank 1 of 2 did not come to tcp://127.0.0.1:", port, " within 2 s")
+                           : "[tcp] RONDE_TOKEN is not that of rank 0");
+  });
+  expect_processes(2, [&](int rank) {
+    EXPECT_EQ(join(rank, 2 + rank, ""), "[tcp] ranks have different world sizes: rank 0 2, rank 1 3");
+  });
+  expect_processes(3, [&](int process) {
+    EXPECT_EQ(join(process == 0 ? 0 : 1, 3, ""), "[tcp] more than one process has rank 1 of 3");
+  });
+}
+
+TEST(TcpCommunicator, RefusesWrongArguments) {
+  EXPECT_EQ(message_of([] { make_tcp_communicator({.rank = 3, .size = 3, .rendezvous = "file:x"}); }),
+            "[tcp] rank 3 is not one of 3 ranks");
+  for (const int rank : {0, 1}) {
+    EXPECT_EQ(message_of([&] { make_tcp_communicator({.rank = rank, .size = 2}); }),
+              "[tcp] RONDE_RENDEZVOUS expects tcp://host:port or file:/path, got nothing");
+    EXPECT_EQ(message_of(
+                  [&] { make_tcp_communicator({.rank = rank, .size = 2, .rendezvous = "tcp://node:port"}); }),
+              "[tcp] expects host:port, got node:port");
+  }
+}
+
+// The same where they share memory.
+TEST(TcpCommunicator, DeathOfARankThatSharesMemory) {
+  const Job job(3);
+  const std::vector<int> statuses = run_processes(3, [&](int rank) {
+    TcpOptions options = job.options(rank);
+    options.path = AllreducePath::node;
+    const std::unique_ptr<Communicator> c = make_tcp_communicator(options);
+    const Tensor data = c->shared_tensor({100000}, host(DType::f32));
+    if (rank == 1) std::raise(SIGKILL);
+    const std::string message = message_of([&] {
+      for (;;) c->allreduce(data).wait();
+    });
+    // Who hears of it first leaves as well.
+    EXPECT_TRUE(message.ends_with("has died") || message.ends_with("others still wait for it")) << message;
+  });
+  EXPECT_EQ(statuses, (std::vector<int>{0, 128 + SIGKILL, 0}));
+}
+
+// Killed in the middle: all others hear of it, wherever they wait.
+TEST(TcpCommunicator, DeathOfARankIsAnErrorOfAll) {
+  const Job job(4);
+  const std::vector<int> statuses = run_processes(4, [&](int rank) {
+    const std::unique_ptr<Communicator> c = job.join(rank);
+    c->barrier().wait();
+    if (rank == 2) std::raise(SIGKILL);
+    const std::string message = message_of([&] {
+      for (;;) c->allreduce(host_zeros({100000})).wait();
+    });
+    // Who hears of it first leaves as well.
+    EXPECT_EQ(message.rfind("[tcp] rank ", 0), 0U) << message;
+    EXPECT_NE(message.find(" has gone"), std::string::npos) << message;
+  });
+  EXPECT_EQ(statuses, (std::vector<int>{0, 0, 128 + SIGKILL, 0}));
+}
+
+// A rank that has done its part may leave while others still receive from each other.
+TEST(TcpCommunicator, LeavingInOrderDisturbsNobody) {
+  const Job job(5);
+  expect_processes(5, [&](int rank) {
+    for (int round = 0; round < 5; ++round) {
+      const std::unique_ptr<Communicator> c = job.join(rank);
+      const Tensor data = Tensor::full({300000}, rank, host(DType::f32));
+      c->broadcast(data, round).wait();
+      EXPECT_EQ(data.to_vector<double>().back(), round);
+    }
+  });
+}
+
+TEST(TcpCommunicator, OneCollectiveTooMany) {
+  const Job job(3);
+  expect_processes(3, [&](int rank) {
+    const std::unique_ptr<Communicator> c = job.join(rank);
+    c->barrier().wait();
+    if (rank == 1) return;
+    EXPECT_NE(message_of([&] { c->barrier().wait(); }).find(" has gone"), std::string::npos);
+  });
+}
+
+// Who spins would use all of the second.
+TEST(TcpCommunicator, WaitingCostsNoProcessorTime) {
+  const Job job(3);
+  expect_processes(3, [&](int rank) {
+    const std::unique_ptr<Communicator> c = job.join(rank);
+    c->barrier().wait();
+    const std::clock_t before = std::clock();
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+    c->barrier().wait();
+    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.5);
+  });
+}
+
+}  // namespace
+}  // namespace ronde::test
