@@ -23,7 +23,8 @@ SavedModel capture_weights(const Model::State& model) {
   return file;
 }
 
-SavedModel capture(const Model::State& model, std::optional<SavedRun> run) {
+SavedModel capture(const Model::State& model, std::optional<SavedRun> run,
+                   const std::vector<OptimizerSlot>& slots) {
   SavedModel file = capture_weights(model);
   file.model_config = model_config(*model.module);
   file.state.emplace();
@@ -34,7 +35,7 @@ SavedModel capture(const Model::State& model, std::optional<SavedRun> run) {
   if (model.optimizer) {
     Optimizer& optimizer = model.optimizer->optimizer();
     file.training_config = training_config(optimizer, *model.loss, model.metrics);
-    file.state->optimizer = save_optimizer(optimizer, *model.module);
+    file.state->optimizer = save_optimizer(optimizer, slots, *model.module);
     file.state->optimizer_settings = optimizer.own_settings();
   }
   return file;

@@ -10,6 +10,7 @@ namespace ronde::inline v0 {
 /// The weights alone.
 SavedModel capture_weights(const Model::State& model);
 /// With the description of the net, the state of the training, and `run`. On rank 0.
-SavedModel capture(const Model::State& model, std::optional<SavedRun> run);
+SavedModel capture(const Model::State& model, std::optional<SavedRun> run,
+                   const std::vector<OptimizerSlot>& slots);
 
 }  // namespace ronde::inline v0

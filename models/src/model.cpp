@@ -30,6 +30,17 @@ Model::Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOpti
 Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 
+namespace {
+
+/// Whether a layer was frozen or unfrozen since the arena was laid out.
+bool has_changed(const ParameterArena& arena) {
+  for (std::size_t i = 0; i < arena.segments().size(); ++i)
+    if (arena.segments()[i].frozen == arena.variable(i).requires_grad()) return true;
+  return false;
+}
+
+}  // namespace
+
 void Model::compile(CompileOptions options) {
   require<UsageError>(options.optimizer != nullptr, "[compile] needs an optimizer");
   require<UsageError>(options.loss != nullptr, "[compile] needs a loss");
@@ -37,8 +48,9 @@ void Model::compile(CompileOptions options) {
   state_->metrics = std::move(options.metrics);
   if (state_->metrics.empty()) state_->metrics.push_back(std::make_shared<Accuracy>());
   state_->optimizer.reset();  // the old one's hooks go before the new one's come
+  if (has_changed(*state_->arena)) state_->arena = std::make_unique<ParameterArena>(*state_->module);
   state_->optimizer = std::make_unique<DistributedOptimizer>(std::move(options.optimizer),
-                                                             *state_->communicator, options.buckets);
+                                                             *state_->communicator, options.distributed);
   state_->optimizer->attach(*state_->arena);
   state_->has_optimizer_of_run = false;
 }
@@ -58,7 +70,8 @@ Evaluation Model::evaluate(const Dataset& data, std::int64_t batch_size) {
   require<UsageError>(batch_size >= 1, "[evaluate] batch_size must be at least 1, got ", batch_size);
   require_fitting_inputs(*state_, data, "evaluate");
   if (state_->trainer) state_->trainer->lend_metrics();
-  return evaluate_dataset(*state_, data, batch_size * state_->communicator->size());
+  state_->optimizer->synchronise();
+  return evaluate_dataset(*state_, data, batch_size);
 }
 
 Tensor Model::predict(const Tensor& inputs, std::int64_t batch_size) {
@@ -101,8 +114,10 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
   Backend& backend = state_->backend();
   state_->run.reset();  // whatever it was, this is another training
   state_->statistics_differ = true;
-  train_step(*state_, {inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
-             0, totals);
+  TrainStep step(*state_, 0);
+  step.add({inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
+           Position::last, totals);
+  step.update();
   ++state_->progress.steps;
   return totals.reduced(*state_->communicator).loss.value();
 }
@@ -126,6 +141,9 @@ Communicator& Model::communicator() {
 }
 bool Model::is_compiled() const {
   return state_->optimizer != nullptr;
+}
+ExchangeStatistics Model::exchange_statistics() const {
+  return state_->optimizer ? state_->optimizer->statistics() : ExchangeStatistics();
 }
 const TrainingProgress& Model::progress() const {
   return state_->progress;

@@ -18,33 +18,39 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// Everything is compared before anything is assigned.
-void restore(Model::State& model, const SavedModel& file) {
+/// Everything is compared before anything is assigned. Returns the optimizer's whole state, nothing if the
+/// file has none.
+std::vector<OptimizerSlot> restore(Model::State& model, const SavedModel& file) {
   std::vector<WeightAssignment> weights = match_file(*model.module, file);
-  std::vector<WeightAssignment> slots;
+  std::vector<WeightAssignment> state;
+  std::vector<OptimizerSlot> slots;
   Optimizer* optimizer = model.optimizer ? &model.optimizer->optimizer() : nullptr;
   std::optional<SavedOptimizer> saved;
   if (optimizer) saved = find_saved_optimizer(file, *optimizer, *model.module);
-  if (saved) slots = match_optimizer(*optimizer, *model.module, *saved);
+  if (saved) {
+    slots = model.optimizer->whole_slots();
+    state = match_optimizer(*optimizer, slots, *model.module, *saved);
+  }
   assign_all(weights);
-  assign_all(slots);
+  assign_all(state);
   if (saved) {
     optimizer->set_iterations(saved->iterations);
     optimizer->set_learning_rate(saved->learning_rate);
   }
   model.run.reset();
   model.has_optimizer_of_run = saved.has_value();
-  if (!file.state) return;
+  if (!file.state) return slots;
   model.progress.epochs = file.state->epochs;
   model.progress.steps = file.state->steps;
   model.run = file.state->run;
+  return slots;
 }
 
 /// Gives all ranks what rank 0 has read.
-void broadcast_state(Model::State& model) {
+void broadcast_state(Model::State& model, const std::vector<OptimizerSlot>& slots) {
   Communicator& communicator = *model.communicator;
   broadcast_parameters(*model.arena, communicator);
-  if (model.optimizer) broadcast_optimizer_state(model.optimizer->optimizer(), communicator);
+  if (model.optimizer) model.optimizer->broadcast_state(slots);
   broadcast_run(communicator, model.run);
   const Tensor progress = Tensor::from<std::int64_t>(
       {3}, {model.progress.epochs, model.progress.steps, std::int64_t{model.has_optimizer_of_run}});
@@ -77,10 +83,11 @@ SavedModel read_on_main(Communicator& communicator, const std::string& path) {
 }
 
 void restore_on_all(Model::State& model, const SavedModel& file, const std::string& path) {
+  std::vector<OptimizerSlot> slots;
   collectively(*model.communicator, [&] {
-    if (model.communicator->rank() == 0) naming(path, [&] { restore(model, file); });
+    if (model.communicator->rank() == 0) naming(path, [&] { slots = restore(model, file); });
   });
-  broadcast_state(model);
+  broadcast_state(model, slots);
   model.source = path;
 }
 
@@ -101,12 +108,14 @@ void load_named_weights(Model::State& model, const std::string& path) {
 
 void Model::save(const std::string& path, SaveOptions options) {
   average_statistics(*state_);
+  std::vector<OptimizerSlot> slots;
+  if (state_->optimizer) slots = state_->optimizer->gather_slots();
   std::optional<SavedRun> run = state_->trainer ? state_->trainer->saved_run() : state_->run;
   collectively(communicator(), [&] {
     if (communicator().rank() != 0) return;
-    SavedModel file = capture(*state_, std::move(run));
+    SavedModel file = capture(*state_, std::move(run), slots);
     if (state_->optimizer)
-      file.optimizer_weights = save_keras_optimizer(state_->optimizer->optimizer(), *state_->module,
+      file.optimizer_weights = save_keras_optimizer(state_->optimizer->optimizer(), slots, *state_->module,
                                                     options.keras_optimizer_state, layout_for(path));
     write_saved_model(path, file);
   });

@@ -29,6 +29,8 @@ struct Model::State {
   bool stop = false;
   /// Moving statistics were trained since they were averaged over the ranks last.
   bool statistics_differ = false;
+  /// A `fit` has compared threads with cores; later ones need not say it again.
+  bool told_of_crowding = false;
 
   // Where a resumed `fit` goes on; the same on all ranks.
   Trainer* trainer = nullptr;         ///< while `fit` runs
@@ -37,7 +39,10 @@ struct Model::State {
   std::string source;                 ///< the file loaded last; empty: none
 
   Context context(bool training, const Tensor& sample_keys) const {
-    return {.training = training, .seed = options.seed, .sample_keys = sample_keys};
+    Context context{.training = training, .seed = options.seed, .sample_keys = sample_keys};
+    if (training && communicator->size() > 1)
+      context.sum_over_ranks = [this](const Tensor& values) { communicator->allreduce(values).wait(); };
+    return context;
   }
   Backend& backend() const { return arena->values().backend(); }
 };

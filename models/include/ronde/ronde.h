@@ -14,6 +14,7 @@
 #include <ronde/data/packed_dataset.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/runtime.h>
+#include <ronde/distributed/timeline.h>
 #include <ronde/models/backup_and_restore.h>
 #include <ronde/models/cifar10_cnn.h>
 #include <ronde/models/cifar_resnet.h>
@@ -51,7 +52,9 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>

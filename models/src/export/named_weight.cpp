@@ -22,9 +22,13 @@ struct SplitName {
 };
 
 std::string torch_name(const std::string& keras) {
-  static const std::map<std::string, std::string> kNames{
-      {"kernel", "weight"}, {"depthwise_kernel", "weight"},  {"gamma", "weight"},
-      {"beta", "bias"},     {"moving_mean", "running_mean"}, {"moving_variance", "running_var"}};
+  static const std::map<std::string, std::string> kNames{{"kernel", "weight"},
+                                                         {"embeddings", "weight"},
+                                                         {"depthwise_kernel", "weight"},
+                                                         {"gamma", "weight"},
+                                                         {"beta", "bias"},
+                                                         {"moving_mean", "running_mean"},
+                                                         {"moving_variance", "running_var"}};
   SplitName name(keras);
   std::replace(name.layer.begin(), name.layer.end(), '/', '.');
   const auto found = kNames.find(name.weight);

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include <ronde/core/trace.h>
 #include <ronde/models/file_io.h>
 
 #include "files/file_descriptor.h"
@@ -40,6 +41,8 @@ class EncodedSnapshot {
 };
 
 WrittenFile write_one(EncodedSnapshot& snapshot, const FileOrder& order) {
+  const TraceScope scope("checkpoint", "write file",
+                         {"file", is_tracing() ? trace_name(order.path) : nullptr});
   try {
     atomic_write_file(order.path, snapshot.bytes(order));
     return {};
@@ -73,6 +76,7 @@ void CheckpointWriter::start(SavedModel snapshot, std::vector<FileOrder> orders)
   writing_.store(true, std::memory_order_relaxed);
   thread_ = std::thread([this, model = std::move(snapshot)]() mutable {
     block_signals();
+    name_trace_thread("checkpoint writer");
     write_all(std::move(model));
     writing_.store(false, std::memory_order_release);
   });

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include <ronde/core/trace.h>
+
 #include "capture.h"
 #include "keras_file/json.h"
 #include "training/evaluator.h"
@@ -38,14 +40,16 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRun()>& run) {
   if (point.orders().empty()) return;
   const auto begin = std::chrono::steady_clock::now();
+  const TraceScope scope("checkpoint", "snapshot");
   settle(true);
   average_statistics(model_);
   SavedRun where = run();
+  const std::vector<OptimizerSlot> slots = model_.optimizer->gather_slots();
   collectively(*model_.communicator, [&] {
     if (model_.communicator->rank() != 0) return;
     std::vector<FileOrder> files;
     for (const SaveOrder& order : point.orders()) files.push_back({order.path, order.weights_only});
-    writer_.start(capture(model_, std::move(where)), std::move(files));
+    writer_.start(capture(model_, std::move(where), slots), std::move(files));
   });
   pending_ = point.orders();
   const double pause = seconds_since(begin);
@@ -65,6 +69,7 @@ std::vector<WrittenFile> Checkpointer::results(bool wait, bool& done) {
 
 void Checkpointer::settle(bool wait) {
   if (pending_.empty()) return;
+  const TraceScope scope("checkpoint", "ask the writer");
   bool done = false;
   const std::vector<WrittenFile> files = results(wait, done);
   if (!done) return;

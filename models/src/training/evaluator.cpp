@@ -3,12 +3,14 @@
 #include <cmath>
 #include <utility>
 
+#include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/trace.h>
 #include <ronde/data/data_loader.h>
 
 #include "training/running_totals.h"
-#include "training/sharded_step.h"
+#include "training/train_step.h"
 
 namespace ronde::inline v0 {
 
@@ -26,37 +28,68 @@ void add_outcome(Model::State& model, const StepData& data, RunningTotals& total
              data.inputs.size(0));
 }
 
-void add_batch(Model::State& model, const VirtualShards& shards, const Batch& batch, RunningTotals& totals) {
-  const StepData data{batch.inputs, batch.targets, batch.sample_keys};
-  if (batch.size() == 0) return;
-  if (shards.total == 0) return add_outcome(model, data, totals);
-  const FixedChunks fixed(kDeterministicChunks);
-  for (const ShardData& part : cut_into_shards(shards, data, batch.global_count)) {
-    add_outcome(model, part.data, totals);
-    totals.close_shard(part.shard);
+/// Loops of kernels are cut into so many chunks, whatever the number of threads; more threads are of no use.
+constexpr int kChunks = 64;
+
+/// Batches of each rank.
+std::vector<std::int64_t> batches_of_ranks(std::int64_t batches, int ranks) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    counts.push_back(batches * (rank + 1) / ranks - batches * rank / ranks);
+  return counts;
+}
+
+/// Sum and count of the loss, then of each metric.
+std::vector<double> to_row(const Totals& totals) {
+  std::vector<double> row{totals.loss.sum, totals.loss.count};
+  for (const auto& [name, state] : totals.metrics) row.insert(row.end(), {state.sum, state.count});
+  return row;
+}
+
+void add_row(Totals& totals, const double* row) {
+  const auto add = [&](MetricState& state) {
+    state.sum += *row++;
+    state.count += *row++;
+  };
+  add(totals.loss);
+  for (auto& [name, state] : totals.metrics) add(state);
+}
+
+/// Sums of this rank's batches, a row each.
+std::vector<double> evaluate_batches(Model::State& model, DataLoader& loader, RunningTotals& totals) {
+  const FixedChunks fixed(kChunks);
+  const NoGrad no_grad;
+  std::vector<double> rows;
+  while (const Batch* batch = loader.next()) {
+    totals.reset();
+    add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, totals);
+    const std::vector<double> row = to_row(totals.local());
+    rows.insert(rows.end(), row.begin(), row.end());
   }
+  totals.reset();
+  return rows;
 }
 
 }  // namespace
 
-Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64_t global_batch,
-                            int virtual_shards) {
+Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64_t batch_size) {
+  const TraceScope scope("evaluation", "evaluation");
   Communicator& communicator = *model.communicator;
-  DataLoader loader(data,
-                    ShardedSampler({.size = data.size(),
-                                    .global_batch = global_batch,
-                                    .rank = communicator.rank(),
-                                    .world_size = communicator.size(),
-                                    .shuffle = false,
-                                    .virtual_shards = virtual_shards}),
+  DataLoader loader(data, ShardedSampler({.size = data.size(), .global_batch = batch_size, .shuffle = false}),
                     {.dtype = model.options.dtype, .backend = &model.backend()});
-  const VirtualShards& shards = loader.sampler().shards();
-  RunningTotals totals(model.backend(), model.metrics, shards);
-  const NoGrad no_grad;
-  loader.start(0, loader.sampler().steps_per_epoch());
-  while (const Batch* batch = loader.next()) add_batch(model, shards, *batch, totals);
+  const std::int64_t batches = loader.sampler().steps_per_epoch();
+  const std::vector<std::int64_t> counts = batches_of_ranks(batches, communicator.size());
+  const auto rank = static_cast<std::size_t>(communicator.rank());
+  loader.start(batches * communicator.rank() / communicator.size(), counts[rank]);
 
-  const Totals all = totals.reduced(communicator);
+  RunningTotals totals(model.backend(), model.metrics);
+  const std::vector<double> own = evaluate_batches(model, loader, totals);
+  Totals all = totals.local();
+  const auto width = static_cast<std::int64_t>(to_row(all).size());
+  const Tensor rows = Tensor::empty({batches, width}, {.dtype = DType::f64, .backend = &backend("cpu")});
+  communicator.allgatherv(rows, Tensor::from<double>({counts[rank], width}, own), counts).wait();
+  for (std::int64_t b = 0; b < batches; ++b) add_row(all, rows.data<double>() + b * width);
+
   Evaluation result;
   all.append_to(result.logs);
   result.loss_sum = all.loss.sum;
@@ -66,6 +99,7 @@ Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64
 }
 
 void average_statistics(Model::State& model) {
+  if (model.optimizer) model.optimizer->synchronise();
   const bool differ = std::exchange(model.statistics_differ, false);
   const Tensor& statistics = model.arena->buffers();
   if (!differ || statistics.count() == 0 || model.communicator->size() == 1) return;

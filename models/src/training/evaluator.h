@@ -8,14 +8,14 @@
 
 namespace ronde::inline v0 {
 
-/// Loss and metrics over a whole data set, sharded over the ranks without padding, so that every count is
-/// exact. With virtual shards the result is the same, bit for bit, on any number of ranks. Collective. Resets
+/// Loss and metrics over a whole data set. Batches are cut from it in order, and each rank takes some that
+/// follow one another, whole: so each is computed by the same calls wherever that is, and the sums of all
+/// batches, added up in their order, are the same bits on any number of ranks and threads. Collective. Resets
 /// the model's metrics.
-Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64_t global_batch,
-                            int virtual_shards = 0);
+Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64_t batch_size);
 
-/// Averages the moving statistics over the ranks if they have trained since the last time, after which all
-/// weights are the same everywhere. Collective.
+/// Averages what ranks have trained on their own since the last time: moving statistics and, after local
+/// steps, weights and the optimizer's state, which are the same everywhere then. Collective.
 void average_statistics(Model::State& model);
 
 /// UsageError unless samples of `data` fit the net.

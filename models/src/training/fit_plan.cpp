@@ -5,6 +5,7 @@
 #include <ronde/models/terminal.h>
 
 #include "training/evaluator.h"
+#include "training/train_step.h"
 
 namespace ronde::inline v0 {
 
@@ -31,10 +32,21 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
                       options.epochs, " with initial_epoch ", options.initial_epoch);
   require<UsageError>(options.steps_per_epoch >= 0 && options.micro_batch >= 0 && options.max_steps >= 0,
                       "[fit] steps_per_epoch, micro_batch and max_steps must not be negative");
+  require<UsageError>(options.backward_passes_per_step >= 1,
+                      "[fit] backward_passes_per_step must be at least 1, got ",
+                      options.backward_passes_per_step);
   require<UsageError>(!options.repeat || options.steps_per_epoch > 0, "[fit] repeat needs steps_per_epoch");
   require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
                       "[fit] deterministic: ", options.virtual_shards, " virtual shards cannot be laid on ",
                       model.communicator->size(), " ranks");
+  const Module* synchronized = options.deterministic ? find_synchronized(*model.module) : nullptr;
+  require<UsageError>(synchronized == nullptr,
+                      "[fit] deterministic: ", synchronized ? synchronized->label() : "",
+                      " is synchronized, but the statistics of this mode are those of a virtual shard");
+  const std::string exchange = to_string(model.optimizer->options());
+  require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),
+                      "[fit] deterministic: gradients are summed in one fixed tree, which excludes ",
+                      exchange);
   if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
 }
 
@@ -65,7 +77,16 @@ TrainingPlan make_plan(const Model::State& model, const FitOptions& options, con
   if (most > 0) plan.epochs = std::min(plan.epochs, (most + steps - 1) / steps);
   plan.last_step = plan.epochs * steps;
   if (most > 0) plan.last_step = std::min(plan.last_step, most);
+  require<UsageError>(plan.last_step % steps % options.backward_passes_per_step == 0, "[fit] max_steps ",
+                      most, " ends within an update of ", options.backward_passes_per_step, " batches");
   return plan;
+}
+
+std::int64_t validation_batch(const FitOptions& options, const ShardedSampler& sampler) {
+  if (options.validation_batch_size > 0) return options.validation_batch_size;
+  const SamplerOptions& training = sampler.options();
+  const std::int64_t parts = training.virtual_shards > 0 ? training.virtual_shards : training.world_size;
+  return (training.global_batch + parts - 1) / parts;
 }
 
 }  // namespace ronde::inline v0

@@ -14,4 +14,7 @@ ShardedSampler make_sampler(const Model::State& model, const Dataset& data, cons
 /// From the beginning: the trainer fills in where a resumed run goes on.
 TrainingPlan make_plan(const Model::State& model, const FitOptions& options, const ShardedSampler& sampler);
 
+/// Samples of a batch of the validation.
+std::int64_t validation_batch(const FitOptions& options, const ShardedSampler& sampler);
+
 }  // namespace ronde::inline v0

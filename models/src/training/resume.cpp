@@ -4,6 +4,7 @@
 #include <map>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/build_info.h>
 #include <ronde/core/thread_pool.h>
 
 #include "keras_file/json.h"
@@ -47,6 +48,8 @@ void append_optimizer(const Optimizer& optimizer, ConfigDict& plan) {
   };
   const ConfigDict config = optimizer.config();
   append(config);
+  for (const char* key : {"weight_decay", "clipnorm", "global_clipnorm", "clipvalue"})  // left out when 0
+    if (find(config, key) == nullptr) plan.emplace_back(cat("optimizer's ", key), 0.0);
   append(optimizer.own_settings());
   const ConfigValue* rate = find(config, "learning_rate");
   if (rate && rate->is_dict()) append(rate->at("config").as_dict());
@@ -63,6 +66,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"samples of a block", sampling.shuffle_block},
                      {"repeat", sampling.repeat},
                      {"passes", options.passes},
+                     {"backward passes per step", options.backward_passes_per_step},
                      {"augmentation", options.augmentation != nullptr},
                      {"validation samples", options.validation ? options.validation->size() : 0},
                      {"virtual shards", sampling.virtual_shards},
@@ -71,16 +75,22 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"loss", model.loss->name()}};
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
   append_optimizer(model.optimizer->optimizer(), entries);
+  DistributedOptions exchange = model.optimizer->options();
+  exchange.state = StateLayout::replicated;  // where the state is changes no value
+  entries.emplace_back("exchange of gradients", to_string(exchange));
   return entries;
 }
 
 ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options) {
   Backend& backend = model.backend();
-  if (options.deterministic) return {{"backend", backend.name()}};
-  return {{"ranks", model.communicator->size()},
-          {"threads", backend.threads().size()},
-          {"micro_batch", options.micro_batch},
-          {"backend", backend.name()}};
+  ConfigDict entries = {{"backend", backend.name()},
+                        {"instruction set", instruction_set()},
+                        {"convolutions", convolution_algorithm()}};
+  if (options.deterministic) return entries;
+  entries.insert(entries.begin(), {{"ranks", model.communicator->size()},
+                                   {"threads", backend.threads().size()},
+                                   {"micro_batch", options.micro_batch}});
+  return entries;
 }
 
 void require_same_plan(const ConfigDict& before, const ConfigDict& now) {

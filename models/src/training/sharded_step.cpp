@@ -1,6 +1,7 @@
 #include "training/sharded_step.h"
 
 #include <cstdint>
+#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
@@ -51,8 +52,9 @@ ShardedStep::~ShardedStep() {
   model_.arena->use_gradients(own_gradients_);
 }
 
-std::int64_t ShardedStep::run(const StepData& data, std::int64_t global_count, RunningTotals& totals) {
+void ShardedStep::add(const StepData& data, std::int64_t global_count, RunningTotals& totals) {
   const FixedChunks fixed(kDeterministicChunks);
+  if (batches_ > 0) add_to_earlier_batches(gradients_of_batch_);
   const DistributedOptimizer::NoSync held_back(*model_.optimizer);
   ParameterArena& arena = *model_.arena;
   const Tensor statistics = arena.buffers().clone();
@@ -61,14 +63,30 @@ std::int64_t ShardedStep::run(const StepData& data, std::int64_t global_count, R
 
   const int present = shards_.present(global_count);
   const Tensor total = sum_.finish(present);
-  arena.use_gradients(total.view(0, {gradients_}));
+  gradients_of_batch_ = total.view(0, {gradients_});
   if (statistics.count() > 0) {
     arena.buffers().fill(0.0);
     arena.buffers().backend().accumulate(arena.buffers(), total.view(gradients_, {statistics.count()}),
                                          1.0 / present);
   }
-  model_.optimizer->optimizer().step(1.0 / static_cast<double>(global_count));
-  return global_count;
+  ++batches_;
+  samples_ += global_count;
+}
+
+void ShardedStep::add_to_earlier_batches(const Tensor& gradients) {
+  if (!earlier_.defined()) earlier_ = Tensor::empty_like(gradients);
+  if (batches_ == 1) return earlier_.copy_from(gradients);
+  earlier_.backend().accumulate(earlier_, gradients, 1.0);
+}
+
+std::int64_t ShardedStep::update() {
+  const FixedChunks fixed(kDeterministicChunks);
+  if (batches_ > 1) add_to_earlier_batches(gradients_of_batch_);
+  model_.arena->use_gradients(batches_ > 1 ? earlier_ : gradients_of_batch_);
+  batches_ = 0;
+  const std::int64_t samples = std::exchange(samples_, 0);
+  model_.optimizer->optimizer().step(1.0 / static_cast<double>(samples));
+  return samples;
 }
 
 void ShardedStep::run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals) {

@@ -1,4 +1,4 @@
-/// One update of the weights in deterministic mode: Note [Virtual shards] in distributed/shard_sum.h.
+/// Updates of the weights in deterministic mode: Note [Virtual shards] in distributed/shard_sum.h.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +35,24 @@ class ShardedStep {
   ShardedStep(const ShardedStep&) = delete;
   ShardedStep& operator=(const ShardedStep&) = delete;
 
-  /// As train_step, shard by shard; `data` as above. Moving statistics become the mean of what each shard
+  /// As TrainStep, shard by shard; `data` as above. Moving statistics become the mean of what each shard
   /// makes of them. Collective.
-  std::int64_t run(const StepData& data, std::int64_t global_count, RunningTotals& totals);
+  void add(const StepData& data, std::int64_t global_count, RunningTotals& totals);
+  std::int64_t update();
 
  private:
   void run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals);
+  void add_to_earlier_batches(const Tensor& gradients);
 
   Model::State& model_;
   VirtualShards shards_;
   std::int64_t gradients_;  // elements, the extras included; moving statistics follow them in the sum
   Tensor own_gradients_;
   ShardSum sum_;
+  Tensor gradients_of_batch_;  // of all ranks; in memory of sum_, so until the next batch
+  Tensor earlier_;             // sum over the batches before it since the last update; undefined until needed
+  std::int64_t batches_ = 0;   // since the last update
+  std::int64_t samples_ = 0;   // of all ranks, since the last update
 };
 
 }  // namespace ronde::inline v0

@@ -13,12 +13,18 @@ class Stopwatch {
  public:
   void start_epoch() { epoch_ = {}; }
   void start() { begin_ = Clock::now(); }
+  /// This rank's own part of the step is done; what follows waits for others.
+  void mark() { own_seconds_ = since_start(); }
+  /// From `start` to `mark`.
+  double own_seconds() const { return own_seconds_; }
   /// Ends what `start` began: a step that took this many samples on all ranks together.
   void stop(std::int64_t samples) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    for (Interval* interval : {&epoch_, &all_}) interval->add(seconds, samples, first_step_);
+    seconds_ = since_start();
+    for (Interval* interval : {&epoch_, &all_}) interval->add(seconds_, samples, first_step_);
     first_step_ = false;
   }
+  /// From `start` to `stop`.
+  double seconds() const { return seconds_; }
   /// Writes the times and counts of the epoch.
   void report(TrainingProgress& progress) const {
     progress.epoch_steps = epoch_.steps;
@@ -31,6 +37,7 @@ class Stopwatch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  double since_start() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
   struct Interval {
     double seconds = 0.0, counted_seconds = 0.0;
@@ -50,6 +57,7 @@ class Stopwatch {
   };
 
   Clock::time_point begin_;
+  double own_seconds_ = 0.0, seconds_ = 0.0;
   Interval epoch_, all_;
   bool first_step_ = true;
 };

@@ -1,35 +1,63 @@
 #include "training/train_step.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <ronde/core/ops.h>
+#include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
 
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {
   const Variable outputs = (*model.module)(data.inputs, model.context(true, data.sample_keys));
-  const Variable loss = sum((*model.loss)(outputs, data.targets));
-  totals.add(loss.value(), outputs.value(), data.targets, data.inputs.size(0));
+  const Variable loss = [&] {
+    const TraceScope scope("loss", "loss");
+    return sum((*model.loss)(outputs, data.targets));
+  }();
+  {
+    const TraceScope scope("loss", "metrics");
+    totals.add(loss.value(), outputs.value(), data.targets, data.inputs.size(0));
+  }
   loss.backward();
 }
 
-std::int64_t train_step(Model::State& model, const StepData& data, std::int64_t micro_batch,
-                        RunningTotals& totals) {
-  model.arena->zero_gradients();
+const Module* find_synchronized(const Module& module) {
+  if (module.is_synchronized()) return &module;
+  for (const Module* child : module.children())
+    if (const Module* found = find_synchronized(*child)) return found;
+  return nullptr;
+}
+
+void TrainStep::add(const StepData& data, Position position, RunningTotals& totals) {
+  if (!has_batches_) model_.arena->zero_gradients();
+  has_batches_ = true;
   const std::int64_t count = data.inputs.size(0);
-  const std::int64_t piece = micro_batch > 0 ? micro_batch : count;
+  samples_.samples += count;
+  samples_.of_all_ranks += data.global_count;
+  if (position == Position::last) model_.optimizer->expect(samples_);
+  std::optional<DistributedOptimizer::NoSync> held_back;
+  if (position == Position::within) held_back.emplace(*model_.optimizer);
+  // A synchronized layer needs the ranks in step, those without samples too, and the batch in one piece.
+  if (find_synchronized(*model_.module) != nullptr) return accumulate_gradients(model_, data, totals);
+  add_in_pieces(data, micro_batch_ > 0 ? micro_batch_ : count, totals);
+}
+
+void TrainStep::add_in_pieces(const StepData& data, std::int64_t piece, RunningTotals& totals) {
+  const std::int64_t count = data.inputs.size(0);
   for (std::int64_t begin = 0; begin < count; begin += piece) {
     const std::int64_t end = std::min(begin + piece, count);
     const StepData part{data.inputs.slice(0, begin, end), data.targets.slice(0, begin, end),
                         data.sample_keys.slice(0, begin, end)};
-    if (end == count) {
-      accumulate_gradients(model, part, totals);
-    } else {
-      const DistributedOptimizer::NoSync held_back(*model.optimizer);
-      accumulate_gradients(model, part, totals);
-    }
+    std::optional<DistributedOptimizer::NoSync> held_back;
+    if (end < count) held_back.emplace(*model_.optimizer);
+    accumulate_gradients(model_, part, totals);
   }
-  return model.optimizer->step({.samples = count});
+}
+
+std::int64_t TrainStep::update() {
+  has_batches_ = false;
+  return model_.optimizer->step(std::exchange(samples_, {}));
 }
 
 }  // namespace ronde::inline v0

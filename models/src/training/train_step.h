@@ -1,4 +1,4 @@
-/// One update of the weights.
+/// Updates of the weights from batches.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,37 @@ struct StepData {
   Tensor inputs;
   Tensor targets;
   Tensor sample_keys;
+  std::int64_t global_count = 0;  ///< samples of all ranks; 0: not known
 };
+
+/// Whether more batches of the same update follow.
+enum class Position { within, last };
 
 /// Forward and backward of some samples: adds to the arena's gradients and to `totals`.
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals);
 
-/// Forward, backward and update; adds loss and metrics to `totals`. Gradients are the sum over the samples,
-/// in pieces of `micro_batch` (0: at once); they travel with the last piece. Collective. Returns the number
-/// of samples of all ranks.
-std::int64_t train_step(Model::State& model, const StepData& data, std::int64_t micro_batch,
-                        RunningTotals& totals);
+/// The layer of the net, if there is one, that works on the batch of all ranks.
+const Module* find_synchronized(const Module& module);
+
+class TrainStep {
+ public:
+  /// Computes pieces of `micro_batch` samples; 0: a batch at once.
+  TrainStep(Model::State& model, std::int64_t micro_batch) : model_(model), micro_batch_(micro_batch) {}
+
+  /// Forward and backward of a batch; loss and metrics go to `totals`. Gradients are sums over the samples
+  /// since the last update; they travel with the last piece of the last batch. Collective when a layer is
+  /// synchronized.
+  void add(const StepData& data, Position position, RunningTotals& totals);
+  /// Collective: one update by the average over the samples of all ranks. Returns their number.
+  std::int64_t update();
+
+ private:
+  void add_in_pieces(const StepData& data, std::int64_t piece, RunningTotals& totals);
+
+  Model::State& model_;
+  std::int64_t micro_batch_;
+  StepSamples samples_;       // since the last update
+  bool has_batches_ = false;  // since the last update
+};
 
 }  // namespace ronde::inline v0

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/trace.h>
 #include <ronde/models/progress_bar.h>
 
 #include "training/evaluator.h"
 #include "training/fit_plan.h"
 #include "training/resume.h"
-#include "training/train_step.h"
 #include "weights/saved_run.h"
 
 namespace ronde::inline v0 {
@@ -26,6 +27,8 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       plan_(make_plan(state, options, loader_.sampler())),
       callbacks_(options.callbacks),
       totals_(state.backend(), state.metrics, loader_.sampler().shards()),
+      train_step_(state, options.micro_batch),
+      rank_watch_(*state.communicator, [this](const std::string& problem) { warn(problem); }),
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),
       epoch_(options.initial_epoch) {
   if (options.deterministic) sharded_step_.emplace(state, loader_.sampler().shards());
@@ -81,6 +84,10 @@ void Trainer::go_on() {
     warn(cat("resuming with ", differences,
              ": sums are rounded differently, so this is not bit for bit the "
              "run that never stopped"));
+  if (state_.optimizer->has_lost_memory())
+    warn(cat("resuming with compression ", to_string(state_.optimizer->options().compression),
+             ": what the ranks had not sent yet is in no file, so this is not bit for bit the run that never "
+             "stopped"));
   require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ", run.epoch_step,
                       " steps are done of an epoch of ", plan_.steps_per_epoch);
   epoch_ = run.epoch;
@@ -106,6 +113,7 @@ History Trainer::run() {
   state_.trainer = this;
   begin();
   while (!is_over()) run_epoch();
+  state_.optimizer->synchronise();
   checkpointer_.finish();
   Logs last;
   for (const auto& [name, values] : history_.values) last.set(name, values.back());
@@ -119,6 +127,11 @@ History Trainer::run() {
 
 void Trainer::begin() {
   if (!plan_.resumed) state_.stop = false;
+  rank_watch_.begin({.deterministic = options_.deterministic,
+                     .warn_of_crowding = !std::exchange(state_.told_of_crowding, true)});
+  state_.progress.tuned.clear();
+  if (options_.autotune) speed_tuning_.emplace(state_, options_);
+  if (speed_tuning_ && speed_tuning_->is_done()) state_.progress.tuned = speed_tuning_->description();
   for (Callback* callback : callbacks_) callback->attach(model_, plan_);
   for (Callback* callback : callbacks_) callback->on_train_begin(model_, plan_);
   if (epoch_step_ == 0 || is_over()) restore_callbacks_and_rate();
@@ -126,11 +139,15 @@ void Trainer::begin() {
 }
 
 void Trainer::run_epoch() {
+  const TraceScope scope("epoch", "epoch", {"epoch", epoch_ + 1});
   for (Callback* callback : callbacks_) callback->on_epoch_begin(epoch_);
   totals_.reset();
   stopwatch_.start_epoch();
   restore_callbacks_and_rate();
   while (epoch_step_ < plan_.steps_per_epoch && steps_left() > 0 && !state_.stop) {
+    const std::int64_t step = state_.progress.steps + 1;
+    begin_trace_step(step);
+    const TraceScope traced("step", "step", {"step", step});
     run_step();
     after_step();
   }
@@ -138,34 +155,62 @@ void Trainer::run_epoch() {
 }
 
 void Trainer::run_step() {
-  for (Callback* callback : callbacks_) callback->on_train_batch_begin(epoch_step_);
+  {
+    const TraceScope scope("callback", "on_train_batch_begin");
+    for (Callback* callback : callbacks_) callback->on_train_batch_begin(epoch_step_);
+  }
   stopwatch_.start();
   const Batch* batch = loader_.next();
   require(batch != nullptr, "[fit] the loader ended before step ", epoch_step_);
-  stopwatch_.stop(update(*batch));
+  train_on(*batch);
+  stopwatch_.stop(batch->global_count);
+  rank_watch_.add_step(stopwatch_.own_seconds());
+  tune(*batch);
   ++state_.progress.steps;
   ++epoch_step_;
 }
 
-/// Returns the number of samples of all ranks.
-std::int64_t Trainer::update(const Batch& batch) {
-  const StepData data{batch.inputs, batch.targets, batch.sample_keys};
-  if (sharded_step_) return sharded_step_->run(data, batch.global_count, totals_);
-  state_.statistics_differ = true;
-  return train_step(state_, data, options_.micro_batch, totals_);
+// An update never takes batches of two epochs, so a run that goes on at an epoch needs no gradients.
+void Trainer::train_on(const Batch& batch) {
+  const StepData data{batch.inputs, batch.targets, batch.sample_keys, batch.global_count};
+  ++waiting_;
+  const bool is_last =
+      waiting_ == options_.backward_passes_per_step || epoch_step_ + 1 == plan_.steps_per_epoch;
+  if (sharded_step_) {
+    sharded_step_->add(data, batch.global_count, totals_);
+  } else {
+    state_.statistics_differ = true;
+    train_step_.add(data, is_last ? Position::last : Position::within, totals_);
+  }
+  stopwatch_.mark();
+  if (is_last) update();
+}
+
+void Trainer::tune(const Batch& batch) {
+  const bool is_whole = batch.global_count == plan_.global_batch;
+  if (!speed_tuning_ || speed_tuning_->is_done() || !is_whole) return;
+  speed_tuning_->add_step(stopwatch_.seconds(), waiting_ == 0);
+  if (speed_tuning_->is_done()) state_.progress.tuned = speed_tuning_->description();
+}
+
+void Trainer::update() {
+  waiting_ = 0;
+  sharded_step_ ? sharded_step_->update() : train_step_.update();
 }
 
 void Trainer::after_step() {
+  const TraceScope scope("callback", "on_train_batch_end");
   Logs logs;
   const bool wanted = std::any_of(callbacks_.begin(), callbacks_.end(),
                                   [](const Callback* callback) { return callback->wants_batch_logs(); });
   if (wanted) totals_.local().append_to(logs);
   for (Callback* callback : callbacks_) callback->on_train_batch_end(epoch_step_ - 1, logs);
-  if (!state_.stop) offer_save_after_step();
+  if (!state_.stop && waiting_ == 0) offer_save_after_step();
 }
 
 void Trainer::end_epoch() {
   const std::int64_t epoch = epoch_;
+  if (waiting_ > 0) update();  // stopped on the way to it
   Logs logs;
   finish_training_part(logs);
   state_.progress.epochs = epoch + 1;
@@ -176,7 +221,10 @@ void Trainer::end_epoch() {
   epoch_step_ = 0;
   const Logs before = logs;
   record(epoch, before);
-  for (Callback* callback : callbacks_) callback->on_epoch_end(epoch, logs);
+  {
+    const TraceScope scope("callback", "on_epoch_end");
+    for (Callback* callback : callbacks_) callback->on_epoch_end(epoch, logs);
+  }
   take_back(before);
   record(epoch, logs);
   if (loss_is_finite_) offer_save_after_epoch(epoch, logs);
@@ -199,12 +247,9 @@ void Trainer::throw_non_finite() const {
 
 void Trainer::validate(Logs& logs) {
   for (Callback* callback : callbacks_) callback->on_test_begin();
-  const std::int64_t batch = options_.validation_batch_size > 0 && !options_.deterministic
-                                 ? options_.validation_batch_size * state_.communicator->size()
-                                 : plan_.global_batch;
   lend_metrics();
   const Evaluation evaluation =
-      evaluate_dataset(state_, *options_.validation, batch, loader_.sampler().options().virtual_shards);
+      evaluate_dataset(state_, *options_.validation, validation_batch(options_, loader_.sampler()));
   for (Callback* callback : callbacks_) callback->on_test_end(evaluation.logs);
   for (const auto& [name, value] : evaluation.logs.entries()) logs.set("val_" + name, value);
 }
@@ -240,6 +285,9 @@ void Trainer::offer(SavePoint& point) {
 }
 
 SavedRun Trainer::saved_run() const {
+  require<UsageError>(waiting_ == 0, "[save] ", waiting_, " of ", options_.backward_passes_per_step,
+                      " batches of an update are done, and their gradients are in no file: save behind its "
+                      "last batch");
   SavedRun run{.epoch = epoch_,
                .epoch_step = epoch_step_,
                .stopped = state_.stop,

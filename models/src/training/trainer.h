@@ -13,9 +13,12 @@
 
 #include "model_state.h"
 #include "training/checkpointer.h"
+#include "training/rank_watch.h"
 #include "training/running_totals.h"
 #include "training/sharded_step.h"
+#include "training/speed_tuning.h"
 #include "training/stopwatch.h"
+#include "training/train_step.h"
 
 namespace ronde::inline v0 {
 
@@ -44,7 +47,10 @@ class Trainer {
   void begin();
   void run_epoch();
   void run_step();
-  std::int64_t update(const Batch& batch);
+  void train_on(const Batch& batch);
+  void tune(const Batch& batch);
+  /// Changes the weights by the batches since the last update.
+  void update();
   void after_step();
   void end_epoch();
   /// Loss and metrics of the epoch over all ranks; NaN or infinity ends the training on all of them.
@@ -66,12 +72,16 @@ class Trainer {
   std::vector<Callback*> callbacks_;
   std::unique_ptr<Callback> progress_bar_;
   RunningTotals totals_;
-  std::optional<ShardedStep> sharded_step_;  // in deterministic mode
+  TrainStep train_step_;
+  std::optional<ShardedStep> sharded_step_;  // in deterministic mode, instead
   Stopwatch stopwatch_;
+  RankWatch rank_watch_;
+  std::optional<SpeedTuning> speed_tuning_;
   Checkpointer checkpointer_;
   History history_;
   std::int64_t epoch_ = 0;       // of the next step
   std::int64_t epoch_step_ = 0;  // steps of that epoch that are done
+  std::int64_t waiting_ = 0;     // batches since the last update
   bool loss_is_finite_ = true;   // of the epoch that ended
   bool ended_ = false;           // run() did, not an exception
   std::optional<double> rate_;   // of a resumed run whose callbacks have not been restored yet

@@ -137,7 +137,8 @@ std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Opt
 
 }  // namespace
 
-std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer, const Module& module,
+std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
+                                              const std::vector<OptimizerSlot>& slots, const Module& module,
                                               KerasOptimizerState state, SavedLayout layout) {
   if (state == KerasOptimizerState::none) return {};
   // Note [Keras 3 and the optimizer of an .h5]: Keras 3.15 builds it for no weights at all before it reads
@@ -145,7 +146,7 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer, const 
   require<UsageError>(
       state != KerasOptimizerState::keras3 || layout != SavedLayout::h5,
       "[save] Keras 3 can take over an optimizer's state from a .keras file only, not from .h5");
-  SavedOptimizer saved = save_optimizer(optimizer, module);
+  SavedOptimizer saved = save_optimizer(optimizer, slots, module);
   const std::string prefix = optimizer.name() + "/";
   std::vector<SavedWeight> result;
   result.push_back({prefix + "iter:0", Tensor::from<std::int64_t>({}, {optimizer.iterations()})});

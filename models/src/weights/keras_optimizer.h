@@ -16,7 +16,8 @@
 namespace ronde::inline v0 {
 
 /// For a file of this layout; empty for KerasOptimizerState::none.
-std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer, const Module& module,
+std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
+                                              const std::vector<OptimizerSlot>& slots, const Module& module,
                                               KerasOptimizerState state, SavedLayout layout);
 
 /// The state that a file holds for this optimizer: Ronde's own, else Keras' if it fits. Nothing when there is

@@ -32,10 +32,11 @@ const Named& find_named(const std::vector<Named>& all, const std::string& name, 
 
 }  // namespace
 
-SavedOptimizer save_optimizer(const Optimizer& optimizer, const Module& module) {
+SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<OptimizerSlot>& slots,
+                              const Module& module) {
   SavedOptimizer saved{optimizer.name(), optimizer.iterations(), optimizer.learning_rate(), {}};
   const WeightsByName weights = weights_by_name(module);
-  for (const OptimizerSlot& slot : optimizer.slots()) {
+  for (const OptimizerSlot& slot : slots) {
     SavedSlot saved_slot{slot.name, {}};
     for (const Segment& segment : optimizer.arena().segments())
       if (!segment.frozen)
@@ -45,11 +46,12 @@ SavedOptimizer save_optimizer(const Optimizer& optimizer, const Module& module) 
   return saved;
 }
 
-std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer, const Module& module,
+std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer,
+                                              const std::vector<OptimizerSlot>& slots, const Module& module,
                                               const SavedOptimizer& saved) {
   const WeightsByName weights = weights_by_name(module);
   std::vector<WeightAssignment> assignments;
-  for (const OptimizerSlot& slot : optimizer.slots()) {
+  for (const OptimizerSlot& slot : slots) {
     const SavedSlot& saved_slot = find_named(saved.slots, slot.name, cat("\"", slot.name, "\""));
     for (const Segment& segment : optimizer.arena().segments()) {
       if (segment.frozen) continue;

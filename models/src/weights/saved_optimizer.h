@@ -9,11 +9,14 @@
 
 namespace ronde::inline v0 {
 
-SavedOptimizer save_optimizer(const Optimizer& optimizer, const Module& module);
+/// `slots` hold the optimizer's whole state, wherever it is kept.
+SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<OptimizerSlot>& slots,
+                              const Module& module);
 
-/// Which part of the optimizer's slots gets which saved values. InputError when a slot or a weight is missing
-/// or of another shape.
-std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer, const Module& module,
+/// Which part of the slots gets which saved values. InputError when a slot or a weight is missing or of
+/// another shape.
+std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer,
+                                              const std::vector<OptimizerSlot>& slots, const Module& module,
                                               const SavedOptimizer& saved);
 
 }  // namespace ronde::inline v0

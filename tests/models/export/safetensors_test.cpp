@@ -5,6 +5,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
+#include <ronde/nn/embedding.h>
 
 #include "models/interop/random_net.h"
 #include "models/testing.h"
@@ -186,6 +187,15 @@ TEST(NamedWeights, AreComparedBeforeAnythingIsAssigned) {
               w["batch_normalization.num_batches_tracked"] = Tensor::from<std::int64_t>({}, {5});
             }),
             "no error");
+}
+
+TEST(NamedWeights, OfATableAreItsRows) {
+  Sequential net(Embedding({.input_dim = 5, .output_dim = 3}), Flatten());
+  net.build({2});
+  const NamedTensors keras = named_weights(net), torch = named_weights(net, WeightNames::torch);
+  EXPECT_EQ(torch.at("embedding.weight").shape(), (Shape{5, 3}));
+  EXPECT_EQ(torch.at("embedding.weight").to_vector<float>(),
+            keras.at("embedding/embeddings").to_vector<float>());
 }
 
 TEST(NamedWeights, ExplainWhereTheOrderForPyTorchIsUnknown) {

@@ -242,6 +242,10 @@ TEST(Resume, AnotherRunIsRefusedWithBothValues) {
          }),
          "optimizer's beta_1 0.9, this one has 0.5");
   expect(refusal([](CompileOptions& compile, FitOptions&) {
+           compile.optimizer = std::make_unique<Adam>(AdamOptions{.clip = {.global_norm = 0.5}});
+         }),
+         "optimizer's global_clipnorm 0.0, this one has 0.5");
+  expect(refusal([](CompileOptions& compile, FitOptions&) {
            compile.loss = std::make_unique<MeanSquaredError>();
          }),
          "loss categorical_crossentropy, this one has mean_squared_error");

@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include <ronde/core/thread_pool.h>
+
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
@@ -92,9 +94,27 @@ TEST(Ranks, EvaluationCountsEverySampleOnce) {
     const Outcome many = train(ranks, {});
     EXPECT_EQ(many.evaluation.count, 29);
     EXPECT_EQ(many.evaluation.correct, one.evaluation.correct);
-    EXPECT_NEAR(many.evaluation.loss_sum, one.evaluation.loss_sum, 1e-10);
+    EXPECT_NEAR(many.evaluation.loss_sum, one.evaluation.loss_sum, 1e-10);  // the weights differ as much
     EXPECT_EQ(*many.evaluation.logs.find("accuracy"), static_cast<double>(many.evaluation.correct) / 29.0);
   }
+}
+
+TEST(Ranks, EvaluationGivesTheSameBitsOnAnyNumberOfRanksAndThreads) {
+  const InMemoryDataset data = small_images(103);
+  ThreadPool& pool = default_backend().threads();
+  const int before = pool.size();
+  std::vector<double> losses;
+  for (const int threads : {1, 3})
+    for (const int ranks : {1, 2, 3, 5, 8, 16}) {
+      pool.resize(threads);
+      run_ranks(ranks, [&](Communicator& world) {
+        Model model = small_model({.communicator = &world, .seed = 5});
+        const double loss = model.evaluate(data, 8).loss_sum;
+        if (world.rank() == 0) losses.push_back(loss);
+      });
+    }
+  pool.resize(before);
+  EXPECT_EQ(losses, std::vector<double>(losses.size(), losses.front()));
 }
 
 TEST(Ranks, EvaluationWithFewerSamplesThanRanks) {

@@ -214,6 +214,26 @@ TEST(Resume, StepsAcrossPassesOfTheData) {
       {.fit = {.epochs = 3, .steps_per_epoch = 2, .repeat = true, .micro_batch = 2}, .ranks = 2});
 }
 
+// Saves fall behind the last batch of an update; a run that was stopped there goes on with a fresh sum.
+TEST(Resume, UpdatesOfSeveralBatches) {
+  for (const bool deterministic : {false, true})
+    expect_resumes_anywhere(
+        {.net = normalised_net,
+         .fit = {.epochs = 3, .backward_passes_per_step = 2, .deterministic = deterministic},
+         .ranks = 2});
+}
+
+TEST(Resume, SynchronizedStatistics) {
+  expect_resumes_anywhere({.net =
+                               [] {
+                                 return std::make_unique<Sequential>(
+                                     Flatten(), BatchNormalization({.momentum = 0.5, .synchronized = true}),
+                                     Dense({.units = 3, .activation = Activation::softmax}));
+                               },
+                           .fit = {.epochs = 2},
+                           .ranks = 3});
+}
+
 TEST(Resume, AugmentedPasses) {
   const Augment augment(RandomShift({.width_shift_range = 0.2, .height_shift_range = 0.2}),
                         RandomFlip({.horizontal_flip = true}));

@@ -53,6 +53,8 @@ struct TrainingProgress {
   double epoch_images_per_second = 0.0;  ///< of all ranks together; without the first step of a fit
   double train_seconds = 0.0;            ///< of all epochs of this fit
   double images_per_second = 0.0;        ///< over all epochs of this fit
+  /// What `autotune` found: "1 thread, buckets of 4 MB"; empty while it looks, or without it.
+  std::string tuned = {};
 };
 
 struct ModelOptions {
@@ -66,7 +68,7 @@ struct CompileOptions {
   std::unique_ptr<Optimizer> optimizer = {};
   std::unique_ptr<Loss> loss = {};
   std::vector<std::shared_ptr<Metric>> metrics = {};  ///< empty: accuracy
-  BucketOptions buckets = {};
+  DistributedOptions distributed = {};  ///< compression, local steps, sharded optimizer state, buckets
 };
 
 struct FitOptions {
@@ -87,14 +89,27 @@ struct FitOptions {
   /// of at `initial_epoch`: on as many ranks, all values are those of a run that never stopped, bit for bit.
   /// UsageError when this call asks for something that would make it another run (batch, data, optimizer).
   bool resume = false;
-  std::int64_t micro_batch = 0;  ///< 0: the whole batch at once
+  /// Samples of a rank that are computed at once, so that a step stays in cache; gradients add up. 0: the
+  /// whole batch, and so it is whatever this says when a layer of the net is synchronized.
+  std::int64_t micro_batch = 0;
+  /// The weights change after every so many batches, by the average over the samples of all of them (Horovod's
+  /// name; Keras' is gradient_accumulation_steps). What is left at the end of an epoch makes an update too.
+  /// A save that falls due within such a group is made behind its last batch.
+  std::int64_t backward_passes_per_step = 1;
   /// Makes every bit of the weights, of the logs and so of the callbacks' decisions the same for any number
-  /// of ranks up to `virtual_shards` and of threads, at one global batch and one RONDE_ISA. See Note [Virtual
-  /// shards] in distributed/shard_sum.h; `micro_batch` is the shard then.
+  /// of ranks up to `virtual_shards` and of threads, with any transport between them, at one global batch.
+  /// Also on different machines, if they have the same RONDE_ISA and run the same build with the same
+  /// libraries; another instruction set, compiler, version of oneDNN or of the C library may give other bits.
+  /// See Note [Virtual shards] in distributed/shard_sum.h. `micro_batch` is the shard then, whatever it says,
+  /// and whatever changes the sums (compression, local steps, sharded state) is refused.
   bool deterministic = false;
   int virtual_shards = 16;  ///< parts of a global batch; another number gives other bits
+  /// Tries other sizes of gradient buckets and fewer threads in the first hundred updates or so, and keeps what
+  /// made steps faster in every one of several comparisons side by side, twice; else the defaults. Other
+  /// threads round sums differently, but for `deterministic`.
+  bool autotune = false;
   const Dataset* validation = nullptr;
-  std::int64_t validation_batch_size = 0;  ///< 0: as the training batch
+  std::int64_t validation_batch_size = 0;  ///< 0: as the training batch of a rank (or virtual shard)
   std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks
   int verbose = -1;  ///< -1: as the terminal says; 0 silent, 1 bar, 2 a line an epoch; rank 0 prints
   /// Told on rank 0 of what goes wrong without ending the training: a full disk. Empty: a line on stderr.
@@ -118,9 +133,12 @@ class RONDE_API Model {
   ~Model();
   Model(Model&&) noexcept;
 
-  /// Collective: attaches the optimizer, broadcasts weights and state from rank 0.
+  /// Collective: attaches the optimizer, broadcasts weights and state from rank 0. As in Keras, layers frozen
+  /// or unfrozen by `set_trainable` are so from here on.
   void compile(CompileOptions options);
   History fit(const Dataset& data, const FitOptions& options);
+  /// Collective; ranks share out the batches. At one `batch_size` the loss and all counts are the same, bit
+  /// for bit, on any number of ranks and threads.
   Evaluation evaluate(const Dataset& data, std::int64_t batch_size = 32);
   /// Outputs for inputs (n, input_shape...), on this rank alone.
   Tensor predict(const Tensor& inputs, std::int64_t batch_size = 32);
@@ -153,6 +171,8 @@ class RONDE_API Model {
   Communicator& communicator();
   bool is_compiled() const;
   const TrainingProgress& progress() const;
+  /// What this rank has sent for training since `compile`.
+  ExchangeStatistics exchange_statistics() const;
   /// Asks `fit` to end the epoch after this step, and training with it; to be called by all ranks alike.
   void stop_training();
 
