@@ -8,9 +8,9 @@ namespace ronde::apps {
 namespace {
 
 // Keras' RMSprop as it was when the recipe was written: sqrt(v) + epsilon, and a rate that decays.
-std::unique_ptr<Optimizer> old_rmsprop(double learning_rate) {
-  return std::make_unique<RMSprop>(
-      RMSpropOptions{.learning_rate = learning_rate, .epsilon_inside_sqrt = false, .decay = 1e-6});
+std::unique_ptr<Optimizer> old_rmsprop(double learning_rate, ClipOptions clip) {
+  return std::make_unique<RMSprop>(RMSpropOptions{
+      .learning_rate = learning_rate, .epsilon_inside_sqrt = false, .decay = 1e-6, .clip = clip});
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ struct Declared {
   CLI::Option* option = nullptr;
   Setter setter = {};
   bool is_flag = false;
-  bool is_later = false;
 };
 
 std::string environment_name(const std::string& option) {
@@ -69,7 +68,6 @@ void CommandLine::State::unknown_option(const std::string& word) const {
 
 void CommandLine::State::set(const std::string& name, const std::string& origin, const std::string& value) {
   const Declared& option = declared.at(name);
-  require<UsageError>(!option.is_later, "--", name, " ", kNotYet);
   const std::string complaint = option.setter(value);
   require<UsageError>(complaint.empty(), origin, complaint == kNotYet ? " " : ": ", complaint);
   settings.emplace(name, value);
@@ -140,15 +138,6 @@ void CommandLine::flag(const std::string& name, const std::string& help, bool& t
   CLI::Option* option = state_->app.add_flag("--" + name, help);
   option->group(state_->group);
   state_->declared[name] = {.option = option, .setter = boolean(target), .is_flag = true};
-}
-
-void CommandLine::later(const std::string& name, const std::string& placeholder, const std::string& help) {
-  const std::string text = help + " (not available yet)";
-  CLI::Option* option = placeholder.empty()
-                            ? state_->app.add_flag("--" + name, text)
-                            : state_->app.add_option("--" + name, text)->type_name(placeholder);
-  option->group(state_->group);
-  state_->declared[name] = {.option = option, .is_flag = placeholder.empty(), .is_later = true};
 }
 
 std::optional<std::string> CommandLine::parse(int argc, const char* const* argv) {

@@ -44,8 +44,6 @@ class CommandLine {
               Setter setter);
   /// --name; in the environment and in files: true or false
   void flag(const std::string& name, const std::string& help, bool& target);
-  /// Refused as "not available yet".
-  void later(const std::string& name, const std::string& placeholder, const std::string& help);
 
   /// Calls the setters. Returns the text of --help or --version when one was asked for, and then sets
   /// nothing. Throws a UsageError that names the option and where its value came from.

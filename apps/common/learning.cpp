@@ -18,7 +18,9 @@ FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks)
   fit.repeat = job.plan.repeat;
   fit.passes = job.plan.passes;
   fit.micro_batch = job.options.micro_batch;
+  fit.backward_passes_per_step = job.options.backward_passes_per_step;
   fit.deterministic = job.options.deterministic;
+  fit.autotune = job.options.autotune;
   if (job.recipe.augmentation && !job.options.no_augmentation) fit.augmentation = &*job.recipe.augmentation;
   if (job.recipe.validate_each_epoch) fit.validation = &job.test;
   fit.validation_batch_size = kTestBatch;

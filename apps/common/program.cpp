@@ -22,6 +22,12 @@ void use_threads(const TrainOptions& options) {
   for (Backend* backend : backends()) backend->threads().resize(static_cast<int>(*options.threads));
 }
 
+// Before the command line reads the environment.
+void accept_names_of_horovod() {
+  const char* timeline = std::getenv("HOROVOD_TIMELINE");
+  if (timeline != nullptr && std::string(timeline) != "DYNAMIC") ::setenv("RONDE_TIMELINE", timeline, 0);
+}
+
 void train(Communicator& world, const TrainingProgram& program, const TrainOptions& options) {
   RunClock clock;
   const Recipe recipe = program.recipe(options.recipe);
@@ -53,6 +59,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
   TrainOptions options;
   CommandLine line(program.name, program.summary);
   declare_train_options(line, options, program.recipes);
+  accept_names_of_horovod();
 
   // A rank whose options are wrong still joins the others, so that one of them can speak for all.
   std::string wrong_usage;
@@ -66,8 +73,8 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
     wrong_usage = error.what();
   }
 
-  // It became the option --threads; `init` would only complain of a wrong one in other words.
-  ::unsetenv("RONDE_THREADS");
+  // They became options; `run_main` would only do the same again, or complain in other words.
+  for (const char* name : {"RONDE_THREADS", "RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);
   return run_main(argc, argv, [&](Communicator& world) {
     collectively(world, [&] { require<UsageError>(wrong_usage.empty(), wrong_usage); });
     require_same_options(world, line.settings());

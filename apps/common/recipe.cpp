@@ -50,6 +50,7 @@ TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world
   plan.optimizer = options.optimizer.empty() ? recipe.optimizer : options.optimizer;
   plan.base_learning_rate = base_rate(recipe, options, plan.optimizer);
   plan.learning_rate = plan.base_learning_rate * rate_scale(recipe, options, world_size);
+  plan.clip_norm = options.clip_norm.value_or(0.0);
   plan.save_steps = options.save_steps.value_or(recipe.save_steps);
   plan.keep_epochs = options.keep.value_or(0);
   plan.keep_steps = options.keep.value_or(recipe.keep);
@@ -59,13 +60,16 @@ TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world
 std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan) {
   const std::string& name = plan.optimizer;
   const double rate = plan.learning_rate;
+  const ClipOptions clip{.global_norm = plan.clip_norm};
   if (name == recipe.optimizer && recipe.make_own_optimizer != nullptr)
-    return recipe.make_own_optimizer(rate);
-  if (name == "adadelta") return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = rate});
-  if (name == "adamw") return std::make_unique<AdamW>(AdamWOptions{.learning_rate = rate});
-  if (name == "rmsprop") return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = rate});
-  if (name == "sgd") return std::make_unique<SGD>(SGDOptions{.learning_rate = rate});
-  return std::make_unique<Adam>(AdamOptions{.learning_rate = rate});
+    return recipe.make_own_optimizer(rate, clip);
+  if (name == "adadelta")
+    return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = rate, .clip = clip});
+  if (name == "adamw") return std::make_unique<AdamW>(AdamWOptions{.learning_rate = rate, .clip = clip});
+  if (name == "rmsprop")
+    return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = rate, .clip = clip});
+  if (name == "sgd") return std::make_unique<SGD>(SGDOptions{.learning_rate = rate, .clip = clip});
+  return std::make_unique<Adam>(AdamOptions{.learning_rate = rate, .clip = clip});
 }
 
 double default_learning_rate(const std::string& optimizer) {

@@ -27,8 +27,8 @@ struct Recipe {
   Shape input_shape;
 
   std::string optimizer;
-  /// Of `optimizer`, with this rate; nullptr: with Keras' defaults.
-  std::unique_ptr<Optimizer> (*make_own_optimizer)(double learning_rate) = nullptr;
+  /// Of `optimizer`; nullptr: with Keras' defaults.
+  std::unique_ptr<Optimizer> (*make_own_optimizer)(double learning_rate, ClipOptions clip) = nullptr;
   double learning_rate = 0.001;
   bool scale_lr = true;         ///< times the number of ranks
   std::int64_t batch_size = 0;  ///< of a rank
@@ -58,6 +58,7 @@ struct TrainPlan {
   std::string optimizer;
   double base_learning_rate = 0.0;
   double learning_rate = 0.0;  ///< scaled
+  double clip_norm = 0.0;      ///< of the whole gradient; 0: none
   std::int64_t save_steps = 0;
   std::int64_t keep_epochs = 0;  ///< files of epochs; 0: all
   std::int64_t keep_steps = 0;   ///< files of save_steps

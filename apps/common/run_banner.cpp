@@ -33,9 +33,13 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
                     {"precision", report.precision},
                     {"global batch", cat(plan.global_batch, " images")},
                     {"training", epochs_line(plan)},
-                    {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate)},
+                    {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate,
+                                      plan.clip_norm > 0.0 ? cat(", clip norm ", plan.clip_norm) : "")},
                     {"net", cat(grouped(report.parameters), " parameters")},
                     {"data", job.data_description}};
+  if (const std::string exchange = to_string(job.options.distributed);
+      exchange != to_string(DistributedOptions()))
+    lines.emplace_back("gradients", exchange);
   if (job.recipe.augmentation)
     lines.emplace_back("augmentation",
                        job.options.no_augmentation ? "off" : job.recipe.augmentation_description);

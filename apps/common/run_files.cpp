@@ -61,6 +61,7 @@ void prepare_directories(Communicator& world, const TrainOptions& options, const
     if (saves || !options.dir.empty()) prepare("--dir", options.dir);
     if (!options.checkpoint.empty()) prepare("--checkpoint", directory_of(files.epoch_checkpoints));
     if (!files.logs.empty()) prepare(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
+    if (!options.timeline.empty()) prepare("--timeline", directory_of(options.timeline));
     if (!options.metrics_json.empty()) prepare("--metrics-json", directory_of(options.metrics_json));
   });
 }

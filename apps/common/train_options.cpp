@@ -1,7 +1,10 @@
 #include "common/train_options.h"
 
 #include <ronde/core/error.h>
+#include <ronde/distributed/timeline.h>
 #include <ronde/models/terminal.h>
+
+#include "common/exchange_options.h"
 
 namespace ronde::apps {
 namespace {
@@ -10,6 +13,17 @@ std::string joined(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
   return all;
+}
+
+Setter steps(TraceWindow& target) {
+  return [&target](const std::string& value) -> std::string {
+    try {
+      target = parse_trace_window(value);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
 }
 
 void declare_training(CommandLine& line, TrainOptions& options) {
@@ -21,9 +35,13 @@ void declare_training(CommandLine& line, TrainOptions& options) {
   line.option("steps-per-epoch", "N", "steps of an epoch", whole_number(options.steps_per_epoch, 1));
   line.option("micro-batch", "N", "samples a rank computes at once; gradients add up (default 64)",
               whole_number(options.micro_batch, 1));
+  line.option("backward-passes-per-step", "N", "batches that make one update (default 1)",
+              whole_number(options.backward_passes_per_step, 1));
   line.option("optimizer", "NAME", "adadelta|adam|adamw|rmsprop|sgd",
               one_of(options.optimizer, {"adadelta", "adam", "adamw", "rmsprop", "sgd"}));
   line.option("learning-rate", "X", "base rate, before it is scaled", positive_number(options.learning_rate));
+  line.option("clip-norm", "X", "limit of the gradient's norm, all ranks and parameters together",
+              positive_number(options.clip_norm));
   line.option("scale-lr", "HOW", "linear|none: times ranks, or times global batch / the recipe's batch",
               one_of(options.scale_lr, {"linear", "none"}));
   line.option("warmup-epochs", "N", "epochs over which the rate rises to its scaled value",
@@ -52,6 +70,10 @@ void declare_machine(CommandLine& line, TrainOptions& options) {
             "the same bits for any number of threads and, at one\n"
             "--global-batch-size, of ranks; slower",
             options.deterministic);
+  line.flag("autotune",
+            "try fewer threads and other buckets of gradients in the first\n"
+            "steps, and keep what is surely faster",
+            options.autotune);
 }
 
 void declare_output(CommandLine& line, TrainOptions& options) {
@@ -65,7 +87,14 @@ void declare_output(CommandLine& line, TrainOptions& options) {
               text(options.log_dir));
   line.option("metrics-json", "FILE", "results for scripts, after each epoch and at the end",
               text(options.metrics_json));
-  line.later("timeline", "FILE", "what each rank did when");
+  line.option("timeline", "FILE",
+              "what each thread of each rank did when, for ui.perfetto.dev or\n"
+              "chrome://tracing; .json or .json.gz. `ronde report FILE` sums it up",
+              text(options.timeline));
+  line.option("timeline-steps", "A:B", "record the training's steps A to B only",
+              steps(options.timeline_steps));
+  line.option("timeline-mb", "N", "record until FILE has this size (default 64)",
+              whole_number(options.timeline_mb, 1));
   line.option("verbose", "0|1|2", "silent, a bar, or a line an epoch (default: as the terminal says)",
               one_of(options.verbose, {"0", "1", "2"}));
 }
@@ -105,6 +134,7 @@ void declare_train_options(CommandLine& line, TrainOptions& options, const Recip
   declare_training(line, options);
   declare_data(line, options);
   declare_machine(line, options);
+  declare_exchange_options(line, options.distributed);
   declare_checkpoints(line, options);
   declare_output(line, options);
 }
@@ -113,6 +143,10 @@ void check_train_options(const TrainOptions& options) {
   require<UsageError>(!options.batch_size || !options.global_batch_size, "--batch-size ",
                       options.batch_size.value_or(0), " and --global-batch-size ",
                       options.global_batch_size.value_or(0), " contradict each other: give one of them");
+  check(options.distributed);
+  const std::string exchange = to_string(options.distributed);
+  require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),
+                      "--deterministic sums gradients in one fixed order, which excludes ", exchange);
 }
 
 }  // namespace ronde::apps

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <ronde/core/dtype.h>
+#include <ronde/distributed/distributed_options.h>
+#include <ronde/core/trace_recorder.h>
 
 #include "common/command_line.h"
 
@@ -21,9 +23,11 @@ struct TrainOptions {
   std::optional<std::int64_t> steps_per_epoch;
   /// As fast as whole batches of 128 and smaller: a rank holds some 15 to 25 MB less.
   std::int64_t micro_batch = 64;
+  std::int64_t backward_passes_per_step = 1;
 
   std::string optimizer;
   std::optional<double> learning_rate;
+  std::optional<double> clip_norm;
   std::string scale_lr;
   std::int64_t warmup_epochs = 0;
 
@@ -38,6 +42,9 @@ struct TrainOptions {
   std::optional<std::int64_t> threads;
   std::int64_t seed = 0;
   bool deterministic = false;
+  bool autotune = false;
+
+  DistributedOptions distributed;
 
   std::string dir;
   std::string resume;  ///< "auto" or a file
@@ -46,6 +53,9 @@ struct TrainOptions {
   std::optional<std::int64_t> keep;
   std::string log_dir;
   std::string metrics_json;
+  std::string timeline;
+  TraceWindow timeline_steps;
+  std::int64_t timeline_mb = 64;
   std::string verbose;
 
   DType dtype() const { return precision == "float64" ? DType::f64 : DType::f32; }

@@ -5,6 +5,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/distributed/timeline.h>
 
 #include "common/learning.h"
 #include "common/resume.h"
@@ -12,6 +13,7 @@
 #include "common/shown_predictions.h"
 #include "report/machine.h"
 #include "report/report_files.h"
+#include "report/timeline_summary.h"
 
 namespace ronde::apps {
 namespace {
@@ -22,7 +24,8 @@ Model make_model(Communicator& world, const TrainingJob& job) {
                .seed = static_cast<std::uint64_t>(job.options.seed),
                .dtype = job.options.dtype()});
   model.compile({.optimizer = make_optimizer(job.recipe, job.plan),
-                 .loss = std::make_unique<CategoricalCrossentropy>()});
+                 .loss = std::make_unique<CategoricalCrossentropy>(),
+                 .distributed = job.options.distributed});
   return model;
 }
 
@@ -87,9 +90,37 @@ std::optional<EvaluationDetails> test(Model& model, const TrainingJob& job, cons
   return details;
 }
 
+std::optional<TimelineOptions> timeline_options(const TrainOptions& options) {
+  if (options.timeline.empty()) return std::nullopt;
+  return TimelineOptions{
+      .path = options.timeline, .steps = options.timeline_steps, .max_bytes = options.timeline_mb << 20};
+}
+
+// On rank 0, for the page.
+std::optional<TimelineSummary> summary_of(const Communicator& world, const TrainingJob& job) {
+  if (world.rank() != 0 || job.options.timeline.empty() || job.files.logs.empty()) return std::nullopt;
+  return summarize_timeline(read_timeline(job.options.timeline), job.options.timeline);
+}
+
+// Where ranks do not simply add up all gradients, what that saves.
+void print_exchange(const Model& model, const TrainingJob& job) {
+  const ExchangeStatistics sent = model.exchange_statistics();
+  if (sent.bytes_sent == 0 || to_string(job.options.distributed) == to_string(DistributedOptions())) return;
+  const double steps = 1e6 * static_cast<double>(sent.steps);
+  std::printf("Sent by a rank per step: %.3f MB; plain sums: %.3f MB\n",
+              static_cast<double>(sent.bytes_sent) / steps, static_cast<double>(sent.plain_bytes_sent) / steps);
+}
+
+void print_tuning(const Model& model, const TrainingJob& job) {
+  const std::string& found = model.progress().tuned;
+  if (job.options.autotune)
+    std::printf("Autotune: %s\n", found.empty() ? "the training was too short" : found.c_str());
+}
+
 void print_places(const TrainingJob& job) {
   if (!job.files.saved_model.empty())
     std::printf("Saved trained model at %s\n", job.files.saved_model.c_str());
+  if (!job.options.timeline.empty()) std::printf("Timeline: %s\n", job.options.timeline.c_str());
   if (!job.files.report.empty()) std::printf("Report: %s\n", job.files.report.c_str());
 }
 
@@ -100,6 +131,7 @@ void write_page(Communicator& world, const TrainingJob& job, const Report& repor
     if (world.rank() != 0) return;
     write_run_report({.report = report,
                       .details = std::move(details),
+                      .timeline = summary_of(world, job),
                       .command = run_command(world.size()),
                       .machine = machine_description(),
                       .data = job.data_description,
@@ -120,10 +152,13 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
 
   ReportWriter writer(report, {.paths = job.files.metrics, .sampler = sampling(job, world)});
   std::optional<EvaluationDetails> details;
+  std::optional<Timeline> timeline;
+  if (const auto wanted = timeline_options(job.options)) timeline.emplace(world, *wanted);
   try {
     const Learned learned = learn(model, job, resumed_from, writer, clock);
     details = test(model, job, learned, report, clock);
     if (!job.files.saved_model.empty()) model.save(job.files.saved_model);
+    if (timeline) timeline->stop();
     report.status = "finished";
     writer.write(model);
   } catch (...) {
@@ -134,6 +169,8 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   if (world.rank() != 0) return;
   if (job.options.verbosity() != 0) {
     if (job.recipe.shown_predictions > 0) show_predictions(model, job.test, job.recipe.shown_predictions);
+    print_tuning(model, job);
+    print_exchange(model, job);
     print_places(job);
   }
   std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);

@@ -17,6 +17,7 @@ std::string html_report(const RunReport& run) {
           "</style>\n</head>\n<body>\n<main>\n");
   page += header_section(run) + figures_section(run) + curves_section(run.report);
   if (run.details) page += classes_section(*run.details) + mistakes_section(*run.details);
+  if (run.timeline) page += timeline_section(*run.timeline);
   page += times_section(run) + run_section(run);
   return page + cat("</main>\n<footer>Made by Ronde ", RONDE_VERSION, ".</footer>\n</body>\n</html>\n");
 }

@@ -11,6 +11,7 @@
 
 #include "common/report.h"
 #include "report/evaluation_details.h"
+#include "report/timeline_summary.h"
 
 namespace ronde::apps {
 
@@ -24,6 +25,7 @@ struct TimeShare {
 struct RunReport {
   Report report = {};
   std::optional<EvaluationDetails> details = {};
+  std::optional<TimelineSummary> timeline = {};
   std::string command = {};           ///< as typed: run_command()
   std::string machine = {};           ///< a line: machine_description()
   std::string data = {};              ///< a line: "CIFAR-10, 50,000 + 10,000 images from ..."

@@ -1,50 +1,16 @@
 #include "report/machine.h"
 
-#include <sched.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <cmath>
-#include <cstdio>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
 
+#include <ronde/core/machine.h>
 #include <ronde/core/text.h>
 
 namespace ronde::apps {
 namespace {
-
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// The value of the first line "key : value" of a file as /proc/cpuinfo.
-std::string value_of(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos || !line.starts_with(key)) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return "";
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-double container_cores() {
-  double quota = 0.0, period = 0.0;
-  const std::string line = first_line("/sys/fs/cgroup/cpu.max");  // "200000 100000" or "max 100000"
-  return std::sscanf(line.c_str(), "%lf %lf", &quota, &period) == 2 && period > 0.0 ? quota / period : 0.0;
-}
 
 std::string gibibytes(std::int64_t bytes) {
   return cat(std::llround(static_cast<double>(bytes) / (1 << 30)), " GB");
@@ -67,25 +33,11 @@ std::string launcher(int world_size) {
 
 }  // namespace
 
-Machine this_machine() {
-  Machine machine;
-  utsname system{};
-  if (uname(&system) == 0) {
-    machine.host = system.nodename;
-    machine.system = cat(system.sysname, " ", system.release, " ", system.machine);
-  }
-  machine.processor = value_of("/proc/cpuinfo", "model name");
-  machine.cores = usable_cores();
-  machine.core_limit = container_cores();
-  machine.memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  machine.memory_limit = std::atoll(first_line("/sys/fs/cgroup/memory.max").c_str());
-  return machine;
-}
-
 std::string machine_description() {
   const Machine machine = this_machine();
   const std::string processor = machine.processor.empty() ? "" : machine.processor + ", ";
-  return cat(machine.host, ": ", processor, machine.cores, machine.cores == 1 ? " core, " : " cores, ",
+  const int cores = machine.usable_cores();
+  return cat(machine.host, ": ", processor, cores, cores == 1 ? " core, " : " cores, ",
              gibibytes(machine.memory), ", ", machine.system);
 }
 

@@ -92,6 +92,10 @@ svg .tick { fill: var(--soft); font-variant-numeric: tabular-nums; }
 .times-key b { color: var(--text); font-weight: 600; }
 .times-key li::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 7px;
   border-radius: 3px; background: var(--c); }
+.step { display: grid; grid-template-columns: 64px 1fr 84px; gap: 8px; align-items: center; margin: 4px 0;
+  font-size: 14px; }
+.step .times { background: var(--t5); }
+.step b { font-weight: 600; text-align: right; font-variant-numeric: tabular-nums; }
 .t0 { --c: var(--s0); }
 .t1 { --c: var(--s1); }
 .t2 { --c: var(--t2); }

@@ -102,6 +102,51 @@ EvaluationDetails parse_evaluation(const Json& object) {
   return details;
 }
 
+Json to_object(const TimelineSummary& summary) {
+  Json object = {{"communication", summary.communication},
+                 {"hidden", summary.hidden},
+                 {"clock_error", summary.clock_error},
+                 {"lost", summary.lost},
+                 {"ended_early", summary.ended_early},
+                 {"ranks", Json::array()},
+                 {"layers", Json::array()}};
+  for (const RankSteps& rank : summary.ranks)
+    object["ranks"].push_back({{"rank", rank.rank},
+                               {"steps", rank.steps},
+                               {"total", rank.total},
+                               {"compute", rank.compute},
+                               {"exchange", rank.exchange},
+                               {"waiting", rank.waiting},
+                               {"loader", rank.loader},
+                               {"callbacks", rank.callbacks}});
+  for (const LayerSteps& layer : summary.layers)
+    object["layers"].push_back(
+        {{"name", layer.name}, {"forward", layer.forward}, {"backward", layer.backward}});
+  return object;
+}
+
+TimelineSummary parse_timeline(const Json& object) {
+  TimelineSummary summary{.communication = number_at(object, "communication"),
+                          .hidden = number_at(object, "hidden"),
+                          .clock_error = number_at(object, "clock_error")};
+  read_if_there(object, "lost", summary.lost);
+  read_if_there(object, "ended_early", summary.ended_early);
+  for (const Json& item : object.at("ranks"))
+    summary.ranks.push_back({.rank = item.at("rank").get<int>(),
+                             .steps = item.at("steps").get<std::int64_t>(),
+                             .total = number_at(item, "total"),
+                             .compute = number_at(item, "compute"),
+                             .exchange = number_at(item, "exchange"),
+                             .waiting = number_at(item, "waiting"),
+                             .loader = number_at(item, "loader"),
+                             .callbacks = number_at(item, "callbacks")});
+  for (const Json& item : object.at("layers"))
+    summary.layers.push_back({.name = item.at("name").get<std::string>(),
+                              .forward = number_at(item, "forward"),
+                              .backward = number_at(item, "backward")});
+  return summary;
+}
+
 }  // namespace
 
 std::string details_json(const RunReport& run) {
@@ -114,6 +159,7 @@ std::string details_json(const RunReport& run) {
   for (const TimeShare& time : run.times)
     object["times"].push_back({{"what", time.what}, {"seconds", time.seconds}});
   if (run.details) object["evaluation"] = to_object(*run.details);
+  if (run.timeline) object["timeline"] = to_object(*run.timeline);
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -130,6 +176,8 @@ void parse_details(const std::string& text, const std::string& source, RunReport
           {.what = time.at("what").get<std::string>(), .seconds = number_at(time, "seconds")});
     run.details.reset();
     if (object.contains("evaluation")) run.details = parse_evaluation(object.at("evaluation"));
+    run.timeline.reset();
+    if (object.contains("timeline")) run.timeline = parse_timeline(object.at("timeline"));
   });
 }
 

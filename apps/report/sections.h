@@ -14,6 +14,8 @@ std::string curves_section(const Report& report);
 /// Confusion matrix and accuracy by class; of many classes the worst ones only.
 std::string classes_section(const EvaluationDetails& details);
 std::string mistakes_section(const EvaluationDetails& details);
+/// Where the time of a step goes.
+std::string timeline_section(const TimelineSummary& summary);
 std::string times_section(const RunReport& run);
 /// Command, machine, data, and the numbers of each epoch.
 std::string run_section(const RunReport& run);

@@ -6,6 +6,7 @@
 namespace ronde::apps {
 
 Command info_command();
+Command bench_command();
 Command data_get_command();
 Command data_pack_command();
 Command summary_command();

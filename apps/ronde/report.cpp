@@ -2,9 +2,12 @@
 #include <cstdio>
 #include <memory>
 
+#include <ronde/core/error.h>
+#include <ronde/distributed/timeline.h>
 #include <ronde/models/file_io.h>
 
 #include "report/report_files.h"
+#include "report/timeline_summary.h"
 #include "ronde/commands.h"
 
 namespace ronde::apps {
@@ -15,7 +18,18 @@ struct Options {
   std::string output;
 };
 
-void write_report(const Options& options) {
+bool is_timeline(const std::string& path) {
+  return path.ends_with(".json") || path.ends_with(".json.gz");
+}
+
+/// Of a directory the page, of a timeline some lines.
+void report(const Options& options) {
+  if (is_timeline(options.directory)) {
+    require<UsageError>(options.output.empty(), "--output: the report of a timeline is printed");
+    const std::string text = read_timeline(options.directory);
+    std::fputs(summary_text(summarize_timeline(text, options.directory)).c_str(), stdout);
+    return;
+  }
   const std::string path = options.output.empty() ? options.directory + "/report.html" : options.output;
   atomic_write_file(path, html_report(read_run_report(options.directory)));
   std::printf("%s\n", path.c_str());
@@ -26,15 +40,18 @@ void write_report(const Options& options) {
 Command report_command() {
   const auto options = std::make_shared<Options>();
   return {.name = "report",
-          .help = "make the HTML report of a run again from what its directory holds",
+          .help = "make the HTML report of a run again, or sum up a timeline",
           .details =
               "From metrics.json and logs/evaluation.json, as a trainer's --dir leaves them; of a run\n"
               "with --log-dir alone, the curves from training.csv.\n\n"
-              "  ronde report results                  writes results/report.html",
-          .arguments = {argument("LOGDIR", "a run's --dir, or the logs in it", text(options->directory)),
+              "Of a timeline: where the time of a step goes on each rank, and in which layers.\n\n"
+              "  ronde report results                  writes results/report.html\n"
+              "  ronde report timeline.json            prints its summary",
+          .arguments = {argument("LOGDIR", "a run's --dir, or the logs in it, or a timeline",
+                                 text(options->directory)),
                         option("--output", "FILE", "page to write (default: LOGDIR/report.html)",
                                text(options->output))},
-          .run = [options](Communicator& world) { on_main(world, [&] { write_report(*options); }); }};
+          .run = [options](Communicator& world) { on_main(world, [&] { report(*options); }); }};
 }
 
 }  // namespace ronde::apps

@@ -187,6 +187,8 @@ int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
     if (launch_rank() == 0) std::fprintf(stderr, "ronde: %s\n", error.what());
     return static_cast<int>(ExitStatus::usage);
   }
+  // They are for training: a command that reads a timeline must not overwrite it.
+  for (const char* name : {"RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);
   return run_main(argc, argv, [&](Communicator& world) { command->run(world); });
 }
 

@@ -33,7 +33,19 @@ class Result:
 
     @property
     def warnings(self):
+        """But for those about the machine that the tests run on."""
+        return [line for line in self._all_warnings() if not self._is_about_machine(line)]
+
+    @property
+    def machine_warnings(self):
+        return [line for line in self._all_warnings() if self._is_about_machine(line)]
+
+    def _all_warnings(self):
         return [line for line in self.err.splitlines() if line.startswith("ronde: warning: ")]
+
+    @staticmethod
+    def _is_about_machine(line):
+        return "so they take turns" in line or "times as long as the others" in line
 
     def __str__(self):
         return f"exit status {self.status} after {self.seconds:.1f} s\n--- stdout\n{self.out}--- stderr\n{self.err}"

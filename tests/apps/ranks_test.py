@@ -1,5 +1,9 @@
 """Ranks that disagree: the job ends at once and says which rank and why."""
 
+import os
+import shutil
+import unittest
+
 import harness
 
 
@@ -29,6 +33,34 @@ class Ranks(harness.ProgramTest):
         command = [harness.MPIEXEC, "-np", 2, script, *self.command(data=False)]
         result = harness.execute(command, self.work, {"RONDE_DATA": str(self.data)})
         self.assert_refused(result, 74, r"\[rank 1\].*/nowhere")
+
+    def train_with(self, shell, *options, ranks=2):
+        """Each rank runs these lines of shell first."""
+        script = self.work / "rank.sh"
+        script.write_text(f'#!/bin/sh\n{shell}\nexec "$@"\n')
+        script.chmod(0o755)
+        return harness.execute([harness.MPIEXEC, "-np", ranks, script, *self.command(*options)], self.work)
+
+    def test_other_kernels(self):
+        shell = 'export RONDE_ISA=portable; [ "$OMPI_COMM_WORLD_RANK" = 1 ] && unset RONDE_ISA'
+        options = ("--epochs", "1", "--train-samples", "32", "--test-samples", "32")
+        facts = harness.execute([harness.BIN / "ronde", "info", "--json"], self.work)
+        if '"instruction_set": "portable"' in facts.out or '"onednn": ""' in facts.out:
+            self.skipTest("this machine has one kind of kernels only")
+        self.assert_refused(self.train_with(shell, "--deterministic", *options), 2,
+                            r"same kernels on all ranks.* on rank 1 .*, portable, .* on rank 0 .*RONDE_ISA")
+        self.assert_trained(self.train_with(shell, *options))
+
+    @unittest.skipUnless(shutil.which("taskset"), "needs taskset")
+    def test_more_threads_than_cores_is_said_once(self):
+        core = min(os.sched_getaffinity(0))
+        result = harness.execute([harness.MPIEXEC, "-np", 2, "taskset", "-c", core,
+                                  *self.command("--epochs", "2", "--train-samples", "32", "--test-samples", "32")],
+                                 self.work)
+        self.assert_trained(result)
+        self.assertEqual(len(result.machine_warnings), 1, result)
+        self.assertRegex(result.machine_warnings[0],
+                         r": 2 ranks with 2 threads in all share 1 core, .*start at most 1 there")
 
 
 if __name__ == "__main__":

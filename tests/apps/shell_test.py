@@ -11,7 +11,7 @@ import harness
 
 APPS = pathlib.Path(__file__).resolve().parents[2] / "apps"
 PAGES = harness.BIN.parent / "apps/man"
-COMMANDS = (("info",), ("data", "get"), ("data", "pack"), ("summary",), ("evaluate",), ("predict",), ("inspect",),
+COMMANDS = (("info",), ("bench",), ("data", "get"), ("data", "pack"), ("summary",), ("evaluate",), ("predict",), ("inspect",),
             ("export",), ("report",))
 
 
@@ -54,7 +54,7 @@ class Bash(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(self.complete("ronde "),
-                         ["info", "data", "summary", "evaluate", "predict", "inspect", "export", "report"])
+                         ["info", "bench", "data", "summary", "evaluate", "predict", "inspect", "export", "report"])
         self.assertEqual(self.complete("ronde ev"), ["evaluate"])
         self.assertEqual(self.complete("ronde data "), ["get", "pack"])
         self.assertEqual(self.complete("ronde data get "), ["mnist", "cifar10"])

@@ -2,15 +2,17 @@
 
 import gzip
 import json
+import os
 import pathlib
 import re
+import socket
 import struct
 import zipfile
 
 import harness
 from tool_harness import JPEG, ToolTest, bar, png
 
-COMMANDS = ("info", "data", "summary", "evaluate", "predict", "inspect", "export", "report")
+COMMANDS = ("info", "bench", "data", "summary", "evaluate", "predict", "inspect", "export", "report")
 
 
 class Usage(ToolTest):
@@ -69,6 +71,73 @@ class Info(ToolTest):
         out = self.done("info", ranks=2)
         self.assertRegex(out, r"ranks +2 \(mpi\)")
         self.assertIn("MPI_THREAD_", out)
+        rows = re.findall(r"(?m)^ +(\d) +(\S+) +(\d) +([\d,-]+) +(\d+)", out)
+        self.assertEqual([row[0] for row in rows], ["0", "1"], out)
+        self.assertEqual({row[1] for row in rows}, {socket.gethostname()})
+
+    def facts(self, **options):
+        return json.loads(self.done("info", "--json", **options))
+
+    def test_says_what_this_process_sees(self):
+        facts = self.facts()
+        machine = facts["machine"]
+        self.assertEqual(machine["cores"], sorted(os.sched_getaffinity(0)))
+        self.assertEqual(machine["host"], socket.gethostname())
+        self.assertEqual(machine["memory_bytes"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        self.assertEqual({network["name"] for network in machine["networks"]},
+                         {name for _, name in socket.if_nameindex()})
+        if os.path.isdir("/dev/shm"):
+            disk = os.statvfs("/dev/shm")
+            self.assertEqual(machine["shared_memory_bytes"], disk.f_blocks * disk.f_frsize)
+        self.assertEqual(facts["world"]["size"], 1)
+        self.assertEqual(len(facts["ranks"]), 1)
+
+    def test_affinity_and_threads(self):
+        core = max(os.sched_getaffinity(0))
+        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {core})
+        facts = self.facts()
+        self.assertEqual(facts["machine"]["cores"], [core])
+        self.assertEqual(facts["ranks"][0]["threads"], 1)
+        self.assertEqual(facts["crowded"], [])
+        facts = self.facts(env={"RONDE_THREADS": "3"})
+        self.assertEqual(facts["ranks"][0]["threads"], 3)
+        self.assertEqual(facts["crowded"],
+                         [{"host": socket.gethostname(), "ranks": [0], "threads": 3, "cores": 1}])
+        self.assertRegex(self.done("info", env={"RONDE_THREADS": "3"}), "warning: .* 3 threads in all share 1 core")
+
+    def test_instruction_set_is_the_chosen_one(self):
+        self.assertEqual(self.facts(env={"RONDE_ISA": "portable"})["build"]["instruction_set"], "portable")
+        self.assertIn("kernels for portable", self.done("info", env={"RONDE_ISA": "portable"}))
+
+
+class Bench(ToolTest):
+    def test_one_rank(self):
+        facts = json.loads(self.done("bench", "--quick", "--json"))
+        self.assertEqual(facts["ranks"], 1)
+        self.assertEqual(facts["allreduce"], [])
+        self.assertEqual([speed["net"] for speed in facts["training"]], ["MNIST", "CIFAR-10"])
+        for number in (facts["fma_peak_gflops"], facts["memory_gb_per_second"],
+                       *(speed["images_per_second_alone"] for speed in facts["training"])):
+            self.assertGreater(number, 0)
+
+    def test_ranks(self):
+        facts = json.loads(self.done("bench", "--quick", "--json", ranks=2))
+        self.assertEqual(facts["ranks"], 2)
+        curve = facts["allreduce"]
+        self.assertEqual([point["bytes"] for point in curve], sorted({point["bytes"] for point in curve}))
+        for point in curve:
+            self.assertAlmostEqual(point["gb_per_second"], point["bytes"] / point["seconds"] * 1e-9, places=6)
+        for speed in facts["training"]:
+            self.assertAlmostEqual(speed["efficiency"],
+                                   speed["images_per_second"] / speed["images_per_second_alone"], places=6)
+            self.assertTrue(0 < speed["expected_efficiency"] <= 1, speed)
+
+    def test_text(self):
+        out = self.done("bench", "--quick", ranks=2)
+        for pattern in (r"ronde bench: 2 ranks on 1 node", r"multiply-add peak +\S+ GF/s", r"memory +\S+ GB/s",
+                        r"4\.8 MB +\S+ [um]s", r"MNIST +128 +[\d,]+ ", r"CIFAR-10 +32 +[\d,]+ "):
+            self.assertRegex(out, pattern)
 
 
 class Model(ToolTest):

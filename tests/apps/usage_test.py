@@ -47,6 +47,7 @@ class Usage(harness.ProgramTest):
             (["--optimizer", "adam2"], "--optimizer adam2: give one of adadelta, adam"),
             (["--recipe", "mine"], "--recipe mine: give one of keras, tf2, estimator"),
             (["--batch-size", "8", "--global-batch-size", "8"], "contradict each other"),
+            (["--timeline-steps", "9:3"], "--timeline-steps 9:3: give steps as 100:200, 100: or :200"),
             (["--keep", "2"], "--keep 2: checkpoint.h5 is one file: give --save-steps"),
         ):
             with self.subTest(options=options):
@@ -54,7 +55,6 @@ class Usage(harness.ProgramTest):
 
     def test_what_comes_later_says_so(self):
         for options, pattern in (
-            (["--timeline", "t.json"], "--timeline is not available yet"),
             (["--device", "cuda"], "--device cuda is not available yet"),
             (["--precision", "mixed_bfloat16"], "--precision mixed_bfloat16 is not available yet"),
             (["--recipe", "fast"], "--recipe fast is not available yet"),

@@ -3,9 +3,9 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/error.h>
+#include <ronde/core/machine_speed.h>
 #include <ronde/core/thread_pool.h>
 
-#include "fma_peak.h"
 #include "kernel_table.h"
 #include "options.h"
 #include "stopwatch.h"
@@ -20,9 +20,9 @@ struct Result {
 
 Result measure(const Options& options, ronde::ThreadPool& pool) {
   TrainingStep step(options.net, options.batch);
-  const double before = measure_fma_peak(pool);
+  const double before = ronde::measure_fma_peak(pool);
   const Timing timing = time_calls(options.seconds, [&] { step.run(); });
-  const double peak = std::max(before, measure_fma_peak(pool));
+  const double peak = std::max(before, ronde::measure_fma_peak(pool));
   const auto batch = static_cast<double>(options.batch);
   const double rate = batch / timing.median;
   return {rate, batch / timing.best, rate * step.mflop_per_image() * 1e-3, peak};

@@ -1,0 +1,214 @@
+// How much of the communication of a training step hides behind its computation, and how much of the speed of
+// independent processes ranks that train together keep; see README.md.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+#include <ronde/core/thread_pool.h>
+#include <ronde/distributed/distributed_optimizer.h>
+#include <ronde/distributed/runtime.h>
+#include <ronde/distributed/self_communicator.h>
+
+#include "stopwatch.h"
+#include "training_step.h"
+
+namespace bench {
+namespace {
+
+using namespace ronde;
+
+constexpr int kStepsPerTurn = 10;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Of all threads of this process.
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// The processor time of the thread that runs the communicator's operations.
+double worker_seconds(Communicator& communicator) {
+  double seconds = 0;
+  communicator
+      .sequence("clock",
+                [&](Communicator&) {
+                  timespec now{};
+                  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+                  seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+                })
+      .wait();
+  return seconds;
+}
+
+/// Passes everything on, and counts the seconds for which operations are waited for.
+class WaitMeter final : public Communicator {
+ public:
+  explicit WaitMeter(Communicator& inner) : inner_(&inner) {}
+  double take_seconds() { return std::exchange(*seconds_, 0.0); }
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  int local_rank() const override { return inner_->local_rank(); }
+  int local_size() const override { return inner_->local_size(); }
+  int cross_rank() const override { return inner_->cross_rank(); }
+  int cross_size() const override { return inner_->cross_size(); }
+  std::string name() const override { return inner_->name(); }
+  Work start(Collective call) override {
+    return Work(std::make_shared<Timed>(inner_->start(std::move(call)), seconds_));
+  }
+  Tensor shared_tensor(const Shape& shape, TensorOptions options) override {
+    return inner_->shared_tensor(shape, options);
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override { return inner_->split(color, key); }
+  bool conclude(const Ending& ending) override { return inner_->conclude(ending); }
+
+ private:
+  struct Timed final : Work::State {
+    Timed(Work work, std::shared_ptr<double> seconds)
+        : work_(std::move(work)), seconds_(std::move(seconds)) {}
+    bool done() override { return work_.done(); }
+    void wait() override {
+      const Stopwatch watch;
+      work_.wait();
+      *seconds_ += watch.seconds();
+    }
+    bool wait_for(double seconds) override { return work_.wait_for(seconds); }
+    Work work_;
+    std::shared_ptr<double> seconds_;
+  };
+
+  Communicator* inner_;
+  std::shared_ptr<double> seconds_ = std::make_shared<double>(0.0);
+};
+
+// A net that trains with the ranks of a communicator on resident pictures.
+class Trainer {
+ public:
+  Trainer(const std::string& net, std::int64_t batch, Communicator& communicator)
+      : net_(make_net(net)), optimizer_(std::move(net_.optimizer), communicator) {
+    net_.layers.build(net_.input);
+    arena_ = std::make_unique<ParameterArena>(net_.layers);
+    optimizer_.attach(*arena_);
+    x_ = Tensor::full({batch, net_.input[0], net_.input[1], net_.input[2]}, 0.5);
+    std::vector<std::int32_t> labels;
+    std::vector<std::int64_t> keys;
+    for (std::int64_t i = 0; i < batch; ++i) {
+      labels.push_back(static_cast<std::int32_t>(i % 10));
+      keys.insert(keys.end(), {i, 0});
+    }
+    labels_ = Tensor::from<std::int32_t>({batch}, labels);
+    keys_ = Tensor::from<std::int64_t>({batch, 2}, keys);
+  }
+
+  void step() {
+    arena_->zero_gradients();
+    const Variable logits = net_.layers(x_, {.training = true, .seed = 1, .sample_keys = keys_});
+    sum(crossentropy_(logits, labels_)).backward();
+    optimizer_.step({.samples = x_.size(0)});
+  }
+
+  const ParameterArena& arena() const { return *arena_; }
+
+ private:
+  Net net_;
+  DistributedOptimizer optimizer_;
+  std::unique_ptr<ParameterArena> arena_;
+  SparseCategoricalCrossentropy crossentropy_{{.from_logits = true}};
+  Tensor x_, labels_, keys_;
+};
+
+struct Turns {
+  std::vector<double> seconds, processor;  // of a step
+  std::vector<double> waits;               // of each step
+
+  void take(Trainer& trainer, WaitMeter& meter) {
+    const double before = processor_seconds();
+    const Stopwatch watch;
+    for (int k = 0; k < kStepsPerTurn; ++k) {
+      meter.take_seconds();
+      trainer.step();
+      waits.push_back(meter.take_seconds());
+    }
+    seconds.push_back(watch.seconds() / kStepsPerTurn);
+    processor.push_back((processor_seconds() - before) / kStepsPerTurn);
+  }
+};
+
+// Of the sum over ranks of all gradients, with nothing else to do.
+double time_communication(Communicator& world, const ParameterArena& arena) {
+  const Tensor data = world.shared_tensor(arena.gradients().shape(), arena.gradients().options());
+  std::vector<double> times;
+  for (int k = 0; k < 100; ++k) {
+    data.fill(0.0);
+    world.barrier().wait();
+    const Stopwatch watch;
+    world.allreduce(data).wait();
+    times.push_back(watch.seconds());
+  }
+  return median(times);
+}
+
+void measure(Communicator& world, const std::string& net, std::int64_t batch, int turns) {
+  default_backend().threads().resize(1);
+  SelfCommunicator self;
+  WaitMeter nobody(self), meter(world);
+  Trainer alone(net, batch, nobody), together(net, batch, meter);
+  Turns apart, joint;
+  double worker = 0;
+  for (int turn = -2; turn < turns; ++turn) {
+    Turns warm_up;
+    world.barrier().wait();
+    (turn < 0 ? warm_up : apart).take(alone, nobody);
+    world.barrier().wait();
+    const double before = worker_seconds(world);
+    (turn < 0 ? warm_up : joint).take(together, meter);
+    if (turn >= 0) worker += (worker_seconds(world) - before) / (turns * kStepsPerTurn);
+  }
+  const double communication = time_communication(world, together.arena());
+  std::vector<double> kept, processor;
+  for (std::size_t t = 0; t < apart.seconds.size(); ++t) {
+    kept.push_back(apart.seconds[t] / joint.seconds[t]);
+    processor.push_back(joint.processor[t] / apart.processor[t] - 1.0);
+  }
+  // The rank that comes last waits for nothing but the communication; the others wait for it too.
+  allreduce_values(world, joint.waits, Reduction::min);
+  const double exposed = median(joint.waits);
+  if (world.rank() > 0) return;
+  std::printf(
+      "%s, batch %lld, %s, 1 thread each\n"
+      "step alone      %8.3f ms\nstep together   %8.3f ms, %.1f %% of the speed of independent processes\n"
+      "communication   %8.3f ms when nothing else runs; the last rank waits %.3f ms of it (%.0f %%)\n"
+      "worker thread   %8.3f ms of processor time (%.1f %% of a step's); the whole process %+.1f %%\n",
+      net.c_str(), static_cast<long long>(batch), world.transport().c_str(), median(apart.seconds) * 1e3,
+      median(joint.seconds) * 1e3, 100.0 * median(kept), communication * 1e3, exposed * 1e3,
+      100.0 * exposed / communication, worker * 1e3, 100.0 * worker / median(apart.processor),
+      100.0 * median(processor));
+}
+
+}  // namespace
+}  // namespace bench
+
+// ronde_bench_overlap [mnist|cifar10] [batch] [turns]
+int main(int argc, char** argv) {
+  return ronde::run_main(argc, argv, [&](ronde::Communicator& world) {
+    bench::measure(world, argc > 1 ? argv[1] : "mnist", argc > 2 ? std::atoll(argv[2]) : 32,
+                   argc > 3 ? std::atoi(argv[3]) : 20);
+  });
+}
