@@ -1,6 +1,7 @@
 // `ronde bench`
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -53,12 +54,21 @@ Moment now() {
   return {std::chrono::duration<double>(wall).count(), seconds(usage.ru_utime) + seconds(usage.ru_stime)};
 }
 
-// All threads of all ranks work all the time here, so what they do not get of the cores others have.
-void measure_machine(Communicator& world, ThreadPool& pool, BenchResult& result) {
+/// Of a core, for each thread of this rank: less than one when ranks take turns.
+double core_share(const std::vector<CrowdedNode>& nodes, int rank) {
+  for (const CrowdedNode& node : nodes)
+    if (std::find(node.ranks.begin(), node.ranks.end(), rank) != node.ranks.end())
+      return static_cast<double>(node.cores) / node.threads;
+  return 1.0;
+}
+
+// All threads of all ranks work all the time here, so what they do not get of the cores others have. A rank's
+// best run may be one in which it had a core that it shares for itself.
+void measure_machine(Communicator& world, ThreadPool& pool, double core_share, BenchResult& result) {
   world.barrier().wait();
   const Moment begin = now();
-  const double peak = measure_fma_peak(pool);
-  const double bandwidth = measure_memory_bandwidth(pool);
+  const double peak = measure_fma_peak(pool) * core_share;
+  const double bandwidth = measure_memory_bandwidth(pool) * core_share;
   const Moment end = now();
   const double got = (end.processor - begin.processor) / (end.wall - begin.wall) / pool.size();
   result.fma_peak = sum_over_ranks(world, peak);
@@ -79,8 +89,9 @@ BenchResult run_bench(Communicator& world, const BenchOptions& options) {
                      .threads = pool.size(),
                      .transport = world.transport(),
                      .kernels = facts.front().kernels};
-  for (const CrowdedNode& node : find_crowded_nodes(facts)) result.warnings.push_back(describe(node));
-  measure_machine(world, pool, result);
+  const std::vector<CrowdedNode> crowded = find_crowded_nodes(facts);
+  for (const CrowdedNode& node : crowded) result.warnings.push_back(describe(node));
+  measure_machine(world, pool, core_share(crowded, world.rank()), result);
   result.curve = measure_allreduce_curve(world, options);
   result.training = measure_training(world, options);
   if (result.curve.empty()) return result;

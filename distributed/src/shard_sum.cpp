@@ -10,10 +10,22 @@ namespace ronde::inline v0 {
 
 namespace {
 
-constexpr std::int64_t kSliceUnit = 16;  // whole cache lines
+constexpr std::int64_t kSliceUnit = 16;   // whole cache lines
+constexpr std::int64_t kPiece = 1 << 16;  // elements that stay in cache from one sum to the next
 
 void add_to(const Tensor& sum, const Tensor& addend) {
   sum.backend().accumulate(sum, addend, 1.0);
+}
+
+// Each vector to the one behind it, the first to the second first.
+void add_along(const std::vector<Tensor>& chain) {
+  const std::int64_t count = chain.front().count();
+  const std::int64_t piece = chain.size() > 2 ? kPiece : count;
+  for (std::int64_t begin = 0; begin < count; begin += piece) {
+    const Shape part{std::min(piece, count - begin)};
+    for (std::size_t i = 1; i < chain.size(); ++i)
+      add_to(chain[i].view(begin, part), chain[i - 1].view(begin, part));
+  }
 }
 
 }  // namespace
@@ -44,12 +56,14 @@ Tensor ShardSum::next() {
 void ShardSum::add(int shard) {
   require(current_.defined(), "[shard_sum] add without next");
   Node node{shard, 1, std::exchange(current_, {})};
+  std::vector<Tensor> chain{node.values};
   while (!nodes_.empty() && nodes_.back().size == node.size && node.first % (2 * node.size) != 0) {
-    add_to(nodes_.back().values, node.values);
     free_.push_back(node.values);
     node = {nodes_.back().first, 2 * node.size, nodes_.back().values};
+    chain.push_back(node.values);
     nodes_.pop_back();
   }
+  add_along(chain);
   nodes_.push_back(node);
 }
 

@@ -53,6 +53,7 @@ void Model::compile(CompileOptions options) {
                                                              *state_->communicator, options.distributed);
   state_->optimizer->attach(*state_->arena);
   state_->has_optimizer_of_run = false;
+  state_->tuned_threads = 0;
 }
 
 History Model::fit(const Dataset& data, const FitOptions& options) {

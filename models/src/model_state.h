@@ -31,6 +31,8 @@ struct Model::State {
   bool statistics_differ = false;
   /// A `fit` has compared threads with cores; later ones need not say it again.
   bool told_of_crowding = false;
+  /// What autotune found, for this optimizer; later ones need not look again. 0: nothing yet.
+  int tuned_threads = 0;
 
   // Where a resumed `fit` goes on; the same on all ranks.
   Trainer* trainer = nullptr;         ///< while `fit` runs

@@ -29,6 +29,13 @@ class Options(harness.ProgramTest):
         self.assertEqual(self.run_short(*SHORT, env={"RONDE_DETERMINISTIC": "true"})["deterministic"], True)
         self.assert_refused(self.train(*SHORT, env={"RONDE_DOWNLOAD": "perhaps"}), 2, "RONDE_DOWNLOAD=perhaps: give true")
 
+    def test_autotune(self):
+        result = self.train(*SHORT, "--autotune", "--threads", "1")
+        self.assert_trained(result)
+        self.assertIn("Autotune: 1 thread\n", result.out)
+        self.assertIn("Autotune: the training was too short", self.train(*SHORT, "--autotune", "--threads", "2").out)
+        self.assertNotIn("Autotune", self.train(*SHORT).out)
+
     def test_mistakes_name_their_source(self):
         self.assert_refused(self.train(env={"RONDE_EPOCHS": "x"}), 2, "RONDE_EPOCHS=x: give a whole number")
         (self.work / "run.toml").write_text("epochs = 0\n")

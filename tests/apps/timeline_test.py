@@ -142,7 +142,7 @@ class Timelines(harness.ProgramTest):
     def test_killed_at_any_moment(self):
         """Whatever parts there are, each is a timeline by itself."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("RONDE_")}
-        for _ in range(6):
+        for _ in range(4):
             job = subprocess.Popen([str(word) for word in self.job(*SMALL, "--epochs", "50", "--verbose", "0",
                                                                    "--timeline", "k.json", ranks=2)],
                                    cwd=self.work, env=environment, stdout=subprocess.DEVNULL,

@@ -26,7 +26,7 @@ def processor_seconds(command, environment):
 def main():
     pairs, command = int(sys.argv[1]), sys.argv[2:]
     plain = {name: value for name, value in os.environ.items() if not name.endswith("_TIMELINE")}
-    without, ratios = [], []
+    all_seconds, ratios = [], []
     with tempfile.TemporaryDirectory() as directory:
         file = os.path.join(directory, "timeline.json")
         sides = [plain, {**plain, "RONDE_TIMELINE": file}]
@@ -35,11 +35,13 @@ def main():
             seconds = [0.0, 0.0]
             for side in (first, 1 - first):
                 seconds[side] = processor_seconds(command, sides[side])
-            without.append(seconds[0])
+            all_seconds.append(seconds)
             ratios.append(seconds[1] / seconds[0])
             print(f"{seconds[0]:.2f} s, with a timeline {seconds[1]:.2f} s: {100 * (ratios[-1] - 1):+.2f} %", flush=True)
         size = os.path.getsize(file)
-    print(f"median of {pairs} pairs: {100 * (statistics.median(ratios) - 1):+.2f} % of {statistics.median(without):.2f} s; "
+    least = [min(side) for side in zip(*all_seconds)]
+    print(f"median of {pairs} pairs: {100 * (statistics.median(ratios) - 1):+.2f} %; the least of each side, which others "
+          f"disturbed least: {least[0]:.2f} s and {least[1]:.2f} s, {100 * (least[1] / least[0] - 1):+.2f} %; "
           f"a file of {size / 1e6:.2f} MB")
 
 

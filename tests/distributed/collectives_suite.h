@@ -3,453 +3,52 @@
 /// else.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <numeric>
-#include <random>
 #include <string>
-#include <vector>
 
-#include <gtest/gtest.h>
-#include <ronde/core/backend.h>
 #include <ronde/distributed/communicator.h>
 
 namespace ronde::test {
 
-inline const std::vector<DType> kDTypes{DType::f32, DType::f64, DType::bf16,
-                                        DType::u8,  DType::i32, DType::i64};
-// 1,024 elements are reduced at a time.
-inline const std::vector<std::int64_t> kSizes{0, 1, 63, 64, 65, 1023, 1025, 20003};
-inline const std::vector<Reduction> kReductions{Reduction::sum, Reduction::average, Reduction::min,
-                                                Reduction::max, Reduction::product};
-constexpr std::int64_t kPeriod = 97;  // values repeat, so that references are cheap
+/// Element i of what must come out.
+using Reference = std::function<double(std::int64_t)>;
 
-inline TensorOptions host(DType dtype) {
-  return {.dtype = dtype, .backend = &backend("cpu")};
-}
-
-/// Element i of rank r's tensor. Floats use a good part of their mantissa; all are exact in their dtype.
-inline double value(int r, std::int64_t i, DType dtype) {
-  const std::int64_t k = (i % kPeriod + 31 * r) * 2654435761 % 1021;
-  if (dtype == DType::u8) return static_cast<double>(k % 7);
-  if (!is_floating(dtype)) return static_cast<double>(k % 15 - 7);
-  const auto x = static_cast<float>(0.5 + static_cast<double>(k) / 1021.0);
-  return dtype == DType::bf16 ? static_cast<double>(static_cast<float>(bfloat16(x))) : static_cast<double>(x);
-}
-
-inline Tensor make_input(int r, const Shape& shape, DType dtype, std::int64_t offset = 0) {
-  const Tensor tensor = Tensor::empty(shape, host(dtype));
-  visit_dtype(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    T* data = tensor.data<T>();
-    for (std::int64_t i = 0; i < tensor.count(); ++i) {
-      if constexpr (std::is_same_v<T, bfloat16>) {
-        data[i] = bfloat16(static_cast<float>(value(r, offset + i, dtype)));
-      } else {
-        data[i] = static_cast<T>(value(r, offset + i, dtype));
-      }
-    }
-  });
-  return tensor;
-}
-
-inline double reduced(int size, std::int64_t i, DType dtype, Reduction op) {
-  double result = value(0, i, dtype);
-  for (int r = 1; r < size; ++r) {
-    const double x = value(r, i, dtype);
-    switch (op) {
-      case Reduction::min:
-        result = std::min(result, x);
-        break;
-      case Reduction::max:
-        result = std::max(result, x);
-        break;
-      case Reduction::product:
-        result *= x;
-        break;
-      default:
-        result += x;
-    }
-  }
-  return op == Reduction::average ? result / size : result;
-}
-
+TensorOptions host(DType dtype);
+Tensor make_input(int r, const Shape& shape, DType dtype, std::int64_t offset = 0);
+double reduced(int size, std::int64_t i, DType dtype, Reduction op);
 /// Relative error that `size - 1` roundings of the dtype may cause, and one more when it is stored.
-inline double tolerance(int size, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return size * 0x1p-24;
-    case DType::f64:
-      return size * 0x1p-53;
-    case DType::bf16:
-      return 0x1p-8 + size * 0x1p-24;
-    default:
-      return 0.0;
-  }
-}
-
-/// u8 wraps around modulo 256 (7 values to the 8th exceed it).
-inline double stored(double x, DType dtype) {
-  return dtype == DType::u8 ? static_cast<double>(static_cast<std::uint8_t>(static_cast<std::int64_t>(x)))
-                            : x;
-}
-
+double tolerance(int size, DType dtype);
 /// Element i of `actual` must be reference(i); reports the first that is not.
-template <class F>
-void expect_values(const Tensor& actual, F&& reference, double relative, const std::string& what) {
-  const std::vector<double> values = actual.to_vector<double>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double expected = stored(reference(static_cast<std::int64_t>(i)), actual.dtype());
-    if (std::abs(values[i] - expected) <= relative * std::abs(expected)) continue;
-    ADD_FAILURE() << what << ": element " << i << " of " << to_string(actual) << " is " << values[i]
-                  << ", expected " << expected;
-    return;
-  }
-}
-
+void expect_values(const Tensor& actual, const Reference& reference, double relative,
+                   const std::string& what);
 /// All ranks must hold the same bits.
-inline void expect_same_bits(Communicator& c, const Tensor& tensor, const std::string& what) {
-  const std::string own(static_cast<const char*>(tensor.raw()), tensor.byte_size());
-  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(own));
-  const Tensor bounds = Tensor::from<std::int64_t>({2}, {hash, ~hash}, &backend("cpu"));
-  c.allreduce(bounds, Reduction::max).wait();
-  EXPECT_EQ(bounds.data<std::int64_t>()[0], hash) << what << ": bits differ by rank";
-  EXPECT_EQ(bounds.data<std::int64_t>()[1], ~hash) << what << ": bits differ by rank";
-}
-
-/// Fewer sizes for many ranks, which all would compute the same.
-template <class F>
-void for_each_case(const Communicator& c, F&& f) {
-  const std::vector<std::int64_t> few{0, 1, 65, 1025};
-  for (const DType dtype : kDTypes) {
-    for (const std::int64_t n : c.size() <= 5 ? kSizes : few) f(dtype, n);
-  }
-}
-
-/// Averages are for floats; the largest size says it all with a sum.
-inline bool is_worthwhile(DType dtype, Reduction op, std::int64_t n) {
-  if (op == Reduction::average && !is_floating(dtype)) return false;
-  return n <= 1025 || op == Reduction::sum;
-}
-
-inline void check_allreduce(Communicator& c) {
-  for_each_case(c, [&](DType dtype, std::int64_t n) {
-    for (const Reduction op : kReductions) {
-      if (!is_worthwhile(dtype, op, n)) continue;
-      const std::string what = cat("allreduce ", dtype, " op ", static_cast<int>(op), " n ", n);
-      const Tensor data = make_input(c.rank(), {n}, dtype);
-      c.allreduce(data, op).wait();
-      std::vector<double> reference;
-      for (std::int64_t i = 0; i < kPeriod; ++i) reference.push_back(reduced(c.size(), i, dtype, op));
-      expect_values(
-          data, [&](std::int64_t i) { return reference[static_cast<std::size_t>(i % kPeriod)]; },
-          tolerance(c.size(), dtype), what);
-      expect_same_bits(c, data, what);
-    }
-  });
-}
-
-inline void check_broadcast(Communicator& c) {
-  for_each_case(c, [&](DType dtype, std::int64_t n) {
-    const int root = static_cast<int>(n) % c.size();
-    const Tensor data = make_input(c.rank(), {n}, dtype);
-    c.broadcast(data, root).wait();
-    expect_values(
-        data, [&](std::int64_t i) { return value(root, i, dtype); }, 0.0, cat("broadcast ", n));
-  });
-}
-
-inline void check_allgather(Communicator& c) {
-  for_each_case(c, [&](DType dtype, std::int64_t total) {
-    const std::int64_t n = total > 1025 ? total / c.size() : total;
-    const Tensor in = make_input(c.rank(), {n, 2}, dtype);
-    const Tensor out = Tensor::zeros({n * c.size(), 2}, host(dtype));
-    c.allgather(out, in).wait();
-    expect_values(
-        out, [&](std::int64_t i) { return value(static_cast<int>(i / (2 * n)), i % (2 * n), dtype); }, 0.0,
-        cat("allgather ", dtype, " n ", n));
-  });
-}
-
+void expect_same_bits(Communicator& c, const Tensor& tensor, const std::string& what);
+void check_allreduce(Communicator& c);
+void check_broadcast(Communicator& c);
+void check_allgather(Communicator& c);
 /// Rank r gives r * n / 3 rows: some give none.
-inline void check_allgatherv(Communicator& c) {
-  for_each_case(c, [&](DType dtype, std::int64_t n) {
-    std::vector<std::int64_t> counts;
-    for (int r = 0; r < c.size(); ++r) counts.push_back(r * n / 3 % 1000);
-    const std::int64_t own = counts[static_cast<std::size_t>(c.rank())];
-    const Tensor out =
-        Tensor::zeros({std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 3}, host(dtype));
-    c.allgatherv(out, make_input(c.rank(), {own, 3}, dtype), counts).wait();
-    std::vector<double> expected;
-    for (int r = 0; r < c.size(); ++r) {
-      for (std::int64_t i = 0; i < 3 * counts[static_cast<std::size_t>(r)]; ++i)
-        expected.push_back(value(r, i, dtype));
-    }
-    expect_values(
-        out, [&](std::int64_t i) { return expected[static_cast<std::size_t>(i)]; }, 0.0,
-        cat("allgatherv ", dtype, " n ", n));
-  });
-}
-
-inline void check_reduce_scatter(Communicator& c) {
-  for_each_case(c, [&](DType dtype, std::int64_t n) {
-    for (const Reduction op : kReductions) {
-      if (!is_worthwhile(dtype, op, n)) continue;
-      const std::int64_t rows = n > 1025 ? n / c.size() : n / 4;
-      const Tensor in = make_input(c.rank(), {rows * c.size(), 2}, dtype);
-      const Tensor out = Tensor::zeros({rows, 2}, host(dtype));
-      c.reduce_scatter(out, in, op).wait();
-      std::vector<double> reference;
-      for (std::int64_t i = 0; i < kPeriod; ++i) reference.push_back(reduced(c.size(), i, dtype, op));
-      expect_values(
-          out,
-          [&](std::int64_t i) {
-            return reference[static_cast<std::size_t>((c.rank() * rows * 2 + i) % kPeriod)];
-          },
-          tolerance(c.size(), dtype), cat("reduce_scatter ", dtype, " op ", static_cast<int>(op), " n ", n));
-    }
-  });
-}
-
-inline void check_alltoall(Communicator& c) {
-  for_each_case(c, [&](DType dtype, std::int64_t n) {
-    const std::int64_t rows = n > 1025 ? n / c.size() : n / 4;
-    const Tensor in = make_input(c.rank(), {rows * c.size()}, dtype);
-    const Tensor out = Tensor::zeros({rows * c.size()}, host(dtype));
-    c.alltoall(out, in).wait();
-    expect_values(
-        out,
-        [&](std::int64_t i) { return value(static_cast<int>(i / rows), c.rank() * rows + i % rows, dtype); },
-        0.0, cat("alltoall ", dtype, " n ", n));
-  });
-}
-
+void check_allgatherv(Communicator& c);
+void check_reduce_scatter(Communicator& c);
+void check_alltoall(Communicator& c);
 /// The same, where the ranks' rows differ in number and nobody knows them all.
-inline void check_unknown_rows(Communicator& c) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::u8}) {
-    for (const std::int64_t n : {0, 1, 64, 1025}) {
-      const auto rows = [&](int r) { return (r % 3) * n + r % 2; };
-      const Tensor all = c.allgather(make_input(c.rank(), {rows(c.rank()), 2}, dtype)).wait();
-      std::vector<double> expected;
-      for (int r = 0; r < c.size(); ++r) {
-        for (std::int64_t i = 0; i < 2 * rows(r); ++i) expected.push_back(value(r, i, dtype));
-      }
-      ASSERT_EQ(all.shape(), (Shape{static_cast<std::int64_t>(expected.size()) / 2, 2}));
-      EXPECT_EQ(all.to_vector<double>(), expected) << "allgather " << to_string(dtype) << " n " << n;
-    }
-  }
-}
-
+void check_unknown_rows(Communicator& c);
 /// 0 to several rows more than a multiple of the ranks; also fewer than ranks.
-inline void check_uneven_reduce_scatter(Communicator& c) {
-  const int size = c.size();
-  for (const DType dtype : {DType::f32, DType::bf16, DType::i64}) {
-    for (const std::int64_t rows : {0, 1, size - 1, size, 7 * size + size / 2, 301}) {
-      const Tensor in = make_input(c.rank(), {rows, 3}, dtype);
-      const Tensor before = in.clone();
-      const Tensor out = c.reduce_scatter(in).wait();
-      const std::int64_t more = rows % size;
-      const std::int64_t first = rows / size * c.rank() + std::min<std::int64_t>(more, c.rank());
-      ASSERT_EQ(out.shape(), (Shape{rows / size + (c.rank() < more ? 1 : 0), 3}));
-      expect_values(
-          out, [&](std::int64_t i) { return reduced(size, first * 3 + i, dtype, Reduction::sum); },
-          tolerance(size, dtype), cat("reduce_scatter of ", rows, " rows, ", dtype));
-      EXPECT_EQ(in.to_vector<double>(), before.to_vector<double>());
-    }
-  }
-}
-
+void check_uneven_reduce_scatter(Communicator& c);
 /// Rank s sends (r + 2 s) % 4 * n rows to rank r.
-inline void check_alltoall_splits(Communicator& c) {
-  for (const DType dtype : {DType::f64, DType::u8}) {
-    for (const std::int64_t n : {0, 1, 65, 500}) {
-      const auto rows = [&](int from, int to) { return (to + 2 * from) % 4 * n; };
-      std::vector<std::int64_t> splits, counts;
-      for (int r = 0; r < c.size(); ++r) splits.push_back(rows(c.rank(), r));
-      const Tensor in =
-          make_input(c.rank(), {std::accumulate(splits.begin(), splits.end(), std::int64_t{0}), 2}, dtype);
-      const ReceivedRows received = c.alltoall(in, splits).wait();
-      std::vector<double> expected;
-      for (int from = 0; from < c.size(); ++from) {
-        std::int64_t first = 0;
-        for (int to = 0; to < c.rank(); ++to) first += rows(from, to);
-        counts.push_back(rows(from, c.rank()));
-        for (std::int64_t i = 0; i < 2 * counts.back(); ++i)
-          expected.push_back(value(from, 2 * first + i, dtype));
-      }
-      EXPECT_EQ(received.counts, counts);
-      EXPECT_EQ(received.rows.to_vector<double>(), expected) << "alltoall " << to_string(dtype) << " n " << n;
-    }
-  }
-}
-
+void check_alltoall_splits(Communicator& c);
 /// out and in share memory.
-inline void check_in_place(Communicator& c) {
-  const int size = c.size();
-  constexpr std::int64_t kRows = 33;
-  const Tensor all = Tensor::zeros({kRows * size, 2}, host(DType::f32));
-  const Tensor own = all.slice(0, kRows * c.rank(), kRows * (c.rank() + 1));
-  own.copy_from(make_input(c.rank(), {kRows, 2}, DType::f32));
-  c.allgather(all, own).wait();
-  const auto gathered = [&](std::int64_t i) {
-    return value(static_cast<int>(i / (2 * kRows)), i % (2 * kRows), DType::f32);
-  };
-  expect_values(all, gathered, 0.0, "allgather in place");
-  // Every rank has the same now, so sums are multiples.
-  const std::int64_t first = 2 * kRows * c.rank();
-  c.reduce_scatter(own, all).wait();
-  expect_values(
-      own, [&](std::int64_t i) { return size * gathered(first + i); }, tolerance(size, DType::f32),
-      "reduce_scatter in place");
-}
-
-inline void check_scales(Communicator& c) {
-  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-    const double roundings = tolerance(c.size() + 3, dtype) * 3;
-    const AllreduceOptions options{.op = Reduction::sum, .prescale = 0.25, .postscale = 3.0};
-    const auto expected = [&](std::int64_t i) { return 0.75 * reduced(c.size(), i, dtype, Reduction::sum); };
-    const Tensor data = make_input(c.rank(), {65}, dtype);
-    c.allreduce(data, options).wait();
-    expect_values(data, expected, roundings, cat("scaled allreduce ", dtype));
-    expect_same_bits(c, data, "scaled allreduce");
-    const Tensor in = make_input(c.rank(), {4 * c.size()}, dtype);
-    const Tensor out = Tensor::zeros({4}, host(dtype));
-    c.reduce_scatter(out, in, options).wait();
-    expect_values(
-        out, [&](std::int64_t i) { return expected(4 * c.rank() + i); }, roundings,
-        cat("scaled reduce_scatter ", dtype));
-    EXPECT_EQ(in.to_vector<double>(), make_input(c.rank(), {4 * c.size()}, dtype).to_vector<double>());
-  }
-}
-
-inline std::string bits_of(const Tensor& tensor) {
-  return {static_cast<const char*>(tensor.raw()), tensor.byte_size()};
-}
-
+void check_in_place(Communicator& c);
+void check_scales(Communicator& c);
 /// One operation on several tensors gives each the bits that it gets alone.
-inline void check_grouped(Communicator& c) {
-  for (const Reduction op : {Reduction::sum, Reduction::average, Reduction::max}) {
-    std::vector<Tensor> group, alone;
-    for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
-      for (const std::int64_t n : {0, 1, 65, 3001}) {
-        group.push_back(make_input(c.rank(), {n}, dtype));
-        alone.push_back(group.back().clone());
-      }
-    }
-    group.push_back(make_input(c.rank(), {}, DType::f32));
-    alone.push_back(group.back().clone());
-    const Work work = c.grouped_allreduce(group, {.op = op, .prescale = 0.5, .name = "group"});
-    work.wait();
-    for (std::size_t k = 0; k < group.size(); ++k) {
-      c.allreduce(alone[k], {.op = op, .prescale = 0.5}).wait();
-      EXPECT_EQ(bits_of(group[k]), bits_of(alone[k])) << to_string(group[k]);
-    }
-  }
-}
-
+void check_grouped(Communicator& c);
 /// Tensors without an axis, and without an element.
-inline void check_scalars(Communicator& c) {
-  const Tensor scalar = Tensor::full({}, c.rank() + 1, host(DType::f64));
-  c.allreduce(scalar).wait();
-  EXPECT_EQ(scalar.item(), c.size() * (c.size() + 1) / 2);
-  c.broadcast(Tensor::full({}, c.rank(), host(DType::i32)), c.size() - 1).wait();
-  const Tensor none = Tensor::zeros({3, 0, 2}, host(DType::f32));
-  c.allreduce(none, Reduction::average).wait();
-  c.broadcast(none).wait();
-  EXPECT_EQ(c.allgather(none).wait().shape(), (Shape{3 * c.size(), 0, 2}));
-  std::vector<std::int64_t> splits(static_cast<std::size_t>(c.size()), 0);
-  splits.front() = 3;
-  EXPECT_EQ(c.alltoall(none, splits).wait().rows.size(0), c.rank() == 0 ? 3 * c.size() : 0);
-}
-
-/// Operation k of a random sequence that is the same on all ranks: how it is started, and what must come out.
-struct RandomOperation {
-  Work work;
-  Tensor result;
-  std::function<double(std::int64_t)> expected;
-};
-
-inline RandomOperation start_random(Communicator& c, std::mt19937& random, int k) {
-  const int size = c.size();
-  const std::int64_t n = random() % 3 == 0 ? random() % 4000 / static_cast<unsigned>(size) : random() % 20;
-  const auto sum = [size](std::int64_t i) { return reduced(size, i, DType::f64, Reduction::max); };
-  switch (random() % 5) {
-    case 0: {
-      const int root = static_cast<int>(random() % static_cast<unsigned>(size));
-      const Tensor data = make_input(c.rank(), {n}, DType::f32);
-      return {c.broadcast(data, root), data, [root](std::int64_t i) { return value(root, i, DType::f32); }};
-    }
-    case 1: {
-      const Tensor out = Tensor::zeros({n * size}, host(DType::u8));
-      return {c.allgather(out, make_input(c.rank(), {n}, DType::u8)), out,
-              [n](std::int64_t i) { return value(static_cast<int>(i / n), i % n, DType::u8); }};
-    }
-    case 2: {
-      const Tensor out = Tensor::zeros({n}, host(DType::f64));
-      const std::int64_t first = n * c.rank();
-      return {c.reduce_scatter(out, make_input(c.rank(), {n * size}, DType::f64), Reduction::max), out,
-              [sum, first](std::int64_t i) { return sum(first + i); }};
-    }
-    case 3: {
-      const Tensor out = Tensor::zeros({n * size}, host(DType::i32));
-      const std::int64_t first = n * c.rank();
-      return {c.alltoall(out, make_input(c.rank(), {n * size}, DType::i32)), out, [n, first](std::int64_t i) {
-                return value(static_cast<int>(i / n), first + i % n, DType::i32);
-              }};
-    }
-    default: {
-      const Tensor data = make_input(c.rank(), {n}, DType::f64);
-      return {c.allreduce(data, {.op = Reduction::max, .name = cat("operation ", k)}), data, sum};
-    }
-  }
-}
-
+void check_scalars(Communicator& c);
 /// Many operations of all kinds under way, waited for in a random order of each rank's own.
-inline void check_many_in_flight(Communicator& c) {
-  for (const unsigned seed : {1U, 2U}) {
-    std::mt19937 random(seed);
-    std::vector<RandomOperation> operations;
-    for (int k = 0; k < 60; ++k) operations.push_back(start_random(c, random, k));
-    std::vector<std::size_t> order(operations.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), std::mt19937(seed + static_cast<unsigned>(c.rank())));
-    for (const std::size_t k : order) {
-      operations[k].work.wait();
-      EXPECT_TRUE(operations[k].work.done());
-      EXPECT_TRUE(operations[k].work.wait_for(0.0));
-      expect_values(operations[k].result, operations[k].expected, 0.0, cat("seed ", seed, " operation ", k));
-    }
-  }
-}
-
+void check_many_in_flight(Communicator& c);
 /// A part that says enough for more processes than most machines have cores.
-inline void check_some_collectives(Communicator& c) {
-  check_broadcast(c);
-  check_unknown_rows(c);
-  check_uneven_reduce_scatter(c);
-  check_alltoall_splits(c);
-  check_grouped(c);
-  check_many_in_flight(c);
-}
-
+void check_some_collectives(Communicator& c);
 /// All of the above.
-inline void check_collectives(Communicator& c) {
-  check_allreduce(c);
-  check_broadcast(c);
-  check_allgather(c);
-  check_allgatherv(c);
-  check_unknown_rows(c);
-  check_reduce_scatter(c);
-  check_uneven_reduce_scatter(c);
-  check_alltoall(c);
-  check_alltoall_splits(c);
-  check_in_place(c);
-  check_scales(c);
-  check_grouped(c);
-  check_scalars(c);
-  check_many_in_flight(c);
-}
+void check_collectives(Communicator& c);
 
 }  // namespace ronde::test

@@ -72,6 +72,7 @@ TEST(ShardSum, IsTheSameTreeOnAnyNumberOfRanks) {
 TEST(ShardSum, RunsAlone) {
   SelfCommunicator self;
   for (const int shards : {1, 2, 5, 16}) check_sums(self, shards, 33);
+  check_sums(self, 4, (1 << 16) + 7);  // more than stays in cache
 }
 
 TEST(ShardSum, HoldsAsManyVectorsAsTheTreeIsDeep) {

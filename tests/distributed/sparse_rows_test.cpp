@@ -100,6 +100,17 @@ TEST(SparseRows, KeepNaNs) {
   });
 }
 
+TEST(SparseRows, GetTheSameZeroOnAllRanks) {
+  run_ranks(2, [](Communicator& world) {
+    const Tensor table = Tensor::zeros({kRows, kWidth});
+    if (world.rank() == 1) table.slice(0, 5, 6).fill(-0.0);
+    std::atomic<std::int64_t> bytes = 0;
+    Wire wire(world, bytes);
+    sum_sparse_rows(table, wire);
+    EXPECT_FALSE(std::signbit(table.to_vector<double>()[5 * kWidth]));
+  });
+}
+
 /// A text net; sample i has four words of `kRows`.
 struct TextNet {
   Sequential net{Embedding({.input_dim = kRows, .output_dim = kWidth}), GlobalAveragePooling1D(),

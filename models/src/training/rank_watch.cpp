@@ -54,14 +54,23 @@ void RankWatch::compare_windows() {
   for (const Straggler& straggler : detector_.add(all)) warn_(describe(straggler, ranks_));
 }
 
+namespace {
+
+// " (threads: 1, rank 0: 4)" where they have not the same.
+template <class T>
+std::string difference(const char* what, const T& own, int other_rank, const T& other) {
+  return own == other ? "" : cat(" (", what, ": ", own, ", rank ", other_rank, ": ", other, ")");
+}
+
+}  // namespace
+
 std::string describe(const Straggler& straggler, const std::vector<RankFacts>& ranks) {
+  const int compared = straggler.rank == 0 ? 1 : 0;
   const RankFacts& slow = ranks[static_cast<std::size_t>(straggler.rank)];
-  const RankFacts& other = ranks[straggler.rank == 0 ? 1 : 0];
-  const std::string threads = slow.threads == other.threads
-                                  ? ""
-                                  : cat(" (threads: ", slow.threads, ", rank ", straggler.rank == 0 ? 1 : 0,
-                                        ": ", other.threads, ")");
-  return cat("rank ", straggler.rank, " on ", slow.host, threads, " takes ",
+  const RankFacts& other = ranks[static_cast<std::size_t>(compared)];
+  const std::string differences = difference("threads", slow.threads, compared, other.threads) +
+                                  difference("kernels", slow.kernels, compared, other.kernels);
+  return cat("rank ", straggler.rank, " on ", slow.host, differences, " takes ",
              printed("%.1f", straggler.seconds / straggler.others_seconds),
              " times as long as the others for its part of a step (",
              printed("%.3g", 1e3 * straggler.seconds), " ms, the others ",

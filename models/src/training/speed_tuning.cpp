@@ -36,11 +36,11 @@ double median(std::vector<double> values) {
 }
 
 std::string bucket_text(const BucketOptions& buckets) {
-  if (buckets.first_bucket_bytes >= 1LL << 40) return "one bucket";
+  if (buckets.bucket_bytes >= 1LL << 40) return "one bucket";
   const auto size = [](std::int64_t bytes) {
     return bytes >= kMegabyte ? cat(bytes / kMegabyte, " MB") : cat(bytes >> 10, " KB");
   };
-  return cat("buckets of ", size(buckets.first_bucket_bytes), " and ", size(buckets.bucket_bytes));
+  return cat("buckets of ", size(buckets.bucket_bytes));
 }
 
 }  // namespace
@@ -50,6 +50,10 @@ SpeedTuning::SpeedTuning(Model::State& state, const FitOptions& options)
       // Deterministic sums take an order, and buckets, of their own.
       has_buckets_(!options.deterministic && state.optimizer->may_set_buckets()),
       threads_(state.backend().threads().size()) {
+  if (state.tuned_threads > 0) {
+    use_threads(state.tuned_threads);
+    return;
+  }
   if (has_buckets_) add_bucket_stage();
   add_thread_stage();
   std::erase_if(stages_, [](const Stage& stage) { return stage.tuner.is_done(); });
@@ -104,6 +108,11 @@ void SpeedTuning::end_block() {
   stage.tuner.add(allreduce_value(*state_.communicator, own, {.op = Reduction::max}).wait());
   if (stage.tuner.way() != before) stage.use(stage.tuner.way());
   if (stage.tuner.is_done()) stages_.erase(stages_.begin());
+  if (is_done()) state_.tuned_threads = threads_;
+}
+
+void SpeedTuning::finish() {
+  if (!is_done()) stages_.front().use(0);
 }
 
 std::string SpeedTuning::description() const {

@@ -5,8 +5,9 @@
 ///     for (...) { ...; tuning.add_step(seconds, has_updated); }     // of whole batches
 ///     tuning.description();                                          // "1 thread, buckets of 4 MB"
 ///
-/// First the buckets, then the threads. All ranks decide alike, by the slowest one's times. It belongs to one
-/// thread, whose loops it limits as long as it lives.
+/// First the buckets, then the threads. All ranks decide alike, by the slowest one's times. What one `fit`
+/// has found, later ones of this optimizer use. It belongs to one thread, whose loops it limits as long as it
+/// lives.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,8 @@ class SpeedTuning {
   /// Of this rank. Collective now and then, until it is done.
   void add_step(double seconds, bool has_updated);
   bool is_done() const { return stages_.empty(); }
+  /// The training ends: back to the default, unless it is done.
+  void finish();
   /// What is used from now on.
   std::string description() const;
 

@@ -113,6 +113,7 @@ History Trainer::run() {
   state_.trainer = this;
   begin();
   while (!is_over()) run_epoch();
+  if (speed_tuning_) speed_tuning_->finish();
   state_.optimizer->synchronise();
   checkpointer_.finish();
   Logs last;

@@ -93,12 +93,47 @@ TEST(Fit, AutotuneChangesSpeedOnly) {
                                      .bucket_bytes = 64};  // so that there are others
       model.compile(std::move(compile));
       const History history =
-          model.fit(data, {.global_batch_size = 8, .epochs = 85, .autotune = autotune, .verbose = 0});
-      EXPECT_EQ(model.progress().tuned.empty(), !autotune);
+          model.fit(data, {.global_batch_size = 8, .epochs = 30, .autotune = autotune, .verbose = 0});
+      EXPECT_TRUE(autotune || model.progress().tuned.empty());
       if (world.rank() == 0) losses.push_back(history.values.at("loss").back());
     });
   }
   EXPECT_NEAR(losses[0], losses[1], 1e-6);  // other threads may round differently
+}
+
+/// What a SpeedTuning looks at.
+struct Tuned {
+  explicit Tuned(Communicator& world, DistributedOptions options = {}) : net(small_net()) {
+    net->build({6, 6, 1});
+    state.communicator = &world;
+    state.arena = std::make_unique<ParameterArena>(*net);
+    state.optimizer =
+        std::make_unique<DistributedOptimizer>(std::make_unique<Adam>(), world, std::move(options));
+    state.optimizer->attach(*state.arena);
+  }
+  const std::unique_ptr<Module> net;
+  Model::State state;
+};
+
+TEST(SpeedTuning, TriesOtherBucketsAndEndsWithTheBestOrTheDefault) {
+  const BucketOptions small{.first_bucket_bytes = 64, .bucket_bytes = 64};
+  for (const int steps : {7, 1000}) {  // cut short while it tries another way, and not
+    test::run_ranks(2, [&](Communicator& world) {
+      Tuned tuned(world, {.buckets = small});
+      DistributedOptimizer& optimizer = *tuned.state.optimizer;
+      SpeedTuning tuning(tuned.state, {});
+      bool has_tried = false;
+      for (int step = 0; step < steps && !tuning.is_done(); ++step) {
+        const bool is_default = optimizer.options().buckets.bucket_bytes == small.bucket_bytes;
+        has_tried = has_tried || !is_default;
+        tuning.add_step(is_default ? 1.0 : 0.5, true);
+      }
+      EXPECT_TRUE(has_tried);
+      EXPECT_EQ(tuning.is_done(), steps == 1000);
+      tuning.finish();
+      EXPECT_EQ(optimizer.options().buckets.bucket_bytes == small.bucket_bytes, steps == 7);
+    });
+  }
 }
 
 TEST(SpeedTuning, UsesWhatIsFasterOnTheSlowestRank) {
@@ -106,14 +141,8 @@ TEST(SpeedTuning, UsesWhatIsFasterOnTheSlowestRank) {
   const int before = pool.size();
   pool.resize(4);
   test::run_ranks(2, [&](Communicator& world) {
-    const std::unique_ptr<Module> net = small_net();
-    net->build({6, 6, 1});
-    Model::State state;
-    state.communicator = &world;
-    state.arena = std::make_unique<ParameterArena>(*net);
-    state.optimizer = std::make_unique<DistributedOptimizer>(std::make_unique<Adam>(), world);
-    state.optimizer->attach(*state.arena);
-    SpeedTuning tuning(state, {.deterministic = true});
+    Tuned tuned(world);
+    SpeedTuning tuning(tuned.state, {.deterministic = true});
     // One thread less is faster on rank 0, and much slower on rank 1; half of them are a little faster on
     // both.
     const auto seconds = [&] {
@@ -123,6 +152,9 @@ TEST(SpeedTuning, UsesWhatIsFasterOnTheSlowestRank) {
     EXPECT_TRUE(tuning.is_done());
     EXPECT_EQ(pool.size(), 2);
     EXPECT_EQ(tuning.description(), "2 threads");
+    const SpeedTuning next(tuned.state, {.deterministic = true});
+    EXPECT_TRUE(next.is_done());
+    EXPECT_EQ(next.description(), "2 threads");
   });
   EXPECT_EQ(pool.size(), 4) << "the limit stays on the training's thread";
   pool.resize(before);

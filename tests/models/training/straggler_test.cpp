@@ -112,6 +112,10 @@ TEST(RankWatchTest, SaysWhichRankItIs) {
   EXPECT_NE(text.find("rank 1 on b (threads: 1, rank 0: 4) takes 3.0 times as long"), std::string::npos)
       << text;
   EXPECT_NE(text.find("(30 ms, the others 10 ms)"), std::string::npos) << text;
+  ranks[1].threads = 4, ranks[1].kernels = "slow", ranks[0].kernels = "fast";
+  EXPECT_NE(
+      describe(Straggler{1, 0.030, 0.010}, ranks).find("rank 1 on b (kernels: slow, rank 0: fast) takes"),
+      std::string::npos);
 }
 
 // Ranks that are threads of a process share its cores, so nothing is compared, whatever their times.

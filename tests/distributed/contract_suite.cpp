@@ -1,0 +1,351 @@
+#include "distributed/contract_suite.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <ronde/core/backend.h>
+#include <ronde/distributed/objects.h>
+#include <ronde/distributed/process_set.h>
+#include <ronde/distributed/values.h>
+
+namespace ronde::test {
+
+namespace {
+
+// The CollectiveError that `wait` throws; it must say that it happened on `rank`.
+template <class W>
+std::string error_of(const W& work, int rank) {
+  try {
+    work.wait();
+  } catch (const CollectiveError& error) {
+    EXPECT_EQ(error.rank(), rank) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
+// "rank 0", "ranks 0, 1", "ranks 0-5": the ranks before `end`.
+std::string first_ranks(int end) {
+  if (end == 1) return "rank 0 calls ";
+  return end == 2 ? "ranks 0, 1 call " : cat("ranks 0-", end - 1, " call ");
+}
+
+// The last rank calls something else than the others: the same error everywhere, and then life goes on.
+void check_mismatch(Communicator& c) {
+  if (c.size() == 1) return;
+  const int odd = c.size() - 1;
+  const bool is_odd = c.rank() == odd;
+  const std::string most = first_ranks(odd);
+  const std::string last = cat(", rank ", odd, " calls ");
+  const auto expect = [&](const Work& work, const std::string& prefix, const std::string& theirs,
+                          const std::string& own) {
+    EXPECT_EQ(error_of(work, odd), cat(prefix, "ranks disagree: ", most, theirs, last, own));
+    expect_usable(c);
+  };
+  expect(c.allreduce(host_zeros({is_odd ? 65 : 64}), {.name = "loss"}),
+         "[allreduce] 'loss': ", "allreduce(sum, f32 (64,))", "allreduce(sum, f32 (65,))");
+  expect(c.allreduce(host_zeros({is_odd ? 4 : 2, is_odd ? 1 : 2})), "[allreduce] ",
+         "allreduce(sum, f32 (2, 2))", "allreduce(sum, f32 (4, 1))");
+  expect(c.allreduce(host_zeros({4}, is_odd ? DType::i32 : DType::f32)), "[allreduce] ",
+         "allreduce(sum, f32 (4,))", "allreduce(sum, i32 (4,))");
+  expect(c.allreduce(host_zeros({4}), is_odd ? Reduction::min : Reduction::average), "[allreduce] ",
+         "allreduce(average, f32 (4,))", "allreduce(min, f32 (4,))");
+  expect(c.allreduce(host_zeros({4}), {.prescale = is_odd ? 0.5 : 1.0}), "[allreduce] ",
+         "allreduce(sum, f32 (4,))", "allreduce(sum, prescale 0.5, f32 (4,))");
+  expect(c.allreduce(host_zeros({4}), {.postscale = is_odd ? 2.0 : 0.5}), "[allreduce] ",
+         "allreduce(sum, postscale 0.5, f32 (4,))", "allreduce(sum, postscale 2, f32 (4,))");
+  expect(c.allreduce(host_zeros({4}), {.name = is_odd ? "weights" : "loss"}), "[allreduce] ",
+         "allreduce 'loss' (sum, f32 (4,))", "allreduce 'weights' (sum, f32 (4,))");
+  expect(c.broadcast(host_zeros({4}), is_odd ? 1 : 0), "[broadcast] ", "broadcast(f32 (4,), root 0)",
+         "broadcast(f32 (4,), root 1)");
+  const Tensor group = host_zeros({2});
+  expect(c.grouped_allreduce(std::vector<Tensor>(is_odd ? 2 : 3, group)), "[grouped_allreduce] ",
+         "grouped_allreduce(sum, f32 (2,), f32 (2,), f32 (2,))",
+         "grouped_allreduce(sum, f32 (2,), f32 (2,))");
+  expect(is_odd ? c.barrier() : c.allreduce(host_zeros({2, 3}, DType::i32), Reduction::max), "[distributed] ",
+         "allreduce(max, i32 (2, 3))", "barrier()");
+  EXPECT_EQ(
+      error_of(c.allgather(host_zeros({c.rank(), is_odd ? 3 : 2})), odd),
+      cat("[allgather] ranks disagree: ", most, "allgather(f32 (*, 2))", last, "allgather(f32 (*, 3))"));
+  expect_usable(c);
+}
+
+// All odd ranks are named, whichever these are; and calls in another order.
+void check_odd_ranks(Communicator& c) {
+  if (c.size() != 7) return;
+  const bool is_odd = c.rank() == 0 || c.rank() == 2 || c.rank() == 5;
+  EXPECT_EQ(error_of(c.broadcast(host_zeros({is_odd ? 1 : 2}), 0, "bias"), 0),
+            "[broadcast] 'bias': ranks disagree: ranks 0, 2, 5 call broadcast(f32 (1,), root 0), "
+            "ranks 1, 3, 4, 6 call broadcast(f32 (2,), root 0)");
+  const Tensor a = host_zeros({1});
+  const Tensor b = host_zeros({2});
+  const Work first = c.allreduce(is_odd ? b : a);
+  const Work second = c.allreduce(is_odd ? a : b);
+  EXPECT_EQ(error_of(second, 0),
+            "[allreduce] ranks disagree: ranks 0, 2, 5 call allreduce(sum, f32 (1,)), "
+            "ranks 1, 3, 4, 6 call allreduce(sum, f32 (2,))");
+  EXPECT_EQ(error_of(first, 0),
+            "[allreduce] ranks disagree: ranks 0, 2, 5 call allreduce(sum, f32 (2,)), "
+            "ranks 1, 3, 4, 6 call allreduce(sum, f32 (1,))");
+  expect_usable(c);
+}
+
+// Arguments that are wrong everywhere.
+void check_arguments(Communicator& c) {
+  const Tensor ints = host_zeros({4, 6}, DType::i32);
+  const auto expect = [&](const auto& work, const std::string& message) {
+    EXPECT_EQ(error_of(work, 0), message);
+    expect_usable(c);
+  };
+  expect(c.allreduce(ints, Reduction::average), "[allreduce] average expects a floating dtype, got i32");
+  expect(c.allreduce(ints, {.prescale = 0.5, .name = "n"}),
+         "[allreduce] 'n' scales expect a floating dtype, got i32");
+  expect(c.allreduce(ints.permute({1, 0})),
+         "[allreduce] expects contiguous tensors, got a view of i32 (6, 4); contiguous() makes a copy");
+  expect(c.allreduce(Tensor()), "[allreduce] got an undefined tensor");
+  expect(c.grouped_allreduce({}), "[grouped_allreduce] expects at least one tensor");
+  expect(c.broadcast(ints, c.size()),
+         cat("[broadcast] root ", c.size(), " is not one of ", c.size(), " ranks"));
+  expect(c.broadcast(ints, -1), cat("[broadcast] root -1 is not one of ", c.size(), " ranks"));
+  expect(c.allgather(ints, host_zeros({5, 6}, DType::i32)),
+         cat("[allgather] expects ", 5 * c.size(), " rows like those of i32 (5, 6), got i32 (4, 6)"));
+  expect(c.allgather(host_zeros({})), "[allgather] expects at least one axis, got f32 ()");
+  expect(c.allgatherv(ints, ints.clone(), {}), cat("[allgatherv] expects ", c.size(), " counts, got 0"));
+  expect(c.reduce_scatter(host_zeros({4, 5}, DType::i32), ints),
+         cat("[reduce_scatter] expects ", 4 * c.size(), " rows like those of i32 (4, 5), got i32 (4, 6)"));
+  expect(c.alltoall(host_zeros({4, 6}), ints), "[alltoall] expects equal dtypes, got in i32 and out f32");
+  const Tensor rows = host_zeros({c.size()});
+  expect(c.alltoall(rows, rows), cat("[alltoall] in and out overlap: in ", rows, ", out ", rows));
+  std::vector<std::int64_t> splits(static_cast<std::size_t>(c.size()), 0);
+  splits[0] = 3;
+  const std::string message = error_of(c.alltoall(ints, splits), 0);
+  EXPECT_EQ(message.find("[alltoall] splits 3"), 0U) << message;
+  EXPECT_NE(message.find(" are 3 rows, got i32 (4, 6)"), std::string::npos) << message;
+  splits.push_back(1);
+  expect(c.alltoall(ints, splits), cat("[alltoall] expects ", c.size(), " splits, got ", c.size() + 1));
+}
+
+// What is wrong on one rank alone reaches the others, who called well.
+void check_objection_of_one(Communicator& c) {
+  if (c.size() == 1) return;
+  const int odd = c.size() - 1;
+  const bool is_odd = c.rank() == odd;
+  const auto expect = [&](const Work& work, const std::string& message, const std::string& theirs) {
+    EXPECT_EQ(error_of(work, odd), cat(message, " (rank ", odd, "; ", first_ranks(odd), theirs, ')'));
+    expect_usable(c);
+  };
+  expect(c.allreduce(is_odd ? Tensor() : host_zeros({64}), {.name = "loss"}),
+         "[allreduce] 'loss' got an undefined tensor", "allreduce 'loss' (sum, f32 (64,))");
+  expect(c.broadcast(host_zeros({3}), is_odd ? -2 : 0),
+         cat("[broadcast] root -2 is not one of ", c.size(), " ranks"), "broadcast(f32 (3,), root 0)");
+  const Tensor square = host_zeros({2, 3});
+  expect(c.allreduce(is_odd ? square.permute({1, 0}) : square.reshape({3, 2})),
+         "[allreduce] expects contiguous tensors, got a view of f32 (3, 2); contiguous() makes a copy",
+         "allreduce(sum, f32 (3, 2))");
+}
+
+// The same name twice at once is an error also where the first operation happens to be over already.
+void check_names(Communicator& c) {
+  const Tensor a = host_zeros({1000});
+  const Tensor b = host_zeros({1000});
+  const Work first = c.allreduce(a, {.name = "gradient"});
+  EXPECT_EQ(error_of(c.allreduce(b, {.name = "gradient"}), 0),
+            "[allreduce] 'gradient' is in flight already: wait for it before using its name again");
+  first.wait();
+  c.allreduce(b, {.name = "gradient"}).wait();
+  c.broadcast(b, 0, "gradient").wait();
+}
+
+// Odd and even ranks apart, in reverse order; the last rank stays out.
+void check_split(Communicator& c) {
+  const bool is_out = c.size() > 1 && c.rank() == c.size() - 1;
+  const auto part = c.split(is_out ? -1 : c.rank() % 2, -c.rank());
+  ASSERT_EQ(part == nullptr, is_out);
+  if (part) {
+    std::vector<double> members;
+    const int last = c.size() > 1 ? c.size() - 2 : 0;
+    for (int r = last; r >= 0; --r) {
+      if (r % 2 == c.rank() % 2) members.push_back(r);
+    }
+    ASSERT_EQ(part->size(), static_cast<int>(members.size()));
+    EXPECT_EQ(members[static_cast<std::size_t>(part->rank())], c.rank());
+    EXPECT_EQ(allgather(*part, std::vector<double>{static_cast<double>(c.rank())}).wait(), members);
+  }
+  c.barrier().wait();
+}
+
+// Groups by lists of ranks.
+void check_process_set(Communicator& c) {
+  const int size = c.size();
+  const ProcessSet ends(c, size > 1 ? std::vector<int>{size - 1, 0} : std::vector<int>{0});
+  const bool is_end = c.rank() == 0 || c.rank() == size - 1;
+  ASSERT_EQ(ends.included(), is_end);
+  const Work world_sum = c.allreduce(host_zeros({100}));  // under way at the same time
+  if (is_end) {
+    EXPECT_EQ(ends->size(), ends.size());
+    const auto members = allgather_object(*ends, c.rank()).wait();
+    EXPECT_EQ(members, ends.ranks());
+  } else {
+    try {
+      ends->barrier().wait();
+      ADD_FAILURE() << "no error";
+    } catch (const UsageError& error) {
+      EXPECT_EQ(error.what(), cat("[process_set] rank ", c.rank(), " is not in the process set of ranks ",
+                                  size - 1, ", 0"));
+    }
+  }
+  world_sum.wait();
+  for (const std::vector<int>& wrong : {std::vector<int>{}, {0, size}, {-1}, {0, 0}})
+    EXPECT_THROW(ProcessSet(c, wrong), CollectiveError);
+  if (size > 1) {
+    const bool is_last = c.rank() == size - 1;
+    EXPECT_THROW(ProcessSet(c, is_last ? std::vector<int>{0} : std::vector<int>{0, 1}), CollectiveError);
+  }
+  expect_usable(c);
+}
+
+struct Settings {
+  int epochs = 0;
+  double rate = 0.0;
+};
+
+void check_objects(Communicator& c) {
+  const int root = c.size() - 1;
+  const Settings settings = broadcast_object(c, Settings{c.rank() + 1, 0.5 * c.rank()}, root).wait();
+  EXPECT_EQ(settings.epochs, c.size());
+  EXPECT_EQ(settings.rate, 0.5 * root);
+  // More on root than elsewhere, and nothing.
+  using Words = std::vector<std::string>;
+  const Words words = c.rank() == root ? Words{"", std::string(3000, 'x'), "z"} : Words{};
+  EXPECT_EQ(broadcast_object(c, words, root).wait(), (Words{"", std::string(3000, 'x'), "z"}));
+  EXPECT_EQ(broadcast_object(c, Words{}, 0).wait(), Words{});
+  const std::map<std::string, double> metrics{{"loss", 0.25 * c.rank()}, {"rank", c.rank()}};
+  const auto all = allgather_object(c, metrics, "metrics").wait();
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(c.size()));
+  for (int r = 0; r < c.size(); ++r) {
+    EXPECT_EQ(all[static_cast<std::size_t>(r)],
+              (std::map<std::string, double>{{"loss", 0.25 * r}, {"rank", r}}));
+  }
+  const std::vector<bool> bits(static_cast<std::size_t>(c.rank()), true);
+  EXPECT_EQ(allgather_object(c, bits).wait().back(), std::vector<bool>(static_cast<std::size_t>(root), true));
+  EXPECT_EQ(allgather_strings(c, cat("rank ", c.rank())).back(), cat("rank ", root));
+  EXPECT_EQ(broadcast_string(c, cat("from ", c.rank()), root), cat("from ", root));
+}
+
+void check_object_types(Communicator& c) {
+  if (c.size() == 1) return;
+  const int odd = c.size() - 1;
+  const std::string error = c.rank() == odd
+                                ? error_of(broadcast_object(c, std::vector<std::string>{}, 0, "config"), odd)
+                                : error_of(broadcast_object(c, std::vector<int>{1}, 0, "config"), odd);
+  EXPECT_NE(error.find("[broadcast_object] 'config': ranks disagree: "), std::string::npos) << error;
+  EXPECT_NE(error.find("broadcast_object(std::vector<int, "), std::string::npos) << error;
+  EXPECT_NE(error.find("broadcast_object(std::vector<std::string, "), std::string::npos) << error;
+  expect_usable(c);
+}
+
+void check_values(Communicator& c) {
+  const int size = c.size();
+  std::vector<float> sums{1.0F, static_cast<float>(c.rank())};
+  allreduce(c, sums).wait();
+  EXPECT_EQ(sums, (std::vector<float>{static_cast<float>(size), static_cast<float>(size * (size - 1) / 2)}));
+  std::array<bool, 2> flags{c.rank() == 0, c.rank() == 0};
+  allreduce(c, flags).wait();  // 256 of them would be 0 as bytes
+  EXPECT_EQ(flags, (std::array<bool, 2>{true, true}));
+  flags[1] = c.rank() == 0;
+  allreduce(c, std::span(flags), {.op = Reduction::product}).wait();
+  EXPECT_EQ(flags, (std::array<bool, 2>{true, size == 1}));
+  std::vector<std::int64_t> from_root(3, c.rank());
+  broadcast(c, from_root, size - 1).wait();
+  EXPECT_EQ(from_root, std::vector<std::int64_t>(3, size - 1));
+  const std::vector<int> mine(static_cast<std::size_t>(c.rank()), c.rank());
+  std::vector<int> expected;
+  for (int r = 0; r < size; ++r) expected.insert(expected.end(), static_cast<std::size_t>(r), r);
+  EXPECT_EQ(allgather(c, mine).wait(), expected);
+  const std::vector<double> ones(static_cast<std::size_t>(size + 1), 1.0);
+  EXPECT_EQ(reduce_scatter(c, ones).wait(), std::vector<double>(c.rank() == 0 ? 2 : 1, size));
+  const std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size), static_cast<std::uint8_t>(c.rank()));
+  const auto received = alltoall(c, bytes, std::vector<std::int64_t>(bytes.size(), 1)).wait();
+  for (int r = 0; r < size; ++r) EXPECT_EQ(received.values[static_cast<std::size_t>(r)], r);
+  EXPECT_EQ(allreduce_value(c, c.rank()).wait(), (size - 1) / 2.0);
+  EXPECT_TRUE(c.barrier().wait_for(60.0));
+}
+
+// `collectively`: the lowest failing rank's error, on all ranks.
+void check_agree(Communicator& c) {
+  collectively(c, [] {});
+  for (const int first : {0, c.size() - 1}) {
+    try {
+      collectively(c, [&] {
+        if (c.rank() >= first) throw InputError(cat("file of rank ", c.rank()));
+      });
+      ADD_FAILURE() << "no error";
+    } catch (const CollectiveError& error) {
+      EXPECT_EQ(error.rank(), first);
+      EXPECT_EQ(error.what(), cat("file of rank ", first));
+      EXPECT_EQ(error.status(), ExitStatus::bad_input);
+    }
+  }
+}
+
+}  // namespace
+
+Tensor host_zeros(const Shape& shape, DType dtype) {
+  return Tensor::zeros(shape, {.dtype = dtype, .backend = &backend("cpu")});
+}
+
+void expect_usable(Communicator& c) {
+  std::vector<double> one{1.0};
+  allreduce_values(c, one);
+  EXPECT_EQ(one[0], c.size());
+}
+
+void check_groups_at_once(Communicator& c) {
+  const auto part = c.split(c.rank() / 2, c.rank());
+  const auto reverse = c.split(0, -c.rank());
+  const std::array<Communicator*, 3> groups{&c, part.get(), reverse.get()};
+  std::mt19937 random(static_cast<unsigned>(c.rank()));
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < 24; ++k) order.push_back(k % groups.size());
+  std::shuffle(order.begin(), order.end(), random);
+  struct Started {
+    Tensor tensor;
+    double sum;
+    Work work;
+  };
+  std::array<int, 3> counts{};
+  std::vector<Started> operations;
+  for (const std::size_t g : order) {
+    const int k = ++counts[g];
+    const Tensor tensor = Tensor::full({k * 300}, k, {.dtype = DType::f64, .backend = &backend("cpu")});
+    operations.push_back({tensor, double(k) * groups[g]->size(), groups[g]->allreduce(tensor)});
+  }
+  std::shuffle(operations.begin(), operations.end(), random);
+  for (const Started& operation : operations) {
+    operation.work.wait();
+    EXPECT_EQ(operation.tensor.to_vector<double>().back(), operation.sum);
+  }
+}
+
+void check_contract(Communicator& c) {
+  check_mismatch(c);
+  check_odd_ranks(c);
+  check_arguments(c);
+  check_objection_of_one(c);
+  check_names(c);
+  check_split(c);
+  check_process_set(c);
+  check_objects(c);
+  check_object_types(c);
+  check_values(c);
+  check_agree(c);
+}
+
+}  // namespace ronde::test
