@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <ronde/core/dtype.h>
-#include <ronde/distributed/distributed_options.h>
 #include <ronde/core/trace_recorder.h>
+#include <ronde/distributed/distributed_options.h>
 
 #include "common/command_line.h"
 

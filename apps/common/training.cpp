@@ -108,7 +108,8 @@ void print_exchange(const Model& model, const TrainingJob& job) {
   if (sent.bytes_sent == 0 || to_string(job.options.distributed) == to_string(DistributedOptions())) return;
   const double steps = 1e6 * static_cast<double>(sent.steps);
   std::printf("Sent by a rank per step: %.3f MB; plain sums: %.3f MB\n",
-              static_cast<double>(sent.bytes_sent) / steps, static_cast<double>(sent.plain_bytes_sent) / steps);
+              static_cast<double>(sent.bytes_sent) / steps,
+              static_cast<double>(sent.plain_bytes_sent) / steps);
 }
 
 void print_tuning(const Model& model, const TrainingJob& job) {

@@ -19,8 +19,8 @@ namespace ronde::inline v0 {
 
 /// name, trainable, dtype: what every layer's config starts with.
 ConfigDict layer_config(const Module& layer);
-/// The InputLayer of a net, {"class_name", "config"}; with the shape once the net is built. Without it Keras 3
-/// would build an input with an axis too many. `batch_input_shape` is the key that both Kerases know.
+/// The InputLayer of a net, {"class_name", "config"}; with the shape once the net is built. Without it Keras
+/// 3 would build an input with an axis too many. `batch_input_shape` is the key that both Kerases know.
 ConfigDict input_layer(const std::string& name, const Module& net);
 ConfigList pair(Size2d size);
 std::string to_string(Padding padding);

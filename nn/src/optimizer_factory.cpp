@@ -83,14 +83,15 @@ std::unique_ptr<Optimizer> read_sgd(const OptimizerConfig& c) {
 }
 
 std::unique_ptr<Optimizer> read_rmsprop(const OptimizerConfig& c) {
-  return std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = c.rate(0.001),
-                                                  .rho = c.number("rho", 0.9),
-                                                  .momentum = c.number("momentum", 0.0),
-                                                  .epsilon = c.number("epsilon", 1e-7),
-                                                  .centered = c.boolean("centered", false),
-                                                  .epsilon_inside_sqrt = c.boolean("epsilon_inside_sqrt", true),
-                                                  .decay = c.decay(),
-                                                  .clip = c.clip()});
+  return std::make_unique<RMSprop>(
+      RMSpropOptions{.learning_rate = c.rate(0.001),
+                     .rho = c.number("rho", 0.9),
+                     .momentum = c.number("momentum", 0.0),
+                     .epsilon = c.number("epsilon", 1e-7),
+                     .centered = c.boolean("centered", false),
+                     .epsilon_inside_sqrt = c.boolean("epsilon_inside_sqrt", true),
+                     .decay = c.decay(),
+                     .clip = c.clip()});
 }
 
 std::unique_ptr<Optimizer> read_adam(const OptimizerConfig& c) {

@@ -302,8 +302,8 @@ TEST(LocalSteps, SendOncePerPeriod) {
 
 constexpr int kSteps = 150;
 
-// What a net of other weights says, on a rank of two; output 0 is shifted up on one and down on the other. That
-// cancels in the sum, but is most of what each rank sees.
+// What a net of other weights says, on a rank of two; output 0 is shifted up on one and down on the other.
+// That cancels in the sum, but is most of what each rank sees.
 Samples taught(std::int64_t begin, std::int64_t n, double shift) {
   static SmallNet teacher(9);
   const NoGrad no_grad;

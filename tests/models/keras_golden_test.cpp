@@ -121,8 +121,8 @@ TEST_P(KerasGolden, HasTheGradientsOfKeras) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const char* net :
-       {"mnist_cnn", "cifar10_cnn", "batchnorm_net", "residual_net", "branches_net", "nested_net", "text_net"})
+  for (const char* net : {"mnist_cnn", "cifar10_cnn", "batchnorm_net", "residual_net", "branches_net",
+                          "nested_net", "text_net"})
     for (const char* keras : {"2.15.0", "3.15.1"})
       for (Backend* backend : backends()) all.push_back({net, keras, backend});
   return all;

@@ -215,12 +215,12 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
-  EXPECT_EQ(
-      message("LSTM", "{}"),
-      "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-      "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
-      "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
-      "ReLU, Sequential, Softmax, Subtract, ZeroPadding2D");
+  EXPECT_EQ(message("LSTM", "{}"),
+            "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
+            "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
+            "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
+            "MaxPooling2D, Maximum, Minimum, Multiply, "
+            "ReLU, Sequential, Softmax, Subtract, ZeroPadding2D");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :

@@ -13,7 +13,7 @@ namespace ronde::inline v0 {
 
 enum class HalfFormat { bf16, fp16 };
 
-class RONDE_API HalfCodec {
+class HalfCodec {
  public:
   explicit HalfCodec(HalfFormat format) : format_(format), kernels_(half_kernels()) {}
 

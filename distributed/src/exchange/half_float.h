@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include <ronde/core/export.h>
-
 namespace ronde::inline v0 {
 
 /// IEEE binary16. Values beyond 65,504 become infinities, small ones subnormal.
@@ -13,9 +11,9 @@ struct HalfKernels {
   void (*from_half)(const std::uint16_t* half, float* x, std::int64_t count);
 };
 
-RONDE_API HalfKernels portable_half_kernels();
+HalfKernels portable_half_kernels();
 /// With the processor's own instructions; nullptrs where there are none.
-RONDE_API HalfKernels native_half_kernels();
+HalfKernels native_half_kernels();
 /// The native ones if there are any.
 HalfKernels half_kernels();
 

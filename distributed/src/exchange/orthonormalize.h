@@ -9,9 +9,9 @@ namespace ronde::inline v0 {
 /// In place: makes the columns of a matrix (rows, columns), f32 or f64, orthonormal, by Gram and Schmidt's
 /// method, twice over, with products in f64. A column that depends on those before it is replaced by numbers
 /// that `seed` determines. The same bits for the same input. rows >= columns.
-RONDE_API void orthonormalize(const Tensor& matrix, std::uint64_t seed);
+void orthonormalize(const Tensor& matrix, std::uint64_t seed);
 
 /// Normally distributed numbers, the same for the same seed.
-RONDE_API void fill_normal(const Tensor& matrix, std::uint64_t seed);
+void fill_normal(const Tensor& matrix, std::uint64_t seed);
 
 }  // namespace ronde::inline v0

@@ -4,13 +4,20 @@ namespace ronde::inline v0 {
 
 const char* traced_name(const Collective& call) {
   switch (call.verb) {
-    case Collective::Verb::allreduce: return "allreduce";
-    case Collective::Verb::broadcast: return "broadcast";
-    case Collective::Verb::allgather: return "allgather";
-    case Collective::Verb::allgatherv: return "allgatherv";
-    case Collective::Verb::reduce_scatter: return "reduce_scatter";
-    case Collective::Verb::alltoall: return "alltoall";
-    case Collective::Verb::barrier: return "barrier";
+    case Collective::Verb::allreduce:
+      return "allreduce";
+    case Collective::Verb::broadcast:
+      return "broadcast";
+    case Collective::Verb::allgather:
+      return "allgather";
+    case Collective::Verb::allgatherv:
+      return "allgatherv";
+    case Collective::Verb::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::Verb::alltoall:
+      return "alltoall";
+    case Collective::Verb::barrier:
+      return "barrier";
   }
   return "collective";
 }

@@ -7,8 +7,8 @@
 ///
 /// Never slower: two ways are compared in rounds, each way once a round. A challenger wins only when it is
 /// faster by 2 % in each of four rounds in a row; the first that it loses ends the comparison, so what is
-/// slow is not tried for long. Who wins in the end must win once more, against the default, in eight rounds. So
-/// chance would have to favour a slower way twelve times in a row.
+/// slow is not tried for long. Who wins in the end must win once more, against the default, in eight rounds.
+/// So chance would have to favour a slower way twelve times in a row.
 #pragma once
 
 namespace ronde::inline v0 {

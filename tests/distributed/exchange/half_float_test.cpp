@@ -94,7 +94,8 @@ TEST(HalfCodec, BfloatKeepsTheRangeAndEightBits) {
 TEST(HalfCodec, HalfNeitherOverflowsNorVanishes) {
   for (const double magnitude : {1e-25, 1e-6, 1.0, 1e6, 1e30}) {
     std::vector<double> values;
-    for (int i = 0; i < 2500; ++i) values.push_back(magnitude * (1.5 + 0.5 * std::sin(i)) * std::exp2(-(i % 20)));
+    for (int i = 0; i < 2500; ++i)
+      values.push_back(magnitude * (1.5 + 0.5 * std::sin(i)) * std::exp2(-(i % 20)));
     const std::vector<double> back = round_trip(HalfFormat::fp16, values);
     for (std::size_t i = 0; i < values.size(); ++i)
       ASSERT_LE(std::abs(back[i] - values[i]), std::abs(values[i]) * (0x1p-11 + 0x1p-23)) << values[i];

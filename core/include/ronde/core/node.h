@@ -77,7 +77,7 @@ class RONDE_API Node {
   Shape output_shape_;
   TensorOptions output_options_;
   const char* layer_ = nullptr;  // that recorded it while a timeline was made
-  std::uint64_t sequence_ = 0;  // creation order; larger than that of every node before it
+  std::uint64_t sequence_ = 0;   // creation order; larger than that of every node before it
   // During a backward pass:
   Tensor grad_;                     // d / d output, what has arrived so far
   bool owns_grad_ = false;          // whether nobody else can see grad_'s memory

@@ -13,7 +13,8 @@ class Backend;
 class RONDE_API Storage {
  public:
   Storage(Backend& backend, std::size_t bytes);
-  /// Memory that `owner` keeps alive, aligned to 64 bytes and usable by `backend`; let go of with the storage.
+  /// Memory that `owner` keeps alive, aligned to 64 bytes and usable by `backend`; let go of with the
+  /// storage.
   Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> owner);
   ~Storage();
   Storage(const Storage&) = delete;

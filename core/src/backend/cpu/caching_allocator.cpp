@@ -30,7 +30,9 @@ struct alignas(CachingAllocator::kAlignment) Header {
   std::size_t size;
 };
 
-Header* header_of(void* memory) { return static_cast<Header*>(memory) - 1; }
+Header* header_of(void* memory) {
+  return static_cast<Header*>(memory) - 1;
+}
 
 void* system_allocate(std::size_t size) noexcept {
   const std::size_t bytes = size + sizeof(Header);
@@ -45,7 +47,9 @@ void* system_allocate(std::size_t size) noexcept {
 
 }  // namespace
 
-CachingAllocator::~CachingAllocator() { release_free(); }
+CachingAllocator::~CachingAllocator() {
+  release_free();
+}
 
 void* CachingAllocator::allocate(std::size_t bytes) {
   const char* error = "[allocator] out of memory, bytes wanted: ";

@@ -1,5 +1,5 @@
-/// CachingAllocator: host memory in blocks that are kept for a later request of about the same size, so that a
-/// training step soon allocates nothing, and the smaller last batch of an epoch needs no blocks of its own.
+/// CachingAllocator: host memory in blocks that are kept for a later request of about the same size, so that
+/// a training step soon allocates nothing, and the smaller last batch of an epoch needs no blocks of its own.
 /// Thread safe.
 #pragma once
 

@@ -10,7 +10,9 @@ void* CpuBackend::allocate(std::size_t bytes) {
   return allocator_.allocate(bytes);
 }
 
-void CpuBackend::deallocate(void* memory, std::size_t) noexcept { allocator_.deallocate(memory); }
+void CpuBackend::deallocate(void* memory, std::size_t) noexcept {
+  allocator_.deallocate(memory);
+}
 
 void CpuBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
   if (bytes > 0) std::memcpy(destination, source, bytes);

@@ -44,7 +44,8 @@ class RONDE_API GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  /// Other buckets from the next pass on, between passes; all ranks alike. `exchange`: as for the constructor.
+  /// Other buckets from the next pass on, between passes; all ranks alike. `exchange`: as for the
+  /// constructor.
   void cut_anew(BucketOptions options, std::shared_ptr<GradientExchange> exchange);
 
   /// While false, backward passes only accumulate here; nothing leaves.

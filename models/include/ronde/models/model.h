@@ -92,9 +92,9 @@ struct FitOptions {
   /// Samples of a rank that are computed at once, so that a step stays in cache; gradients add up. 0: the
   /// whole batch, and so it is whatever this says when a layer of the net is synchronized.
   std::int64_t micro_batch = 0;
-  /// The weights change after every so many batches, by the average over the samples of all of them (Horovod's
-  /// name; Keras' is gradient_accumulation_steps). What is left at the end of an epoch makes an update too.
-  /// A save that falls due within such a group is made behind its last batch.
+  /// The weights change after every so many batches, by the average over the samples of all of them
+  /// (Horovod's name; Keras' is gradient_accumulation_steps). What is left at the end of an epoch makes an
+  /// update too. A save that falls due within such a group is made behind its last batch.
   std::int64_t backward_passes_per_step = 1;
   /// Makes every bit of the weights, of the logs and so of the callbacks' decisions the same for any number
   /// of ranks up to `virtual_shards` and of threads, with any transport between them, at one global batch.
@@ -104,8 +104,8 @@ struct FitOptions {
   /// and whatever changes the sums (compression, local steps, sharded state) is refused.
   bool deterministic = false;
   int virtual_shards = 16;  ///< parts of a global batch; another number gives other bits
-  /// Tries other sizes of gradient buckets and fewer threads in the first hundred updates or so, and keeps what
-  /// made steps faster in every one of several comparisons side by side, twice; else the defaults. Other
+  /// Tries other sizes of gradient buckets and fewer threads in the first hundred updates or so, and keeps
+  /// what made steps faster in every one of several comparisons side by side, twice; else the defaults. Other
   /// threads round sums differently, but for `deterministic`.
   bool autotune = false;
   const Dataset* validation = nullptr;

@@ -16,7 +16,8 @@ namespace ronde::inline v0 {
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
 /// Keras' class names that `layer_from_config` knows, in alphabetical order.
 RONDE_API std::vector<std::string> layer_class_names();
-/// The class in snake case, from which Keras makes the names of layers: "DepthwiseConv2D" -> "depthwise_conv2d".
+/// The class in snake case, from which Keras makes the names of layers: "DepthwiseConv2D" ->
+/// "depthwise_conv2d".
 RONDE_API std::string default_layer_name(const std::string& class_name);
 
 }  // namespace ronde::inline v0
