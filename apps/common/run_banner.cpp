@@ -37,6 +37,7 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
                                       plan.clip_norm > 0.0 ? cat(", clip norm ", plan.clip_norm) : "")},
                     {"net", cat(grouped(report.parameters), " parameters")},
                     {"data", job.data_description}};
+  if (world.size() > 1) lines.insert(lines.begin() + 2, {"transport", world.transport()});
   if (const std::string exchange = to_string(job.options.distributed);
       exchange != to_string(DistributedOptions()))
     lines.emplace_back("gradients", exchange);

@@ -40,6 +40,7 @@ bool Task::failed() {
 
 void Task::wait() {
   const TraceScope scope("wait", "wait for collective");
+  if (const std::shared_ptr<TaskQueue> queue = queue_.lock()) queue->help(*this);
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [&] { return done_; });
   observed_ = true;
@@ -55,39 +56,61 @@ bool Task::wait_for(double seconds) {
   return observed_;
 }
 
-WorkerThread::WorkerThread() : thread_([this] { loop(); }) {}
+void TaskQueue::push(std::shared_ptr<Task> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  wake_.notify_one();
+}
+
+void TaskQueue::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return !is_running_ && (is_closed_ || !tasks_.empty()); });
+    if (tasks_.empty()) return;
+    run_next(lock);
+  }
+}
+
+void TaskQueue::close() {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  wake_.notify_one();
+}
+
+void TaskQueue::help(Task& task) {
+  std::unique_lock lock(mutex_);
+  while (!is_running_ && !tasks_.empty() && !task.done()) run_next(lock);
+}
+
+void TaskQueue::run_next(std::unique_lock<std::mutex>& lock) {
+  std::shared_ptr<Task> task = std::move(tasks_.front());
+  tasks_.pop_front();
+  is_running_ = true;
+  lock.unlock();
+  task->run();
+  const bool failed = task->failed();
+  lock.lock();
+  is_running_ = false;
+  if (failed) failed_.push_back(std::move(task));
+  if (is_closed_ || !tasks_.empty()) wake_.notify_one();
+}
+
+WorkerThread::WorkerThread(Runs runs)
+    : runs_(runs), thread_([queue = queue_] {
+        name_trace_thread("communication");
+        queue->work();
+      }) {}
 
 WorkerThread::~WorkerThread() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-    wake_.notify_all();
-  }
+  queue_->close();
   thread_.join();
 }
 
 std::shared_ptr<Task> WorkerThread::submit(std::function<void()> function) {
-  auto task = std::make_shared<Task>(std::move(function));
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(task);
-  wake_.notify_one();
+  const std::weak_ptr<TaskQueue> queue = runs_ == Runs::anywhere ? queue_ : nullptr;
+  auto task = std::make_shared<Task>(std::move(function), queue);
+  queue_->push(task);
   return task;
-}
-
-void WorkerThread::loop() {
-  name_trace_thread("communication");
-  for (;;) {
-    std::shared_ptr<Task> task;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      task = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    task->run();
-    if (task->failed()) failed_.push_back(std::move(task));
-  }
 }
 
 std::shared_ptr<Task> CallerExecutor::submit(std::function<void()> function) {

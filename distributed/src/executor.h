@@ -14,10 +14,14 @@
 
 namespace ronde::inline v0 {
 
+class TaskQueue;
+
 /// One operation: a function that runs once, and what it threw.
 class Task : public Work::State {
  public:
-  explicit Task(std::function<void()> function) : function_(std::move(function)) {}
+  /// Who waits for it may run it, and what stands before it in `queue`.
+  explicit Task(std::function<void()> function, std::weak_ptr<TaskQueue> queue = {})
+      : function_(std::move(function)), queue_(std::move(queue)) {}
 
   void run();
   bool done() override;
@@ -30,6 +34,7 @@ class Task : public Work::State {
 
  private:
   std::function<void()> function_;
+  std::weak_ptr<TaskQueue> queue_;
   std::mutex mutex_;
   std::condition_variable finished_;
   bool done_ = false;
@@ -46,25 +51,47 @@ class Executor {
   virtual bool overlaps() const = 0;
 };
 
+/// Tasks that run one at a time, in order, each on the first thread that has time for it. A thread that waits
+/// has: it need not hand its task to another one and be woken up by it, which takes longer than a small
+/// collective does.
+class TaskQueue {
+ public:
+  void push(std::shared_ptr<Task> task);
+  /// Runs what comes, until `close` was called and nothing is left.
+  void work();
+  void close();
+  /// Runs tasks until `task` is done, or somebody else runs one.
+  void help(Task& task);
+
+ private:
+  void run_next(std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<Task>> tasks_;
+  // Kept until the end, so that an exception is freed by who owns this object, and not while a waiting thread
+  // looks at it. The standard library's counts would allow that, but ThreadSanitizer cannot see them.
+  std::vector<std::shared_ptr<Task>> failed_;
+  bool is_running_ = false;
+  bool is_closed_ = false;
+};
+
 /// A thread. Its destructor runs what is still queued.
 class WorkerThread final : public Executor {
  public:
-  WorkerThread();
+  enum class Runs {
+    anywhere,  ///< who waits for a task may run it
+    here,      ///< this thread runs all
+  };
+
+  explicit WorkerThread(Runs runs = Runs::anywhere);
   ~WorkerThread() override;
   std::shared_ptr<Task> submit(std::function<void()> function) override;
   bool overlaps() const override { return true; }
 
  private:
-  void loop();
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::shared_ptr<Task>> queue_;
-  // Kept until the end, so that an exception is freed by the thread that owns this object and not here, while
-  // a waiting thread looks at it. The standard library's counts would allow that, but ThreadSanitizer cannot
-  // see them.
-  std::vector<std::shared_ptr<Task>> failed_;
-  bool stop_ = false;
+  Runs runs_;
+  std::shared_ptr<TaskQueue> queue_ = std::make_shared<TaskQueue>();
   std::thread thread_;
 };
 

@@ -47,18 +47,10 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// The processor time of the thread that runs the communicator's operations.
-double worker_seconds(Communicator& communicator) {
-  double seconds = 0;
-  communicator
-      .sequence("clock",
-                [&](Communicator&) {
-                  timespec now{};
-                  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-                  seconds = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-                })
-      .wait();
-  return seconds;
+double own_thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 /// Passes everything on, and counts the seconds that the calling thread spends on operations: waiting for
@@ -144,10 +136,11 @@ class Trainer {
 
 struct Turns {
   std::vector<double> seconds, processor;  // of a step
+  std::vector<double> other_threads;       // processor time of a step: the communication's thread
   std::vector<double> waits;               // of each step
 
   void take(Trainer& trainer, WaitMeter& meter) {
-    const double before = processor_seconds();
+    const double before = processor_seconds(), own = own_thread_seconds();
     const Stopwatch watch;
     for (int k = 0; k < kStepsPerTurn; ++k) {
       meter.take_seconds();
@@ -156,6 +149,7 @@ struct Turns {
     }
     seconds.push_back(watch.seconds() / kStepsPerTurn);
     processor.push_back((processor_seconds() - before) / kStepsPerTurn);
+    other_threads.push_back(processor.back() - (own_thread_seconds() - own) / kStepsPerTurn);
   }
 };
 
@@ -179,16 +173,14 @@ void measure(Communicator& world, const std::string& net, std::int64_t batch, in
   WaitMeter nobody(self), meter(world);
   Trainer alone(net, batch, nobody), together(net, batch, meter);
   Turns apart, joint;
-  double worker = 0;
   for (int turn = -2; turn < turns; ++turn) {
     Turns warm_up;
     world.barrier().wait();
     (turn < 0 ? warm_up : apart).take(alone, nobody);
     world.barrier().wait();
-    const double before = worker_seconds(world);
     (turn < 0 ? warm_up : joint).take(together, meter);
-    if (turn >= 0) worker += (worker_seconds(world) - before) / (turns * kStepsPerTurn);
   }
+  const double worker = median(joint.other_threads);
   const double communication = time_communication(world, together.arena());
   std::vector<double> kept, processor;
   for (std::size_t t = 0; t < apart.seconds.size(); ++t) {

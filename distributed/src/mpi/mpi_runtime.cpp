@@ -57,13 +57,13 @@ MpiRuntime::MpiRuntime() {
   MPI_Initialized(&started);
   if (started) {
     if (query_level() == MPI_THREAD_MULTIPLE) {
-      executor_ = std::make_shared<WorkerThread>();
+      executor_ = std::make_shared<WorkerThread>(WorkerThread::Runs::here);
     } else {
       executor_ = std::make_shared<CallerExecutor>();
     }
   } else {
     owns_mpi_ = true;
-    executor_ = std::make_shared<WorkerThread>();
+    executor_ = std::make_shared<WorkerThread>(WorkerThread::Runs::here);
     executor_
         ->submit([] {
           int level = MPI_THREAD_SINGLE;
