@@ -83,7 +83,7 @@ TEST(Timeline, EventsOfARowNestAndAreInOrder) {
     EXPECT_LE(end, (ends.empty() ? end : ends.back()) + 0.0015) << event;
     ends.push_back(end);
   }
-  EXPECT_GE(open.size(), 4u);  // two ranks and their communication threads
+  EXPECT_GE(open.size(), 2u);  // two ranks, and their communication threads if these came first
 }
 
 TEST(Timeline, IsValidWithNothingInIt) {
