@@ -47,7 +47,7 @@ class QueuedCommunicator final : public Communicator {
 
   std::shared_ptr<Executor> parent_;  // of the communicator this was split from: owns what both stand on
   std::shared_ptr<Executor> executor_;
-  std::shared_ptr<Channel> channel_;  // used on the executor's thread only
+  std::shared_ptr<Channel> channel_;  // used by its operations only, one at a time
   Place place_;
   std::string name_, description_;
   NamesInFlight names_;
