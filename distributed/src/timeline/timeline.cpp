@@ -117,6 +117,7 @@ void Timeline::State::start() {
 void Timeline::State::stop() {
   if (is_stopped) return;
   is_stopped = true;
+  communicator.barrier().wait();  // ranks that share a recorder have all ended what it shall hold
   if (writer) writer->stop();
   clock.end = measure();
   merge();
