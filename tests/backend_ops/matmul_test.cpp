@@ -7,8 +7,11 @@ struct Sizes {
   std::int64_t m, n, k;
 };
 
-const Sizes kSizes[] = {{0, 5, 3},    {1, 1, 1},      {1, 10, 300},  {5, 1, 7},      {3, 17, 33},
-                        {37, 10, 64}, {128, 10, 128}, {64, 96, 100}, {200, 130, 48}, {33, 200, 65}};
+// Whole vectors of columns, one and more blocks of rows, columns and the inner dimension, with rests of each;
+// and others.
+const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},     {1, 10, 300},   {5, 1, 7},     {3, 17, 33},
+                        {37, 10, 64},  {64, 96, 100}, {200, 130, 48}, {33, 200, 65}, {1, 16, 1},
+                        {7, 112, 130}, {53, 64, 257}, {6, 48, 17},    {98, 144, 5},  {128, 10, 128}};
 
 TEST(Matmul, AllTranspositions) {
   for (const Sizes& s : kSizes)

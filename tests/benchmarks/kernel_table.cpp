@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/error.h>
 
 #include "stopwatch.h"
 
@@ -29,34 +30,39 @@ class Walk {
     x_ = tensor({options.batch, image[0], image[1], image[2]});
   }
 
-  void conv(std::int64_t filters, std::int64_t padding, bool first = false) {
-    const std::string name = "conv" + std::to_string(++convs_);
-    const Conv2dParams params{.padding = {padding, padding, padding, padding}};
-    const Tensor x = x_, weight = tensor({filters, 3, 3, x.size(3)}), bias = tensor({filters});
-    const Tensor y = tensor({x.size(0), x.size(1) + 2 * padding - 2, x.size(2) + 2 * padding - 2, filters});
-    const double flop = 2.0 * static_cast<double>(y.count() * 9 * x.size(3));
-    const Tensor grad_y = Tensor::empty_like(y), grad_x = Tensor::empty_like(x);
-    const Tensor grad_weight = Tensor::empty_like(weight), grad_bias = Tensor::empty_like(bias);
-    add(name + " forward", flop, [&] { backend_.conv2d(y, x, weight, bias, params, Epilogue::relu); });
-    relu_backward(name, grad_y, y);
-    add(name + " backward weight", flop,
-        [&] { backend_.conv2d_backward_weight(grad_weight, grad_bias, grad_y, x, params); });
-    if (!first)
-      add(name + " backward input", flop,
-          [&] { backend_.conv2d_backward_input(grad_x, grad_y, weight, params); });
+  // With relu, and max-pooling if it is asked for; an image of the data needs no gradient.
+  struct Conv {
+    std::int64_t filters, padding;
+    bool pooled = false, first = false;
+  };
+  void conv(const Conv& c) {
+    const std::string name = cat("conv", ++convs_, c.pooled ? " + pool" : "");
+    const Conv2dParams params{.padding = {c.padding, c.padding, c.padding, c.padding}};
+    const Tensor x = x_, weight = tensor({c.filters, 3, 3, x.size(3)}), bias = tensor({c.filters});
+    const Size2d whole{x.size(1) + 2 * c.padding - 2, x.size(2) + 2 * c.padding - 2};
+    const double flop = 2.0 * static_cast<double>(x.size(0) * whole.h * whole.w * 9 * x.size(3) * c.filters);
+    const std::int64_t shrink = c.pooled ? 2 : 1;
+    const Tensor y = tensor({x.size(0), whole.h / shrink, whole.w / shrink, c.filters});
+    const Tensor argmax = c.pooled ? Tensor::empty(y.shape(), {.dtype = DType::u8}) : Tensor();
+    add(name + " forward", flop, [&] {
+      if (c.pooled)
+        backend_.conv2d_max_pool2d(y, argmax, x, weight, bias, params, Epilogue::relu, {});
+      else
+        backend_.conv2d(y, x, weight, bias, params, Epilogue::relu);
+    });
+    const Conv2dBackward layer{.grad_x = c.first ? Tensor() : Tensor::empty_like(x),
+                               .grad_weight = Tensor::empty_like(weight),
+                               .grad_bias = Tensor::empty_like(bias),
+                               .grad_out = tensor(y.shape()),
+                               .x = x,
+                               .weight = weight,
+                               .out = y,
+                               .argmax = argmax,
+                               .conv_out = whole,
+                               .params = params};
+    add(name + " backward", c.first ? flop : 2 * flop, [&] { backend_.conv2d_backward(layer); });
     x_ = y;
     parameters_ += weight.count() + bias.count();
-  }
-
-  void pool() {
-    const std::string name = "pool" + std::to_string(++pools_);
-    const Tensor x = x_, y = tensor({x.size(0), x.size(1) / 2, x.size(2) / 2, x.size(3)});
-    const Tensor argmax = Tensor::empty(y.shape(), {.dtype = DType::u8});
-    const Tensor grad_y = tensor(y.shape()), grad_x = Tensor::empty_like(x);
-    add_bytes(name + " forward", {x, y, argmax}, [&] { backend_.max_pool2d(y, argmax, x, {}); });
-    add_bytes(name + " backward", {grad_x, y, argmax},
-              [&] { backend_.max_pool2d_backward(grad_x, grad_y, argmax, {}); });
-    x_ = y;
   }
 
   void dropout() {
@@ -137,7 +143,7 @@ class Walk {
   Tensor x_;
   std::vector<Row> rows_;
   std::int64_t parameters_ = 0;
-  int convs_ = 0, pools_ = 0;
+  int convs_ = 0;
 };
 
 }  // namespace
@@ -145,14 +151,12 @@ class Walk {
 void print_kernel_table(const Options& options) {
   const bool mnist = options.net == "mnist";
   Walk walk(options, mnist ? Shape{28, 28, 1} : Shape{32, 32, 3});
-  walk.conv(32, mnist ? 0 : 1, true);
-  walk.conv(mnist ? 64 : 32, 0);
-  walk.pool();
+  walk.conv({.filters = 32, .padding = mnist ? 0 : 1, .first = true});
+  walk.conv({.filters = mnist ? 64 : 32, .padding = 0, .pooled = true});
   walk.dropout();
   if (!mnist) {
-    walk.conv(64, 1);
-    walk.conv(64, 0);
-    walk.pool();
+    walk.conv({.filters = 64, .padding = 1});
+    walk.conv({.filters = 64, .padding = 0, .pooled = true});
     walk.dropout();
   }
   walk.dense(mnist ? 128 : 512, Epilogue::relu);

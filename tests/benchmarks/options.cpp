@@ -9,10 +9,13 @@
 namespace bench {
 
 const char* const kUsage =
-    "usage: ronde_bench [--net mnist|cifar10] [--batch N] [--threads N] [--seconds S] [--layers] [--json]\n"
+    "usage: ronde_bench [--net mnist|cifar10] [--batch N] [--threads N] [--seconds S] [--layers] "
+    "[--evaluate] "
+    "[--json]\n"
     "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
     "peak.\n"
-    "--layers: a table of the net's kernels instead. RONDE_BACKEND and RONDE_ISA choose what is measured.\n";
+    "--evaluate: forward passes instead. --layers: a table of the net's kernels instead. RONDE_BACKEND and "
+    "RONDE_ISA choose what is measured.\n";
 
 Options parse_options(int argc, char** argv) {
   using ronde::require;
@@ -20,8 +23,12 @@ Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--layers" || name == "--json") {
-      (name == "--layers" ? options.layers : options.json) = true;
+    bool* const flag = name == "--layers"     ? &options.layers
+                       : name == "--json"     ? &options.json
+                       : name == "--evaluate" ? &options.evaluate
+                                              : nullptr;
+    if (flag) {
+      *flag = true;
       continue;
     }
     const bool known = name == "--net" || name == "--batch" || name == "--threads" || name == "--seconds";

@@ -10,7 +10,8 @@ struct Options {
   std::int64_t batch = 128;
   int threads = 0;  ///< 0: all of the machine
   double seconds = 3;
-  bool layers = false;  ///< a table of kernels instead of the whole step
+  bool layers = false;    ///< a table of kernels instead of the whole step
+  bool evaluate = false;  ///< forward passes instead of training steps
   bool json = false;
 };
 

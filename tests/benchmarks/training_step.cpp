@@ -39,11 +39,12 @@ Net make_net(const std::string& name) {
   if (name == "mnist")
     return {Sequential(conv(32, Padding::valid), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25),
                        Flatten(), hidden(128), Dropout(0.5), Dense({.units = 10})),
-            std::make_unique<Adam>(), Shape{28, 28, 1}, 71.565};
+            std::make_unique<Adam>(), Shape{28, 28, 1}, 71.565, 23.985};
   return {Sequential(conv(32, Padding::same), conv(32, Padding::valid), MaxPooling2D(), Dropout(0.25),
                      conv(64, Padding::same), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25),
                      Flatten(), hidden(512), Dropout(0.5), Dense({.units = 10})),
-          std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677};
+          std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677,
+          41.482};
 }
 
 TrainingStep::TrainingStep(const std::string& net, std::int64_t batch) : net_(make_net(net)) {
@@ -60,6 +61,11 @@ TrainingStep::TrainingStep(const std::string& net, std::int64_t batch) : net_(ma
   }
   labels_ = Tensor::from<std::int32_t>({batch}, labels);
   keys_ = Tensor::from<std::int64_t>({batch, 2}, keys);
+}
+
+void TrainingStep::evaluate() {
+  const NoGrad no_grad;
+  loss_ = sum(crossentropy_(net_.layers(x_), labels_)).value();
 }
 
 void TrainingStep::run() {

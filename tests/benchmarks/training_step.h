@@ -16,7 +16,8 @@ struct Net {
   ronde::Sequential layers;
   std::unique_ptr<ronde::Optimizer> optimizer;
   ronde::Shape input;
-  double mflop_per_image;  ///< of a training step, convolutions counted directly
+  double mflop_per_image;          ///< of a training step, convolutions counted directly
+  double forward_mflop_per_image;  ///< of the forward pass alone
 };
 
 /// "mnist": conv32 conv64 pool drop dense128 drop dense10, Adam. "cifar10": conv32 (same) conv32 pool drop
@@ -27,7 +28,9 @@ class TrainingStep {
  public:
   TrainingStep(const std::string& net, std::int64_t batch);
   void run();
-  double mflop_per_image() const { return net_.mflop_per_image; }
+  /// The forward pass alone, as when a net is evaluated.
+  void evaluate();
+  const Net& net() const { return net_; }
   double last_loss() const { return loss_.item(); }
 
  private:

@@ -125,10 +125,28 @@ TEST(Windows, FollowKeras) {
   };
   for (const Case& c : cases) {
     const Tensor image = Tensor::empty({1, c.in, c.in, 1});
-    const Windows w = place_windows("test", image, {c.window, c.window}, {c.stride, c.stride}, c.padding);
+    const Windows w =
+        place_windows("test", image_size(image), {c.window, c.window}, {c.stride, c.stride}, c.padding);
     EXPECT_EQ(w.out, (Size2d{c.out, c.out})) << c.in << " by " << c.window;
     EXPECT_EQ(w.padding, (Padding2d{c.before, c.after, c.before, c.after})) << c.in << " by " << c.window;
   }
+}
+
+TEST(Conv2d, MaxPoolingBehindItIsTheSeparateOperation) {
+  const std::vector<Tensor> inputs = {random_tensor({2, 6, 7, 2}, 1), random_tensor({3, 2, 2, 2}, 2),
+                                      random_tensor({3}, 3)};
+  const Pool2dOptions pools[] = {{}, {.window = {3, 2}, .stride = Size2d{2, 1}, .padding = Padding::same}};
+  for (const Pool2dOptions& pool : pools)
+    for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+      const auto fused = [&](const Variables& v) {
+        return conv2d(v[0], v[1], v[2], {.epilogue = epilogue, .max_pool = pool});
+      };
+      const Variable apart =
+          max_pool2d(conv2d(inputs[0], inputs[1], inputs[2], {.epilogue = epilogue}), pool);
+      expect_close(fused({inputs[0], inputs[1], inputs[2]}).value(), apart.value().to_vector<double>(), 0,
+                   "forward");
+      expect_gradients(fused, inputs);
+    }
 }
 
 TEST(Conv2dErrors, SayWhatDoesNotFit) {

@@ -15,48 +15,22 @@ namespace ronde::test {
 using Values = std::vector<double>;
 
 /// Values in [-1, 1), the same for the same seed.
-inline Values random_values(std::int64_t count, std::uint64_t seed) {
-  Values values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Philox4 bits = philox(seed, {static_cast<std::uint32_t>(i), 0, 0, 0});
-    values[i] = 2 * uniform_double(bits[0], bits[1]) - 1;
-  }
-  return values;
-}
+Values random_values(std::int64_t count, std::uint64_t seed);
 
-inline Tensor tensor(Backend& backend, const Shape& shape, const Values& values, DType dtype = DType::f64) {
-  return Tensor::from<double>(shape, values, &backend).to(dtype);
-}
+Tensor tensor(Backend& backend, const Shape& shape, const Values& values, DType dtype = DType::f64);
 
-inline Tensor random_tensor(Backend& backend, const Shape& shape, DType dtype, std::uint64_t seed) {
-  return tensor(backend, shape, random_values(shape.count(), seed), dtype);
-}
+Tensor random_tensor(Backend& backend, const Shape& shape, DType dtype, std::uint64_t seed);
 
 /// A tensor whose every element a kernel has to overwrite.
-inline Tensor unwritten(Backend& backend, const Shape& shape, DType dtype) {
-  return Tensor::full(shape, is_floating(dtype) ? std::nan("") : 77.0, {.dtype = dtype, .backend = &backend});
-}
+Tensor unwritten(Backend& backend, const Shape& shape, DType dtype);
 
-inline double tolerance(DType dtype) {
-  return dtype == DType::f64 ? 1e-12 : 2e-5;
-}
+double tolerance(DType dtype);
 
 /// Each element differs by at most the dtype's tolerance, relative for values above 1.
-inline void expect_close(const Tensor& actual, const Values& expected) {
-  const Values got = actual.to_vector<double>();
-  ASSERT_EQ(got.size(), expected.size()) << to_string(actual);
-  for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(got[i], expected[i], tolerance(actual.dtype()) * std::max(1.0, std::abs(expected[i])))
-        << "element " << i << " of " << to_string(actual);
-}
+void expect_close(const Tensor& actual, const Values& expected);
 
 /// Runs a test in float and in double.
-inline void for_each_real(const std::function<void(DType)>& body) {
-  for (const DType dtype : {DType::f32, DType::f64}) {
-    SCOPED_TRACE(to_string(dtype));
-    body(dtype);
-  }
-}
+void for_each_real(const std::function<void(DType)>& body);
 
 /// Expects an error whose text contains `part`.
 template <class F>

@@ -96,5 +96,26 @@ TEST(Sequential, HasRightGradients) {
   expect_module_gradients(net, random_tensor({2, 5, 5, 2}));
 }
 
+// A convolution and the pooling behind it are one operation; a class of the user's is called as it is.
+TEST(Sequential, PoolingBehindAConvolutionChangesNothing) {
+  struct Doubling : MaxPooling2D {
+    Variable forward(const Variable& x, const Context& context) override {
+      return MaxPooling2D::forward(x, context) * 2.0;
+    }
+  };
+  for (const auto activation : {Activation::relu, Activation::linear, Activation::tanh}) {
+    Sequential net(Conv2D({.filters = 3, .kernel = {2, 2}, .activation = activation}),
+                   MaxPooling2D({.padding = Padding::same}), Conv2D({.filters = 2, .activation = activation}),
+                   Doubling());
+    net.build({8, 8, 2}, in_f64());
+    randomize(net);
+    const Tensor x = random_tensor({2, 8, 8, 2});
+    Variable y = x;
+    for (Module* layer : net.layers()) y = (*layer)(y);
+    expect_close(net(x).value(), y.value().to_vector<double>(), 0, "forward");
+    expect_module_gradients(net, x);
+  }
+}
+
 }  // namespace
 }  // namespace ronde::test

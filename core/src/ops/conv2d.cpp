@@ -13,20 +13,27 @@ namespace {
 struct Conv2dNode final : Node {
   Tensor x;       // (n, h, w, c); kept for the weight's gradient
   Tensor weight;  // (o, kh, kw, c / groups); kept for x's
-  Tensor y;       // (n, oh, ow, o); kept for a fused relu
+  Tensor y;       // the result, (n, oh, ow, o) or pooled; kept for a fused relu
+  Tensor argmax;  // as max_pool2d's; kept for fused pooling
+  Size2d conv_out;
   Conv2dParams params;
-  Epilogue epilogue = Epilogue::none;
+  Pool2dParams pool;
 
   const char* name() const override { return "conv2d"; }
   void backward(const Tensor& grad_out, InputGrads& grads) override {
-    const Tensor grad = before_epilogue(epilogue, grad_out, y, grads);
-    Backend& backend = grad.backend();
-    const Tensor grad_bias = grads.wanted(2) ? grads.out(2) : Tensor();
-    if (grads.wanted(1))
-      backend.conv2d_backward_weight(grads.out(1), grad_bias, grad, x, params);
-    else if (grad_bias.defined())
-      bias_grad(grad_bias, grad);
-    if (grads.wanted(0)) backend.conv2d_backward_input(grads.out(0), grad, weight, params);
+    const auto wanted = [&](int i) { return grads.wanted(i) ? grads.out(i) : Tensor(); };
+    const Conv2dBackward layer{.grad_x = wanted(0),
+                               .grad_weight = wanted(1),
+                               .grad_bias = wanted(2),
+                               .grad_out = grad_out.contiguous(),
+                               .x = x,
+                               .weight = weight,
+                               .out = y,
+                               .argmax = argmax,
+                               .conv_out = conv_out,
+                               .params = params,
+                               .pool = pool};
+    grad_out.backend().conv2d_backward(layer);
   }
 };
 
@@ -48,27 +55,45 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias, c
   require(bias.shape() == Shape{filters}, "[conv2d] bias must be (", filters, ",), got shape ", bias.shape());
 }
 
+// The result; what the node keeps of the pooling goes there.
+Tensor compute(Conv2dNode& node, const Tensor& x, const Tensor& weight, const Tensor& bias,
+               const Conv2dOptions& options) {
+  Backend& backend = x.backend();
+  const Size2d out = node.conv_out;
+  const std::int64_t n = x.size(0), filters = weight.size(0);
+  if (!options.max_pool) {
+    const Tensor y = Tensor::empty({n, out.h, out.w, filters}, x.options());
+    backend.conv2d(y, x, weight, bias, node.params, options.epilogue);
+    return y;
+  }
+  const PlacedPool pool = place_pool("max_pool2d", out, *options.max_pool);
+  node.pool = pool.params;
+  const Tensor y = Tensor::empty({n, pool.out.h, pool.out.w, filters}, x.options());
+  node.argmax = Tensor::empty(y.shape(), {.dtype = pool.argmax_type, .backend = &backend});
+  backend.conv2d_max_pool2d(y, node.argmax, x, weight, bias, node.params, options.epilogue, node.pool);
+  return y;
+}
+
 }  // namespace
 
 Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias, Conv2dOptions options) {
   check_shapes(x.value(), weight.value(), bias, options);
   const Size2d window{(weight.size(1) - 1) * options.dilation.h + 1,
                       (weight.size(2) - 1) * options.dilation.w + 1};
-  const Windows windows = place_windows("conv2d", x.value(), window, options.stride, options.padding);
-  const Conv2dParams params{.stride = options.stride,
-                            .padding = windows.padding,
-                            .dilation = options.dilation,
-                            .groups = options.groups};
-  const Tensor input = x.value().contiguous(), kernel = weight.value().contiguous();
-  const Tensor y = Tensor::empty({x.size(0), windows.out.h, windows.out.w, weight.size(0)}, input.options());
-  y.backend().conv2d(y, input, kernel, dense_value(bias), params, options.epilogue);
-  if (!Node::needed({x, weight, bias})) return y;
+  const Windows windows =
+      place_windows("conv2d", image_size(x.value()), window, options.stride, options.padding);
   auto node = std::make_shared<Conv2dNode>();
+  node->conv_out = windows.out;
+  node->params = {.stride = options.stride,
+                  .padding = windows.padding,
+                  .dilation = options.dilation,
+                  .groups = options.groups};
+  const Tensor input = x.value().contiguous(), kernel = weight.value().contiguous();
+  const Tensor y = compute(*node, input, kernel, dense_value(bias), options);
+  if (!Node::needed({x, weight, bias})) return y;
   if (weight.requires_grad()) node->x = input;
   if (x.requires_grad()) node->weight = kernel;
   if (options.epilogue == Epilogue::relu) node->y = y;
-  node->params = params;
-  node->epilogue = options.epilogue;
   return Node::record(std::move(node), {x, weight, bias}, y);
 }
 

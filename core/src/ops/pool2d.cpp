@@ -31,41 +31,37 @@ struct AveragePoolNode final : PoolNode {
 
 struct Pooling {
   Tensor x, y;
-  Pool2dParams params;
+  PlacedPool placed;
 };
 
 Pooling prepare(const char* op, const Variable& x, const Pool2dOptions& options) {
   require_rank(op, "input", x.value(), 4, "(n, h, w, c)");
   require_floating(op, x.value());
-  const Size2d stride = options.stride.value_or(options.window);
-  const Windows windows = place_windows(op, x.value(), options.window, stride, options.padding);
-  const Shape shape{x.size(0), windows.out.h, windows.out.w, x.size(3)};
-  return {.x = x.value().contiguous(),
-          .y = Tensor::empty(shape, x.value().options()),
-          .params = {.window = options.window, .stride = stride, .padding = windows.padding}};
+  const PlacedPool placed = place_pool(op, image_size(x.value()), options);
+  const Shape shape{x.size(0), placed.out.h, placed.out.w, x.size(3)};
+  return {x.value().contiguous(), Tensor::empty(shape, x.value().options()), placed};
 }
 
 }  // namespace
 
 Variable max_pool2d(const Variable& x, Pool2dOptions options) {
   const Pooling p = prepare("max_pool2d", x, options);
-  const bool fits_a_byte = options.window.h * options.window.w <= 256;
   const Tensor argmax =
-      Tensor::empty(p.y.shape(), {.dtype = fits_a_byte ? DType::u8 : DType::i32, .backend = &p.y.backend()});
-  p.y.backend().max_pool2d(p.y, argmax, p.x, p.params);
+      Tensor::empty(p.y.shape(), {.dtype = p.placed.argmax_type, .backend = &p.y.backend()});
+  p.y.backend().max_pool2d(p.y, argmax, p.x, p.placed.params);
   if (!Node::needed({x})) return p.y;
   auto node = std::make_shared<MaxPoolNode>();
-  node->params = p.params;
+  node->params = p.placed.params;
   node->argmax = argmax;
   return Node::record(std::move(node), {x}, p.y);
 }
 
 Variable average_pool2d(const Variable& x, Pool2dOptions options) {
   const Pooling p = prepare("average_pool2d", x, options);
-  p.y.backend().average_pool2d(p.y, p.x, p.params);
+  p.y.backend().average_pool2d(p.y, p.x, p.placed.params);
   if (!Node::needed({x})) return p.y;
   auto node = std::make_shared<AveragePoolNode>();
-  node->params = p.params;
+  node->params = p.placed.params;
   return Node::record(std::move(node), {x}, p.y);
 }
 

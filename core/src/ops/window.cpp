@@ -16,8 +16,8 @@ std::int64_t missing(std::int64_t in, std::int64_t out, std::int64_t window, std
 
 }  // namespace
 
-Windows place_windows(const char* op, const Tensor& x, Size2d window, Size2d stride, Padding padding) {
-  const std::int64_t h = x.size(1), w = x.size(2);
+Windows place_windows(const char* op, Size2d image, Size2d window, Size2d stride, Padding padding) {
+  const auto [h, w] = image;
   require<UsageError>(window.h > 0 && window.w > 0 && stride.h > 0 && stride.w > 0, "[", op,
                       "] window and stride must be positive, got ", window.h, "x", window.w, " and ",
                       stride.h, "x", stride.w);
@@ -34,6 +34,15 @@ Windows place_windows(const char* op, const Tensor& x, Size2d window, Size2d str
       .out = out,
       .padding = {
           .top = rows / 2, .bottom = rows - rows / 2, .left = columns / 2, .right = columns - columns / 2}};
+}
+
+PlacedPool place_pool(const char* op, Size2d image, const Pool2dOptions& options) {
+  const Size2d stride = options.stride.value_or(options.window);
+  const Windows windows = place_windows(op, image, options.window, stride, options.padding);
+  const bool fits_a_byte = options.window.h * options.window.w <= 256;
+  return {.out = windows.out,
+          .params = {.window = options.window, .stride = stride, .padding = windows.padding},
+          .argmax_type = fits_a_byte ? DType::u8 : DType::i32};
 }
 
 }  // namespace ronde::inline v0

@@ -11,6 +11,18 @@ struct Windows {
 };
 
 /// `window` is the extent that one window covers, dilation included.
-Windows place_windows(const char* op, const Tensor& x, Size2d window, Size2d stride, Padding padding);
+Windows place_windows(const char* op, Size2d image, Size2d window, Size2d stride, Padding padding);
+
+inline Size2d image_size(const Tensor& x) {
+  return {x.size(1), x.size(2)};
+}
+
+/// Where the windows of pooling lie in an image.
+struct PlacedPool {
+  Size2d out;
+  Pool2dParams params;
+  DType argmax_type;
+};
+PlacedPool place_pool(const char* op, Size2d image, const Pool2dOptions& options);
 
 }  // namespace ronde::inline v0

@@ -25,6 +25,18 @@ namespace ronde::inline v0 {
 
 class ThreadPool;
 
+/// The gradients of a convolution, or of one with relu and max-pooling behind it: Backend::conv2d_backward.
+struct Conv2dBackward {
+  Tensor grad_x = {}, grad_weight = {}, grad_bias = {};  ///< written, unless undefined
+  Tensor grad_out = {};                                  ///< of the whole layer's result
+  Tensor x = {}, weight = {};                            ///< x for grad_weight, weight for grad_x
+  Tensor out = {};                                       ///< the result, if it has a relu
+  Tensor argmax = {};                                    ///< of the max-pooling, if there is one
+  Size2d conv_out = {};                                  ///< of the convolution's own result
+  Conv2dParams params = {};
+  Pool2dParams pool = {};
+};
+
 class RONDE_API Backend {
  public:
   virtual ~Backend() = default;
@@ -91,6 +103,12 @@ class RONDE_API Backend {
   virtual void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                       const Tensor& grad_out, const Tensor& x,
                                       const Conv2dParams& params) = 0;
+  /// max_pool2d of conv2d, whose own result is kept nowhere; `argmax` as max_pool2d's.
+  virtual void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
+                                 const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
+                                 Epilogue epilogue, const Pool2dParams& pool) = 0;
+  /// All gradients of conv2d or of conv2d_max_pool2d at once.
+  virtual void conv2d_backward(const Conv2dBackward& layer) = 0;
 
   // --- pooling; x (n, h, w, c) -> out (n, oh, ow, c)
   /// `argmax` has out's shape and holds the index within the window (row-major; first maximum wins): u8 when

@@ -85,23 +85,25 @@ RONDE_API Variable embedding(const Variable& table, const Tensor& indices);
 // --- images, (n, h, w, c)
 enum class Padding { valid, same };
 
+struct Pool2dOptions {
+  Size2d window{2, 2};
+  std::optional<Size2d> stride{};  ///< defaults to the window
+  Padding padding = Padding::valid;
+};
+
 struct Conv2dOptions {
   Size2d stride{1, 1};
   Padding padding = Padding::valid;
   Size2d dilation{1, 1};
   std::int64_t groups = 1;
   Epilogue epilogue = Epilogue::none;
+  std::optional<Pool2dOptions> max_pool{};  ///< of the result, which is then not kept
 };
 /// Cross-correlation; weight is OHWI (filters, kh, kw, c / groups), bias (filters) optional. valid: floor((in
 /// - k_eff) / s) + 1; same: ceil(in / s), the extra row or column of padding at the bottom or right (Keras).
 RONDE_API Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias = {},
                           Conv2dOptions options = {});
 
-struct Pool2dOptions {
-  Size2d window{2, 2};
-  std::optional<Size2d> stride{};  ///< defaults to the window
-  Padding padding = Padding::valid;
-};
 RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
 RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});
 /// Mean over h and w: (n, h, w, c) -> (n, c).

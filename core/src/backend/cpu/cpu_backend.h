@@ -44,6 +44,10 @@ class CpuBackend : public Backend {
                              const Conv2dParams& params) override;
   void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                               const Tensor& x, const Conv2dParams& params) override;
+  void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x, const Tensor& weight,
+                         const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
+                         const Pool2dParams& pool) override;
+  void conv2d_backward(const Conv2dBackward& layer) override;
   void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                   const Pool2dParams& params) override;
   void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,

@@ -1,8 +1,11 @@
 /// The class behind make_onednn_backend; its members are defined in one file per family of kernels.
 #pragma once
 
+#include <optional>
+
 #include "backend/cpu/cpu_backend.h"
 #include "backend/onednn/conv_algorithm.h"
+#include "backend/onednn/conv_passes.h"
 #include "backend/onednn/conv_primitive.h"
 #include "backend/onednn/isa.h"
 #include "backend/onednn/kernels/kernels.h"
@@ -31,6 +34,10 @@ class OneDnnBackend final : public CpuBackend {
                              const Conv2dParams& params) override;
   void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                               const Tensor& x, const Conv2dParams& params) override;
+  void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x, const Tensor& weight,
+                         const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
+                         const Pool2dParams& pool) override;
+  void conv2d_backward(const Conv2dBackward& layer) override;
   void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                   const Pool2dParams& params) override;
   void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
@@ -58,27 +65,25 @@ class OneDnnBackend final : public CpuBackend {
                     AdagradParams params) override;
 
  private:
-  // Convolutions by our own kernels (direct_conv2d.cpp), where `is_direct`.
+  // A convolution, and max-pooling of its result if `argmax` is defined.
+  struct Conv2dForward {
+    Tensor out, argmax, x, weight, bias;
+    Conv2dParams params;
+    Epilogue epilogue;
+    Pool2dParams pool;
+  };
+  // Which of our own kernels make which of the gradients.
+  struct OwnBackward {
+    ConvProblem problem;
+    std::optional<ConvKernels> input, weight;
+  };
+  // Convolutions by our own kernels (conv2d_layer.cpp); false where these do not take the shape.
+  bool own_conv2d(const Conv2dForward& layer);
+  bool own_conv2d_backward(const Conv2dBackward& layer);
+  std::optional<OwnBackward> plan_backward(const Conv2dBackward& layer) const;
+  std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
   bool is_direct(const ConvProblem& problem) const;
-  void direct_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                     const float* bias);
-  void direct_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
-                             const float* weight);
-  void run_direct(const ConvProblem& problem, float* out, const float* x, const float* by_tap,
-                  const float* bias);
-  void direct_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
-                              const float* grad_out, const float* x);
-  // Adds up the chunks of a weight gradient, and gives it the layout of the weights.
-  void collect_gradients(const ConvProblem& problem, float* grad_weight, float* grad_bias, float* sums,
-                         int chunks);
-  // The same by Winograd's algorithm (winograd_conv2d.cpp), where `is_winograd`.
   bool is_winograd(const ConvProblem& problem) const;
-  void winograd_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                       const float* bias);
-  void winograd_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
-                               const float* weight);
-  void winograd_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
-                                const float* grad_out, const float* x);
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);

@@ -1,42 +1,21 @@
 // Note [Fast convolutions]
 // Activations stay NHWC, and the batch is cut into one chunk per thread. 3x3 filters with stride 1 between
 // whole vectors of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
-// kernels (direct_conv2d.cpp), image by image. For the rest (groups, dilation, odd channels, many weights)
-// each thread works through its chunk with oneDNN a few images at a time, so that what a call reads and
-// writes stays in its cache; oneDNN picks the layout of the weights, which are packed once per call. Each
-// thread sums its own weight gradient; the sums are added in the order of the chunks, so that timing does not
-// matter.
+// kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp). For the
+// rest (groups, dilation, odd channels, many weights) each thread works through its chunk with oneDNN a few
+// images at a time, so that what a call reads and writes stays in its cache; oneDNN picks the layout of the
+// weights, which are packed once per call. Each thread sums its own weight gradient; the sums are added in
+// the order of the chunks, so that timing does not matter.
 #include <algorithm>
 #include <cstring>
 
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
+#include "backend/onednn/conv_passes.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-ConvProblem problem_of(ConvPass pass, const Tensor& x, const Tensor& weight, const Tensor& out,
-                       const Conv2dParams& params) {
-  return {.pass = pass,
-          .n = x.size(0),
-          .h = x.size(1),
-          .w = x.size(2),
-          .c = x.size(3),
-          .oh = out.size(1),
-          .ow = out.size(2),
-          .o = out.size(3),
-          .kh = weight.size(1),
-          .kw = weight.size(2),
-          .params = params};
-}
-
-std::int64_t in_elements(const ConvProblem& p) {
-  return p.h * p.w * p.c;
-}
-std::int64_t out_elements(const ConvProblem& p) {
-  return p.oh * p.ow * p.o;
-}
 
 // Images per call: enough that going through the weights once more costs little, few enough for the cache.
 std::int64_t images_per_call(const ConvProblem& p) {
@@ -53,14 +32,12 @@ std::int64_t images_per_call(const ConvProblem& p) {
 
 void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                            const Conv2dParams& params, Epilogue epilogue) {
+  if (own_conv2d({out, {}, x, weight, bias, params, epilogue, {}})) return;
   if (dense_floats(out, x, weight) && out.count() > 0 && x.count() > 0) {
-    ConvProblem p = problem_of(ConvPass::forward, x, weight, out, params);
+    ConvProblem p = problem_of(ConvPass::forward, x.shape(), weight.shape(), out.shape(), params);
     p.has_bias = bias.defined();
     p.relu = epilogue == Epilogue::relu;
     const float* b = floats_or_null(bias);
-    if (is_winograd(p))
-      return winograd_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
-    if (is_direct(p)) return direct_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
   }
   CpuBackend::conv2d(out, x, weight, bias, params, epilogue);
@@ -68,12 +45,15 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
 
 void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                           const Conv2dParams& params) {
+  if (own_conv2d_backward({.grad_x = grad_x,
+                           .grad_out = grad_out,
+                           .weight = weight,
+                           .conv_out = {grad_out.size(1), grad_out.size(2)},
+                           .params = params}))
+    return;
   if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
-    const ConvProblem p = problem_of(ConvPass::backward_input, grad_x, weight, grad_out, params);
-    if (is_winograd(p))
-      return winograd_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
-    if (is_direct(p))
-      return direct_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
+    const ConvProblem p =
+        problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
   }
   CpuBackend::conv2d_backward_input(grad_x, grad_out, weight, params);
@@ -82,13 +62,18 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
 void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                            const Tensor& grad_out, const Tensor& x,
                                            const Conv2dParams& params) {
+  if (own_conv2d_backward({.grad_weight = grad_weight,
+                           .grad_bias = grad_bias,
+                           .grad_out = grad_out,
+                           .x = x,
+                           .conv_out = {grad_out.size(1), grad_out.size(2)},
+                           .params = params}))
+    return;
   if (dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0) {
-    ConvProblem p = problem_of(ConvPass::backward_weight, x, grad_weight, grad_out, params);
+    ConvProblem p =
+        problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
     p.has_bias = grad_bias.defined();
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias);
-    if (is_winograd(p))
-      return winograd_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
-    if (is_direct(p)) return direct_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>());
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>())) return;
   }
   CpuBackend::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);

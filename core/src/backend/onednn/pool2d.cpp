@@ -1,23 +1,10 @@
 // Pooling, one image at a time; the threads share the images.
 #include "backend/onednn/backend.h"
+#include "backend/onednn/pool_shape.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-PoolShape pool_shape(const Tensor& x, const Tensor& out, const Pool2dParams& params) {
-  return {.h = x.size(1),
-          .w = x.size(2),
-          .c = x.size(3),
-          .oh = out.size(1),
-          .ow = out.size(2),
-          .window_h = params.window.h,
-          .window_w = params.window.w,
-          .stride_h = params.stride.h,
-          .stride_w = params.stride.w,
-          .top = params.padding.top,
-          .left = params.padding.left};
-}
 
 // Calls `f(first element of the image in x, in out)` for all images.
 template <class F>
@@ -37,7 +24,7 @@ bool is_byte_index(const Tensor& argmax) {
 void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                const Pool2dParams& params) {
   if (!dense_floats(out, x) || !is_byte_index(argmax)) return CpuBackend::max_pool2d(out, argmax, x, params);
-  const PoolShape s = pool_shape(x, out, params);
+  const PoolShape s = pool_shape(x.shape(), out.shape(), params);
   float* to = out.data<float>();
   auto* index = argmax.data<std::uint8_t>();
   const float* from = x.data<float>();
@@ -51,7 +38,7 @@ void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad
   const bool overlap = params.stride.h < params.window.h || params.stride.w < params.window.w;
   if (overlap || !dense_floats(grad_x, grad_out) || !is_byte_index(argmax))
     return CpuBackend::max_pool2d_backward(grad_x, grad_out, argmax, params);
-  const PoolShape s = pool_shape(grad_x, grad_out, params);
+  const PoolShape s = pool_shape(grad_x.shape(), grad_out.shape(), params);
   float* to = grad_x.data<float>();
   const float* from = grad_out.data<float>();
   const auto* index = argmax.data<std::uint8_t>();
@@ -62,7 +49,7 @@ void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad
 
 void OneDnnBackend::average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) {
   if (!dense_floats(out, x)) return CpuBackend::average_pool2d(out, x, params);
-  const PoolShape s = pool_shape(x, out, params);
+  const PoolShape s = pool_shape(x.shape(), out.shape(), params);
   float* to = out.data<float>();
   const float* from = x.data<float>();
   for_each_image(threads(), x, s,
@@ -72,7 +59,7 @@ void OneDnnBackend::average_pool2d(const Tensor& out, const Tensor& x, const Poo
 void OneDnnBackend::average_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out,
                                             const Pool2dParams& params) {
   if (!dense_floats(grad_x, grad_out)) return CpuBackend::average_pool2d_backward(grad_x, grad_out, params);
-  const PoolShape s = pool_shape(grad_x, grad_out, params);
+  const PoolShape s = pool_shape(grad_x.shape(), grad_out.shape(), params);
   float* to = grad_x.data<float>();
   const float* from = grad_out.data<float>();
   for_each_image(threads(), grad_x, s, [&](std::int64_t in, std::int64_t at) {

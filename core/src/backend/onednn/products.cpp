@@ -1,8 +1,12 @@
-// Matrix products: oneDNN's single-threaded sgemm on one tile per thread.
+// Matrix products: our own kernel on one tile per thread; oneDNN's single-threaded sgemm where columns do not
+// fill whole vectors or both operands are transposed. Ours are as fast where shapes are kind to oneDNN, and
+// up to four times as fast where rows are a multiple of 4 KB apart, as those of a dense layer's weights often
+// are.
 #include <algorithm>
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/single_threaded.h"
 
@@ -12,11 +16,13 @@ namespace {
 
 // Multiplications that a thread gets at least.
 constexpr std::int64_t kProductGrain = std::int64_t{1} << 18;
-// Rows or columns that stay together.
+// Rows or columns that stay together; a multiple of all instruction sets' lanes.
 constexpr std::int64_t kStrip = 16;
 
 // out (m, n) = op(a) * op(b), all row-major and dense.
 struct Product {
+  Backend& backend;
+  const Kernels& kernels;
   std::int64_t m, n, k;
   MatmulParams params;
   float* out;
@@ -34,10 +40,17 @@ struct Product {
  private:
   void run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a,
            const float* from_b) const {
+    const std::int64_t a_pitch = params.transpose_a ? m : k, b_pitch = params.transpose_b ? k : n;
+    if (n % kernels.lanes == 0 && !(params.transpose_a && params.transpose_b)) {
+      const Scratch<float> scratch(backend, kProductScratch);
+      return kernels.product(c, from_a, from_b,
+                             {rows, columns, k, n, a_pitch, b_pitch, params.transpose_a, params.transpose_b},
+                             scratch.data());
+    }
     const SingleThreaded single;
     const dnnl_status_t status =
         dnnl_sgemm(params.transpose_a ? 'T' : 'N', params.transpose_b ? 'T' : 'N', rows, columns, k, 1.0f,
-                   from_a, params.transpose_a ? m : k, from_b, params.transpose_b ? k : n, 0.0f, c, n);
+                   from_a, a_pitch, from_b, b_pitch, 0.0f, c, n);
     require(status == dnnl_success, "[matmul] oneDNN failed with status ", static_cast<int>(status));
   }
 };
@@ -67,13 +80,14 @@ void run_parallel(ThreadPool& pool, const Product& p, F&& after) {
 void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) {
   const std::int64_t k = a.size(params.transpose_a ? -2 : -1), m = out.size(-2), n = out.size(-1);
   if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return CpuBackend::matmul(out, a, b, params);
-  const Product first{m, n, k, params, out.data<float>(), a.data<float>(), b.data<float>()};
+  const Product first{*this, kernels_, m, n, k, params, out.data<float>(), a.data<float>(), b.data<float>()};
   if (out.rank() == 2) return run_parallel(threads(), first, [](auto...) {});
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (m * n * k), 1);
   threads().parallel_for(out.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      Product{m, n, k, params, first.out + i * m * n, first.a + i * m * k, first.b + i * k * n}.run_rows(0,
-                                                                                                         m);
+      Product{
+          *this, kernels_, m, n, k, params, first.out + i * m * n, first.a + i * m * k, first.b + i * k * n}
+          .run_rows(0, m);
   });
 }
 
@@ -84,7 +98,7 @@ void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weig
   const std::int64_t m = out.size(0), n = out.size(1);
   float* y = out.data<float>();
   const float* b = floats_or_null(bias);
-  const Product product{m, n, x.size(1), {}, y, x.data<float>(), weight.data<float>()};
+  const Product product{*this, kernels_, m, n, x.size(1), {}, y, x.data<float>(), weight.data<float>()};
   run_parallel(threads(), product,
                [&](std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end) {
                  if (!b && epilogue == Epilogue::none) return;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <ronde/core/ops.h>
@@ -34,11 +35,17 @@ class RONDE_API Conv2D : public Module {
   ConfigDict config() const override;
   /// (n, h, w, c) -> (n, oh, ow, filters)
   Variable forward(const Variable& x, const Context& context) override;
+  /// What a MaxPooling2D makes of `forward`'s result, which is not kept then: less memory to go through.
+  Variable forward_pooled(const Variable& x, const Pool2dOptions& pool);
+  /// Whether `forward_pooled` can be had: for relu and no activation.
+  bool can_pool() const;
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;
 
  private:
+  Variable convolve(const Variable& x, const std::optional<Pool2dOptions>& pool);
+
   Conv2DOptions options_;
   Variable kernel_, bias_;
 };

@@ -14,6 +14,7 @@ class RONDE_API MaxPooling2D : public Module {
   std::string class_name() const override { return "MaxPooling2D"; }
   ConfigDict config() const override;
   Variable forward(const Variable& x, const Context& context) override;
+  const Pooling2DOptions& options() const { return options_; }
 
  private:
   Pooling2DOptions options_;

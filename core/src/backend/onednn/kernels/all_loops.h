@@ -8,6 +8,7 @@
 #include "backend/onednn/kernels/elementwise_loops.h"
 #include "backend/onednn/kernels/optimizer_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
+#include "backend/onednn/kernels/product_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
 #include "backend/onednn/kernels/winograd_loops.h"
 
@@ -40,6 +41,8 @@ const Kernels RONDE_KERNEL_TABLE{
     .winograd_conv = winograd_conv,
     .winograd_backward_input = winograd_backward_input,
     .winograd_backward_weight = winograd_backward_weight,
+    .winograd_weight_gradient = winograd_weight_gradient,
+    .product = product,
     .dropout = dropout,
     .sgd = sgd,
     .rmsprop = rmsprop,

@@ -25,6 +25,17 @@ struct ConvShape {
   std::int64_t kh, kw, stride_h, stride_w;
 };
 
+/// out (m, n) = a (m, k) * b (k, n); a transposed operand lies as (k, m) or (n, k). Pitches are the elements
+/// from one row in memory to the next.
+struct ProductShape {
+  std::int64_t m, n, k;
+  std::int64_t out_pitch, a_pitch, b_pitch;
+  bool transpose_a, transpose_b;
+};
+/// Rows of a, columns of b, and values of the inner dimension that go through the caches together.
+constexpr std::int64_t kProductStrip = 48, kProductColumns = 64, kProductDepth = 128;
+constexpr std::int64_t kProductScratch = kProductColumns * kProductDepth;
+
 /// StepParams in float: clip is +inf when off, decay is learning_rate * weight_decay.
 struct StepFactors {
   float learning_rate, grad_scale, clip, decay;
@@ -93,10 +104,15 @@ struct Kernels {
   /// u of a weight (3, 3, o, c)
   void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
                                   const WinogradShape& shape, std::int64_t images, float* scratch);
-  /// Writes grad_weight (3, 3, c, o) and grad_bias (o, may be null).
-  void (*winograd_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out,
-                                   const float* x, const WinogradShape& shape, std::int64_t images,
-                                   float* scratch);
+  /// sums (point, c * o) and grad_bias (o, may be null) accumulate. Scratch as winograd_gradient_scratch.
+  void (*winograd_backward_weight)(float* sums, float* grad_bias, const float* grad_out, const float* x,
+                                   const WinogradShape& shape, std::int64_t images, float* scratch);
+  /// grad_weight (3, 3, count) of such sums
+  void (*winograd_weight_gradient)(float* grad_weight, const float* sums, std::int64_t count);
+
+  // --- matrix products; n is a multiple of `lanes`, at most one operand is transposed
+  /// Scratch: kProductScratch elements.
+  void (*product)(float* out, const float* a, const float* b, const ProductShape& shape, float* scratch);
 
   // --- dropout of one sample
   /// Element e is kept when word e % 4 of sample_bits(key, sample, epoch, e / 4) is at least `threshold`.

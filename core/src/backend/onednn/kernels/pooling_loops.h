@@ -75,8 +75,55 @@ inline void max_of_window_1(const PoolShape& s, const PoolWindow& window, const 
   *argmax = static_cast<std::uint8_t>(best_index);
 }
 
+// The usual windows: 2x2, none of them cut off, whole vectors of channels. Known to the compiler, they take
+// half the time of others.
+inline bool are_whole_2x2(const PoolShape& s) {
+  return s.window_h == 2 && s.window_w == 2 && s.top == 0 && s.left == 0 && s.c % kLanes == 0 &&
+         (s.oh - 1) * s.stride_h + 2 <= s.h && (s.ow - 1) * s.stride_w + 2 <= s.w;
+}
+
+// Calls `f(place in x, place in out)` for each window and vector.
+template <class F>
+inline void for_each_2x2(const PoolShape& s, F f) {
+  for (std::int64_t oy = 0; oy < s.oh; ++oy)
+    for (std::int64_t ox = 0; ox < s.ow; ++ox) {
+      const std::int64_t from = (oy * s.stride_h * s.w + ox * s.stride_w) * s.c, to = (oy * s.ow + ox) * s.c;
+      for (std::int64_t c = 0; c < s.c; c += kLanes) f(from + c, to + c);
+    }
+}
+
+inline void max_pool_2x2(float* out, std::uint8_t* argmax, const float* x, const PoolShape& s) {
+  const std::int64_t offsets[] = {0, s.c, s.w * s.c, (s.w + 1) * s.c};
+  for_each_2x2(s, [&](std::int64_t from, std::int64_t to) {
+    Vector best = load(x + from);
+    IntVector index{};
+#pragma GCC unroll 3
+    for (std::int32_t k = 1; k < 4; ++k) {
+      const Vector v = load(x + from + offsets[k]);
+      const IntVector wins = ~(v <= best) & (best == best);
+      best = select(wins, v, best);
+      index = (wins & k) | (~wins & index);
+    }
+    store(out + to, best);
+    *reinterpret_cast<UnalignedBytes*>(argmax + to) = __builtin_convertvector(index, ByteVector);
+  });
+}
+
+inline void max_pool_2x2_backward(float* grad_x, const float* grad_out, const std::uint8_t* argmax,
+                                  const PoolShape& s) {
+  const std::int64_t offsets[] = {0, s.c, s.w * s.c, (s.w + 1) * s.c};
+  for_each_2x2(s, [&](std::int64_t to, std::int64_t from) {
+    const Vector g = load(grad_out + from);
+    const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax + from);
+    const IntVector winner = __builtin_convertvector(bytes, IntVector);
+#pragma GCC unroll 4
+    for (std::int32_t k = 0; k < 4; ++k) store(grad_x + to + offsets[k], masked(winner == k, g));
+  });
+}
+
 void max_pool(float* out, std::uint8_t* argmax, const float* x, const PoolShape& s) {
   fetch(x, s.h * s.w * s.c);
+  if (are_whole_2x2(s)) return max_pool_2x2(out, argmax, x, s);
   for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
     std::int64_t c = 0;
     for (; c + kLanes <= s.c; c += kLanes) max_of_window(s, window, x + c, out + at + c, argmax + at + c);
@@ -88,6 +135,7 @@ void max_pool_backward(float* grad_x, const float* grad_out, const std::uint8_t*
   const bool tiled = s.oh * s.stride_h == s.h && s.ow * s.stride_w == s.w && s.top == 0 && s.left == 0 &&
                      s.stride_h == s.window_h && s.stride_w == s.window_w;
   if (!tiled) zero(grad_x, s.h * s.w * s.c);
+  if (are_whole_2x2(s)) return max_pool_2x2_backward(grad_x, grad_out, argmax, s);
   for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
     std::int64_t c = 0;
     for (; c + kLanes <= s.c; c += kLanes) {

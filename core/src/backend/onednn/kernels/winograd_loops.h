@@ -23,6 +23,12 @@ struct TilePlace {
     row = 0;
     ++image;
   }
+  void advance_by(std::int64_t n, const WinogradShape& s) {
+    const std::int64_t tiles = (image * s.tiles_h + row) * s.tiles_w + column + n;
+    column = tiles % s.tiles_w;
+    row = tiles / s.tiles_w % s.tiles_h;
+    image = tiles / s.tiles_w / s.tiles_h;
+  }
 };
 
 // Where the size x size pixels from (top, left) on of an image (h, w, c) are; `outside` for those that are
@@ -121,8 +127,36 @@ inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) 
   for (std::int64_t begin = 0; begin < tiles; begin += kWinogradTiles) {
     const std::int64_t n = tiles - begin < kWinogradTiles ? tiles - begin : kWinogradTiles;
     f(place, n);
-    for (std::int64_t t = 0; t < n; ++t) place.advance(s);
+    place.advance_by(n, s);
   }
+}
+
+// Images of `rows` rows with `row` elements each, of which tiles cover `size`, `top` being above the image.
+struct TiledRows {
+  std::int64_t rows, row, size, top;
+
+  std::int64_t first_row(const TilePlace& place) const {
+    const std::int64_t r = place.row * 4 - top;
+    return place.image * rows + (r > 0 ? r : 0);
+  }
+  // What the n tiles from `place` on cover, but for rows that the tiles before them do.
+  Ahead of(const float* x, TilePlace place, std::int64_t n, const WinogradShape& s) const {
+    const std::int64_t begin = first_row(place) + size - 4;
+    place.advance_by(n - 1, s);
+    const std::int64_t end = first_row(place) + size;
+    return {x + begin * row, (end - begin) * row / 16};
+  }
+};
+
+inline Ahead input_of(const float* x, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
+  return TiledRows{s.h, s.w * s.c, 6, s.top}.of(x, place, n, s);
+}
+inline Ahead output_of(const float* out, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
+  return TiledRows{s.oh, s.ow * s.o, 4, 0}.of(out, place, n, s);
+}
+inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const WinogradShape& s) {
+  place.advance_by(n, s);
+  return input_of(x, place, kWinogradTiles, s);
 }
 
 void winograd_weights(float* u, const float* weight, std::int64_t count) {
@@ -138,7 +172,7 @@ void winograd_conv(float* out, const float* x, const float* u, const float* bias
   fill_zeros(block.zeros, block.pitch);
   for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
     load_inputs(block.values, block.point(), block.pitch, x, place, n, s, block.zeros);
-    multiply_points(block, u, n, s.c, s.o);
+    multiply_points(block, u, n, s.c, s.o, input_after(x, place, n, s), output_of(out, place, n, s));
     store_outputs(out, block, place, n, s, bias, epilogue);
   });
 }
@@ -149,7 +183,7 @@ void winograd_backward_input(float* grad_x, const float* grad_out, const float* 
   fill_zeros(block.zeros, block.pitch);
   for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
     load_output_gradients(block.values, block.point(), block.pitch, grad_out, place, n, s, block.zeros);
-    multiply_points(block, u, n, s.o, s.c);
+    multiply_points(block, u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
     store_input_gradients(grad_x, block, place, n, s);
   });
 }
@@ -163,28 +197,28 @@ inline void add_bias_gradient(float* grad_bias, const float* at_point, std::int6
   }
 }
 
-void winograd_backward_weight(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
+void winograd_backward_weight(float* sums, float* grad_bias, const float* grad_out, const float* x,
                               const WinogradShape& s, std::int64_t images, float* scratch) {
-  const std::int64_t weights = s.c * s.o, sum_point = winograd_point(weights);
   const std::int64_t x_point = winograd_point(kWinogradTiles * s.c);
   const std::int64_t g_point = winograd_point(kWinogradTiles * s.o);
-  float* sums = scratch;
-  float* inputs = sums + kWinogradPoints * sum_point;
+  float* inputs = scratch;
   float* gradients = inputs + kWinogradPoints * x_point;
   float* zeros = gradients + kWinogradPoints * g_point;
-  fill_zeros(sums, kWinogradPoints * sum_point);
   fill_zeros(zeros, s.c > s.o ? s.c : s.o);
-  if (grad_bias) fill_zeros(grad_bias, s.o);
   for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
     load_inputs(inputs, x_point, s.c, x, place, n, s, zeros);
     load_output_gradients(gradients, g_point, s.o, grad_out, place, n, s, zeros);
-    accumulate_points(sums, inputs, gradients, n, s.c, s.o);
+    accumulate_points(sums, inputs, gradients, n, s.c, s.o, input_after(x, place, n, s));
     if (grad_bias) add_bias_gradient(grad_bias, gradients + 7 * g_point, n, s.o);
   });
-  for (std::int64_t k = 0; k < weights; k += kLanes)
+}
+
+void winograd_weight_gradient(float* grad_weight, const float* sums, std::int64_t count) {
+  const std::int64_t point = winograd_point(count);
+  for (std::int64_t k = 0; k < count; k += kLanes)
     transform_tile<FilterGradientTransform>(
-        [&](int i, int j) { return load(sums + (i * 6 + j) * sum_point + k); },
-        [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * weights + k, v); });
+        [&](int i, int j) { return load(sums + (i * 6 + j) * point + k); },
+        [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * count + k, v); });
 }
 
 }  // namespace

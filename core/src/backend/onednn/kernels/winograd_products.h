@@ -38,13 +38,28 @@ inline bool is_one_block(std::int64_t columns) {
   return columns == kLanes || columns == 2 * kLanes || columns == kWidestColumns * kLanes;
 }
 
+// Memory that is needed soon. Parts of it are asked for beside each point's product, which takes long enough
+// for them to come; the transforms would wait for every row of pixels.
+struct Ahead {
+  const float* from = nullptr;
+  std::int64_t lines = 0;
+
+  void fetch(int point) const {
+    constexpr int kLine = 64 / sizeof(float), kSecondLevel = 2;
+    for (std::int64_t i = lines * point / kWinogradPoints; i < lines * (point + 1) / kWinogradPoints; ++i)
+      __builtin_prefetch(from + i * kLine, 0, kSecondLevel);
+  }
+};
+
 // All points of a block of `n` tiles, in place: values (point, tile, depth) become (point, tile, columns).
 // The rows up to the next multiple of kWinogradTiles are computed too, whatever is in them.
 inline void multiply_points(const WinogradBlock& block, const float* u, std::int64_t n, std::int64_t depth,
-                            std::int64_t columns) {
+                            std::int64_t columns, const Ahead& in_ahead, const Ahead& out_ahead) {
   const std::int64_t pitch = block.pitch, point = block.point();
   const std::int64_t u_point = winograd_point(depth * columns);
   for (int x = 0; x < kWinogradPoints; ++x, u += u_point) {
+    in_ahead.fetch(x);
+    out_ahead.fetch(x);
     float* values = block.values + x * point;
     const float* in = values;
     std::int64_t in_pitch = pitch;
@@ -94,8 +109,9 @@ inline void outer_block(float* sum, const float* a, std::int64_t a_pitch, const 
 
 // sums (point, c, o) += over n tiles a (point, tile, c) * b (point, tile, o)
 inline void accumulate_points(float* sums, const float* a, const float* b, std::int64_t n, std::int64_t c,
-                              std::int64_t o) {
+                              std::int64_t o, const Ahead& ahead) {
   for (int x = 0; x < kWinogradPoints; ++x) {
+    ahead.fetch(x);
     std::int64_t column = 0;
     const auto column_blocks = [&]<int vectors>() {
       constexpr int kRows = kProductRows<vectors>;

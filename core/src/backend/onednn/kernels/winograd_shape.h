@@ -45,12 +45,14 @@ struct WinogradBlock {
   float* dump;         ///< (pitch): where results outside the image go
 };
 
-/// Scratch of the weight gradient: sums in the transformed domain, a block of inputs, one of gradients,
-/// zeros.
+/// Elements of `count` values at each point.
+constexpr std::int64_t winograd_points(std::int64_t count) {
+  return kWinogradPoints * winograd_point(count);
+}
+
+/// Scratch of the weight gradient: a block of transformed inputs, one of gradients, zeros.
 constexpr std::int64_t winograd_gradient_scratch(std::int64_t c, std::int64_t o) {
-  return kWinogradPoints * (winograd_point(c * o) + winograd_point(kWinogradTiles * c) +
-                            winograd_point(kWinogradTiles * o)) +
-         (c > o ? c : o);
+  return winograd_points(kWinogradTiles * c) + winograd_points(kWinogradTiles * o) + (c > o ? c : o);
 }
 
 }  // namespace ronde::inline v0

@@ -1,0 +1,99 @@
+#include "backend/onednn/conv_passes.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+std::optional<PaddedImages> padded_for(Backend& backend, ConvKernels algorithm, const ConvProblem& p) {
+  if (algorithm == ConvKernels::winograd) return std::nullopt;
+  return std::optional<PaddedImages>(std::in_place, backend, p);
+}
+
+}  // namespace
+
+ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
+                     const ConvProblem& problem, const float* weight, const float* bias)
+    : backend_(backend),
+      kernels_(kernels),
+      algorithm_(algorithm),
+      problem_(problem),
+      bias_(bias),
+      weights_(backend, algorithm == ConvKernels::winograd
+                            ? winograd_points(problem.c * problem.o)
+                            : problem.kh * problem.kw * problem.c * problem.o) {
+  algorithm == ConvKernels::winograd ? prepare_winograd(weight) : prepare_direct(weight);
+}
+
+ImagePass::Runner::Runner(const ImagePass& pass)
+    : pass_(pass),
+      scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
+                                  ? WinogradBlock::count(pass.problem_.c, pass.problem_.o)
+                                  : 0),
+      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {}
+
+void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t images) const {
+  const ConvProblem& p = pass_.problem_;
+  const float* weights = pass_.weights_.data();
+  const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
+  if (padded_) {
+    for (std::int64_t i = 0; i < images; ++i)
+      pass_.kernels_.direct_conv(to + i * out_elements(p), (*padded_)(from + i * in_elements(p)), weights,
+                                 pass_.bias_, padded_->shape(), epilogue);
+  } else if (p.pass == ConvPass::forward) {
+    pass_.kernels_.winograd_conv(to, from, weights, pass_.bias_, winograd_shape(p), images, scratch_.data(),
+                                 epilogue);
+  } else {
+    pass_.kernels_.winograd_backward_input(to, from, weights, winograd_shape(p), images, scratch_.data());
+  }
+}
+
+WeightGradientPass::WeightGradientPass(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
+                                       const ConvProblem& problem, int chunks)
+    : backend_(backend),
+      kernels_(kernels),
+      algorithm_(algorithm),
+      problem_(problem),
+      chunks_(chunks),
+      sums_(backend, chunk_elements() * chunks) {}
+
+WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
+    : pass_(pass),
+      sum_(pass.sums_.data() + pass.chunk_elements() * chunk),
+      bias_sum_(pass.problem_.has_bias ? sum_ + pass.taps() * pass.problem_.o : nullptr),
+      points_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
+                                 ? winograd_points(pass.problem_.c * pass.problem_.o)
+                                 : 0),
+      scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
+                                  ? winograd_gradient_scratch(pass.problem_.c, pass.problem_.o)
+                                  : 0),
+      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {
+  std::fill_n(sum_, pass.chunk_elements(), 0.0f);
+  if (!padded_) std::fill_n(points_.data(), winograd_points(pass.problem_.c * pass.problem_.o), 0.0f);
+}
+
+void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images) const {
+  const ConvProblem& p = pass_.problem_;
+  if (!padded_)
+    return pass_.kernels_.winograd_backward_weight(points_.data(), bias_sum_, grad_out, x, winograd_shape(p),
+                                                   images, scratch_.data());
+  for (std::int64_t i = 0; i < images; ++i)
+    pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad_out + i * out_elements(p),
+                                        (*padded_)(x + i * in_elements(p)), padded_->shape());
+}
+
+void WeightGradientPass::Runner::finish() const {
+  const ConvProblem& p = pass_.problem_;
+  if (!padded_) pass_.kernels_.winograd_weight_gradient(sum_, points_.data(), p.c * p.o);
+}
+
+void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {
+  float* sum = sums_.data();
+  const std::int64_t o = problem_.o;
+  for (int chunk = 1; chunk < chunks_; ++chunk)
+    kernels_.accumulate(sum, sum + chunk_elements() * chunk, 1.0f, chunk_elements());
+  for (std::int64_t f = 0; f < o; ++f)
+    for (std::int64_t t = 0; t < taps(); ++t) grad_weight[f * taps() + t] = sum[t * o + f];
+  if (grad_bias) std::copy_n(sum + taps() * o, o, grad_bias);
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,114 @@
+/// The passes of a convolution by our own kernels: prepared once, then any thread runs them on some images.
+///
+///     const ImagePass forward(backend, kernels, ConvKernels::winograd, problem, weight, bias);
+///     const ImagePass::Runner run(forward);   // one for each thread
+///     run(out, x, images);
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include <ronde/core/tensor.h>
+
+#include "backend/cpu/scratch.h"
+#include "backend/onednn/conv_primitive.h"
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/padded_images.h"
+
+namespace ronde::inline v0 {
+
+/// Note [Winograd] in winograd_conv2d.cpp; direct_conv2d.cpp
+enum class ConvKernels { winograd, direct };
+
+inline ConvProblem problem_of(ConvPass pass, const Shape& x, const Shape& weight, const Shape& out,
+                              const Conv2dParams& params) {
+  return {.pass = pass,
+          .n = x[0],
+          .h = x[1],
+          .w = x[2],
+          .c = x[3],
+          .oh = out[1],
+          .ow = out[2],
+          .o = out[3],
+          .kh = weight[1],
+          .kw = weight[2],
+          .params = params};
+}
+inline std::int64_t in_elements(const ConvProblem& p) {
+  return p.h * p.w * p.c;
+}
+inline std::int64_t out_elements(const ConvProblem& p) {
+  return p.oh * p.ow * p.o;
+}
+
+WinogradShape winograd_shape(const ConvProblem& problem);
+
+/// The forward pass, or the gradient of the input.
+class ImagePass {
+ public:
+  /// `bias` may be null; must outlive this.
+  ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& problem,
+            const float* weight, const float* bias);
+
+  class Runner {
+   public:
+    explicit Runner(const ImagePass& pass);
+    /// From x to out, or from out's gradient to x's.
+    void operator()(float* to, const float* from, std::int64_t images) const;
+
+   private:
+    const ImagePass& pass_;
+    Scratch<float> scratch_;
+    std::optional<PaddedImages> padded_;
+  };
+
+ private:
+  void prepare_winograd(const float* weight);
+  void prepare_direct(const float* weight);
+
+  Backend& backend_;
+  const Kernels& kernels_;
+  ConvKernels algorithm_;
+  ConvProblem problem_;  // direct: of the convolution that is run, which for a gradient is another one
+  const float* bias_;
+  Scratch<float> weights_;  // as the kernel wants them
+};
+
+/// The gradient of the weight and of the bias.
+class WeightGradientPass {
+ public:
+  /// Images are added up in `chunks` sums.
+  WeightGradientPass(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
+                     const ConvProblem& problem, int chunks);
+
+  class Runner {
+   public:
+    Runner(const WeightGradientPass& pass, int chunk);
+    void add(const float* grad_out, const float* x, std::int64_t images) const;
+    /// Once, behind the last images of the chunk.
+    void finish() const;
+
+   private:
+    const WeightGradientPass& pass_;
+    float* sum_;       // of the chunk: (kh * kw * c + 1, o), the last row is the bias
+    float* bias_sum_;  // null without
+    Scratch<float> points_, scratch_;
+    std::optional<PaddedImages> padded_;
+  };
+
+  /// Writes the sum of all chunks; `grad_bias` may be null.
+  void collect(float* grad_weight, float* grad_bias) const;
+
+ private:
+  std::int64_t taps() const { return problem_.kh * problem_.kw * problem_.c; }
+  std::int64_t chunk_elements() const { return (taps() + 1) * problem_.o; }
+
+  Backend& backend_;
+  const Kernels& kernels_;
+  ConvKernels algorithm_;
+  ConvProblem problem_;
+  int chunks_;
+  Scratch<float> sums_;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,76 @@
+#include "compare.h"
+
+#include <cstdlib>
+
+namespace ronde::test {
+
+Backend& oracle() {
+  return backend("cpu");
+}
+
+Tensor random(const Shape& shape, std::uint64_t seed, double low, double high) {
+  Values values = random_values(shape.count(), seed);
+  for (double& v : values) v = static_cast<float>(low + (v + 1) / 2 * (high - low));
+  return tensor(oracle(), shape, values);
+}
+
+Tensor blank(const Shape& shape, DType dtype) {
+  return unwritten(oracle(), shape, dtype);
+}
+
+Tensors copies(const Tensors& tensors, Backend& backend, DType dtype) {
+  Tensors result;
+  for (const Tensor& t : tensors) {
+    if (!t.defined()) {
+      result.emplace_back();
+      continue;
+    }
+    const Tensor copy =
+        Tensor::empty(t.shape(), {.dtype = t.dtype() == DType::f64 ? dtype : t.dtype(), .backend = &backend});
+    copy.copy_from(t);
+    result.push_back(copy);
+  }
+  return result;
+}
+
+void expect_near_oracle(const Tensor& actual, const Tensor& expected, double tolerance) {
+  const Values got = actual.to_vector<double>(), want = expected.to_vector<double>();
+  double largest = 0;
+  for (const double v : want)
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) continue;
+    ASSERT_NEAR(got[i], want[i], tolerance * largest) << "element " << i << " of " << to_string(actual);
+  }
+}
+
+void for_each_setting(const std::function<void(Backend&, DType)>& body) {
+  // Of a chosen instruction set the oracle knows nothing, and how work is shared is tested without one.
+  const bool is_chosen = std::getenv("RONDE_ISA") != nullptr;
+  for (Backend* candidate : backends()) {
+    if (is_chosen && candidate == &oracle()) continue;
+    for (const DType dtype : {DType::f32, DType::f64})
+      for (int threads = 1; threads <= 3; threads += is_chosen ? 2 : 1) {
+        SCOPED_TRACE(cat(candidate->name(), " ", dtype, ", ", threads, " threads"));
+        candidate->threads().resize(threads);
+        body(*candidate, dtype);
+        candidate->threads().resize(1);
+      }
+  }
+}
+
+void compare(const Tensors& outputs, const Tensors& inputs, const Kernel& kernel, Tolerance tolerance) {
+  const Tensors expected = copies(outputs, oracle(), DType::f64);
+  kernel(oracle(), expected, copies(inputs, oracle(), DType::f64));
+  for_each_setting([&](Backend& backend, DType dtype) {
+    const Tensors actual = copies(outputs, backend, dtype);
+    kernel(backend, actual, copies(inputs, backend, dtype));
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      SCOPED_TRACE(cat("output ", i));
+      if (actual[i].defined()) expect_near_oracle(actual[i], expected[i], tolerance.of(dtype));
+    }
+  });
+}
+
+}  // namespace ronde::test

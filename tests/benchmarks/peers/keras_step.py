@@ -1,0 +1,60 @@
+"""A training step of the two reference nets in Keras on TensorFlow; the batch is a tensor already."""
+
+import os
+import time
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["KERAS_BACKEND"] = "tensorflow"
+begin = time.perf_counter()
+import keras
+import tensorflow
+
+import_seconds = time.perf_counter() - begin
+
+from keras import layers
+from measure import arguments, report
+
+
+def conv(filters, padding="valid"):
+    return layers.Conv2D(filters, 3, padding=padding, activation="relu")
+
+
+def net_of(name):
+    if name == "mnist":
+        return keras.Sequential([keras.Input((28, 28, 1)), conv(32), conv(64), layers.MaxPooling2D(),
+                                 layers.Dropout(0.25), layers.Flatten(), layers.Dense(128, activation="relu"),
+                                 layers.Dropout(0.5), layers.Dense(10)])
+    return keras.Sequential([keras.Input((32, 32, 3)), conv(32, "same"), conv(32), layers.MaxPooling2D(),
+                             layers.Dropout(0.25), conv(64, "same"), conv(64), layers.MaxPooling2D(),
+                             layers.Dropout(0.25), layers.Flatten(), layers.Dense(512, activation="relu"),
+                             layers.Dropout(0.5), layers.Dense(10)])
+
+
+def main():
+    options = arguments(["graph", "fit", "jit"])
+    tensorflow.config.threading.set_intra_op_parallelism_threads(options.threads)
+    tensorflow.config.threading.set_inter_op_parallelism_threads(1)
+    net, jit = net_of(options.net), options.mode == "jit"
+    net.compile(keras.optimizers.Adam(1e-3) if options.net == "mnist" else keras.optimizers.RMSprop(1e-4),
+                keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=jit)
+    batches = 20 if options.mode == "fit" else 1
+    count = options.batch * batches
+    images = tensorflow.random.uniform((count, *net.input_shape[1:]))
+    labels = tensorflow.random.uniform((count,), maxval=10, dtype=tensorflow.int32)
+    train = tensorflow.function(lambda x, y: net.train_step((x, y)), jit_compile=jit)
+    infer = tensorflow.function(lambda x: net(x, training=False), jit_compile=jit)
+    arrays = images.numpy(), labels.numpy()
+
+    def step():
+        if options.evaluate:
+            infer(images)[0, 0].numpy()
+        elif options.mode == "fit":
+            net.fit(*arrays, batch_size=options.batch, verbose=0)
+        else:
+            train(images, labels)
+            net.optimizer.iterations.numpy()  # waits for the step
+
+    report(options, step, count, import_seconds)
+
+
+main()
