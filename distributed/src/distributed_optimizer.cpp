@@ -79,20 +79,37 @@ void DistributedOptimizer::expect(StepSamples samples) {
                      .total_samples = static_cast<double>(samples.of_all_ranks)});
 }
 
-// Sums the gradients, and `samples`, over all ranks.
-double DistributedOptimizer::reduce(double samples) {
-  if (!buckets_) return samples;
+DistributedOptimizer::StepSums DistributedOptimizer::reduce(StepSums own) {
+  if (!buckets_) return own;
   const ParameterArena& arena = optimizer_->arena();
   const Tensor extras = arena.extras();
   extras.fill(0.0);
-  extras.view(0, {1}).fill(samples);
+  const Tensor samples = extras.view(0, {1}), witness = extras.view(1, {1});
+  samples.fill(own.samples);
+  witness.fill(own.witness);
   if (!exchange_->may_start())
-    exchange_->expect({.updates = optimizer_->iterations(), .samples = samples, .knows_samples = true});
+    exchange_->expect({.updates = optimizer_->iterations(), .samples = own.samples, .knows_samples = true});
   buckets_->finish();
-  const double total = extras.view(0, {1}).item();
-  exchange_->end_step(total);
+  const StepSums total{samples.item(), witness.item()};
+  exchange_->end_step(total.samples);
   ++memory_steps_;
   return total;
+}
+
+bool DistributedOptimizer::may_update(double witness) {
+  if (!gate_) return true;
+  optimizer_->arena().complete_gradients();
+  if (gate_(witness)) return true;
+  if (exchange_) exchange_->reset();
+  return false;
+}
+
+bool DistributedOptimizer::gradients_agree() const {
+  return !buckets_ || (!sharded_ && !is_local_step() && !has_error_feedback(options_.compression));
+}
+
+bool DistributedOptimizer::weights_agree() const {
+  return local_updates_ % options_.local_steps.period == 0;
 }
 
 void DistributedOptimizer::update(double scale) {
@@ -110,30 +127,31 @@ std::int64_t DistributedOptimizer::step(StepSamples samples) {
   const auto own = static_cast<double>(samples.samples);
   if (buckets_ && is_local_step()) {
     const std::int64_t known = expected_.of_all_ranks;
-    step_alone(own, own > 0.0 ? 1.0 / own : 0.0);
+    step_alone({own, samples.witness}, own > 0.0 ? 1.0 / own : 0.0);
     return known > 0 ? known : samples.samples * communicator_->size();
   }
-  const double total = reduce(own);
-  if (total > 0.0) update(1.0 / total);
+  const StepSums total = reduce({own, samples.witness});
+  if (total.samples > 0.0 && may_update(total.witness)) update(1.0 / total.samples);
   prepare_step();
-  return static_cast<std::int64_t>(total);
+  return static_cast<std::int64_t>(total.samples);
 }
 
 void DistributedOptimizer::step() {
   ++steps_;
-  if (buckets_ && is_local_step()) return step_alone(1.0, 1.0);
-  reduce(1.0);
-  update(1.0 / communicator_->size());
+  if (buckets_ && is_local_step()) return step_alone({1.0, 0.0}, 1.0);
+  const StepSums total = reduce({1.0, 0.0});
+  if (may_update(total.witness)) update(1.0 / communicator_->size());
   prepare_step();
 }
 
-void DistributedOptimizer::step_alone(double samples, double scale) {
-  if (samples > 0.0) {
+void DistributedOptimizer::step_alone(StepSums own, double scale) {
+  if (!may_update(own.witness)) return prepare_step();
+  if (own.samples > 0.0) {
     optimizer_->step(scale);
   } else {
     optimizer_->set_iterations(optimizer_->iterations() + 1);  // the same on all ranks
   }
-  local_samples_ += samples;
+  local_samples_ += own.samples;
   ++local_updates_;
   if (local_updates_ % options_.local_steps.period == 0) {
     ParameterArena& arena = optimizer_->arena();

@@ -3,6 +3,7 @@
 #include <ronde/core/trace.h>
 
 #include "exchange/gradient_exchange.h"
+#include "watchdog/operation_label.h"
 
 namespace ronde::inline v0 {
 
@@ -14,6 +15,18 @@ namespace ronde::inline v0 {
 // collectives in the same order although control flow may differ between them. Parameters that a rank did not
 // use hold up their bucket, and those behind it, until `finish`.
 
+namespace {
+
+// "bucket 2: dense/kernel, dense/bias"; kept for ever, as few nets have many.
+const char* label_of(const ParameterArena& arena, const GradientBuckets::Bucket& bucket, std::size_t number) {
+  std::string names;
+  for (std::size_t s = bucket.first_segment; s < bucket.last_segment; ++s)
+    names += cat(names.empty() ? "" : ", ", arena.segments()[s].name);
+  return trace_name(cat("bucket ", number, names.empty() ? "" : ": ", names));
+}
+
+}  // namespace
+
 struct GradientBuckets::State {
   State(ParameterArena& arena_in, BucketOptions options, std::shared_ptr<GradientExchange> exchange_in)
       : arena(arena_in), ready(arena_in.segments().size(), false), bucket_of(ready.size(), 0) {
@@ -24,6 +37,8 @@ struct GradientBuckets::State {
     exchange = std::move(exchange_in);
     buckets = plan(arena, options);
     missing.assign(buckets.size(), 0);
+    labels.clear();
+    for (std::size_t b = 0; b < buckets.size(); ++b) labels.push_back(label_of(arena, buckets[b], b));
     for (std::size_t b = 0; b < buckets.size(); ++b)
       for (std::size_t s = buckets[b].first_segment; s < buckets[b].last_segment; ++s) bucket_of[s] = b;
     begin_pass();
@@ -40,6 +55,7 @@ struct GradientBuckets::State {
   void launch_next() {
     const TraceScope scope("launch", "launch bucket", {"bucket", next});
     const TraceTag tag({"bucket", next});
+    const OperationLabel label(labels[next]);
     works.push_back(exchange->start(next));
     ++next;
   }
@@ -62,6 +78,7 @@ struct GradientBuckets::State {
   ParameterArena& arena;
   std::shared_ptr<GradientExchange> exchange;
   std::vector<Bucket> buckets;
+  std::vector<const char*> labels;     // by bucket
   std::vector<bool> ready;             // by segment, in this pass
   std::vector<std::size_t> bucket_of;  // by segment
   std::vector<std::size_t> missing;    // by bucket: gradients that have not arrived in this pass

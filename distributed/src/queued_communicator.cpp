@@ -1,5 +1,6 @@
 #include "queued_communicator.h"
 
+#include <atomic>
 #include <exception>
 #include <optional>
 
@@ -10,17 +11,27 @@
 #include "meeting.h"
 #include "run_collective.h"
 #include "timeline/traced_collective.h"
+#include "watchdog/flight_recorder.h"
+#include "watchdog/operation_label.h"
 
 namespace ronde::inline v0 {
 namespace {
 
 constexpr double kUnwindPatience = 3.0;  // seconds
+constexpr const char* kWorld = "world";  // the recorder's name of what was not split from anything
 
 // FNV-1a.
 std::int64_t hash_of(const std::string& text) {
   std::uint64_t hash = 14695981039346656037u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return static_cast<std::int64_t>(hash);
+}
+
+// What a meeting without data is for.
+std::string verb_of(const Record& record) {
+  if (record.kind == Record::Kind::done) return "end of the program";
+  if (record.kind == Record::Kind::failure) return "end by an error";
+  return record.verb;
 }
 
 // Carries the rank, so that the objections of two ranks are never taken for agreement.
@@ -35,14 +46,45 @@ Record objection(Record record, int rank, const std::string& text, ExitStatus st
 }  // namespace
 
 struct QueuedCommunicator::Channel {
+  Channel(std::unique_ptr<Transport> over, std::shared_ptr<FlightRecorder> in, const std::string& group)
+      : transport(std::move(over)), recorder(std::move(in)), flight(recorder->join(group)) {}
+
   std::unique_ptr<Transport> transport;
+  std::shared_ptr<FlightRecorder> recorder;  // of this and of all that were split from it
+  std::unique_ptr<FlightRecorder::Group> flight;
   std::optional<CollectiveError> closed;  // why no operation can run any more
+  std::atomic<std::int64_t> started = 0, finished = 0;
+  std::atomic<std::int64_t> notice = 0;  // of this rank, for the next meeting
+  std::atomic<std::int64_t> told = 0;    // highest of all ranks in the meetings so far
+
+  // Recorded while it lives.
+  class Flight {
+   public:
+    Flight(FlightRecorder::Group& group, RecordedOperation operation) : group_(group) {
+      group_.arrive(std::move(operation));
+    }
+    ~Flight() { group_.leave(); }
+    Flight(const Flight&) = delete;
+    Flight& operator=(const Flight&) = delete;
+
+   private:
+    FlightRecorder::Group& group_;
+  };
+
+  void meet(const Record& record) {
+    const Flight recorded(
+        *flight, {.verb = verb_of(record), .name = record.kind == Record::Kind::call ? record.text : ""});
+    wait_for_ranks(record);
+  }
 
   // See Note [Meeting].
-  void meet(const Record& record) {
+  void wait_for_ranks(const Record& record) {
     if (closed) throw *closed;
     const TraceScope waiting("meeting", "wait for ranks");
-    const bool is_agreed = transport->meet(hash_of(record.pack()));
+    std::int64_t news = notice.exchange(0);
+    const bool is_agreed = transport->meet(hash_of(record.pack()), news);
+    if (news > told.load(std::memory_order_relaxed)) told.store(news);
+    flight->met();
     if (is_agreed && (record.kind == Record::Kind::call || record.kind == Record::Kind::done)) return;
     const std::vector<Record> records = exchange(*transport, record);
     if (const Record* failure = failure_in(records)) {
@@ -52,30 +94,44 @@ struct QueuedCommunicator::Channel {
     throw disagreement_in(records);
   }
 
-  void run(const Record& record, const Collective& call, const TraceArgument& tag) {
+  void run(const Record& record, const Collective& call, const TraceArgument& tag, const char* label) {
     const TraceScope scope("communication", traced_name(call), {"bytes", traced_bytes(call)}, tag);
-    meet(record);
+    const Flight recorded(
+        *flight, {.verb = verb_of(call), .name = record.name, .label = label, .bytes = traced_bytes(call)});
+    wait_for_ranks(record);
     const TraceScope moving("transfer", "move data");
     run_collective(call, *transport, [&](const std::string& error) {
-      meet(error.empty() ? record : objection(record, transport->place().rank, error, ExitStatus::failure));
+      wait_for_ranks(error.empty() ? record
+                                   : objection(record, transport->place().rank, error, ExitStatus::failure));
     });
   }
+
+  // Counts an operation that ends, however it does.
+  struct Finish {
+    ~Finish() { channel.finished.fetch_add(1); }
+    Channel& channel;
+  };
 };
 
 QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
                                        std::shared_ptr<Executor> executor)
-    : QueuedCommunicator(std::move(transport), std::move(executor), nullptr) {}
+    : executor_(std::move(executor)),
+      channel_(std::make_shared<Channel>(std::move(transport), std::make_shared<FlightRecorder>(), kWorld)),
+      place_(channel_->transport->place()),
+      name_(channel_->transport->name()),
+      description_(channel_->transport->description()),
+      group_(kWorld) {}
 
 QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
-                                       std::shared_ptr<Executor> executor, std::shared_ptr<Executor> parent)
-    : parent_(std::move(parent)),
+                                       std::shared_ptr<Executor> executor, const QueuedCommunicator& parent,
+                                       const std::string& group)
+    : parent_(parent.executor_),
       executor_(std::move(executor)),
-      channel_(std::make_shared<Channel>()),
-      place_(transport->place()),
-      name_(transport->name()),
-      description_(transport->description()) {
-  channel_->transport = std::move(transport);
-}
+      channel_(std::make_shared<Channel>(std::move(transport), parent.channel_->recorder, group)),
+      place_(channel_->transport->place()),
+      name_(channel_->transport->name()),
+      description_(channel_->transport->description()),
+      group_(group) {}
 
 QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Channel> channel, const Place& place, std::string name)
     : executor_(std::make_shared<CallerExecutor>()),
@@ -86,7 +142,10 @@ QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Channel> channel, const P
 
 QueuedCommunicator::~QueuedCommunicator() {
   if (!owns_transport_) return;
-  const auto closed = executor_->submit([channel = channel_] { channel->transport.reset(); });
+  const auto closed = executor_->submit([channel = channel_] {
+    channel->transport.reset();
+    channel->flight.reset();
+  });
   // While an error unwinds, other ranks may never come to what is queued here. Then the queue is left to
   // itself, so that the error gets to where the job is ended.
   if (std::uncaught_exceptions() > 0) {
@@ -94,6 +153,16 @@ QueuedCommunicator::~QueuedCommunicator() {
   } else {
     closed->wait();
   }
+}
+
+// What `take_notice` can wait for.
+template <class F>
+std::shared_ptr<Task> QueuedCommunicator::submit(F&& f) {
+  channel_->started.fetch_add(1);
+  return executor_->submit([channel = channel_, f = std::forward<F>(f)] {
+    const Channel::Finish finish{*channel};
+    f(*channel);
+  });
 }
 
 Work QueuedCommunicator::start(Collective call) {
@@ -108,29 +177,31 @@ Work QueuedCommunicator::start(Collective call) {
     record = objection(std::move(record), rank(), error.what(), error.status());
   }
   const std::string name = record.kind == Record::Kind::call ? call.name : "";
-  const auto task = executor_->submit([channel = channel_, record = std::move(record), call = std::move(call),
-                                       tag = TraceTag::current()] { channel->run(record, call, tag); });
+  const auto task = submit(
+      [record = std::move(record), call = std::move(call), tag = TraceTag::current(),
+       label = OperationLabel::current()](Channel& channel) { channel.run(record, call, tag, label); });
   if (!name.empty()) names_.add(name, task);
   return Work(task);
 }
 
 Work QueuedCommunicator::sequence(const std::string& call, std::function<void(Communicator&)> body) {
-  return Work(
-      executor_->submit([channel = channel_, place = place_, name = name_, call, body = std::move(body)] {
-        channel->meet({.verb = "sequence", .text = call});
-        QueuedCommunicator parts(channel, place, name);
-        try {
-          body(parts);
-        } catch (const CollectiveError&) {
-          throw;  // on all ranks
-        } catch (const std::exception& error) {
-          // The others wait for this rank in the next part.
-          channel->meet({.kind = Record::Kind::failure,
-                         .rank = place.rank,
-                         .status = static_cast<std::int32_t>(ExitStatus::failure),
-                         .text = error.what()});
-        }
-      }));
+  return Work(submit([channel = channel_, place = place_, name = name_, call, body = std::move(body),
+                      label = OperationLabel::current()](Channel&) {
+    const OperationLabel labelled(label);  // of the parts
+    channel->meet({.verb = "sequence", .text = call});
+    QueuedCommunicator parts(channel, place, name);
+    try {
+      body(parts);
+    } catch (const CollectiveError&) {
+      throw;  // on all ranks
+    } catch (const std::exception& error) {
+      // The others wait for this rank in the next part.
+      channel->meet({.kind = Record::Kind::failure,
+                     .rank = place.rank,
+                     .status = static_cast<std::int32_t>(ExitStatus::failure),
+                     .text = error.what()});
+    }
+  }));
 }
 
 Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions options) {
@@ -151,6 +222,7 @@ Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions optio
 }
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
+  const std::string group = cat(group_, '/', ++splits_, '.', color);
   std::unique_ptr<Transport> part;
   executor_
       ->submit([&] {
@@ -162,7 +234,23 @@ std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
   std::shared_ptr<Executor> executor = executor_;
   if (part->is_independent()) executor = std::make_shared<WorkerThread>();
   return std::unique_ptr<Communicator>(
-      new QueuedCommunicator(std::move(part), std::move(executor), executor_));
+      new QueuedCommunicator(std::move(part), std::move(executor), *this, group));
+}
+
+std::shared_ptr<FlightRecorder> QueuedCommunicator::flight_recorder() {
+  return channel_->recorder;
+}
+
+void QueuedCommunicator::raise_notice(int level) {
+  std::int64_t known = channel_->notice.load();
+  while (known < level && !channel_->notice.compare_exchange_weak(known, level)) {
+  }
+}
+
+int QueuedCommunicator::take_notice() {
+  if (size() == 1) return static_cast<int>(channel_->notice.exchange(0));
+  if (channel_->finished.load() != channel_->started.load()) executor_->submit([] {})->wait();
+  return static_cast<int>(channel_->told.exchange(0));
 }
 
 bool QueuedCommunicator::conclude(const Ending& ending) {

@@ -37,13 +37,19 @@ class QueuedCommunicator final : public Communicator {
   Tensor shared_tensor(const Shape& shape, TensorOptions options) override;
   std::unique_ptr<Communicator> split(int color, int key) override;
   bool conclude(const Ending& ending) override;
+  void raise_notice(int level) override;
+  int take_notice() override;
+  std::shared_ptr<FlightRecorder> flight_recorder() override;
 
  private:
   struct Channel;
   /// The communicator of the parts of a sequence, which run at once; the transport is not its own.
   QueuedCommunicator(std::shared_ptr<Channel> channel, const Place& place, std::string name);
+  /// A part of `parent`; `group` is its name for the recorder.
   QueuedCommunicator(std::unique_ptr<Transport> transport, std::shared_ptr<Executor> executor,
-                     std::shared_ptr<Executor> parent);
+                     const QueuedCommunicator& parent, const std::string& group);
+  template <class F>
+  std::shared_ptr<Task> submit(F&& f);
 
   std::shared_ptr<Executor> parent_;  // of the communicator this was split from: owns what both stand on
   std::shared_ptr<Executor> executor_;
@@ -51,6 +57,8 @@ class QueuedCommunicator final : public Communicator {
   Place place_;
   std::string name_, description_;
   NamesInFlight names_;
+  std::string group_;
+  int splits_ = 0;
   bool owns_transport_ = true;
 };
 

@@ -7,15 +7,21 @@
 #include <optional>
 #include <string>
 
+#include <unistd.h>
+
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/distributed/tcp_communicator.h>
 #include <ronde/distributed/timeline.h>
+#include <ronde/distributed/watchdog.h>
 
 #include "cores.h"
 #include "launch.h"
+#include "watchdog/flight_recorder.h"
+#include "watchdog/heartbeat.h"
+#include "watchdog/job_watchdog.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -35,6 +41,12 @@ class World {
       // They were told; there is nobody left here to tell.
     }
   }
+  // Before the communicator, whose end it watches too.
+  void close() {
+    communicator.reset();
+    watchdog.reset();
+  }
+  std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<Communicator> communicator;
 };
 
@@ -119,7 +131,7 @@ int end_in_failure(const Ending& ending) {
     if (mpi_is_running()) abort_mpi_job(status);
     std::_Exit(static_cast<int>(status));
   }
-  the_world().communicator.reset();
+  the_world().close();
   return static_cast<int>(status);
 }
 
@@ -136,16 +148,30 @@ void run_body(const std::function<void(Communicator&)>& body) {
 
 void init(int, char**) {
   if (is_initialized()) return;
+  const Launch launch = read_launch();
+  const double deadline = hang_timeout_from_environment();
+  std::unique_ptr<Watchdog> watchdog;
+  const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
+  if (heartbeat) heartbeat->process = getpid();
+  const bool is_watched = launch.size != 1 || heartbeat;
+  if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadline);
   std::unique_ptr<Communicator> communicator = make_world();
+  if (const auto recorder = communicator->flight_recorder()) recorder->beat_in(heartbeat);
+  if (communicator->size() > 1) {
+    watch_world(watchdog.get(), *communicator);
+  } else if (watchdog) {
+    watchdog->watch(communicator->flight_recorder(), nullptr, {});
+  }
   const int threads = thread_count(*communicator);
   for (Backend* backend : backends()) backend->threads().resize(threads);
   the_world().communicator = std::move(communicator);
+  the_world().watchdog = std::move(watchdog);
 }
 
 void shutdown() {
   if (!is_initialized()) return;
   the_world().communicator->conclude({});
-  the_world().communicator.reset();
+  the_world().close();
 }
 
 bool is_initialized() {
@@ -174,6 +200,14 @@ int cross_rank() {
 }
 int cross_size() {
   return world().cross_size();
+}
+
+WatchdogPause::WatchdogPause() {
+  if (the_world().watchdog) the_world().watchdog->pause();
+}
+
+WatchdogPause::~WatchdogPause() {
+  if (the_world().watchdog) the_world().watchdog->resume();
 }
 
 int launch_rank() {

@@ -6,6 +6,8 @@
 
 #include <ronde/core/backend.h>
 
+#include "watchdog/operation_label.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -136,6 +138,7 @@ std::vector<ShardSum::Node> ShardSum::exchange(int present) {
 }
 
 Tensor ShardSum::finish(int present) {
+  const OperationLabel label("the sum of all gradients");
   require<UsageError>(present >= 1 && present <= first_shards_.back(), "[shard_sum] ", present, " of ",
                       first_shards_.back(), " shards");
   const std::vector<Node> planned = nodes_of(communicator_->rank(), present);

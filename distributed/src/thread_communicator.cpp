@@ -20,6 +20,7 @@ class ThreadGroup {
     // Meetings alternate between two numbers: a fast rank may be at the next meeting while a slow one still
     // reads the numbers of this one, but never two ahead.
     std::int64_t number[2] = {0, 0};
+    std::int64_t notice[2] = {0, 0};
     void* out = nullptr;
     const void* in = nullptr;
     const std::int64_t* offsets = nullptr;  // alltoallv: of each rank's part of `in`
@@ -96,7 +97,7 @@ class ThreadTransport final : public Transport {
   std::string name() const override { return "thread"; }
   Place place() const override { return {rank_, size(), rank_, size(), 0, 1}; }
 
-  bool meet(std::int64_t number) override;
+  bool meet(std::int64_t number, std::int64_t& notice) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
@@ -133,14 +134,17 @@ void copy_bytes(void* to, std::int64_t offset, const void* from, std::int64_t fr
               static_cast<std::size_t>(bytes));
 }
 
-bool ThreadTransport::meet(std::int64_t number) {
+bool ThreadTransport::meet(std::int64_t number, std::int64_t& notice) {
   parity_ ^= 1;
   group_->slot(rank_).number[parity_] = number;
+  group_->slot(rank_).notice[parity_] = notice;
   group_->arrive();
+  bool is_agreed = true;
   for (int r = 0; r < size(); ++r) {
-    if (group_->slot(r).number[parity_] != number) return false;
+    is_agreed &= group_->slot(r).number[parity_] == number;
+    notice = std::max(notice, group_->slot(r).notice[parity_]);
   }
-  return true;
+  return is_agreed;
 }
 
 // Each rank reduces one slice of all ranks' buffers, in rank order, and writes it to all of them.

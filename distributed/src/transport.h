@@ -32,8 +32,13 @@ class Transport {
   /// Adds to the description.
   void add_note(const std::string& note) { note_ = cat(" (", note, ')'); }
 
-  /// Waits, without using the processor, until all ranks are here. Whether all gave the same number.
-  virtual bool meet(std::int64_t number) = 0;
+  /// Waits, without using the processor, until all ranks are here. Whether all gave the same number. `notice`
+  /// becomes the largest that a rank gave, whatever the numbers were.
+  virtual bool meet(std::int64_t number, std::int64_t& notice) = 0;
+  bool meet(std::int64_t number) {
+    std::int64_t notice = 0;
+    return meet(number, notice);
+  }
 
   /// Whether this and the transports split from it may be used at the same time, by one thread each. If not,
   /// they share a thread, and ranks must start operations of all of them in the same order.

@@ -32,7 +32,7 @@ class PretendNodes final : public Transport {
             (p.size + per_node_ - 1) / per_node_};
   }
   bool is_independent() const override { return true; }
-  bool meet(std::int64_t number) override { return real_->meet(number); }
+  bool meet(std::int64_t number, std::int64_t& notice) override { return real_->meet(number, notice); }
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override {
     real_->allreduce(data, count, dtype, op);
   }

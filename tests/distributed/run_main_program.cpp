@@ -9,6 +9,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/runtime.h>
+#include <ronde/distributed/values.h>
+#include <ronde/distributed/watchdog.h>
 
 namespace {
 
@@ -18,7 +20,27 @@ void collective_forever(Communicator& world) {
   for (;;) world.barrier().wait();
 }
 
+// The last rank does not come to the third all-reduce, for a reason.
+void hang(const std::string& how, Communicator& world) {
+  const bool is_victim = world.rank() == world.size() - 1;
+  std::vector<float> values(1000, 1.0f);
+  for (int step = 1; step <= 4; ++step) {
+    begin_watched_step(world, step);
+    if (step == 3 && is_victim) {
+      if (how == "stopped") raise(SIGSTOP);
+      if (how == "asleep") std::this_thread::sleep_for(std::chrono::seconds(60));
+    }
+    if (step == 3 && how == "paused") {
+      const WatchdogPause pause;
+      if (is_victim) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+      world.barrier().wait();
+    }
+    allreduce(world, values, {.name = "losses"}).wait();
+  }
+}
+
 void end_as(const std::string& mode, Communicator& world) {
+  if (mode.starts_with("hang_")) return hang(mode.substr(5), world);
   const bool is_last = world.rank() == world.size() - 1;
   if (mode == "one_fails") {
     if (is_last) throw InputError("train-labels: 59,999 labels for 60,000 images");

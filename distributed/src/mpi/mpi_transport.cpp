@@ -122,12 +122,13 @@ Place MpiTransport::find_place() const {
 
 // The largest number and the largest complement: both are one's own exactly when all numbers are equal. See
 // Note [Meeting] and Note [Waiting for ranks].
-bool MpiTransport::meet(std::int64_t number) {
-  const std::int64_t own[2] = {number, ~number};
-  std::int64_t largest[2] = {0, 0};
+bool MpiTransport::meet(std::int64_t number, std::int64_t& notice) {
+  const std::int64_t own[3] = {number, ~number, notice};
+  std::int64_t largest[3] = {0, 0, 0};
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(own, largest, 2, MPI_INT64_T, MPI_MAX, comm_, &request), "MPI_Iallreduce");
+  check(MPI_Iallreduce(own, largest, 3, MPI_INT64_T, MPI_MAX, comm_, &request), "MPI_Iallreduce");
   runtime_->wait(request, "MPI_Iallreduce", place_.rank);
+  notice = largest[2];
   return largest[0] == own[0] && largest[1] == own[1];
 }
 

@@ -38,6 +38,7 @@ class NodeGroup {
 
   struct alignas(64) Slot {
     std::int64_t numbers[2] = {0, 0};
+    std::int64_t notices[2] = {0, 0};
     Operand operand;
     std::int32_t color = 0, key = 0;
     char error[128] = {};  // why the last attempt to share memory failed; empty: it did not

@@ -36,15 +36,18 @@ std::string NodeTransport::description() const {
 }
 
 // Numbers take turns in two places: a fast rank may write its next one while a slow one still reads this one.
-bool NodeTransport::meet(std::int64_t number) {
+bool NodeTransport::meet(std::int64_t number, std::int64_t& notice) {
   group_->check_peers();
   const std::uint64_t place = meeting_++ % 2;
   group_->own_slot().numbers[place] = number;
+  group_->own_slot().notices[place] = notice;
   group_->arrive();
+  bool is_agreed = true;
   for (int r = 0; r < size(); ++r) {
-    if (group_->slot(r).numbers[place] != number) return false;
+    is_agreed &= group_->slot(r).numbers[place] == number;
+    notice = std::max(notice, group_->slot(r).notices[place]);
   }
-  return true;
+  return is_agreed;
 }
 
 std::vector<const void*> NodeTransport::stages(std::uint64_t turn) const {

@@ -33,7 +33,7 @@ class NodeTransport final : public Transport {
   std::string description() const override;
   bool is_independent() const override { return true; }
 
-  bool meet(std::int64_t number) override;
+  bool meet(std::int64_t number, std::int64_t& notice) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;

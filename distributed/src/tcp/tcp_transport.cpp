@@ -63,19 +63,19 @@ TcpTransport::TcpTransport(std::unique_ptr<Mesh> mesh, std::vector<std::string> 
 
 // In round k a rank hears from the one 2^k places before it, and so, in the end, of all. The largest number
 // and the largest complement are one's own exactly when all numbers are equal.
-bool TcpTransport::meet(std::int64_t number) {
+bool TcpTransport::meet(std::int64_t number, std::int64_t& notice) {
   mesh_->count_meeting();
-  std::array<std::int64_t, 4> known{kMeeting, mesh_->meetings(), number, ~number};
+  std::array<std::int64_t, 5> known{kMeeting, mesh_->meetings(), number, ~number, notice};
   for (int step = 1; step < place_.size; step *= 2) {
-    std::array<std::int64_t, 4> heard{};
+    std::array<std::int64_t, 5> heard{};
     const int to = (place_.rank + step) % place_.size;
     const int from = (place_.rank - step + place_.size) % place_.size;
     mesh_->exchange({{to, known.data(), sizeof known}}, {{from, heard.data(), sizeof heard}});
     require(heard[0] == known[0] && heard[1] == known[1], "[tcp] rank ", from, " is not in step with rank ",
             place_.rank);
-    known[2] = std::max(known[2], heard[2]);
-    known[3] = std::max(known[3], heard[3]);
+    for (std::size_t i = 2; i < known.size(); ++i) known[i] = std::max(known[i], heard[i]);
   }
+  notice = known[4];
   return known[2] == number && known[3] == ~number;
 }
 

@@ -28,6 +28,8 @@
 
 namespace ronde::inline v0 {
 
+class FlightRecorder;
+
 /// How a rank ends its part.
 struct Ending {
   ExitStatus status = ExitStatus::ok;
@@ -101,6 +103,15 @@ class RONDE_API Communicator {
   /// failed, the calls in which the others wait, now or next, throw its error as a CollectiveError, and so
   /// does this call. False when the others did not get here in time. `run_main` calls it.
   virtual bool conclude(const Ending& ending) = 0;
+
+  /// News for all ranks, a level of which the highest counts: it travels with whatever the ranks do next
+  /// here, so it costs nothing. `take_notice` gives the highest that travelled since it was called last, else
+  /// 0: the same on all ranks that have started equally many operations. It waits for those.
+  virtual void raise_notice([[maybe_unused]] int level) {}
+  virtual int take_notice() { return 0; }
+
+  /// Where this rank's operations are recorded, for its watchdog (watchdog.h); nullptr: nowhere.
+  virtual std::shared_ptr<FlightRecorder> flight_recorder() { return nullptr; }
 };
 
 /// Strings of all ranks, in rank order. Collective.

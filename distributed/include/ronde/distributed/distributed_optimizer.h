@@ -16,7 +16,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ronde/distributed/communicator.h>
@@ -34,6 +36,8 @@ struct StepSamples {
   std::int64_t samples = 0;
   /// Of all ranks together, where that is known beforehand; 0: not.
   std::int64_t of_all_ranks = 0;
+  /// Travels with the gradients, for the gate: where it is not finite on one rank, the sum is not on any.
+  double witness = 0.0;
 };
 
 /// Of this rank, since `attach`.
@@ -68,6 +72,18 @@ class RONDE_API DistributedOptimizer {
   /// Collective. After local steps, all ranks get the same weights and the same optimizer state: averages
   /// over the samples that each has seen since. Otherwise nothing.
   void synchronise();
+
+  /// Asked with the sum of the ranks' witnesses when the gradients are summed and the weights have not
+  /// changed yet: false leaves weights and state as they are, and forgets what compression has left over. All
+  /// ranks must answer alike, which is theirs to see to where `gradients_agree` is false.
+  using Gate = std::function<bool(double witness)>;
+  void set_gate(Gate gate) { gate_ = std::move(gate); }
+  /// Whether the sums of the step that is being made are the same bits on all ranks, so that all see the
+  /// same.
+  bool gradients_agree() const;
+  /// Whether now, between steps, all ranks have the same weights, or the same whole state.
+  bool weights_agree() const;
+  bool state_agrees() const { return !sharded_ && local_updates_ == 0; }
 
   /// Gradient accumulation: while it lives, backward passes send nothing.
   ///
@@ -109,12 +125,19 @@ class RONDE_API DistributedOptimizer {
   Communicator& communicator() { return *communicator_; }
 
  private:
+  struct StepSums {
+    double samples = 0.0;
+    double witness = 0.0;
+  };
   void prepare_step();
   bool is_local_step() const;
-  double reduce(double samples);
+  /// Sums the gradients, the number of samples and the witness over all ranks.
+  StepSums reduce(StepSums own);
+  /// Asks the gate.
+  bool may_update(double witness);
   void update(double scale);
   /// `samples` weighs this rank when weights are averaged; 0: no update here.
-  void step_alone(double samples, double scale);
+  void step_alone(StepSums own, double scale);
 
   std::unique_ptr<Optimizer> optimizer_;
   Communicator* communicator_;
@@ -123,6 +146,7 @@ class RONDE_API DistributedOptimizer {
   std::shared_ptr<ShardedExchange> sharded_;    // the same object, if the state is sharded
   std::unique_ptr<GradientBuckets> buckets_;
   StepSamples expected_;
+  Gate gate_;
   std::int64_t local_updates_ = 0;  // since weights and state were averaged
   double local_samples_ = 0.0;      // since the weights were
   std::int64_t steps_ = 0;

@@ -22,6 +22,9 @@ class RONDE_API SelfCommunicator final : public Communicator {
   Work start(Collective call) override;
   std::unique_ptr<Communicator> split(int color, int key) override;
   bool conclude(const Ending& ending) override;
+  void raise_notice(int level) override { queue_->raise_notice(level); }
+  int take_notice() override { return queue_->take_notice(); }
+  std::shared_ptr<FlightRecorder> flight_recorder() override { return queue_->flight_recorder(); }
 
  private:
   std::unique_ptr<Communicator> queue_;

@@ -1,0 +1,47 @@
+/// Heartbeats: how far the ranks of this machine have come, for who supervises them from outside.
+///
+///     HeartbeatFile beats(4);
+///     setenv("RONDE_HEARTBEAT", beats.path().c_str(), 1);     // then start mpirun -np 4 ...
+///     beats.slot(2).step.load();                              // what rank 2 is at
+///
+/// Memory without a name that the ranks map through /proc: nothing is left behind, nothing listens. A rank
+/// writes a few words to it as it goes; ranks on other machines, which cannot, write nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
+
+/// Zeros: the rank has not come to `init` yet.
+struct alignas(64) HeartbeatSlot {
+  std::atomic<std::int32_t> process;
+  std::atomic<std::int64_t> beat;        ///< when it was awake last; nanoseconds of the steady clock
+  std::atomic<std::int64_t> step;        ///< of the training, from 1; a resumed run goes on counting
+  std::atomic<std::int64_t> operations;  ///< collectives that it has come to
+};
+
+class RONDE_API HeartbeatFile {
+ public:
+  explicit HeartbeatFile(int ranks);
+  ~HeartbeatFile();
+  HeartbeatFile(const HeartbeatFile&) = delete;
+  HeartbeatFile& operator=(const HeartbeatFile&) = delete;
+
+  int ranks() const { return ranks_; }
+  /// For processes of the same user on this machine, while this one lives.
+  std::string path() const;
+  HeartbeatSlot& slot(int rank) const;
+  /// All slots as they were at first.
+  void clear();
+
+ private:
+  int ranks_;
+  int file_ = -1;
+  void* memory_ = nullptr;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,50 @@
+/// Watchdog: no job hangs for ever. Every process that `init` or `run_main` make a rank of several has one.
+///
+/// When a rank has waited for the others in one operation, or has been in one phase, for longer than the
+/// deadline, the job ends with exit status 86. One line on stderr names the rank that is late, the operation,
+/// its number and the parameters in it; every rank writes its flight recorder (its last operations) into
+/// $RONDE_FLIGHT_RECORDER/ronde-flight-rank-2.txt (or $TMPDIR, or /tmp), and stopped ranks are killed, so
+/// that none stays behind. That the ranks come together, at the start, may take a minute at least.
+///
+///     RONDE_HANG_TIMEOUT=120 mpirun -np 4 ./my_training      # seconds; 600 by default, 0: no watchdog
+///
+/// Time in which a rank itself was stopped does not count, so a job that was suspended goes on when it is
+/// continued; nor does time in which the late rank is in a debugger. A rank whose launcher (mpirun, srun) is
+/// gone ends itself.
+///
+/// What a rank does alone, and others wait for, is a phase: the watchdog then knows what it is late with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <ronde/distributed/communicator.h>
+
+namespace ronde::inline v0 {
+
+class RONDE_API WatchedPhase {
+ public:
+  /// "waiting for the data loader"; phases do not nest. Nothing where there is no watchdog.
+  WatchedPhase(Communicator& communicator, const char* what);
+  ~WatchedPhase();
+  WatchedPhase(const WatchedPhase&) = delete;
+  WatchedPhase& operator=(const WatchedPhase&) = delete;
+
+ private:
+  std::shared_ptr<FlightRecorder> recorder_;
+};
+
+/// Says that this rank begins step `step` (from 1) of its training.
+RONDE_API void begin_watched_step(Communicator& communicator, std::int64_t step);
+
+/// While it lives the watchdog of this process waits: for what may take any time, such as a download. All
+/// ranks, since those that wait have deadlines too.
+class RONDE_API WatchdogPause {
+ public:
+  WatchdogPause();
+  ~WatchdogPause();
+  WatchdogPause(const WatchdogPause&) = delete;
+  WatchdogPause& operator=(const WatchdogPause&) = delete;
+};
+
+}  // namespace ronde::inline v0

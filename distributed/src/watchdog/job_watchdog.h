@@ -1,0 +1,24 @@
+/// The watchdog of this process as a rank of a job: what the environment says, and how a hung job ends.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ronde/distributed/communicator.h>
+
+#include "launch.h"
+#include "watchdog/watchdog.h"
+
+namespace ronde::inline v0 {
+
+/// Seconds from $RONDE_HANG_TIMEOUT; 0: no watchdog. UsageError.
+double hang_timeout_from_environment();
+
+/// Of a rank of several; nullptr when it is switched off. It watches the start-up.
+std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch, double deadline);
+
+/// Opens a board for the ranks of each node, where they can share memory, and watches this rank's operations
+/// from here on. Collective; all ranks call it, `watchdog` may be nullptr on some.
+void watch_world(Watchdog* watchdog, Communicator& world);
+
+}  // namespace ronde::inline v0

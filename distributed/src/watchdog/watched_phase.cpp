@@ -1,0 +1,20 @@
+#include <ronde/distributed/watchdog.h>
+
+#include "watchdog/flight_recorder.h"
+
+namespace ronde::inline v0 {
+
+WatchedPhase::WatchedPhase(Communicator& communicator, const char* what)
+    : recorder_(communicator.flight_recorder()) {
+  if (recorder_) recorder_->begin_phase(what);
+}
+
+WatchedPhase::~WatchedPhase() {
+  if (recorder_) recorder_->end_phase();
+}
+
+void begin_watched_step(Communicator& communicator, std::int64_t step) {
+  if (const auto recorder = communicator.flight_recorder()) recorder->begin_step(step);
+}
+
+}  // namespace ronde::inline v0
