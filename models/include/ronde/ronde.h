@@ -15,6 +15,7 @@
 #include <ronde/data/subset.h>
 #include <ronde/distributed/runtime.h>
 #include <ronde/distributed/timeline.h>
+#include <ronde/distributed/watchdog.h>
 #include <ronde/models/backup_and_restore.h>
 #include <ronde/models/cifar10_cnn.h>
 #include <ronde/models/cifar_resnet.h>
@@ -32,12 +33,14 @@
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/named_weights.h>
 #include <ronde/models/predict_samples.h>
+#include <ronde/models/preemption.h>
 #include <ronde/models/progress_bar.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
 #include <ronde/models/resnet.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/save_point.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/models/seal.h>
 #include <ronde/models/tensorboard.h>
 #include <ronde/models/terminate_on_nan.h>
 #include <ronde/models/train_and_evaluate.h>

@@ -11,6 +11,8 @@
 #include <ronde/models/save_point.h>
 
 #include "callbacks/path_pattern.h"
+#include "callbacks/save_interval.h"
+#include "files/temporary_file.h"
 #include "weights/named_weights_file.h"
 
 namespace ronde::inline v0 {
@@ -39,33 +41,53 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
   require<UsageError>(!options_.filepath.empty(), "[model_checkpoint] needs a filepath");
   require<UsageError>(options_.save_steps >= 0 && options_.keep >= 0 && options_.keep_best >= 0,
                       "[model_checkpoint] save_steps, keep and keep_best must not be negative");
+  require<UsageError>(
+      options_.mtbf_seconds >= 0.0 && (options_.save_steps == 0 || options_.mtbf_seconds == 0.0),
+      "[model_checkpoint] saves after save_steps steps, or as often as mtbf_seconds says");
+  if (options_.mtbf_seconds > 0.0) measured_ = std::make_unique<SaveInterval>(options_.mtbf_seconds);
+  interval_ = measured_ ? kFirstSaveInterval : options_.save_steps;
   require<UsageError>(!is_named_weights_file(options_.filepath), "[model_checkpoint] ", options_.filepath,
                       ": checkpoints are files of Keras' (.h5, .keras, .weights.h5)");
   pattern_needs_logs(options_.filepath);  // throws now what would be thrown after the first epoch
   monitor_.set_best(options_.initial_value_threshold);
 }
 
+ModelCheckpoint::~ModelCheckpoint() = default;
+
 void ModelCheckpoint::on_train_begin(Model&, const TrainingPlan& plan) {
+  if (is_main_rank()) delete_abandoned_files(options_.filepath);
   if (!monitors()) return;
   monitor_.require_available(plan, "model_checkpoint");
-  require<UsageError>(options_.save_steps == 0 || !monitor_.key().starts_with("val_"),
-                      "[model_checkpoint] monitors ", monitor_.key(),
+  require<UsageError>(interval_ == 0 || !monitor_.key().starts_with("val_"), "[model_checkpoint] monitors ",
+                      monitor_.key(),
                       ", which is known only at the end of an epoch, but saves within epochs");
+}
+
+void ModelCheckpoint::on_train_batch_begin(std::int64_t) {
+  if (measured_) measured_->begin_step();
 }
 
 void ModelCheckpoint::on_train_batch_end(std::int64_t, const Logs&) {
   ++steps_since_save_;
+  if (measured_) measured_->end_step();
+}
+
+void ModelCheckpoint::choose_interval() {
+  const Tensor steps = Tensor::from<std::int64_t>({1}, {measured_->next(interval_)});
+  model().communicator().broadcast(steps).wait();
+  interval_ = steps.to_vector<std::int64_t>()[0];
 }
 
 bool ModelCheckpoint::is_due(const SavePoint& point) const {
-  if (options_.save_steps == 0 || point.ends_epoch()) return options_.save_steps == 0 && point.ends_epoch();
+  if (interval_ == 0 || point.ends_epoch()) return interval_ == 0 && point.ends_epoch();
   const std::int64_t steps = point.epoch() * plan().steps_per_epoch + point.batch() + 1;
-  return steps_since_save_ >= options_.save_steps || (options_.save_last && steps == plan().last_step);
+  return steps_since_save_ >= interval_ || (options_.save_last && steps == plan().last_step);
 }
 
 void ModelCheckpoint::on_save_point(SavePoint& point) {
   if (!is_due(point)) return;
-  if (steps_since_save_ >= options_.save_steps) steps_since_save_ = 0;  // not for save_last: the rhythm stays
+  if (steps_since_save_ >= interval_) steps_since_save_ = 0;  // not for save_last: the rhythm stays
+  if (measured_) choose_interval();
   const std::string begin = cat("\nEpoch ", point.epoch() + 1, ": ");
   if (!monitors()) return order(point, kNone, begin + "saving model to ");
 
@@ -93,9 +115,14 @@ void ModelCheckpoint::order(SavePoint& point, double value, const std::string& m
                   [this, text = message + path](double pause) {
                     last_pause_ = pause;
                     total_pause_ += pause;
+                    if (measured_) measured_->add_pause(pause);
                     say(cat(text, " (paused for ", milliseconds(pause), ")\n"));
                   },
-              .on_settled = [this, path](const SaveOutcome& outcome) { settle(path, outcome.written); }});
+              .on_settled =
+                  [this, path](const SaveOutcome& outcome) {
+                    if (measured_ && outcome.written) measured_->add_write(outcome.write_seconds);
+                    settle(path, outcome.written);
+                  }});
 }
 
 std::string ModelCheckpoint::path_for(SavePoint& point) {
@@ -159,6 +186,7 @@ CallbackState ModelCheckpoint::state() const {
   for (const File& file : files_) files.push_back(ConfigDict{{"path", file.path}, {"value", file.value}});
   return {.values = {{"best", monitor_.best() ? ConfigValue(*monitor_.best()) : ConfigValue()},
                      {"steps_since_save", steps_since_save_},
+                     {"interval", interval_},
                      {"files", files}},
           .tensors = {}};
 }
@@ -168,6 +196,9 @@ void ModelCheckpoint::restore(const CallbackState& state) {
   const ConfigValue& best = values.at("best");
   monitor_.set_best(best.is_null() ? std::optional<double>() : best.as_double());
   steps_since_save_ = values.at("steps_since_save").as_int();
+  // One that was given stays as it is given now.
+  const ConfigValue* interval = measured_ ? values.find("interval") : nullptr;
+  if (interval && interval->as_int() > 0) interval_ = interval->as_int();
   files_.clear();
   for (const ConfigValue& file : values.at("files").as_list())
     files_.push_back({file.at("path").as_string(), file.at("value").as_double()});

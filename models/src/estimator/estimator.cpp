@@ -60,6 +60,7 @@ History Estimator::State::train(const TrainSpec& spec, const EvaluationPace& pac
   EvaluatingCheckpoint files({.filepath = pattern(),
                               .verbose = config.verbose,
                               .save_steps = config.save_checkpoints_steps,
+                              .mtbf_seconds = config.mtbf_seconds,
                               .save_last = true,
                               .keep = config.keep_checkpoint_max},
                              pace, evaluate);

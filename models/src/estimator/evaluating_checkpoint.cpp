@@ -17,8 +17,8 @@ void EvaluatingCheckpoint::on_save_point(SavePoint& point) {
 }
 
 void EvaluatingCheckpoint::on_train_batch_begin(std::int64_t batch) {
-  ModelCheckpoint::on_train_batch_begin(batch);
   if (std::exchange(has_saved_, false) && evaluate_ && may_evaluate()) evaluate_();
+  ModelCheckpoint::on_train_batch_begin(batch);  // last: it measures the step
 }
 
 /// Rank 0's clock decides for all.

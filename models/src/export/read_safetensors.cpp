@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include <ronde/core/sha256.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 
@@ -81,7 +82,8 @@ Entry read_entry(const std::string& name, const ConfigValue& described) {
 
 std::map<std::string, std::string> read_metadata(const ConfigValue& value) {
   std::map<std::string, std::string> metadata;
-  for (const auto& [key, text] : value.as_dict()) metadata[key] = text.as_string();
+  for (const auto& [key, text] : value.as_dict())
+    if (key != kSafetensorsHash) metadata[key] = text.as_string();
   return metadata;
 }
 
@@ -109,9 +111,24 @@ Tensor read_array(const Entry& entry, std::string_view buffer) {
   return tensor;
 }
 
+/// Before anything else looks at the bytes.
+void verify_hash(std::string_view bytes) {
+  const std::optional<std::size_t> at = find_safetensors_hash(bytes);
+  if (!at) return;
+  Sha256 hash;
+  hash.update(bytes.substr(0, *at));
+  hash.update(kSafetensorsNoHash);
+  hash.update(bytes.substr(*at + kSafetensorsNoHash.size()));
+  require<InputError>(hash.hex() == bytes.substr(*at, kSafetensorsNoHash.size()),
+                      "damaged: its bytes are not those that were written (a program that changes the file "
+                      "must leave out the metadata's ",
+                      kSafetensorsHash, ")");
+}
+
 Safetensors decode(std::string_view bytes) {
   std::uint64_t length = 0;
   require<InputError>(bytes.size() > sizeof length, "is not a safetensors file: ", bytes.size(), " bytes");
+  verify_hash(bytes);
   std::memcpy(&length, bytes.data(), sizeof length);
   bytes.remove_prefix(sizeof length);
   require<InputError>(
@@ -136,6 +153,21 @@ Safetensors decode(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> find_safetensors_hash(std::string_view bytes) {
+  std::uint64_t length = 0;
+  if (bytes.size() <= sizeof length) return {};
+  std::memcpy(&length, bytes.data(), sizeof length);
+  const std::string_view header =
+      bytes.substr(0, sizeof length + std::min<std::uint64_t>(length, bytes.size()));
+  const std::string key = cat("\"", kSafetensorsHash, "\":"), mark = cat("\"", kSafetensorsHashMark);
+  const std::size_t key_at = header.find(key), mark_at = header.find(mark);
+  if (key_at == header.npos && mark_at == header.npos) return {};
+  require<InputError>(key_at != header.npos && mark_at == key_at + key.size() &&
+                          mark_at + mark.size() + kSafetensorsNoHash.size() <= bytes.size(),
+                      "damaged: its hash is not what was written");
+  return mark_at + mark.size();
+}
 
 Safetensors decode_safetensors(std::string_view bytes, const std::string& source) {
   try {

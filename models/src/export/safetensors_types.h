@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include <ronde/core/dtype.h>
@@ -11,6 +12,16 @@ namespace ronde::inline v0 {
 
 inline constexpr const char* kSafetensorsMetadata = "__metadata__";
 inline constexpr std::size_t kMaxSafetensorsHeader = 100'000'000;  // as in the reference implementation
+
+/// The format has no checksum, so Ronde's files have one among their metadata, "ronde_sha256":"ronde:...":
+/// the SHA-256 of all bytes, with zeros in its own place. Key and value can both be known again, so that
+/// damage to one of them does not make the file one without a hash.
+inline constexpr const char* kSafetensorsHash = "ronde_sha256";
+inline constexpr std::string_view kSafetensorsHashMark = "ronde:";
+inline constexpr std::string_view kSafetensorsNoHash =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+/// Where the digits lie in a file; nothing when there is no hash. InputError when there is a part of one.
+std::optional<std::size_t> find_safetensors_hash(std::string_view bytes);
 
 struct SafetensorsType {
   std::string_view name;

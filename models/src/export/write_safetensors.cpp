@@ -1,5 +1,6 @@
 #include <bit>
 
+#include <ronde/core/sha256.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 
@@ -17,6 +18,7 @@ constexpr std::size_t kAlignment = 8;  // of the arrays: readers map the file in
 ConfigValue metadata_of(const Safetensors& file) {
   ConfigDict metadata;
   for (const auto& [key, text] : file.metadata) metadata.emplace_back(key, text);
+  metadata.emplace_back(kSafetensorsHash, cat(kSafetensorsHashMark, kSafetensorsNoHash));
   return metadata;
 }
 
@@ -40,7 +42,7 @@ std::vector<std::pair<std::string, Tensor>> in_order(const NamedTensors& tensors
 std::string encode_safetensors(const Safetensors& file) {
   const auto order = in_order(file.tensors);
   ConfigDict header;
-  if (!file.metadata.empty()) header.emplace_back(kSafetensorsMetadata, metadata_of(file));
+  header.emplace_back(kSafetensorsMetadata, metadata_of(file));
   std::int64_t end = 0;
   for (const auto& [name, tensor] : order) {
     require(name != kSafetensorsMetadata, "[safetensors] an array cannot be called ", name);
@@ -62,6 +64,7 @@ std::string encode_safetensors(const Safetensors& file) {
   bytes += text;
   for (const auto& [name, tensor] : order)
     bytes.append(static_cast<const char*>(tensor.raw()), tensor.byte_size());
+  bytes.replace(*find_safetensors_hash(bytes), kSafetensorsNoHash.size(), sha256_hex(bytes));
   return bytes;
 }
 

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <system_error>
@@ -15,9 +16,28 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written == 0) throw_errno(path, "writing failed", EIO);  // no progress, and no reason given
     if (written < 0) throw_errno(path, "writing failed");
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+/// After a failed fsync the kernel may call the lost pages clean, so a second try would prove nothing. Only
+/// one that a signal kept from happening is tried again.
+int sync(int fd) {
+  int result = 0;
+  do {
+    result = ::fsync(fd);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
+/// Renaming would put a file in the link's place and leave what it points to as it was: nobody who makes a
+/// link wants either, and a link that somebody else has made is a trap.
+void require_no_link(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode))
+    throw SystemError(cat(path, ": is a symbolic link, which is not replaced: name the file itself"), ELOOP);
 }
 
 /// Makes the renamed entry itself survive a power cut. Some file systems cannot sync a directory and say
@@ -25,7 +45,7 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
 void sync_directory(const std::string& directory) {
   FileDescriptor handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!handle.is_open()) throw_errno(directory, "cannot be opened");
-  if (::fsync(handle.get()) != 0 && errno != EINVAL) throw_errno(directory, "syncing failed");
+  if (sync(handle.get()) != 0 && errno != EINVAL) throw_errno(directory, "syncing failed");
 }
 
 }  // namespace
@@ -37,11 +57,12 @@ void atomic_write_file(const std::string& path, std::string_view bytes) {
   std::filesystem::create_directories(directory, error);
   if (error) throw_errno(directory, "cannot be made", error.value());
 
+  require_no_link(path);
   TemporaryFile temporary(path);
   write_all(temporary.file().get(), bytes, path);
-  // After a failed fsync the kernel may call the lost pages clean, so a second try proves nothing: give up.
-  if (::fsync(temporary.file().get()) != 0) throw_errno(path, "syncing failed");
-  if (temporary.file().close() != 0) throw_errno(path, "closing failed");
+  if (sync(temporary.file().get()) != 0) throw_errno(path, "syncing failed");
+  // Interrupted or not, Linux has closed it, and the bytes are safe.
+  if (temporary.file().close() != 0 && errno != EINTR) throw_errno(path, "closing failed");
   if (::rename(temporary.path().c_str(), path.c_str()) != 0) throw_errno(path, "cannot be replaced");
   temporary.keep();
   sync_directory(directory);

@@ -2,9 +2,11 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include <cassert>
 #include <map>
+#include <new>
 #include <utility>
 
 #include <ronde/core/trace.h>
@@ -21,6 +23,13 @@ void block_signals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+/// Of this thread, on a processor.
+double thread_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 /// The bytes of each kind of file, made when they are first needed.
@@ -44,12 +53,15 @@ WrittenFile write_one(EncodedSnapshot& snapshot, const FileOrder& order) {
   const TraceScope scope("checkpoint", "write file",
                          {"file", is_tracing() ? trace_name(order.path) : nullptr});
   try {
+    const double begin = thread_seconds();
     atomic_write_file(order.path, snapshot.bytes(order));
-    return {};
+    return {.problem = {}, .seconds = thread_seconds() - begin};
   } catch (const SystemError& error) {
     return {error.status(), error.is_storage_failure(), error.what()};
   } catch (const Error& error) {
     return {error.status(), false, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {ExitStatus::io, true, cat(order.path, ": not enough memory to make the file")};
   } catch (const std::exception& error) {
     return {ExitStatus::failure, false, cat(order.path, ": ", error.what())};
   }

@@ -28,6 +28,7 @@ struct WrittenFile {
   ExitStatus status = ExitStatus::ok;
   bool storage_failed = false;  ///< no room left or a failing disk: nothing that should end a training
   std::string problem;
+  double seconds = 0.0;  ///< of a processor
 };
 
 class CheckpointWriter {

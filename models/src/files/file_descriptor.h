@@ -37,9 +37,33 @@ class FileDescriptor {
 class SystemError : public IoError {
  public:
   SystemError(const std::string& message, int error) : IoError(message), error_(error) {}
-  /// Whether it is the storage's fault (no room left, a failing disk), which may pass or be mended.
+  /// Whether it is the storage's fault, or the machine's, which may pass or be mended: no room left, a
+  /// failing disk, a file system that went read-only or whose server is away, too many open files. Not: a
+  /// path that names no place to write to.
   bool is_storage_failure() const {
-    return error_ == ENOSPC || error_ == EDQUOT || error_ == EIO || error_ == EFBIG;
+    switch (error_) {
+      case ENOSPC:
+      case EDQUOT:
+      case EFBIG:
+      case EIO:
+      case EROFS:
+      case ENXIO:
+      case ENODEV:
+      case ESTALE:
+      case ETIMEDOUT:
+      case EREMOTEIO:
+      case EHOSTDOWN:
+      case ENOTCONN:
+      case ENOLCK:
+      case EMFILE:
+      case ENFILE:
+      case ENOMEM:
+      case EAGAIN:
+      case EINTR:
+        return true;
+      default:
+        return false;
+    }
   }
 
  private:

@@ -21,39 +21,10 @@ struct Candidate {
   FileProgress progress;
 };
 
-std::vector<fs::path> entries_of(const fs::path& directory) {
-  std::error_code error;
-  std::vector<fs::path> entries;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
-    entries.push_back(entry->path());
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-    throw IoError(cat(directory.string(), ": cannot be read: ", error.message()));
-  return entries;
-}
-
-/// What a ModelCheckpoint's pattern can have become, as it goes down the directories.
-std::vector<fs::path> expand(const std::string& pattern) {
-  std::vector<fs::path> found{pattern.starts_with('/') ? fs::path("/") : fs::path()};
-  for (const fs::path& part : fs::path(wildcards_of(pattern)).relative_path()) {
-    const std::string name = part.string();
-    std::vector<fs::path> next;
-    for (const fs::path& parent : found) {
-      if (name.find(kWildcard) == std::string::npos) {
-        next.push_back(parent / part);
-        continue;
-      }
-      for (const fs::path& entry : entries_of(parent.empty() ? "." : parent))
-        if (matches_wildcards(entry.filename().string(), name)) next.push_back(parent / entry.filename());
-    }
-    found = std::move(next);
-  }
-  return found;
-}
-
 std::vector<fs::path> files_of(const std::string& pattern_or_directory) {
   std::error_code error;
-  if (!fs::is_directory(pattern_or_directory, error)) return expand(pattern_or_directory);
-  std::vector<fs::path> files = entries_of(pattern_or_directory);
+  if (!fs::is_directory(pattern_or_directory, error)) return expand_pattern(pattern_or_directory);
+  std::vector<fs::path> files = entries_of_directory(pattern_or_directory);
   std::erase_if(
       files, [](const fs::path& file) { return file.extension() != ".h5" && file.extension() != ".hdf5"; });
   return files;

@@ -52,6 +52,15 @@ int create(const std::string& target, std::string& path) {
 
 }  // namespace
 
+void delete_abandoned_files(const std::string& pattern) {
+  try {
+    for (const std::filesystem::path& file : expand_pattern(cat(pattern, ".tmp.", kWildcard)))
+      if (is_temporary_name(file.filename().string())) delete_if_abandoned(file.string());
+  } catch (const IoError&) {
+    // Whoever writes there will say so.
+  }
+}
+
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) return ".";

@@ -28,6 +28,10 @@ class TemporaryFile {
   FileDescriptor file_;
 };
 
+/// Deletes what killed processes left of files of a pattern: a run that goes on may give its files other
+/// names. What cannot be looked at or deleted stays.
+void delete_abandoned_files(const std::string& pattern);
+
 /// "." for a name without one.
 std::string directory_of(const std::string& path);
 

@@ -1,8 +1,12 @@
 #include "files/wildcard.h"
 
+#include <system_error>
+
 #include <ronde/core/error.h>
 
 namespace ronde::inline v0 {
+
+namespace fs = std::filesystem;
 
 std::string wildcards_of(const std::string& pattern) {
   std::string result;
@@ -49,6 +53,34 @@ bool is_temporary_name(std::string_view name) {
   if (mark == std::string_view::npos) return false;
   const std::string_view number = name.substr(mark + 5);
   return !number.empty() && number.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+std::vector<fs::path> entries_of_directory(const fs::path& directory) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
+    entries.push_back(entry->path());
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    throw IoError(cat(directory.string(), ": cannot be read: ", error.message()));
+  return entries;
+}
+
+std::vector<fs::path> expand_pattern(const std::string& pattern) {
+  std::vector<fs::path> found{pattern.starts_with('/') ? fs::path("/") : fs::path()};
+  for (const fs::path& part : fs::path(wildcards_of(pattern)).relative_path()) {
+    const std::string name = part.string();
+    std::vector<fs::path> next;
+    for (const fs::path& parent : found) {
+      if (name.find(kWildcard) == std::string::npos) {
+        next.push_back(parent / part);
+        continue;
+      }
+      for (const fs::path& entry : entries_of_directory(parent.empty() ? "." : parent))
+        if (matches_wildcards(entry.filename().string(), name)) next.push_back(parent / entry.filename());
+    }
+    found = std::move(next);
+  }
+  return found;
 }
 
 }  // namespace ronde::inline v0

@@ -1,8 +1,10 @@
 /// Names of files that a pattern of ModelCheckpoint stands for.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ronde::inline v0 {
 
@@ -12,6 +14,10 @@ inline constexpr char kWildcard = '*';
 std::string wildcards_of(const std::string& pattern);
 /// Whether `name` is `pattern`, in which each wildcard stands for any text.
 bool matches_wildcards(std::string_view name, std::string_view pattern);
+/// Empty when there is no such directory; IoError when it cannot be read.
+std::vector<std::filesystem::path> entries_of_directory(const std::filesystem::path& directory);
+/// The files that a pattern can have become, as it goes down the directories. IoError.
+std::vector<std::filesystem::path> expand_pattern(const std::string& pattern);
 /// Whether it is a name under which `atomic_write_file` builds a file: "a.h5.tmp.1234".
 bool is_temporary_name(std::string_view name);
 

@@ -44,12 +44,15 @@ void append_trailer(std::string& bytes) {
   bytes.append(kMagic).append(digest).append("\n");
 }
 
+bool has_trailer(std::string_view bytes) {
+  return bytes.size() >= kLength && bytes.substr(bytes.size() - kLength).starts_with(kMagic);
+}
+
 std::string_view verify_trailer(std::string_view bytes) {
-  if (bytes.size() < kLength) return bytes;
+  if (!has_trailer(bytes)) return bytes;
   const std::string_view trailer = bytes.substr(bytes.size() - kLength);
-  if (!trailer.starts_with(kMagic)) return bytes;
   bytes.remove_suffix(kLength);
-  require<InputError>(trailer.substr(kMagic.size(), kDigits) == sha256_hex(bytes),
+  require<InputError>(trailer.substr(kMagic.size()) == sha256_hex(bytes) + "\n",
                       "damaged: its bytes are not those that were written (SHA-256 differs)");
   return bytes;
 }

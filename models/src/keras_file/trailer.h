@@ -24,6 +24,8 @@ struct FileProgress {
 void append_progress(std::string& bytes, const FileProgress& progress);
 void append_trailer(std::string& bytes);
 
+/// Whether there is a SHA-256, right or wrong.
+bool has_trailer(std::string_view bytes);
 /// The bytes before the SHA-256, or all when there is none. InputError when they are not those that were
 /// written.
 std::string_view verify_trailer(std::string_view bytes);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <ronde/core/trace.h>
+#include <ronde/distributed/watchdog.h>
 
 #include "capture.h"
 #include "keras_file/json.h"
@@ -13,12 +14,15 @@ namespace ronde::inline v0 {
 
 namespace {
 
+constexpr std::size_t kRemembered = 5;  // files that a rollback may try
+
 std::string to_text(const std::vector<WrittenFile>& files) {
   ConfigList list;
   for (const WrittenFile& file : files)
     list.push_back(ConfigDict{{"status", static_cast<int>(file.status)},
                               {"storage_failed", file.storage_failed},
-                              {"problem", file.problem}});
+                              {"problem", file.problem},
+                              {"seconds", file.seconds}});
   return to_json(list);
 }
 
@@ -27,7 +31,7 @@ std::vector<WrittenFile> from_text(const std::string& text) {
   const ConfigValue list = from_json(text);
   for (const ConfigValue& file : list.as_list())
     files.push_back({static_cast<ExitStatus>(file.at("status").as_int()), file.at("storage_failed").as_bool(),
-                     file.at("problem").as_string()});
+                     file.at("problem").as_string(), file.at("seconds").as_double()});
   return files;
 }
 
@@ -53,6 +57,7 @@ void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRu
   });
   pending_ = point.orders();
   const double pause = seconds_since(begin);
+  last_pause_ = pause;
   for (const SaveOrder& order : pending_)
     if (order.on_snapshot) order.on_snapshot(pause);
 }
@@ -61,7 +66,10 @@ void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRu
 std::vector<WrittenFile> Checkpointer::results(bool wait, bool& done) {
   Communicator& communicator = *model_.communicator;
   std::string text;
-  if (communicator.rank() == 0 && (wait || !writer_.is_writing())) text = to_text(writer_.wait());
+  if (communicator.rank() == 0 && (wait || !writer_.is_writing())) {
+    const WatchedPhase phase(communicator, "writing a checkpoint");
+    text = to_text(writer_.wait());
+  }
   text = broadcast_string(communicator, text);
   done = !text.empty();
   return done ? from_text(text) : std::vector<WrittenFile>();
@@ -75,15 +83,36 @@ void Checkpointer::settle(bool wait) {
   if (!done) return;
   const std::vector<SaveOrder> orders = std::exchange(pending_, {});
   const WrittenFile* fatal = nullptr;
+  last_save_seconds_ = last_pause_;
   for (std::size_t i = 0; i < orders.size(); ++i) {
     const WrittenFile& file = files.at(i);
+    last_save_seconds_ += file.seconds;
     last_failed_ = file.status != ExitStatus::ok;
-    if (last_failed_ && file.storage_failed)
+    // Where files could be written before, the place is right, and what is wrong now may pass.
+    const bool may_pass = file.storage_failed || (file.status == ExitStatus::io && has_written_);
+    if (last_failed_ && may_pass)
       warn_(cat(file.problem, "; training goes on, earlier checkpoints are as they were"));
-    if (last_failed_ && !file.storage_failed && !fatal) fatal = &file;
-    if (orders[i].on_settled) orders[i].on_settled({!last_failed_, file.problem});
+    if (last_failed_ && !may_pass && !fatal) fatal = &file;
+    if (!last_failed_) remember(orders[i]);
+    if (orders[i].on_settled) orders[i].on_settled({!last_failed_, file.problem, file.seconds});
   }
   if (fatal) throw CollectiveError(fatal->problem, fatal->status, 0);
+}
+
+void Checkpointer::remember(const SaveOrder& order) {
+  has_written_ = true;
+  if (order.weights_only) return;
+  ++written_count_;
+  std::erase(written_, order.path);
+  written_.insert(written_.begin(), order.path);
+  if (written_.size() > kRemembered) written_.pop_back();
+}
+
+std::vector<std::string> Checkpointer::written() {
+  settle(true);
+  std::vector<std::string> paths;
+  for (const std::string& path : written_) paths.push_back(broadcast_string(*model_.communicator, path));
+  return paths;
 }
 
 void Checkpointer::finish() {

@@ -1,6 +1,7 @@
 /// Checkpointer: carries out what callbacks order at save points, for one `fit`. See SavePoint.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,16 +26,28 @@ class Checkpointer {
   void look_after() { settle(false); }
   /// Collective. Waits for the orders in flight and settles them.
   void finish();
+  /// The pause of this rank and the writing of rank 0; 0: nothing was saved yet.
+  double last_save_seconds() const { return last_save_seconds_; }
+  /// Collective. Whole models that were written, the last first; the same on all ranks. Waits for what is
+  /// being written.
+  std::vector<std::string> written();
+  /// How many were, in all.
+  std::int64_t written_count() const { return written_count_; }
 
  private:
   void settle(bool wait);
+  void remember(const SaveOrder& order);
   std::vector<WrittenFile> results(bool wait, bool& done);
 
   Model::State& model_;
   Warn warn_;
   CheckpointWriter writer_;         // rank 0's
   std::vector<SaveOrder> pending_;  // the same on all ranks
+  std::vector<std::string> written_;
+  std::int64_t written_count_ = 0;
+  bool has_written_ = false;  // some file
   bool last_failed_ = false;
+  double last_pause_ = 0.0, last_save_seconds_ = 0.0;
 };
 
 }  // namespace ronde::inline v0

@@ -134,9 +134,30 @@ void RunningTotals::restore(const std::vector<std::vector<double>>& rows, const 
   for (auto row = static_cast<std::size_t>(communicator.rank()); row < rows.size();
        row += static_cast<std::size_t>(communicator.size()))
     add_to(sums, rows[row]);
-  loss_sum_.fill(sums[0]);
-  samples_ = static_cast<std::int64_t>(sums[1]);
-  for (std::size_t i = 0; i < held_.size(); ++i) held_[i] = {sums[2 * i + 2], sums[2 * i + 3]};
+  assign(sums);
+}
+
+// The metrics are empty.
+void RunningTotals::assign(const std::vector<double>& values) {
+  loss_sum_.fill(values[0]);
+  samples_ = static_cast<std::int64_t>(values[1]);
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i] = {values[2 * i + 2], values[2 * i + 3]};
+}
+
+RunningTotals::Mark RunningTotals::mark() const {
+  Mark mark = of_shards_;
+  mark.push_back(values());
+  return mark;
+}
+
+void RunningTotals::return_to(const Mark& mark) {
+  clear();
+  of_shards_.assign(mark.begin(), mark.end() - 1);
+  assign(mark.back());
+}
+
+double RunningTotals::loss_sum() const {
+  return loss_sum_.item();
 }
 
 }  // namespace ronde::inline v0

@@ -46,6 +46,14 @@ class RunningTotals {
   /// Goes on from such numbers instead of from zero: from this rank's rows or, on another number of ranks,
   /// from its part of them all.
   void restore(const std::vector<std::vector<double>>& rows, const Communicator& communicator);
+  /// All that was added so far, of this rank.
+  using Mark = std::vector<std::vector<double>>;
+  /// Waits for the device.
+  Mark mark() const;
+  /// Forgets what was added since.
+  void return_to(const Mark& mark);
+  /// The sum of the losses since the last shard was closed, of this rank. Waits for the device.
+  double loss_sum() const;
   /// Empties the metrics, so that somebody else may use them; what they held still counts here.
   void lend_metrics();
 
@@ -53,6 +61,7 @@ class RunningTotals {
   std::vector<double> values() const;
   Totals named(const std::vector<double>& values) const;
   void clear();
+  void assign(const std::vector<double>& values);
 
   const std::vector<std::shared_ptr<Metric>>* metrics_;
   VirtualShards shards_;

@@ -6,9 +6,13 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 
+#include "training/non_finite_guard.h"
+
 namespace ronde::inline v0 {
 
 namespace {
+
+constexpr std::int64_t kWitness = 0;  // among the extras, which nothing else uses here
 
 /// Of each rank, and the end.
 std::vector<int> first_shards(const VirtualShards& shards, int world_size) {
@@ -79,12 +83,13 @@ void ShardedStep::add_to_earlier_batches(const Tensor& gradients) {
   earlier_.backend().accumulate(earlier_, gradients, 1.0);
 }
 
-std::int64_t ShardedStep::update() {
+std::int64_t ShardedStep::update(const DistributedOptimizer::Gate& may_update) {
   const FixedChunks fixed(kDeterministicChunks);
   if (batches_ > 1) add_to_earlier_batches(gradients_of_batch_);
   model_.arena->use_gradients(batches_ > 1 ? earlier_ : gradients_of_batch_);
   batches_ = 0;
   const std::int64_t samples = std::exchange(samples_, 0);
+  if (may_update && !may_update(model_.arena->extras().view(kWitness, {1}).item())) return samples;
   model_.optimizer->optimizer().step(1.0 / static_cast<double>(samples));
   return samples;
 }
@@ -97,6 +102,7 @@ void ShardedStep::run_shard(const ShardData& shard, const Tensor& statistics, Ru
   if (statistics.count() > 0) arena.buffers().copy_from(statistics);
   accumulate_gradients(model_, shard.data, totals);
   arena.complete_gradients();
+  arena.extras().view(kWitness, {1}).fill(loss_witness(totals.loss_sum()));
   if (statistics.count() > 0) sum.view(gradients_, {statistics.count()}).copy_from(arena.buffers());
   sum_.add(shard.shard);
   totals.close_shard(shard.shard);

@@ -38,7 +38,8 @@ class ShardedStep {
   /// As TrainStep, shard by shard; `data` as above. Moving statistics become the mean of what each shard
   /// makes of them. Collective.
   void add(const StepData& data, std::int64_t global_count, RunningTotals& totals);
-  std::int64_t update();
+  /// `may_update` is the gate of the update, if there is one: see DistributedOptimizer::Gate.
+  std::int64_t update(const DistributedOptimizer::Gate& may_update = {});
 
  private:
   void run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals);

@@ -55,8 +55,9 @@ void TrainStep::add_in_pieces(const StepData& data, std::int64_t piece, RunningT
   }
 }
 
-std::int64_t TrainStep::update() {
+std::int64_t TrainStep::update(double witness) {
   has_batches_ = false;
+  samples_.witness = witness;
   return model_.optimizer->step(std::exchange(samples_, {}));
 }
 

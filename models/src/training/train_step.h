@@ -34,8 +34,9 @@ class TrainStep {
   /// since the last update; they travel with the last piece of the last batch. Collective when a layer is
   /// synchronized.
   void add(const StepData& data, Position position, RunningTotals& totals);
-  /// Collective: one update by the average over the samples of all ranks. Returns their number.
-  std::int64_t update();
+  /// Collective: one update by the average over the samples of all ranks. Returns their number. `witness`:
+  /// for the optimizer's gate.
+  std::int64_t update(double witness = 0.0);
 
  private:
   void add_in_pieces(const StepData& data, std::int64_t piece, RunningTotals& totals);

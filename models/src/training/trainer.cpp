@@ -6,10 +6,12 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/trace.h>
+#include <ronde/distributed/watchdog.h>
 #include <ronde/models/progress_bar.h>
 
 #include "training/evaluator.h"
 #include "training/fit_plan.h"
+#include "training/non_finite_report.h"
 #include "training/resume.h"
 #include "weights/saved_run.h"
 
@@ -30,6 +32,8 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       train_step_(state, options.micro_batch),
       rank_watch_(*state.communicator, [this](const std::string& problem) { warn(problem); }),
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),
+      guard_(state, options.non_finite),
+      replica_check_(state, options.check_replicas_every),
       epoch_(options.initial_epoch) {
   if (options.deterministic) sharded_step_.emplace(state, loader_.sampler().shards());
   if (options.resume) go_on();
@@ -92,6 +96,8 @@ void Trainer::go_on() {
                       " steps are done of an epoch of ", plan_.steps_per_epoch);
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
+  non_finite_ = run.non_finite;
+  source_ = state_.source;
   history_ = run.history;
   state_.stop = run.stopped;
   plan_.resumed = true;
@@ -161,8 +167,10 @@ void Trainer::run_step() {
     for (Callback* callback : callbacks_) callback->on_train_batch_begin(epoch_step_);
   }
   stopwatch_.start();
-  const Batch* batch = loader_.next();
+  begin_watched_step(*state_.communicator, state_.progress.steps + 1);
+  const Batch* batch = next_batch();
   require(batch != nullptr, "[fit] the loader ended before step ", epoch_step_);
+  batch_ = batch;
   train_on(*batch);
   stopwatch_.stop(batch->global_count);
   rank_watch_.add_step(stopwatch_.own_seconds());
@@ -171,10 +179,15 @@ void Trainer::run_step() {
   ++epoch_step_;
 }
 
+const Batch* Trainer::next_batch() {
+  const WatchedPhase phase(*state_.communicator, "waiting for the data loader");
+  return loader_.next();
+}
+
 // An update never takes batches of two epochs, so a run that goes on at an epoch needs no gradients.
 void Trainer::train_on(const Batch& batch) {
   const StepData data{batch.inputs, batch.targets, batch.sample_keys, batch.global_count};
-  ++waiting_;
+  if (waiting_++ == 0) guard_.begin_update(totals_);
   const bool is_last =
       waiting_ == options_.backward_passes_per_step || epoch_step_ + 1 == plan_.steps_per_epoch;
   if (sharded_step_) {
@@ -184,7 +197,7 @@ void Trainer::train_on(const Batch& batch) {
     train_step_.add(data, is_last ? Position::last : Position::within, totals_);
   }
   stopwatch_.mark();
-  if (is_last) update();
+  if (is_last) update(state_.progress.steps + 1);
 }
 
 void Trainer::tune(const Batch& batch) {
@@ -194,24 +207,73 @@ void Trainer::tune(const Batch& batch) {
   if (speed_tuning_->is_done()) state_.progress.tuned = speed_tuning_->description();
 }
 
-void Trainer::update() {
+void Trainer::update(std::int64_t step) {
   waiting_ = 0;
-  sharded_step_ ? sharded_step_->update() : train_step_.update();
+  if (sharded_step_)
+    sharded_step_->update(guard_.gate());
+  else
+    train_step_.update(guard_.is_on() ? loss_witness(totals_.loss_sum()) : 0.0);
+  if (guard_.refused()) return recover(step);
+  if (options_.non_finite.action == NonFiniteAction::skip) non_finite_ = 0;
+}
+
+void Trainer::recover(std::int64_t step) {
+  const bool alone = guard_.decides_alone();
+  const NonFiniteReport report =
+      alone ? find_own_non_finite(state_, *batch_) : find_non_finite(state_, *batch_);
+  const std::string found = cat("[fit] step ", step, " (", epoch_step_ + step - state_.progress.steps,
+                                " of epoch ", epoch_ + 1, ") is not finite: ", report.text);
+  guard_.give_back(totals_);
+  if (alone) throw Error(found, ExitStatus::non_finite);
+  const auto& [action, limit] = options_.non_finite;
+  if (action == NonFiniteAction::abort) throw CollectiveError(found, ExitStatus::non_finite, report.rank);
+  const std::string what = action == NonFiniteAction::skip ? "skipped" : roll_back(found);
+  if (++non_finite_ >= limit)
+    throw CollectiveError(cat(found, "; this has happened ", non_finite_, " times in a row"),
+                          ExitStatus::non_finite, report.rank);
+  warn(cat(found, "; ", what, " (", non_finite_, " of ", limit, ")"));
+}
+
+// The place in the data, the callbacks and the rate they have chosen stay.
+std::string Trainer::roll_back(const std::string& found) {
+  std::vector<std::string> files = checkpointer_.written();
+  if (!source_.empty()) files.push_back(source_);
+  // Where the newest file has led here before, whatever the samples, the one before it may do better.
+  if (std::exchange(files_at_rollback_, checkpointer_.written_count()) < checkpointer_.written_count())
+    non_finite_ = 0;
+  if (!files.empty())
+    files.erase(files.begin(), files.begin() + std::min(non_finite_, std::ssize(files) - 1));
+  const TrainingProgress progress = state_.progress;
+  const double rate = state_.optimizer->optimizer().learning_rate();
+  for (const std::string& file : files) {
+    try {
+      model_.load_weights(file);
+    } catch (const CollectiveError& error) {
+      warn(cat("cannot go back to ", error.what()));
+      continue;
+    }
+    const std::int64_t steps = std::exchange(state_.progress, progress).steps;
+    state_.optimizer->optimizer().set_learning_rate(rate);
+    return cat("back to ", file, " (step ", steps, "), and on with the next samples");
+  }
+  throw CollectiveError(cat(found, "; there is no checkpoint to go back to"), ExitStatus::non_finite, 0);
 }
 
 void Trainer::after_step() {
+  if (waiting_ == 0) replica_check_.after_step(state_.progress.steps);
   const TraceScope scope("callback", "on_train_batch_end");
   Logs logs;
   const bool wanted = std::any_of(callbacks_.begin(), callbacks_.end(),
                                   [](const Callback* callback) { return callback->wants_batch_logs(); });
   if (wanted) totals_.local().append_to(logs);
   for (Callback* callback : callbacks_) callback->on_train_batch_end(epoch_step_ - 1, logs);
-  if (!state_.stop && waiting_ == 0) offer_save_after_step();
+  // Nothing has changed, and a file of it would be one less of those to go back to.
+  if (!state_.stop && waiting_ == 0 && !guard_.refused()) offer_save_after_step();
 }
 
 void Trainer::end_epoch() {
   const std::int64_t epoch = epoch_;
-  if (waiting_ > 0) update();  // stopped on the way to it
+  if (waiting_ > 0) update(state_.progress.steps);  // stopped on the way to it
   Logs logs;
   finish_training_part(logs);
   state_.progress.epochs = epoch + 1;
@@ -238,6 +300,7 @@ void Trainer::finish_training_part(Logs& logs) {
   if (!loss_is_finite_ && !state_.stop) throw_non_finite();
   totals.append_to(logs);
   average_statistics(state_);
+  replica_check_.after_epoch();
 }
 
 void Trainer::throw_non_finite() const {
@@ -281,8 +344,12 @@ void Trainer::offer_save_after_epoch(std::int64_t epoch, const Logs& logs) {
 }
 
 void Trainer::offer(SavePoint& point) {
+  point.set_last_save_seconds(checkpointer_.last_save_seconds());
   for (Callback* callback : callbacks_) callback->on_save_point(point);
   checkpointer_.carry_out(point, [this] { return saved_run(); });
+  if (!point.then()) return;
+  checkpointer_.finish();
+  point.then()();
 }
 
 SavedRun Trainer::saved_run() const {
@@ -294,6 +361,7 @@ SavedRun Trainer::saved_run() const {
                .stopped = state_.stop,
                .plan = run_plan(state_, loader_.sampler().options(), options_, plan_),
                .arithmetic = run_arithmetic(state_, options_)};
+  run.non_finite = non_finite_;
   if (epoch_step_ > 0) run.totals = totals_.gathered(*state_.communicator);
   for (const std::vector<double>& of_rank : run.totals)
     if (!std::isfinite(of_rank.front())) throw_non_finite();

@@ -13,7 +13,9 @@
 
 #include "model_state.h"
 #include "training/checkpointer.h"
+#include "training/non_finite_guard.h"
 #include "training/rank_watch.h"
+#include "training/replica_check.h"
 #include "training/running_totals.h"
 #include "training/sharded_step.h"
 #include "training/speed_tuning.h"
@@ -47,10 +49,15 @@ class Trainer {
   void begin();
   void run_epoch();
   void run_step();
+  const Batch* next_batch();
   void train_on(const Batch& batch);
   void tune(const Batch& batch);
-  /// Changes the weights by the batches since the last update.
-  void update();
+  /// Changes the weights by the batches since the last update, which ends with this step.
+  void update(std::int64_t step);
+  /// After an update that would have made weights NaN or infinite.
+  void recover(std::int64_t step);
+  /// To the weights and the optimizer of an earlier file; says which.
+  std::string roll_back(const std::string& found);
   void after_step();
   void end_epoch();
   /// Loss and metrics of the epoch over all ranks; NaN or infinity ends the training on all of them.
@@ -78,13 +85,19 @@ class Trainer {
   RankWatch rank_watch_;
   std::optional<SpeedTuning> speed_tuning_;
   Checkpointer checkpointer_;
+  NonFiniteGuard guard_;
+  ReplicaCheck replica_check_;
   History history_;
-  std::int64_t epoch_ = 0;       // of the next step
-  std::int64_t epoch_step_ = 0;  // steps of that epoch that are done
-  std::int64_t waiting_ = 0;     // batches since the last update
-  bool loss_is_finite_ = true;   // of the epoch that ended
-  bool ended_ = false;           // run() did, not an exception
-  std::optional<double> rate_;   // of a resumed run whose callbacks have not been restored yet
+  std::int64_t epoch_ = 0;              // of the next step
+  std::int64_t epoch_step_ = 0;         // steps of that epoch that are done
+  std::int64_t waiting_ = 0;            // batches since the last update
+  const Batch* batch_ = nullptr;        // of the last step
+  std::int64_t non_finite_ = 0;         // steps skipped in a row, or returns since a file was written
+  std::int64_t files_at_rollback_ = 0;  // written before the last return
+  std::string source_;                  // the file that this run goes on with; empty: none
+  bool loss_is_finite_ = true;          // of the epoch that ended
+  bool ended_ = false;                  // run() did, not an exception
+  std::optional<double> rate_;          // of a resumed run whose callbacks have not been restored yet
 };
 
 }  // namespace ronde::inline v0

@@ -116,6 +116,7 @@ PackedRun pack_run(const SavedRun& run) {
                            {"arithmetic", run.arithmetic},
                            {"totals", totals},
                            {"history", pack_history(run.history)},
+                           {"non_finite", run.non_finite},
                            {"callbacks", callbacks}};
   return packed;
 }
@@ -130,6 +131,8 @@ SavedRun unpack_run(const ConfigValue& tree) {
   for (const ConfigValue& of_rank : tree.at("totals").as_list())
     run.totals.push_back(unpack_numbers(of_rank));
   run.history = unpack_history(tree.at("history"));
+  // Files of Ronde 0.1 have none.
+  if (const ConfigValue* count = tree.find("non_finite")) run.non_finite = count->as_int();
   for (const ConfigValue& callback : tree.at("callbacks").as_list())
     run.callbacks.push_back(unpack_callback(callback));
   require<InputError>(run.epoch >= 0 && run.epoch_step >= 0, "the run stopped at epoch ", run.epoch,

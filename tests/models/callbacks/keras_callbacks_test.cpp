@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <ronde/models/csv_logger.h>
 #include <ronde/models/early_stopping.h>

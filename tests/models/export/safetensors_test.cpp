@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ronde/core/sha256.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
@@ -23,10 +24,26 @@ std::string file_of(const std::string& header, const std::string& data = "") {
 
 TEST(Safetensors, WritesTheBytesOfTheDescription) {
   const Safetensors file{{{"x", Tensor::from<float>({1, 2}, {1, -2})}}, {{"format", "pt"}}};
-  std::string header =
-      R"({"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})";
+  const std::string zeros(64, '0');
+  std::string header = R"({"__metadata__":{"format":"pt","ronde_sha256":"ronde:)" + zeros +
+                       R"("},"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})";
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  EXPECT_EQ(encode_safetensors(file), file_of(header, std::string("\x00\x00\x80\x3f\x00\x00\x00\xc0", 8)));
+  std::string expected = file_of(header, std::string("\x00\x00\x80\x3f\x00\x00\x00\xc0", 8));
+  expected.replace(expected.find(zeros), 64, sha256_hex(expected));
+  EXPECT_EQ(encode_safetensors(file), expected);
+}
+
+TEST(Safetensors, EveryChangedByteIsRefusedAndFilesOfOthersNeedNoHash) {
+  const Safetensors file{{{"x", Tensor::from<float>({1, 2}, {1, -2})}}, {}};
+  const std::string bytes = encode_safetensors(file);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string other = bytes;
+    other[i] = static_cast<char>(other[i] ^ 4);
+    EXPECT_THROW(decode_safetensors(other, "x"), InputError) << i;
+  }
+  const std::string plain =
+      file_of(R"({"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})", bytes.substr(bytes.size() - 8));
+  EXPECT_EQ(decode_safetensors(plain, "x").tensors.at("x").to_vector<float>(), (std::vector<float>{1, -2}));
 }
 
 TEST(Safetensors, ReadsWhatItWrites) {

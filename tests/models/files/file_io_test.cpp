@@ -11,6 +11,7 @@
 #include <ronde/models/file_io.h>
 
 #include "files/file_descriptor.h"
+#include "files/temporary_file.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
@@ -100,6 +101,41 @@ TEST(AtomicWriteFile, DeletesWhatKilledProcessesLeft) {
   std::vector<std::string> names = names_in(dir.path());
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"file", "file.tmp.mine", "other.tmp.1"}));
+}
+
+TEST(AtomicWriteFile, DeletesWhatKilledProcessesLeftOfAllFilesOfAPattern) {
+  const TempDir dir;
+  for (const char* name :
+       {"1-20.h5.tmp.7", "1-40.h5.tmp.8.1", "other.h5.tmp.7", "1-20.h5.tmp.mine", "1-20.h5"})
+    std::ofstream(dir / name) << "x";
+  const FileDescriptor held(::open((dir / "2-20.h5.tmp.9").c_str(), O_WRONLY | O_CREAT, 0644));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  delete_abandoned_files(dir / "{epoch}-{batch}.h5");
+  delete_abandoned_files(dir / "none/{epoch}.h5");
+  std::vector<std::string> names = names_in(dir.path());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"1-20.h5", "1-20.h5.tmp.mine", "2-20.h5.tmp.9", "other.h5.tmp.7"}));
+}
+
+TEST(AtomicWriteFile, RefusesASymbolicLinkButFollowsThoseOfDirectories) {
+  const TempDir dir;
+  atomic_write_file(dir / "real/file", "old");
+  std::filesystem::create_symlink(dir / "real/file", dir / "link");
+  std::filesystem::create_symlink(dir / "nowhere", dir / "dangling");
+  std::filesystem::create_directory_symlink(dir / "real", dir / "directory");
+  EXPECT_THROW(atomic_write_file(dir / "link", "new"), IoError);
+  EXPECT_THROW(atomic_write_file(dir / "dangling", "new"), IoError);
+  EXPECT_EQ(read_file(dir / "real/file"), "old");
+  atomic_write_file(dir / "directory/file", "new");
+  EXPECT_EQ(read_file(dir / "real/file"), "new");
+}
+
+TEST(SystemError, KnowsWhatMayPass) {
+  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ESTALE, EMFILE, EINTR})
+    EXPECT_TRUE(SystemError("x", error).is_storage_failure()) << std::strerror(error);
+  for (const int error : {ENOENT, ENOTDIR, EACCES, EISDIR, ENAMETOOLONG, ELOOP, EINVAL})
+    EXPECT_FALSE(SystemError("x", error).is_storage_failure()) << std::strerror(error);
 }
 
 TEST(AtomicWriteFile, LeavesAloneWhatIsBeingWritten) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <ronde/models/summary_writer.h>
 
 #include "models/callbacks/keras_callbacks.h"

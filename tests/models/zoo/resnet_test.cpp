@@ -2,6 +2,8 @@
 #include <ronde/models/cifar_resnet.h>
 #include <ronde/models/resnet.h>
 
+#include <cmath>
+
 #include "models/testing.h"
 
 namespace ronde::testing {

@@ -19,6 +19,7 @@
 #include <ronde/data/dataset.h>
 #include <ronde/distributed/distributed_optimizer.h>
 #include <ronde/models/history.h>
+#include <ronde/models/non_finite.h>
 #include <ronde/models/save_options.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/metric.h>
@@ -108,6 +109,12 @@ struct FitOptions {
   /// what made steps faster in every one of several comparisons side by side, twice; else the defaults. Other
   /// threads round sums differently, but for `deterministic`.
   bool autotune = false;
+  /// What is done about gradients that are not finite.
+  NonFiniteOptions non_finite = {};
+  /// After every so many steps (or soon after, with local steps) and at the end of each epoch the ranks
+  /// compare a hash of weights and optimizer state; 0: never. When they differ, a CollectiveError with the
+  /// status replicas_differ names the rank that differs from most, and where.
+  std::int64_t check_replicas_every = 0;
   const Dataset* validation = nullptr;
   std::int64_t validation_batch_size = 0;  ///< 0: as the training batch of a rank (or virtual shard)
   std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks

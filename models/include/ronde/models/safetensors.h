@@ -7,7 +7,9 @@
 ///
 /// A file is the length of a JSON header (8 bytes, little-endian), the header, then the arrays, dense,
 /// without holes and without overlap. Readers trust nothing: lengths, offsets, shapes and the header itself
-/// are checked before memory is taken. Thread safety: free functions, may be called from several threads.
+/// are checked before memory is taken. What is written here has a SHA-256 of the file among its metadata,
+/// `ronde_sha256`, which is checked when it is there; the format itself has no checksum. Thread safety: free
+/// functions, may be called from several threads.
 #pragma once
 
 #include <map>

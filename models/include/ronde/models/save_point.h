@@ -24,6 +24,8 @@ namespace ronde::inline v0 {
 struct SaveOutcome {
   bool written = false;
   std::string problem;  ///< of rank 0, when it was not
+  /// Processor time of rank 0 for encoding and writing.
+  double write_seconds = 0.0;
 };
 
 struct SaveOrder {
@@ -52,6 +54,13 @@ class RONDE_API SavePoint {
   const Logs& logs();
 
   void save(SaveOrder order) { orders_.push_back(std::move(order)); }
+  /// Training waits until the files of this save point are written, or have failed, and then calls this on
+  /// all ranks; it may throw. All ranks must ask for it.
+  void then(std::function<void()> action) { then_ = std::move(action); }
+  const std::function<void()>& then() const { return then_; }
+  /// What the last save took, the pause of this rank included; 0: there was none.
+  double last_save_seconds() const { return last_save_seconds_; }
+  void set_last_save_seconds(double seconds) { last_save_seconds_ = seconds; }
   const std::vector<SaveOrder>& orders() const { return orders_; }
 
  private:
@@ -61,6 +70,8 @@ class RONDE_API SavePoint {
   bool has_logs_ = false;
   Logs logs_;
   std::vector<SaveOrder> orders_;
+  std::function<void()> then_;
+  double last_save_seconds_ = 0.0;
 };
 
 }  // namespace ronde::inline v0

@@ -66,6 +66,8 @@ struct SavedRun {
   /// metric.
   std::vector<std::vector<double>> totals = {};
   History history = {};
+  /// Steps skipped in a row, or returns without another file, up to here: NonFiniteOptions::limit.
+  std::int64_t non_finite = 0;
   std::vector<SavedCallback> callbacks = {};  ///< in the order of `fit`
 };
 

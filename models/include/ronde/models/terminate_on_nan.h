@@ -1,5 +1,6 @@
 /// TerminateOnNaN: ends training after the first step that makes the loss NaN or infinite, as Keras' callback
-/// of that name does. Without it `fit` notices at the end of the epoch, and throws.
+/// of that name does. Without it `fit` notices at the end of the epoch, and throws; FitOptions::non_finite
+/// looks at each step before the weights change, costs less, and says where the NaN came from.
 ///
 ///     TerminateOnNaN guard;                          // the epoch ends early, its hooks run, fit returns
 ///     TerminateOnNaN strict({.raise_error = true});  // throws at once, before anything can save the weights

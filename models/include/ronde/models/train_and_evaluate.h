@@ -29,7 +29,9 @@ namespace ronde::inline v0 {
 struct RunConfig {
   std::string model_dir = {};               ///< made if missing
   std::int64_t save_checkpoints_steps = 0;  ///< 0: after each epoch; always: after the last step
-  std::int64_t keep_checkpoint_max = 5;     ///< 0: all
+  /// Instead of it: ModelCheckpointOptions::mtbf_seconds.
+  double mtbf_seconds = 0.0;
+  std::int64_t keep_checkpoint_max = 5;  ///< 0: all
   /// "auto": the latest good checkpoint in model_dir, if there is one; a file; or "": a new training.
   std::string resume = "auto";
   /// With fields {epoch} and, when saving by steps, {batch}; in model_dir unless absolute.

@@ -1,0 +1,49 @@
+/// Preemption: a training that has to give way saves where it stands, and ends, to be started again.
+///
+///     catch_preemption_signals();                               // early in main
+///     Preemption preemption({.filepath = "run/on-signal.h5"});
+///     model.fit(train, {.callbacks = {&checkpoints, &preemption}});
+///
+/// SIGUSR1: saves a checkpoint and goes on. SIGUSR2 and SIGTERM, and an end time that comes near: saves one,
+/// and `fit` throws a CollectiveError with the status `saved` (75) on all ranks, so that `run_main` ends with
+/// it. What was saved goes on bit for bit (FitOptions::resume). A signal to any one rank counts for all: they
+/// hear of it with the next gradients and act after the same step, so looking costs no communication.
+///
+/// Give it to `fit` as the last callback. mpirun passes USR1 and USR2 on at once, but TERM only 1 s before it
+/// kills the ranks; a second TERM ends the process as if nobody had caught it.
+#pragma once
+
+#include <string>
+
+#include <ronde/models/callback.h>
+
+namespace ronde::inline v0 {
+
+/// From here on USR1, USR2 and TERM end no process any more, but are remembered for `Preemption`.
+RONDE_API void catch_preemption_signals();
+
+struct PreemptionOptions {
+  std::string filepath = {};  ///< replaced by each save
+  /// Seconds since 1970 (Slurm's SLURM_JOB_END_TIME); 0: none. The training ends so early that there is time
+  /// for saving three times over.
+  double end_time = 0.0;
+};
+
+class RONDE_API Preemption : public Callback {
+ public:
+  explicit Preemption(PreemptionOptions options);
+
+  void on_train_begin(Model& model, const TrainingPlan& plan) override;
+  void on_train_batch_end(std::int64_t batch, const Logs& logs) override;
+  void on_save_point(SavePoint& point) override;
+
+ private:
+  bool is_time(double now) const;
+
+  PreemptionOptions options_;
+  double save_seconds_ = 0.0;
+  double last_step_ = 0.0;     // when it ended; 0: there was none
+  double longest_step_ = 0.0;  // seconds, from the second on
+};
+
+}  // namespace ronde::inline v0

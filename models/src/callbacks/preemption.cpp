@@ -1,0 +1,93 @@
+#include <ronde/models/preemption.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+
+#include <ronde/models/save_point.h>
+
+namespace ronde::inline v0 {
+namespace {
+
+// What ranks tell each other; the highest counts.
+enum Notice : int { kNothing, kSave, kTimeIsUp, kEnd };
+
+constexpr double kReserve = 3.0;       // times what a save takes, and what a step takes
+constexpr double kUnknownSave = 2.0;   // seconds, before anything was saved
+constexpr double kShortestSave = 0.3;  // in case the disk is slower next time
+
+// Signals are the process's, so this is too.
+std::atomic<int> signalled{kNothing};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+extern "C" void remember_signal(int number) {
+  if (number == SIGUSR1) {
+    int nothing = kNothing;
+    signalled.compare_exchange_strong(nothing, kSave);
+    return;
+  }
+  signalled.store(kEnd);
+  if (number == SIGTERM) std::signal(SIGTERM, SIG_DFL);
+}
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void catch_preemption_signals() {
+  struct sigaction action {};
+  action.sa_handler = remember_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGUSR1, SIGUSR2, SIGTERM}) sigaction(number, &action, nullptr);
+}
+
+Preemption::Preemption(PreemptionOptions options) : options_(std::move(options)) {
+  require<UsageError>(!options_.filepath.empty(), "[preemption] needs a filepath");
+}
+
+void Preemption::on_train_begin(Model&, const TrainingPlan&) {
+  last_step_ = longest_step_ = 0.0;
+}
+
+bool Preemption::is_time(double now) const {
+  const double save = save_seconds_ > 0.0 ? std::max(save_seconds_, kShortestSave) : kUnknownSave;
+  return options_.end_time > 0.0 && now + kReserve * (save + longest_step_) >= options_.end_time;
+}
+
+void Preemption::on_train_batch_end(std::int64_t, const Logs&) {
+  int notice = signalled.exchange(kNothing);
+  if (options_.end_time > 0.0) {
+    const double now = unix_time();
+    if (last_step_ > 0.0) longest_step_ = std::max(longest_step_, now - last_step_);
+    last_step_ = now;
+    if (is_time(now)) notice = std::max<int>(notice, kTimeIsUp);
+  }
+  if (notice != kNothing) model().communicator().raise_notice(notice);
+}
+
+void Preemption::on_save_point(SavePoint& point) {
+  if (point.last_save_seconds() > 0.0) save_seconds_ = point.last_save_seconds();
+  const int notice = model().communicator().take_notice();
+  if (notice == kNothing) return;
+  const auto outcome = std::make_shared<SaveOutcome>();
+  point.save({.path = options_.filepath,
+              .on_snapshot = {},
+              .on_settled = [outcome](const SaveOutcome& found) { *outcome = found; }});
+  if (notice == kSave) return;
+  const char* why = notice == kEnd ? "told to end by a signal" : "the time is nearly up";
+  point.then([outcome, why, path = options_.filepath, steps = model().progress().steps] {
+    if (!outcome->written)
+      throw CollectiveError(cat("[fit] ", why, ", but what was done could not be saved: ", outcome->problem),
+                            ExitStatus::io, 0);
+    throw CollectiveError(cat("[fit] ", why, ": saved ", path, " after ", steps,
+                              " steps; start it again to go on from there (--resume auto)"),
+                          ExitStatus::saved, 0);
+  });
+}
+
+}  // namespace ronde::inline v0

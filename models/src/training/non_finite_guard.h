@@ -1,0 +1,52 @@
+/// NonFiniteGuard: keeps NaN and infinity out of the weights, for one `fit`. See non_finite.h.
+///
+///     guard.begin_update(totals);      // before an update's first batch
+///     ...                              // the update asks may_update
+///     if (guard.refused()) guard.give_back(totals);
+#pragma once
+
+#include <cstdint>
+
+#include "model_state.h"
+#include "training/running_totals.h"
+
+namespace ronde::inline v0 {
+
+class NonFiniteGuard {
+ public:
+  NonFiniteGuard(Model::State& model, NonFiniteOptions options);
+  ~NonFiniteGuard();
+  NonFiniteGuard(const NonFiniteGuard&) = delete;
+  NonFiniteGuard& operator=(const NonFiniteGuard&) = delete;
+
+  bool is_on() const { return options_.action != NonFiniteAction::finish_epoch; }
+
+  /// Remembers what a refused update has to give back.
+  void begin_update(const RunningTotals& totals);
+  /// For updates that DistributedOptimizer does not make; none when nothing is looked for.
+  DistributedOptimizer::Gate gate();
+  /// Collective where the ranks do not see the same sums.
+  bool may_update(double witness);
+  /// Whether the last update was.
+  bool refused() const { return refused_; }
+  /// Whether this rank has decided that by itself, and the others do not know. Local steps are there to save
+  /// meetings of the ranks, and a rank that ends needs none: the others hear of it.
+  bool decides_alone() const;
+  /// Loss, metrics and moving statistics as they were before the update.
+  void give_back(RunningTotals& totals);
+
+ private:
+  bool gradients_are_finite();
+
+  Model::State& model_;
+  NonFiniteOptions options_;
+  bool refused_ = false;
+  Tensor squares_;     // f64 scalar
+  Tensor statistics_;  // copy of the arena's buffers; undefined where there are none
+  RunningTotals::Mark mark_;
+};
+
+/// What an update sends along for its gate: 0, or NaN when this rank's losses are not finite.
+double loss_witness(double loss_sum);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,141 @@
+// A training that is told to end saves after the same step on all ranks, and goes on bit for bit.
+#include <ronde/models/preemption.h>
+
+#include <chrono>
+#include <csignal>
+#include <mutex>
+
+#include <gtest/gtest.h>
+#include <ronde/models/file_io.h>
+#include <ronde/models/lambda_callback.h>
+
+#include "models/testing.h"
+#include "support/temp_dir.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::testing {
+namespace {
+
+constexpr std::int64_t kSteps = 4;  // of an epoch
+
+struct Run {
+  int ranks = 1;
+  double end_time = 0.0;
+  /// Called on all ranks when so many steps are done.
+  std::function<void(int rank, std::int64_t steps)> at_step = {};
+  bool resume = false;
+  std::string file = {};
+};
+
+struct Outcome {
+  std::string weights;              ///< empty: it did not come to its end
+  std::vector<std::int64_t> steps;  ///< done by each rank
+  std::string error;
+  ExitStatus status = ExitStatus::ok;
+};
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Outcome train(const Run& run) {
+  catch_preemption_signals();
+  const InMemoryDataset data = small_images(4 * kSteps);
+  Outcome outcome;
+  outcome.steps.resize(static_cast<std::size_t>(run.ranks));
+  std::mutex lock;
+  test::run_ranks(run.ranks, [&](Communicator& world) {
+    Model model(small_net(), {6, 6, 1}, {.communicator = &world, .seed = 3, .backend = &backend("cpu")});
+    model.compile(
+        {.optimizer = std::make_unique<Adam>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+    if (run.resume) model.load_weights(run.file);
+    std::int64_t steps = 0;
+    LambdaCallback clock({.on_train_batch_end = [&](std::int64_t, const Logs&) {
+      ++steps;
+      if (run.at_step) run.at_step(world.rank(), steps);
+    }});
+    Preemption preemption({.filepath = run.file, .end_time = run.end_time});
+    FitOptions fit{.global_batch_size = 4, .epochs = 3};
+    fit.verbose = 0;
+    fit.resume = run.resume;
+    fit.callbacks = {&clock, &preemption};
+    std::string error;
+    ExitStatus status = ExitStatus::ok;
+    try {
+      model.fit(data, fit);
+    } catch (const CollectiveError& ended) {
+      error = ended.what();
+      status = ended.status();
+    }
+    const std::lock_guard guard(lock);
+    outcome.steps[static_cast<std::size_t>(world.rank())] = steps;
+    if (error.empty()) outcome.weights = model.weights_sha256();
+    outcome.error = error;
+    outcome.status = status;
+  });
+  return outcome;
+}
+
+TEST(Preemption, SavesAndEndsAtTheSameStepOnAllRanksAndGoesOn) {
+  for (const int ranks : {1, 3}) {
+    const TempDir dir;
+    const std::string file = dir / "on-signal.h5";
+    const std::string undisturbed = train({.ranks = ranks, .file = file}).weights;
+    const Outcome ended = train({.ranks = ranks,
+                                 .at_step =
+                                     [&](int rank, std::int64_t steps) {
+                                       if (rank == ranks - 1 && steps == 6) std::raise(SIGUSR2);
+                                     },
+                                 .file = file});
+    EXPECT_EQ(ended.status, ExitStatus::saved) << ended.error;
+    EXPECT_NE(ended.error.find("told to end by a signal: saved " + file + " after "), std::string::npos)
+        << ended.error;
+    // This rank's own step, or the one after it where another rank, as a thread, took the signal up.
+    for (const std::int64_t steps : ended.steps) EXPECT_EQ(steps, ended.steps[0]);
+    EXPECT_GE(ended.steps[0], 6);
+    EXPECT_LE(ended.steps[0], 8);
+    EXPECT_EQ(train({.ranks = ranks, .resume = true, .file = file}).weights, undisturbed);
+  }
+}
+
+TEST(Preemption, SavesAndGoesOn) {
+  const TempDir dir;
+  const std::string file = dir / "on-signal.h5";
+  const Outcome all = train({.ranks = 2,
+                             .at_step =
+                                 [](int rank, std::int64_t steps) {
+                                   if (rank == 0 && steps == 2) std::raise(SIGUSR1);
+                                 },
+                             .file = file});
+  EXPECT_EQ(all.status, ExitStatus::ok) << all.error;
+  EXPECT_EQ(all.steps, std::vector<std::int64_t>(2, 3 * kSteps));
+  const Outcome resumed = train({.ranks = 2, .resume = true, .file = file});
+  EXPECT_EQ(resumed.weights, all.weights);
+  EXPECT_LE(resumed.steps[0], 3 * kSteps - 2);
+}
+
+TEST(Preemption, EndsBeforeItsTimeIsUp) {
+  const TempDir dir;
+  const std::string file = dir / "on-signal.h5";
+  const Outcome early = train({.ranks = 2, .end_time = unix_time() + 3600.0, .file = file});
+  EXPECT_EQ(early.status, ExitStatus::ok) << early.error;
+  const Outcome late = train({.ranks = 2, .end_time = unix_time() + 1.0, .file = file});
+  EXPECT_EQ(late.status, ExitStatus::saved) << late.error;
+  EXPECT_NE(late.error.find("the time is nearly up"), std::string::npos) << late.error;
+  EXPECT_LE(late.steps[0], 3);
+  EXPECT_EQ(train({.ranks = 2, .resume = true, .file = file}).weights, early.weights);
+}
+
+TEST(Preemption, DoesNotClaimToHaveSavedWhatItHasNot) {
+  const TempDir dir;
+  atomic_write_file(dir / "file", "");
+  const Outcome ended = train({.at_step =
+                                   [](int, std::int64_t steps) {
+                                     if (steps == 2) std::raise(SIGTERM);
+                                   },
+                               .file = (dir / "file") + "/on-signal.h5"});
+  EXPECT_EQ(ended.status, ExitStatus::io) << ended.error;
+}
+
+}  // namespace
+}  // namespace ronde::testing
