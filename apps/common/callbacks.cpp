@@ -2,20 +2,23 @@
 
 #include <ronde/models/csv_logger.h>
 #include <ronde/models/learning_rate_warmup.h>
+#include <ronde/models/preemption.h>
 #include <ronde/models/tensorboard.h>
 
 #include "common/lenient_callback.h"
-#include "common/replica_check.h"
+#include "common/weights_line.h"
 
 namespace ronde::apps {
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
                                    const RunFiles& files) {
   if (options.warmup_epochs > 0) add_warmup(options, plan);
-  // Before anything is saved: a run that has gone wrong leaves earlier files alone.
-  callbacks_.push_back(std::make_unique<ReplicaCheck>(options.verbose == "2"));
+  if (options.verbose == "2" && options.check_replicas > 0)
+    callbacks_.push_back(std::make_unique<WeightsLine>());
   add_checkpoints(options, recipe, plan, files);
   if (!files.logs.empty()) add_logs(files);
+  callbacks_.push_back(std::make_unique<Preemption>(
+      PreemptionOptions{.filepath = files.on_signal, .end_time = options.end_time}));
 }
 
 void TrainerCallbacks::add_warmup(const TrainOptions& options, const TrainPlan& plan) {
@@ -41,6 +44,7 @@ void TrainerCallbacks::add_checkpoints(const TrainOptions& options, const Recipe
     step_files_ = add({.filepath = files.step_checkpoints,
                        .verbose = verbose,
                        .save_steps = plan.save_steps,
+                       .mtbf_seconds = plan.mtbf,
                        .keep = plan.keep_steps});
 }
 

@@ -25,6 +25,9 @@ Setter whole_number(std::optional<std::int64_t>& target, std::int64_t least);
 Setter whole_number(std::int64_t& target, std::int64_t least);
 /// A finite number greater than 0.
 Setter positive_number(std::optional<double>& target);
+Setter positive_number(double& target);
+/// A positive number of seconds, or 0 for never.
+Setter seconds_or_never(double& target);
 /// Not empty.
 Setter text(std::string& target);
 /// One of `values`; one of `later` is refused as "not available yet".

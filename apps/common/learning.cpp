@@ -10,6 +10,11 @@
 namespace ronde::apps {
 namespace {
 
+NonFiniteAction non_finite_action(const std::string& word) {
+  if (word == "skip") return NonFiniteAction::skip;
+  return word == "rollback" ? NonFiniteAction::rollback : NonFiniteAction::abort;
+}
+
 FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks) {
   FitOptions fit;
   fit.global_batch_size = job.plan.global_batch;
@@ -21,6 +26,9 @@ FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks)
   fit.backward_passes_per_step = job.options.backward_passes_per_step;
   fit.deterministic = job.options.deterministic;
   fit.autotune = job.options.autotune;
+  fit.non_finite = {.action = non_finite_action(job.options.non_finite),
+                    .limit = job.options.non_finite_limit};
+  fit.check_replicas_every = job.options.check_replicas;
   if (job.recipe.augmentation && !job.options.no_augmentation) fit.augmentation = &*job.recipe.augmentation;
   if (job.recipe.validate_each_epoch) fit.validation = &job.test;
   fit.validation_batch_size = kTestBatch;
@@ -63,6 +71,7 @@ Evaluation learn_by_steps(Model& model, Estimator& estimator, const TrainingJob&
 Learned estimate(Model& model, const TrainingJob& job, const std::string& resumed_from, FitOptions fit,
                  RunClock& clock) {
   Estimator estimator(model, {.save_checkpoints_steps = job.plan.save_steps,
+                              .mtbf_seconds = job.plan.mtbf,
                               .keep_checkpoint_max = job.plan.keep_steps,
                               .resume = resumed_from,
                               .checkpoint_pattern = job.files.step_checkpoints,

@@ -58,6 +58,25 @@ Setter positive_number(std::optional<double>& target) {
   };
 }
 
+Setter positive_number(double& target) {
+  return [&target](const std::string& value) -> std::string {
+    std::optional<double> number;
+    const std::string problem = positive_number(number)(value);
+    if (problem.empty()) target = *number;
+    return problem;
+  };
+}
+
+Setter seconds_or_never(double& target) {
+  return [&target](const std::string& value) -> std::string {
+    std::optional<double> seconds;
+    const std::string problem = value == "0" ? "" : positive_number(seconds)(value);
+    if (!problem.empty()) return cat(problem, ", or 0 for never");
+    target = seconds.value_or(0.0);
+    return "";
+  };
+}
+
 Setter text(std::string& target) {
   return [&target](const std::string& value) -> std::string {
     if (value.empty()) return "give a value that is not empty";

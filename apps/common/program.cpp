@@ -1,5 +1,6 @@
 #include "common/program.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/runtime.h>
+#include <ronde/distributed/watchdog.h>
+#include <ronde/models/preemption.h>
 
 #include "common/run_clock.h"
 #include "common/run_files.h"
@@ -20,6 +23,24 @@ namespace {
 void use_threads(const TrainOptions& options) {
   if (!options.threads) return;
   for (Backend* backend : backends()) backend->threads().resize(static_cast<int>(*options.threads));
+}
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The earlier of what the user and Slurm say.
+void find_end_time(TrainOptions& options, double started) {
+  if (options.max_seconds) options.end_time = started + *options.max_seconds;
+  const char* slurm = std::getenv("SLURM_JOB_END_TIME");
+  const double end = slurm ? std::atof(slurm) : 0.0;
+  if (end > 0.0 && (options.end_time == 0.0 || end < options.end_time)) options.end_time = end;
+}
+
+// For the watchdog, which is older than the options.
+void tell_watchdog(const TrainOptions& options) {
+  ::setenv("RONDE_HANG_TIMEOUT", cat(options.hang_timeout).c_str(), 1);
+  if (!options.dir.empty()) ::setenv("RONDE_FLIGHT_RECORDER", options.dir.c_str(), 0);
 }
 
 // Before the command line reads the environment.
@@ -36,7 +57,11 @@ void train(Communicator& world, const TrainingProgram& program, const TrainOptio
   prepare_directories(world, options, files);
 
   std::optional<TrainingData> data;
-  clock.measure("data", [&] { data = load_training_data(world, options, program.data); });
+  clock.measure("data", [&] {
+    std::optional<WatchdogPause> pause;
+    if (options.download) pause.emplace();  // which may take any time
+    data = load_training_data(world, options, program.data);
+  });
   const Subset train = subset(data->train, options.train_samples.value_or(data->train.size()));
   const Subset test = subset(data->test, options.test_samples.value_or(data->test.size()));
   run_training(world,
@@ -56,6 +81,8 @@ void train(Communicator& world, const TrainingProgram& program, const TrainOptio
 int program_main(int argc, char** argv, const TrainingProgram& program) {
   std::setvbuf(stdout, nullptr, _IOLBF,
                0);  // a log tells of an epoch when it ends, not when its buffer is full
+  const double started = unix_time();
+  catch_preemption_signals();
   TrainOptions options;
   CommandLine line(program.name, program.summary);
   declare_train_options(line, options, program.recipes);
@@ -69,6 +96,8 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
       return 0;
     }
     check_train_options(options);
+    find_end_time(options, started);
+    tell_watchdog(options);
   } catch (const UsageError& error) {
     wrong_usage = error.what();
   }

@@ -52,6 +52,7 @@ TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world
   plan.learning_rate = plan.base_learning_rate * rate_scale(recipe, options, world_size);
   plan.clip_norm = options.clip_norm.value_or(0.0);
   plan.save_steps = options.save_steps.value_or(recipe.save_steps);
+  if (options.save_steps == 0) plan.mtbf = options.mtbf.value_or(3600.0);
   plan.keep_epochs = options.keep.value_or(0);
   plan.keep_steps = options.keep.value_or(recipe.keep);
   return plan;

@@ -60,6 +60,7 @@ struct TrainPlan {
   double learning_rate = 0.0;  ///< scaled
   double clip_norm = 0.0;      ///< of the whole gradient; 0: none
   std::int64_t save_steps = 0;
+  double mtbf = 0.0;             ///< seconds, when it decides instead of save_steps; else 0
   std::int64_t keep_epochs = 0;  ///< files of epochs; 0: all
   std::int64_t keep_steps = 0;   ///< files of save_steps
 };

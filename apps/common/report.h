@@ -40,7 +40,7 @@ struct Report {
   std::int64_t seed = 0;
   std::int64_t parameters = 0;
   std::int64_t global_batch = 0;
-  std::string status = "running";  ///< then "finished" or "failed"
+  std::string status = "running";  ///< then "finished", "failed" or "saved"
   std::vector<EpochReport> epochs;
   std::optional<TestReport> test;
   double train_seconds = 0.0;

@@ -82,10 +82,10 @@ void ReportWriter::write(Model& model) {
   });
 }
 
-void ReportWriter::write_failure() noexcept {
+void ReportWriter::write_end(const std::string& status) noexcept {
   if (report_.epochs.empty()) return;
   try {
-    report_.status = "failed";
+    report_.status = status;
     for (const std::string& path : options_.paths) atomic_write_file(path, to_json(report_));
   } catch (const std::exception&) {
     // The run's own error is the one to report.

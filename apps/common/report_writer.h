@@ -28,8 +28,9 @@ class ReportWriter : public Callback {
   /// Collective: measures memory and weights, then rank 0 replaces the files; IoError on all ranks. At the
   /// end of an epoch that is a warning only: a full disk is no reason to stop training.
   void write(Model& model);
-  /// This rank alone, when the run fails; errors are of no interest any more.
-  void write_failure() noexcept;
+  /// This rank alone, when the run ends early; errors are of no interest any more. `status`: "failed",
+  /// "saved".
+  void write_end(const std::string& status) noexcept;
 
  private:
   std::int64_t samples_of(std::int64_t epoch) const;

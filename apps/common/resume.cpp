@@ -12,7 +12,7 @@ namespace {
 
 std::string latest_of(const RunFiles& files) {
   LatestCheckpoint best;
-  for (const std::string& pattern : {files.epoch_checkpoints, files.step_checkpoints}) {
+  for (const std::string& pattern : {files.epoch_checkpoints, files.step_checkpoints, files.on_signal}) {
     if (pattern.empty()) continue;
     const LatestCheckpoint found = latest_checkpoint(pattern);
     for (const std::string& line : found.skipped)

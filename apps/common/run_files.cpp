@@ -1,8 +1,10 @@
 #include "common/run_files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include <ronde/core/error.h>
@@ -10,6 +12,7 @@
 namespace ronde::apps {
 namespace {
 
+constexpr const char* kOnSignal = "on-signal.h5";
 constexpr const char* kStepPattern = "model-{epoch:03d}-{batch:05d}.h5";
 
 void prepare(const std::string& option, const std::filesystem::path& directory) {
@@ -25,6 +28,26 @@ void prepare(const std::string& option, const std::filesystem::path& directory) 
                    option);
 }
 
+// Whoever may write in a directory may put other files in place of ours, unless its sticky bit forbids that.
+// Shared scratch directories are often so, and the owner may not even be able to change them: no error.
+void warn_if_open_to_all(const std::filesystem::path& directory) {
+  struct stat info {};
+  const std::string name = directory.empty() ? "." : directory.string();
+  if (::stat(name.c_str(), &info) != 0 || (info.st_mode & S_IWOTH) == 0 || (info.st_mode & S_ISVTX) != 0)
+    return;
+  std::fprintf(
+      stderr,
+      "ronde: warning: %s: every user of this machine may replace the files in it: chmod o-w, or +t\n",
+      name.c_str());
+}
+
+// A link is not replaced when a file is written, so better say so now.
+void require_no_link(const std::string& file) {
+  std::error_code ignored;
+  require<IoError>(!std::filesystem::is_symlink(file, ignored), file,
+                   ": is a symbolic link, which is not replaced: name the file itself");
+}
+
 // The directory of a file, without a part that is still to be filled in, as in `{epoch}/model.h5`.
 std::filesystem::path directory_of(const std::string& file) {
   return std::filesystem::path(file.substr(0, file.find('{'))).parent_path();
@@ -36,12 +59,13 @@ RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const Trai
   const auto in_dir = [&](const std::string& name) { return name.empty() ? "" : options.path_in_dir(name); };
   RunFiles files;
   files.epoch_checkpoints = in_dir(options.checkpoint.empty() ? recipe.checkpoint : options.checkpoint);
-  if (plan.save_steps > 0) files.step_checkpoints = in_dir(kStepPattern);
+  if (plan.save_steps > 0 || plan.mtbf > 0.0) files.step_checkpoints = in_dir(kStepPattern);
   const bool has_many =
       !files.step_checkpoints.empty() || files.epoch_checkpoints.find('{') != std::string::npos;
   require<UsageError>(!options.keep || has_many, "--keep ", options.keep.value_or(0), ": ",
                       files.epoch_checkpoints,
                       " is one file: give --save-steps, or a --checkpoint with {epoch} in it");
+  files.on_signal = in_dir(kOnSignal);
   files.saved_model = in_dir(recipe.saved_model);
   files.logs = options.log_dir;
   if (!options.metrics_json.empty()) files.metrics.push_back(options.metrics_json);
@@ -62,6 +86,10 @@ void prepare_directories(Communicator& world, const TrainOptions& options, const
     if (!options.checkpoint.empty()) prepare("--checkpoint", directory_of(files.epoch_checkpoints));
     if (!files.logs.empty()) prepare(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
     if (!options.timeline.empty()) prepare("--timeline", directory_of(options.timeline));
+    for (const std::string& file : {files.epoch_checkpoints, files.saved_model, files.report})
+      require_no_link(file);
+    for (const std::string& file : files.metrics) require_no_link(file);
+    if (saves || !options.dir.empty()) warn_if_open_to_all(options.dir);
     if (!options.metrics_json.empty()) prepare("--metrics-json", directory_of(options.metrics_json));
   });
 }

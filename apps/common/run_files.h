@@ -2,6 +2,7 @@
 ///
 ///     checkpoint.h5, checkpoint-3.h5 ...          after each epoch: as the recipe or --checkpoint says
 ///     model-003-00100.h5 ...                      every --save-steps
+///     on-signal.h5                                when a signal asks for it, or the time is up
 ///     saved_models/...                            what a recipe saves at the end
 ///     logs/                                       training.csv, TensorBoard's files, evaluation.json
 ///     metrics.json, report.html                   results, for scripts and for people
@@ -24,6 +25,7 @@ namespace ronde::apps {
 struct RunFiles {
   std::string epoch_checkpoints;  ///< pattern, with {epoch} ...
   std::string step_checkpoints;   ///< pattern, with {epoch} and {batch}
+  std::string on_signal;          ///< what a signal or the end of the time makes a run save
   std::string saved_model;
   std::string logs;                  ///< directory
   std::vector<std::string> metrics;  ///< all get the same

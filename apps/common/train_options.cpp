@@ -26,6 +26,15 @@ Setter steps(TraceWindow& target) {
   };
 }
 
+// "auto" is 0.
+Setter steps_or_auto(std::optional<std::int64_t>& target) {
+  return [&target, number = whole_number(target, 1)](const std::string& value) -> std::string {
+    if (value == "auto") return target = 0, "";
+    const std::string problem = number(value);
+    return problem.empty() ? "" : problem + ", or auto";
+  };
+}
+
 void declare_training(CommandLine& line, TrainOptions& options) {
   line.group("Training");
   line.option("epochs", "N", "epochs (default: the recipe's)", whole_number(options.epochs, 1));
@@ -99,14 +108,47 @@ void declare_output(CommandLine& line, TrainOptions& options) {
               one_of(options.verbose, {"0", "1", "2"}));
 }
 
+void declare_safety(CommandLine& line, TrainOptions& options) {
+  line.group("Numbers that go wrong");
+  line.option("non-finite", "HOW",
+              "abort|skip|rollback: end with status 88 at the first step whose\n"
+              "gradients hold NaN or infinity (the default), leave it out, or go\n"
+              "back to the last checkpoint and on with the next samples",
+              one_of(options.non_finite, {"abort", "skip", "rollback"}));
+  line.option("non-finite-limit", "N", "end all the same at N such steps in a row (default 10)",
+              whole_number(options.non_finite_limit, 1));
+  line.option("check-replicas", "N",
+              "every N steps and each epoch, compare weights and optimizer state\n"
+              "of all ranks; status 87 when they differ (default 100; 0: never)",
+              whole_number(options.check_replicas, 0));
+}
+
+void declare_interruptions(CommandLine& line, TrainOptions& options) {
+  line.group("Interruptions (USR1: save and go on; USR2, TERM: save and end with status 75)");
+  line.option("max-seconds", "N",
+              "save and end with status 75 before the program has run so long;\n"
+              "in a job of Slurm, before its time is up, without this option",
+              positive_number(options.max_seconds));
+  line.option("hang-timeout", "SECONDS",
+              "end with status 86, and say which rank is to blame, when the\n"
+              "others have waited for it so long (default 600; 0: never)",
+              seconds_or_never(options.hang_timeout));
+}
+
 void declare_checkpoints(CommandLine& line, TrainOptions& options) {
   line.group("Checkpoints, in --dir");
   line.option("checkpoint", "PATTERN",
               "file to save to after each epoch; {epoch}, {val_loss:.2f} ... are\n"
               "filled in; a name without them holds the best val_loss",
               text(options.checkpoint));
-  line.option("save-steps", "N", "save every N steps too, as model-<epoch>-<batch>.h5",
-              whole_number(options.save_steps, 1));
+  line.option("save-steps", "N|auto",
+              "save every N steps too, as model-<epoch>-<batch>.h5; auto: as\n"
+              "often as loses the least time, from what a save costs and --mtbf",
+              steps_or_auto(options.save_steps));
+  line.option("mtbf", "SECONDS",
+              "mean time between failures of the whole job, for --save-steps auto\n"
+              "(default 3600)",
+              positive_number(options.mtbf));
   line.option("keep", "N", "keep the last N files (default: 5 of --save-steps, all of epochs)",
               whole_number(options.keep, 1));
   line.option("resume", "auto|FILE",
@@ -135,6 +177,8 @@ void declare_train_options(CommandLine& line, TrainOptions& options, const Recip
   declare_data(line, options);
   declare_machine(line, options);
   declare_exchange_options(line, options.distributed);
+  declare_safety(line, options);
+  declare_interruptions(line, options);
   declare_checkpoints(line, options);
   declare_output(line, options);
 }
@@ -143,6 +187,7 @@ void check_train_options(const TrainOptions& options) {
   require<UsageError>(!options.batch_size || !options.global_batch_size, "--batch-size ",
                       options.batch_size.value_or(0), " and --global-batch-size ",
                       options.global_batch_size.value_or(0), " contradict each other: give one of them");
+  require<UsageError>(!options.mtbf || options.save_steps == 0, "--mtbf is for --save-steps auto");
   check(options.distributed);
   const std::string exchange = to_string(options.distributed);
   require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),

@@ -46,10 +46,19 @@ struct TrainOptions {
 
   DistributedOptions distributed;
 
+  std::string non_finite = "abort";
+  std::int64_t non_finite_limit = 10;
+  std::int64_t check_replicas = 100;  ///< steps; 0: never
+
+  double hang_timeout = 600.0;        ///< seconds; 0: no watchdog
+  std::optional<double> max_seconds;  ///< of the program
+  double end_time = 0.0;              ///< seconds since 1970; 0: none. From max_seconds, or Slurm
+
   std::string dir;
   std::string resume;  ///< "auto" or a file
   std::string checkpoint;
-  std::optional<std::int64_t> save_steps;
+  std::optional<std::int64_t> save_steps;  ///< 0: auto
+  std::optional<double> mtbf;              ///< seconds; for save_steps auto
   std::optional<std::int64_t> keep;
   std::string log_dir;
   std::string metrics_json;

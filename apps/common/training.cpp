@@ -1,6 +1,7 @@
 #include "common/training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <ronde/core/backend.h>
@@ -143,6 +144,16 @@ void write_page(Communicator& world, const TrainingJob& job, const Report& repor
   });
 }
 
+void print_end(Model& model, const TrainingJob& job, const Report& report) {
+  if (job.options.verbosity() != 0) {
+    if (job.recipe.shown_predictions > 0) show_predictions(model, job.test, job.recipe.shown_predictions);
+    print_tuning(model, job);
+    print_exchange(model, job);
+    print_places(job);
+  }
+  std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);
+}
+
 }  // namespace
 
 void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) {
@@ -162,19 +173,19 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
     if (timeline) timeline->stop();
     report.status = "finished";
     writer.write(model);
+  } catch (const CollectiveError& error) {
+    if (world.rank() == 0) writer.write_end(error.status() == ExitStatus::saved ? "saved" : "failed");
+    throw;
   } catch (...) {
-    if (world.rank() == 0) writer.write_failure();
+    if (world.rank() == 0) writer.write_end("failed");
     throw;
   }
   write_page(world, job, report, std::move(details), clock);
-  if (world.rank() != 0) return;
-  if (job.options.verbosity() != 0) {
-    if (job.recipe.shown_predictions > 0) show_predictions(model, job.test, job.recipe.shown_predictions);
-    print_tuning(model, job);
-    print_exchange(model, job);
-    print_places(job);
-  }
-  std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);
+  if (world.rank() == 0) print_end(model, job, report);
+  // As after `--non-finite skip` where no step could be made any more.
+  if (!std::isfinite(report.test->loss))
+    throw CollectiveError("the test loss is not a finite number: these weights are of no use",
+                          ExitStatus::non_finite, 0);
 }
 
 }  // namespace ronde::apps

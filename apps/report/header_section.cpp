@@ -22,6 +22,7 @@ std::string sentence(const RunReport& run) {
   const std::string ranks = report.threads > 0 ? " on " + counted(report.world_size, "rank") : "";
   const std::string work = counted(std::ssize(report.epochs), "epoch") + ranks + time_text(run);
   if (report.status == "running") return "Still training: " + work + " so far.";
+  if (report.status == "saved") return "Told to end, and saved, after " + work + ".";
   if (report.status == "failed") return "Stopped by an error after " + work + ".";
   if (!report.test) return work + ".";
   return cat(grouped(report.test->correct), " of ", grouped(report.test->count), " test images right after ",

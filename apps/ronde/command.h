@@ -42,6 +42,9 @@ struct Command {
   std::string details;  ///< examples and what else there is to say; may be empty
   std::vector<Argument> arguments;
   std::function<void(Communicator& world)> run;  ///< on all ranks
+  /// Instead of `run`, for what is no rank itself: gets what stands behind the options, or behind "--", and
+  /// gives the exit status.
+  std::function<int(const std::vector<std::string>& rest)> supervise = {};
 };
 
 /// Runs `f` on rank 0 alone; its error becomes that of all ranks. Collective.

@@ -15,5 +15,6 @@ Command predict_command();
 Command inspect_command();
 Command export_command();
 Command report_command();
+Command run_command();
 
 }  // namespace ronde::apps

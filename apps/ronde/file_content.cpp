@@ -9,6 +9,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/models/seal.h>
 
 namespace ronde::apps {
 namespace {
@@ -68,6 +69,15 @@ FileContent model_content(const std::string& bytes, const std::string& path) {
   return content;
 }
 
+/// What a file that could be read may be trusted for.
+std::string checked_by(const std::string& bytes, const std::string& path) {
+  if (is_sealed(bytes)) return "SHA-256 of the whole file, as Ronde wrote it";
+  if (path.ends_with(".safetensors"))
+    return "structure only: another program's, and the format has no checksum";
+  if (bytes.starts_with("PK")) return "CRC-32 of each of its parts";
+  return "HDF5's own checksums, if it has any: another program wrote or changed it";
+}
+
 template <class Map>
 FileContent arrays_content(const std::string& kind, const Map& arrays) {
   FileContent content;
@@ -91,6 +101,7 @@ FileContent read_content(const std::string& path) {
     content = model_content(bytes, path);
   }
   content.lines.insert(content.lines.begin() + 1, {"size", grouped(std::ssize(bytes)) + " bytes"});
+  content.lines.insert(content.lines.begin() + 2, {"checked", checked_by(bytes, path)});
   return content;
 }
 

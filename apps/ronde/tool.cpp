@@ -176,16 +176,47 @@ const Command& Parser::parse(int argc, char** argv) {
 
 }  // namespace
 
+namespace {
+
+// What a command that runs another program leaves to that: what stands behind "--", or else from the first
+// word that is neither an option nor the value of one. -np is mpirun's way to write --np.
+std::vector<char*> cut_off_rest(int argc, char** argv, const std::vector<Command>& commands,
+                                std::vector<std::string>& rest) {
+  static char ranks[] = "--np";
+  std::vector<char*> own(argv, argv + argc);
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& one) {
+    return one.supervise && argc > 1 && one.name == argv[1];
+  });
+  if (command == commands.end()) return own;
+  std::size_t i = 2;
+  for (; i < own.size() && own[i][0] == '-' && std::string(own[i]) != "--"; ++i) {
+    if (std::string(own[i]) == "-np") own[i] = ranks;
+    const auto known = std::find_if(command->arguments.begin(), command->arguments.end(),
+                                    [&](const Argument& a) { return a.name == own[i]; });
+    if (known != command->arguments.end() && !known->placeholder.empty()) ++i;
+  }
+  const std::size_t end = std::min(i, own.size());
+  for (std::size_t k = end; k < own.size(); ++k)
+    if (k > end || std::string(own[k]) != "--") rest.emplace_back(own[k]);
+  own.resize(end);
+  return own;
+}
+
+}  // namespace
+
 int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
   Parser parser(commands);
   const Command* command = nullptr;
+  std::vector<std::string> rest;
   try {
-    command = &parser.parse(argc, argv);
+    std::vector<char*> own = cut_off_rest(argc, argv, commands, rest);
+    command = &parser.parse(static_cast<int>(own.size()), own.data());
+    if (command->supervise) return command->supervise(rest);
   } catch (const CLI::Success& wanted) {
     return launch_rank() == 0 ? parser.print(wanted) : 0;
-  } catch (const UsageError& error) {
+  } catch (const Error& error) {
     if (launch_rank() == 0) std::fprintf(stderr, "ronde: %s\n", error.what());
-    return static_cast<int>(ExitStatus::usage);
+    return static_cast<int>(error.status());
   }
   // They are for training: a command that reads a timeline must not overwrite it.
   for (const char* name : {"RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);

@@ -48,6 +48,16 @@ class Resume(harness.ProgramTest):
                 self.check(*MNIST, "--save-steps", "1", ranks=ranks)
                 self.out_of_the_way()
 
+    def test_as_often_as_it_pays(self):
+        options = ["--train-samples", "96", "--epochs", "1", "--batch-size", "4", "--test-samples", "16", "--dir", "out",
+                   "--save-steps", "auto", "--mtbf", "60", "--verbose", "2"]
+        undisturbed, result = self.finished(*options)
+        self.assertIn("saving model to out/model-001-00020.h5", result.out)
+        (self.work / "out/checkpoint.h5").unlink()
+        resumed, result = self.finished(*options, "--resume", "auto")
+        self.assertRegex(result.out, r"resume +from out/model-001-\d+\.h5, after 0 epochs")
+        self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"], result)
+
     def test_train_cifar10(self):
         self.program = "train_cifar10"
         self.check(*CIFAR10, data=self.cifar)

@@ -12,7 +12,7 @@ import harness
 APPS = pathlib.Path(__file__).resolve().parents[2] / "apps"
 PAGES = harness.BIN.parent / "apps/man"
 COMMANDS = (("info",), ("bench",), ("data", "get"), ("data", "pack"), ("summary",), ("evaluate",), ("predict",), ("inspect",),
-            ("export",), ("report",))
+            ("export",), ("report",), ("run",))
 
 
 def output(*command):
@@ -54,7 +54,7 @@ class Bash(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(self.complete("ronde "),
-                         ["info", "bench", "data", "summary", "evaluate", "predict", "inspect", "export", "report"])
+                         ["info", "bench", "data", "summary", "evaluate", "predict", "inspect", "export", "report", "run"])
         self.assertEqual(self.complete("ronde ev"), ["evaluate"])
         self.assertEqual(self.complete("ronde data "), ["get", "pack"])
         self.assertEqual(self.complete("ronde data get "), ["mnist", "cifar10"])

@@ -12,7 +12,7 @@ import zipfile
 import harness
 from tool_harness import JPEG, ToolTest, bar, png
 
-COMMANDS = ("info", "bench", "data", "summary", "evaluate", "predict", "inspect", "export", "report")
+COMMANDS = ("info", "bench", "data", "summary", "evaluate", "predict", "inspect", "export", "report", "run")
 
 
 class Usage(ToolTest):
@@ -150,7 +150,7 @@ class Model(ToolTest):
         out = self.done("inspect", self.model)
         self.assertIn(f"{self.model}: good\n", out)
         self.assertIn(self.results["weights_sha256"], out)
-        for pattern in (r"epoch +2 finished", r"step +32\b", r"seed +0", r"optimizer +Adam, 32 steps",
+        for pattern in (r"checked +SHA-256 of the whole file", r"epoch +2 finished", r"step +32\b", r"seed +0", r"optimizer +Adam, 32 steps",
                         r"kernel +\(3, 3, 1, 32\) +f32 +1,152",
                         f"{self.results['parameters']:,} values"):
             self.assertRegex(out, pattern)
@@ -188,6 +188,9 @@ class Model(ToolTest):
         self.done("export", self.model, "out.safetensors")
         for name in ("out.npz", "out.safetensors"):
             self.assertIn(f"{self.results['parameters']:,} values", self.done("inspect", name))
+            content = bytearray((self.work / name).read_bytes())
+            content[len(content) // 2] ^= 4  # in the middle of some weight
+            self.assert_refused(self.ronde("inspect", self.write("bad-" + name, bytes(content))), 65, "bad-" + name)
 
     def test_export_needs_a_format(self):
         result = self.ronde("export", self.model, "out.pdf")

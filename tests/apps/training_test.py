@@ -77,7 +77,17 @@ class Training(harness.ProgramTest):
         for ranks in (1, 2):
             result = self.train("--optimizer", "sgd", "--learning-rate", "1e30", "--train-samples", "64",
                                 "--test-samples", "32", "--batch-size", "8", "--epochs", "2", ranks=ranks)
-            self.assert_refused(result, 88, "loss is not a finite number .*learning rate")
+            self.assert_refused(result, 88, r"step [23] .* is not finite: rank \d: the loss of all \d+ samples.*learning rate")
+
+    def test_steps_that_are_not_finite_can_be_left_out(self):
+        options = ["--optimizer", "sgd", "--learning-rate", "1e30", "--train-samples", "64", "--test-samples", "32",
+                   "--batch-size", "8", "--epochs", "1", "--dir", "out", "--save-steps", "1"]
+        for how, warning in (("skip", r"; skipped \(1 of 4\)"), ("rollback", r"; back to out/model-001-0000\d\.h5 \(step \d\)")):
+            result = self.train(*options, "--non-finite", how, "--non-finite-limit", "4")
+            self.assertEqual(result.status, 88, result)
+            self.assertEqual(len(result.warnings), 3, result)
+            self.assertRegex(result.warnings[0], warning)
+            self.assertRegex(result.complaints[0], "4 times in a row")
 
     def test_predictions(self):
         result = self.train("--recipe", "estimator", "--epochs", "1", "--steps-per-epoch", "4")

@@ -48,6 +48,10 @@ class Usage(harness.ProgramTest):
             (["--recipe", "mine"], "--recipe mine: give one of keras, tf2, estimator"),
             (["--batch-size", "8", "--global-batch-size", "8"], "contradict each other"),
             (["--timeline-steps", "9:3"], "--timeline-steps 9:3: give steps as 100:200, 100: or :200"),
+            (["--save-steps", "often"], "--save-steps often: give a whole number from 1 to .*, or auto"),
+            (["--mtbf", "60"], "--mtbf is for --save-steps auto"),
+            (["--mtbf", "0"], "--mtbf 0: give a number greater than 0"),
+            (["--non-finite", "ignore"], "--non-finite ignore: give one of abort, skip, rollback"),
             (["--keep", "2"], "--keep 2: checkpoint.h5 is one file: give --save-steps"),
         ):
             with self.subTest(options=options):

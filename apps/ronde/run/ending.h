@@ -1,0 +1,19 @@
+/// What the end of a job means for whoever started it.
+#pragma once
+
+#include <string>
+
+namespace ronde::apps {
+
+enum class Verdict {
+  done,      ///< with success
+  saved,     ///< was told to end, and has saved
+  is_final,  ///< trying again would end the same
+  try_again,
+};
+
+Verdict judge(int status);
+/// "a rank hung (exit status 86)", "signal 9 (Killed)"
+std::string describe_status(int status);
+
+}  // namespace ronde::apps

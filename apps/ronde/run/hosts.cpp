@@ -1,0 +1,153 @@
+#include "ronde/run/hosts.h"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ronde/core/error.h>
+#include <ronde/models/file_io.h>
+
+namespace ronde::apps {
+namespace {
+
+constexpr double kPatience = 6.0;  // seconds for a machine to answer
+
+int parse_slots(const std::string& text, const std::string& where) {
+  int slots = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), slots);
+  require<UsageError>(parsed.ptr == text.data() + text.size() && slots >= 1, "--hosts: ", where,
+                      ": expects a number of ranks, got '", text, "'");
+  return slots;
+}
+
+std::vector<std::string> words_of(const std::string& text, const std::string& separators) {
+  std::vector<std::string> words;
+  for (std::size_t begin = text.find_first_not_of(separators); begin != std::string::npos;) {
+    const std::size_t end = text.find_first_of(separators, begin);
+    words.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(separators, end);
+  }
+  return words;
+}
+
+std::vector<Host> parse_list(const std::string& text) {
+  std::vector<Host> hosts;
+  for (const std::string& word : words_of(text, ",")) {
+    const std::size_t colon = word.find(':');
+    hosts.push_back({word.substr(0, colon), 1});
+    if (colon != std::string::npos) hosts.back().slots = parse_slots(word.substr(colon + 1), word);
+  }
+  return hosts;
+}
+
+std::vector<Host> parse_file(const std::string& path) {
+  std::vector<Host> hosts;
+  for (const std::string& line : words_of(read_file(path), "\n")) {
+    const std::vector<std::string> words = words_of(line.substr(0, line.find('#')), " \t\r");
+    if (words.empty()) continue;
+    hosts.push_back({words.front(), 1});
+    for (const std::string& word : words)
+      if (word.starts_with("slots=")) hosts.back().slots = parse_slots(word.substr(6), line);
+  }
+  return hosts;
+}
+
+std::string address_text(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address && address->sa_family == AF_INET)
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text.data(), text.size());
+  if (address && address->sa_family == AF_INET6)
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text.data(), text.size());
+  return text.data();
+}
+
+std::set<std::string> addresses_of(const std::string& name) {
+  std::set<std::string> found;
+  addrinfo* list = nullptr;
+  if (getaddrinfo(name.c_str(), nullptr, nullptr, &list) != 0) return found;
+  for (const addrinfo* one = list; one; one = one->ai_next) found.insert(address_text(one->ai_addr));
+  freeaddrinfo(list);
+  return found;
+}
+
+bool is_here(const std::string& name) {
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  if (name == "localhost" || name == own.data()) return true;
+  const std::set<std::string> wanted = addresses_of(name);
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return false;
+  bool found = false;
+  for (const ifaddrs* one = list; one; one = one->ifa_next)
+    found |= one->ifa_addr && wanted.contains(address_text(one->ifa_addr));
+  freeifaddrs(list);
+  return found;
+}
+
+// A process that ends with 0 when the machine answers.
+pid_t ask(const std::string& host) {
+  const char* agent = std::getenv("OMPI_MCA_plm_rsh_agent");
+  std::vector<std::string> words = words_of(agent && *agent ? agent : "ssh -o BatchMode=yes", " ");
+  words.insert(words.end(), {host, "true"});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  const int nowhere = open("/dev/null", O_RDWR);
+  for (const int fd : {0, 1, 2}) dup2(nowhere, fd);
+  execvp(arguments[0], arguments.data());
+  _exit(127);
+}
+
+}  // namespace
+
+std::vector<Host> parse_hosts(const std::string& text) {
+  const bool is_file = access(text.c_str(), R_OK) == 0;
+  std::vector<Host> hosts = is_file ? parse_file(text) : parse_list(text);
+  require<UsageError>(!hosts.empty(), "--hosts ", text, ": names no machine");
+  return hosts;
+}
+
+std::string to_text(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts) text += cat(text.empty() ? "" : ",", host.name, ':', host.slots);
+  return text;
+}
+
+int slots_of(const std::vector<Host>& hosts) {
+  int slots = 0;
+  for (const Host& host : hosts) slots += host.slots;
+  return slots;
+}
+
+std::vector<Host> find_alive(const std::vector<Host>& hosts) {
+  std::vector<pid_t> asked;
+  for (const Host& host : hosts) asked.push_back(is_here(host.name) ? 0 : ask(host.name));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
+  std::vector<Host> alive;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    int status = 0;
+    pid_t ended = asked[i];
+    while (asked[i] > 0 && (ended = waitpid(asked[i], &status, WNOHANG)) == 0) {
+      if (std::chrono::steady_clock::now() > until) kill(asked[i], SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    if (status == 0 && ended >= 0) alive.push_back(hosts[i]);
+  }
+  return alive;
+}
+
+}  // namespace ronde::apps

@@ -1,0 +1,127 @@
+#include "ronde/run/job.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ronde/core/error.h>
+
+namespace ronde::apps {
+namespace {
+
+constexpr double kPatience = 5.0;  // seconds until a killed process is gone
+
+int shell_status(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// In the child, between fork and exec.
+[[noreturn]] void become(pid_t parent, char* const* arguments, char* const* environment) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // it has died meanwhile
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // A job in the background must not be stopped because it could read from the terminal.
+  const int nowhere = open("/dev/null", O_RDONLY);
+  dup2(nowhere, 0);
+  execvpe(arguments[0], arguments, environment);
+  _exit(127);
+}
+
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string text = *variable;
+    if (!more.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : more) all.push_back(cat(name, '=', value));
+  return all;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// This process has one thread.
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  FILE* file = std::fopen(cat("/proc/self/task/", getpid(), "/children").c_str(), "re");
+  if (!file) return found;
+  for (int child = 0; std::fscanf(file, "%d", &child) == 1;) found.push_back(child);
+  std::fclose(file);
+  return found;
+}
+
+}  // namespace
+
+Job::Job(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> words = command;
+  std::vector<std::string> variables = merged_environment(environment);
+  const std::vector<char*> arguments = pointers_to(words), settings = pointers_to(variables);
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  process_ = fork();
+  if (process_ == 0) become(parent, arguments.data(), settings.data());
+  require<IoError>(process_ > 0, "cannot start ", command.front(), ": ", std::strerror(errno));
+  setpgid(process_, process_);
+}
+
+Job::~Job() {
+  end();
+}
+
+bool Job::has_ended() {
+  int status = 0;
+  for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
+    if (ended == process_) status_ = shell_status(status);
+  return status_ >= 0;
+}
+
+void Job::signal(int number) const {
+  if (status_ < 0) kill(process_, number);
+}
+
+// See Note [No orphans].
+void Job::end() {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
+  if (status_ < 0) kill(-process_, SIGKILL);
+  for (;;) {
+    has_ended();
+    const std::vector<pid_t> left = children();
+    if (left.empty() || std::chrono::steady_clock::now() > until) return;
+    for (const pid_t child : left) kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void become_subreaper() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
+}
+
+bool catches_signal(pid_t process, int number) {
+  FILE* file = std::fopen(cat("/proc/", process, "/status").c_str(), "re");
+  if (!file) return false;
+  std::array<char, 256> line{};
+  unsigned long long caught = 0;
+  while (std::fgets(line.data(), line.size(), file))
+    if (std::sscanf(line.data(), "SigCgt: %llx", &caught) == 1) break;
+  std::fclose(file);
+  return (caught >> (number - 1)) & 1;
+}
+
+}  // namespace ronde::apps

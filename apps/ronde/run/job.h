@@ -1,0 +1,44 @@
+/// Job: one start of mpirun and all that comes of it.
+///
+/// Note [No orphans]: mpirun leads a process group of its own and dies with this process (PR_SET_PDEATHSIG).
+/// Ranks whose mpirun is gone end themselves (watchdog.h). What does not, this process inherits, as it is a
+/// subreaper, and kills: after `end` no process of the job is left on this machine.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace ronde::apps {
+
+class Job {
+ public:
+  /// Starts `command`; `environment` is added to this process's own. Throws an IoError.
+  Job(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment);
+  /// Ends it.
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  pid_t process() const { return process_; }
+  /// Whether mpirun has ended; reaps what else has.
+  bool has_ended();
+  /// As the shell has it, once it has ended.
+  int status() const { return status_; }
+  void signal(int number) const;
+  /// Kills whatever is left of the job.
+  void end();
+
+ private:
+  pid_t process_ = -1;
+  int status_ = -1;  // -1: it runs
+};
+
+/// Once, before the first job: processes that lose their parent become this one's children.
+void become_subreaper();
+/// Whether the process would survive the signal.
+bool catches_signal(pid_t process, int number);
+
+}  // namespace ronde::apps

@@ -1,0 +1,23 @@
+/// What `ronde run` was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ronde/run/hosts.h"
+
+namespace ronde::apps {
+
+struct RunOptions {
+  std::int64_t ranks = 1;
+  std::vector<Host> hosts;                   ///< empty: this machine
+  std::optional<std::int64_t> max_restarts;  ///< none: as long as each start gets further
+  double hang_timeout = 600.0;               ///< seconds; 0: none
+  double grace = 25.0;                       ///< seconds to save in, after a signal
+  bool allow_root = false;
+  std::vector<std::string> program;  ///< with its arguments
+};
+
+}  // namespace ronde::apps

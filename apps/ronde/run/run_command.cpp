@@ -1,0 +1,65 @@
+#include <memory>
+
+#include <unistd.h>
+
+#include <ronde/core/error.h>
+
+#include "ronde/commands.h"
+#include "ronde/run/supervisor.h"
+
+namespace ronde::apps {
+namespace {
+
+constexpr const char* kDetails =
+    "Starts PROGRAM on N ranks under mpirun, and again when a rank has died, hangs, or its machine is\n"
+    "lost: with RONDE_RESUME=auto, so that a trainer goes on from its newest good checkpoint (--dir and\n"
+    "--save-steps make some). Ends when the program does, when starting again would be of no use (wrong\n"
+    "usage, bad files), or when three starts in a row came no further. USR1: save and go on. TERM, USR2\n"
+    "and Ctrl-C: save and end with status 75.\n"
+    "  ronde run -np 4 -- train_cifar10 --dir out --save-steps auto";
+
+// Hosts are read after all else, since a mistake in them is a UsageError of its own.
+struct Asked {
+  RunOptions options;
+  std::string hosts;
+};
+
+int supervise(Asked asked, const std::vector<std::string>& program) {
+  require<UsageError>(!program.empty(), "no program given: ronde run -np 4 -- PROGRAM ARGUMENT...");
+  asked.options.program = program;
+  if (!asked.hosts.empty()) asked.options.hosts = parse_hosts(asked.hosts);
+  require<UsageError>(asked.options.hosts.empty() || slots_of(asked.options.hosts) >= asked.options.ranks,
+                      "-np ", asked.options.ranks, ": --hosts has places for ",
+                      slots_of(asked.options.hosts));
+  require<UsageError>(asked.options.allow_root || geteuid() != 0,
+                      "refuses to train as root, who can damage all of the machine: be another user, or give "
+                      "--allow-root");
+  return Supervisor(std::move(asked.options)).run();
+}
+
+}  // namespace
+
+Command run_command() {
+  const auto asked = std::make_shared<Asked>();
+  RunOptions& options = asked->options;
+  return {
+      .name = "run",
+      .help = "run a program on N ranks, again and again until it is done",
+      .details = kDetails,
+      .arguments = {option("--np", "N", "ranks (default 1); -np too", whole_number(options.ranks, 1)),
+                    option("--max-restarts", "K", "start again at most K times (default: while it helps)",
+                           whole_number(options.max_restarts, 0)),
+                    option("--hosts", "LIST", "machines, a:4,b:4, or a file with lines \"a slots=4\"",
+                           text(asked->hosts)),
+                    option("--hang-timeout", "SECONDS",
+                           "end and start again when nothing has moved for so long (default 600; 0: never)",
+                           seconds_or_never(options.hang_timeout)),
+                    option("--grace", "SECONDS",
+                           "to save in, when told to end (default 25; 0: killed at once)",
+                           seconds_or_never(options.grace)),
+                    flag("--allow-root", "train as root all the same", options.allow_root)},
+      .run = {},
+      .supervise = [asked](const std::vector<std::string>& program) { return supervise(*asked, program); }};
+}
+
+}  // namespace ronde::apps

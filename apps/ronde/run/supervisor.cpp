@@ -1,0 +1,266 @@
+#include "ronde/run/supervisor.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <ronde/core/error.h>
+
+#include "ronde/run/ending.h"
+
+namespace ronde::apps {
+namespace {
+
+constexpr double kLook = 0.05, kCloseLook = 0.01;  // seconds; the latter until the first step
+constexpr int kBarrenStarts = 3;
+constexpr double kFirstPause = 1.0,
+                 kLongestPause = 30.0;  // seconds before starting again, when it got no further
+constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// "ronde run [2026-11-21 20:15:01.250] ..."
+void say(const std::string& what) {
+  const auto at = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count() % 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  std::array<char, 64> stamp{};
+  std::strftime(stamp.data(), stamp.size(), "%F %T", &parts);
+  std::array<char, 8> fraction{};
+  std::snprintf(fraction.data(), fraction.size(), ".%03d", static_cast<int>(milliseconds));
+  const std::string line = cat("ronde run [", stamp.data(), fraction.data(), "] ", what, '\n');
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f s", seconds);
+  return text.data();
+}
+
+// What the shell would not find may lie beside this program, as the trainers do.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  std::array<char, PATH_MAX> own{};
+  const ssize_t length = readlink("/proc/self/exe", own.data(), own.size() - 1);
+  if (length <= 0) return name;
+  const std::string path(own.data(), static_cast<std::size_t>(length));
+  const std::string beside = cat(path.substr(0, path.rfind('/') + 1), name);
+  return access(beside.c_str(), X_OK) == 0 ? beside : name;
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value;
+}
+
+// "--resume FILE" would begin from the same file each time.
+std::vector<std::string> without_resume(const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--resume")
+      ++i;
+    else if (!words[i].starts_with("--resume="))
+      kept.push_back(words[i]);
+  }
+  return kept;
+}
+
+std::int64_t step_of(const HeartbeatFile& beats) {
+  std::int64_t step = 0;
+  for (int r = 0; r < beats.ranks(); ++r) step = std::max(step, beats.slot(r).step.load());
+  return step;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(RunOptions options)
+    : options_(std::move(options)), beats_(static_cast<int>(options_.ranks)) {
+  become_subreaper();
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int number : kSignals) sigaddset(&wanted, number);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  signals_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+  require<IoError>(signals_ >= 0, "cannot wait for signals");
+}
+
+Supervisor::~Supervisor() {
+  close(signals_);
+}
+
+std::vector<std::string> Supervisor::command() const {
+  std::vector<std::string> words{is_set("RONDE_MPIEXEC") ? std::getenv("RONDE_MPIEXEC") : "mpirun"};
+  words.insert(words.end(), {"-np", std::to_string(options_.ranks)});
+  if (!options_.hosts.empty()) {
+    words.insert(words.end(), {"--host", to_text(options_.hosts)});
+    // Else only the ranks of this machine would have them.
+    for (const auto& [name, value] : environment())
+      if (name.starts_with("RONDE_") && name != "RONDE_HEARTBEAT") words.insert(words.end(), {"-x", name});
+  }
+  const std::vector<std::string> program = starts_ > 1 ? without_resume(options_.program) : options_.program;
+  words.push_back(find_program(program.front()));
+  words.insert(words.end(), program.begin() + 1, program.end());
+  return words;
+}
+
+// Variables of Open MPI, as another MPI may not know its options. What the user has set stays.
+std::map<std::string, std::string> Supervisor::environment() const {
+  std::map<std::string, std::string> wanted{
+      {"OMPI_MCA_odls_base_sigkill_timeout", "0"},  // else a job takes two seconds to end
+      {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+      {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+  };
+  if (options_.hosts.empty())
+    wanted["OMPI_MCA_btl"] = std::string("vader,self");  // no rank listens on a network
+  if (options_.ranks > sysconf(_SC_NPROCESSORS_ONLN))
+    wanted["OMPI_MCA_mpi_yield_when_idle"] = std::string("1");
+  if (options_.allow_root)
+    for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
+      wanted[name] = std::string("1");
+  std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
+  wanted["RONDE_HEARTBEAT"] = beats_.path();
+  wanted["RONDE_HANG_TIMEOUT"] = cat(options_.hang_timeout);
+  if (starts_ > 1) wanted["RONDE_RESUME"] = std::string("auto");
+  return wanted;
+}
+
+void Supervisor::read_signals() {
+  for (signalfd_siginfo signal{}; read(signals_, &signal, sizeof signal) == sizeof signal;)
+    if (signal.ssi_signo != SIGCHLD) pass_on(static_cast<int>(signal.ssi_signo));
+}
+
+void Supervisor::pass_on(int number) {
+  if (number == SIGUSR1) {
+    const pid_t first = beats_.slot(0).process.load();
+    if (job_ && first > 0 && catches_signal(first, SIGUSR1)) job_->signal(SIGUSR1);
+    return say("told to save (SIGUSR1)");
+  }
+  if (asked_to_end_ > 0.0) {
+    is_interrupted_ = true;
+    say("told again to end: the job is killed");
+    if (job_) job_->end();
+    return;
+  }
+  say(cat("told to end (signal ", number, "): the ranks save and end"));
+  asked_to_end_ = now();
+  ask_to_end();
+}
+
+// Ranks that do not know how to save would die of it, which is as good.
+void Supervisor::ask_to_end() {
+  if (!job_) return;
+  const pid_t first = beats_.slot(0).process.load();
+  const bool is_remote = !options_.hosts.empty() && first == 0;
+  job_->signal(is_remote || (first > 0 && catches_signal(first, SIGUSR2)) ? SIGUSR2 : SIGTERM);
+}
+
+void Supervisor::look() {
+  const std::int64_t step = step_of(beats_);
+  if (step > 0 && first_step_ == 0) {
+    first_step_ = step;
+    say(cat("step ", step, " begins, ", seconds_text(now() - started_), " after the start",
+            ended_ > 0.0 ? cat(", ", seconds_text(now() - ended_), " after the end before") : std::string()));
+  }
+  if (asked_to_end_ > 0.0) {
+    if (now() - asked_to_end_ < options_.grace) return;
+    say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
+    return job_->end();
+  }
+  const std::string complaint = patience_->complaint(beats_, now());
+  if (complaint.empty()) return;
+  say(cat("the job hangs: ", complaint, ": it is killed"));
+  job_->end();
+}
+
+int Supervisor::run_once() {
+  ++starts_;
+  beats_.clear();
+  first_step_ = 0;
+  started_ = now();
+  const std::vector<std::string> words = command();
+  job_ = std::make_unique<Job>(words, environment());
+  patience_ = std::make_unique<Patience>(options_.hang_timeout, started_);
+  say(cat("start ", starts_, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ",
+          options_.program.front(), ", mpirun is process ", job_->process()));
+  while (!job_->has_ended()) {
+    pollfd query{signals_, POLLIN, 0};
+    poll(&query, 1, static_cast<int>(1e3 * (first_step_ == 0 ? kCloseLook : kLook)));
+    read_signals();
+    if (!job_->has_ended()) look();
+  }
+  job_->end();
+  ended_ = now();
+  const int status = job_->status();
+  job_.reset();
+  return status;
+}
+
+void Supervisor::drop_lost_hosts() {
+  if (options_.hosts.size() < 2) return;
+  const std::vector<Host> alive = find_alive(options_.hosts);
+  if (alive.empty() || alive.size() == options_.hosts.size()) return;
+  options_.hosts = alive;
+  options_.ranks = std::min<std::int64_t>(options_.ranks, slots_of(alive));
+  say(cat("machines were lost; the job goes on with ", options_.ranks, " ranks on ", to_text(alive)));
+}
+
+int Supervisor::decide(int status) {
+  const std::int64_t step = step_of(beats_);
+  barren_ = step > best_step_ ? 0 : barren_ + 1;
+  best_step_ = std::max(best_step_, step);
+  say(cat("start ", starts_, " ended after ", seconds_text(ended_ - started_), " in step ", step, ": ",
+          describe_status(status)));
+  if (judge(status) == Verdict::is_final) return status;
+  if (options_.max_restarts && starts_ > *options_.max_restarts)
+    return say(cat("gives up after ", *options_.max_restarts, " restarts")), status;
+  if (barren_ >= kBarrenStarts)
+    return say(cat("gives up: ", barren_, " starts in a row came no further than step ", best_step_)), status;
+  drop_lost_hosts();
+  if (barren_ > 0) wait(std::min(kLongestPause, kFirstPause * std::pow(2.0, barren_ - 1)));
+  return asked_to_end_ > 0.0 ? static_cast<int>(ExitStatus::saved) : 0;
+}
+
+// Or until a signal ends it.
+void Supervisor::wait(double seconds) {
+  const double until = now() + seconds;
+  while (now() < until && asked_to_end_ == 0.0) {
+    pollfd query{signals_, POLLIN, 0};
+    poll(&query, 1, static_cast<int>(1e3 * (until - now())) + 1);
+    read_signals();
+  }
+}
+
+int Supervisor::run() {
+  for (;;) {
+    const int status = run_once();
+    const Verdict verdict = judge(status);
+    if (verdict == Verdict::done) {
+      if (starts_ > 1) say(cat("done, after ", starts_ - 1, starts_ == 2 ? " restart" : " restarts"));
+      return 0;
+    }
+    if (is_interrupted_) return static_cast<int>(ExitStatus::interrupted);
+    if (verdict == Verdict::saved || asked_to_end_ > 0.0) {
+      say(cat("ended as it was told to: ", describe_status(status)));
+      return static_cast<int>(ExitStatus::saved);
+    }
+    if (const int final_status = decide(status)) return final_status;
+  }
+}
+
+}  // namespace ronde::apps

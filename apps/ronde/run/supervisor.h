@@ -1,0 +1,59 @@
+/// Supervisor: runs a job until it is done, whatever happens to its ranks.
+///
+/// It starts mpirun, looks at the ranks' heartbeats, ends all of the job when a rank has died, hangs or is
+/// lost, and starts it again with RONDE_RESUME=auto, so that it goes on from its newest good checkpoint. It
+/// makes no calls of MPI itself, has one thread, and writes one line to stderr for all that it does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ronde/distributed/heartbeat.h>
+
+#include "ronde/run/job.h"
+#include "ronde/run/options.h"
+#include "ronde/run/patience.h"
+
+namespace ronde::apps {
+
+class Supervisor {
+ public:
+  explicit Supervisor(RunOptions options);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+  /// Its exit status.
+  int run();
+
+ private:
+  /// One start of the job, until it has ended; its status.
+  int run_once();
+  std::vector<std::string> command() const;
+  std::map<std::string, std::string> environment() const;
+  void read_signals();
+  void pass_on(int number);
+  void ask_to_end();
+  void look();
+  /// What to do after a job that did not end well; 0: start again, else the status to end with.
+  int decide(int status);
+  void drop_lost_hosts();
+  void wait(double seconds);
+
+  RunOptions options_;
+  HeartbeatFile beats_;
+  int signals_ = -1;  // a file of those that wait
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<Patience> patience_;
+  std::int64_t starts_ = 0;
+  std::int64_t best_step_ = 0;   // that any start has come to
+  std::int64_t first_step_ = 0;  // of this start
+  int barren_ = 0;               // starts in a row that came no further
+  double started_ = 0.0, ended_ = 0.0;
+  double asked_to_end_ = 0.0;  // when; 0: not
+  bool is_interrupted_ = false;
+};
+
+}  // namespace ronde::apps

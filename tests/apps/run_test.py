@@ -1,0 +1,193 @@
+"""Jobs that are interrupted: signals, time limits, ranks that hang or die, alone, under mpirun and `ronde run`."""
+
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+
+# 16 steps an epoch.
+OPTIONS = ["--dir", "out", "--epochs", "2", "--global-batch-size", "16", "--train-samples", "256", "--test-samples",
+           "16", "--verbose", "2", "--optimizer", "adam", "--threads", "1", "--deterministic"]
+SAVING = [*OPTIONS, "--save-steps", "1", "--keep", "3"]
+
+
+def descendants(pid):
+    try:
+        own = harness.children(pid)
+    except FileNotFoundError:
+        return []
+    return own + [other for child in own for other in descendants(child)]
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Running:
+    """A job in the background; `out` is what it has printed so far."""
+
+    def __init__(self, command, work, **more):
+        self.log = work.with_suffix(f".{random.random()}.log")
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("RONDE_")}
+        with open(self.log, "w") as output:
+            self.process = subprocess.Popen([str(word) for word in command], cwd=work, env={**environment, **more},
+                                            stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+
+    @property
+    def out(self):
+        return self.log.read_text()
+
+    def wait_for(self, pattern, count=1):
+        deadline = time.monotonic() + harness.TIMEOUT
+        while len(re.findall(pattern, self.out)) < count:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"no {pattern}:\n{self.out}")
+            time.sleep(0.005)
+
+    def finish(self):
+        return self.process.wait(harness.TIMEOUT)
+
+    def close(self):
+        for pid in [*descendants(self.process.pid), self.process.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        self.log.unlink()
+
+
+class Interrupted(harness.ProgramTest):
+    def start(self, command, **more):
+        job = Running(command, self.work, **more)
+        self.addCleanup(job.close)
+        return job
+
+    def supervised(self, *words, ranks=2, run_options=()):
+        return [harness.BIN / "ronde", "run", "-np", ranks, "--allow-root", *run_options, "--", *words]
+
+    def weights(self):
+        return self.metrics("out/metrics.json")["weights_sha256"]
+
+    def undisturbed(self, *options):
+        self.assert_trained(self.train(*(options or OPTIONS), ranks=2))
+        found = self.weights()
+        (self.work / "out").rename(self.work / "undisturbed")
+        return found
+
+    def assert_gone(self, pids):
+        deadline = time.monotonic() + 10
+        while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual([pid for pid in pids if is_alive(pid)], [])
+
+    def wait_for_steps(self, job, steps=3):
+        """Until rank 0 has saved that often, which SAVING does after each step."""
+        job.wait_for("saving model to", steps)
+
+
+class Signals(Interrupted):
+    def test_mpirun_passes_on_what_saves(self):
+        expected = self.undisturbed()
+        job = self.start(self.job(*OPTIONS, ranks=2))
+        job.wait_for("Epoch 1/2")
+        job.process.send_signal(signal.SIGUSR1)
+        deadline = time.monotonic() + harness.TIMEOUT
+        while not (self.work / "out/on-signal.h5").exists():
+            self.assertIsNone(job.process.poll(), job.out)
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
+        job.process.send_signal(signal.SIGUSR2)
+        self.assertEqual(job.finish(), 75, job.out)
+        self.assertEqual(len(re.findall(r"^ronde: ", job.out, re.MULTILINE)), 1, job.out)
+        self.assertRegex(job.out, r"ronde: \[rank 0\] \[fit\] told to end by a signal: saved out/on-signal.h5 after "
+                                  r"\d+ steps; start it again to go on")
+        result = self.train(*OPTIONS, "--resume", "auto", ranks=2)
+        self.assert_trained(result)
+        self.assertIn("from out/on-signal.h5", result.out)
+        self.assertEqual(self.weights(), expected)
+
+    def test_alone(self):
+        job = self.start(self.command(*OPTIONS))
+        job.wait_for("Epoch 1/2")
+        job.process.send_signal(signal.SIGTERM)
+        self.assertEqual(job.finish(), 75, job.out)
+        again = self.start(self.command(*OPTIONS, "--resume", "auto"))
+        again.wait_for(r"Epoch \d/2")
+        again.process.send_signal(signal.SIGINT)
+        self.assertEqual(again.finish(), -signal.SIGINT)  # a shell says 130
+
+    def test_time_limit(self):
+        result = self.train(*OPTIONS, "--epochs", "1000", "--max-seconds", "8", ranks=2)
+        self.assertEqual(result.status, 75, result)
+        self.assertRegex(result.err, "the time is nearly up: saved out/on-signal.h5")
+        self.assertLess(result.seconds, 60)
+        soon = {"SLURM_JOB_END_TIME": str(int(time.time()) + 3)}
+        result = self.train(*OPTIONS, "--epochs", "1000", "--resume", "auto", env=soon)
+        self.assertEqual(result.status, 75, result)
+
+
+class Supervised(Interrupted):
+    def test_killed_rank(self):
+        expected = self.undisturbed(*SAVING)
+        job = self.start(self.supervised(*self.command(*SAVING)))
+        self.wait_for_steps(job)
+        mpirun, = harness.children(job.process.pid)
+        os.kill(random.choice(harness.children(mpirun)), signal.SIGKILL)
+        job.wait_for(r"\] step \d+ begins", 2)
+        mpirun, = harness.children(job.process.pid)
+        os.kill(mpirun, signal.SIGKILL)  # mpirun itself, too
+        self.assertEqual(job.finish(), 0, job.out)
+        self.assertEqual(self.weights(), expected, job.out)
+        self.assertRegex(job.out, r"start 1 ended after .* s in step \d+: signal 9 \(Killed\)")
+        self.assertRegex(job.out, r"\] done, after 2 restarts")
+
+    def test_told_to_end(self):
+        job = self.start(self.supervised(*self.command(*SAVING)))
+        self.wait_for_steps(job)
+        job.process.terminate()
+        self.assertEqual(job.finish(), 75, job.out)
+        self.assertIn("saved out/on-signal.h5", job.out)
+        self.assertNotIn("start 2", job.out)
+
+    def test_no_process_is_left_behind(self):
+        job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000"),
+                                         run_options=("--hang-timeout", "2")))
+        self.wait_for_steps(job)
+        everyone = descendants(job.process.pid)
+        self.assertEqual(len(everyone), 3)
+        os.kill(everyone[-1], signal.SIGSTOP)  # it cannot see that the others go
+        time.sleep(1.0)
+        job.process.kill()
+        job.process.wait()
+        self.assert_gone(everyone)
+
+    def test_what_cannot_help_is_not_tried_again(self):
+        wrong = harness.execute(self.supervised(*self.command("--epochs", "none")), self.work)
+        self.assertEqual(wrong.status, 2, wrong)
+        self.assertNotIn("start 2", wrong.err)
+        missing = harness.execute(self.supervised("/nowhere/program"), self.work)
+        self.assertNotIn(missing.status, (0, 75), missing)
+        failing = harness.execute(self.supervised("sh", "-c", "exit 3", run_options=("--max-restarts", "1")), self.work)
+        self.assertEqual(failing.status, 3, failing)
+        self.assertEqual(len(re.findall(r"\] start \d: ", failing.err)), 2, failing)
+        nothing = harness.execute([harness.BIN / "ronde", "run", "-np", 2], self.work)
+        self.assertEqual(nothing.status, 2)
+        self.assertIn("no program given", nothing.err)
+        if os.geteuid() == 0:
+            root = harness.execute([harness.BIN / "ronde", "run", "true"], self.work)
+            self.assertEqual(root.status, 2)
+            self.assertIn("--allow-root", root.err)
+
+
+if __name__ == "__main__":
+    harness.main()
