@@ -1,0 +1,115 @@
+// What safety costs a training of the MNIST net: the pause for a checkpoint, which is encoded and written
+// beside the training; the look for NaN at each step; the hash that replicas compare.
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/thread_pool.h>
+#include <ronde/data/in_memory_dataset.h>
+#include <ronde/models/lambda_callback.h>
+#include <ronde/models/mnist_cnn.h>
+#include <ronde/models/model_checkpoint.h>
+#include <ronde/nn/adadelta.h>
+
+#include "rigs/checkpoints/rigs.h"
+#include "support/temp_dir.h"
+#include "training/replica_check.h"
+
+namespace ronde::rigs {
+namespace {
+
+constexpr std::int64_t kSteps = 60, kBatch = 128;
+constexpr double kMostPause = 0.015;
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
+  return values[values.size() / 2];
+}
+
+/// Processor time of a call.
+template <class F>
+double seconds_of(F&& f) {
+  std::vector<double> seconds;
+  for (int i = 0; i < 21; ++i) {
+    const double begin = processor_seconds();
+    f();
+    seconds.push_back(processor_seconds() - begin);
+  }
+  return median(seconds);
+}
+
+struct Training {
+  std::vector<double> steps;   // processor seconds
+  std::vector<double> pauses;  // seconds
+};
+
+Training train(Model& model, const std::string& directory) {
+  const InMemoryDataset data(Tensor::zeros({kSteps * kBatch, 28, 28, 1}),
+                             Tensor::zeros({kSteps * kBatch}, {.dtype = DType::i32}));
+  ModelCheckpoint files({.filepath = directory + "/{batch}.h5", .save_steps = 10, .keep = 2});
+  Training training;
+  double begin = 0.0, paused = 0.0;
+  LambdaCallback watch({.on_train_batch_begin = [&](std::int64_t) { begin = processor_seconds(); },
+                        .on_train_batch_end =
+                            [&](std::int64_t batch, const Logs&) {
+                              training.steps.push_back(processor_seconds() - begin);
+                              if (files.total_pause_seconds() > paused)
+                                training.pauses.push_back(files.last_pause_seconds());
+                              paused = files.total_pause_seconds();
+                              if (batch % 10 == 8)
+                                ::usleep(500'000);  // as between saves that are seconds apart
+                            }});
+  model.fit(data, {.batch_size = kBatch, .callbacks = {&watch, &files}, .verbose = 0});
+  return training;
+}
+
+void print_share(const char* what, double seconds, double step, double every) {
+  std::printf("  %-40s %6.2f ms  %.3f %% of the steps when made every %g\n", what, 1e3 * seconds,
+              100.0 * seconds / (every * step), every);
+}
+
+}  // namespace
+
+bool measure_costs() {
+  for (Backend* backend : backends()) backend->threads().resize(1);
+  const testing::TempDir dir;
+  Model model(mnist_cnn(), {28, 28, 1}, {});
+  model.compile(
+      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  Training training = train(model, dir.path());
+  std::sort(training.pauses.begin(), training.pauses.end());
+  const double step = median(training.steps), pause = median(training.pauses);
+  std::printf("  %lld weights, optimizer Adadelta, 1 thread, a step of %lld images takes %.1f ms\n",
+              static_cast<long long>(model.module().parameter_count()), static_cast<long long>(kBatch),
+              1e3 * step);
+  std::printf("  pauses for a checkpoint: %.2f (least), %.2f (median), %.2f ms (most) of %zu\n",
+              1e3 * training.pauses.front(), 1e3 * pause, 1e3 * training.pauses.back(),
+              training.pauses.size());
+
+  const double made = seconds_of([&] { model.save(dir / "model.h5"); });
+  std::printf("  a file is made and written in %.1f ms of a processor, %.2f %% of one at a save every 10 s\n",
+              1e3 * made, 100.0 * made / 10.0);
+  const ParameterArena& arena = model.arena();
+  const Tensor squares = Tensor::zeros({}, {.dtype = DType::f64});
+  print_share("gradients looked through for NaN",
+              seconds_of([&] { squares.backend().sum_of_squares(squares, arena.gradients()); }), step, 1);
+  std::uint64_t hash = 0;
+  print_share("weights and state hashed", seconds_of([&] {
+                hash = hash64(arena.values().raw(), arena.values().byte_size(), hash);
+                for (const OptimizerSlot& slot : model.optimizer().slots())
+                  hash = hash64(slot.values.raw(), slot.values.byte_size(), hash);
+              }),
+              step, 100);
+  return pause <= kMostPause && hash != 1;
+}
+
+}  // namespace ronde::rigs
