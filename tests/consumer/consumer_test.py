@@ -142,10 +142,18 @@ class Library(InTemporaryDirectory):
         self.assertEqual([name for name in private if f"ronde::v0::{name}::" in exported], [])
 
     def test_is_hardened(self):
-        text = run("readelf", "-ld", "-W", self.library)
-        self.assertIn("GNU_RELRO", text)
-        self.assertRegex(text, r"\bNOW\b")
-        self.assertNotRegex(text, r"GNU_STACK.*\bRWE\b")
+        programs = [path for path in (self.root / "prefix" / "bin").iterdir() if path.read_bytes().startswith(b"\x7fELF")]
+        self.assertTrue(programs)
+        for path in [self.library, *programs]:
+            with self.subTest(path.name):
+                text = run("readelf", "-hld", "-W", path)
+                self.assertRegex(text, r"Type: +DYN")  # of a program: position-independent
+                self.assertIn("GNU_RELRO", text)
+                self.assertRegex(text, r"\bNOW\b")
+                self.assertNotRegex(text, r"GNU_STACK.*\bRWE\b")
+                used = run("nm", "-D", "--undefined-only", path)
+                self.assertIn("__stack_chk_fail", used)
+                self.assertRegex(used, r"__\w+_chk\b(?<!__stack_chk_fail)")  # _FORTIFY_SOURCE
 
     def test_is_small(self):
         self.assertLess(self.library.stat().st_size, 20 << 20)
