@@ -6,12 +6,18 @@ target_compile_options(ronde_flags INTERFACE
 add_library(ronde_product_flags INTERFACE)
 target_link_libraries(ronde_product_flags INTERFACE ronde_flags)
 
-# What RONDE_API does not mark, users do not see. With sanitizers the tests, which look inside, link the one shared library:
-# its 170 MB in each of them would take longer to link than to run.
-set(RONDE_VISIBILITY hidden)
+# For code that calls others' loops: made for size it compiles in three quarters of the time, to half the bytes.
+add_library(ronde_small_code INTERFACE)
+target_compile_options(ronde_small_code INTERFACE $<$<CONFIG:Release>:-Os>)
+
+# Rooms are objects that become one library, of which users see what RONDE_API marks. With sanitizers, objects of 170 MB
+# in each test would take longer to link than to run: there a room is a library of its own, and all of it is visible.
+set(RONDE_ROOM_TYPE OBJECT)
+set(RONDE_ROOM_VISIBILITY hidden)
 
 if(RONDE_SANITIZE)
-  set(RONDE_VISIBILITY default)
+  set(RONDE_ROOM_TYPE SHARED)
+  set(RONDE_ROOM_VISIBILITY default)
   # Short debug information keeps the sanitized suite fast to build.
   target_compile_options(ronde_flags INTERFACE
     -fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)

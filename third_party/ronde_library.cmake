@@ -27,7 +27,7 @@ set_target_properties(ronde PROPERTIES
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
 get_target_property(type ronde TYPE)
-if(type STREQUAL SHARED_LIBRARY AND RONDE_VISIBILITY STREQUAL "hidden")
+if(type STREQUAL SHARED_LIBRARY)
   # Hides the weak copies of other people's templates too, which have default visibility wherever they are made.
   set(script ${CMAKE_CURRENT_LIST_DIR}/ronde.map)
   target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs)

@@ -1,13 +1,13 @@
 # ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] SOURCES files): one folder of the house.
 #
-# A room is an object library with its own include root, so that a header of a room it does not link cannot be
+# A room is a library of objects with its own include root, so that a header of a room it does not link cannot be
 # included: layering is a compile error. Its headers are checked to stand alone (target
 # all_verify_interface_header_sets).
 function(ronde_room)
   cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;SOURCES" ${ARGN})
   set(target ronde_${ROOM_NAME})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
-  add_library(${target} OBJECT)
+  add_library(${target} ${RONDE_ROOM_TYPE})
   target_sources(${target} PRIVATE ${ROOM_SOURCES}
     PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_include_directories(${target} PRIVATE src)
@@ -16,12 +16,11 @@ function(ronde_room)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     CXX_EXTENSIONS OFF
-    CXX_VISIBILITY_PRESET ${RONDE_VISIBILITY}
+    CXX_VISIBILITY_PRESET ${RONDE_ROOM_VISIBILITY}
     VISIBILITY_INLINES_HIDDEN ON
     VERIFY_INTERFACE_HEADER_SETS ON)
-  # Nets and models call others' loops: made for size they compile in three quarters of the time, to half the bytes.
   if(ROOM_NAME MATCHES "^(nn|models)$")
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+    target_link_libraries(${target} PRIVATE ronde_small_code)
   endif()
   # Under sanitizers only what loops over values is optimised: the rest would take longer to compile than it saves.
   if(RONDE_SANITIZE AND ROOM_NAME MATCHES "^(core|data)$")

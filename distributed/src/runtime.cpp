@@ -1,11 +1,13 @@
 #include <ronde/distributed/runtime.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <unistd.h>
 
@@ -101,9 +103,18 @@ void report(const std::string& message, int rank, bool is_alone) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+// A watchdog that ends the job kills stopped ranks. Their death is no error of its own: the watchdog's thread
+// ends this process too, with its own status.
+void leave_to_watchdog() {
+  const Watchdog* const watchdog = the_world().watchdog.get();
+  for (int i = 0; i < 1000 && watchdog && watchdog->is_alarmed(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 // Tells the other ranks of this rank's error and reports it, unless another rank does; then returns the
 // status of the job. Ranks that do not hear of it, because they are busy or hang, are aborted.
 int end_in_failure(const Ending& ending) {
+  leave_to_watchdog();
   ExitStatus status = ending.status;
   Communicator* communicator = the_world().communicator.get();
   if (!communicator) {

@@ -107,6 +107,12 @@ void Watchdog::resume() {
   --state_->pauses;
 }
 
+bool Watchdog::is_alarmed() const {
+  const std::lock_guard lock(state_->mutex);
+  const auto& board = state_->board;
+  return state_->is_alarmed || (board && board->alarm().state.load() >= ProgressAlarm::raised);
+}
+
 // See Note [Whose time].
 void Watchdog::run() {
   name_trace_thread("watchdog");

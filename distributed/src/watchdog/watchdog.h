@@ -57,6 +57,8 @@ class Watchdog {
   /// Until as many calls of `resume`.
   void pause();
   void resume();
+  /// Whether a rank of this node ends the job.
+  bool is_alarmed() const;
 
  private:
   struct State;
