@@ -33,33 +33,28 @@ void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
 }
 
 Variable Conv2D::forward(const Variable& x, const Context&) {
-  const Variable y = convolve(x, std::nullopt);
-  return options_.activation == Activation::relu ? y : apply_activation(options_.activation, y);
-}
-
-bool Conv2D::can_pool() const {
-  return options_.activation == Activation::relu || options_.activation == Activation::linear;
-}
-
-Variable Conv2D::forward_pooled(const Variable& x, const Pool2dOptions& pool) {
-  require(can_pool(), "[", label(), "] has an activation in front of the pooling");
-  return convolve(x, pool);
-}
-
-Variable Conv2D::convolve(const Variable& x, const std::optional<Pool2dOptions>& pool) {
   require_images(*this, x.shape());
   const std::int64_t channels = kernel_.size(3) * options_.groups;
   require(x.shape().back() == channels, "[", label(), "] expects ", channels, " input channels, got ",
           x.shape().back());
   require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
+  const Variable y = conv2d(x, kernel_, bias_, call().options);
+  return is_one_call() ? y : apply_activation(options_.activation, y);
+}
+
+bool Conv2D::is_one_call() const {
+  return options_.activation == Activation::relu || options_.activation == Activation::linear;
+}
+
+Conv2dCall Conv2D::call() const {
   const bool relu = options_.activation == Activation::relu;
-  return conv2d(x, kernel_, bias_,
-                {.stride = options_.strides,
-                 .padding = options_.padding,
-                 .dilation = options_.dilation,
-                 .groups = options_.groups,
-                 .epilogue = relu ? Epilogue::relu : Epilogue::none,
-                 .max_pool = pool});
+  return {.weight = kernel_,
+          .bias = bias_,
+          .options = {.stride = options_.strides,
+                      .padding = options_.padding,
+                      .dilation = options_.dilation,
+                      .groups = options_.groups,
+                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
 }
 
 ConfigDict Conv2D::config() const {

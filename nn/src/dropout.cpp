@@ -14,11 +14,16 @@ Dropout::Dropout(double rate) : rate_(rate) {
 }
 
 Variable Dropout::forward(const Variable& x, const Context& context) {
-  if (!context.training || rate_ == 0.0 || x.shape().count() == 0) return x;
+  const std::optional<DropoutCall> drop = call(x, context);
+  return drop ? dropout(x, drop->sample_keys, drop->params) : x;
+}
+
+std::optional<DropoutCall> Dropout::call(const Variable& x, const Context& context) {
+  if (!context.training || rate_ == 0.0 || x.shape().count() == 0) return std::nullopt;
   const Tensor keys = context.sample_keys.defined() ? context.sample_keys : make_keys(x);
   require(keys.rank() == 2 && keys.size(0) == x.size(0) && keys.size(1) == 2, "[", label(),
           "] expects sample keys of shape (", x.size(0), ", 2), got ", keys.shape());
-  return dropout(x, keys, {.rate = rate_, .seed = context.seed, .op = hash_name(path())});
+  return DropoutCall{keys, {.rate = rate_, .seed = context.seed, .op = hash_name(path())}};
 }
 
 Tensor Dropout::make_keys(const Variable& x) {

@@ -1,32 +1,12 @@
-#include <typeinfo>
-
 #include <ronde/core/trace.h>
-#include <ronde/nn/conv2d.h>
 #include <ronde/nn/layer_factory.h>
-#include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/sequential.h>
 
 #include "auto_name.h"
+#include "image_run.h"
 #include "layer_config.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-// `layer`, if it is a convolution that can do the pooling of `next` too. Classes derived from either may
-// compute something else.
-Conv2D* pooled_conv(Module& layer, const Module& next) {
-  if (typeid(layer) != typeid(Conv2D) || typeid(next) != typeid(MaxPooling2D)) return nullptr;
-  auto& conv = static_cast<Conv2D&>(layer);
-  return conv.is_built() && next.is_built() && conv.can_pool() ? &conv : nullptr;
-}
-
-Pool2dOptions pooling_of(const Module& layer) {
-  const Pooling2DOptions& options = static_cast<const MaxPooling2D&>(layer).options();
-  return {.window = options.pool, .stride = options.strides, .padding = options.padding};
-}
-
-}  // namespace
 
 Module& Sequential::append(std::unique_ptr<Module> layer) {
   require(layer != nullptr, "[", label(), "] cannot add a null pointer");
@@ -35,18 +15,20 @@ Module& Sequential::append(std::unique_ptr<Module> layer) {
   return add_module(name, std::move(layer));
 }
 
-// Pooling behind a convolution is part of it, in the second call and later ones: the first one builds both.
+// A dry run calls each layer, to let it see its input.
 Variable Sequential::forward(const Variable& x, const Context& context) {
-  Variable y = x;
   const std::vector<Module*> layers = children();
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool has_next = context.trace == nullptr && i + 1 < layers.size();
-    if (Conv2D* conv = has_next ? pooled_conv(*layers[i], *layers[i + 1]) : nullptr) {
-      const TraceLayer traced(conv->path());
-      y = conv->forward_pooled(y, pooling_of(*layers[++i]));
-    } else {
-      y = (*layers[i])(y, context);
+  const bool is_dry = context.trace != nullptr;
+  Variable y = x;
+  for (std::size_t i = 0; i < layers.size();) {
+    const ImageRun run(is_dry ? std::span<Module* const>() : std::span(layers).subspan(i), y);
+    if (run.length() < 2) {
+      y = (*layers[i++])(y, context);
+      continue;
     }
+    const TraceLayer traced(is_tracing() ? run.path() : std::string());
+    y = run(y, context);
+    i += run.length();
   }
   return y;
 }

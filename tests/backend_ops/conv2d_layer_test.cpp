@@ -103,5 +103,154 @@ TEST(Conv2dLayer, EachGradientAlone) {
   }
 }
 
+// Layers with a convolution in front, and with dropout behind.
+struct RunCase {
+  Shape x, front, weight;   // images, filters OHWI of both; no front if it is empty
+  Shape middle, conv, out;  // the front's result, the convolution's, the layer's
+  Conv2dParams front_params = {}, params = {};
+  bool pools = true, drops = true;
+  bool is_fused = true;  // by the fast backend
+};
+
+const RunCase kRuns[] = {
+    // The nets' beginnings, and what follows.
+    {{5, 12, 12, 1}, {32, 3, 3, 1}, {64, 3, 3, 32}, {5, 10, 10, 32}, {5, 8, 8, 64}, {5, 4, 4, 64}},
+    {{3, 9, 8, 3},
+     {16, 3, 3, 3},
+     {16, 3, 3, 16},
+     {3, 9, 8, 16},
+     {3, 7, 6, 16},
+     {3, 3, 3, 16},
+     {.padding = {1, 1, 1, 1}}},
+    {{7, 9, 9, 16}, {}, {32, 3, 3, 16}, {7, 9, 9, 16}, {7, 7, 7, 32}, {7, 3, 3, 32}},
+    // Without pooling, without dropout; filters of another size, strides; more images than in the scratch.
+    {{2, 10, 9, 2},
+     {16, 3, 3, 2},
+     {16, 3, 3, 16},
+     {2, 8, 7, 16},
+     {2, 6, 5, 16},
+     {2, 6, 5, 16},
+     {},
+     {},
+     false},
+    {{2, 13, 13, 3},
+     {32, 2, 2, 3},
+     {16, 3, 3, 32},
+     {2, 6, 6, 32},
+     {2, 4, 4, 16},
+     {2, 2, 2, 16},
+     {.stride = {2, 2}},
+     {},
+     true,
+     false},
+    {{19, 28, 28, 1}, {16, 3, 3, 1}, {16, 3, 3, 16}, {19, 26, 26, 16}, {19, 24, 24, 16}, {19, 12, 12, 16}},
+    // A front that would cost too much twice; channels that are no whole vectors.
+    {{2, 8, 8, 16},
+     {16, 3, 3, 16},
+     {16, 3, 3, 16},
+     {2, 6, 6, 16},
+     {2, 4, 4, 16},
+     {2, 2, 2, 16},
+     {},
+     {},
+     true,
+     true,
+     false},
+    {{2, 8, 8, 1},
+     {5, 3, 3, 1},
+     {7, 3, 3, 5},
+     {2, 6, 6, 5},
+     {2, 4, 4, 7},
+     {2, 2, 2, 7},
+     {},
+     {},
+     true,
+     true,
+     false},
+};
+
+constexpr DropoutParams kDropout{.rate = 0.25, .seed = 7, .op = 3};
+
+Tensor keys_of(const RunCase& c) {
+  std::vector<std::int64_t> keys;
+  for (std::int64_t i = 0; i < c.x[0]; ++i) keys.insert(keys.end(), {100 + 7 * i, 2});
+  return Tensor::from<std::int64_t>({c.x[0], 2}, keys, &oracle());
+}
+
+// x, weight and bias of both convolutions, keys
+Tensors inputs_of(const RunCase& c) {
+  const bool has_front = c.front.rank() > 0;
+  return {random(c.x, 1),
+          has_front ? random(c.front, 2) : Tensor(),
+          has_front ? random({c.front[0]}, 3) : Tensor(),
+          random(c.weight, 4),
+          random({c.weight[0]}, 5),
+          c.drops ? keys_of(c) : Tensor()};
+}
+
+Conv2dLayer layer_of(const RunCase& c, Backend& b, const Tensor& out, const Tensors& in) {
+  Conv2dLayer layer{
+      .out = out, .x = in[0], .conv = {in[3], in[4], c.params, Epilogue::relu}, .dropout = kDropout};
+  if (c.front.rank() > 0) layer.front = Conv2dStage{in[1], in[2], c.front_params, Epilogue::relu};
+  if (c.pools) layer.argmax = Tensor::empty(c.out, {.dtype = DType::u8, .backend = &b});
+  layer.sample_keys = in[5];
+  return layer;
+}
+
+TEST(Conv2dLayer, IsItsPartsOneAfterTheOther) {
+  for (const RunCase& c : kRuns) {
+    SCOPED_TRACE(cat("x ", c.x, " front ", c.front, " weight ", c.weight));
+    compare(
+        {blank(c.out)}, inputs_of(c),
+        [&](Backend& b, Tensors out, Tensors in) { b.conv2d_layer(layer_of(c, b, out[0], in)); }, kWinograd);
+  }
+}
+
+TEST(Conv2dLayer, GradientsOfAllItsParts) {
+  for (const RunCase& c : kRuns) {
+    SCOPED_TRACE(cat("x ", c.x, " front ", c.front, " weight ", c.weight));
+    const bool has_front = c.front.rank() > 0;
+    Tensors inputs = inputs_of(c);
+    const Tensor y = unwritten(oracle(), c.out, DType::f64);
+    const Conv2dLayer forward = layer_of(c, oracle(), y, inputs);
+    oracle().conv2d_layer(forward);
+    inputs.insert(inputs.end(), {y, forward.argmax, random(c.out, 6)});
+    compare(
+        {has_front ? Tensor() : blank(c.x), blank(c.weight), blank({c.weight[0]}),
+         has_front ? blank(c.front) : Tensor(), has_front ? blank({c.front[0]}) : Tensor()},
+        inputs,
+        [&](Backend& b, Tensors out, Tensors in) {
+          Conv2dLayerBackward layer;
+          layer.conv = {.grad_x = out[0],
+                        .grad_weight = out[1],
+                        .grad_bias = out[2],
+                        .grad_out = in[8],
+                        .x = in[0],
+                        .weight = in[3],
+                        .out = in[6],
+                        .argmax = in[7],
+                        .conv_out = {c.conv[1], c.conv[2]},
+                        .params = c.params};
+          if (has_front) layer.front = Conv2dStage{in[1], in[2], c.front_params, Epilogue::relu};
+          layer.grad_front_weight = out[3];
+          layer.grad_front_bias = out[4];
+          layer.dropout_scale = c.drops ? 1 / (1 - kDropout.rate) : 1.0;
+          b.conv2d_layer_backward(layer);
+        },
+        kWinograd);
+  }
+}
+
+TEST(Conv2dLayer, TheFastBackendFusesTheNetsLayers) {
+  for_each_setting([](Backend& b, DType dtype) {
+    for (const RunCase& c : kRuns) {
+      SCOPED_TRACE(cat("x ", c.x, " front ", c.front, " weight ", c.weight));
+      const bool is_fast = b.name() == "onednn" && dtype == DType::f32;
+      const Tensors in = copies(inputs_of(c), b, dtype);
+      EXPECT_EQ(b.fuses(layer_of(c, b, unwritten(b, c.out, dtype), in)), is_fast && c.is_fused);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace ronde::test

@@ -1,5 +1,6 @@
 #include "backend/cpu/caching_allocator.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -56,6 +57,36 @@ TEST(CachingAllocator, NeverHandsOutASmallerBlock) {
     void* larger = allocator.allocate(bytes + 36);
     std::memset(larger, 1, bytes + 36);
     allocator.deallocate(larger);
+  }
+}
+
+// Blocks that are cut from the same pages, of sizes that do not fill them.
+TEST(CachingAllocator, BlocksOfOneSlabDoNotOverlap) {
+  CachingAllocator allocator;
+  std::vector<std::pair<unsigned char*, std::size_t>> blocks;
+  for (int i = 0; i < 60; ++i) {
+    const std::size_t bytes = 16000 + 31337u * static_cast<unsigned>(i);
+    auto* memory = static_cast<unsigned char*>(allocator.allocate(bytes));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % CachingAllocator::kAlignment, 0u) << bytes;
+    std::memset(memory, i, bytes);
+    blocks.emplace_back(memory, bytes);
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto [memory, bytes] = blocks[i];
+    EXPECT_TRUE(std::all_of(memory, memory + bytes, [&](unsigned char b) { return b == i; })) << i;
+    allocator.deallocate(memory);
+  }
+}
+
+// When memory is short, free blocks go back to the system; those that cannot are still there.
+TEST(CachingAllocator, ABlockCanBeHadAfterMemoryRanOut) {
+  CachingAllocator allocator;
+  for (const std::size_t bytes : {1000u, 300000u, 3u << 20}) allocator.deallocate(allocator.allocate(bytes));
+  test::expect_error([&] { allocator.allocate(std::size_t{1} << 46); }, "out of memory");
+  for (const std::size_t bytes : {1000u, 300000u, 3u << 20}) {
+    void* memory = allocator.allocate(bytes);
+    std::memset(memory, 1, bytes);
+    allocator.deallocate(memory);
   }
 }
 

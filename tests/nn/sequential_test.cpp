@@ -117,5 +117,53 @@ TEST(Sequential, PoolingBehindAConvolutionChangesNothing) {
   }
 }
 
+// Runs of convolutions, pooling and dropout are one operation on a backend that can; each layer by itself is
+// the reference, to the bit, and so are its gradients but for the order of their sums.
+TEST(Sequential, RunsOfImageLayersChangeNothing) {
+  const auto conv = [](std::int64_t filters) {
+    return Conv2D({.filters = filters, .activation = Activation::relu});
+  };
+  for (const BuildOptions& build : {BuildOptions{}, in_f64()})
+    for (const bool input_needs_gradient : {false, true}) {
+      Sequential net(conv(16), conv(32), MaxPooling2D(), Dropout(0.25), conv(16), Dropout(0.5), conv(3),
+                     conv(16));
+      net.build({20, 18, 3}, build);
+      const Tensor weight = net.parameters().front().variable.value();
+      const Tensor image = Tensor::empty({5, 20, 18, 3}, weight.options());
+      const Tensor values = random_tensor(image.shape());
+      weight.backend().copy(
+          image, Tensor::from<double>(image.shape(), values.to_vector<double>(), &weight.backend()));
+      const Tensor keys =
+          Tensor::from<std::int64_t>({5, 2}, {3, 1, 4, 1, 5, 1, 9, 1, 2, 1}, &weight.backend());
+      const Context context{.training = true, .seed = 11, .sample_keys = keys};
+      const auto run = [&](const std::function<Variable(const Variable&)>& f) {
+        const Variable x = input_needs_gradient ? Variable::parameter(image) : Variable(image);
+        const Variable y = f(x);
+        for (Parameter p : net.parameters()) p.variable.zero_grad();
+        sum(square(y)).backward();
+        std::vector<Tensor> results{y.value()};
+        if (input_needs_gradient) results.push_back(x.grad());
+        for (const Parameter& p : net.parameters()) results.push_back(p.variable.grad().clone());
+        return results;
+      };
+      const std::vector<Tensor> whole = run([&](const Variable& x) { return net(x, context); });
+      const std::vector<Tensor> parts = run([&](Variable x) {
+        for (Module* layer : net.layers()) x = (*layer)(x, context);
+        return x;
+      });
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        expect_close(whole[i], parts[i].to_vector<double>(), i == 0 ? 0 : 1e-5, cat("result ", i));
+    }
+}
+
+// Images of another size than the net was built for.
+TEST(Sequential, ARunsErrorsNameTheLayer) {
+  Sequential net(Conv2D({.filters = 16}), Conv2D({.filters = 16}), MaxPooling2D());
+  net.build({12, 12, 1});
+  const auto error = [&](const Shape& shape) { return message_of([&] { net(Tensor::zeros(shape)); }); };
+  EXPECT_EQ(error({1, 4, 4, 1}), "[conv2d_1] a window of 3 x 3 does not fit into images of 2 x 2");
+  EXPECT_EQ(error({1, 12, 12, 2}), "[conv2d] expects 1 input channels, got 2");
+}
+
 }  // namespace
 }  // namespace ronde::test

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ronde/core/conv2d_layer.h>
 #include <ronde/core/device.h>
 #include <ronde/core/kernel_params.h>
 #include <ronde/core/tensor.h>
@@ -24,18 +25,6 @@
 namespace ronde::inline v0 {
 
 class ThreadPool;
-
-/// The gradients of a convolution, or of one with relu and max-pooling behind it: Backend::conv2d_backward.
-struct Conv2dBackward {
-  Tensor grad_x = {}, grad_weight = {}, grad_bias = {};  ///< written, unless undefined
-  Tensor grad_out = {};                                  ///< of the whole layer's result
-  Tensor x = {}, weight = {};                            ///< x for grad_weight, weight for grad_x
-  Tensor out = {};                                       ///< the result, if it has a relu
-  Tensor argmax = {};                                    ///< of the max-pooling, if there is one
-  Size2d conv_out = {};                                  ///< of the convolution's own result
-  Conv2dParams params = {};
-  Pool2dParams pool = {};
-};
 
 class RONDE_API Backend {
  public:
@@ -109,6 +98,12 @@ class RONDE_API Backend {
                                  Epilogue epilogue, const Pool2dParams& pool) = 0;
   /// All gradients of conv2d or of conv2d_max_pool2d at once.
   virtual void conv2d_backward(const Conv2dBackward& layer) = 0;
+  /// Whether conv2d_layer goes through this layer image by image; else separate calls are as good.
+  virtual bool fuses(const Conv2dLayer&) const { return false; }
+  /// The same values as by conv2d, conv2d_max_pool2d and dropout, one after the other.
+  virtual void conv2d_layer(const Conv2dLayer& layer);
+  /// Of a layer that has a relu if it has dropout. What was kept nowhere is made again.
+  virtual void conv2d_layer_backward(const Conv2dLayerBackward& layer);
 
   // --- pooling; x (n, h, w, c) -> out (n, oh, ow, c)
   /// `argmax` has out's shape and holds the index within the window (row-major; first maximum wins): u8 when

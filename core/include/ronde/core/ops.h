@@ -104,6 +104,21 @@ struct Conv2dOptions {
 RONDE_API Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias = {},
                           Conv2dOptions options = {});
 
+/// What one call of conv2d and one of dropout get.
+struct Conv2dCall {
+  Variable weight, bias;
+  Conv2dOptions options{};
+};
+struct DropoutCall {
+  Tensor sample_keys;
+  DropoutParams params{};
+};
+/// conv2d by `front`, conv2d by `conv`, dropout, one after the other; both others are optional. The same
+/// values as by three calls, where the backend can in less time: a result in between is not kept, but made
+/// again for the gradients.
+RONDE_API Variable conv2d_layer(const Variable& x, const std::optional<Conv2dCall>& front,
+                                const Conv2dCall& conv, const std::optional<DropoutCall>& drop);
+
 RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
 RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});
 /// Mean over h and w: (n, h, w, c) -> (n, c).

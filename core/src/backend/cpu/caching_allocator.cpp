@@ -5,15 +5,11 @@
 #include <cstdlib>
 #include <new>
 
-#include <sys/mman.h>
-
 #include <ronde/core/error.h>
 
 namespace ronde::inline v0 {
 
 namespace {
-
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 // More than any machine has; what is below can be rounded up without an overflow.
 constexpr std::size_t kMostBytes = std::size_t{1} << 47;
@@ -25,24 +21,14 @@ std::size_t size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-// In front of every block: its size class. As large as the alignment, so that the block is aligned too.
+// In front of every block. As large as the alignment, so that the block is aligned too.
 struct alignas(CachingAllocator::kAlignment) Header {
-  std::size_t size;
+  std::size_t size;  // its class
+  bool is_cut;       // from a slab
 };
 
 Header* header_of(void* memory) {
   return static_cast<Header*>(memory) - 1;
-}
-
-void* system_allocate(std::size_t size) noexcept {
-  const std::size_t bytes = size + sizeof(Header);
-  const bool huge = bytes >= kHugePage;
-  const std::size_t alignment = huge ? kHugePage : CachingAllocator::kAlignment;
-  void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (!block) return nullptr;
-  // Advice only: a kernel that has no huge pages to give changes nothing.
-  if (huge) madvise(block, bytes, MADV_HUGEPAGE);
-  return new (block) Header{size} + 1;
 }
 
 }  // namespace
@@ -59,13 +45,22 @@ void* CachingAllocator::allocate(std::size_t bytes) {
   if (void* memory = take_free(size)) return memory;
   std::vector<void*>& blocks = free_[size];
   blocks.reserve(blocks.capacity() + 1);  // room for this block to come back without an allocation
-  void* memory = system_allocate(size);
+  void* memory = new_block(size);
   if (!memory) {
     release_free();
-    memory = system_allocate(size);
+    memory = new_block(size);
   }
   require(memory != nullptr, error, bytes);
   return memory;
+}
+
+void* CachingAllocator::new_block(std::size_t size) noexcept {
+  const std::size_t bytes = size + sizeof(Header);
+  const bool is_cut = HugeSlabs::takes(bytes);
+  void* block = is_cut               ? slabs_.cut(bytes)
+                : bytes >= kHugePage ? allocate_huge(bytes)
+                                     : std::aligned_alloc(kAlignment, bytes);
+  return block ? new (block) Header{size, is_cut} + 1 : nullptr;
 }
 
 /// A free block of this size class or of one up to half as large again, the smallest there is; or nullptr.
@@ -85,10 +80,12 @@ void CachingAllocator::deallocate(void* memory) noexcept {
 }
 
 void CachingAllocator::release_free() noexcept {
-  for (auto& [size, blocks] : free_) {
-    for (void* memory : blocks) std::free(header_of(memory));
-    blocks.clear();
-  }
+  for (auto& [size, blocks] : free_)
+    std::erase_if(blocks, [](void* memory) {
+      if (header_of(memory)->is_cut) return false;
+      std::free(header_of(memory));
+      return true;
+    });
 }
 
 }  // namespace ronde::inline v0

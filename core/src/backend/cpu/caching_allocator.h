@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/cpu/huge_slabs.h"
+
 namespace ronde::inline v0 {
 
 class CachingAllocator {
@@ -23,10 +25,12 @@ class CachingAllocator {
   void deallocate(void* memory) noexcept;
 
  private:
+  void* new_block(std::size_t size) noexcept;
   void* take_free(std::size_t size) noexcept;
   void release_free() noexcept;
 
   std::mutex mutex_;
+  HugeSlabs slabs_;
   std::map<std::size_t, std::vector<void*>> free_;  // by size class
 };
 

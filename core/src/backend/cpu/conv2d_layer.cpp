@@ -7,7 +7,7 @@ namespace ronde::inline v0 {
 void CpuBackend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                    const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                                    Epilogue epilogue, const Pool2dParams& pool) {
-  const Tensor whole = Tensor::empty(conv2d_shape(x, weight, params), x.options());
+  const Tensor whole = Tensor::empty(conv2d_shape(x.shape(), weight.shape(), params), x.options());
   conv2d(whole, x, weight, bias, params, epilogue);
   max_pool2d(out, argmax, whole, pool);
 }

@@ -38,6 +38,9 @@ class OneDnnBackend final : public CpuBackend {
                          const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
                          const Pool2dParams& pool) override;
   void conv2d_backward(const Conv2dBackward& layer) override;
+  bool fuses(const Conv2dLayer& layer) const override;
+  void conv2d_layer(const Conv2dLayer& layer) override;
+  void conv2d_layer_backward(const Conv2dLayerBackward& layer) override;
   void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                   const Pool2dParams& params) override;
   void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
@@ -65,22 +68,24 @@ class OneDnnBackend final : public CpuBackend {
                     AdagradParams params) override;
 
  private:
-  // A convolution, and max-pooling of its result if `argmax` is defined.
-  struct Conv2dForward {
-    Tensor out, argmax, x, weight, bias;
-    Conv2dParams params;
-    Epilogue epilogue;
-    Pool2dParams pool;
+  // Which of our own kernels make a layer, and which make which of the gradients.
+  struct OwnForward {
+    ConvProblem problem, front_problem;
+    ConvKernels conv;
+    std::optional<ConvKernels> front;
   };
-  // Which of our own kernels make which of the gradients.
   struct OwnBackward {
-    ConvProblem problem;
-    std::optional<ConvKernels> input, weight;
+    ConvProblem problem, front_problem;
+    std::optional<ConvKernels> input, weight, front, front_weight;
   };
-  // Convolutions by our own kernels (conv2d_layer.cpp); false where these do not take the shape.
-  bool own_conv2d(const Conv2dForward& layer);
-  bool own_conv2d_backward(const Conv2dBackward& layer);
-  std::optional<OwnBackward> plan_backward(const Conv2dBackward& layer) const;
+  class ForwardRun;
+  struct BackwardPasses;
+  class BackwardRun;
+  // Convolutions by our own kernels (conv2d_layer*.cpp); false where these do not take the shape.
+  bool own_conv2d(const Conv2dLayer& layer);
+  bool own_conv2d_backward(const Conv2dLayerBackward& layer);
+  std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
+  std::optional<OwnBackward> plan_backward(const Conv2dLayerBackward& layer) const;
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
   bool is_direct(const ConvProblem& problem) const;
   bool is_winograd(const ConvProblem& problem) const;
@@ -99,6 +104,11 @@ class OneDnnBackend final : public CpuBackend {
 template <class... Tensors>
 bool dense_floats(const Tensors&... tensors) {
   return ((tensors.defined() && tensors.dtype() == DType::f32 && tensors.is_contiguous()) && ...);
+}
+
+/// Whether our own pooling kernels take the places of the maxima as they are kept.
+inline bool is_byte_index(const Tensor& argmax) {
+  return argmax.dtype() == DType::u8 && argmax.is_contiguous();
 }
 
 inline float* floats_or_null(const Tensor& tensor) {

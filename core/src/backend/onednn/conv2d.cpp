@@ -32,7 +32,7 @@ std::int64_t images_per_call(const ConvProblem& p) {
 
 void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                            const Conv2dParams& params, Epilogue epilogue) {
-  if (own_conv2d({out, {}, x, weight, bias, params, epilogue, {}})) return;
+  if (own_conv2d({.out = out, .x = x, .conv = {weight, bias, params, epilogue}})) return;
   if (dense_floats(out, x, weight) && out.count() > 0 && x.count() > 0) {
     ConvProblem p = problem_of(ConvPass::forward, x.shape(), weight.shape(), out.shape(), params);
     p.has_bias = bias.defined();
@@ -45,11 +45,11 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
 
 void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                           const Conv2dParams& params) {
-  if (own_conv2d_backward({.grad_x = grad_x,
-                           .grad_out = grad_out,
-                           .weight = weight,
-                           .conv_out = {grad_out.size(1), grad_out.size(2)},
-                           .params = params}))
+  if (own_conv2d_backward({.conv = {.grad_x = grad_x,
+                                    .grad_out = grad_out,
+                                    .weight = weight,
+                                    .conv_out = {grad_out.size(1), grad_out.size(2)},
+                                    .params = params}}))
     return;
   if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
     const ConvProblem p =
@@ -62,12 +62,12 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
 void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                            const Tensor& grad_out, const Tensor& x,
                                            const Conv2dParams& params) {
-  if (own_conv2d_backward({.grad_weight = grad_weight,
-                           .grad_bias = grad_bias,
-                           .grad_out = grad_out,
-                           .x = x,
-                           .conv_out = {grad_out.size(1), grad_out.size(2)},
-                           .params = params}))
+  if (own_conv2d_backward({.conv = {.grad_weight = grad_weight,
+                                    .grad_bias = grad_bias,
+                                    .grad_out = grad_out,
+                                    .x = x,
+                                    .conv_out = {grad_out.size(1), grad_out.size(2)},
+                                    .params = params}}))
     return;
   if (dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0) {
     ConvProblem p =

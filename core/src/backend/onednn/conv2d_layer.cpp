@@ -1,85 +1,25 @@
 // Note [Fused convolutions]
-// Relu, pooling and their gradients belong to the convolution: what lies between them is as large as all
-// other activations together, and going through memory with it took as long as multiplying. Each thread makes
-// a few images of it at a time, in scratch that stays in its second level cache: forward they are pooled
-// there, backward the gradient is spread out there, and both gradients of the convolution read it.
+// Relu, pooling, dropout and their gradients belong to the convolution: what lies between them is as large as
+// all other activations together, and going through memory with it took as long as multiplying. Each thread
+// makes a few images of it at a time, in scratch that stays in its second level cache: forward they are
+// pooled there, backward the gradient is spread out there, and both gradients of the convolution read it. So
+// does a first layer of few channels: its result is as large as the next one's, but made again in a moment.
 #include <utility>
 
-#include "backend/cpu/conv_shape.h"
 #include "backend/onednn/backend.h"
-#include "backend/onednn/conv_passes.h"
+#include "backend/onednn/dropout_mask.h"
 #include "backend/onednn/pool_shape.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
-// Elements of the convolution's result that a thread has in its scratch, about.
-constexpr std::int64_t kScratchElements = 131072;
+// What a front may add to the arithmetic of a layer that makes it twice: a first layer adds a tenth.
+constexpr std::int64_t kLeastRatio = 4;
 
-std::int64_t images_at_once(const ConvProblem& p) {
-  return std::clamp<std::int64_t>(kScratchElements / out_elements(p), 1, p.n);
+std::int64_t taps(const ConvProblem& p) {
+  return p.kh * p.kw * p.c;
 }
-
-PoolShape pool_shape(const ConvProblem& p, const Shape& out, const Pool2dParams& pool) {
-  return pool_shape({p.n, p.oh, p.ow, p.o}, out, pool);
-}
-
-bool is_byte_index(const Tensor& argmax) {
-  return argmax.dtype() == DType::u8 && argmax.is_contiguous();
-}
-
-bool windows_overlap(const Pool2dParams& pool) {
-  return pool.stride.h < pool.window.h || pool.stride.w < pool.window.w;
-}
-
-// Whether all tensors are as our kernels take them.
-bool can_fuse(const Conv2dBackward& layer) {
-  const bool input = layer.grad_x.defined(), weight = layer.grad_weight.defined();
-  if (!input && !weight) return false;
-  if (!dense_floats(layer.grad_out) || layer.grad_out.count() == 0) return false;
-  if (layer.out.defined() && !dense_floats(layer.out)) return false;
-  if (layer.argmax.defined() && (!is_byte_index(layer.argmax) || windows_overlap(layer.pool))) return false;
-  if (layer.grad_bias.defined() && !weight) return false;
-  if (input && (!dense_floats(layer.grad_x, layer.weight) || layer.grad_x.count() == 0)) return false;
-  return !weight || (dense_floats(layer.grad_weight, layer.x) && layer.x.count() > 0);
-}
-
-// The gradient of the convolution's result, made of that of the layer's, some images at a time.
-class GradientSource {
- public:
-  GradientSource(Backend& backend, const Kernels& kernels, const Conv2dBackward& layer,
-                 const ConvProblem& problem)
-      : kernels_(kernels),
-        layer_(layer),
-        whole_(out_elements(problem)),
-        given_(layer.grad_out.count() / problem.n),
-        shape_(pool_shape(problem, layer.grad_out.shape(), layer.pool)),
-        masked_(backend, layer.out.defined() ? images_at_once(problem) * given_ : 0),
-        spread_(backend, layer.argmax.defined() ? images_at_once(problem) * whole_ : 0) {}
-
-  /// Of `images` images from the first one on; until the next call.
-  const float* operator()(std::int64_t first, std::int64_t images) const {
-    const float* grad = layer_.grad_out.data<float>() + first * given_;
-    if (layer_.out.defined()) {
-      const float* y = layer_.out.data<float>() + first * given_;
-      kernels_.unary_backward(UnaryOp::relu, masked_.data(), grad, y, y, images * given_, 0, 0);
-      grad = masked_.data();
-    }
-    if (!layer_.argmax.defined()) return grad;
-    const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given_;
-    for (std::int64_t i = 0; i < images; ++i)
-      kernels_.max_pool_backward(spread_.data() + i * whole_, grad + i * given_, argmax + i * given_, shape_);
-    return spread_.data();
-  }
-
- private:
-  const Kernels& kernels_;
-  const Conv2dBackward& layer_;
-  std::int64_t whole_, given_;  // elements of an image of the convolution's and of the layer's result
-  PoolShape shape_;
-  Scratch<float> masked_, spread_;
-};
 
 }  // namespace
 
@@ -89,92 +29,131 @@ std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) cons
   return std::nullopt;
 }
 
-bool OneDnnBackend::own_conv2d(const Conv2dForward& layer) {
-  const bool pooled = layer.argmax.defined();
-  if (!dense_floats(layer.out, layer.x, layer.weight) || layer.out.count() == 0 || layer.x.count() == 0)
+// Nothing where another path has to be taken.
+std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& layer) const {
+  if (!dense_floats(layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 || layer.x.count() == 0)
+    return std::nullopt;
+  if (layer.argmax.defined() && !is_byte_index(layer.argmax)) return std::nullopt;
+  OwnForward plan;
+  Shape x = layer.x.shape();
+  if (layer.front) {
+    plan.front_problem = stage_problem(x, *layer.front);
+    if (!dense_floats(layer.front->weight) || !(plan.front = own_kernels(plan.front_problem)))
+      return std::nullopt;
+    x = out_shape(plan.front_problem);
+  }
+  plan.problem = stage_problem(x, layer.conv);
+  const std::optional<ConvKernels> own = own_kernels(plan.problem);
+  if (!own) return std::nullopt;
+  plan.conv = *own;
+  return plan;
+}
+
+bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
+  const std::optional<OwnForward> plan = plan_forward(layer);
+  if (!plan || (layer.argmax.defined() && windows_overlap(layer.pool))) return false;
+  ConvProblem p = plan->problem;
+  for (const ConvPass pass : {ConvPass::backward_input, ConvPass::backward_weight}) {
+    p.pass = pass;
+    if (!own_kernels(p)) return false;
+  }
+  const bool drops = layer.sample_keys.defined();
+  if (drops && (layer.conv.epilogue != Epilogue::relu || !layer.sample_keys.is_contiguous() ||
+                !DropoutMask::make(layer.dropout)))
     return false;
-  if (pooled && !is_byte_index(layer.argmax)) return false;
-  ConvProblem p = problem_of(ConvPass::forward, layer.x.shape(), layer.weight.shape(),
-                             conv2d_shape(layer.x, layer.weight, layer.params), layer.params);
-  p.relu = layer.epilogue == Epilogue::relu;
-  const std::optional<ConvKernels> algorithm = own_kernels(p);
-  if (!algorithm) return false;
-  const ImagePass pass(*this, kernels_, *algorithm, p, layer.weight.data<float>(),
-                       floats_or_null(layer.bias));
-  const float* x = layer.x.data<float>();
-  float* out = layer.out.data<float>();
-  threads().parallel_for(p.n, 1, [&](std::int64_t begin, std::int64_t end) {
-    const ImagePass::Runner run(pass);
-    if (!pooled) return run(out + begin * out_elements(p), x + begin * in_elements(p), end - begin);
-    const PoolShape shape = pool_shape(p, layer.out.shape(), layer.pool);
-    const std::int64_t step = images_at_once(p), pooled_image = layer.out.count() / p.n;
-    const Scratch<float> whole(*this, step * out_elements(p));
-    std::uint8_t* argmax = layer.argmax.data<std::uint8_t>();
-    for (std::int64_t i = begin; i < end; i += step) {
-      const std::int64_t images = std::min(step, end - i);
-      run(whole.data(), x + i * in_elements(p), images);
-      for (std::int64_t k = 0; k < images; ++k)
-        kernels_.max_pool(out + (i + k) * pooled_image, argmax + (i + k) * pooled_image,
-                          whole.data() + k * out_elements(p), shape);
+  if (!layer.front) return drops;
+  ConvProblem front = plan->front_problem;
+  front.pass = ConvPass::backward_weight;
+  return own_kernels(front) && kLeastRatio * taps(front) <= taps(p);
+}
+
+// What one thread does for a layer forward.
+class OneDnnBackend::ForwardRun {
+ public:
+  ForwardRun(OneDnnBackend& backend, const Conv2dLayer& layer, const OwnForward& plan, const ImagePass* front,
+             const ImagePass& conv)
+      : kernels_(backend.kernels_),
+        layer_(layer),
+        p_(plan.problem),
+        input_image_(layer.x.count() / p_.n),
+        image_(layer.out.count() / p_.n),
+        pool_(pool_shape(out_shape(p_), layer.out.shape(), layer.pool)),
+        mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
+        conv_(conv),
+        middle_(backend, front ? images_at_once(p_) * in_elements(p_) : 0),
+        whole_(backend, layer.argmax.defined() ? images_at_once(p_) * out_elements(p_) : 0) {
+    if (front) front_.emplace(*front);
+  }
+
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    const bool is_alone = !front_ && !mask_ && !layer_.argmax.defined();
+    const std::int64_t step = is_alone ? end - begin : images_at_once(p_);
+    for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
+  }
+
+ private:
+  void run(std::int64_t first, std::int64_t images) const {
+    const float* x = layer_.x.data<float>() + first * input_image_;
+    if (front_) {
+      (*front_)(middle_.data(), x, images);
+      x = middle_.data();
     }
-  });
+    float* out = layer_.out.data<float>() + first * image_;
+    conv_(layer_.argmax.defined() ? whole_.data() : out, x, images);
+    for (std::int64_t i = 0; i < images; ++i) finish(first + i, whole_.data() + i * out_elements(p_));
+  }
+
+  // Pooling and dropout of image i, whose whole result is given if it is pooled.
+  void finish(std::int64_t i, const float* whole) const {
+    float* out = layer_.out.data<float>() + i * image_;
+    if (layer_.argmax.defined())
+      kernels_.max_pool(out, layer_.argmax.data<std::uint8_t>() + i * image_, whole, pool_);
+    if (mask_) mask_->apply(kernels_, out, out, image_, layer_.sample_keys.data<std::int64_t>() + 2 * i);
+  }
+
+  const Kernels& kernels_;
+  const Conv2dLayer& layer_;
+  const ConvProblem& p_;
+  std::int64_t input_image_, image_;  // elements
+  PoolShape pool_;
+  std::optional<DropoutMask> mask_;
+  std::optional<ImagePass::Runner> front_;
+  ImagePass::Runner conv_;
+  Scratch<float> middle_, whole_;
+};
+
+bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
+  const std::optional<OwnForward> plan = plan_forward(layer);
+  if (!plan) return false;
+  const auto prepare = [&](ConvKernels algorithm, const ConvProblem& problem, const Conv2dStage& stage) {
+    return ImagePass(*this, kernels_, algorithm, problem, stage.weight.data<float>(),
+                     floats_or_null(stage.bias));
+  };
+  const ImagePass conv = prepare(plan->conv, plan->problem, layer.conv);
+  const auto run = [&](const ImagePass* front) {
+    threads().parallel_for(plan->problem.n, 1, [&](std::int64_t begin, std::int64_t end) {
+      ForwardRun(*this, layer, *plan, front, conv)(begin, end);
+    });
+  };
+  if (!layer.front) {
+    run(nullptr);
+  } else {
+    const ImagePass front = prepare(*plan->front, plan->front_problem, *layer.front);
+    run(&front);
+  }
   return true;
+}
+
+void OneDnnBackend::conv2d_layer(const Conv2dLayer& layer) {
+  if (!own_conv2d(layer)) CpuBackend::conv2d_layer(layer);
 }
 
 void OneDnnBackend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                       const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                                       Epilogue epilogue, const Pool2dParams& pool) {
-  if (!own_conv2d({out, argmax, x, weight, bias, params, epilogue, pool}))
+  if (!own_conv2d(
+          {.out = out, .argmax = argmax, .x = x, .conv = {weight, bias, params, epilogue}, .pool = pool}))
     CpuBackend::conv2d_max_pool2d(out, argmax, x, weight, bias, params, epilogue, pool);
-}
-
-// Nothing where another path has to be taken.
-std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(const Conv2dBackward& layer) const {
-  if (!can_fuse(layer)) return std::nullopt;
-  const Tensor& x = layer.x.defined() ? layer.x : layer.grad_x;
-  const Tensor& weight = layer.weight.defined() ? layer.weight : layer.grad_weight;
-  const Shape whole{x.size(0), layer.conv_out.h, layer.conv_out.w, layer.grad_out.size(3)};
-  OwnBackward plan;
-  plan.problem = problem_of(ConvPass::backward_input, x.shape(), weight.shape(), whole, layer.params);
-  plan.problem.has_bias = layer.grad_bias.defined();
-  if (layer.grad_x.defined() && !(plan.input = own_kernels(plan.problem))) return std::nullopt;
-  plan.problem.pass = ConvPass::backward_weight;
-  if (layer.grad_weight.defined() && !(plan.weight = own_kernels(plan.problem))) return std::nullopt;
-  return plan;
-}
-
-bool OneDnnBackend::own_conv2d_backward(const Conv2dBackward& layer) {
-  const std::optional<OwnBackward> plan = plan_backward(layer);
-  if (!plan) return false;
-  const ConvProblem& p = plan->problem;
-  ConvProblem of_input = p;
-  of_input.pass = ConvPass::backward_input;
-  std::optional<ImagePass> input;
-  std::optional<WeightGradientPass> weight;
-  if (plan->input)
-    input.emplace(*this, kernels_, *plan->input, of_input, layer.weight.data<float>(), nullptr);
-  if (plan->weight) weight.emplace(*this, kernels_, *plan->weight, p, threads().chunks(p.n, 1));
-  threads().parallel_chunks(p.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    const GradientSource gradient(*this, kernels_, layer, p);
-    std::optional<ImagePass::Runner> run_input;
-    std::optional<WeightGradientPass::Runner> run_weight;
-    if (input) run_input.emplace(*input);
-    if (weight) run_weight.emplace(*weight, chunk);
-    const std::int64_t step = images_at_once(p);
-    for (std::int64_t i = begin; i < end; i += step) {
-      const std::int64_t images = std::min(step, end - i);
-      const float* grad = gradient(i, images);
-      if (weight) run_weight->add(grad, layer.x.data<float>() + i * in_elements(p), images);
-      if (input) (*run_input)(layer.grad_x.data<float>() + i * in_elements(p), grad, images);
-    }
-    if (weight) run_weight->finish();
-  });
-  if (weight) weight->collect(layer.grad_weight.data<float>(), floats_or_null(layer.grad_bias));
-  return true;
-}
-
-void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {
-  if (!own_conv2d_backward(layer)) CpuBackend::conv2d_backward(layer);
 }
 
 }  // namespace ronde::inline v0

@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <optional>
 
-#include <ronde/core/tensor.h>
+#include <ronde/core/conv2d_layer.h>
 
+#include "backend/cpu/conv_shape.h"
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/conv_primitive.h"
 #include "backend/onednn/kernels/kernels.h"
@@ -39,6 +40,23 @@ inline std::int64_t in_elements(const ConvProblem& p) {
 }
 inline std::int64_t out_elements(const ConvProblem& p) {
   return p.oh * p.ow * p.o;
+}
+
+/// Images of which a thread has the convolution's result in its scratch at a time: about half a megabyte.
+inline std::int64_t images_at_once(const ConvProblem& p) {
+  constexpr std::int64_t kElements = 131072;
+  return std::clamp<std::int64_t>(kElements / out_elements(p), 1, p.n);
+}
+/// The forward pass of a stage for images x.
+inline ConvProblem stage_problem(const Shape& x, const Conv2dStage& stage) {
+  const Shape weight = stage.weight.shape();
+  ConvProblem p =
+      problem_of(ConvPass::forward, x, weight, conv2d_shape(x, weight, stage.params), stage.params);
+  p.relu = stage.epilogue == Epilogue::relu;
+  return p;
+}
+inline Shape out_shape(const ConvProblem& p) {
+  return {p.n, p.oh, p.ow, p.o};
 }
 
 WinogradShape winograd_shape(const ConvProblem& problem);

@@ -15,10 +15,6 @@ void for_each_image(ThreadPool& pool, const Tensor& x, const PoolShape& s, F&& f
   });
 }
 
-bool is_byte_index(const Tensor& argmax) {
-  return argmax.dtype() == DType::u8 && argmax.is_contiguous();
-}
-
 }  // namespace
 
 void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
@@ -35,8 +31,7 @@ void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Te
 
 void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
                                         const Pool2dParams& params) {
-  const bool overlap = params.stride.h < params.window.h || params.stride.w < params.window.w;
-  if (overlap || !dense_floats(grad_x, grad_out) || !is_byte_index(argmax))
+  if (windows_overlap(params) || !dense_floats(grad_x, grad_out) || !is_byte_index(argmax))
     return CpuBackend::max_pool2d_backward(grad_x, grad_out, argmax, params);
   const PoolShape s = pool_shape(grad_x.shape(), grad_out.shape(), params);
   float* to = grad_x.data<float>();

@@ -22,4 +22,8 @@ inline PoolShape pool_shape(const Shape& x, const Shape& out, const Pool2dParams
           .left = params.padding.left};
 }
 
+inline bool windows_overlap(const Pool2dParams& params) {
+  return params.stride.h < params.window.h || params.stride.w < params.window.w;
+}
+
 }  // namespace ronde::inline v0

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include <ronde/core/ops.h>
@@ -35,17 +34,16 @@ class RONDE_API Conv2D : public Module {
   ConfigDict config() const override;
   /// (n, h, w, c) -> (n, oh, ow, filters)
   Variable forward(const Variable& x, const Context& context) override;
-  /// What a MaxPooling2D makes of `forward`'s result, which is not kept then: less memory to go through.
-  Variable forward_pooled(const Variable& x, const Pool2dOptions& pool);
-  /// Whether `forward_pooled` can be had: for relu and no activation.
-  bool can_pool() const;
+  /// The weights as built, and what the operation conv2d computes with them: all of the layer if it is
+  /// `is_one_call`, else all but the activation.
+  Conv2dCall call() const;
+  /// Whether the activation is relu or none.
+  bool is_one_call() const;
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;
 
  private:
-  Variable convolve(const Variable& x, const std::optional<Pool2dOptions>& pool);
-
   Conv2DOptions options_;
   Variable kernel_, bias_;
 };

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
@@ -20,6 +22,9 @@ class RONDE_API Dropout : public Module {
   std::string class_name() const override { return "Dropout"; }
   ConfigDict config() const override;
   Variable forward(const Variable& x, const Context& context) override;
+  /// What the operation `dropout` gets for as many samples as x has; nothing where none are dropped. Without
+  /// sample keys it counts as a call of the layer.
+  std::optional<DropoutCall> call(const Variable& x, const Context& context);
 
  private:
   Tensor make_keys(const Variable& x);

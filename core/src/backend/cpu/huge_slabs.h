@@ -1,0 +1,39 @@
+/// HugeSlabs: huge pages, from which blocks smaller than one are cut.
+///
+/// The kernels' scratch is about as large as a second level cache. In small pages, chance decides how much of
+/// it fits there (the caches' places go by physical addresses), and a transform touches more pages at a time
+/// than the processor keeps translations for. Not thread safe.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace ronde::inline v0 {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Memory for std::free that begins with a page, in huge pages if the system has any; or nullptr.
+void* allocate_huge(std::size_t bytes) noexcept;
+
+class HugeSlabs {
+ public:
+  HugeSlabs() = default;
+  ~HugeSlabs();
+  HugeSlabs(const HugeSlabs&) = delete;
+  HugeSlabs& operator=(const HugeSlabs&) = delete;
+
+  /// Whether blocks of this size are cut from slabs. Never with sanitizers, which could not tell one from its
+  /// neighbour.
+  static bool takes(std::size_t bytes);
+  /// A multiple of 64 bytes, at a multiple of 64; it lives as long as this. nullptr if there is no memory.
+  void* cut(std::size_t bytes) noexcept;
+
+ private:
+  bool add_slab() noexcept;
+
+  std::vector<void*> slabs_;
+  std::byte* next_ = nullptr;  // what is left of the last slab
+  std::size_t left_ = 0;
+};
+
+}  // namespace ronde::inline v0

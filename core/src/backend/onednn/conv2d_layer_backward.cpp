@@ -1,0 +1,200 @@
+// All gradients of a convolution and of what is fused with it: Note [Fused convolutions] in conv2d_layer.cpp.
+#include <utility>
+
+#include "backend/onednn/backend.h"
+#include "backend/onednn/pool_shape.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// Whether all tensors are as our kernels take them.
+bool can_fuse(const Conv2dBackward& layer) {
+  const bool input = layer.grad_x.defined(), weight = layer.grad_weight.defined();
+  if (!dense_floats(layer.grad_out) || layer.grad_out.count() == 0) return false;
+  if (layer.out.defined() && !dense_floats(layer.out)) return false;
+  if (layer.argmax.defined() && (!is_byte_index(layer.argmax) || windows_overlap(layer.pool))) return false;
+  if (layer.grad_bias.defined() && !weight) return false;
+  if (input && (!dense_floats(layer.grad_x, layer.weight) || layer.grad_x.count() == 0)) return false;
+  return !weight || (dense_floats(layer.grad_weight, layer.x) && layer.x.count() > 0);
+}
+
+// The gradient of the convolution's result, made of that of the layer's, some images at a time.
+class GradientSource {
+ public:
+  GradientSource(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
+                 const ConvProblem& problem)
+      : kernels_(kernels),
+        layer_(layer.conv),
+        dropout_scale_(static_cast<float>(layer.dropout_scale)),
+        whole_(out_elements(problem)),
+        given_(layer_.grad_out.count() / problem.n),
+        shape_(pool_shape(out_shape(problem), layer_.grad_out.shape(), layer_.pool)),
+        masked_(backend, layer_.out.defined() ? images_at_once(problem) * given_ : 0),
+        spread_(backend, layer_.argmax.defined() ? images_at_once(problem) * whole_ : 0) {}
+
+  /// Of `images` images from the first one on; until the next call.
+  const float* operator()(std::int64_t first, std::int64_t images) const {
+    const float* grad = layer_.grad_out.data<float>() + first * given_;
+    if (layer_.out.defined()) {
+      const float* y = layer_.out.data<float>() + first * given_;
+      kernels_.unary_backward(UnaryOp::relu, masked_.data(), grad, y, y, images * given_, 0, 0);
+      if (dropout_scale_ != 1.0f)
+        kernels_.unary(UnaryOp::affine, masked_.data(), masked_.data(), images * given_, dropout_scale_, 0);
+      grad = masked_.data();
+    }
+    if (!layer_.argmax.defined()) return grad;
+    const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given_;
+    for (std::int64_t i = 0; i < images; ++i)
+      kernels_.max_pool_backward(spread_.data() + i * whole_, grad + i * given_, argmax + i * given_, shape_);
+    return spread_.data();
+  }
+
+ private:
+  const Kernels& kernels_;
+  const Conv2dBackward& layer_;
+  float dropout_scale_;
+  std::int64_t whole_, given_;  // elements of an image of the convolution's and of the layer's result
+  PoolShape shape_;
+  Scratch<float> masked_, spread_;
+};
+
+}  // namespace
+
+// Nothing where another path has to be taken.
+std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
+    const Conv2dLayerBackward& layer) const {
+  const Conv2dBackward& c = layer.conv;
+  if (!can_fuse(c)) return std::nullopt;
+  OwnBackward plan;
+  Shape x = c.x.defined() ? c.x.shape() : c.grad_x.shape();
+  if (layer.front) {
+    if (layer.grad_front_bias.defined() && !layer.grad_front_weight.defined()) return std::nullopt;
+    plan.front_problem = stage_problem(x, *layer.front);
+    ConvProblem of_weight = plan.front_problem;
+    of_weight.pass = ConvPass::backward_weight;
+    if (!(plan.front = own_kernels(plan.front_problem))) return std::nullopt;
+    if (!(plan.front_weight = own_kernels(of_weight))) return std::nullopt;
+    x = out_shape(plan.front_problem);
+  }
+  const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
+  const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
+  plan.problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
+  plan.problem.has_bias = c.grad_bias.defined();
+  const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
+  if (wants_input && !(plan.input = own_kernels(plan.problem))) return std::nullopt;
+  plan.problem.pass = ConvPass::backward_weight;
+  if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.problem))) return std::nullopt;
+  return wants_input || plan.weight ? std::optional(plan) : std::nullopt;
+}
+
+// The passes of a backward pass, prepared for all threads.
+struct OneDnnBackend::BackwardPasses {
+  std::optional<ImagePass> front, input;
+  std::optional<WeightGradientPass> weight, front_weight;
+
+  BackwardPasses(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
+                 int chunks) {
+    const Kernels& kernels = backend.kernels_;
+    if (plan.input) {
+      ConvProblem p = plan.problem;
+      p.pass = ConvPass::backward_input;
+      input.emplace(backend, kernels, *plan.input, p, layer.conv.weight.data<float>(), nullptr);
+    }
+    if (plan.weight) weight.emplace(backend, kernels, *plan.weight, plan.problem, chunks);
+    if (!plan.front) return;
+    front.emplace(backend, kernels, *plan.front, plan.front_problem, layer.front->weight.data<float>(),
+                  floats_or_null(layer.front->bias));
+    if (!layer.grad_front_weight.defined()) return;
+    ConvProblem p = plan.front_problem;
+    p.pass = ConvPass::backward_weight;
+    p.has_bias = layer.grad_front_bias.defined();
+    front_weight.emplace(backend, kernels, *plan.front_weight, p, chunks);
+  }
+
+  void collect(const Conv2dLayerBackward& layer) const {
+    if (weight) weight->collect(layer.conv.grad_weight.data<float>(), floats_or_null(layer.conv.grad_bias));
+    if (front_weight)
+      front_weight->collect(layer.grad_front_weight.data<float>(), floats_or_null(layer.grad_front_bias));
+  }
+};
+
+// What one thread does for one chunk of the images.
+class OneDnnBackend::BackwardRun {
+ public:
+  BackwardRun(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
+              const BackwardPasses& passes, int chunk)
+      : kernels_(backend.kernels_),
+        layer_(layer),
+        p_(plan.problem),
+        has_relu_in_front_(plan.front_problem.relu),
+        input_image_(plan.front ? in_elements(plan.front_problem) : in_elements(p_)),
+        gradient_(backend, kernels_, layer, p_),
+        middle_(backend, plan.front ? images_at_once(p_) * in_elements(p_) : 0),
+        grad_middle_(backend, plan.front ? images_at_once(p_) * in_elements(p_) : 0) {
+    if (passes.front) front_.emplace(*passes.front);
+    if (passes.input) input_.emplace(*passes.input);
+    if (passes.weight) weight_.emplace(*passes.weight, chunk);
+    if (passes.front_weight) front_weight_.emplace(*passes.front_weight, chunk);
+  }
+
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t step = images_at_once(p_);
+    for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
+    if (weight_) weight_->finish();
+    if (front_weight_) front_weight_->finish();
+  }
+
+ private:
+  void run(std::int64_t first, std::int64_t images) const {
+    const float* grad = gradient_(first, images);
+    const float* x = layer_.conv.x.defined() ? layer_.conv.x.data<float>() + first * input_image_ : nullptr;
+    if (front_) return run_behind_front(grad, x, images);
+    if (weight_) weight_->add(grad, x, images);
+    if (input_) (*input_)(layer_.conv.grad_x.data<float>() + first * input_image_, grad, images);
+  }
+
+  void run_behind_front(const float* grad, const float* x, std::int64_t images) const {
+    (*front_)(middle_.data(), x, images);
+    if (weight_) weight_->add(grad, middle_.data(), images);
+    if (!front_weight_) return;
+    float* to = grad_middle_.data();
+    (*input_)(to, grad, images);
+    if (has_relu_in_front_)
+      kernels_.unary_backward(UnaryOp::relu, to, to, middle_.data(), middle_.data(), images * in_elements(p_),
+                              0, 0);
+    front_weight_->add(to, x, images);
+  }
+
+  const Kernels& kernels_;
+  const Conv2dLayerBackward& layer_;
+  const ConvProblem& p_;
+  bool has_relu_in_front_;
+  std::int64_t input_image_;  // elements
+  GradientSource gradient_;
+  std::optional<ImagePass::Runner> front_, input_;
+  std::optional<WeightGradientPass::Runner> weight_, front_weight_;
+  Scratch<float> middle_, grad_middle_;  // the front's result, and its gradient
+};
+
+bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
+  const std::optional<OwnBackward> plan = plan_backward(layer);
+  if (!plan) return false;
+  const std::int64_t n = plan->problem.n;
+  const BackwardPasses passes(*this, layer, *plan, threads().chunks(n, 1));
+  threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    BackwardRun(*this, layer, *plan, passes, chunk)(begin, end);
+  });
+  passes.collect(layer);
+  return true;
+}
+
+void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {
+  if (!own_conv2d_backward({.conv = layer})) CpuBackend::conv2d_backward(layer);
+}
+
+void OneDnnBackend::conv2d_layer_backward(const Conv2dLayerBackward& layer) {
+  if (!own_conv2d_backward(layer)) CpuBackend::conv2d_layer_backward(layer);
+}
+
+}  // namespace ronde::inline v0
