@@ -30,24 +30,26 @@ class GradientSource {
         whole_(out_elements(problem)),
         given_(layer_.grad_out.count() / problem.n),
         shape_(pool_shape(out_shape(problem), layer_.grad_out.shape(), layer_.pool)),
-        masked_(backend, layer_.out.defined() ? images_at_once(problem) * given_ : 0),
-        spread_(backend, layer_.argmax.defined() ? images_at_once(problem) * whole_ : 0) {}
+        made_(backend, images_at_once(problem) * (layer_.argmax.defined() ? whole_
+                                                  : layer_.out.defined()  ? given_
+                                                                          : 0)) {}
 
   /// Of `images` images from the first one on; until the next call.
   const float* operator()(std::int64_t first, std::int64_t images) const {
     const float* grad = layer_.grad_out.data<float>() + first * given_;
-    if (layer_.out.defined()) {
-      const float* y = layer_.out.data<float>() + first * given_;
-      kernels_.unary_backward(UnaryOp::relu, masked_.data(), grad, y, y, images * given_, 0, 0);
-      if (dropout_scale_ != 1.0f)
-        kernels_.unary(UnaryOp::affine, masked_.data(), masked_.data(), images * given_, dropout_scale_, 0);
-      grad = masked_.data();
+    const float* y = layer_.out.defined() ? layer_.out.data<float>() + first * given_ : nullptr;
+    if (layer_.argmax.defined()) {
+      const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given_;
+      for (std::int64_t i = 0; i < images; ++i)
+        kernels_.max_pool_backward(made_.data() + i * whole_, grad + i * given_, argmax + i * given_, shape_,
+                                   {y ? y + i * given_ : nullptr, dropout_scale_});
+      return made_.data();
     }
-    if (!layer_.argmax.defined()) return grad;
-    const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given_;
-    for (std::int64_t i = 0; i < images; ++i)
-      kernels_.max_pool_backward(spread_.data() + i * whole_, grad + i * given_, argmax + i * given_, shape_);
-    return spread_.data();
+    if (!y) return grad;
+    kernels_.unary_backward(UnaryOp::relu, made_.data(), grad, y, y, images * given_, 0, 0);
+    if (dropout_scale_ != 1.0f)
+      kernels_.unary(UnaryOp::affine, made_.data(), made_.data(), images * given_, dropout_scale_, 0);
+    return made_.data();
   }
 
  private:
@@ -56,7 +58,7 @@ class GradientSource {
   float dropout_scale_;
   std::int64_t whole_, given_;  // elements of an image of the convolution's and of the layer's result
   PoolShape shape_;
-  Scratch<float> masked_, spread_;
+  Scratch<float> made_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "backend/onednn/conv_passes.h"
 
+#include <ronde/core/thread_pool.h>
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -91,8 +93,12 @@ void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {
   const std::int64_t o = problem_.o;
   for (int chunk = 1; chunk < chunks_; ++chunk)
     kernels_.accumulate(sum, sum + chunk_elements() * chunk, 1.0f, chunk_elements());
-  for (std::int64_t f = 0; f < o; ++f)
-    for (std::int64_t t = 0; t < taps(); ++t) grad_weight[f * taps() + t] = sum[t * o + f];
+  backend_.threads().parallel_for(o, std::max<std::int64_t>(8192 / taps(), 1),
+                                  [&](std::int64_t begin, std::int64_t end) {
+                                    for (std::int64_t f = begin; f < end; ++f)
+                                      for (std::int64_t t = 0; t < taps(); ++t)
+                                        grad_weight[f * taps() + t] = sum[t * o + f];
+                                  });
   if (grad_bias) std::copy_n(sum + taps() * o, o, grad_bias);
 }
 

@@ -38,7 +38,7 @@ void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad
   const float* from = grad_out.data<float>();
   const auto* index = argmax.data<std::uint8_t>();
   for_each_image(threads(), grad_x, s, [&](std::int64_t in, std::int64_t at) {
-    kernels_.max_pool_backward(to + in, from + at, index + at, s);
+    kernels_.max_pool_backward(to + in, from + at, index + at, s, {});
   });
 }
 

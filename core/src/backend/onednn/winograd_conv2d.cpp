@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <ronde/core/error.h>
+#include <ronde/core/thread_pool.h>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
@@ -56,19 +57,25 @@ bool OneDnnBackend::is_winograd(const ConvProblem& p) const {
   return static_cast<double>(p.oh * p.ow) >= kLeastUse * static_cast<double>(pixels);
 }
 
+// The weights of one input channel (backwards: of one filter) at a time, which the threads share: done by one
+// of them, it took as long as a tenth of the convolution of a small batch.
 void ImagePass::prepare_winograd(const float* weight) {
+  constexpr std::int64_t kGrain = 8192;  // weights
   const ConvProblem& p = problem_;
-  const std::int64_t taps = 9 * p.c;
-  const Scratch<float> by_tap(backend_, taps * p.o);
-  if (p.pass == ConvPass::forward) {  // (3, 3, c, o)
-    for (std::int64_t o = 0; o < p.o; ++o)
-      for (std::int64_t t = 0; t < taps; ++t) by_tap.data()[t * p.o + o] = weight[o * taps + t];
-  } else {  // (3, 3, o, c)
-    for (std::int64_t o = 0; o < p.o; ++o)
+  const bool forward = p.pass == ConvPass::forward;
+  const std::int64_t rows = forward ? p.c : p.o, width = forward ? p.o : p.c,
+                     point = winograd_point(p.c * p.o);
+  const std::int64_t grain = std::max<std::int64_t>(kGrain / (9 * width), 1);
+  backend_.threads().parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<float> by_tap(backend_, 9 * width);
+    for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t cell = 0; cell < 9; ++cell)
-        std::copy_n(weight + (o * 9 + cell) * p.c, p.c, by_tap.data() + (cell * p.o + o) * p.c);
-  }
-  kernels_.winograd_weights(weights_.data(), by_tap.data(), p.c * p.o);
+        for (std::int64_t i = 0; i < width; ++i)
+          by_tap.data()[cell * width + i] =
+              forward ? weight[(i * 9 + cell) * p.c + row] : weight[(row * 9 + cell) * p.c + i];
+      kernels_.winograd_weights(weights_.data() + row * width, point, by_tap.data(), width);
+    }
+  });
 }
 
 }  // namespace ronde::inline v0

@@ -19,6 +19,13 @@ struct PoolShape {
   std::int64_t window_h, window_w, stride_h, stride_w, top, left;
 };
 
+/// What relu and dropout behind a pooling let through backwards: where y > 0, times `scale`; everything if y
+/// is null.
+struct PassedOn {
+  const float* y = nullptr;
+  float scale = 1;
+};
+
 /// One image, already padded, of a convolution: (h, w, c) -> (oh, ow, o).
 struct ConvShape {
   std::int64_t h, w, c, oh, ow, o;
@@ -82,7 +89,7 @@ struct Kernels {
   void (*max_pool)(float* out, std::uint8_t* argmax, const float* x, const PoolShape& shape);
   /// For windows that do not overlap.
   void (*max_pool_backward)(float* grad_x, const float* grad_out, const std::uint8_t* argmax,
-                            const PoolShape& shape);
+                            const PoolShape& shape, PassedOn passed_on);
   void (*average_pool)(float* out, const float* x, const PoolShape& shape);
   void (*average_pool_backward)(float* grad_x, const float* grad_out, const PoolShape& shape);
 
@@ -96,8 +103,8 @@ struct Kernels {
                                const ConvShape& shape);
 
   // --- convolution of several images by Winograd's algorithm; c and o are multiples of `lanes`
-  /// u (point, count) of weight (3, 3, count)
-  void (*winograd_weights)(float* u, const float* weight, std::int64_t count);
+  /// u (point, count; point pitch given) of weight (3, 3, count)
+  void (*winograd_weights)(float* u, std::int64_t point, const float* weight, std::int64_t count);
   /// u of a weight (3, 3, c, o); out = epilogue(conv + bias), bias may be null. Scratch as WinogradBlock.
   void (*winograd_conv)(float* out, const float* x, const float* u, const float* bias,
                         const WinogradShape& shape, std::int64_t images, float* scratch, Epilogue epilogue);

@@ -109,11 +109,20 @@ inline void max_pool_2x2(float* out, std::uint8_t* argmax, const float* x, const
   });
 }
 
+inline Vector passing(const PassedOn& passed_on, const float* grad_out, std::int64_t at) {
+  const Vector g = load(grad_out + at);
+  return passed_on.y ? masked(load(passed_on.y + at) > Vector{}, g * passed_on.scale) : g;
+}
+inline float passing_1(const PassedOn& passed_on, const float* grad_out, std::int64_t at) {
+  if (!passed_on.y) return grad_out[at];
+  return passed_on.y[at] > 0 ? grad_out[at] * passed_on.scale : 0.0f;
+}
+
 inline void max_pool_2x2_backward(float* grad_x, const float* grad_out, const std::uint8_t* argmax,
-                                  const PoolShape& s) {
+                                  const PoolShape& s, const PassedOn& passed_on) {
   const std::int64_t offsets[] = {0, s.c, s.w * s.c, (s.w + 1) * s.c};
   for_each_2x2(s, [&](std::int64_t to, std::int64_t from) {
-    const Vector g = load(grad_out + from);
+    const Vector g = passing(passed_on, grad_out, from);
     const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax + from);
     const IntVector winner = __builtin_convertvector(bytes, IntVector);
 #pragma GCC unroll 4
@@ -131,25 +140,28 @@ void max_pool(float* out, std::uint8_t* argmax, const float* x, const PoolShape&
   });
 }
 
-void max_pool_backward(float* grad_x, const float* grad_out, const std::uint8_t* argmax, const PoolShape& s) {
+void max_pool_backward(float* grad_x, const float* grad_out, const std::uint8_t* argmax, const PoolShape& s,
+                       PassedOn passed_on) {
   const bool tiled = s.oh * s.stride_h == s.h && s.ow * s.stride_w == s.w && s.top == 0 && s.left == 0 &&
                      s.stride_h == s.window_h && s.stride_w == s.window_w;
   if (!tiled) zero(grad_x, s.h * s.w * s.c);
-  if (are_whole_2x2(s)) return max_pool_2x2_backward(grad_x, grad_out, argmax, s);
+  if (are_whole_2x2(s)) return max_pool_2x2_backward(grad_x, grad_out, argmax, s, passed_on);
   for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
     std::int64_t c = 0;
     for (; c + kLanes <= s.c; c += kLanes) {
-      const Vector g = load(grad_out + at + c);
+      const Vector g = passing(passed_on, grad_out, at + c);
       const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax + at + c);
       const IntVector winner = __builtin_convertvector(bytes, IntVector);
       window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
         store(grad_x + pixel * s.c + c, masked(winner == index, g));
       });
     }
-    for (; c < s.c; ++c)
+    for (; c < s.c; ++c) {
+      const float g = passing_1(passed_on, grad_out, at + c);
       window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
-        grad_x[pixel * s.c + c] = argmax[at + c] == index ? grad_out[at + c] : 0.0f;
+        grad_x[pixel * s.c + c] = argmax[at + c] == index ? g : 0.0f;
       });
+    }
   });
 }
 

@@ -159,8 +159,7 @@ inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const 
   return input_of(x, place, kWinogradTiles, s);
 }
 
-void winograd_weights(float* u, const float* weight, std::int64_t count) {
-  const std::int64_t point = winograd_point(count);
+void winograd_weights(float* u, std::int64_t point, const float* weight, std::int64_t count) {
   for (std::int64_t k = 0; k < count; k += kLanes)
     transform_tile<FilterTransform>([&](int i, int j) { return load(weight + (i * 3 + j) * count + k); },
                                     [&](int i, int j, Vector v) { store(u + (i * 6 + j) * point + k, v); });
