@@ -21,15 +21,19 @@ namespace {
 // chunk back with posted -> idle; only the worker itself moves posted -> running -> idle.
 enum Phase : int { idle, posted, running, quit };
 
-// Long enough to bridge two kernels of one training step, short enough not to steal from the next rank on
-// this core.
-constexpr auto kSpin = std::chrono::microseconds(30);
+// Waking a thread takes some 50 us on a virtual machine, as long as a small kernel. So a thread stays awake
+// long enough to bridge what one thread does between two kernels of a training step; but it soon offers its
+// core to whoever wants it, such as the next rank.
+constexpr auto kSpin = std::chrono::microseconds(30), kStayAwake = std::chrono::microseconds(200);
 
 // Waits until `phase` is not `old`: first awake, then asleep.
 void wait_while(const std::atomic<int>& phase, int old) {
-  const auto asleep_from = std::chrono::steady_clock::now() + kSpin;
-  while (phase.load(std::memory_order_acquire) == old)
-    if (std::chrono::steady_clock::now() >= asleep_from) return phase.wait(old, std::memory_order_acquire);
+  const auto begin = std::chrono::steady_clock::now();
+  while (phase.load(std::memory_order_acquire) == old) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited >= kStayAwake) return phase.wait(old, std::memory_order_acquire);
+    if (waited >= kSpin) std::this_thread::yield();
+  }
 }
 
 thread_local int fixed_size = 0;                                  // of FixedChunks; 0: none
