@@ -30,39 +30,15 @@ class Walk {
     x_ = tensor({options.batch, image[0], image[1], image[2]});
   }
 
-  // With relu, and max-pooling if it is asked for; an image of the data needs no gradient.
   struct Conv {
     std::int64_t filters, padding;
-    bool pooled = false, first = false;
+    bool is_small = false;  // goes with the next one: a first layer
   };
-  void conv(const Conv& c) {
-    const std::string name = cat("conv", ++convs_, c.pooled ? " + pool" : "");
-    const Conv2dParams params{.padding = {c.padding, c.padding, c.padding, c.padding}};
-    const Tensor x = x_, weight = tensor({c.filters, 3, 3, x.size(3)}), bias = tensor({c.filters});
-    const Size2d whole{x.size(1) + 2 * c.padding - 2, x.size(2) + 2 * c.padding - 2};
-    const double flop = 2.0 * static_cast<double>(x.size(0) * whole.h * whole.w * 9 * x.size(3) * c.filters);
-    const std::int64_t shrink = c.pooled ? 2 : 1;
-    const Tensor y = tensor({x.size(0), whole.h / shrink, whole.w / shrink, c.filters});
-    const Tensor argmax = c.pooled ? Tensor::empty(y.shape(), {.dtype = DType::u8}) : Tensor();
-    add(name + " forward", flop, [&] {
-      if (c.pooled)
-        backend_.conv2d_max_pool2d(y, argmax, x, weight, bias, params, Epilogue::relu, {});
-      else
-        backend_.conv2d(y, x, weight, bias, params, Epilogue::relu);
-    });
-    const Conv2dBackward layer{.grad_x = c.first ? Tensor() : Tensor::empty_like(x),
-                               .grad_weight = Tensor::empty_like(weight),
-                               .grad_bias = Tensor::empty_like(bias),
-                               .grad_out = tensor(y.shape()),
-                               .x = x,
-                               .weight = weight,
-                               .out = y,
-                               .argmax = argmax,
-                               .conv_out = whole,
-                               .params = params};
-    add(name + " backward", c.first ? flop : 2 * flop, [&] { backend_.conv2d_backward(layer); });
-    x_ = y;
-    parameters_ += weight.count() + bias.count();
+  // Two convolutions with relu, pooling and dropout, in the calls that a net makes of them.
+  void block(Conv first, Conv second) {
+    if (first.is_small) return conv_layer(&first, second);
+    conv_alone(first);
+    conv_layer(nullptr, second);
   }
 
   void dropout() {
@@ -112,15 +88,93 @@ class Walk {
   void print() const {
     double total = 0;
     for (const Row& row : rows_) total += row.ms;
-    std::printf("%-26s %9s %6s %9s\n", "kernel", "ms", "%", "rate");
+    std::printf("%-30s %9s %6s %9s\n", "kernel", "ms", "%", "rate");
     for (const Row& row : rows_)
-      std::printf("%-26s %9.3f %6.1f %9.1f %s\n", row.name.c_str(), row.ms, 100 * row.ms / total,
+      std::printf("%-30s %9.3f %6.1f %9.1f %s\n", row.name.c_str(), row.ms, 100 * row.ms / total,
                   row.work / row.ms * 1e-6, row.is_bytes ? "GB/s" : "GF/s");
-    std::printf("%-26s %9.3f        %9.0f images/s\n", "sum", total,
+    std::printf("%-30s %9.3f        %9.0f images/s\n", "sum", total,
                 static_cast<double>(options_.batch) / total * 1e3);
   }
 
  private:
+  static Conv2dStage stage(const Conv& c, std::int64_t channels) {
+    return {.weight = tensor({c.filters, 3, 3, channels}),
+            .bias = tensor({c.filters}),
+            .params = {.padding = {c.padding, c.padding, c.padding, c.padding}},
+            .epilogue = Epilogue::relu};
+  }
+  static Shape out_shape(const Shape& x, const Conv& c) {
+    return {x[0], x[1] + 2 * c.padding - 2, x[2] + 2 * c.padding - 2, c.filters};
+  }
+  // Floating-point operations of one pass.
+  static double work(const Shape& out, std::int64_t channels) {
+    return 2.0 * static_cast<double>(out.count() * 9 * channels);
+  }
+
+  void conv_alone(const Conv& c) {
+    const Conv2dStage conv = stage(c, x_.size(3));
+    const Tensor x = x_, y = tensor(out_shape(x.shape(), c));
+    const std::string name = cat("conv", ++convs_);
+    add(name + " forward", work(y.shape(), x.size(3)),
+        [&] { backend_.conv2d(y, x, conv.weight, conv.bias, conv.params, conv.epilogue); });
+    const Conv2dBackward backward{.grad_x = Tensor::empty_like(x),
+                                  .grad_weight = Tensor::empty_like(conv.weight),
+                                  .grad_bias = Tensor::empty_like(conv.bias),
+                                  .grad_out = tensor(y.shape()),
+                                  .x = x,
+                                  .weight = conv.weight,
+                                  .out = y,
+                                  .conv_out = {y.size(1), y.size(2)},
+                                  .params = conv.params};
+    add(name + " backward", 2 * work(y.shape(), x.size(3)), [&] { backend_.conv2d_backward(backward); });
+    parameters_ += conv.weight.count() + conv.bias.count();
+    x_ = y;
+  }
+
+  void conv_layer(const Conv* front, const Conv& c) {
+    Conv2dLayer layer{.x = x_};
+    Shape in = x_.shape();
+    double of_front = 0;
+    std::string name = cat("conv", ++convs_);
+    if (front) {
+      layer.front = stage(*front, in[3]);
+      of_front = work(out_shape(in, *front), in[3]);
+      in = out_shape(in, *front);
+      name += cat(" + conv", ++convs_);
+      parameters_ += layer.front->weight.count() + front->filters;
+    }
+    const Shape whole = out_shape(in, c);
+    layer.conv = stage(c, in[3]);
+    layer.out = tensor({whole[0], whole[1] / 2, whole[2] / 2, whole[3]});
+    layer.argmax = Tensor::empty(layer.out.shape(), {.dtype = DType::u8});
+    layer.sample_keys = Tensor::zeros({in[0], 2}, {.dtype = DType::i64});
+    layer.dropout = {.rate = 0.25};
+    add(name + " + pool + drop", of_front + work(whole, in[3]), [&] { backend_.conv2d_layer(layer); });
+    const Conv2dLayerBackward backward = backward_of(layer, {whole[1], whole[2]});
+    add("  backward", of_front + 2 * work(whole, in[3]), [&] { backend_.conv2d_layer_backward(backward); });
+    parameters_ += layer.conv.weight.count() + c.filters;
+    x_ = layer.out;
+  }
+
+  // All gradients, but for that of a front's input.
+  static Conv2dLayerBackward backward_of(const Conv2dLayer& layer, Size2d conv_out) {
+    Conv2dLayerBackward backward{.front = layer.front, .dropout_scale = 1 / (1 - layer.dropout.rate)};
+    backward.conv = {.grad_x = layer.front ? Tensor() : Tensor::empty_like(layer.x),
+                     .grad_weight = Tensor::empty_like(layer.conv.weight),
+                     .grad_bias = Tensor::empty_like(layer.conv.bias),
+                     .grad_out = tensor(layer.out.shape()),
+                     .x = layer.x,
+                     .weight = layer.conv.weight,
+                     .out = layer.out,
+                     .argmax = layer.argmax,
+                     .conv_out = conv_out,
+                     .params = layer.conv.params};
+    if (!layer.front) return backward;
+    backward.grad_front_weight = Tensor::empty_like(layer.front->weight);
+    backward.grad_front_bias = Tensor::empty_like(layer.front->bias);
+    return backward;
+  }
+
   static Tensor tensor(const Shape& shape) { return Tensor::full(shape, 0.01); }
 
   void relu_backward(const std::string& name, const Tensor& grad, const Tensor& y) {
@@ -151,14 +205,9 @@ class Walk {
 void print_kernel_table(const Options& options) {
   const bool mnist = options.net == "mnist";
   Walk walk(options, mnist ? Shape{28, 28, 1} : Shape{32, 32, 3});
-  walk.conv({.filters = 32, .padding = mnist ? 0 : 1, .first = true});
-  walk.conv({.filters = mnist ? 64 : 32, .padding = 0, .pooled = true});
-  walk.dropout();
-  if (!mnist) {
-    walk.conv({.filters = 64, .padding = 1});
-    walk.conv({.filters = 64, .padding = 0, .pooled = true});
-    walk.dropout();
-  }
+  walk.block({.filters = 32, .padding = mnist ? 0 : 1, .is_small = true},
+             {.filters = mnist ? 64 : 32, .padding = 0});
+  if (!mnist) walk.block({.filters = 64, .padding = 1}, {.filters = 64, .padding = 0});
   walk.dense(mnist ? 128 : 512, Epilogue::relu);
   walk.dropout();
   walk.dense(10, Epilogue::none);
