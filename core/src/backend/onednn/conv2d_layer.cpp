@@ -79,15 +79,16 @@ class OneDnnBackend::ForwardRun {
         image_(layer.out.count() / p_.n),
         pool_(pool_shape(out_shape(p_), layer.out.shape(), layer.pool)),
         mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
+        step_(images_at_once(p_, front ? 1 : 0)),
         conv_(conv),
-        middle_(backend, front ? images_at_once(p_) * in_elements(p_) : 0),
-        whole_(backend, layer.argmax.defined() ? images_at_once(p_) * out_elements(p_) : 0) {
+        middle_(backend, front ? step_ * in_elements(p_) : 0),
+        whole_(backend, layer.argmax.defined() ? step_ * out_elements(p_) : 0) {
     if (front) front_.emplace(*front);
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
     const bool is_alone = !front_ && !mask_ && !layer_.argmax.defined();
-    const std::int64_t step = is_alone ? end - begin : images_at_once(p_);
+    const std::int64_t step = is_alone ? end - begin : step_;
     for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
   }
 
@@ -117,6 +118,7 @@ class OneDnnBackend::ForwardRun {
   std::int64_t input_image_, image_;  // elements
   PoolShape pool_;
   std::optional<DropoutMask> mask_;
+  std::int64_t step_;  // images at a time
   std::optional<ImagePass::Runner> front_;
   ImagePass::Runner conv_;
   Scratch<float> middle_, whole_;

@@ -23,16 +23,16 @@ bool can_fuse(const Conv2dBackward& layer) {
 class GradientSource {
  public:
   GradientSource(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
-                 const ConvProblem& problem)
+                 const ConvProblem& problem, std::int64_t most_images)
       : kernels_(kernels),
         layer_(layer.conv),
         dropout_scale_(static_cast<float>(layer.dropout_scale)),
         whole_(out_elements(problem)),
         given_(layer_.grad_out.count() / problem.n),
         shape_(pool_shape(out_shape(problem), layer_.grad_out.shape(), layer_.pool)),
-        made_(backend, images_at_once(problem) * (layer_.argmax.defined() ? whole_
-                                                  : layer_.out.defined()  ? given_
-                                                                          : 0)) {}
+        made_(backend, most_images * (layer_.argmax.defined() ? whole_
+                                      : layer_.out.defined()  ? given_
+                                                              : 0)) {}
 
   /// Of `images` images from the first one on; until the next call.
   const float* operator()(std::int64_t first, std::int64_t images) const {
@@ -131,9 +131,10 @@ class OneDnnBackend::BackwardRun {
         p_(plan.problem),
         has_relu_in_front_(plan.front_problem.relu),
         input_image_(plan.front ? in_elements(plan.front_problem) : in_elements(p_)),
-        gradient_(backend, kernels_, layer, p_),
-        middle_(backend, plan.front ? images_at_once(p_) * in_elements(p_) : 0),
-        grad_middle_(backend, plan.front ? images_at_once(p_) * in_elements(p_) : 0) {
+        step_(images_at_once(p_, plan.front ? 2 : 0)),
+        gradient_(backend, kernels_, layer, p_, step_),
+        middle_(backend, plan.front ? step_ * in_elements(p_) : 0),
+        grad_middle_(backend, plan.front ? step_ * in_elements(p_) : 0) {
     if (passes.front) front_.emplace(*passes.front);
     if (passes.input) input_.emplace(*passes.input);
     if (passes.weight) weight_.emplace(*passes.weight, chunk);
@@ -141,8 +142,7 @@ class OneDnnBackend::BackwardRun {
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
-    const std::int64_t step = images_at_once(p_);
-    for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
+    for (std::int64_t i = begin; i < end; i += step_) run(i, std::min(step_, end - i));
     if (weight_) weight_->finish();
     if (front_weight_) front_weight_->finish();
   }
@@ -173,6 +173,7 @@ class OneDnnBackend::BackwardRun {
   const ConvProblem& p_;
   bool has_relu_in_front_;
   std::int64_t input_image_;  // elements
+  std::int64_t step_;         // images at a time
   GradientSource gradient_;
   std::optional<ImagePass::Runner> front_, input_;
   std::optional<WeightGradientPass::Runner> weight_, front_weight_;
