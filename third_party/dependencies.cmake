@@ -57,3 +57,6 @@ if(NOT RONDE_WITH_ONEDNN STREQUAL "OFF")
   find_package(dnnl QUIET CONFIG)
 endif()
 ronde_optional(ONEDNN dnnl_FOUND "libdnnl-dev ocl-icd-opencl-dev" "oneDNN")
+include(${CMAKE_CURRENT_LIST_DIR}/find_cuda.cmake)
+ronde_optional(CUDA cuda_found "nvidia-cuda-toolkit nvidia-cudnn, or NVIDIA's cuda-toolkit and cudnn9 packages"
+  "CUDA with cuDNN 9")

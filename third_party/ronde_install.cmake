@@ -1,6 +1,9 @@
 # What `cmake --install` lays down: the library, its headers, programs, and what find_package(ronde) reads.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ronde)
+if(TARGET ronde_cuda)
+  install(TARGETS ronde_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
+endif()
 get_target_property(library_type ronde TYPE)
 
 install(TARGETS ronde EXPORT rondeTargets

@@ -1,8 +1,7 @@
 #include "common/run_banner.h"
 
-#include <ronde/core/backend.h>
-
 #include "common/banner.h"
+#include "common/device_choice.h"
 
 namespace ronde::apps {
 namespace {
@@ -28,7 +27,7 @@ std::string epochs_line(const TrainPlan& plan) {
 std::string run_banner(const Communicator& world, const Report& report, const TrainingJob& job,
                        const std::string& resume) {
   const TrainPlan& plan = job.plan;
-  BannerLines lines{{"device", cat(report.device, ", backend ", default_backend().name())},
+  BannerLines lines{{"device", device_line(job.device)},
                     {"ranks", ranks_line(world, report.threads)},
                     {"precision", report.precision},
                     {"global batch", cat(plan.global_batch, " images")},

@@ -2,6 +2,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/build_info.h>
+#include <ronde/core/cuda.h>
 #include <ronde/data/cifar10.h>
 #include <ronde/data/data_directory.h>
 #include <ronde/data/mnist.h>
@@ -26,7 +27,20 @@ Json build_json() {
           {"mpi", mpi_version()},
           {"mpi_thread_level", mpi_thread_level()},
           {"hdf5", hdf5_version()},
-          {"gpu", false}};
+          {"gpu", cuda_facts().usable()}};
+}
+
+Json gpu_json() {
+  const CudaFacts& facts = cuda_facts();
+  Json devices = Json::array();
+  for (const CudaDevice& device : facts.devices)
+    devices.push_back({{"name", device.name},
+                       {"compute_capability", device.capability},
+                       {"multiprocessors", device.multiprocessors},
+                       {"memory_bytes", device.memory}});
+  return {{"usable", facts.usable()}, {"missing", to_string(facts.missing)}, {"problem", facts.problem},
+          {"module", facts.module},   {"versions", facts.versions},          {"driver", facts.driver},
+          {"devices", devices}};
 }
 
 Json network_json(const NetworkInterface& network) {
@@ -81,6 +95,7 @@ Json crowded_json(const std::vector<CrowdedNode>& nodes) {
 std::string info_json(const InfoFacts& facts) {
   const Json json{
       {"build", build_json()},
+      {"gpu", gpu_json()},
       {"machine", machine_json(facts.machine)},
       {"world", {{"size", facts.ranks.size()}, {"kind", facts.world}, {"transport", facts.transport}}},
       {"ranks", ranks_json(facts.ranks)},

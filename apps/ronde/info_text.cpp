@@ -9,6 +9,7 @@
 #include <ronde/models/build_info.h>
 
 #include "common/banner.h"
+#include "common/device_choice.h"
 #include "common/text_table.h"
 #include "report/html_text.h"
 #include "ronde/info_facts.h"
@@ -119,7 +120,7 @@ std::string info_text(const InfoFacts& facts) {
                                                 {"oneDNN", onednn_line()},
                                                 {"MPI", mpi_line()},
                                                 {"HDF5", hdf5_version()},
-                                                {"GPU", "not built in"},
+                                                {"GPU", gpu_line()},
                                                 {"ranks", ranks_line(facts)},
                                                 {"transport", facts.transport},
                                                 {"processor", machine.processor},

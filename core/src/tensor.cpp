@@ -25,12 +25,23 @@ Tensor Tensor::empty(const Shape& shape, TensorOptions options) {
 }
 
 Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {
+  return over(std::move(storage), shape, row_major_strides(shape), dtype);
+}
+
+Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, const Shape& strides, DType dtype) {
+  require(strides.rank() == shape.rank(), "[tensor] strides ", strides, " for shape ", shape);
+  std::int64_t elements = shape.count() > 0 ? 1 : 0;  // up to the last one that is reached
+  for (int i = 0; i < shape.rank() && elements > 0; ++i) {
+    require(strides[i] >= 0, "[tensor] strides must not be negative, got ", strides);
+    elements += (shape[i] - 1) * strides[i];
+  }
+  const std::size_t bytes = static_cast<std::size_t>(elements) * size_of(dtype);
+  require(storage && bytes <= storage->bytes(), "[tensor] ", shape, " of ", dtype, " needs ", bytes,
+          " bytes, more than the storage has");
   Tensor t;
   t.shape_ = shape;
-  t.strides_ = row_major_strides(shape);
+  t.strides_ = strides;
   t.dtype_ = dtype;
-  require(storage && t.byte_size() <= storage->bytes(), "[tensor] ", shape, " of ", dtype, " needs ",
-          t.byte_size(), " bytes, more than the storage has");
   t.storage_ = std::move(storage);
   return t;
 }
@@ -187,6 +198,12 @@ Tensor Tensor::to(Backend& target) const {
 void Tensor::copy_from(const Tensor& source) const {
   require(source.shape() == shape_, "[copy] from shape ", source.shape(), " to shape ", shape_);
   if (source.backend().device() == backend().device()) return backend().copy(*this, source);
+  if (source.dtype() == dtype_ && source.is_contiguous() && is_contiguous()) {
+    if (source.backend().device().type == DeviceType::cpu)
+      return backend().copy_from_host(raw(), source.raw(), byte_size());
+    if (backend().device().type == DeviceType::cpu)
+      return source.backend().copy_to_host(raw(), source.raw(), byte_size());
+  }
   // Between devices: dense bytes through host memory.
   const Tensor dense = source.contiguous();
   std::vector<char> host(dense.byte_size());

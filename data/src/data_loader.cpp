@@ -58,6 +58,7 @@ struct DataLoader::State {
   ~State();
   void start(std::int64_t first, std::int64_t count);
   const Batch* next();
+  const Batch* copied(const Batch& batch);
 
   // The threads' part. Those with a lock expect it held and give it back held.
   void run();
@@ -75,6 +76,8 @@ struct DataLoader::State {
   const Augmentation* const augmentation;
   std::int64_t rows_at_once;  // that a thread takes of a batch
   std::vector<Slot> slots;
+  Batch on_device;  // room for the largest batch, where batches go to a device
+  Batch given;      // the part of it that `next` gave
 
   std::mutex mutex;  // guards all below, and the slots' state
   std::condition_variable to_do, done;
@@ -95,11 +98,14 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   require<UsageError>(options.threads >= 1, "[data_loader] expects at least 1 thread, got ", options.threads);
   require(sampler.options().size <= data.size(), "[data_loader] the sampler draws from ",
           sampler.options().size, " samples, the data set has ", data.size());
-  Backend& backend = options.backend ? *options.backend : default_backend();
-  require(backend.device().type == DeviceType::cpu, "[data_loader] expects a backend in host memory, got ",
-          backend.device());
-
   const std::int64_t n = sampler.max_count();
+  const bool fills_in_place = !options.backend || options.backend->device().type == DeviceType::cpu;
+  Backend& backend = fills_in_place && options.backend ? *options.backend : default_backend();
+  if (!fills_in_place)
+    on_device = {
+        .inputs = Tensor::empty(batch_shape(n, data.input_shape()), {options.dtype, options.backend}),
+        .targets = Tensor::empty(batch_shape(n, data.target_shape()), {data.target_dtype(), options.backend}),
+        .sample_keys = Tensor::empty({n, 2}, {DType::i64, options.backend})};
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
   rows_at_once = std::max<std::int64_t>(1, (n + pieces - 1) / pieces);
@@ -171,7 +177,22 @@ const Batch* DataLoader::State::next() {
   in_use = *found;
   ready.erase(found);
   ++next_step;
-  return &in_use->batch;
+  lock.unlock();
+  return on_device.inputs.defined() ? copied(in_use->batch) : &in_use->batch;
+}
+
+/// Its copy on the device, which the device's stream fills behind all that uses the one before.
+const Batch* DataLoader::State::copied(const Batch& batch) {
+  const std::int64_t n = batch.size();
+  given = {.step = batch.step,
+           .global_count = batch.global_count,
+           .inputs = on_device.inputs.slice(0, 0, n),
+           .targets = on_device.targets.slice(0, 0, n),
+           .sample_keys = on_device.sample_keys.slice(0, 0, n)};
+  given.inputs.copy_from(batch.inputs);
+  given.targets.copy_from(batch.targets);
+  given.sample_keys.copy_from(batch.sample_keys);
+  return &given;
 }
 
 void DataLoader::State::run() {

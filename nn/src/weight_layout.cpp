@@ -1,3 +1,4 @@
+#include <ronde/core/cuda.h>
 #include <ronde/nn/weight_layout.h>
 
 namespace ronde::inline v0 {
@@ -19,7 +20,7 @@ Shape keras_shape(const Parameter& parameter) {
 }
 
 Tensor to_keras_layout(const Parameter& parameter) {
-  const Tensor& value = parameter.variable.value();
+  const Tensor value = on_host(parameter.variable.value());
   switch (parameter.layout) {
     case WeightLayout::plain:
       return value.clone();

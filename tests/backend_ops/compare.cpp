@@ -8,6 +8,14 @@ Backend& oracle() {
   return backend("cpu");
 }
 
+const std::vector<Backend*>& tested_backends() {
+  static const std::vector<Backend*> chosen = [] {
+    const char* name = std::getenv("RONDE_TEST_BACKEND");
+    return name && *name ? std::vector<Backend*>{&backend(name)} : backends();
+  }();
+  return chosen;
+}
+
 Tensor random(const Shape& shape, std::uint64_t seed, double low, double high) {
   Values values = random_values(shape.count(), seed);
   for (double& v : values) v = static_cast<float>(low + (v + 1) / 2 * (high - low));
@@ -45,13 +53,21 @@ void expect_near_oracle(const Tensor& actual, const Tensor& expected, double tol
   }
 }
 
+namespace {
+
+bool is_on_cpu(const Backend& backend) {
+  return backend.device().type == DeviceType::cpu;
+}
+
+}  // namespace
+
 void for_each_setting(const std::function<void(Backend&, DType)>& body) {
   // Of a chosen instruction set the oracle knows nothing, and how work is shared is tested without one.
   const bool is_chosen = std::getenv("RONDE_ISA") != nullptr;
-  for (Backend* candidate : backends()) {
+  for (Backend* candidate : tested_backends()) {
     if (is_chosen && candidate == &oracle()) continue;
     for (const DType dtype : {DType::f32, DType::f64})
-      for (int threads = 1; threads <= 3; threads += is_chosen ? 2 : 1) {
+      for (int threads = 1; threads <= (is_on_cpu(*candidate) ? 3 : 1); threads += is_chosen ? 2 : 1) {
         SCOPED_TRACE(cat(candidate->name(), " ", dtype, ", ", threads, " threads"));
         candidate->threads().resize(threads);
         body(*candidate, dtype);

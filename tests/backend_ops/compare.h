@@ -35,6 +35,9 @@ struct Tolerance {
 
 Backend& oracle();
 
+/// What is tested: all backends of the CPU, or the one that `$RONDE_TEST_BACKEND` names ("cuda").
+const std::vector<Backend*>& tested_backends();
+
 /// Values in [low, high) on the oracle, f64.
 Tensor random(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1);
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/cuda.h>
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/onednn/onednn_backend.h"
@@ -37,7 +38,7 @@ const std::vector<Backend*>& backends() {
 }
 
 Backend& backend(std::string_view name) {
-  return find(name, "");
+  return name == "cuda" ? cuda_backend() : find(name, "");
 }
 
 Backend& default_backend() {

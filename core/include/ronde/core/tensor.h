@@ -53,6 +53,8 @@ class RONDE_API Tensor {
   }
   /// Dense and row-major over the beginning of `storage`.
   static Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype);
+  /// The same with strides, in elements and not negative.
+  static Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, const Shape& strides, DType dtype);
   /// Same shape, dtype and backend as `like`, dense, not initialised.
   static Tensor empty_like(const Tensor& like);
 

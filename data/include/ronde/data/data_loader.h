@@ -28,7 +28,9 @@ struct Batch {
 
 struct LoaderOptions {
   DType dtype = DType::f32;    ///< of the inputs: f32 or f64
-  Backend* backend = nullptr;  ///< nullptr: the default backend
+  /// Where batches lie; nullptr: the default backend. Those for a GPU are filled in host memory and copied by
+  /// `next`, always to the same place.
+  Backend* backend = nullptr;
   int ring = 3;                ///< batches in flight, the one in use included; at least 2
   /// Applied to each sample, with the sampler's seed; must outlive the loader. nullptr: none.
   const Augmentation* augmentation = nullptr;

@@ -1,0 +1,22 @@
+/// What a trainer computes on.
+#pragma once
+
+#include <string>
+
+#include <ronde/core/cuda.h>
+#include <ronde/distributed/communicator.h>
+
+namespace ronde::apps {
+
+/// What `--device` asks for, the same kind on all ranks. A UsageError that says what is missing.
+ChosenDevice choose_training_device(const Communicator& world, const std::string& wanted);
+
+/// "cuda", "cpu": for `--metrics-json`.
+std::string device_kind(const ChosenDevice& device);
+/// "cpu, backend onednn (no GPU: ...)", "cuda:0 NVIDIA H200, CUDA 13.0, ...": for the banner.
+std::string device_line(const ChosenDevice& device);
+
+/// For `ronde info`: devices and versions, or what is missing.
+std::string gpu_line();
+
+}  // namespace ronde::apps

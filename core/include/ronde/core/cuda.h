@@ -1,0 +1,100 @@
+/// GPUs: what is there, and the backends that compute on them.
+///
+///     if (cuda_facts().usable()) model_options.backend = &cuda_backend(0);
+///
+/// The GPU half of Ronde is a module, `libronde_cuda.so`, that is opened when somebody asks for the first
+/// time: beside this library, where the loader looks, or where `$RONDE_CUDA_MODULE` says. One installation so
+/// runs on machines with and without GPUs. A model lives on a GPU when its options name such a backend;
+/// tensors without a backend stay on the CPU. Thread safe.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
+
+class Backend;
+class Tensor;
+
+/// What a GPU needs, in the order in which it is looked for.
+enum class CudaPart {
+  module,   ///< Ronde's own GPU half
+  library,  ///< CUDA's runtime, cuDNN, cuBLAS: what the module is linked with
+  driver,   ///< NVIDIA's kernel driver and its libcuda
+  device,   ///< a GPU that this process may use
+  nothing,  ///< all of it is there
+};
+
+struct CudaDevice {
+  std::string name;        ///< "NVIDIA H200"
+  std::string capability;  ///< "9.0"
+  int multiprocessors = 0;
+  std::size_t memory = 0;  ///< bytes
+};
+
+struct CudaFacts {
+  CudaPart missing = CudaPart::module;
+  std::string problem;   ///< what that is, in a sentence; empty when nothing is missing
+  std::string module;    ///< the file that was opened; empty: none
+  std::string versions;  ///< "CUDA 13.0, cuDNN 9.19.0, ..."; of the module's libraries
+  std::string driver;    ///< "13.0": what the driver serves; empty: there is none
+  std::vector<CudaDevice> devices;
+
+  bool usable() const { return missing == CudaPart::nothing; }
+};
+
+/// "module", "library", ...
+RONDE_API std::string to_string(CudaPart part);
+
+/// Opens the module on the first call; no error when something is missing.
+RONDE_API const CudaFacts& cuda_facts();
+
+/// The backend of one GPU, made on the first call and kept. A UsageError that names what is missing.
+RONDE_API Backend& cuda_backend(int index = 0);
+
+struct ChosenDevice {
+  Backend* backend = nullptr;
+  std::string why;  ///< of "auto" only, for a banner: "no GPU: the module libronde_cuda.so was not found"
+};
+
+/// What `--device` means: "auto" a GPU if one is usable, else the default backend; "cpu" the default backend;
+/// "cuda" a GPU or a UsageError. Which GPU: `index`, a rank's number on its node, modulo their number.
+RONDE_API ChosenDevice choose_device(const std::string& name, int index = 0);
+
+/// Work on a GPU that is captured once and then repeated as one graph, with no more than that to do for the
+/// host.
+///
+///     RepeatedStep step(backend);
+///     step.run([&] { ... });   // runs twice, is captured and run, then is repeated
+///
+/// The body must give the device the same kernels on the same tensors each time; what varies has to lie in
+/// tensors made before. Tensors that it leaves behind hold the values of the latest run, and stay valid as
+/// long as this object. Where a body cannot be captured, because it waits for the device or copies from the
+/// host, it runs each time, and `fallback` says why. On the CPU, or with `$RONDE_CUDA_GRAPHS=off`, it always
+/// runs. Not thread safe; must not outlive the backend.
+class RONDE_API RepeatedStep {
+ public:
+  explicit RepeatedStep(Backend& backend);
+  ~RepeatedStep();
+  RepeatedStep(RepeatedStep&&) noexcept;
+
+  /// Whether the body was called: if not, only the device has done its work again.
+  bool run(const std::function<void()>& body);
+  bool is_captured() const;
+  std::string fallback() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The tensor itself when it lies in host memory, else a copy there (dense, on the default backend): for what
+/// reads bytes.
+RONDE_API Tensor on_host(const Tensor& tensor);
+
+}  // namespace ronde::inline v0

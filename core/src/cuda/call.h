@@ -1,0 +1,126 @@
+/// Call: one kernel of a device as plain data: what to compute, on which memory, with which attributes.
+///
+/// `CudaBackend` turns every kernel of `Backend` into a Call; a `Runtime` enqueues it. Nothing here needs a
+/// toolkit, nor more than a header of core, so a module on either side of the interface may include it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <ronde/core/dtype.h>
+#include <ronde/core/kernel_params.h>
+
+namespace ronde::inline v0::cuda {
+
+/// Named as the kernels of Backend, which say what each one computes. Operands: outputs first, then inputs,
+/// each in Backend's order.
+enum class Op : std::uint8_t {
+  fill,
+  copy,
+  unary,
+  unary_backward,
+  binary,
+  accumulate,
+  reduce,
+  argmax,
+  sum_of_squares,
+  count_correct,
+  matmul,
+  dense,
+  gather_rows,
+  scatter_add_rows,
+  conv2d,
+  conv2d_backward_input,
+  conv2d_backward_weight,
+  max_pool2d,
+  max_pool2d_backward,
+  average_pool2d,
+  average_pool2d_backward,
+  softmax,
+  softmax_backward,
+  log_softmax,
+  log_softmax_backward,
+  softmax_cross_entropy,
+  softmax_cross_entropy_backward,
+  dropout,
+  batch_statistics,
+  batch_norm,
+  batch_norm_backward,
+  sgd_step,
+  rmsprop_step,
+  adam_step,
+  adadelta_step,
+  adagrad_step,
+};
+
+/// A strided view of device memory.
+struct Operand {
+  static constexpr int kMaxRank = 8;
+
+  void* data = nullptr;  ///< nullptr: not wanted, or of no elements
+  bool defined = false;
+  DType dtype = DType::f32;
+  int rank = 0;
+  std::array<std::int64_t, kMaxRank> shape{};
+  std::array<std::int64_t, kMaxRank> strides{};  ///< in elements
+
+  std::int64_t count() const {
+    std::int64_t product = 1;
+    for (int i = 0; i < rank; ++i) product *= shape[static_cast<std::size_t>(i)];
+    return product;
+  }
+  /// Elements from the first to the last that is reached, both included.
+  std::int64_t reach() const {
+    if (count() == 0) return 0;
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) last += (shape[i] - 1) * strides[i];
+    return last + 1;
+  }
+};
+
+/// What a kernel needs beside its operands; each reads its own few.
+struct Attributes {
+  double value = 0.0;  ///< of fill; alpha of accumulate; smoothing of the losses
+  UnaryOp unary = UnaryOp::affine;
+  BinaryOp binary = BinaryOp::add;
+  ReduceOp reduce = ReduceOp::sum;
+  Epilogue epilogue = Epilogue::none;
+  UnaryParams unary_params = {};
+  MatmulParams matmul = {};
+  Conv2dParams conv = {};
+  Pool2dParams pool = {};
+  DropoutParams dropout = {};
+  BatchNormParams batch_norm = {};
+  StepParams step = {};
+  SgdParams sgd = {};
+  RmspropParams rmsprop = {};
+  AdamParams adam = {};
+  AdadeltaParams adadelta = {};
+  AdagradParams adagrad = {};
+};
+
+struct Call {
+  static constexpr int kMaxOperands = 9;
+
+  Op op = Op::fill;
+  int outputs = 0;   ///< so many operands are written, perhaps read too
+  int operands = 0;  ///< all, undefined ones included
+  std::array<Operand, kMaxOperands> tensors{};
+  Attributes attributes{};
+
+  const Operand& operator[](int i) const { return tensors[static_cast<std::size_t>(i)]; }
+};
+
+/// How products of floats are rounded.
+enum class MathMode : std::uint8_t {
+  f32,   ///< IEEE floats throughout
+  tf32,  ///< factors with 10 bits of mantissa, sums in floats: what tensor cores take
+};
+
+/// What a library may choose among its algorithms by.
+struct MathOptions {
+  MathMode mode = MathMode::f32;
+  bool deterministic = false;  ///< only algorithms that give the same bits each time
+};
+
+}  // namespace ronde::inline v0::cuda

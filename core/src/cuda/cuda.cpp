@@ -1,0 +1,123 @@
+#include <ronde/core/cuda.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <ronde/core/error.h>
+
+#include "cuda/cuda_backend.h"
+#include "cuda/math_options.h"
+#include "cuda/module_file.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+using cuda::ModuleFacts;
+
+std::string version_text(int version) {
+  return version == 0 ? std::string() : cat(version / 1000, '.', version % 1000 / 10);
+}
+
+CudaDevice describe(const cuda::Module& module, int index) {
+  cuda::DeviceFacts facts;
+  if (!module.describe(index, &facts).ok()) return {};
+  return {facts.name, cat(facts.major, '.', facts.minor), facts.multiprocessors, facts.memory};
+}
+
+CudaFacts look(const cuda::OpenedModule& opened) {
+  CudaFacts facts;
+  facts.module = opened.path;
+  facts.problem = opened.problem;
+  facts.missing = opened.is_library_missing ? CudaPart::library : CudaPart::module;
+  if (!opened.module) return facts;
+  ModuleFacts found;
+  const cuda::Status status = opened.module->look(&found);
+  facts.versions = found.versions;
+  facts.driver = version_text(found.driver);
+  for (int i = 0; i < found.devices; ++i) facts.devices.push_back(describe(*opened.module, i));
+  facts.missing = CudaPart::nothing;
+  if (status.ok() && found.devices > 0) return facts;
+  const bool has_driver = found.driver > 0;
+  facts.missing = has_driver ? CudaPart::device : CudaPart::driver;
+  const char* why = status.ok() ? "CUDA sees none" : status.text;
+  facts.problem = has_driver ? cat("there is no GPU that this process may use: ", why)
+                             : cat("there is no usable NVIDIA driver: ", why);
+  return facts;
+}
+
+/// The module, once opened, and what was made with it. One for the process: a driver is one too.
+struct Gpus {
+  cuda::OpenedModule opened = cuda::open_module();
+  CudaFacts facts = look(opened);
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<cuda::CudaBackend>> backends;
+};
+
+Gpus& gpus() {
+  // Never destroyed: a tensor in a static variable may give its memory back after `main`.
+  static auto* all = new Gpus;
+  return *all;
+}
+
+}  // namespace
+
+std::string to_string(CudaPart part) {
+  switch (part) {
+    case CudaPart::module:
+      return "module";
+    case CudaPart::library:
+      return "library";
+    case CudaPart::driver:
+      return "driver";
+    case CudaPart::device:
+      return "device";
+    case CudaPart::nothing:
+      break;
+  }
+  return "nothing";
+}
+
+const CudaFacts& cuda_facts() {
+  return gpus().facts;
+}
+
+Backend& cuda_backend(int index) {
+  Gpus& all = gpus();
+  require<UsageError>(all.facts.usable(), "[cuda] missing ", all.facts.missing, ": ", all.facts.problem);
+  const auto count = static_cast<int>(all.facts.devices.size());
+  require<UsageError>(index >= 0 && index < count, "[cuda] there is no GPU ", index, ", only ", count);
+  const std::lock_guard lock(all.mutex);
+  std::unique_ptr<cuda::CudaBackend>& backend = all.backends[index];
+  if (!backend) {
+    cuda::Runtime* runtime = nullptr;
+    const cuda::Status status = all.opened.module->open(index, &runtime);
+    require(status.ok(), "[cuda] GPU ", index, " (", all.facts.devices[static_cast<std::size_t>(index)].name,
+            ") cannot be used: ", status.text);
+    backend = std::make_unique<cuda::CudaBackend>(
+        *runtime, cuda::CudaBackendOptions{.index = index, .math = cuda::math_options()});
+  }
+  return *backend;
+}
+
+ChosenDevice choose_device(const std::string& name, int index) {
+  require<UsageError>(name == "auto" || name == "cpu" || name == "cuda",
+                      "[device] expects auto, cpu or cuda, got \"", name, '"');
+  if (name == "cpu") return {&default_backend(), ""};
+  if (name == "auto" && !cuda::is_worth_opening())
+    return {&default_backend(), "no GPU: libcuda.so.1 of an NVIDIA driver was not found"};
+  const CudaFacts& facts = cuda_facts();
+  if (name == "auto" && !facts.usable())
+    return {&default_backend(), facts.missing == CudaPart::module && facts.module.empty()
+                                    ? "no GPU: this installation has no libronde_cuda.so"
+                                    : cat("no GPU: ", facts.problem)};
+  const auto count = static_cast<int>(facts.devices.size());
+  return {&cuda_backend(count > 0 ? index % count : 0), name == "auto" ? "a GPU is usable" : ""};
+}
+
+Tensor on_host(const Tensor& tensor) {
+  return tensor.backend().device().type == DeviceType::cpu ? tensor : tensor.to(default_backend());
+}
+
+}  // namespace ronde::inline v0

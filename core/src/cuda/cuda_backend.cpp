@@ -1,0 +1,240 @@
+#include "cuda/cuda_backend.h"
+
+#include <cassert>
+
+#include "cuda/plan_key.h"
+#include "cuda/status.h"
+#include "cuda/wait.h"
+
+namespace ronde::inline v0::cuda {
+
+namespace {
+
+Stream make_stream(Runtime& runtime) {
+  Stream stream = nullptr;
+  check(runtime.create_stream(&stream), "a stream");
+  return stream;
+}
+
+Operand operand(const Tensor& tensor) {
+  Operand result;
+  result.defined = tensor.defined();
+  if (!result.defined) return result;
+  result.dtype = tensor.dtype();
+  result.rank = tensor.rank();
+  for (int i = 0; i < tensor.rank(); ++i) {
+    result.shape[static_cast<std::size_t>(i)] = tensor.size(i);
+    result.strides[static_cast<std::size_t>(i)] = tensor.strides()[i];
+  }
+  if (tensor.count() > 0) result.data = tensor.raw();
+  return result;
+}
+
+/// Scratch memory of one call: what comes after it on the stream may have it.
+class Workspace {
+ public:
+  Workspace(DeviceAllocator& allocator, std::size_t bytes)
+      : allocator_(allocator), memory_(allocator.allocate(bytes)) {}
+  ~Workspace() { allocator_.deallocate(memory_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  void* memory() const { return memory_; }
+
+ private:
+  DeviceAllocator& allocator_;
+  void* memory_;
+};
+
+}  // namespace
+
+CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
+    : runtime_(runtime),
+      options_(options),
+      stream_(make_stream(runtime)),
+      allocator_(runtime, stream_),
+      staging_(runtime),
+      threads_(1) {}
+
+CudaBackend::~CudaBackend() {
+  for (const auto& [key, planned] : plans_)
+    if (planned.plan) runtime_.forget(planned.plan);
+}
+
+std::size_t CudaBackend::plans() const {
+  const std::lock_guard lock(mutex_);
+  return plans_.size();
+}
+
+void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
+  if (bytes > 0) staging_.upload(destination, source, bytes, stream_);
+}
+
+void CudaBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
+  if (bytes > 0) staging_.download(destination, source, bytes, stream_);
+  check(runtime_.complaint(), "a kernel");
+}
+
+void CudaBackend::synchronize() {
+  check(wait_for(runtime_, stream_), "running");
+  check(runtime_.complaint(), "a kernel");
+}
+
+CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
+  if (!needs_plan(call.op)) return {};
+  const std::string key = plan_key(call, options_.math);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
+  Planned made;
+  check(runtime_.prepare(call, options_.math, &made.plan, &made.workspace), "planning a kernel");
+  return plans_.emplace(key, made).first->second;
+}
+
+void CudaBackend::enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
+                          const Attributes& attributes) {
+  assert(tensors.size() <= Call::kMaxOperands);
+  Call call{
+      .op = op, .outputs = outputs, .operands = static_cast<int>(tensors.size()), .attributes = attributes};
+  auto* to = call.tensors.data();
+  for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
+  const Planned planned = plan_for(call);
+  const Workspace workspace(allocator_, planned.workspace);
+  check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
+}
+
+void CudaBackend::fill(const Tensor& out, double value) {
+  enqueue(Op::fill, 1, {&out}, {.value = value});
+}
+
+void CudaBackend::copy(const Tensor& out, const Tensor& x) {
+  enqueue(Op::copy, 1, {&out, &x});
+}
+
+void CudaBackend::unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) {
+  enqueue(Op::unary, 1, {&out, &x}, {.unary = op, .unary_params = params});
+}
+
+void CudaBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
+                                 const Tensor& y, UnaryParams params) {
+  enqueue(Op::unary_backward, 1, {&grad_x, &grad_y, &x, &y}, {.unary = op, .unary_params = params});
+}
+
+void CudaBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
+  enqueue(Op::binary, 1, {&out, &a, &b}, {.binary = op});
+}
+
+void CudaBackend::accumulate(const Tensor& x, const Tensor& y, double alpha) {
+  enqueue(Op::accumulate, 1, {&x, &y}, {.value = alpha});
+}
+
+void CudaBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
+  enqueue(Op::reduce, 1, {&out, &x}, {.reduce = op});
+}
+
+void CudaBackend::argmax(const Tensor& out, const Tensor& x) {
+  enqueue(Op::argmax, 1, {&out, &x});
+}
+
+void CudaBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
+  enqueue(Op::sum_of_squares, 1, {&out, &x});
+}
+
+void CudaBackend::count_correct(const Tensor& total, const Tensor& scores, const Tensor& labels) {
+  enqueue(Op::count_correct, 1, {&total, &scores, &labels});
+}
+
+void CudaBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) {
+  enqueue(Op::matmul, 1, {&out, &a, &b}, {.matmul = params});
+}
+
+void CudaBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        Epilogue epilogue) {
+  enqueue(Op::dense, 1, {&out, &x, &weight, &bias}, {.epilogue = epilogue});
+}
+
+void CudaBackend::gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) {
+  enqueue(Op::gather_rows, 1, {&out, &table, &indices});
+}
+
+void CudaBackend::scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) {
+  enqueue(Op::scatter_add_rows, 1, {&table, &x, &indices});
+}
+
+void CudaBackend::softmax(const Tensor& out, const Tensor& x) {
+  enqueue(Op::softmax, 1, {&out, &x});
+}
+
+void CudaBackend::softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) {
+  enqueue(Op::softmax_backward, 1, {&grad_x, &grad_y, &y});
+}
+
+void CudaBackend::log_softmax(const Tensor& out, const Tensor& x) {
+  enqueue(Op::log_softmax, 1, {&out, &x});
+}
+
+void CudaBackend::log_softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) {
+  enqueue(Op::log_softmax_backward, 1, {&grad_x, &grad_y, &y});
+}
+
+void CudaBackend::softmax_cross_entropy(const Tensor& losses, const Tensor& probabilities,
+                                        const Tensor& logits, const Tensor& labels, double smoothing) {
+  enqueue(Op::softmax_cross_entropy, 2, {&losses, &probabilities, &logits, &labels}, {.value = smoothing});
+}
+
+void CudaBackend::softmax_cross_entropy_backward(const Tensor& grad_logits, const Tensor& grad_losses,
+                                                 const Tensor& probabilities, const Tensor& labels,
+                                                 double smoothing) {
+  enqueue(Op::softmax_cross_entropy_backward, 1, {&grad_logits, &grad_losses, &probabilities, &labels},
+          {.value = smoothing});
+}
+
+void CudaBackend::dropout(const Tensor& out, const Tensor& x, const Tensor& sample_keys,
+                          const DropoutParams& params) {
+  enqueue(Op::dropout, 1, {&out, &x, &sample_keys}, {.dropout = params});
+}
+
+void CudaBackend::batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) {
+  enqueue(Op::batch_statistics, 2, {&mean, &variance, &x});
+}
+
+void CudaBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                             const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
+  enqueue(Op::batch_norm, 1, {&out, &x, &mean, &variance, &gamma, &beta}, {.batch_norm = params});
+}
+
+void CudaBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                      const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                      const Tensor& variance, const Tensor& gamma, BatchNormParams params) {
+  enqueue(Op::batch_norm_backward, 3,
+          {&grad_x, &grad_gamma, &grad_beta, &grad_out, &x, &mean, &variance, &gamma},
+          {.batch_norm = params});
+}
+
+void CudaBackend::sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
+                           SgdParams params) {
+  enqueue(Op::sgd_step, 2, {&w, &velocity, &g}, {.step = step, .sgd = params});
+}
+
+void CudaBackend::rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity,
+                               const Tensor& momentum, const Tensor& mean_gradient, StepParams step,
+                               RmspropParams params) {
+  enqueue(Op::rmsprop_step, 4, {&w, &velocity, &momentum, &mean_gradient, &g},
+          {.step = step, .rmsprop = params});
+}
+
+void CudaBackend::adam_step(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v,
+                            const Tensor& max_velocity, StepParams step, AdamParams params) {
+  enqueue(Op::adam_step, 4, {&w, &m, &v, &max_velocity, &g}, {.step = step, .adam = params});
+}
+
+void CudaBackend::adadelta_step(const Tensor& w, const Tensor& g, const Tensor& accumulated_gradient,
+                                const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) {
+  enqueue(Op::adadelta_step, 3, {&w, &accumulated_gradient, &accumulated_delta, &g},
+          {.step = step, .adadelta = params});
+}
+
+void CudaBackend::adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
+                               AdagradParams params) {
+  enqueue(Op::adagrad_step, 2, {&w, &accumulator, &g}, {.step = step, .adagrad = params});
+}
+
+}  // namespace ronde::inline v0::cuda

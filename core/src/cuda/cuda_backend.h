@@ -1,0 +1,135 @@
+/// CudaBackend: every kernel of Backend on one device, as Calls that a Runtime enqueues on one stream.
+///
+/// All of it is host logic without CUDA's headers: which memory, in which order, what a library decided
+/// before. Kernels return before they have run; the host waits in `copy_to_host` and `synchronize` alone, and
+/// there it hears of what failed since. Indices and labels are checked on the device, so a wrong one is an
+/// error of that next wait.
+///
+/// Inside `captured_step.h` nothing may wait, copy from the host or need new memory of the device.
+#pragma once
+
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/thread_pool.h>
+
+#include "cuda/device_allocator.h"
+#include "cuda/runtime.h"
+#include "cuda/staging.h"
+
+namespace ronde::inline v0::cuda {
+
+struct CudaBackendOptions {
+  int index = 0;
+  MathOptions math = {};
+};
+
+class CudaBackend final : public Backend {
+ public:
+  /// The runtime must outlive the backend, and the backend its tensors.
+  explicit CudaBackend(Runtime& runtime, CudaBackendOptions options = {});
+  ~CudaBackend() override;
+
+  /// What kernels are enqueued on.
+  Stream stream() const { return stream_; }
+  Runtime& runtime() { return runtime_; }
+  DeviceAllocator& allocator() { return allocator_; }
+  /// Plans made so far.
+  std::size_t plans() const;
+
+  std::string name() const override { return "cuda"; }
+  Device device() const override { return {DeviceType::cuda, options_.index}; }
+  void* allocate(std::size_t bytes) override { return allocator_.allocate(bytes); }
+  void deallocate(void* memory, std::size_t) noexcept override { allocator_.deallocate(memory); }
+  void copy_from_host(void* destination, const void* source, std::size_t bytes) override;
+  void copy_to_host(void* destination, const void* source, std::size_t bytes) override;
+  void synchronize() override;
+  /// One thread: the device is what computes.
+  ThreadPool& threads() override { return threads_; }
+
+  void fill(const Tensor& out, double value) override;
+  void copy(const Tensor& out, const Tensor& x) override;
+  void unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) override;
+  void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
+                      const Tensor& y, UnaryParams params) override;
+  void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) override;
+  void accumulate(const Tensor& x, const Tensor& y, double alpha) override;
+  void reduce(ReduceOp op, const Tensor& out, const Tensor& x) override;
+  void argmax(const Tensor& out, const Tensor& x) override;
+  void sum_of_squares(const Tensor& out, const Tensor& x) override;
+  void count_correct(const Tensor& total, const Tensor& scores, const Tensor& labels) override;
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) override;
+  void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+             Epilogue epilogue) override;
+  void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) override;
+  void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) override;
+  void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Conv2dParams& params, Epilogue epilogue) override;
+  void conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
+                             const Conv2dParams& params) override;
+  void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                              const Tensor& x, const Conv2dParams& params) override;
+  void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x, const Tensor& weight,
+                         const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
+                         const Pool2dParams& pool) override;
+  void conv2d_backward(const Conv2dBackward& layer) override;
+  void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
+                  const Pool2dParams& params) override;
+  void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
+                           const Pool2dParams& params) override;
+  void average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) override;
+  void average_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out,
+                               const Pool2dParams& params) override;
+  void softmax(const Tensor& out, const Tensor& x) override;
+  void softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) override;
+  void log_softmax(const Tensor& out, const Tensor& x) override;
+  void log_softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) override;
+  void softmax_cross_entropy(const Tensor& losses, const Tensor& probabilities, const Tensor& logits,
+                             const Tensor& labels, double smoothing) override;
+  void softmax_cross_entropy_backward(const Tensor& grad_logits, const Tensor& grad_losses,
+                                      const Tensor& probabilities, const Tensor& labels,
+                                      double smoothing) override;
+  void dropout(const Tensor& out, const Tensor& x, const Tensor& sample_keys,
+               const DropoutParams& params) override;
+  void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) override;
+  void batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                  const Tensor& gamma, const Tensor& beta, BatchNormParams params) override;
+  void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                           const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                           const Tensor& variance, const Tensor& gamma, BatchNormParams params) override;
+  void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
+                SgdParams params) override;
+  void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,
+                    const Tensor& mean_gradient, StepParams step, RmspropParams params) override;
+  void adam_step(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v,
+                 const Tensor& max_velocity, StepParams step, AdamParams params) override;
+  void adadelta_step(const Tensor& w, const Tensor& g, const Tensor& accumulated_gradient,
+                     const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) override;
+  void adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
+                    AdagradParams params) override;
+
+ private:
+  struct Planned {
+    Plan plan = nullptr;
+    std::size_t workspace = 0;
+  };
+
+  /// `outputs` of `tensors` are written; undefined ones are passed on as such.
+  void enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
+               const Attributes& attributes = {});
+  Planned plan_for(const Call& call);
+
+  Runtime& runtime_;
+  CudaBackendOptions options_;
+  Stream stream_;
+  DeviceAllocator allocator_;
+  Staging staging_;
+  ThreadPool threads_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Planned> plans_;
+};
+
+}  // namespace ronde::inline v0::cuda

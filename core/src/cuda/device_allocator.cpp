@@ -1,0 +1,143 @@
+#include "cuda/device_allocator.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "cuda/status.h"
+#include "cuda/wait.h"
+
+namespace ronde::inline v0::cuda {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 47;  // can be rounded up without an overflow
+
+// Eight classes between two powers of two: at most an eighth of a block is wasted.
+std::size_t size_class(std::size_t bytes) {
+  const std::size_t step = std::max(std::bit_floor(bytes - 1) / 8, DeviceAllocator::kAlignment);
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+DeviceAllocator::DeviceAllocator(Runtime& runtime, Stream home) : runtime_(runtime), home_(home) {}
+
+DeviceAllocator::~DeviceAllocator() {
+  collect_returned();
+  release_free();
+}
+
+void* DeviceAllocator::allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  require(bytes <= kMostBytes, "[cuda] out of memory, bytes wanted: ", bytes);
+  const std::size_t size = size_class(bytes);
+  const std::lock_guard lock(mutex_);
+  if (!returned_.empty() && active_ == &common_) collect_returned();
+  void* memory = take(size);
+  if (!memory) memory = request(size);
+  statistics_.lent += blocks_.at(memory).size;
+  return memory;
+}
+
+/// A free block of this class or of one up to half as large again, the smallest there is; or nullptr.
+void* DeviceAllocator::take(std::size_t size) {
+  for (auto it = active_->lower_bound(size); it != active_->end() && it->first <= size + size / 2; ++it) {
+    if (it->second.empty()) continue;
+    void* memory = it->second.back();
+    it->second.pop_back();
+    return memory;
+  }
+  return nullptr;
+}
+
+void* DeviceAllocator::request(std::size_t size) {
+  void* memory = nullptr;
+  Status status = runtime_.allocate(size, &memory);
+  if (status.outcome == Outcome::out_of_memory && release_free()) status = runtime_.allocate(size, &memory);
+  require(status.ok(), "[cuda] out of memory, bytes wanted: ", size, "; held: ", statistics_.held,
+          ", in use: ", statistics_.lent, ", of ", runtime_.facts().memory, ": ", status.text);
+  ++statistics_.requests;
+  statistics_.held += size;
+  blocks_.emplace(memory, Block{size, active_, {}});
+  (*active_)[size].reserve((*active_)[size].capacity() + 1);  // room to come back without an allocation
+  return memory;
+}
+
+void DeviceAllocator::deallocate(void* memory) noexcept {
+  if (memory == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  Block& block = blocks_.at(memory);
+  statistics_.lent -= block.size;
+  if (block.others.empty()) return put_back(memory);
+  Returned returned{memory, {}};
+  for (Stream other : std::exchange(block.others, {})) {
+    Event passed = nullptr;
+    // Where this fails the device is lost, and the block with it.
+    if (!runtime_.create_event(&passed).ok() || !runtime_.record(passed, other).ok()) return;
+    returned.passed.push_back(passed);
+  }
+  returned_.push_back(std::move(returned));
+}
+
+void DeviceAllocator::put_back(void* memory) {
+  const Block& block = blocks_.at(memory);
+  runtime_.discard(memory, block.size, home_);
+  (*block.pool)[block.size].push_back(memory);
+}
+
+void DeviceAllocator::used_on(void* memory, Stream stream) {
+  if (memory == nullptr || stream == home_) return;
+  const std::lock_guard lock(mutex_);
+  std::vector<Stream>& others = blocks_.at(memory).others;
+  if (std::find(others.begin(), others.end(), stream) == others.end()) others.push_back(stream);
+}
+
+void DeviceAllocator::collect_returned() {
+  std::erase_if(returned_, [&](Returned& returned) {
+    for (Event passed : returned.passed)
+      if (!runtime_.query(passed).ok()) return false;
+    for (Event passed : returned.passed) runtime_.destroy_event(passed);
+    put_back(returned.memory);
+    return true;
+  });
+}
+
+/// Whether there was any. The device must be done with what it gets back.
+bool DeviceAllocator::release_free() {
+  if (!wait_for(runtime_, home_).ok()) return false;
+  bool any = false;
+  for (auto& [size, free] : common_) {
+    for (void* memory : free) {
+      if (!runtime_.release(memory).ok()) return any;
+      blocks_.erase(memory);
+      statistics_.held -= size;
+      any = true;
+    }
+    free.clear();
+  }
+  return any;
+}
+
+DeviceAllocator::Pool* DeviceAllocator::activate(Pool* pool) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(active_, pool ? pool : &common_);
+}
+
+void DeviceAllocator::dissolve(Pool& pool) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [memory, block] : blocks_)
+    if (block.pool == &pool) block.pool = &common_;
+  for (auto& [size, free] : pool) {
+    std::vector<void*>& blocks = common_[size];
+    blocks.insert(blocks.end(), free.begin(), free.end());
+  }
+  pool.clear();
+}
+
+DeviceAllocator::Statistics DeviceAllocator::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+}  // namespace ronde::inline v0::cuda

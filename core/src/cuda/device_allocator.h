@@ -1,0 +1,79 @@
+/// DeviceAllocator: device memory in blocks that are kept for a later request of about the same size.
+///
+/// Stream-ordered: a block that the host gives back may still be used by what the home stream was given
+/// before; whoever gets it next uses it on that stream, so after that. A block that another stream uses too
+/// has to be announced by `used_on`: it is lent again only when that stream has come past its return.
+///
+/// A captured step keeps the blocks that it was captured with for itself: while a Pool is active, all blocks
+/// come from it and go back to it. Thread safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "cuda/runtime.h"
+
+namespace ronde::inline v0::cuda {
+
+class DeviceAllocator {
+ public:
+  static constexpr std::size_t kAlignment = 256;
+
+  struct Statistics {
+    std::size_t held = 0;      ///< bytes of the device
+    std::size_t lent = 0;      ///< of them, those that somebody has
+    std::size_t requests = 0;  ///< of the runtime: what a step should soon need none of
+  };
+
+  /// Blocks by size.
+  using Pool = std::map<std::size_t, std::vector<void*>>;
+
+  DeviceAllocator(Runtime& runtime, Stream home);
+  ~DeviceAllocator();
+  DeviceAllocator(const DeviceAllocator&) = delete;
+  DeviceAllocator& operator=(const DeviceAllocator&) = delete;
+
+  /// nullptr for 0 bytes.
+  void* allocate(std::size_t bytes);
+  void deallocate(void* memory) noexcept;
+  /// `memory` is also used by what `stream` was or will be given before its return.
+  void used_on(void* memory, Stream stream);
+
+  /// nullptr: the common one. Returns what was active. A block goes back to where it came from.
+  Pool* activate(Pool* pool);
+  /// Gives the pool's blocks to the common one. None may be lent.
+  void dissolve(Pool& pool);
+
+  Statistics statistics() const;
+
+ private:
+  struct Block {
+    std::size_t size;
+    Pool* pool;
+    std::vector<Stream> others;  ///< that use it beside the home stream
+  };
+  struct Returned {
+    void* memory;
+    std::vector<Event> passed;  ///< when all of these are, it is free
+  };
+
+  void* take(std::size_t size);
+  void* request(std::size_t size);
+  void collect_returned();
+  void put_back(void* memory);
+  bool release_free();
+
+  mutable std::mutex mutex_;
+  Runtime& runtime_;
+  Stream home_;
+  Pool common_;
+  Pool* active_ = &common_;
+  std::unordered_map<void*, Block> blocks_;
+  std::vector<Returned> returned_;
+  Statistics statistics_;
+};
+
+}  // namespace ronde::inline v0::cuda

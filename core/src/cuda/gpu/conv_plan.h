@@ -1,0 +1,27 @@
+/// Plans of convolutions: cuDNN's fastest engine that may be used, or our own direct kernel where it has
+/// none.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include <cudnn_graph.h>
+
+#include "cuda/gpu/plan.h"
+
+namespace ronde::inline v0::cuda {
+
+/// A handle has one stream at a time, so one thread has the handle.
+struct Cudnn {
+  cudnnHandle_t handle = nullptr;
+  std::mutex mutex = {};
+};
+
+/// Tries the engines that cuDNN recommends on the call's own operands and keeps the fastest. Without TF32
+/// none that rounds its inputs or transforms them by Winograd; in deterministic mode none that may vary, and
+/// the first that fits instead of the fastest.
+/// `cudnn` must outlive the plan.
+std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
+                                        const Place& place);
+
+}  // namespace ronde::inline v0::cuda

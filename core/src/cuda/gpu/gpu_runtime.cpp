@@ -1,0 +1,297 @@
+#include "cuda/gpu/gpu_runtime.h"
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "cuda/gpu/cuda_check.h"
+#include "cuda/gpu/cudnn_descriptor.h"
+#include "cuda/gpu/product_plan.h"
+
+namespace ronde::inline v0::cuda {
+
+namespace {
+
+cudaStream_t native(Stream stream) {
+  return reinterpret_cast<cudaStream_t>(stream);
+}
+cudaEvent_t native(Event event) {
+  return reinterpret_cast<cudaEvent_t>(event);
+}
+cudaGraphExec_t native(Graph graph) {
+  return reinterpret_cast<cudaGraphExec_t>(graph);
+}
+
+Status answer(Outcome outcome, const std::string& text) {
+  thread_local std::string last;
+  last = text;
+  return {outcome, last.c_str()};
+}
+
+Outcome outcome_of(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return Outcome::ok;
+    case cudaErrorNotReady:
+      return Outcome::not_ready;
+    case cudaErrorMemoryAllocation:
+      return Outcome::out_of_memory;
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureWrongThread:
+    case cudaErrorCapturedEvent:
+      return Outcome::refused;
+    default:
+      return Outcome::failed;
+  }
+}
+
+std::string text_of(const Complaint& c) {
+  const char* op = c.op == static_cast<int>(Op::gather_rows)        ? "gather_rows"
+                   : c.op == static_cast<int>(Op::scatter_add_rows) ? "scatter_add_rows"
+                                                                    : "softmax_cross_entropy";
+  return std::string("[") + op + "] " + std::to_string(c.value) + " of row " + std::to_string(c.row) +
+         " is not in [0, " + std::to_string(c.limit) + ")";
+}
+
+void run_kernel(const Call& call, const Place& place) {
+  switch (call.op) {
+    case Op::fill:
+    case Op::copy:
+    case Op::unary:
+    case Op::unary_backward:
+    case Op::binary:
+    case Op::accumulate:
+      return run_elementwise(call, place);
+    case Op::reduce:
+    case Op::argmax:
+    case Op::sum_of_squares:
+    case Op::count_correct:
+      return run_reduction(call, place);
+    case Op::gather_rows:
+    case Op::scatter_add_rows:
+      return run_rows(call, place);
+    case Op::max_pool2d:
+    case Op::max_pool2d_backward:
+    case Op::average_pool2d:
+    case Op::average_pool2d_backward:
+      return run_pooling(call, place);
+    case Op::softmax:
+    case Op::softmax_backward:
+    case Op::log_softmax:
+    case Op::log_softmax_backward:
+    case Op::softmax_cross_entropy:
+    case Op::softmax_cross_entropy_backward:
+      return run_softmax(call, place);
+    case Op::dropout:
+      return run_dropout(call, place);
+    case Op::batch_statistics:
+    case Op::batch_norm:
+    case Op::batch_norm_backward:
+      return run_batch_norm(call, place);
+    case Op::sgd_step:
+    case Op::rmsprop_step:
+    case Op::adam_step:
+    case Op::adadelta_step:
+    case Op::adagrad_step:
+      return run_optimizer(call, place);
+    case Op::matmul:
+    case Op::dense:
+    case Op::conv2d:
+    case Op::conv2d_backward_input:
+    case Op::conv2d_backward_weight:
+      break;
+  }
+  throw GpuError("a kernel without its plan");
+}
+
+// Kernels compute in f32 and f64; other dtypes are only stored.
+bool is_supported(const Call& call) {
+  if (call.op == Op::fill || call.op == Op::copy) return true;
+  for (int i = 0; i < call.operands; ++i)
+    if (call[i].defined && call[i].dtype == DType::bf16) return false;
+  return true;
+}
+
+}  // namespace
+
+DeviceFacts facts_of(int device) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, device), "describing a GPU");
+  DeviceFacts facts;
+  std::string_view(properties.name).copy(facts.name, sizeof facts.name - 1);
+  facts.major = properties.major;
+  facts.minor = properties.minor;
+  facts.multiprocessors = properties.multiProcessorCount;
+  facts.memory = properties.totalGlobalMem;
+  return facts;
+}
+
+GpuRuntime::GpuRuntime(int device) : device_(device), facts_(facts_of(device)) {
+  use();
+  check_cudnn(cudnnCreate(&cudnn_.handle), "starting");
+  if (cublasLtCreate(&cublas_) != CUBLAS_STATUS_SUCCESS) throw GpuError("cuBLASLt does not start");
+  check_cuda(cudaStreamCreateWithFlags(&tuning_, cudaStreamNonBlocking), "a stream");
+  void* memory = nullptr;
+  check_cuda(cudaHostAlloc(&memory, sizeof(Complaint), cudaHostAllocMapped), "pinned memory");
+  complaint_ = new (memory) Complaint;
+  check_cuda(cudaHostGetDevicePointer(&memory, complaint_, 0), "mapped memory");
+  complaint_on_device_ = static_cast<Complaint*>(memory);
+}
+
+GpuRuntime::~GpuRuntime() {
+  use();
+  if (complaint_) cudaFreeHost(complaint_);
+  if (tuning_) cudaStreamDestroy(tuning_);
+  if (cublas_) cublasLtDestroy(cublas_);
+  if (cudnn_.handle) cudnnDestroy(cudnn_.handle);
+}
+
+Status GpuRuntime::result(cudaError_t error) const {
+  if (error == cudaSuccess) return {};
+  cudaGetLastError();  // it is told; the next call begins without it
+  return answer(outcome_of(error), cudaGetErrorString(error));
+}
+
+Status GpuRuntime::allocate(std::size_t bytes, void** memory) {
+  use();
+  return result(cudaMalloc(memory, bytes));
+}
+
+Status GpuRuntime::release(void* memory) {
+  use();
+  return result(cudaFree(memory));
+}
+
+Status GpuRuntime::allocate_pinned(std::size_t bytes, void** memory) {
+  use();
+  return result(cudaHostAlloc(memory, bytes, cudaHostAllocDefault));
+}
+
+Status GpuRuntime::release_pinned(void* memory) {
+  use();
+  return result(cudaFreeHost(memory));
+}
+
+Status GpuRuntime::create_stream(Stream* stream) {
+  use();
+  return result(cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking));
+}
+
+Status GpuRuntime::destroy_stream(Stream stream) {
+  use();
+  return result(cudaStreamDestroy(native(stream)));
+}
+
+Status GpuRuntime::create_event(Event* event) {
+  use();
+  return result(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
+}
+
+Status GpuRuntime::destroy_event(Event event) {
+  use();
+  return result(cudaEventDestroy(native(event)));
+}
+
+Status GpuRuntime::record(Event event, Stream stream) {
+  use();
+  return result(cudaEventRecord(native(event), native(stream)));
+}
+
+Status GpuRuntime::wait(Stream stream, Event event) {
+  use();
+  return result(cudaStreamWaitEvent(native(stream), native(event), 0));
+}
+
+Status GpuRuntime::query(Event event) {
+  use();
+  return result(cudaEventQuery(native(event)));
+}
+
+Status GpuRuntime::complaint() {
+  const std::atomic_ref<std::int32_t> is_set(complaint_->is_set);
+  if (is_set.load() != 1) return {};
+  const std::string text = text_of(*complaint_);
+  is_set.store(0);
+  return answer(Outcome::complaint, text);
+}
+
+Status GpuRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, Stream stream) {
+  use();
+  const cudaMemcpyKind direction = kind == CopyKind::to_device ? cudaMemcpyHostToDevice
+                                   : kind == CopyKind::to_host ? cudaMemcpyDeviceToHost
+                                                               : cudaMemcpyDeviceToDevice;
+  return result(cudaMemcpyAsync(to, from, bytes, direction, native(stream)));
+}
+
+Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan, std::size_t* workspace) {
+  if (!is_supported(call)) return answer(Outcome::unsupported, "bfloat16 has no kernels on the GPU yet");
+  const std::lock_guard lock(planning_);
+  use();
+  try {
+    // What the operands hold by now may still be on its way.
+    check_cuda(cudaDeviceSynchronize(), "before planning");
+    const Place place{reinterpret_cast<Stream>(tuning_), complaint_on_device_};
+    const bool is_product = call.op == Op::matmul || call.op == Op::dense;
+    *plan = is_product ? make_product_plan(call, math, cublas_).release()
+                       : make_conv_plan(call, math, cudnn_, place).release();
+    check_cuda(cudaStreamSynchronize(tuning_), "planning");
+    *workspace = (*plan)->workspace();
+    return {};
+  } catch (const GpuError& error) {
+    return answer(Outcome::unsupported, error.what());
+  }
+}
+
+Status GpuRuntime::forget(Plan plan) {
+  use();
+  delete plan;
+  return {};
+}
+
+Status GpuRuntime::launch(const Call& call, Plan plan, void* workspace, Stream stream) {
+  if (!is_supported(call)) return answer(Outcome::unsupported, "bfloat16 has no kernels on the GPU yet");
+  use();
+  const Place place{stream, complaint_on_device_};
+  try {
+    if (plan)
+      plan->run(call, workspace, place);
+    else
+      run_kernel(call, place);
+  } catch (const GpuError& error) {
+    return answer(Outcome::failed, error.what());
+  }
+  return result(cudaGetLastError());
+}
+
+Status GpuRuntime::begin_capture(Stream stream) {
+  use();
+  return result(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal));
+}
+
+Status GpuRuntime::end_capture(Stream stream, Graph* graph) {
+  use();
+  cudaGraph_t captured = nullptr;
+  cudaError_t error = cudaStreamEndCapture(native(stream), &captured);
+  if (error == cudaSuccess)
+    error = cudaGraphInstantiate(reinterpret_cast<cudaGraphExec_t*>(graph), captured, 0);
+  if (captured) cudaGraphDestroy(captured);
+  return result(error);
+}
+
+Status GpuRuntime::replay(Graph graph, Stream stream) {
+  use();
+  return result(cudaGraphLaunch(native(graph), native(stream)));
+}
+
+Status GpuRuntime::destroy_graph(Graph graph) {
+  use();
+  return result(cudaGraphExecDestroy(native(graph)));
+}
+
+}  // namespace ronde::inline v0::cuda

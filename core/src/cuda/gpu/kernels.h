@@ -1,0 +1,50 @@
+/// Our own kernels, one function per family: each enqueues what a Call says. Host side, without CUDA's
+/// headers.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/runtime.h"
+
+namespace ronde::inline v0::cuda {
+
+/// What a kernel found wrong, in host memory that the device writes: the first one stays until it is told.
+struct Complaint {
+  std::int32_t is_set = 0;
+  std::int32_t op = 0;     ///< Op
+  std::int64_t value = 0;  ///< the index or label
+  std::int64_t row = 0;    ///< where it stood
+  std::int64_t limit = 0;  ///< it has to be below this
+};
+
+/// Where a kernel runs.
+struct Place {
+  Stream stream = nullptr;
+  Complaint* complaint = nullptr;  ///< the device's address of it
+};
+
+// elementwise.cu
+void run_elementwise(const Call& call, const Place& place);
+// reduce.cu
+void run_reduction(const Call& call, const Place& place);
+// softmax.cu
+void run_softmax(const Call& call, const Place& place);
+// rows.cu
+void run_rows(const Call& call, const Place& place);
+// dropout.cu
+void run_dropout(const Call& call, const Place& place);
+// pool2d.cu
+void run_pooling(const Call& call, const Place& place);
+// batch_norm.cu
+void run_batch_norm(const Call& call, const Place& place);
+// optimizers.cu
+void run_optimizer(const Call& call, const Place& place);
+// direct_conv2d.cu: any stride, dilation, groups and floating dtype; slow
+void run_direct_conv2d(const Call& call, const Place& place);
+
+/// Sums of the rows of x (rows, channels) by pieces, in an order that does not vary: the gradient of a bias.
+/// `partial` has bias_workspace(...) bytes.
+std::size_t bias_workspace(std::int64_t rows, std::int64_t channels);
+void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* partial, const Place& place);
+
+}  // namespace ronde::inline v0::cuda

@@ -1,0 +1,115 @@
+/// What all kernels share: grids, types, strided views, sums within a block.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/gpu/kernels.h"
+
+namespace ronde::inline v0::cuda {
+
+using Index = long long;
+
+constexpr int kThreads = 256;
+
+inline cudaStream_t native(Stream stream) {
+  return reinterpret_cast<cudaStream_t>(stream);
+}
+
+/// Blocks for so many elements, one a thread; the kernels stride over the rest.
+inline unsigned blocks_for(Index elements, int per_block = kThreads) {
+  const Index blocks = (elements + per_block - 1) / per_block;
+  return static_cast<unsigned>(blocks < 1 ? 1 : (blocks > 65535 ? 65535 : blocks));
+}
+
+__device__ inline Index first_element() {
+  return static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline Index element_step() {
+  return static_cast<Index>(gridDim.x) * blockDim.x;
+}
+
+/// Calls `f(float{})` or `f(double{})`; other floats have no kernels yet.
+template <class F>
+void with_real(DType dtype, F&& f) {
+  if (dtype == DType::f64)
+    f(double{});
+  else
+    f(float{});
+}
+
+template <class T>
+T* data(const Operand& x) {
+  return static_cast<T*>(x.data);
+}
+
+/// The elements of N views of one shape, side by side.
+template <int N>
+struct Elements {
+  Index count = 1;
+  int rank = 0;
+  bool dense = true;  ///< all views are: element i is at i
+  Index shape[Operand::kMaxRank] = {};
+  Index strides[N][Operand::kMaxRank] = {};
+
+  __device__ void locate(Index i, Index (&at)[N]) const {
+    for (int k = 0; k < N; ++k) at[k] = dense ? i : 0;
+    if (dense) return;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const Index along = i % shape[axis];
+      i /= shape[axis];
+      for (int k = 0; k < N; ++k) at[k] += along * strides[k][axis];
+    }
+  }
+};
+
+template <int N>
+Elements<N> elements(const Operand* const (&views)[N]) {
+  Elements<N> result;
+  const Operand& first = *views[0];
+  result.count = first.count();
+  result.rank = first.rank;
+  Index dense = 1;
+  for (int axis = first.rank - 1; axis >= 0; --axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    result.shape[axis] = first.shape[a];
+    for (int k = 0; k < N; ++k) {
+      result.strides[k][axis] = views[k]->strides[a];
+      if (first.shape[a] != 1 && views[k]->strides[a] != dense) result.dense = false;
+    }
+    dense *= first.shape[a];
+  }
+  return result;
+}
+
+/// The sum of all threads' values, in every thread; always added in the same order. All threads call it.
+template <class Combine>
+__device__ double combine_block(double value, Combine combine) {
+  __shared__ double values[kThreads];
+  const int me = threadIdx.x;
+  values[me] = value;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (me < half) values[me] = combine(values[me], values[me + half]);
+    __syncthreads();
+  }
+  const double result = values[0];
+  __syncthreads();
+  return result;
+}
+
+__device__ inline double sum_block(double value) {
+  return combine_block(value, [](double a, double b) { return a + b; });
+}
+
+/// Notes the first thing that is wrong.
+__device__ inline void complain(Complaint* complaint, Op op, Index value, Index row, Index limit) {
+  if (atomicCAS_system(&complaint->is_set, 0, -1) != 0) return;
+  complaint->op = static_cast<std::int32_t>(op);
+  complaint->value = value;
+  complaint->row = row;
+  complaint->limit = limit;
+  __threadfence_system();
+  atomicExch_system(&complaint->is_set, 1);
+}
+
+}  // namespace ronde::inline v0::cuda

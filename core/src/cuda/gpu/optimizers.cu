@@ -1,0 +1,153 @@
+// Optimizer steps in Keras' formulas, one pass over the flat buffers of an arena. Zero gradients leave zero
+// weights at zero, so that the padding of an arena stays zero.
+#include "cuda/gpu/launch.cuh"
+
+namespace ronde::inline v0::cuda {
+
+namespace {
+
+/// What all steps share: the effective gradient and decoupled weight decay.
+template <class T>
+struct Step {
+  T learning_rate, grad_scale, clip, decay;
+
+  explicit Step(const StepParams& p)
+      : learning_rate(static_cast<T>(p.learning_rate)),
+        grad_scale(static_cast<T>(p.grad_scale)),
+        clip(static_cast<T>(p.clip_value)),
+        decay(static_cast<T>(p.learning_rate * p.weight_decay)) {}
+
+  __device__ T gradient(T g) const {
+    const T scaled = g * grad_scale;
+    if (!(clip > 0)) return scaled;
+    return scaled > clip ? clip : (scaled < -clip ? -clip : scaled);  // a NaN stays one
+  }
+  __device__ T decayed(T w) const { return w - decay * w; }
+};
+
+template <class T>
+__global__ void sgd_kernel(Index count, Step<T> s, T* w, T* velocity, const T* g, T momentum, bool nesterov) {
+  for (Index i = first_element(); i < count; i += element_step()) {
+    const T update = s.learning_rate * s.gradient(g[i]);
+    const T start = s.decayed(w[i]);
+    if (!velocity) {
+      w[i] = start - update;
+      continue;
+    }
+    const T v = momentum * velocity[i] - update;
+    velocity[i] = v;
+    w[i] = start + (nesterov ? momentum * v - update : v);
+  }
+}
+
+template <class T>
+struct Rmsprop {
+  T rho, momentum, epsilon;
+  bool inside;
+};
+
+template <class T>
+__global__ void rmsprop_kernel(Index count, Step<T> s, T* w, T* velocity, T* momentum, T* average, const T* g,
+                               Rmsprop<T> p) {
+  for (Index i = first_element(); i < count; i += element_step()) {
+    const T gradient = s.gradient(g[i]);
+    const T v = p.rho * velocity[i] + (1 - p.rho) * gradient * gradient;
+    velocity[i] = v;
+    T power = v;
+    if (average) {
+      const T mean = p.rho * average[i] + (1 - p.rho) * gradient;
+      average[i] = mean;
+      power = v - mean * mean;
+      power = power < 0 ? T(0) : power;  // by rounding only
+    }
+    const T root = p.inside ? sqrt(power + p.epsilon) : sqrt(power) + p.epsilon;
+    T update = s.learning_rate * gradient / root;
+    if (momentum) update = momentum[i] = p.momentum * momentum[i] + update;
+    w[i] = s.decayed(w[i]) - update;
+  }
+}
+
+template <class T>
+struct Adam {
+  T rate, beta_1, beta_2, epsilon;
+};
+
+template <class T>
+__global__ void adam_kernel(Index count, Step<T> s, T* w, T* m, T* v, T* largest, const T* g, Adam<T> p) {
+  for (Index i = first_element(); i < count; i += element_step()) {
+    const T gradient = s.gradient(g[i]);
+    const T first = m[i] + (gradient - m[i]) * (1 - p.beta_1);
+    const T second = v[i] + (gradient * gradient - v[i]) * (1 - p.beta_2);
+    m[i] = first;
+    v[i] = second;
+    T power = second;
+    if (largest) power = largest[i] = largest[i] < second ? second : largest[i];
+    w[i] = s.decayed(w[i]) - p.rate * first / (sqrt(power) + p.epsilon);
+  }
+}
+
+template <class T>
+__global__ void adadelta_kernel(Index count, Step<T> s, T* w, T* gradients, T* deltas, const T* g, T rho,
+                                T epsilon) {
+  for (Index i = first_element(); i < count; i += element_step()) {
+    const T gradient = s.gradient(g[i]);
+    const T a = rho * gradients[i] + (1 - rho) * gradient * gradient;
+    gradients[i] = a;
+    const T delta = -gradient * sqrt(deltas[i] + epsilon) / sqrt(a + epsilon);
+    deltas[i] = rho * deltas[i] + (1 - rho) * delta * delta;
+    w[i] = s.decayed(w[i]) + s.learning_rate * delta;
+  }
+}
+
+template <class T>
+__global__ void adagrad_kernel(Index count, Step<T> s, T* w, T* accumulator, const T* g, T epsilon) {
+  for (Index i = first_element(); i < count; i += element_step()) {
+    const T gradient = s.gradient(g[i]);
+    const T a = accumulator[i] + gradient * gradient;
+    accumulator[i] = a;
+    w[i] = s.decayed(w[i]) - s.learning_rate * gradient / sqrt(a + epsilon);
+  }
+}
+
+}  // namespace
+
+void run_optimizer(const Call& call, const Place& place) {
+  const Operand& w = call[0];
+  const Index count = w.count();
+  if (count == 0) return;
+  const Attributes& a = call.attributes;
+  const unsigned blocks = blocks_for(count);
+  const cudaStream_t stream = native(place.stream);
+  with_real(w.dtype, [&]<class T>(T) {
+    const Step<T> s(a.step);
+    const auto at = [&](int i) { return data<T>(call[i]); };
+    const auto to = [](double value) { return static_cast<T>(value); };
+    switch (call.op) {
+      case Op::sgd_step:
+        sgd_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), to(a.sgd.momentum),
+                                                       a.sgd.nesterov);
+        return;
+      case Op::rmsprop_step: {
+        const Rmsprop<T> p{to(a.rmsprop.rho), to(a.rmsprop.momentum), to(a.rmsprop.epsilon),
+                           a.rmsprop.epsilon_inside_sqrt};
+        rmsprop_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), at(3), at(4), p);
+        return;
+      }
+      case Op::adam_step: {
+        const Adam<T> p{to(a.step.learning_rate * a.adam.bias_correction), to(a.adam.beta_1),
+                        to(a.adam.beta_2), to(a.adam.epsilon)};
+        adam_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), at(3), at(4), p);
+        return;
+      }
+      case Op::adadelta_step:
+        adadelta_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), at(3),
+                                                            to(a.adadelta.rho), to(a.adadelta.epsilon));
+        return;
+      default:
+        adagrad_kernel<T>
+            <<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), to(a.adagrad.epsilon));
+    }
+  });
+}
+
+}  // namespace ronde::inline v0::cuda

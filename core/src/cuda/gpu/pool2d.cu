@@ -1,0 +1,155 @@
+// Pooling of NHWC images. A thread makes one element; backward passes gather, so that nothing is added in an
+// order that varies.
+#include "cuda/gpu/launch.cuh"
+
+namespace ronde::inline v0::cuda {
+
+namespace {
+
+struct Pooling {
+  Index n, h, w, c, oh, ow;
+  Index kh, kw, stride_h, stride_w, top, left;
+};
+
+Pooling pooling_of(const Operand& image, const Operand& pooled, const Pool2dParams& p) {
+  return {image.shape[0], image.shape[1], image.shape[2], image.shape[3], pooled.shape[1], pooled.shape[2],
+          p.window.h,     p.window.w,     p.stride.h,     p.stride.w,     p.padding.top,   p.padding.left};
+}
+
+/// The element i of (n, h, w, c).
+struct Pixel {
+  Index n, y, x, channel;
+  __device__ Pixel(Index i, Index h, Index w, Index c) {
+    channel = i % c;
+    x = i / c % w;
+    y = i / (c * w) % h;
+    n = i / (c * w * h);
+  }
+};
+
+__device__ inline Index larger(Index a, Index b) {
+  return a > b ? a : b;
+}
+__device__ inline Index smaller(Index a, Index b) {
+  return a < b ? a : b;
+}
+
+template <class T, class Place2d>
+__global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
+  for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step()) {
+    const Pixel at(i, p.oh, p.ow, p.c);
+    const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
+    T best = 0;
+    Index best_index = -1;
+    for (Index y = larger(y0, 0); y < smaller(y0 + p.kh, p.h); ++y)
+      for (Index col = larger(x0, 0); col < smaller(x0 + p.kw, p.w); ++col) {
+        const T value = x[((at.n * p.h + y) * p.w + col) * p.c + at.channel];
+        // The first maximum wins, and the first NaN.
+        if (best_index >= 0 && !(value > best || (value != value && best == best))) continue;
+        best = value;
+        best_index = (y - y0) * p.kw + col - x0;
+      }
+    out[i] = best;
+    argmax[i] = static_cast<Place2d>(best_index);
+  }
+}
+
+/// The windows that hold row (or column) `at`: [first, last].
+__device__ inline Index first_window(Index at, Index before, Index window, Index stride) {
+  const Index padded = at + before - window + 1;
+  return padded <= 0 ? 0 : (padded + stride - 1) / stride;
+}
+__device__ inline Index last_window(Index at, Index before, Index stride, Index windows) {
+  return smaller((at + before) / stride, windows - 1);
+}
+
+template <class T, class Place2d>
+__global__ void max_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out, const Place2d* argmax) {
+  for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
+    const Pixel at(i, p.h, p.w, p.c);
+    T total = 0;
+    const Index last_y = last_window(at.y, p.top, p.stride_h, p.oh);
+    const Index last_x = last_window(at.x, p.left, p.stride_w, p.ow);
+    for (Index oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
+      for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) {
+        const Index window = ((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel;
+        const Index mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
+        if (static_cast<Index>(argmax[window]) == mine) total += grad_out[window];
+      }
+    grad_x[i] = total;
+  }
+}
+
+/// Pixels of the window that are in the image.
+__device__ inline Index size_of_window(const Pooling& p, Index oy, Index ox) {
+  const Index y0 = oy * p.stride_h - p.top, x0 = ox * p.stride_w - p.left;
+  return (smaller(y0 + p.kh, p.h) - larger(y0, 0)) * (smaller(x0 + p.kw, p.w) - larger(x0, 0));
+}
+
+template <class T>
+__global__ void average_pool_kernel(Pooling p, T* out, const T* x) {
+  for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step()) {
+    const Pixel at(i, p.oh, p.ow, p.c);
+    const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
+    double total = 0;
+    for (Index y = larger(y0, 0); y < smaller(y0 + p.kh, p.h); ++y)
+      for (Index col = larger(x0, 0); col < smaller(x0 + p.kw, p.w); ++col)
+        total += static_cast<double>(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
+    out[i] = static_cast<T>(total / static_cast<double>(size_of_window(p, at.y, at.x)));
+  }
+}
+
+template <class T>
+__global__ void average_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out) {
+  for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
+    const Pixel at(i, p.h, p.w, p.c);
+    T total = 0;
+    const Index last_y = last_window(at.y, p.top, p.stride_h, p.oh);
+    const Index last_x = last_window(at.x, p.left, p.stride_w, p.ow);
+    for (Index oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
+      for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox)
+        total += grad_out[((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel] /
+                 static_cast<T>(size_of_window(p, oy, ox));
+    grad_x[i] = total;
+  }
+}
+
+template <class F>
+void with_place(DType dtype, F&& f) {
+  if (dtype == DType::u8)
+    f(static_cast<unsigned char>(0));
+  else
+    f(0);
+}
+
+}  // namespace
+
+void run_pooling(const Call& call, const Place& place) {
+  const Operand& out = call[0];
+  const bool is_backward = call.op == Op::max_pool2d_backward || call.op == Op::average_pool2d_backward;
+  const Index count = out.count();
+  if (count == 0) return;
+  const unsigned blocks = blocks_for(count);
+  const cudaStream_t stream = native(place.stream);
+  const Pool2dParams& params = call.attributes.pool;
+  const Operand& other = call.op == Op::max_pool2d ? call[2] : call[1];
+  const Pooling p = is_backward ? pooling_of(out, other, params) : pooling_of(other, out, params);
+  with_real(out.dtype, [&]<class T>(T) {
+    if (call.op == Op::max_pool2d)
+      with_place(call[1].dtype, [&]<class I>(I) {
+        max_pool_kernel<T, I>
+            <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<I>(call[1]), data<T>(other));
+      });
+    else if (call.op == Op::max_pool2d_backward)
+      with_place(call[2].dtype, [&]<class I>(I) {
+        max_pool_backward_kernel<T, I>
+            <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other), data<I>(call[2]));
+      });
+    else if (call.op == Op::average_pool2d)
+      average_pool_kernel<T><<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other));
+    else
+      average_pool_backward_kernel<T><<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other));
+  });
+}
+
+}  // namespace ronde::inline v0::cuda

@@ -1,0 +1,169 @@
+// Reductions. Each result is made by one block, whose threads add in double and in an order that never
+// varies.
+#include <cuda/std/limits>
+
+#include "cuda/gpu/launch.cuh"
+
+namespace ronde::inline v0::cuda {
+
+namespace {
+
+// Where the elements of one result lie: `kept` runs over the results, `reduced` over what one is made of.
+struct Reduction {
+  Elements<2> kept;     // out, x
+  Elements<1> reduced;  // x
+};
+
+Reduction reduction_of(const Operand& out, const Operand& x) {
+  Operand kept_x = x, reduced_x = x;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(x.rank); ++i) {
+    const bool is_reduced = out.shape[i] != x.shape[i];
+    (is_reduced ? kept_x : reduced_x).shape[i] = 1;
+  }
+  return {elements<2>({&out, &kept_x}), elements<1>({&reduced_x})};
+}
+
+__device__ double combined(ReduceOp op, double a, double b) {
+  switch (op) {
+    case ReduceOp::max:
+      return b > a || b != b ? b : a;
+    case ReduceOp::min:
+      return b < a || b != b ? b : a;
+    default:
+      return a + b;
+  }
+}
+
+template <class T>
+__global__ void reduce_kernel(Reduction r, T* out, const T* x, ReduceOp op, double start, double scale) {
+  for (Index result = blockIdx.x; result < r.kept.count; result += gridDim.x) {
+    Index at[2];
+    r.kept.locate(result, at);
+    double total = start;
+    for (Index i = threadIdx.x; i < r.reduced.count; i += blockDim.x) {
+      Index offset[1];
+      r.reduced.locate(i, offset);
+      total = combined(op, total, static_cast<double>(x[at[1] + offset[0]]));
+    }
+    total = combine_block(total, [op](double a, double b) { return combined(op, a, b); });
+    if (threadIdx.x == 0) out[at[0]] = static_cast<T>(total * scale);
+  }
+}
+
+template <class T>
+__device__ Index index_of_maximum(const T* x, Index k) {
+  Index best = 0;  // a NaN never wins
+  for (Index i = 1; i < k; ++i)
+    if (x[i] > x[best]) best = i;
+  return best;
+}
+
+template <class T>
+__global__ void argmax_kernel(Index rows, Index k, Index* out, const T* x) {
+  for (Index row = first_element(); row < rows; row += element_step())
+    out[row] = index_of_maximum(x + row * k, k);
+}
+
+// One block: the sum is the same each time.
+template <class T>
+__global__ void sum_of_squares_kernel(Index count, double* out, const T* x) {
+  double total = 0;
+  for (Index i = threadIdx.x; i < count; i += blockDim.x)
+    total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  total = sum_block(total);
+  if (threadIdx.x == 0) *out = total;
+}
+
+template <class T>
+__global__ void count_correct_kernel(Index rows, Index k, Index* total, const T* scores, const int* labels) {
+  double correct = 0;
+  for (Index row = threadIdx.x; row < rows; row += blockDim.x)
+    if (index_of_maximum(scores + row * k, k) == labels[row]) correct += 1;
+  correct = sum_block(correct);
+  if (threadIdx.x == 0) *total += static_cast<Index>(correct);
+}
+
+// Threads of a block: so many neighbouring channels, so many rows.
+constexpr int kLanes = 32, kRows = kThreads / kLanes;
+constexpr Index kRowsOfPiece = 512;
+
+template <class T>
+__global__ void bias_pieces_kernel(Index rows, Index channels, double* partial, const T* grad) {
+  __shared__ double sums[kRows][kLanes];
+  const Index channel = static_cast<Index>(blockIdx.x) * kLanes + threadIdx.x;
+  const Index first = static_cast<Index>(blockIdx.y) * kRowsOfPiece;
+  const Index last = first + kRowsOfPiece < rows ? first + kRowsOfPiece : rows;
+  double total = 0;
+  if (channel < channels)
+    for (Index row = first + threadIdx.y; row < last; row += kRows)
+      total += static_cast<double>(grad[row * channels + channel]);
+  sums[threadIdx.y][threadIdx.x] = total;
+  __syncthreads();
+  if (threadIdx.y != 0 || channel >= channels) return;
+  for (int i = 1; i < kRows; ++i) total += sums[i][threadIdx.x];
+  partial[blockIdx.y * channels + channel] = total;
+}
+
+template <class T>
+__global__ void bias_sum_kernel(Index pieces, Index channels, T* bias, const double* partial) {
+  for (Index channel = first_element(); channel < channels; channel += element_step()) {
+    double total = 0;
+    for (Index piece = 0; piece < pieces; ++piece) total += partial[piece * channels + channel];
+    bias[channel] = static_cast<T>(total);
+  }
+}
+
+Index pieces_of(Index rows) {
+  const Index pieces = (rows + kRowsOfPiece - 1) / kRowsOfPiece;
+  return pieces < 1 ? 1 : pieces;
+}
+
+}  // namespace
+
+std::size_t bias_workspace(std::int64_t rows, std::int64_t channels) {
+  return static_cast<std::size_t>(pieces_of(rows) * channels) * sizeof(double);
+}
+
+void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* partial, const Place& place) {
+  const Index channels = bias.count(), rows = channels == 0 ? 0 : grad_out.count() / channels;
+  if (channels == 0) return;
+  const Index pieces = pieces_of(rows);
+  const dim3 grid(static_cast<unsigned>((channels + kLanes - 1) / kLanes), static_cast<unsigned>(pieces));
+  with_real(bias.dtype, [&]<class T>(T) {
+    auto* sums = static_cast<double*>(partial);
+    bias_pieces_kernel<T>
+        <<<grid, dim3(kLanes, kRows), 0, native(place.stream)>>>(rows, channels, sums, data<T>(grad_out));
+    bias_sum_kernel<T>
+        <<<blocks_for(channels), kThreads, 0, native(place.stream)>>>(pieces, channels, data<T>(bias), sums);
+  });
+}
+
+void run_reduction(const Call& call, const Place& place) {
+  const Operand &out = call[0], &x = call[1];
+  const cudaStream_t stream = native(place.stream);
+  const auto last = static_cast<std::size_t>(x.rank > 0 ? x.rank - 1 : 0);
+  const Index k = x.rank > 0 ? x.shape[last] : 1, rows = x.count() == 0 ? 0 : x.count() / k;
+  with_real(x.dtype, [&]<class T>(T) {
+    if (call.op == Op::reduce) {
+      if (out.count() == 0) return;
+      const Reduction r = reduction_of(out, x);
+      const ReduceOp op = call.attributes.reduce;
+      const double infinity = ::cuda::std::numeric_limits<double>::infinity();
+      const double start = op == ReduceOp::max ? -infinity : op == ReduceOp::min ? infinity : 0.0;
+      // Of no elements the mean is 0 * infinity, a NaN.
+      const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(r.reduced.count) : 1.0;
+      reduce_kernel<T><<<blocks_for(r.kept.count, 1), kThreads, 0, stream>>>(r, data<T>(out), data<T>(x), op,
+                                                                             start, scale);
+    } else if (call.op == Op::argmax) {
+      if (rows > 0)
+        argmax_kernel<T><<<blocks_for(rows), kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x));
+    } else if (call.op == Op::sum_of_squares) {
+      sum_of_squares_kernel<T><<<1, kThreads, 0, stream>>>(x.count(), data<double>(out), data<T>(x));
+    } else {
+      count_correct_kernel<T>
+          <<<1, kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x), data<int>(call[2]));
+    }
+  });
+}
+
+}  // namespace ronde::inline v0::cuda

@@ -1,0 +1,11 @@
+/// How this process wants floats to be multiplied on a GPU.
+#pragma once
+
+#include "cuda/call.h"
+
+namespace ronde::inline v0::cuda {
+
+/// `$RONDE_CUDA_MATH`: "f32" (default) or "tf32". A UsageError when it is something else.
+MathOptions math_options();
+
+}  // namespace ronde::inline v0::cuda

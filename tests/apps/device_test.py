@@ -1,0 +1,56 @@
+"""--device and what `ronde info` says of GPUs, with the module of a fake GPU and without any."""
+
+import json
+import os
+
+import harness
+
+MODULE = os.environ["RONDE_FAKE_MODULE"]
+SMALL = ["--epochs", "1", "--train-samples", "32", "--test-samples", "16", "--batch-size", "8", "--seed", "5"]
+
+
+class DeviceTest(harness.ProgramTest):
+    def train_on(self, device, name, **env):
+        result = self.train("--device", device, "--metrics-json", name, *SMALL, env=env)
+        self.assertEqual(result.status, 0, result)
+        return result.out, json.loads((self.work / name).read_text())
+
+    def test_a_gpu_gives_the_weights_of_the_cpu(self):
+        out, on_gpu = self.train_on("cuda", "gpu.json", RONDE_CUDA_MODULE=MODULE)
+        self.assertRegex(out, r"device +cuda:0 Fake GPU, fake CUDA 0.0\n")
+        self.assertEqual(on_gpu["device"], "cuda")
+        _, on_cpu = self.train_on("cpu", "cpu.json", RONDE_BACKEND="cpu")
+        self.assertEqual(on_gpu["weights_sha256"], on_cpu["weights_sha256"])
+
+    def test_auto_says_what_it_chose_and_why(self):
+        out, run = self.train_on("auto", "a.json", RONDE_CUDA_MODULE=MODULE)
+        self.assertRegex(out, r"device +cuda:0 Fake GPU, .*\(a GPU is usable\)")
+        self.assertEqual(run["device"], "cuda")
+        out, run = self.train_on("auto", "b.json", RONDE_CUDA_MODULE=MODULE, RONDE_FAKE_CUDA="no-driver")
+        self.assertRegex(out, r"device +cpu, .*\(no GPU: there is no usable NVIDIA driver")
+        self.assertEqual(run["device"], "cpu")
+
+    def test_what_is_missing_is_named(self):
+        for module, fake, part in (("/nowhere/libronde_cuda.so", "", "module"),
+                                   (os.path.join(os.environ["RONDE_BIN"], "train_mnist"), "", "library"),
+                                   (MODULE, "no-driver", "driver"), (MODULE, "no-device", "device")):
+            with self.subTest(part=part):
+                result = self.train("--device", "cuda", env={"RONDE_CUDA_MODULE": module, "RONDE_FAKE_CUDA": fake})
+                self.assert_refused(result, 2, rf"\[cuda\] missing {part}: ")
+
+    def test_several_ranks_need_nccl(self):
+        result = self.train("--device", "cuda", ranks=2, env={"RONDE_CUDA_MODULE": MODULE})
+        self.assert_refused(result, 2, "--device cuda on 2 ranks is missing a library: NCCL")
+
+    def test_info_lists_devices(self):
+        env = {"RONDE_CUDA_MODULE": MODULE, "RONDE_FAKE_CUDA": "devices=2"}
+        tool = harness.BIN / "ronde"
+        self.assertRegex(harness.execute([tool, "info"], self.work, env).out,
+                         r"GPU +fake CUDA 0.0, driver for CUDA 13.0; cuda:0 Fake GPU, 2 GiB.*; cuda:1 Fake GPU")
+        facts = json.loads(harness.execute([tool, "info", "--json"], self.work, env).out)["gpu"]
+        self.assertTrue(facts["usable"])
+        self.assertEqual([device["name"] for device in facts["devices"]], ["Fake GPU"] * 2)
+
+
+if __name__ == "__main__":
+    harness.main()

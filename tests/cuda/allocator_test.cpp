@@ -1,0 +1,115 @@
+#include "cuda/fake_device.h"
+#include "cuda/wait.h"
+
+namespace ronde::test {
+namespace {
+
+class DeviceAllocatorTest : public testing::Test {
+ protected:
+  DeviceAllocatorTest() : home(make_stream()), other(make_stream()) {}
+
+  cuda::Stream make_stream() {
+    cuda::Stream stream = nullptr;
+    EXPECT_TRUE(runtime.create_stream(&stream).ok());
+    return stream;
+  }
+  // A kernel on `stream` that writes the block.
+  void use(void* memory, cuda::Stream stream) { EXPECT_TRUE(runtime.discard(memory, 64, stream).ok()); }
+
+  FakeRuntime runtime{{.memory = std::size_t{1} << 20}};
+  cuda::Stream home, other;
+};
+
+TEST_F(DeviceAllocatorTest, GivesAReturnedBlockToTheNext) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  void* const first = allocator.allocate(1000);
+  allocator.deallocate(first);
+  EXPECT_EQ(allocator.allocate(990), first);
+  EXPECT_NE(allocator.allocate(990), first);
+  EXPECT_EQ(allocator.statistics().requests, 2u);
+  EXPECT_EQ(allocator.allocate(0), nullptr);
+}
+
+TEST_F(DeviceAllocatorTest, IsAlignedAndHasRoom) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  for (const std::size_t bytes : {1, 255, 256, 257, 5000, 100001}) {
+    void* const memory = allocator.allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % cuda::DeviceAllocator::kAlignment, 0u);
+    EXPECT_TRUE(runtime.discard(memory, bytes, home).ok());
+  }
+}
+
+// What another stream still uses is not lent again before that stream is done with it.
+TEST_F(DeviceAllocatorTest, WaitsForOtherStreams) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  void* const first = allocator.allocate(1000);
+  use(first, other);
+  allocator.used_on(first, other);
+  allocator.deallocate(first);
+  use(allocator.allocate(1000), home);  // whichever it is, the fake refuses a race
+  EXPECT_TRUE(cuda::wait_for(runtime, other).ok());
+  use(allocator.allocate(1000), home);
+  EXPECT_LE(allocator.statistics().requests, 2u);
+}
+
+TEST(DeviceAllocatorFaults, AHungStreamKeepsItsBlocks) {
+  FakeDevice device({.hanging_launch = 1});
+  cuda::Stream other = nullptr;
+  ASSERT_TRUE(device.runtime.create_stream(&other).ok());
+  cuda::DeviceAllocator& allocator = device.backend.allocator();
+  void* const first = allocator.allocate(4);
+  cuda::Call call{.op = cuda::Op::fill, .outputs = 1, .operands = 1};
+  call.tensors[0] = {.data = first, .defined = true};
+  ASSERT_TRUE(device.runtime.launch(call, nullptr, nullptr, other).ok());
+  allocator.used_on(first, other);
+  allocator.deallocate(first);
+  for (int i = 0; i < 10; ++i) EXPECT_NE(allocator.allocate(4), first);
+  device.runtime.lose("the test is over");
+}
+
+TEST_F(DeviceAllocatorTest, WithoutBeingToldItWouldRace) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  void* const first = allocator.allocate(1000);
+  use(first, other);
+  allocator.deallocate(first);
+  EXPECT_EQ(runtime.discard(allocator.allocate(1000), 64, home).outcome, cuda::Outcome::refused);
+}
+
+TEST_F(DeviceAllocatorTest, GivesItsCacheBackBeforeItFails) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  void* const most = allocator.allocate(700 << 10);
+  use(most, home);
+  allocator.deallocate(most);
+  void* const different = allocator.allocate(300 << 10);
+  EXPECT_NE(different, nullptr);
+  EXPECT_NE(allocator.allocate(400 << 10), nullptr);
+  expect_error([&] { allocator.allocate(900 << 10); }, "[cuda] out of memory, bytes wanted: 9");
+}
+
+TEST_F(DeviceAllocatorTest, GivesEverythingBackAtTheEnd) {
+  {
+    cuda::DeviceAllocator allocator(runtime, home);
+    for (const std::size_t bytes : {100, 2000, 30000}) allocator.deallocate(allocator.allocate(bytes));
+    EXPECT_GT(runtime.memory_in_use(), 0u);
+  }
+  EXPECT_EQ(runtime.memory_in_use(), 0u);
+}
+
+TEST_F(DeviceAllocatorTest, APoolKeepsItsBlocks) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  cuda::DeviceAllocator::Pool pool;
+  cuda::DeviceAllocator::Pool* const before = allocator.activate(&pool);
+  void* const inside = allocator.allocate(1000);
+  allocator.activate(before);
+  allocator.deallocate(inside);
+  EXPECT_NE(allocator.allocate(1000), inside);
+  allocator.activate(&pool);
+  EXPECT_EQ(allocator.allocate(1000), inside);
+  allocator.activate(before);
+  allocator.deallocate(inside);
+  allocator.dissolve(pool);
+  EXPECT_EQ(allocator.allocate(1000), inside);
+}
+
+}  // namespace
+}  // namespace ronde::test

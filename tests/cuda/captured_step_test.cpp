@@ -1,0 +1,97 @@
+#include "cuda/captured_step.h"
+
+#include "cuda/fake_device.h"
+
+namespace ronde::test {
+namespace {
+
+// Two layers of a net in small: memory of its own inside, a sum that goes on from step to step.
+struct Work {
+  explicit Work(Backend& backend)
+      : input(filled(backend, {4, 8}, 0.0)),
+        weight(filled(backend, {8, 8}, 0.5)),
+        total(Tensor::zeros({4, 8}, input.options())) {}
+
+  void run() {
+    Backend& backend = input.backend();
+    const Tensor hidden = Tensor::empty_like(input);
+    backend.matmul(hidden, input, weight, {});
+    output = Tensor::empty_like(input);
+    backend.matmul(output, hidden, weight, {});
+    backend.accumulate(total, output, 1.0);
+  }
+
+  Tensor input, weight, total, output;
+};
+
+TEST(CapturedStep, GivesWhatPlainRunsGive) {
+  FakeDevice device;
+  Work captured(device.backend), plain(device.backend);
+  cuda::CapturedStep step(device.backend);
+  for (int i = 1; i <= 6; ++i) {
+    captured.input.fill(i);
+    plain.input.fill(i);
+    step.run([&] { captured.run(); });
+    plain.run();
+    EXPECT_EQ(step.is_captured(), i >= 3) << step.fallback();
+    EXPECT_EQ(captured.output.to_vector<float>(), plain.output.to_vector<float>());
+    EXPECT_EQ(captured.total.to_vector<float>(), plain.total.to_vector<float>());
+  }
+  EXPECT_EQ(device.runtime.replays(), 4);
+}
+
+TEST(CapturedStep, TheHostDoesNothingButReplay) {
+  FakeDevice device;
+  Work work(device.backend);
+  cuda::CapturedStep step(device.backend);
+  int runs = 0;
+  for (int i = 0; i < 5; ++i)
+    step.run([&] {
+      ++runs;
+      work.run();
+    });
+  EXPECT_EQ(runs, 3);
+}
+
+// Somebody else's memory, asked for between two repetitions, is not the graph's.
+TEST(CapturedStep, ItsMemoryStaysItsOwn) {
+  FakeDevice device;
+  Work work(device.backend);
+  cuda::CapturedStep step(device.backend);
+  work.input.fill(1.0);
+  for (int i = 0; i < 3; ++i) step.run([&] { work.run(); });
+  std::vector<Tensor> others;
+  for (int i = 0; i < 20; ++i) others.push_back(filled(device.backend, {4, 8}, 7.0));
+  step.run([&] { work.run(); });
+  for (const Tensor& other : others) EXPECT_EQ(other.to_vector<float>(), repeated(32, 7));
+  EXPECT_EQ(work.output.to_vector<float>(), repeated(32, 16));
+}
+
+TEST(CapturedStep, StaysPlainAndSaysWhy) {
+  FakeDevice device;
+  Work work(device.backend);
+  work.input.fill(1.0);
+  const auto fallback_of = [&](const std::function<void()>& extra) {
+    cuda::CapturedStep step(device.backend);
+    for (int i = 0; i < 4; ++i) {
+      step.run([&] {
+        work.run();
+        extra();
+      });
+      EXPECT_EQ(work.output.to_vector<float>(), repeated(32, 16));
+    }
+    EXPECT_FALSE(step.is_captured());
+    return step.fallback();
+  };
+  EXPECT_NE(fallback_of([&] { work.total.to_vector<float>(); }).find("the host waited"), std::string::npos);
+  std::vector<Tensor> kept;
+  EXPECT_NE(fallback_of([&] {
+              kept.push_back(Tensor::empty({3, 1000, 1000}, work.input.options()));
+            }).find("memory of the device was asked for"),
+            std::string::npos);
+  EXPECT_NE(fallback_of([&] { Tensor::from<float>({1}, {3.0f}, &device.backend); }).find("inside a capture"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ronde::test

@@ -1,0 +1,109 @@
+/// FakeRuntime: a device for tests, behind the same interface as a GPU.
+///
+/// It computes with the CPU's oracle, late and in a random legal order (scheduler.h); its memory cannot be
+/// read by the host and starts as NaNs (device_memory.h). It refuses what a GPU would let pass to wrong
+/// numbers: a missing event, an operand outside its block, memory given back while it is in use, a copy from
+/// memory that is not pinned; and all that must not happen inside a capture. Thread safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "cuda/fake/device_memory.h"
+#include "cuda/fake/oracle.h"
+#include "cuda/fake/scheduler.h"
+#include "cuda/runtime.h"
+
+namespace ronde::test {
+
+struct FakeOptions {
+  std::uint64_t seed = 1;
+  std::size_t memory = std::size_t{2} << 30;
+  // Launches are counted from 1; 0: none.
+  std::int64_t failing_launch = 0;  ///< fails when it runs, as a bad address on a GPU would
+  std::int64_t hanging_launch = 0;  ///< never ends
+  std::int64_t delayed_launch = 0;  ///< ends late
+};
+
+class FakeRuntime final : public cuda::Runtime {
+ public:
+  using Status = cuda::Status;
+
+  explicit FakeRuntime(FakeOptions options = {});
+  ~FakeRuntime() override;
+
+  /// As if somebody pulled it out: what waits for it ends with an error.
+  void lose(const std::string& why);
+  /// Memory that was not given back.
+  std::size_t memory_in_use() const { return memory_.in_use(); }
+  std::int64_t launches() const { return launches_; }
+  std::int64_t prepared() const { return prepared_; }
+  std::int64_t replays() const { return replays_; }
+
+  const cuda::DeviceFacts& facts() const override { return facts_; }
+  Status allocate(std::size_t bytes, void** memory) override;
+  Status release(void* memory) override;
+  Status allocate_pinned(std::size_t bytes, void** memory) override;
+  Status release_pinned(void* memory) override;
+  Status discard(void* memory, std::size_t bytes, cuda::Stream stream) override;
+  Status create_stream(cuda::Stream* stream) override;
+  Status destroy_stream(cuda::Stream stream) override;
+  Status create_event(cuda::Event* event) override;
+  Status destroy_event(cuda::Event event) override;
+  Status record(cuda::Event event, cuda::Stream stream) override;
+  Status wait(cuda::Stream stream, cuda::Event event) override;
+  Status query(cuda::Event event) override;
+  Status complaint() override;
+  Status copy(void* to, const void* from, std::size_t bytes, cuda::CopyKind kind,
+              cuda::Stream stream) override;
+  Status prepare(const cuda::Call& call, const cuda::MathOptions& math, cuda::Plan* plan,
+                 std::size_t* workspace) override;
+  Status forget(cuda::Plan plan) override;
+  Status launch(const cuda::Call& call, cuda::Plan plan, void* workspace, cuda::Stream stream) override;
+  Status begin_capture(cuda::Stream stream) override;
+  Status end_capture(cuda::Stream stream, cuda::Graph* graph) override;
+  Status replay(cuda::Graph graph, cuda::Stream stream) override;
+  Status destroy_graph(cuda::Graph graph) override;
+
+ private:
+  struct FakeEvent {
+    Scheduler::Mark mark;
+    bool in_capture = false;
+    std::size_t noted = 0;  ///< operations of its stream in the capture up to it
+  };
+  struct Capture {
+    std::size_t origin = 0;
+    std::map<std::size_t, std::size_t> noted;   ///< operations of each stream that takes part
+    std::map<std::size_t, std::size_t> joined;  ///< of them, those that the origin waits for
+    std::vector<Operation> operations;
+    std::string broken;  ///< why there will be no graph
+  };
+
+  // `mutex_` is held in all of these.
+  Status refuse(const std::string& why);
+  Status break_capture(const std::string& what);
+  Status lost();
+  Status give(cuda::Stream stream, Operation operation);
+  Access access(const void* memory, std::size_t bytes, bool writes) const;
+  bool is_pinned(const void* memory, std::size_t bytes) const;
+  std::string check_operands(const cuda::Call& call) const;
+  Operation operation_of(const cuda::Call& call, void* workspace, std::size_t workspace_bytes);
+
+  std::mutex mutex_;
+  FakeOptions options_;
+  cuda::DeviceFacts facts_;
+  CpuBackend oracle_;
+  DeviceMemory memory_;
+  Scheduler scheduler_;
+  std::map<const char*, std::size_t> pinned_;
+  std::map<cuda::Event, std::unique_ptr<FakeEvent>> events_;
+  std::map<cuda::Graph, std::unique_ptr<std::vector<Operation>>> graphs_;
+  std::unique_ptr<Capture> capture_;
+  std::int64_t launches_ = 0, prepared_ = 0, replays_ = 0;
+};
+
+}  // namespace ronde::test

@@ -1,0 +1,67 @@
+// The fake as a module. `$RONDE_FAKE_CUDA` says what is there: "seed=7 devices=2", "no-driver", "no-device".
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "cuda/fake/fake_runtime.h"
+#include "cuda/module.h"
+
+namespace ronde::test {
+namespace {
+
+std::string setting() {
+  const char* text = std::getenv("RONDE_FAKE_CUDA");
+  return text ? text : "";
+}
+
+std::int64_t number(const std::string& name, std::int64_t otherwise) {
+  const std::string text = setting();
+  const std::size_t at = text.find(name + "=");
+  return at == std::string::npos ? otherwise : std::atoll(text.c_str() + at + name.size() + 1);
+}
+
+bool has(const char* word) {
+  return setting().find(word) != std::string::npos;
+}
+
+cuda::Status look(cuda::ModuleFacts* facts) {
+  std::strncpy(facts->versions, "fake CUDA 0.0", sizeof facts->versions - 1);
+  if (has("no-driver"))
+    return {cuda::Outcome::unsupported, "libcuda.so.1 is not there or older than what CUDA 0.0 needs"};
+  facts->driver = 13000;
+  if (has("no-device")) return {cuda::Outcome::unsupported, "no CUDA-capable device is detected"};
+  facts->devices = static_cast<int>(number("devices", 1));
+  return {};
+}
+
+FakeOptions options() {
+  return {.seed = static_cast<std::uint64_t>(number("seed", 1)),
+          .failing_launch = number("fail", 0),
+          .hanging_launch = number("hang", 0)};
+}
+
+cuda::Status describe(int, cuda::DeviceFacts* facts) {
+  *facts = FakeRuntime({.memory = std::size_t{1} << 20}).facts();
+  facts->memory = options().memory;
+  return {};
+}
+
+cuda::Status open(int, cuda::Runtime** runtime) {
+  *runtime = new FakeRuntime(options());
+  return {};
+}
+
+void close(cuda::Runtime* runtime) {
+  delete runtime;
+}
+
+}  // namespace
+}  // namespace ronde::test
+
+extern "C" __attribute__((visibility("default"))) const ronde::cuda::Module* ronde_cuda_module() {
+  static const ronde::cuda::Module module{.look = ronde::test::look,
+                                          .describe = ronde::test::describe,
+                                          .open = ronde::test::open,
+                                          .close = ronde::test::close};
+  return &module;
+}

@@ -1,0 +1,15 @@
+/// What a Call means: the same kernel of the CPU's oracle.
+#pragma once
+
+#include <functional>
+
+#include "backend/cpu/cpu_backend.h"
+#include "cuda/call.h"
+
+namespace ronde::test {
+
+/// `behind` maps a device address to where its bytes are. Throws what the oracle throws.
+void run_on_oracle(const cuda::Call& call, CpuBackend& oracle,
+                   const std::function<void*(const void*)>& behind);
+
+}  // namespace ronde::test

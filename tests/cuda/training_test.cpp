@@ -1,0 +1,109 @@
+// A whole training on the fake device: the weights are the oracle's, bit for bit.
+#include <ronde/data/in_memory_dataset.h>
+#include <ronde/models/mnist_cnn.h>
+#include <ronde/models/model.h>
+#include <ronde/nn/adadelta.h>
+#include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/sequential.h>
+
+#include "cuda/fake_device.h"
+#include "support/temp_dir.h"
+
+namespace ronde::test {
+namespace {
+
+InMemoryDataset digits() {
+  const Values noise = random_values(40 * 64, 5);
+  std::vector<float> pixels(noise.begin(), noise.end());
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    labels.push_back(i % 4);
+    pixels[static_cast<std::size_t>(64 * i + 9 * (i % 4))] += 3.0f;
+  }
+  return {Tensor::from<float>({40, 8, 8, 1}, pixels), Tensor::from<std::int32_t>({40}, labels)};
+}
+
+std::unique_ptr<Sequential> net() {
+  return std::make_unique<Sequential>(Conv2D({.filters = 4, .activation = Activation::relu}),
+                                      BatchNormalization(), MaxPooling2D(), Dropout(0.25), Flatten(),
+                                      Dense({.units = 4, .activation = Activation::softmax}));
+}
+
+struct Outcome {
+  std::string weights, resumed;
+  Evaluation evaluation;
+  std::vector<float> predictions;
+};
+
+Model make_model(Backend& backend) {
+  Model model(net(), {8, 8, 1}, {.seed = 3, .backend = &backend});
+  model.compile(
+      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  return model;
+}
+
+// The last batch of each epoch is smaller; a file is written on the way and trained on from.
+Outcome train(Backend& backend) {
+  const InMemoryDataset data = digits();
+  const testing::TempDir directory(testing::memory_directory());
+  const std::string file = directory / "model.h5";
+  Model model = make_model(backend);
+  FitOptions options{
+      .batch_size = 16, .epochs = 2, .check_replicas_every = 2, .validation = &data, .verbose = 0};
+  model.fit(data, options);
+  model.save(file);
+  Outcome outcome;
+  outcome.weights = model.weights_sha256();
+  outcome.evaluation = model.evaluate(data, 10);
+  outcome.predictions = model.predict(Tensor::full({3, 8, 8, 1}, 0.5)).to_vector<float>();
+  Model again = make_model(backend);
+  again.load_weights(file);
+  options.epochs = 3;
+  options.resume = true;
+  again.fit(data, options);
+  outcome.resumed = again.weights_sha256();
+  return outcome;
+}
+
+TEST(CudaTraining, GivesTheWeightsOfTheOracle) {
+  const Outcome expected = train(backend("cpu"));
+  FakeDevice device({.seed = 7});
+  const Outcome got = train(device.backend);
+  // Of 2 + 1 epochs with 2 whole batches of 16 each: all but the first two of each fit, and 2 small ones.
+  EXPECT_GE(device.runtime.replays(), 2);
+  EXPECT_EQ(got.weights, expected.weights);
+  EXPECT_EQ(got.resumed, expected.resumed);
+  EXPECT_EQ(got.evaluation.loss_sum, expected.evaluation.loss_sum);
+  EXPECT_EQ(got.evaluation.correct, expected.evaluation.correct);
+  EXPECT_EQ(got.predictions, expected.predictions);
+}
+
+// A step of a small net takes as long as its kernels need to start: their number is what counts.
+TEST(CudaTraining, AStepOfTheMnistNetIsSoManyKernels) {
+  FakeDevice device;
+  Model model(mnist_cnn(), {28, 28, 1}, {.backend = &device.backend});
+  model.compile(
+      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  const Tensor inputs = Tensor::full({1, 28, 28, 1}, 0.5);
+  const Tensor labels = Tensor::from<std::int32_t>({1}, {3});
+  model.train_on_batch(inputs, labels);
+  const std::int64_t before = device.runtime.launches();
+  model.train_on_batch(inputs, labels);
+  const std::int64_t kernels = device.runtime.launches() - before;
+  RecordProperty("kernels", static_cast<int>(kernels));
+  EXPECT_LE(kernels, 40);
+  EXPECT_GE(kernels, 15);  // fewer than the net has layers: something was not counted
+}
+
+TEST(CudaTraining, WhatFailsOnTheDeviceEndsIt) {
+  FakeDevice device({.failing_launch = 200});
+  expect_error([&] { train(device.backend); }, "an illegal memory access was encountered");
+}
+
+}  // namespace
+}  // namespace ronde::test
