@@ -42,6 +42,7 @@ Launch read_variables(const char* (*get)(const char* name)) {
   number("RONDE_WORLD_SIZE", launch.size);
   launch.rendezvous = text("RONDE_RENDEZVOUS");
   launch.token = text("RONDE_TOKEN");
+  launch.iface = text("RONDE_IFACE");
   if (launch.problem.empty() && launch.rank >= launch.size)
     launch.problem =
         cat("RONDE_RANK ", launch.rank, " is not one of RONDE_WORLD_SIZE ", launch.size, " ranks");

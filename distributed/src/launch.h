@@ -11,9 +11,10 @@ struct Launch {
   int rank = 0;
   /// 0: a launcher that does not tell.
   int size = 1;
-  /// $RONDE_RENDEZVOUS and $RONDE_TOKEN, if $RONDE_RANK is set.
+  /// $RONDE_RENDEZVOUS, $RONDE_TOKEN and $RONDE_IFACE, if $RONDE_RANK is set.
   std::string rendezvous = {};
   std::string token = {};
+  std::string iface = {};  ///< $RONDE_IFACE
   /// What is wrong with these variables; empty: nothing.
   std::string problem = {};
   bool needs_tcp() const { return launcher == kByVariables && size != 1; }

@@ -151,6 +151,19 @@ class Supervised(Interrupted):
         self.assertRegex(job.out, r"start 1 ended after .* s in step \d+: signal 9 \(Killed\)")
         self.assertRegex(job.out, r"\] done, after 2 restarts")
 
+    def test_spare_ranks_take_over(self):
+        options = [*SAVING, "--epochs", "1"]
+        expected = self.undisturbed(*options)
+        job = self.start(self.supervised(*self.command(*options), run_options=("--standby",)))
+        self.wait_for_steps(job)
+        mpirun = int(re.search(r"mpirun is process (\d+)", job.out).group(1))
+        everyone = descendants(job.process.pid)
+        os.kill(random.choice(harness.children(mpirun)), signal.SIGKILL)
+        self.assertEqual(job.finish(), 0, job.out)
+        self.assertRegex(job.out, r"start 2: 2 ranks of .*, which stood by, mpirun is process")
+        self.assertEqual(self.weights(), expected, job.out)
+        self.assert_gone(everyone)
+
     def test_told_to_end(self):
         job = self.start(self.supervised(*self.command(*SAVING)))
         self.wait_for_steps(job)

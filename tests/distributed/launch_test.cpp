@@ -61,12 +61,14 @@ TEST(Launch, Variables) {
                                    {"RONDE_WORLD_SIZE", "4"},
                                    {"RONDE_RENDEZVOUS", "tcp://node1:29500"},
                                    {"RONDE_TOKEN", "secret"},
+                                   {"RONDE_IFACE", "eth1"},
                                    {"OMPI_COMM_WORLD_RANK", "0"},
                                    {"OMPI_COMM_WORLD_SIZE", "8"}});
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, 4);
   EXPECT_EQ(launch.rendezvous, "tcp://node1:29500");
   EXPECT_EQ(launch.token, "secret");
+  EXPECT_EQ(launch.iface, "eth1");
   EXPECT_EQ(launch.problem, "");
   EXPECT_TRUE(launch.needs_tcp());
   EXPECT_FALSE(launch.needs_mpi());

@@ -1,5 +1,6 @@
 #include "ronde/run/hosts.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -131,6 +132,10 @@ int slots_of(const std::vector<Host>& hosts) {
   int slots = 0;
   for (const Host& host : hosts) slots += host.slots;
   return slots;
+}
+
+bool is_one_machine(const std::vector<Host>& hosts) {
+  return std::all_of(hosts.begin(), hosts.end(), [](const Host& host) { return is_here(host.name); });
 }
 
 std::vector<Host> find_alive(const std::vector<Host>& hosts) {

@@ -82,13 +82,12 @@ Job::Job(const std::vector<std::string>& command, const std::map<std::string, st
 }
 
 Job::~Job() {
-  end();
+  if (status_ < 0) end();
 }
 
 bool Job::has_ended() {
   int status = 0;
-  for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
-    if (ended == process_) status_ = shell_status(status);
+  if (status_ < 0 && waitpid(process_, &status, WNOHANG) == process_) status_ = shell_status(status);
   return status_ >= 0;
 }
 
@@ -97,14 +96,18 @@ void Job::signal(int number) const {
 }
 
 // See Note [No orphans].
-void Job::end() {
+void Job::end(pid_t other) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
-  if (status_ < 0) kill(-process_, SIGKILL);
+  if (!has_ended()) kill(-process_, SIGKILL);
   for (;;) {
-    has_ended();
-    const std::vector<pid_t> left = children();
+    std::vector<pid_t> left = children();
+    std::erase(left, other);
     if (left.empty() || std::chrono::steady_clock::now() > until) return;
-    for (const pid_t child : left) kill(child, SIGKILL);
+    for (const pid_t child : left) {
+      kill(child, SIGKILL);
+      if (child != process_) waitpid(child, nullptr, WNOHANG);
+    }
+    has_ended();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -17,19 +17,19 @@ class Job {
  public:
   /// Starts `command`; `environment` is added to this process's own. Throws an IoError.
   Job(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment);
-  /// Ends it.
+  /// Ends it, if it runs.
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   pid_t process() const { return process_; }
-  /// Whether mpirun has ended; reaps what else has.
+  /// Whether mpirun has ended.
   bool has_ended();
   /// As the shell has it, once it has ended.
   int status() const { return status_; }
   void signal(int number) const;
-  /// Kills whatever is left of the job.
-  void end();
+  /// Kills whatever is left of the job: every child of this process but `other`, another job's mpirun.
+  void end(pid_t other = -1);
 
  private:
   pid_t process_ = -1;

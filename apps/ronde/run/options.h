@@ -17,6 +17,8 @@ struct RunOptions {
   double hang_timeout = 600.0;               ///< seconds; 0: none
   double grace = 25.0;                       ///< seconds to save in, after a signal
   bool allow_root = false;
+  bool standby = false;              ///< keep a second set of ranks ready
+  std::string iface;                 ///< of several machines: an interface or a network that ranks listen on
   std::vector<std::string> program;  ///< with its arguments
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <ronde/core/error.h>
+#include <ronde/distributed/network.h>
 
 #include "ronde/commands.h"
 #include "ronde/run/supervisor.h"
@@ -22,7 +23,22 @@ constexpr const char* kDetails =
 struct Asked {
   RunOptions options;
   std::string hosts;
+  bool insecure_iface = false;
 };
+
+// Ranks trust whoever reaches them, and what they say is not encrypted.
+void check_network(const Asked& asked) {
+  const RunOptions& options = asked.options;
+  if (is_one_machine(options.hosts)) return;
+  require<UsageError>(!options.iface.empty(),
+                      "--hosts with several machines needs --iface, the private network between them: an "
+                      "interface (eth1) or a network (10.0.0.0/24)");
+  for (const std::string& address : local_addresses(options.iface))
+    require<UsageError>(
+        asked.insecure_iface || is_private_address(address), "--iface ", options.iface, ": ", address,
+        " is a public address, and ranks listen without encryption: name a private network, or "
+        "give --insecure-iface");
+}
 
 int supervise(Asked asked, const std::vector<std::string>& program) {
   require<UsageError>(!program.empty(), "no program given: ronde run -np 4 -- PROGRAM ARGUMENT...");
@@ -31,6 +47,9 @@ int supervise(Asked asked, const std::vector<std::string>& program) {
   require<UsageError>(asked.options.hosts.empty() || slots_of(asked.options.hosts) >= asked.options.ranks,
                       "-np ", asked.options.ranks, ": --hosts has places for ",
                       slots_of(asked.options.hosts));
+  check_network(asked);
+  require<UsageError>(!asked.options.standby || is_one_machine(asked.options.hosts),
+                      "--standby is for one machine");
   require<UsageError>(asked.options.allow_root || geteuid() != 0,
                       "refuses to train as root, who can damage all of the machine: be another user, or give "
                       "--allow-root");
@@ -46,18 +65,26 @@ Command run_command() {
       .name = "run",
       .help = "run a program on N ranks, again and again until it is done",
       .details = kDetails,
-      .arguments = {option("--np", "N", "ranks (default 1); -np too", whole_number(options.ranks, 1)),
-                    option("--max-restarts", "K", "start again at most K times (default: while it helps)",
-                           whole_number(options.max_restarts, 0)),
-                    option("--hosts", "LIST", "machines, a:4,b:4, or a file with lines \"a slots=4\"",
-                           text(asked->hosts)),
-                    option("--hang-timeout", "SECONDS",
-                           "end and start again when nothing has moved for so long (default 600; 0: never)",
-                           seconds_or_never(options.hang_timeout)),
-                    option("--grace", "SECONDS",
-                           "to save in, when told to end (default 25; 0: killed at once)",
-                           seconds_or_never(options.grace)),
-                    flag("--allow-root", "train as root all the same", options.allow_root)},
+      .arguments =
+          {option("--np", "N", "ranks (default 1); -np too", whole_number(options.ranks, 1)),
+           option("--max-restarts", "K", "start again at most K times (default: while it helps)",
+                  whole_number(options.max_restarts, 0)),
+           option("--hosts", "LIST", "machines, a:4,b:4, or a file with lines \"a slots=4\"",
+                  text(asked->hosts)),
+           option("--iface", "WHERE",
+                  "with --hosts: the private network that ranks listen on, eth1 or 10.0.0.0/24",
+                  text(options.iface)),
+           flag("--insecure-iface", "listen there although it is public", asked->insecure_iface),
+           option("--hang-timeout", "SECONDS",
+                  "end and start again when nothing has moved for so long (default 600; 0: never)",
+                  seconds_or_never(options.hang_timeout)),
+           option("--grace", "SECONDS", "to save in, when told to end (default 25; 0: killed at once)",
+                  seconds_or_never(options.grace)),
+           flag("--standby",
+                "keep a second set of ranks ready, which takes over when one fails: half the wait, twice "
+                "the memory (one machine)",
+                options.standby),
+           flag("--allow-root", "train as root all the same", options.allow_root)},
       .run = {},
       .supervise = [asked](const std::vector<std::string>& program) { return supervise(*asked, program); }};
 }

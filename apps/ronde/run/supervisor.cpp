@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <ronde/core/error.h>
+#include <ronde/distributed/watchdog.h>
 
 #include "ronde/run/ending.h"
 
@@ -89,8 +90,14 @@ std::int64_t step_of(const HeartbeatFile& beats) {
 
 }  // namespace
 
-Supervisor::Supervisor(RunOptions options)
-    : options_(std::move(options)), beats_(static_cast<int>(options_.ranks)) {
+Supervisor::Start::Start(const Supervisor& supervisor, bool goes_on, bool is_held)
+    : beats(static_cast<int>(supervisor.options_.ranks)) {
+  if (is_held) beats.hold();
+  const std::map<std::string, std::string> settings = supervisor.environment(goes_on, beats);
+  job = std::make_unique<Job>(supervisor.command(goes_on, settings), settings);
+}
+
+Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
   become_subreaper();
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -104,39 +111,44 @@ Supervisor::~Supervisor() {
   close(signals_);
 }
 
-std::vector<std::string> Supervisor::command() const {
+std::vector<std::string> Supervisor::command(bool goes_on,
+                                             const std::map<std::string, std::string>& settings) const {
   std::vector<std::string> words{is_set("RONDE_MPIEXEC") ? std::getenv("RONDE_MPIEXEC") : "mpirun"};
   words.insert(words.end(), {"-np", std::to_string(options_.ranks)});
   if (!options_.hosts.empty()) {
     words.insert(words.end(), {"--host", to_text(options_.hosts)});
     // Else only the ranks of this machine would have them.
-    for (const auto& [name, value] : environment())
+    for (const auto& [name, value] : settings)
       if (name.starts_with("RONDE_") && name != "RONDE_HEARTBEAT") words.insert(words.end(), {"-x", name});
   }
-  const std::vector<std::string> program = starts_ > 1 ? without_resume(options_.program) : options_.program;
+  const std::vector<std::string> program = goes_on ? without_resume(options_.program) : options_.program;
   words.push_back(find_program(program.front()));
   words.insert(words.end(), program.begin() + 1, program.end());
   return words;
 }
 
 // Variables of Open MPI, as another MPI may not know its options. What the user has set stays.
-std::map<std::string, std::string> Supervisor::environment() const {
+std::map<std::string, std::string> Supervisor::environment(bool goes_on, const HeartbeatFile& beats) const {
   std::map<std::string, std::string> wanted{
       {"OMPI_MCA_odls_base_sigkill_timeout", "0"},  // else a job takes two seconds to end
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
   };
-  if (options_.hosts.empty())
+  if (is_one_machine(options_.hosts)) {
     wanted["OMPI_MCA_btl"] = std::string("vader,self");  // no rank listens on a network
+  } else {
+    for (const char* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "RONDE_IFACE"})
+      wanted[name] = options_.iface;
+  }
   if (options_.ranks > sysconf(_SC_NPROCESSORS_ONLN))
     wanted["OMPI_MCA_mpi_yield_when_idle"] = std::string("1");
   if (options_.allow_root)
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
       wanted[name] = std::string("1");
   std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
-  wanted["RONDE_HEARTBEAT"] = beats_.path();
+  wanted["RONDE_HEARTBEAT"] = beats.path();
   wanted["RONDE_HANG_TIMEOUT"] = cat(options_.hang_timeout);
-  if (starts_ > 1) wanted["RONDE_RESUME"] = std::string("auto");
+  if (goes_on) wanted["RONDE_RESUME"] = std::string("auto");
   return wanted;
 }
 
@@ -147,14 +159,14 @@ void Supervisor::read_signals() {
 
 void Supervisor::pass_on(int number) {
   if (number == SIGUSR1) {
-    const pid_t first = beats_.slot(0).process.load();
-    if (job_ && first > 0 && catches_signal(first, SIGUSR1)) job_->signal(SIGUSR1);
+    const pid_t first = now_ ? now_->beats.slot(0).process.load() : 0;
+    if (first > 0 && catches_signal(first, SIGUSR1)) now_->job->signal(SIGUSR1);
     return say("told to save (SIGUSR1)");
   }
   if (asked_to_end_ > 0.0) {
     is_interrupted_ = true;
     say("told again to end: the job is killed");
-    if (job_) job_->end();
+    if (now_) now_->job->end(spare_process());
     return;
   }
   say(cat("told to end (signal ", number, "): the ranks save and end"));
@@ -164,14 +176,14 @@ void Supervisor::pass_on(int number) {
 
 // Ranks that do not know how to save would die of it, which is as good.
 void Supervisor::ask_to_end() {
-  if (!job_) return;
-  const pid_t first = beats_.slot(0).process.load();
+  if (!now_) return;
+  const pid_t first = now_->beats.slot(0).process.load();
   const bool is_remote = !options_.hosts.empty() && first == 0;
-  job_->signal(is_remote || (first > 0 && catches_signal(first, SIGUSR2)) ? SIGUSR2 : SIGTERM);
+  now_->job->signal(is_remote || (first > 0 && catches_signal(first, SIGUSR2)) ? SIGUSR2 : SIGTERM);
 }
 
 void Supervisor::look() {
-  const std::int64_t step = step_of(beats_);
+  const std::int64_t step = step_of(now_->beats);
   if (step > 0 && first_step_ == 0) {
     first_step_ = step;
     say(cat("step ", step, " begins, ", seconds_text(now() - started_), " after the start",
@@ -180,35 +192,49 @@ void Supervisor::look() {
   if (asked_to_end_ > 0.0) {
     if (now() - asked_to_end_ < options_.grace) return;
     say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
-    return job_->end();
+    return now_->job->end(spare_process());
   }
-  const std::string complaint = patience_->complaint(beats_, now());
+  const std::string complaint = patience_->complaint(now_->beats, now());
   if (complaint.empty()) return;
   say(cat("the job hangs: ", complaint, ": it is killed"));
-  job_->end();
+  now_->job->end(spare_process());
+}
+
+// See Note [Spare ranks].
+void Supervisor::keep_spare() {
+  if (!options_.standby || spare_ || asked_to_end_ > 0.0 || first_step_ == 0) return;
+  if (options_.max_restarts && starts_ > *options_.max_restarts) return;
+  spare_ = std::make_unique<Start>(*this, true, true);
+}
+
+void Supervisor::begin() {
+  ++starts_;
+  first_step_ = 0;
+  started_ = now();
+  const bool is_ready = spare_ && !spare_->job->has_ended();
+  now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, starts_ > 1, false);
+  spare_.reset();
+  now_->beats.release();
+  patience_ = std::make_unique<Patience>(longest_hang_timeout(options_.hang_timeout), started_);
+  say(cat("start ", starts_, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ",
+          options_.program.front(), is_ready ? ", which stood by" : "", ", mpirun is process ",
+          now_->job->process()));
 }
 
 int Supervisor::run_once() {
-  ++starts_;
-  beats_.clear();
-  first_step_ = 0;
-  started_ = now();
-  const std::vector<std::string> words = command();
-  job_ = std::make_unique<Job>(words, environment());
-  patience_ = std::make_unique<Patience>(options_.hang_timeout, started_);
-  say(cat("start ", starts_, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ",
-          options_.program.front(), ", mpirun is process ", job_->process()));
-  while (!job_->has_ended()) {
+  begin();
+  Job& job = *now_->job;
+  while (!job.has_ended()) {
     pollfd query{signals_, POLLIN, 0};
     poll(&query, 1, static_cast<int>(1e3 * (first_step_ == 0 ? kCloseLook : kLook)));
     read_signals();
-    if (!job_->has_ended()) look();
+    if (job.has_ended()) break;
+    look();
+    keep_spare();
   }
-  job_->end();
+  job.end(spare_process());
   ended_ = now();
-  const int status = job_->status();
-  job_.reset();
-  return status;
+  return job.status();
 }
 
 void Supervisor::drop_lost_hosts() {
@@ -221,7 +247,7 @@ void Supervisor::drop_lost_hosts() {
 }
 
 int Supervisor::decide(int status) {
-  const std::int64_t step = step_of(beats_);
+  const std::int64_t step = step_of(now_->beats);
   barren_ = step > best_step_ ? 0 : barren_ + 1;
   best_step_ = std::max(best_step_, step);
   say(cat("start ", starts_, " ended after ", seconds_text(ended_ - started_), " in step ", step, ": ",

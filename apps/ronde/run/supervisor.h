@@ -3,6 +3,11 @@
 /// It starts mpirun, looks at the ranks' heartbeats, ends all of the job when a rank has died, hangs or is
 /// lost, and starts it again with RONDE_RESUME=auto, so that it goes on from its newest good checkpoint. It
 /// makes no calls of MPI itself, has one thread, and writes one line to stderr for all that it does.
+///
+/// Note [Spare ranks]: with `standby` a second set of ranks is started once the first trains. It starts MPI,
+/// trainers load their data too, and it waits (`wait_while_held`), asleep, until the first fails. Then it reads
+/// the newest good checkpoint and goes on, and another set gets ready. This is for programs made with Ronde:
+/// another one would not wait.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +34,21 @@ class Supervisor {
   int run();
 
  private:
+  /// mpirun and the memory in which its ranks tell how far they are.
+  struct Start {
+    Start(const Supervisor& supervisor, bool goes_on, bool is_held);
+    HeartbeatFile beats;
+    std::unique_ptr<Job> job;
+  };
+
   /// One start of the job, until it has ended; its status.
   int run_once();
-  std::vector<std::string> command() const;
-  std::map<std::string, std::string> environment() const;
+  /// The spare ranks if there are any, else new ones.
+  void begin();
+  void keep_spare();
+  pid_t spare_process() const { return spare_ ? spare_->job->process() : -1; }
+  std::vector<std::string> command(bool goes_on, const std::map<std::string, std::string>& settings) const;
+  std::map<std::string, std::string> environment(bool goes_on, const HeartbeatFile& beats) const;
   void read_signals();
   void pass_on(int number);
   void ask_to_end();
@@ -43,9 +59,9 @@ class Supervisor {
   void wait(double seconds);
 
   RunOptions options_;
-  HeartbeatFile beats_;
-  int signals_ = -1;  // a file of those that wait
-  std::unique_ptr<Job> job_;
+  int signals_ = -1;              // a file of those that wait
+  std::unique_ptr<Start> spare_;  // Note [Spare ranks]
+  std::unique_ptr<Start> now_;    // what runs, or ran last
   std::unique_ptr<Patience> patience_;
   std::int64_t starts_ = 0;
   std::int64_t best_step_ = 0;   // that any start has come to

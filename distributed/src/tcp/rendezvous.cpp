@@ -8,11 +8,10 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include <ronde/distributed/network.h>
 
 #include "meeting.h"
 
@@ -44,22 +43,13 @@ std::string host_id() {
   return id;
 }
 
-// Of this machine, for others; loopback when it has no network.
-std::string outward_host() {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return "127.0.0.1";
-  std::string found = "127.0.0.1";
-  for (const ifaddrs* one = list; one; one = one->ifa_next) {
-    const bool is_up = (one->ifa_flags & IFF_UP) && !(one->ifa_flags & IFF_LOOPBACK);
-    if (!is_up || !one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
-    char host[NI_MAXHOST];
-    if (getnameinfo(one->ifa_addr, sizeof(sockaddr_in), host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0)
-      continue;
-    found = host;
-    break;
-  }
-  freeifaddrs(list);
-  return found;
+// Of this machine, for others: never a public address, unless `iface` says so; loopback when it has no
+// network.
+std::string outward_host(const std::string& iface) {
+  const std::vector<std::string> addresses = local_addresses(iface);
+  if (!iface.empty()) return addresses.front();
+  const auto found = std::find_if(addresses.begin(), addresses.end(), is_private_address);
+  return found == addresses.end() ? "127.0.0.1" : *found;
 }
 
 std::string after(const std::string& prefix, const std::string& text) {
@@ -69,8 +59,8 @@ std::string after(const std::string& prefix, const std::string& text) {
 // Where rank 0 is found.
 class Place0 {
  public:
-  explicit Place0(const std::string& rendezvous)
-      : file_(after("file:", rendezvous)), address_(after("tcp://", rendezvous)) {
+  Place0(const std::string& rendezvous, const std::string& iface)
+      : file_(after("file:", rendezvous)), address_(after("tcp://", rendezvous)), iface_(iface) {
     require<UsageError>(!file_.empty() || !address_.empty(),
                         "[tcp] RONDE_RENDEZVOUS expects tcp://host:port or file:/path, got ",
                         rendezvous.empty() ? "nothing" : rendezvous);
@@ -80,7 +70,7 @@ class Place0 {
   // For rank 0. `token` is what the file tells; it is there only when somebody listens.
   Socket open(const std::string& token) const {
     if (!address_.empty()) return listen_at(parse_address(address_));
-    Socket listener = listen_at({outward_host(), 0});
+    Socket listener = listen_at({outward_host(iface_), 0});
     write(cat(own_address(listener), ' ', token, '\n'));
     return listener;
   }
@@ -118,6 +108,7 @@ class Place0 {
 
   std::string file_;
   std::string address_;
+  std::string iface_;
 };
 
 struct Hello {
@@ -154,7 +145,7 @@ Socket listen_near(const Socket& link, bool is_one_machine) {
 class Host {
  public:
   explicit Host(const TcpOptions& options)
-      : options_(options), place_(options.rendezvous), deadline_(options.patience) {
+      : options_(options), place_(options.rendezvous, options.iface), deadline_(options.patience) {
     links_.resize(static_cast<std::size_t>(options.size));
     hosts_.resize(links_.size());
     hosts_[0] = host_id();
@@ -249,7 +240,7 @@ class Host {
 class Guest {
  public:
   explicit Guest(const TcpOptions& options)
-      : options_(options), place_(options.rendezvous), deadline_(options.patience) {}
+      : options_(options), place_(options.rendezvous, options.iface), deadline_(options.patience) {}
 
   Gathering gather() {
     std::string answer;

@@ -81,9 +81,10 @@ CheckpointWriter::~CheckpointWriter() {
   if (thread_.joinable()) thread_.join();
 }
 
-void CheckpointWriter::start(SavedModel snapshot, std::vector<FileOrder> orders) {
+void CheckpointWriter::start(SavedModel snapshot, std::vector<FileOrder> orders, OnWritten on_written) {
   assert(!thread_.joinable());
   orders_ = std::move(orders);
+  on_written_ = std::move(on_written);
   results_.clear();
   writing_.store(true, std::memory_order_relaxed);
   thread_ = std::thread([this, model = std::move(snapshot)]() mutable {
@@ -96,7 +97,11 @@ void CheckpointWriter::start(SavedModel snapshot, std::vector<FileOrder> orders)
 
 void CheckpointWriter::write_all(SavedModel snapshot) {
   EncodedSnapshot encoded(snapshot);
-  for (const FileOrder& order : orders_) results_.push_back(write_one(encoded, order));
+  for (const FileOrder& order : orders_) {
+    results_.push_back(write_one(encoded, order));
+    if (results_.back().status != ExitStatus::ok) continue;
+    for (const auto& action : on_written_) action(order.path);
+  }
 }
 
 std::vector<WrittenFile> CheckpointWriter::wait() {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,8 +40,10 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Nothing may be in flight.
-  void start(SavedModel snapshot, std::vector<FileOrder> orders);
+  using OnWritten = std::vector<std::function<void(const std::string& path)>>;
+
+  /// Nothing may be in flight. `on_written` hears, on the thread, of each file that is safe.
+  void start(SavedModel snapshot, std::vector<FileOrder> orders, OnWritten on_written = {});
   bool is_writing() const { return writing_.load(std::memory_order_acquire); }
   /// The results of what was started last, in its order.
   std::vector<WrittenFile> wait();
@@ -51,6 +54,7 @@ class CheckpointWriter {
   std::thread thread_;
   std::atomic<bool> writing_ = false;
   std::vector<FileOrder> orders_;     // of the thread while it runs
+  OnWritten on_written_;              // likewise
   std::vector<WrittenFile> results_;  // likewise
 };
 

@@ -53,7 +53,7 @@ void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRu
     if (model_.communicator->rank() != 0) return;
     std::vector<FileOrder> files;
     for (const SaveOrder& order : point.orders()) files.push_back({order.path, order.weights_only});
-    writer_.start(capture(model_, std::move(where), slots), std::move(files));
+    writer_.start(capture(model_, std::move(where), slots), std::move(files), point.on_written());
   });
   pending_ = point.orders();
   const double pause = seconds_since(begin);
@@ -67,7 +67,7 @@ std::vector<WrittenFile> Checkpointer::results(bool wait, bool& done) {
   Communicator& communicator = *model_.communicator;
   std::string text;
   if (communicator.rank() == 0 && (wait || !writer_.is_writing())) {
-    const WatchedPhase phase(communicator, "writing a checkpoint");
+    const WatchedPhase phase(communicator, WatchedWork::checkpoint);
     text = to_text(writer_.wait());
   }
   text = broadcast_string(communicator, text);

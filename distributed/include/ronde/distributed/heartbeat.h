@@ -22,6 +22,7 @@ struct alignas(64) HeartbeatSlot {
   std::atomic<std::int64_t> beat;        ///< when it was awake last; nanoseconds of the steady clock
   std::atomic<std::int64_t> step;        ///< of the training, from 1; a resumed run goes on counting
   std::atomic<std::int64_t> operations;  ///< collectives that it has come to
+  std::atomic<std::uint32_t> held;       ///< 1: the rank is to get ready and wait
 };
 
 class RONDE_API HeartbeatFile {
@@ -37,11 +38,20 @@ class RONDE_API HeartbeatFile {
   HeartbeatSlot& slot(int rank) const;
   /// All slots as they were at first.
   void clear();
+  /// Ranks that come to `wait_while_held` wait there, asleep, until they are released.
+  void hold();
+  void release();
 
  private:
   int ranks_;
   int file_ = -1;
   void* memory_ = nullptr;
 };
+
+/// In a rank, when all is ready that does not depend on how far the training has come: waits there if whoever
+/// supervises the job holds it, as a spare set of ranks that takes over when another fails. Returns for how
+/// many seconds it was held. `init` does so, unless RONDE_WAITS_LATER is set: then the program does, which
+/// may have loaded its data by then.
+RONDE_API double wait_while_held(int rank);
 
 }  // namespace ronde::inline v0

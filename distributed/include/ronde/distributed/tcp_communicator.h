@@ -28,6 +28,9 @@ struct TcpOptions {
   int size = 1;
   std::string rendezvous = {};                    ///< "tcp://host:port" or "file:/path"
   std::string token = {};                         ///< a secret of the ranks; empty: none
+  /// Where rank 0 listens when a file tells of it: an interface, or a network as "10.0.0.0/24". Empty: the
+  /// first address that no router of the internet passes on.
+  std::string iface = {};
   double patience = 60.0;                         ///< seconds to wait for ranks that do not come
   AllreducePath path = AllreducePath::automatic;  ///< automatic: as rank 0's $RONDE_ALLREDUCE says
 };

@@ -54,6 +54,12 @@ class RONDE_API SavePoint {
   const Logs& logs();
 
   void save(SaveOrder order) { orders_.push_back(std::move(order)); }
+  /// On rank 0, told of each file of this save point, whoever ordered it, as soon as it is safe: on the
+  /// thread that writes, so it must be quick and must not communicate.
+  void on_written(std::function<void(const std::string& path)> action) {
+    on_written_.push_back(std::move(action));
+  }
+  const std::vector<std::function<void(const std::string& path)>>& on_written() const { return on_written_; }
   /// Training waits until the files of this save point are written, or have failed, and then calls this on
   /// all ranks; it may throw. All ranks must ask for it.
   void then(std::function<void()> action) { then_ = std::move(action); }
@@ -70,6 +76,7 @@ class RONDE_API SavePoint {
   bool has_logs_ = false;
   Logs logs_;
   std::vector<SaveOrder> orders_;
+  std::vector<std::function<void(const std::string& path)>> on_written_;
   std::function<void()> then_;
   double last_save_seconds_ = 0.0;
 };

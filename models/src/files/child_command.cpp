@@ -1,0 +1,124 @@
+#include "files/child_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <chrono>
+
+#include "files/file_descriptor.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr int kLook = 20;  // milliseconds
+constexpr std::size_t kLongestLine = 300;
+
+struct Pipe {
+  Pipe() {
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) ends = {-1, -1};
+  }
+  std::array<int, 2> ends{};
+};
+
+/// posix_spawn's attributes and actions, freed at the end.
+class SpawnSettings {
+ public:
+  explicit SpawnSettings(int errors) {
+    posix_spawnattr_init(&attributes_);
+    posix_spawn_file_actions_init(&actions_);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    // A group of its own: mpirun sends the ranks' signals to theirs.
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_adddup2(&actions_, errors, 2);
+    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
+    // Whoever holds a rank's sockets keeps the others from seeing that it has died.
+    posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
+  }
+  ~SpawnSettings() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  int spawn(const std::vector<std::string>& words, pid_t& child) const {
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    return ::posix_spawnp(&child, arguments[0], &actions_, &attributes_, arguments.data(), environ);
+  }
+
+ private:
+  posix_spawnattr_t attributes_{};
+  posix_spawn_file_actions_t actions_{};
+};
+
+/// Keeps the end of what a process writes.
+void drain(int fd, std::string& tail) {
+  std::array<char, 4096> buffer;
+  for (ssize_t got; (got = ::read(fd, buffer.data(), buffer.size())) > 0;)
+    tail.append(buffer.data(), static_cast<std::size_t>(got));
+  if (tail.size() > 2 * kLongestLine) tail.erase(0, tail.size() - 2 * kLongestLine);
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r')) text.pop_back();
+  text.erase(0, text.rfind('\n') + 1);
+  if (text.size() > kLongestLine) text.resize(kLongestLine);
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return text;
+}
+
+std::string describe(int status, const std::string& tail) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+  const std::string line = last_line(tail);
+  const std::string ending =
+      WIFEXITED(status) ? cat("exit status ", WEXITSTATUS(status)) : cat("signal ", WTERMSIG(status));
+  return line.empty() ? ending : cat(ending, ": ", line);
+}
+
+}  // namespace
+
+std::string run_command(const std::vector<std::string>& words, double timeout,
+                        const std::atomic<bool>& give_up) {
+  const Pipe errors;
+  const FileDescriptor read_end(errors.ends[0]);
+  FileDescriptor write_end(errors.ends[1]);
+  if (!read_end.is_open()) return cat(words.front(), ": cannot start: ", std::strerror(errno));
+  pid_t child = -1;
+  const int failed = SpawnSettings(write_end.get()).spawn(words, child);
+  if (failed != 0) return cat(words.front(), ": cannot start: ", std::strerror(failed));
+  write_end.close();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);
+  std::string tail, problem;
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    pollfd query{read_end.get(), POLLIN, 0};
+    ::poll(&query, 1, kLook);
+    drain(read_end.get(), tail);
+    if (query.revents & POLLHUP) ::poll(nullptr, 0, kLook);  // it has closed its stderr, but runs
+    const bool is_late = std::chrono::steady_clock::now() > end;
+    if (problem.empty() && (is_late || give_up)) {
+      problem = is_late ? cat("not done after ", static_cast<std::int64_t>(timeout), " s") : "given up";
+      ::kill(-child, SIGKILL);
+    }
+  }
+  drain(read_end.get(), tail);
+  if (problem.empty()) problem = describe(status, tail);
+  return problem.empty() ? "" : cat(words.front(), ": ", problem);
+}
+
+}  // namespace ronde::inline v0
