@@ -29,6 +29,7 @@ FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks)
   fit.non_finite = {.action = non_finite_action(job.options.non_finite),
                     .limit = job.options.non_finite_limit};
   fit.check_replicas_every = job.options.check_replicas;
+  fit.audit_every = job.options.audit_steps;
   if (job.recipe.augmentation && !job.options.no_augmentation) fit.augmentation = &*job.recipe.augmentation;
   if (job.recipe.validate_each_epoch) fit.validation = &job.test;
   fit.validation_batch_size = kTestBatch;
@@ -99,6 +100,7 @@ Learned learn(Model& model, const TrainingJob& job, const std::string& resumed_f
               RunClock& clock) {
   const TrainerCallbacks callbacks(job.options, job.recipe, job.plan, job.files);
   std::vector<Callback*> list = callbacks.list();
+  if (job.uploader) list.push_back(job.uploader);
   list.push_back(&clock);
   list.push_back(&writer);  // last, so that it sees all logs
   FitOptions fit = fit_options(job, std::move(list));

@@ -3,19 +3,23 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/subset.h>
+#include <ronde/distributed/heartbeat.h>
 #include <ronde/distributed/runtime.h>
 #include <ronde/distributed/watchdog.h>
 #include <ronde/models/preemption.h>
 
+#include "common/device_choice.h"
 #include "common/run_clock.h"
 #include "common/run_files.h"
 #include "common/same_options.h"
 #include "common/training.h"
+#include "common/uploads.h"
 
 namespace ronde::apps {
 namespace {
@@ -49,12 +53,21 @@ void accept_names_of_horovod() {
   if (timeline != nullptr && std::string(timeline) != "DYNAMIC") ::setenv("RONDE_TIMELINE", timeline, 0);
 }
 
-void train(Communicator& world, const TrainingProgram& program, const TrainOptions& options) {
+// The last moment at which nothing depends on how far the training has come.
+void wait_if_spare(const Communicator& world, TrainOptions& options, double started, RunClock& clock) {
+  const double held = wait_while_held(world.rank());
+  find_end_time(options, started + held);
+  clock.leave_out(held);
+}
+
+void train(Communicator& world, const TrainingProgram& program, TrainOptions& options, double started,
+           const ChosenDevice& device, std::unique_ptr<Uploader>& uploader) {
   RunClock clock;
   const Recipe recipe = program.recipe(options.recipe);
   const TrainPlan plan = make_plan(recipe, options, world.size());
   const RunFiles files = run_files(options, recipe, plan);
   prepare_directories(world, options, files);
+  uploader = make_uploader(world, options);
 
   std::optional<TrainingData> data;
   clock.measure("data", [&] {
@@ -64,6 +77,7 @@ void train(Communicator& world, const TrainingProgram& program, const TrainOptio
   });
   const Subset train = subset(data->train, options.train_samples.value_or(data->train.size()));
   const Subset test = subset(data->test, options.test_samples.value_or(data->test.size()));
+  wait_if_spare(world, options, started, clock);
   run_training(world,
                {.program = program.name,
                 .options = options,
@@ -72,7 +86,9 @@ void train(Communicator& world, const TrainingProgram& program, const TrainOptio
                 .files = files,
                 .data_description = data->description,
                 .train = train,
-                .test = test},
+                .test = test,
+                .device = device,
+                .uploader = uploader.get()},
                clock);
 }
 
@@ -104,12 +120,18 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
 
   // They became options; `run_main` would only do the same again, or complain in other words.
   for (const char* name : {"RONDE_THREADS", "RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);
-  return run_main(argc, argv, [&](Communicator& world) {
+  ::setenv("RONDE_WAITS_LATER", "1", 1);  // see wait_if_spare
+  std::unique_ptr<Uploader> uploader;
+  const int status = run_main(argc, argv, [&](Communicator& world) {
     collectively(world, [&] { require<UsageError>(wrong_usage.empty(), wrong_usage); });
     require_same_options(world, line.settings());
     use_threads(options);
-    train(world, program, options);
+    ChosenDevice device;
+    collectively(world, [&] { device = choose_training_device(world, options.device); });
+    train(world, program, options, started, device, uploader);
   });
+  if (uploader) end_uploads(*uploader, options, status);
+  return status;
 }
 
 }  // namespace ronde::apps

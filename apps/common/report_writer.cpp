@@ -78,7 +78,10 @@ void ReportWriter::write(Model& model) {
   report_.weights_sha256 = model.weights_sha256();
   collectively(communicator, [&] {
     if (communicator.rank() != 0) return;
-    for (const std::string& path : options_.paths) atomic_write_file(path, to_json(report_));
+    for (const std::string& path : options_.paths) {
+      atomic_write_file(path, to_json(report_));
+      if (options_.on_written) options_.on_written(path);
+    }
   });
 }
 
@@ -86,7 +89,10 @@ void ReportWriter::write_end(const std::string& status) noexcept {
   if (report_.epochs.empty()) return;
   try {
     report_.status = status;
-    for (const std::string& path : options_.paths) atomic_write_file(path, to_json(report_));
+    for (const std::string& path : options_.paths) {
+      atomic_write_file(path, to_json(report_));
+      if (options_.on_written) options_.on_written(path);
+    }
   } catch (const std::exception&) {
     // The run's own error is the one to report.
   }

@@ -14,6 +14,7 @@ namespace ronde::apps {
 struct ReportWriterOptions {
   std::vector<std::string> paths;  ///< all get the same
   SamplerOptions sampler;          ///< as `fit` samples, to know how many samples an epoch has
+  std::function<void(const std::string& path)> on_written = {};  ///< told of each file, on rank 0
 };
 
 /// Give it to `fit` as the last callback, so that it sees all logs. When training is resumed, the epochs that

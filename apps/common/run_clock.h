@@ -19,6 +19,10 @@ class RunClock : public Callback {
  public:
   /// Adds to that part.
   void add(const std::string& what, double seconds);
+  /// Of the total.
+  void leave_out(double seconds) {
+    begin_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
   template <class F>
   void measure(const std::string& what, F&& f) {
     const Clock::time_point begin = Clock::now();

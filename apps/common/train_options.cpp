@@ -69,8 +69,8 @@ void declare_data(CommandLine& line, TrainOptions& options) {
 
 void declare_machine(CommandLine& line, TrainOptions& options) {
   line.group("Machine");
-  line.option("device", "NAME", "auto|cpu|cuda (cuda: not available yet)",
-              one_of(options.device, {"auto", "cpu"}, {"cuda"}));
+  line.option("device", "NAME", "auto|cpu|cuda (default auto: a GPU if one is usable)",
+              one_of(options.device, {"auto", "cpu", "cuda"}));
   line.option("precision", "NAME", "float32|float64|mixed_bfloat16 (the last: not available yet)",
               one_of(options.precision, {"float32", "float64"}, {"mixed_bfloat16"}));
   line.option("threads", "N", "of a rank (default: cores / ranks on the node)",
@@ -104,6 +104,12 @@ void declare_output(CommandLine& line, TrainOptions& options) {
               steps(options.timeline_steps));
   line.option("timeline-mb", "N", "record until FILE has this size (default 64)",
               whole_number(options.timeline_mb, 1));
+  line.option("upload", "WHERE",
+              "copy each file of --dir there too, beside the training: a directory,\n"
+              "or a command, as in 'aws s3 cp {file} s3://bucket/run7/{name}'",
+              text(options.upload));
+  line.option("upload-timeout", "SECONDS", "for one try, and at the end for what is left (default 300)",
+              positive_number(options.upload_timeout));
   line.option("verbose", "0|1|2", "silent, a bar, or a line an epoch (default: as the terminal says)",
               one_of(options.verbose, {"0", "1", "2"}));
 }
@@ -121,6 +127,11 @@ void declare_safety(CommandLine& line, TrainOptions& options) {
               "every N steps and each epoch, compare weights and optimizer state\n"
               "of all ranks; status 87 when they differ (default 100; 0: never)",
               whole_number(options.check_replicas, 0));
+  line.option("audit-steps", "N",
+              "every N steps, compute forward and backward twice and compare the\n"
+              "bits, for machines that make silent errors; status 87 names rank\n"
+              "and parameter; costs about one step in N (default 0: never)",
+              whole_number(options.audit_steps, 0));
 }
 
 void declare_interruptions(CommandLine& line, TrainOptions& options) {
@@ -187,6 +198,9 @@ void check_train_options(const TrainOptions& options) {
   require<UsageError>(!options.batch_size || !options.global_batch_size, "--batch-size ",
                       options.batch_size.value_or(0), " and --global-batch-size ",
                       options.global_batch_size.value_or(0), " contradict each other: give one of them");
+  require<UsageError>(
+      options.dir.find("://") == std::string::npos, "--dir ", options.dir,
+      ": is no directory of this machine: mount it, or train into one and --upload its files");
   require<UsageError>(!options.mtbf || options.save_steps == 0, "--mtbf is for --save-steps auto");
   check(options.distributed);
   const std::string exchange = to_string(options.distributed);

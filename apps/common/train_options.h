@@ -49,6 +49,7 @@ struct TrainOptions {
   std::string non_finite = "abort";
   std::int64_t non_finite_limit = 10;
   std::int64_t check_replicas = 100;  ///< steps; 0: never
+  std::int64_t audit_steps = 0;       ///< 0: never
 
   double hang_timeout = 600.0;        ///< seconds; 0: no watchdog
   std::optional<double> max_seconds;  ///< of the program
@@ -65,6 +66,8 @@ struct TrainOptions {
   std::string timeline;
   TraceWindow timeline_steps;
   std::int64_t timeline_mb = 64;
+  std::string upload;             ///< a directory, or a command with {file} in it
+  double upload_timeout = 300.0;  ///< seconds
   std::string verbose;
 
   DType dtype() const { return precision == "float64" ? DType::f64 : DType::f32; }

@@ -8,10 +8,12 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/timeline.h>
 
+#include "common/device_choice.h"
 #include "common/learning.h"
 #include "common/resume.h"
 #include "common/run_banner.h"
 #include "common/shown_predictions.h"
+#include "common/uploads.h"
 #include "report/machine.h"
 #include "report/report_files.h"
 #include "report/timeline_summary.h"
@@ -23,7 +25,8 @@ Model make_model(Communicator& world, const TrainingJob& job) {
   Model model(job.recipe.make_net(), job.recipe.input_shape,
               {.communicator = &world,
                .seed = static_cast<std::uint64_t>(job.options.seed),
-               .dtype = job.options.dtype()});
+               .dtype = job.options.dtype(),
+               .backend = job.device.backend});
   model.compile({.optimizer = make_optimizer(job.recipe, job.plan),
                  .loss = std::make_unique<CategoricalCrossentropy>(),
                  .distributed = job.options.distributed});
@@ -36,7 +39,7 @@ Report describe(const Communicator& world, const TrainingJob& job, Model& model)
   report.recipe = job.recipe.name;
   report.world_size = world.size();
   report.threads = default_backend().threads().size();
-  report.device = default_backend().device().type == DeviceType::cuda ? "cuda" : "cpu";
+  report.device = device_kind(job.device);
   report.precision = job.options.precision;
   report.deterministic = job.options.deterministic;
   report.seed = job.options.seed;
@@ -162,7 +165,12 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   const std::string resumed_from = go_on(world, job, model, report);
   print_banner(world, job, report, resumed_from, model.progress());
 
-  ReportWriter writer(report, {.paths = job.files.metrics, .sampler = sampling(job, world)});
+  const auto upload = [&](const std::string& path) {
+    if (job.uploader && world.rank() == 0 && !path.empty()) job.uploader->offer(path);
+  };
+  upload(resumed_from);  // the run before may not have come to it
+  ReportWriter writer(report,
+                      {.paths = job.files.metrics, .sampler = sampling(job, world), .on_written = upload});
   std::optional<EvaluationDetails> details;
   std::optional<Timeline> timeline;
   if (const auto wanted = timeline_options(job.options)) timeline.emplace(world, *wanted);
@@ -181,6 +189,7 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
     throw;
   }
   write_page(world, job, report, std::move(details), clock);
+  if (job.uploader && world.rank() == 0) offer_results(*job.uploader, job.options, job.files);
   if (world.rank() == 0) print_end(model, job, report);
   // As after `--non-finite skip` where no step could be made any more.
   if (!std::isfinite(report.test->loss))

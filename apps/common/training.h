@@ -3,8 +3,10 @@
 
 #include <string>
 
+#include <ronde/core/cuda.h>
 #include <ronde/data/dataset.h>
 #include <ronde/distributed/communicator.h>
+#include <ronde/models/uploader.h>
 
 #include "common/recipe.h"
 #include "common/run_clock.h"
@@ -22,6 +24,8 @@ struct TrainingJob {
   const std::string& data_description;  ///< a line for the banner
   const Dataset& train;
   const Dataset& test;
+  ChosenDevice device = {};      ///< of this rank
+  Uploader* uploader = nullptr;  ///< nullptr: nothing is uploaded
 };
 
 /// Collective. Ends with the lines `Test loss: ...` and `Test accuracy: ...` on rank 0.

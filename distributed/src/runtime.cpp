@@ -66,8 +66,11 @@ std::unique_ptr<Communicator> make_world() {
   const Launch launch = read_launch();
   require<UsageError>(launch.problem.empty(), launch.problem);
   if (launch.needs_tcp()) {
-    return make_tcp_communicator(
-        {.rank = launch.rank, .size = launch.size, .rendezvous = launch.rendezvous, .token = launch.token});
+    return make_tcp_communicator({.rank = launch.rank,
+                                  .size = launch.size,
+                                  .rendezvous = launch.rendezvous,
+                                  .token = launch.token,
+                                  .iface = launch.iface});
   }
   if (!launch.needs_mpi() && !mpi_is_running()) return std::make_unique<SelfCommunicator>();
   if (!has_mpi()) {
@@ -160,12 +163,12 @@ void run_body(const std::function<void(Communicator&)>& body) {
 void init(int, char**) {
   if (is_initialized()) return;
   const Launch launch = read_launch();
-  const double deadline = hang_timeout_from_environment();
+  const std::optional<Deadlines> deadlines = deadlines_from_environment();
   std::unique_ptr<Watchdog> watchdog;
   const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
   if (heartbeat) heartbeat->process = getpid();
   const bool is_watched = launch.size != 1 || heartbeat;
-  if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadline);
+  if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadlines);
   std::unique_ptr<Communicator> communicator = make_world();
   if (const auto recorder = communicator->flight_recorder()) recorder->beat_in(heartbeat);
   if (communicator->size() > 1) {
@@ -177,6 +180,8 @@ void init(int, char**) {
   for (Backend* backend : backends()) backend->threads().resize(threads);
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
+  // Here nothing of any program has begun. One that can get further before it has to wait says so.
+  if (!std::getenv("RONDE_WAITS_LATER")) wait_while_held(launch.rank);
 }
 
 void shutdown() {

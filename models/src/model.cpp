@@ -116,8 +116,9 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
   state_->run.reset();  // whatever it was, this is another training
   state_->statistics_differ = true;
   TrainStep step(*state_, 0);
+  StepAudit audit(*state_, 0);
   step.add({inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
-           Position::last, totals);
+           Position::last, totals, audit);
   step.update();
   ++state_->progress.steps;
   return totals.reduced(*state_->communicator).loss.value();

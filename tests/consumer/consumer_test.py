@@ -80,6 +80,8 @@ class Installed(InTemporaryDirectory):
         prefix = self.install()
         self.assertRegex(run(prefix / "bin" / "train_mnist", "--version"), r"^train_mnist \d+\.\d+\.\d+\n$")
         self.assertIn("backend", run(prefix / "bin" / "ronde", "info"))
+        foreign = SOURCE / "tests" / "golden" / "mnist_cnn_keras3.15.1.h5"  # which a program in libexec reads
+        self.assertIn("dense", run(prefix / "bin" / "ronde", "summary", foreign))
 
 
 class Package(InTemporaryDirectory):
@@ -142,7 +144,7 @@ class Library(InTemporaryDirectory):
         self.assertEqual([name for name in private if f"ronde::v0::{name}::" in exported], [])
 
     def test_is_hardened(self):
-        programs = [path for path in (self.root / "prefix" / "bin").iterdir() if path.read_bytes().startswith(b"\x7fELF")]
+        programs = [path for folder in ("bin", "libexec/ronde") for path in (self.root / "prefix" / folder).iterdir() if path.read_bytes().startswith(b"\x7fELF")]
         self.assertTrue(programs)
         for path in [self.library, *programs]:
             with self.subTest(path.name):

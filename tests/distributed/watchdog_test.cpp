@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <numeric>
@@ -71,9 +73,9 @@ struct Heard {
 };
 
 std::unique_ptr<ronde::Watchdog> watch(Communicator& world, const Board& board, Heard& heard,
-                                       double deadline) {
+                                       const Deadlines& deadlines) {
   auto watchdog = std::make_unique<ronde::Watchdog>(
-      WatchdogOptions{.deadline = deadline,
+      WatchdogOptions{.deadlines = deadlines,
                       .on_alarm = [&heard](const HangAlarm& alarm) { heard.add(alarm); },
                       .advice = "; do something",
                       .warn = {},
@@ -83,19 +85,19 @@ std::unique_ptr<ronde::Watchdog> watch(Communicator& world, const Board& board, 
 }
 
 // Rank 1 of 3 comes to its last operation only when everybody has heard of it.
-Heard& run_with_late_rank(const char* phase) {
+Heard& run_with_late_rank(WatchedWork work) {
   static Heard all[2];
-  Heard& heard = all[phase != nullptr];
+  Heard& heard = all[static_cast<std::size_t>(work)];
   const Board board(3);
   run_ranks(3, [&](Communicator& world) {
-    const auto watchdog = watch(world, board, heard, 0.15);
+    const auto watchdog = watch(world, board, heard, Deadlines::all(0.15));
     std::vector<float> values(1000, 1.0f);
     allreduce(world, values).wait();
     world.barrier().wait();
     if (world.rank() == 1) {
       begin_watched_step(world, 7);
       std::optional<WatchedPhase> in;
-      if (phase) in.emplace(world, phase);
+      if (work != WatchedWork::none) in.emplace(world, work);
       heard.wait_for(3);
     }
     const OperationLabel label("bucket 2: dense/kernel, dense/bias");
@@ -105,7 +107,7 @@ Heard& run_with_late_rank(const char* phase) {
 }
 
 TEST(Watchdog, NamesTheLateRankAndTheOperation) {
-  const Heard& heard = run_with_late_rank(nullptr);
+  const Heard& heard = run_with_late_rank(WatchedWork::none);
   ASSERT_EQ(heard.alarms.size(), 3u);
   const std::string message = heard.message();
   EXPECT_TRUE(message.starts_with(cat("watchdog: rank 1 (process ", getpid(), ") "))) << message;
@@ -123,9 +125,60 @@ TEST(Watchdog, NamesTheLateRankAndTheOperation) {
 }
 
 TEST(Watchdog, SaysWhatTheLateRankIsDoing) {
-  const std::string message = run_with_late_rank("waiting for the data loader").message();
+  const std::string message = run_with_late_rank(WatchedWork::loader).message();
   EXPECT_NE(message.find("waiting for the data loader"), std::string::npos) << message;
   EXPECT_NE(message.find("rank 1 "), std::string::npos) << message;
+}
+
+// Who waits for a rank in such work gives it that work's deadline, and the operation's when it comes out.
+TEST(Watchdog, WorkHasADeadlineOfItsOwn) {
+  const Board board(2);
+  Heard heard;
+  const Deadlines deadlines{.operation = 0.3, .start = 1.0, .loader = 60.0, .checkpoint = 0.3};
+  run_ranks(2, [&](Communicator& world) {
+    const auto watchdog = watch(world, board, heard, deadlines);
+    if (world.rank() == 1) {
+      const WatchedPhase phase(world, WatchedWork::loader);
+      sleep_for(0.6);
+    }
+    world.barrier().wait();
+    EXPECT_EQ(heard.count, 0);
+    world.barrier().wait();
+    if (world.rank() == 1) {
+      const WatchedPhase phase(world, WatchedWork::checkpoint);
+      heard.wait_for(2);
+    }
+    world.barrier("last").wait();
+  });
+  EXPECT_NE(heard.message().find("writing a checkpoint"), std::string::npos) << heard.message();
+}
+
+TEST(Deadlines, ComeFromTheEnvironment) {
+  const auto seconds = [](const char* all, const char* loader, const char* start) {
+    const std::vector<std::pair<const char*, const char*>> values{{"RONDE_HANG_TIMEOUT", all},
+                                                                  {"RONDE_HANG_TIMEOUT_LOADER", loader},
+                                                                  {"RONDE_HANG_TIMEOUT_START", start}};
+    for (const auto& [name, value] : values) setenv(name, value, 1);
+    const std::optional<Deadlines> found = deadlines_from_environment();
+    for (const auto& [name, value] : values) unsetenv(name);
+    return found ? std::vector<double>{found->operation, found->start, found->loader, found->checkpoint}
+                 : std::vector<double>();
+  };
+  const double ever = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(seconds("", "", ""), (std::vector<double>{600, 600, 600, 600}));
+  EXPECT_EQ(seconds("30", "", ""), (std::vector<double>{30, 60, 30, 30}));
+  EXPECT_EQ(seconds("30", "1800", "5"), (std::vector<double>{30, 5, 1800, 30}));
+  EXPECT_EQ(seconds("30", "0", "0"), (std::vector<double>{30, ever, ever, 30}));
+  EXPECT_EQ(seconds("0", "20", ""), std::vector<double>());
+  EXPECT_THROW(seconds("30", "soon", ""), UsageError);
+  unsetenv("RONDE_HANG_TIMEOUT");
+  setenv("RONDE_HANG_TIMEOUT_LOADER", "1800", 1);
+  EXPECT_EQ(longest_hang_timeout(30.0), 1800.0);
+  EXPECT_EQ(longest_hang_timeout(3000.0), 3000.0);
+  setenv("RONDE_HANG_TIMEOUT_LOADER", "0", 1);
+  EXPECT_EQ(longest_hang_timeout(30.0), 0.0);
+  unsetenv("RONDE_HANG_TIMEOUT");
+  unsetenv("RONDE_HANG_TIMEOUT_LOADER");
 }
 
 // Ranks of a group that was split off are found by their own numbers.
@@ -133,7 +186,7 @@ TEST(Watchdog, WatchesGroups) {
   const Board board(3);
   Heard heard;
   run_ranks(3, [&](Communicator& world) {
-    const auto watchdog = watch(world, board, heard, 0.15);
+    const auto watchdog = watch(world, board, heard, Deadlines::all(0.15));
     const auto pair = world.split(world.rank() == 0 ? -1 : 0, 0);
     if (pair) pair->barrier().wait();
     if (world.rank() != 1) heard.wait_for(world.rank() == 0 ? 3 : 0);
@@ -149,7 +202,7 @@ TEST(Watchdog, IsQuietWhileOperationsEnd) {
   const Board board(4);
   Heard heard;
   run_ranks(4, [&](Communicator& world) {
-    const auto watchdog = watch(world, board, heard, 0.4);
+    const auto watchdog = watch(world, board, heard, Deadlines::all(0.4));
     for (int step = 0; step < 12; ++step) {
       if (world.rank() == step % 4) sleep_for(0.05);
       world.barrier().wait();
@@ -162,7 +215,7 @@ TEST(Watchdog, WaitsWhilePaused) {
   const Board board(2);
   Heard heard;
   run_ranks(2, [&](Communicator& world) {
-    const auto watchdog = watch(world, board, heard, 0.1);
+    const auto watchdog = watch(world, board, heard, Deadlines::all(0.1));
     watchdog->pause();
     if (world.rank() == 0) sleep_for(0.25);
     world.barrier().wait();
@@ -174,8 +227,7 @@ TEST(Watchdog, WaitsWhilePaused) {
 
 TEST(Watchdog, WatchesTheStart) {
   Heard heard;
-  const ronde::Watchdog watchdog({.deadline = 600.0,
-                                  .start_deadline = 0.1,
+  const ronde::Watchdog watchdog({.deadlines = {.start = 0.1},
                                   .on_alarm = [&](const HangAlarm& alarm) { heard.add(alarm); },
                                   .advice = {},
                                   .warn = {},
@@ -186,7 +238,7 @@ TEST(Watchdog, WatchesTheStart) {
 
 TEST(Watchdog, EndsAnOrphan) {
   Heard heard;
-  const ronde::Watchdog watchdog({.deadline = 600.0,
+  const ronde::Watchdog watchdog({.deadlines = {},
                                   .on_alarm = [&](const HangAlarm& alarm) { heard.add(alarm); },
                                   .advice = {},
                                   .warn = {},

@@ -8,6 +8,7 @@
 #include <ronde/core/text.h>
 
 #include "meeting.h"
+#include "watchdog/deadlines.h"
 #include "watchdog/process_state.h"
 
 namespace ronde::inline v0 {
@@ -21,11 +22,11 @@ std::string describe(const ProgressBoard& board, const LateRank& late) {
   const ProgressSlot& slot = board.slot(late.index);
   const int process = slot.process.load(std::memory_order_relaxed);
   const std::int64_t step = slot.step.load(std::memory_order_relaxed);
-  const std::string phase = slot.phase.get();
+  const WatchedWork work = slot.work.load(std::memory_order_relaxed);
   const char state = process_state(process);
-  const bool is_busy = !phase.empty() && state != 'T' && state != '\0';
+  const bool is_busy = work != WatchedWork::none && state != 'T' && state != '\0';
   return cat("rank ", board.rank(late.index), " (process ", process, ") ",
-             is_busy ? cat("is ", phase) : state_text(state),
+             is_busy ? cat("is ", describe(work)) : state_text(state),
              late.sequence > 0 ? cat(" after #", late.sequence) : std::string(" before its first operation"),
              step > 0 ? cat(" in step ", step) : std::string());
 }

@@ -7,6 +7,8 @@
 
 #include <ronde/core/text.h>
 
+#include "watchdog/deadlines.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -99,23 +101,23 @@ void FlightRecorder::Group::leave() {
   is_inside_ = false;
 }
 
-void FlightRecorder::begin_phase(const char* name) {
+void FlightRecorder::begin_phase(WatchedWork work) {
   const std::lock_guard lock(mutex_);
-  phase_ = name;
+  work_ = work;
   ++phases_;
-  slot()->phase.set(name);
+  slot()->work.store(work);
 }
 
 void FlightRecorder::end_phase() {
   const std::lock_guard lock(mutex_);
-  phase_.clear();
-  slot()->phase.set("");
+  work_ = WatchedWork::none;
+  slot()->work.store(work_);
 }
 
 void FlightRecorder::publish_in(ProgressSlot& slot, std::shared_ptr<const void> keep) {
   const std::lock_guard lock(mutex_);
   for (const Group* group : groups_) slot.set_sequence(group->id_, group->sequence_);
-  slot.phase.set(phase_.c_str());
+  slot.work.store(work_);
   keep_ = std::move(keep);
   slot_.store(&slot, std::memory_order_release);
 }
@@ -152,14 +154,14 @@ std::vector<FlightRecorder::Pending> FlightRecorder::pending() const {
 
 FlightRecorder::Phase FlightRecorder::phase() const {
   const std::lock_guard lock(mutex_);
-  return phase_.empty() ? Phase{} : Phase{phase_, phases_};
+  return work_ == WatchedWork::none ? Phase{} : Phase{work_, phases_};
 }
 
 std::string FlightRecorder::dump() const {
   const std::lock_guard lock(mutex_);
   const std::int64_t at = now();
   std::string text;
-  if (!phase_.empty()) text += cat("now: ", phase_, '\n');
+  if (work_ != WatchedWork::none) text += cat("now: ", describe(work_), '\n');
   for (const Group* group : groups_) {
     text += cat("communicator ", group->name_, ", ", group->sequence_, " operations so far:\n");
     const auto kept = std::min<std::int64_t>(group->sequence_, kOperations);

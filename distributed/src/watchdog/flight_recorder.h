@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <ronde/distributed/heartbeat.h>
+#include <ronde/distributed/watchdog.h>
 
 #include "watchdog/progress_board.h"
 
@@ -74,7 +75,7 @@ class FlightRecorder {
   };
   /// Work of this rank alone that should end some day.
   struct Phase {
-    std::string name;
+    WatchedWork work = WatchedWork::none;
     std::int64_t number = 0;  ///< of the phase; 0: none
   };
 
@@ -82,7 +83,7 @@ class FlightRecorder {
 
   /// Operations of a communicator; `name` is the same on all its ranks. Outlived by the recorder.
   std::unique_ptr<Group> join(const std::string& name) { return std::make_unique<Group>(*this, name); }
-  void begin_phase(const char* name);
+  void begin_phase(WatchedWork work);
   void end_phase();
   void begin_step(std::int64_t step);
 
@@ -110,7 +111,7 @@ class FlightRecorder {
   std::atomic<ProgressSlot*> slot_{&own_slot_};
   std::shared_ptr<const void> keep_;
   std::shared_ptr<HeartbeatSlot> heartbeat_;
-  std::string phase_;
+  WatchedWork work_ = WatchedWork::none;
   std::int64_t phases_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "watchdog/heartbeat.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,8 +11,12 @@
 
 #include <ronde/core/error.h>
 
+#include "shm/futex.h"
+
 namespace ronde::inline v0 {
 namespace {
+
+constexpr double kNap = 10.0;  // seconds, at the longest; who releases wakes
 
 std::size_t bytes_for(int ranks) {
   return static_cast<std::size_t>(ranks) * sizeof(HeartbeatSlot);
@@ -50,6 +55,18 @@ void HeartbeatFile::clear() {
     HeartbeatSlot& one = slot(r);
     one.process = 0;
     one.beat = one.step = one.operations = 0;
+    one.held = 0;
+  }
+}
+
+void HeartbeatFile::hold() {
+  for (int r = 0; r < ranks_; ++r) slot(r).held = 1;
+}
+
+void HeartbeatFile::release() {
+  for (int r = 0; r < ranks_; ++r) {
+    slot(r).held = 0;
+    futex_wake(slot(r).held);
   }
 }
 
@@ -65,6 +82,13 @@ std::shared_ptr<HeartbeatSlot> open_heartbeat(int rank) {
   if (!memory) return nullptr;
   const std::shared_ptr<void> whole(memory, [bytes](void* mapped) { munmap(mapped, bytes); });
   return {whole, static_cast<HeartbeatSlot*>(memory) + rank};
+}
+
+double wait_while_held(int rank) {
+  const std::shared_ptr<HeartbeatSlot> slot = open_heartbeat(rank);
+  const auto begin = std::chrono::steady_clock::now();
+  while (slot && slot->held.load() != 0) futex_sleep(slot->held, 1, kNap);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace ronde::inline v0

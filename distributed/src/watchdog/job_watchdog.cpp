@@ -1,10 +1,7 @@
 #include "watchdog/job_watchdog.h"
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -23,10 +20,7 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr double kDefaultDeadline = 600.0;  // as long as PyTorch waits
-constexpr double kShortestStart = 60.0;     // of many ranks on few cores, while something else runs there
-constexpr double kForOtherRanks = 1.0;      // seconds until they have written their files too
-constexpr const char* kVariable = "RONDE_HANG_TIMEOUT";
+constexpr double kForOtherRanks = 1.0;  // seconds until they have written their files too
 
 // What the files of a job's ranks on this node begin with.
 std::string flight_prefix() {
@@ -121,30 +115,19 @@ std::shared_ptr<ProgressBoard> make_board(const std::vector<Place64>& places, in
 
 }  // namespace
 
-double hang_timeout_from_environment() {
-  const char* text = std::getenv(kVariable);
-  if (!text || !*text) return kDefaultDeadline;
-  double seconds = 0.0;
-  const char* end = text + std::strlen(text);
-  const auto parsed = std::from_chars(text, end, seconds);
-  require<UsageError>(parsed.ptr == end && std::isfinite(seconds) && seconds >= 0.0, kVariable,
-                      " expects seconds, or 0 for no watchdog, got ", text);
-  return seconds;
-}
-
-std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch, double deadline) {
-  if (deadline <= 0.0) return nullptr;
+std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch,
+                                             const std::optional<Deadlines>& deadlines) {
+  if (!deadlines) return nullptr;
   const bool was_launched = !launch.launcher.empty() && launch.launcher != Launch::kByVariables;
   const HasLauncher has_launcher = [was_launched, parent = getppid()] {
     return was_launched && getppid() == parent;
   };
   return std::make_unique<Watchdog>(WatchdogOptions{
-      .deadline = deadline,
-      .start_deadline = std::max(deadline, kShortestStart),
+      .deadlines = *deadlines,
       .on_alarm = [rank = launch.rank,
                    has_launcher](const HangAlarm& alarm) { end_process(rank, alarm, has_launcher); },
       .advice = cat("; the last operations of each rank: ", flight_prefix(), "*.txt. If that was no hang, ",
-                    kVariable, "=SECONDS waits longer"),
+                    Deadlines::kVariable, "=SECONDS waits longer"),
       .warn = [rank = launch.rank](const std::string& what) { print_line(rank, "warning: ", what); },
       .is_orphan = [was_launched, has_launcher] { return was_launched && !has_launcher(); }});
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ronde/distributed/communicator.h>
@@ -11,11 +12,8 @@
 
 namespace ronde::inline v0 {
 
-/// Seconds from $RONDE_HANG_TIMEOUT; 0: no watchdog. UsageError.
-double hang_timeout_from_environment();
-
-/// Of a rank of several; nullptr when it is switched off. It watches the start-up.
-std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch, double deadline);
+/// Of a rank of several; nullptr without deadlines. It watches the start-up.
+std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch, const std::optional<Deadlines>& deadlines);
 
 /// Opens a board for the ranks of each node, where they can share memory, and watches this rank's operations
 /// from here on. Collective; all ranks call it, `watchdog` may be nullptr on some.

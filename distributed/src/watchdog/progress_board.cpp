@@ -1,29 +1,8 @@
 #include "watchdog/progress_board.h"
 
-#include <algorithm>
-#include <cstring>
 #include <new>
 
 namespace ronde::inline v0 {
-
-void SharedText::set(const char* text) {
-  std::array<char, sizeof words_> bytes{};
-  std::strncpy(bytes.data(), text, bytes.size() - 1);
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
-    words_[i].store(word, std::memory_order_relaxed);
-  }
-}
-
-std::string SharedText::get() const {
-  std::array<char, sizeof words_ + 1> bytes{};
-  for (std::size_t i = 0; i < words_.size(); ++i) {
-    const std::uint64_t word = words_[i].load(std::memory_order_relaxed);
-    std::memcpy(bytes.data() + i * sizeof word, &word, sizeof word);
-  }
-  return bytes.data();
-}
 
 // Only the rank itself writes, so nobody takes a place between the two stores.
 void ProgressSlot::set_sequence(std::uint64_t id, std::int64_t sequence) {

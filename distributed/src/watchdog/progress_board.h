@@ -6,20 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include <ronde/distributed/watchdog.h>
+
 namespace ronde::inline v0 {
-
-/// A short text that one writes and others read meanwhile. A mixture of two texts does no harm.
-class SharedText {
- public:
-  void set(const char* text);
-  std::string get() const;
-
- private:
-  std::array<std::atomic<std::uint64_t>, 6> words_{};
-};
 
 /// Zeros are its initial state: there is nobody.
 struct alignas(64) ProgressSlot {
@@ -33,7 +24,7 @@ struct alignas(64) ProgressSlot {
   std::atomic<std::int64_t> beat;     // when its watchdog was awake last; nanoseconds of the steady clock
   std::atomic<std::int64_t> step;     // of the training, from 1
   std::array<Group, kGroups> groups;
-  SharedText phase;
+  std::atomic<WatchedWork> work;  // that it is in
 
   void set_sequence(std::uint64_t id, std::int64_t sequence);
   void drop(std::uint64_t id);

@@ -28,7 +28,7 @@ constexpr double kForOtherNodes = 0.5;  // seconds that a node waits whose ranks
 
 struct Watchdog::State {
   explicit State(WatchdogOptions from) : options(std::move(from)) {
-    tick = std::clamp(options.deadline / kLooks, kShortestTick, kLongestTick);
+    tick = std::clamp(options.deadlines.shortest() / kLooks, kShortestTick, kLongestTick);
     silence = static_cast<std::int64_t>(std::max(kLeastSilence, kSilentTicks * tick) * 1e9);
   }
 
@@ -36,6 +36,8 @@ struct Watchdog::State {
   struct Wait {
     std::int64_t number = 0;
     double seconds = 0.0;
+    double excused = 0.0;  // of these, while the late rank was in work that has a deadline of its own
+    double in_work = 0.0;  // of these, in the present one
     bool is_warned = false;
     double add(std::int64_t now_number, double dt) {
       if (number != now_number) *this = {.number = now_number};
@@ -45,12 +47,13 @@ struct Watchdog::State {
 
   void look(double dt);
   void look_at_operations(double dt);
-  void expire(const FlightRecorder::Pending& pending, Wait& wait);
+  void judge(const FlightRecorder::Pending& pending, Wait& wait, double dt);
   void raise(const std::string& message, std::size_t speaker);
   void hear();
   void leave_orphaned();
   std::string flight() const { return recorder ? recorder->dump() : "the ranks had not come together\n"; }
   bool is_debugged(const std::vector<LateRank>& late);
+  WatchedWork work_of(const std::vector<LateRank>& late) const;
 
   WatchdogOptions options;
   double tick = kLongestTick;
@@ -146,7 +149,7 @@ void Watchdog::State::look(double dt) {
     phase = start = {};
   } else if (recorder) {
     look_at_operations(dt);
-  } else if (start.add(0, dt) > options.start_deadline) {
+  } else if (start.add(0, dt) > options.deadlines.start) {
     raise(cat("the ranks have not come together within ", seconds_text(start.seconds),
               ": one of them was not started, or cannot reach the others"),
           0);
@@ -155,27 +158,33 @@ void Watchdog::State::look(double dt) {
 
 void Watchdog::State::look_at_operations(double dt) {
   const FlightRecorder::Phase now = recorder->phase();
-  if (now.number > 0 && phase.add(now.number, dt) > options.deadline) {
+  if (now.number > 0 && phase.add(now.number, dt) > options.deadlines.of(now.work)) {
     const std::size_t own = board ? board->own() : 0;
     return raise(cat(board ? cat("rank ", board->rank(own)) : std::string("this rank"), " (process ",
-                     getpid(), ") has been ", now.name, " for ", seconds_text(phase.seconds)),
+                     getpid(), ") has been ", describe(now.work), " for ", seconds_text(phase.seconds)),
                  own);
   }
   std::map<std::uint64_t, Wait> still;
   for (const FlightRecorder::Pending& pending : recorder->pending()) {
     Wait& wait = still[pending.id] = waits[pending.id];
     wait.add(pending.operation.sequence, dt);
-    if (!is_alarmed) expire(pending, wait);
+    if (!is_alarmed) judge(pending, wait, dt);
   }
   waits = std::move(still);
 }
 
-void Watchdog::State::expire(const FlightRecorder::Pending& pending, Wait& wait) {
-  const double warning = options.deadline / 10.0;
-  const bool is_late = wait.seconds > options.deadline;
-  const bool warns = !wait.is_warned && warning >= kShortestWarning && wait.seconds > warning;
-  if (!is_late && !warns) return;
+// See Note [Whose deadline].
+void Watchdog::State::judge(const FlightRecorder::Pending& pending, Wait& wait, double dt) {
   const std::vector<LateRank> late = board ? find_late(*board, pending, silence) : std::vector<LateRank>();
+  const WatchedWork work = work_of(late);
+  wait.in_work = work == WatchedWork::none ? 0.0 : wait.in_work + dt;
+  if (work != WatchedWork::none) wait.excused += dt;
+  const double counted = work == WatchedWork::none ? wait.seconds - wait.excused : wait.in_work;
+  const double deadline = late.empty() ? options.deadlines.longest() : options.deadlines.of(work);
+  const double warning = deadline / 10.0;
+  const bool is_late = counted > deadline;
+  const bool warns = !wait.is_warned && warning >= kShortestWarning && counted > warning;
+  if (!is_late && !warns) return;
   if (is_debugged(late)) {
     wait = {};
     return;
@@ -192,6 +201,17 @@ void Watchdog::State::expire(const FlightRecorder::Pending& pending, Wait& wait)
   if (late.empty() && !hosts.empty())
     std::this_thread::sleep_for(std::chrono::duration<double>(kForOtherNodes));
   raise(message, speaker);
+}
+
+// Of the late ranks' work, that with the longest deadline.
+WatchedWork Watchdog::State::work_of(const std::vector<LateRank>& late) const {
+  WatchedWork longest = WatchedWork::none;
+  for (const LateRank& one : late) {
+    const WatchedWork work = board->slot(one.index).work.load(std::memory_order_relaxed);
+    const bool is_longer = options.deadlines.of(work) > options.deadlines.of(longest);
+    if (work != WatchedWork::none && (longest == WatchedWork::none || is_longer)) longest = work;
+  }
+  return longest;
 }
 
 bool Watchdog::State::is_debugged(const std::vector<LateRank>& late) {

@@ -5,6 +5,10 @@
 /// Note [Whose time]: what counts is the time in which this thread itself was awake; a pause between two
 /// looks counts as at most two of them. So a process that was stopped and continued has not waited meanwhile.
 ///
+/// Note [Whose deadline]: time in which the late rank is in work that has a deadline of its own counts
+/// towards that one, not towards the operation's: when it comes out of a long wait for its data, it has the
+/// operation's whole deadline to reach it.
+///
 /// Note [Alarm]: the first rank of a node whose deadline has passed writes the alarm onto the board, with the
 /// message. Every rank of the node that is alive sees it at its next look and calls `on_alarm`, one of them
 /// as the speaker: the lowest that is not late. Nodes know nothing of each other: where no rank is late, the
@@ -17,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "watchdog/deadlines.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/progress_board.h"
 
@@ -33,8 +38,7 @@ struct HangAlarm {
 };
 
 struct WatchdogOptions {
-  double deadline = 600.0;        ///< seconds, of an operation or a phase
-  double start_deadline = 600.0;  ///< seconds until the ranks have come together
+  Deadlines deadlines = {};
   std::function<void(const HangAlarm&)> on_alarm;
   std::string advice = {};  ///< ends the message
   /// Told when another rank has kept this one waiting for a tenth of the deadline, on the speaker only.

@@ -4,9 +4,9 @@
 
 namespace ronde::inline v0 {
 
-WatchedPhase::WatchedPhase(Communicator& communicator, const char* what)
+WatchedPhase::WatchedPhase(Communicator& communicator, WatchedWork work)
     : recorder_(communicator.flight_recorder()) {
-  if (recorder_) recorder_->begin_phase(what);
+  if (recorder_) recorder_->begin_phase(work);
 }
 
 WatchedPhase::~WatchedPhase() {

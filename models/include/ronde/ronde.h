@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ronde/core/backend.h>
+#include <ronde/core/cuda.h>
 #include <ronde/core/ops.h>
 #include <ronde/data/augmented_dataset.h>
 #include <ronde/data/cifar10.h>
@@ -44,6 +45,7 @@
 #include <ronde/models/tensorboard.h>
 #include <ronde/models/terminate_on_nan.h>
 #include <ronde/models/train_and_evaluate.h>
+#include <ronde/models/uploader.h>
 #include <ronde/models/weights_npz.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>

@@ -1,13 +1,15 @@
+#include "keras_file/decode.h"
+
 #include <cstring>
 
 #include <ronde/models/file_io.h>
-#include <ronde/models/saved_model.h>
 
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/json.h"
 #include "keras_file/keras3_layers.h"
 #include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"
+#include "keras_file/limited_reader.h"
 #include "keras_file/optimizer_weights.h"
 #include "keras_file/run_state.h"
 #include "keras_file/trailer.h"
@@ -89,8 +91,7 @@ std::optional<std::uint64_t> end_of_data(std::string_view file) {
   return end;
 }
 
-/// A file without SHA-256 rests on libhdf5, which damaged bytes may crash. One that has lost or spoiled its
-/// last lines shows that in its length.
+/// A file that has lost or spoiled its last lines shows that in its length.
 void check_length(std::string_view file) {
   const std::optional<std::uint64_t> end = end_of_data(file);
   require<InputError>(!end || *end <= file.size(), "cut off: has ", file.size(), " bytes of ",
@@ -102,7 +103,14 @@ void check_length(std::string_view file) {
 SavedModel decode(std::string_view bytes) {
   const std::string_view image = verify_trailer(bytes);
   require<InputError>(image.starts_with(kSignature), "is not an HDF5 file");
-  if (!has_trailer(bytes)) check_length(image);
+  if (has_trailer(bytes)) return decode_hdf5(image);
+  check_length(image);
+  return decode_in_child(image);
+}
+
+}  // namespace
+
+SavedModel decode_hdf5(std::string_view image) {
   const hdf5::Session session;
   const Handle file = hdf5::open_image(image);
   SavedModel model;
@@ -114,8 +122,6 @@ SavedModel decode(std::string_view bytes) {
   return model;
 }
 
-}  // namespace
-
 SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
   if (is_zip_archive(bytes)) return decode_keras_archive(bytes, source);
   try {
@@ -124,6 +130,8 @@ SavedModel decode_saved_model(std::string_view bytes, const std::string& source)
     throw InputError(cat(source, ": damaged or incomplete HDF5 file: ", error.what()));
   } catch (const InputError& error) {
     throw InputError(cat(source, ": ", error.what()));
+  } catch (const IoError& error) {  // of the process that reads it
+    throw IoError(cat(source, ": ", error.what()));
   }
 }
 

@@ -35,8 +35,9 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(options.backward_passes_per_step >= 1,
                       "[fit] backward_passes_per_step must be at least 1, got ",
                       options.backward_passes_per_step);
-  require<UsageError>(options.check_replicas_every >= 0 && options.non_finite.limit >= 1,
-                      "[fit] check_replicas_every must not be negative, and non_finite.limit at least 1");
+  require<UsageError>(
+      options.check_replicas_every >= 0 && options.audit_every >= 0 && options.non_finite.limit >= 1,
+      "[fit] check_replicas_every and audit_every must not be negative, and non_finite.limit at least 1");
   require<UsageError>(!options.repeat || options.steps_per_epoch > 0, "[fit] repeat needs steps_per_epoch");
   require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
                       "[fit] deterministic: ", options.virtual_shards, " virtual shards cannot be laid on ",

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <ronde/core/cuda.h>
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
@@ -20,7 +21,8 @@ struct Piece {
 };
 
 std::uint64_t hash_of(const Tensor& values, std::uint64_t seed) {
-  return hash64(values.raw(), values.byte_size(), seed);
+  const Tensor bytes = on_host(values);
+  return hash64(bytes.raw(), bytes.byte_size(), seed);
 }
 
 /// Flat buffers, whole.

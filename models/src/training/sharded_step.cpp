@@ -56,14 +56,15 @@ ShardedStep::~ShardedStep() {
   model_.arena->use_gradients(own_gradients_);
 }
 
-void ShardedStep::add(const StepData& data, std::int64_t global_count, RunningTotals& totals) {
+void ShardedStep::add(const StepData& data, std::int64_t global_count, RunningTotals& totals,
+                      StepAudit& audit) {
   const FixedChunks fixed(kDeterministicChunks);
   if (batches_ > 0) add_to_earlier_batches(gradients_of_batch_);
   const DistributedOptimizer::NoSync held_back(*model_.optimizer);
   ParameterArena& arena = *model_.arena;
   const Tensor statistics = arena.buffers().clone();
   for (const ShardData& shard : cut_into_shards(shards_, data, global_count))
-    run_shard(shard, statistics, totals);
+    run_shard(shard, statistics, totals, audit);
 
   const int present = shards_.present(global_count);
   const Tensor total = sum_.finish(present);
@@ -94,13 +95,14 @@ std::int64_t ShardedStep::update(const DistributedOptimizer::Gate& may_update) {
   return samples;
 }
 
-void ShardedStep::run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals) {
+void ShardedStep::run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals,
+                            StepAudit& audit) {
   ParameterArena& arena = *model_.arena;
   const Tensor sum = sum_.next();
   arena.use_gradients(sum.view(0, {gradients_}));
   arena.zero_gradients();
   if (statistics.count() > 0) arena.buffers().copy_from(statistics);
-  accumulate_gradients(model_, shard.data, totals);
+  audit.run(totals, [&] { accumulate_gradients(model_, shard.data, totals); });
   arena.complete_gradients();
   arena.extras().view(kWitness, {1}).fill(loss_witness(totals.loss_sum()));
   if (statistics.count() > 0) sum.view(gradients_, {statistics.count()}).copy_from(arena.buffers());

@@ -37,12 +37,12 @@ class ShardedStep {
 
   /// As TrainStep, shard by shard; `data` as above. Moving statistics become the mean of what each shard
   /// makes of them. Collective.
-  void add(const StepData& data, std::int64_t global_count, RunningTotals& totals);
+  void add(const StepData& data, std::int64_t global_count, RunningTotals& totals, StepAudit& audit);
   /// `may_update` is the gate of the update, if there is one: see DistributedOptimizer::Gate.
   std::int64_t update(const DistributedOptimizer::Gate& may_update = {});
 
  private:
-  void run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals);
+  void run_shard(const ShardData& shard, const Tensor& statistics, RunningTotals& totals, StepAudit& audit);
   void add_to_earlier_batches(const Tensor& gradients);
 
   Model::State& model_;

@@ -7,6 +7,8 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/trace.h>
 
+#include "training/captured_pass.h"
+
 namespace ronde::inline v0 {
 
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {
@@ -29,18 +31,31 @@ const Module* find_synchronized(const Module& module) {
   return nullptr;
 }
 
-void TrainStep::add(const StepData& data, Position position, RunningTotals& totals) {
-  if (!has_batches_) model_.arena->zero_gradients();
-  has_batches_ = true;
+TrainStep::TrainStep(Model::State& model, std::int64_t micro_batch)
+    : model_(model), micro_batch_(micro_batch), captured_(std::make_unique<CapturedPass>(model)) {}
+
+TrainStep::~TrainStep() = default;
+
+std::string TrainStep::take_fallback() {
+  return captured_->take_fallback();
+}
+
+void TrainStep::add(const StepData& data, Position position, RunningTotals& totals, StepAudit& audit) {
+  const bool is_first = !std::exchange(has_batches_, true);
+  if (is_first) model_.arena->zero_gradients();
   const std::int64_t count = data.inputs.size(0);
   samples_.samples += count;
   samples_.of_all_ranks += data.global_count;
   if (position == Position::last) model_.optimizer->expect(samples_);
   std::optional<DistributedOptimizer::NoSync> held_back;
-  if (position == Position::within) held_back.emplace(*model_.optimizer);
-  // A synchronized layer needs the ranks in step, those without samples too, and the batch in one piece.
-  if (find_synchronized(*model_.module) != nullptr) return accumulate_gradients(model_, data, totals);
-  add_in_pieces(data, micro_batch_ > 0 ? micro_batch_ : count, totals);
+  if (position == Position::within || audit.is_due()) held_back.emplace(*model_.optimizer);
+  const bool is_whole = micro_batch_ == 0 || micro_batch_ >= count;
+  if (is_first && is_whole && !audit.is_due() && captured_->takes(data)) return captured_->run(data, totals);
+  audit.run(totals, [&] {
+    // A synchronized layer needs the ranks in step, those without samples too, and the batch in one piece.
+    if (find_synchronized(*model_.module) != nullptr) return accumulate_gradients(model_, data, totals);
+    add_in_pieces(data, micro_batch_ > 0 ? micro_batch_ : count, totals);
+  });
 }
 
 void TrainStep::add_in_pieces(const StepData& data, std::int64_t piece, RunningTotals& totals) {

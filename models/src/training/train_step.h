@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "model_state.h"
 #include "training/running_totals.h"
+#include "training/step_audit.h"
 
 namespace ronde::inline v0 {
 
@@ -25,24 +28,30 @@ void accumulate_gradients(Model::State& model, const StepData& data, RunningTota
 /// The layer of the net, if there is one, that works on the batch of all ranks.
 const Module* find_synchronized(const Module& module);
 
+class CapturedPass;
+
 class TrainStep {
  public:
   /// Computes pieces of `micro_batch` samples; 0: a batch at once.
-  TrainStep(Model::State& model, std::int64_t micro_batch) : model_(model), micro_batch_(micro_batch) {}
+  TrainStep(Model::State& model, std::int64_t micro_batch);
+  ~TrainStep();
 
   /// Forward and backward of a batch; loss and metrics go to `totals`. Gradients are sums over the samples
-  /// since the last update; they travel with the last piece of the last batch. Collective when a layer is
-  /// synchronized.
-  void add(const StepData& data, Position position, RunningTotals& totals);
+  /// since the last update; they travel with the last piece of the last batch, or with the update when this
+  /// step is audited. Collective when a layer is synchronized.
+  void add(const StepData& data, Position position, RunningTotals& totals, StepAudit& audit);
   /// Collective: one update by the average over the samples of all ranks. Returns their number. `witness`:
   /// for the optimizer's gate.
   std::int64_t update(double witness = 0.0);
+  /// Why a GPU's steps cannot be repeated as a graph; told once, else empty.
+  std::string take_fallback();
 
  private:
   void add_in_pieces(const StepData& data, std::int64_t piece, RunningTotals& totals);
 
   Model::State& model_;
   std::int64_t micro_batch_;
+  std::unique_ptr<CapturedPass> captured_;
   StepSamples samples_;       // since the last update
   bool has_batches_ = false;  // since the last update
 };

@@ -34,6 +34,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),
       guard_(state, options.non_finite),
       replica_check_(state, options.check_replicas_every),
+      audit_(state, options.audit_every),
       epoch_(options.initial_epoch) {
   if (options.deterministic) sharded_step_.emplace(state, loader_.sampler().shards());
   if (options.resume) go_on();
@@ -180,29 +181,33 @@ void Trainer::run_step() {
 }
 
 const Batch* Trainer::next_batch() {
-  const WatchedPhase phase(*state_.communicator, "waiting for the data loader");
+  const WatchedPhase phase(*state_.communicator, WatchedWork::loader);
   return loader_.next();
 }
 
 // An update never takes batches of two epochs, so a run that goes on at an epoch needs no gradients.
 void Trainer::train_on(const Batch& batch) {
   const StepData data{batch.inputs, batch.targets, batch.sample_keys, batch.global_count};
+  audit_.begin(state_.progress.steps + 1, waiting_);
   if (waiting_++ == 0) guard_.begin_update(totals_);
   const bool is_last =
       waiting_ == options_.backward_passes_per_step || epoch_step_ + 1 == plan_.steps_per_epoch;
   if (sharded_step_) {
-    sharded_step_->add(data, batch.global_count, totals_);
+    sharded_step_->add(data, batch.global_count, totals_, audit_);
   } else {
     state_.statistics_differ = true;
-    train_step_.add(data, is_last ? Position::last : Position::within, totals_);
+    train_step_.add(data, is_last ? Position::last : Position::within, totals_, audit_);
+    if (const std::string why = train_step_.take_fallback(); !why.empty())
+      warn(cat("steps run kernel by kernel instead of as one graph: ", why));
   }
+  audit_.agree();
   stopwatch_.mark();
   if (is_last) update(state_.progress.steps + 1);
 }
 
 void Trainer::tune(const Batch& batch) {
   const bool is_whole = batch.global_count == plan_.global_batch;
-  if (!speed_tuning_ || speed_tuning_->is_done() || !is_whole) return;
+  if (!speed_tuning_ || speed_tuning_->is_done() || !is_whole || audit_.is_due()) return;
   speed_tuning_->add_step(stopwatch_.seconds(), waiting_ == 0);
   if (speed_tuning_->is_done()) state_.progress.tuned = speed_tuning_->description();
 }

@@ -19,6 +19,7 @@
 #include "training/running_totals.h"
 #include "training/sharded_step.h"
 #include "training/speed_tuning.h"
+#include "training/step_audit.h"
 #include "training/stopwatch.h"
 #include "training/train_step.h"
 
@@ -87,6 +88,7 @@ class Trainer {
   Checkpointer checkpointer_;
   NonFiniteGuard guard_;
   ReplicaCheck replica_check_;
+  StepAudit audit_;
   History history_;
   std::int64_t epoch_ = 0;              // of the next step
   std::int64_t epoch_step_ = 0;         // steps of that epoch that are done

@@ -10,6 +10,7 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/lambda_callback.h>
 #include <ronde/models/model_checkpoint.h>
+#include <ronde/models/preemption.h>
 #include <ronde/nn/batch_normalization.h>
 
 #include "models/testing.h"
@@ -221,6 +222,25 @@ TEST(NonFinite, RollbackGoesToTheLastFileAndOnWithTheNextSamples) {
         cat("[fit] step 4 (4 of epoch 1) is not finite: rank 0: the input of sample 20 is nan; back to ",
             dir / "2.h5", " (step 2), and on with the next samples (1 of 3)"));
   }
+}
+
+TEST(NonFinite, RollbackGoesToWhatWasSavedForASignalToo) {
+  const TempDir dir(memory_directory());
+  SelfCommunicator world;
+  Model model = make_model(world);
+  constexpr int kSave = 1;  // as for SIGUSR1
+  LambdaCallback signal({.on_train_batch_end = [&](std::int64_t batch, const Logs&) {
+    if (batch == 1) world.raise_notice(kSave);
+  }});
+  Preemption preemption({.filepath = dir / "on-signal.h5"});
+  FitOptions fit = options(NonFiniteAction::rollback);
+  fit.callbacks = {&signal, &preemption};
+  std::vector<std::string> warnings;
+  fit.warn = [&](const std::string& text) { warnings.push_back(text); };
+  model.fit(rows(24, 20), fit);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find(cat("; back to ", dir / "on-signal.h5", " (step 2), and on")), std::string::npos)
+      << warnings[0];
 }
 
 TEST(NonFinite, RollbackPassesOverADamagedFileAndNeedsOne) {

@@ -1,19 +1,24 @@
 // What safety costs a training of the MNIST net: the pause for a checkpoint, which is encoded and written
 // beside the training; the look for NaN at each step; the hash that replicas compare.
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/in_memory_dataset.h>
+#include <ronde/models/file_io.h>
 #include <ronde/models/lambda_callback.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/nn/adadelta.h>
 
+#include "keras_file/decode.h"
+#include "keras_file/limited_reader.h"
 #include "rigs/checkpoints/rigs.h"
 #include "support/temp_dir.h"
 #include "training/replica_check.h"
@@ -72,6 +77,39 @@ Training train(Model& model, const std::string& directory) {
   return training;
 }
 
+/// Of this process and its children that have ended.
+double seconds_with_children() {
+  rusage own{}, children{};
+  ::getrusage(RUSAGE_SELF, &own);
+  ::getrusage(RUSAGE_CHILDREN, &children);
+  double seconds = 0.0;
+  for (const timeval& time : {own.ru_utime, own.ru_stime, children.ru_utime, children.ru_stime})
+    seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  return seconds;
+}
+
+/// A file without its SHA-256, as from Keras, read here and in a process of its own.
+void measure_reading(const std::string& file) {
+  const std::string bytes = read_file(file);
+  const std::string_view image = std::string_view(bytes).substr(0, bytes.find("\nronde-"));
+  std::vector<double> here, there, waited;
+  for (int i = 0; i < 21; ++i) {
+    const double begin = seconds_with_children();
+    decode_hdf5(image);
+    const double between = seconds_with_children();
+    const auto since = std::chrono::steady_clock::now();
+    decode_in_child(image);
+    waited.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());
+    here.push_back(between - begin);
+    there.push_back(seconds_with_children() - between);
+  }
+  std::printf(
+      "  %.1f MB without a SHA-256 read in %.1f ms of a processor, in a process of its own %.1f ms (%.1f ms "
+      "passed)\n",
+      1e-6 * static_cast<double>(image.size()), 1e3 * median(here), 1e3 * median(there),
+      1e3 * median(waited));
+}
+
 void print_share(const char* what, double seconds, double step, double every) {
   std::printf("  %-40s %6.2f ms  %.3f %% of the steps when made every %g\n", what, 1e3 * seconds,
               100.0 * seconds / (every * step), every);
@@ -98,6 +136,7 @@ bool measure_costs() {
   const double made = seconds_of([&] { model.save(dir / "model.h5"); });
   std::printf("  a file is made and written in %.1f ms of a processor, %.2f %% of one at a save every 10 s\n",
               1e3 * made, 100.0 * made / 10.0);
+  measure_reading(dir / "model.h5");
   const ParameterArena& arena = model.arena();
   const Tensor squares = Tensor::zeros({}, {.dtype = DType::f64});
   print_share("gradients looked through for NaN",

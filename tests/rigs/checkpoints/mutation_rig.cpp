@@ -32,8 +32,9 @@ struct Kind {
   std::string name;
   std::string bytes;
   std::function<std::string(const std::string&)> content;
-  /// Whether Ronde vouches for it. What libhdf5 does with damaged bytes is not ours: its crashes and endless
-  /// loops are counted, but only another content that is taken for good is a failure.
+  /// Whether it has a SHA-256 of Ronde's, so that libhdf5 sees no damaged bytes. Where it has not, libhdf5
+  /// works in a process of its own, whose crashes and endless loops are counted, and must be errors here. Nor
+  /// has HDF5 checksums of texts, so another name or config may be taken for good there.
   bool is_sealed = true;
 };
 
@@ -116,24 +117,29 @@ std::string mutate(const std::string& original, const std::string& donor, Random
   return bytes;
 }
 
-enum class Verdict : unsigned char { none, refused, equal, accepted, many_lines };
+enum class Verdict : unsigned char { none, refused, contained, equal, accepted, many_lines };
 
 Verdict judge(const Kind& kind, const std::string& bytes, const std::string& content) {
   try {
     return kind.content(bytes) == content ? Verdict::equal : Verdict::accepted;
   } catch (const InputError& error) {
-    return std::string(error.what()).find('\n') == std::string::npos ? Verdict::refused : Verdict::many_lines;
+    const std::string text = error.what();
+    if (text.find('\n') != text.npos) return Verdict::many_lines;
+    const bool ended = text.find("crashed over it") != text.npos || text.find("it took more") != text.npos;
+    return ended ? Verdict::contained : Verdict::refused;
+  } catch (const Error&) {
+    return Verdict::accepted;  // and what was read cannot even be written again
   }
 }
 
 struct Tally {
-  std::int64_t refused = 0, equal = 0, accepted = 0, crashed = 0;
+  std::int64_t refused = 0, contained = 0, equal = 0, accepted = 0, crashed = 0;
 };
 
 /// In children, since one mutant may end a process. The verdicts lie in memory that is shared with them.
 Tally judge_all(const Kind& kind, std::int64_t trials, std::uint64_t seed) {
   constexpr rlim_t kMemory = rlim_t{2} << 30;
-  const unsigned seconds_of_a_mutant = kind.is_sealed ? 10 : 2;
+  const unsigned seconds_of_a_mutant = kind.is_sealed ? 10 : 60;
   const auto count = static_cast<std::size_t>(trials);
   auto* verdicts = static_cast<Verdict*>(
       ::mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -153,14 +159,14 @@ Tally judge_all(const Kind& kind, std::int64_t trials, std::uint64_t seed) {
     });
     while (next < count && verdicts[next] != Verdict::none) ++next;
     if (status == 0) break;
-    if (kind.is_sealed)
-      std::printf("  %s: mutant %zu (seed %llu) ended a process with %d\n", kind.name.c_str(), next,
-                  static_cast<unsigned long long>(seed + next), status);
+    std::printf("  %s: mutant %zu (seed %llu) ended a process with %d\n", kind.name.c_str(), next,
+                static_cast<unsigned long long>(seed + next), status);
     ++tally.crashed;
     ++next;
   }
   for (std::size_t i = 0; i < count; ++i) {
     tally.refused += verdicts[i] == Verdict::refused;
+    tally.contained += verdicts[i] == Verdict::contained;
     tally.equal += verdicts[i] == Verdict::equal;
     tally.accepted += verdicts[i] == Verdict::accepted || verdicts[i] == Verdict::many_lines;
     if (verdicts[i] == Verdict::accepted)
@@ -179,12 +185,13 @@ bool run_mutants(const RigOptions& options) {
   const auto each = std::max<std::int64_t>(1, options.trials / (std::ssize(kinds) - 1));
   bool is_good = true;
   for (const Kind& kind : kinds) {
-    const Tally tally = judge_all(kind, kind.is_sealed ? each : each / 20, options.seed);
-    std::printf("  %-24s %7zu bytes  %7lld refused  %5lld equal  %4lld accepted  %4lld crashed\n",
-                kind.name.c_str(), kind.bytes.size(), static_cast<long long>(tally.refused),
-                static_cast<long long>(tally.equal), static_cast<long long>(tally.accepted),
-                static_cast<long long>(tally.crashed));
-    is_good = is_good && tally.accepted == 0 && (tally.crashed == 0 || !kind.is_sealed) && tally.refused > 0;
+    const Tally tally = judge_all(kind, kind.is_sealed ? each : each / 4, options.seed);
+    std::printf(
+        "  %-24s %7zu bytes  %7lld refused  %3lld contained  %5lld equal  %4lld accepted  %4lld crashed\n",
+        kind.name.c_str(), kind.bytes.size(), static_cast<long long>(tally.refused),
+        static_cast<long long>(tally.contained), static_cast<long long>(tally.equal),
+        static_cast<long long>(tally.accepted), static_cast<long long>(tally.crashed));
+    is_good = is_good && (tally.accepted == 0 || !kind.is_sealed) && tally.crashed == 0 && tally.refused > 0;
   }
   std::printf("  %.1f s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return is_good;

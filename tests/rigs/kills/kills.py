@@ -3,12 +3,14 @@
 
 import argparse
 import json
+import mmap
 import os
 import pathlib
 import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,7 @@ HANG_TIMEOUT = 5.0  # seconds; what is stopped is found by it
 WAYS = {"KILL": signal.SIGKILL, "SEGV": signal.SIGSEGV, "ABRT": signal.SIGABRT, "exit": signal.SIGXCPU,  # see exit_on_signal.c
         "STOP": signal.SIGSTOP}
 LIMIT = 180.0
+RUN_OPTIONS = []  # of `ronde run`, for all jobs
 
 
 def children(pid):
@@ -46,12 +49,13 @@ def rank_of(pid):
 class Job:
     """A supervised run in a directory of its own."""
 
-    def __init__(self, binaries, data, ranks, options=(), environment=None, hang_timeout=HANG_TIMEOUT):
+    def __init__(self, binaries, data, ranks, options=(), environment=None, hang_timeout=None):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="ronde-kills-"))
         self.lines, self.steps = [], []  # (time of arrival, line); (time, step) of "step N begins"
-        command = [binaries / "ronde", "run", "-np", ranks, "--hang-timeout", hang_timeout, "--allow-root", "--",
+        command = [binaries / "ronde", "run", "-np", ranks, "--hang-timeout", hang_timeout or HANG_TIMEOUT, "--allow-root", *RUN_OPTIONS, "--",
                    binaries / "train_mnist", "--data-dir", data, "--dir", self.work / "out", "--deterministic",
                    "--threads", 1, "--verbose", 2, *options]
+        self.saves = 0
         self.begin = time.time()
         self.process = subprocess.Popen([str(word) for word in command], cwd=self.work, text=True,
                                         env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE,
@@ -63,6 +67,7 @@ class Job:
         for line in self.process.stdout:
             now = time.time()
             self.lines.append((now, line))
+            self.saves += "saving model to" in line
             if found := re.search(r"\] step (\d+) begins", line):
                 self.steps.append((now, int(found.group(1))))
 
@@ -75,12 +80,9 @@ class Job:
         return len(re.findall(r"\] start \d+: ", self.text))
 
     def ranks(self):
-        """Numbers of processes by rank, of those that run."""
-        return {rank_of(pid): pid for mpirun in children(self.process.pid) for pid in children(mpirun)
-                if rank_of(pid) is not None}
-
-    def saved_steps(self):
-        return len(re.findall(r"saving model to", self.text))
+        """Numbers of processes by rank, of those that train: spare ones have another mpirun."""
+        started = re.findall(r"mpirun is process (\d+)", self.text)
+        return {rank_of(pid): pid for pid in (children(int(started[-1])) if started else []) if rank_of(pid) is not None}
 
     def wait_for(self, moment):
         deadline = time.monotonic() + LIMIT
@@ -92,9 +94,9 @@ class Job:
             time.sleep(0.002)
         return True
 
-    def finish(self):
-        status = self.process.wait(LIMIT)
-        self.reader.join(LIMIT)
+    def finish(self, limit=LIMIT):
+        status = self.process.wait(limit)
+        self.reader.join(limit)
         return status
 
     def weights(self):
@@ -140,9 +142,9 @@ def run_schedule(binaries, data, ranks, kills, expected):
     delays = []
     try:
         for saves, rank, way in kills:
-            before = job.saved_steps()
+            before = job.saves
             wanted = max(saves, before + 1)
-            if not job.wait_for(lambda: job.saved_steps() >= wanted and rank in job.ranks()):
+            if not job.wait_for(lambda: job.saves >= wanted and rank in job.ranks()):
                 break  # it was done before
             steps = len(job.steps)
             at = time.time()
@@ -174,10 +176,10 @@ def report(delays):
                   f"p99 {percentile(chosen, 0.99):.2f} s, most {max(chosen):.2f} s", flush=True)
 
 
-def undisturbed(binaries, data, options=OPTIONS):
+def undisturbed(binaries, data, options=OPTIONS, limit=LIMIT):
     job = Job(binaries, data, 2, options)
     try:
-        status = job.finish()
+        status = job.finish(limit)
         assert status == 0 and job.starts == 1, job.text
         return job.weights(), time.time() - job.begin
     finally:
@@ -207,16 +209,16 @@ def run_schedules(binaries, data, chosen):
 
 def run_many(binaries, data, kills, ranks, pause):
     """Kills of one job, `pause` seconds apart; with figures for the share of time that was not lost."""
-    options = ("--epochs", max(2, kills), *OPTIONS[2:])  # 8 steps each
-    expected, plain = undisturbed(binaries, data, options)
+    options = ("--epochs", 2 + kills * 3 // 8, *OPTIONS[2:])  # 8 steps each; a kill costs two or three
+    expected, plain = undisturbed(binaries, data, options, 20 * LIMIT)
     rng = random.Random(1)
     job = Job(binaries, data, ranks, options)
     delays = []
     try:
         for _ in range(kills):
-            seen = job.saved_steps()
+            seen = job.saves
             # Who never gets to writing a file gets no further, and gives up.
-            if not job.wait_for(lambda: job.saved_steps() > seen + 4 and len(job.ranks()) == ranks):
+            if not job.wait_for(lambda: job.saves > seen + 1 and len(job.ranks()) == ranks):
                 break
             time.sleep(pause)
             steps_seen, at = len(job.steps), time.time()
@@ -226,7 +228,7 @@ def run_many(binaries, data, kills, ranks, pause):
             os.kill(rng.choice(list(victims.values())), signal.SIGKILL)
             if job.wait_for(lambda: len(job.steps) > steps_seen):
                 delays.append(("KILL", job.steps[steps_seen][0] - at))
-        status = job.finish()
+        status = job.finish(20 * LIMIT)
         took = time.time() - job.begin
         same = status == 0 and job.weights() == expected
         print(f"{len(delays)} kills inside one job of {ranks} ranks: status {status}, weights "
@@ -256,6 +258,63 @@ def run_alarms(binaries, data, seconds, ranks=16, deadline=10.0):
     return alarms
 
 
+class Heartbeats:
+    """The newest step that any rank has begun, from the memory that the ranks share with their supervisor."""
+
+    SLOT, STEP = 64, 16  # bytes; see ronde/distributed/heartbeat.h
+
+    def __init__(self, supervisor):
+        self.folder = pathlib.Path(f"/proc/{supervisor}/fd")
+
+    def step(self):
+        """With --standby each set of ranks has its own memory, and sets come and go."""
+        newest = 0
+        for path in self.folder.iterdir():
+            try:
+                if "ronde-heartbeat" not in os.readlink(path):
+                    continue
+                with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+                    newest = max(newest, *(struct.unpack_from("<q", memory, at + self.STEP)[0]
+                                           for at in range(0, len(memory), self.SLOT)))
+            except OSError:
+                pass  # gone meanwhile
+        return newest
+
+
+def run_soak(binaries, data, seconds, mtbf, ranks, seed):
+    """Kills a rank every so often; lost is the time from each kill until the job begins a step that it had not begun before."""
+    options = ("--epochs", 10**6, *OPTIONS[2:10], "--save-steps", "auto", "--mtbf", mtbf, "--keep", 3)
+    job = Job(binaries, data, ranks, options)
+    rng = random.Random(seed)
+    lost = []
+    try:
+        if not job.wait_for(lambda: job.steps):
+            raise AssertionError(job.text)
+        beats = Heartbeats(job.process.pid)
+        begin = time.monotonic()
+        next_kill = begin + rng.expovariate(1.0 / mtbf)
+        while time.monotonic() < begin + seconds:
+            if time.monotonic() < next_kill or len(job.ranks()) < ranks:
+                time.sleep(0.02)
+                continue
+            reached, at = beats.step(), time.monotonic()
+            os.kill(rng.choice(list(job.ranks().values())), signal.SIGKILL)
+            if not job.wait_for(lambda: beats.step() > reached):
+                raise AssertionError(job.text)
+            lost.append(time.monotonic() - at)
+            next_kill = time.monotonic() + rng.expovariate(1.0 / mtbf)
+        wall, reached = time.monotonic() - begin, beats.step()
+        job.process.send_signal(signal.SIGTERM)
+        status = job.finish()
+        assert status == 75, f"status {status}\n{job.text}"
+    finally:
+        job.close()
+    print(f"np {ranks}, {wall:.0f} s, {reached} steps, {len(lost)} kills, one in {wall / max(1, len(lost)):.0f} s: "
+          f"{sum(lost):.1f} s lost (p50 {percentile(lost, 0.5):.2f} s, most {max(lost, default=0):.2f} s), "
+          f"{100 * (1 - sum(lost) / wall):.2f} % of the time not lost")
+    return 0
+
+
 FAST = [(2, [(2, 1, "KILL")]), (3, [(2, 0, "STOP"), (5, 2, "exit")])]
 
 
@@ -267,8 +326,15 @@ def main():
     parser.add_argument("--many", type=int)
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--alarms", type=float)
+    parser.add_argument("--hang-timeout", type=float, default=HANG_TIMEOUT,
+                        help="more where other work takes the machine's cores (default %(default)g)")
+    parser.add_argument("--soak", type=float)
+    parser.add_argument("--mtbf", type=float, default=60.0)
+    parser.add_argument("--standby", action="store_true", help="with spare ranks")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    globals()["HANG_TIMEOUT"] = arguments.hang_timeout
+    RUN_OPTIONS.extend(["--standby"] if arguments.standby else [])
     os.environ.setdefault("RONDE_BIN", str(arguments.bin))
     import harness  # what makes the data
     data = pathlib.Path(tempfile.mkdtemp(prefix="ronde-kills-data-"))
@@ -280,7 +346,9 @@ def main():
         if arguments.many:
             return run_many(arguments.bin, data, arguments.many, arguments.ranks or 4, arguments.pause)
         if arguments.alarms:
-            return run_alarms(arguments.bin, data, arguments.alarms)
+            return run_alarms(arguments.bin, data, arguments.alarms, deadline=max(10.0, arguments.hang_timeout))
+        if arguments.soak:
+            return run_soak(arguments.bin, data, arguments.soak, arguments.mtbf, arguments.ranks or 4, arguments.seed)
         rng = random.Random(arguments.seed)
         chosen = FAST
         if arguments.schedules:

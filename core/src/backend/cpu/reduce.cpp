@@ -57,7 +57,7 @@ void CpuBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   for (int i = 0; i < x.rank(); ++i) reduced_shape[i] = out.size(i) == x.size(i) ? 1 : x.size(i);
   const StridedLoop kept(out.shape(), std::array{out.strides(), x.strides()});
   const StridedLoop reduced(reduced_shape, std::array{x.strides()});
-  const auto [start, combine] = reduction_of(op);
+  const Reduction reduction = reduction_of(op);
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(reduced.count()) : 1.0;
   const std::int64_t grain = kElementGrain / std::max<std::int64_t>(reduced.count(), 1);
   visit_real(x.dtype(), "reduce", [&]<class T>(T) {
@@ -65,8 +65,8 @@ void CpuBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
     const T* from = x.data<T>();
     const auto block = [&](std::int64_t to_offset, std::int64_t from_offset, std::int64_t width) {
       std::array<double, kBlock> totals;
-      totals.fill(start);
-      combine_block(totals, reduced, from + from_offset, width, kept.inner_stride(1), combine);
+      totals.fill(reduction.start);
+      combine_block(totals, reduced, from + from_offset, width, kept.inner_stride(1), reduction.combine);
       for (std::int64_t i = 0; i < width; ++i)
         to[to_offset + i * kept.inner_stride(0)] =
             static_cast<T>(totals[static_cast<std::size_t>(i)] * scale);

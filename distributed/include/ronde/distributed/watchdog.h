@@ -4,9 +4,19 @@
 /// deadline, the job ends with exit status 86. One line on stderr names the rank that is late, the operation,
 /// its number and the parameters in it; every rank writes its flight recorder (its last operations) into
 /// $RONDE_FLIGHT_RECORDER/ronde-flight-rank-2.txt (or $TMPDIR, or /tmp), and stopped ranks are killed, so
-/// that none stays behind. That the ranks come together, at the start, may take a minute at least.
+/// that none stays behind.
 ///
 ///     RONDE_HANG_TIMEOUT=120 mpirun -np 4 ./my_training      # seconds; 600 by default, 0: no watchdog
+///
+/// Some work may need longer, or should be given less; each of these is RONDE_HANG_TIMEOUT (the start: at
+/// least 60) unless it is set, in seconds, 0 for ever:
+///
+///     RONDE_HANG_TIMEOUT_START         until the ranks have come together
+///     RONDE_HANG_TIMEOUT_LOADER        one wait for the data loader
+///     RONDE_HANG_TIMEOUT_CHECKPOINT    one wait for a checkpoint to be written
+///
+/// While a rank is in such work, that deadline holds for those who wait for it too. Ranks of other nodes,
+/// who cannot see what it does, wait for the longest of all.
 ///
 /// Time in which a rank itself was stopped does not count, so a job that was suspended goes on when it is
 /// continued; nor does time in which the late rank is in a debugger. A rank whose launcher (mpirun, srun) is
@@ -22,10 +32,12 @@
 
 namespace ronde::inline v0 {
 
+enum class WatchedWork : std::int32_t { none, loader, checkpoint };
+
 class RONDE_API WatchedPhase {
  public:
-  /// "waiting for the data loader"; phases do not nest. Nothing where there is no watchdog.
-  WatchedPhase(Communicator& communicator, const char* what);
+  /// Phases do not nest. Nothing where there is no watchdog.
+  WatchedPhase(Communicator& communicator, WatchedWork work);
   ~WatchedPhase();
   WatchedPhase(const WatchedPhase&) = delete;
   WatchedPhase& operator=(const WatchedPhase&) = delete;
@@ -36,6 +48,10 @@ class RONDE_API WatchedPhase {
 
 /// Says that this rank begins step `step` (from 1) of its training.
 RONDE_API void begin_watched_step(Communicator& communicator, std::int64_t step);
+
+/// For who supervises a job whose RONDE_HANG_TIMEOUT is `seconds`: the longest of its deadlines, as the
+/// environment has them; 0: for ever. UsageError.
+RONDE_API double longest_hang_timeout(double seconds);
 
 /// While it lives the watchdog of this process waits: for what may take any time, such as a download. All
 /// ranks, since those that wait have deadlines too.

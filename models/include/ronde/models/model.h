@@ -115,6 +115,11 @@ struct FitOptions {
   /// compare a hash of weights and optimizer state; 0: never. When they differ, a CollectiveError with the
   /// status replicas_differ names the rank that differs from most, and where.
   std::int64_t check_replicas_every = 0;
+  /// Every so many steps each rank computes the forward and backward pass of its part twice and compares the
+  /// bits: a machine whose memory or cores make silent errors is found on its own, on one rank too; 0: never.
+  /// A CollectiveError with the status replicas_differ names rank and parameter, before the weights change.
+  /// Costs about one step in so many, and memory for another set of gradients.
+  std::int64_t audit_every = 0;
   const Dataset* validation = nullptr;
   std::int64_t validation_batch_size = 0;  ///< 0: as the training batch of a rank (or virtual shard)
   std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks
