@@ -28,11 +28,11 @@ std::string rank_line(const RankSteps& rank) {
 
 std::string layer_lines(const TimelineSummary& summary) {
   if (summary.layers.empty()) return "";
-  std::string text = "\nslowest layers, ms a step        forward  backward\n";
+  std::string text = "\nslowest layers, ms a step                                  forward  backward\n";
   for (std::size_t i = 0; i < std::min(kLayersShown, summary.layers.size()); ++i) {
     const LayerSteps& layer = summary.layers[i];
     text +=
-        format("  %-30.30s %8.3f  %8.3f\n", layer.name.c_str(), 1e3 * layer.forward, 1e3 * layer.backward);
+        format("  %-56.56s %8.3f  %8.3f\n", layer.name.c_str(), 1e3 * layer.forward, 1e3 * layer.backward);
   }
   return text;
 }
