@@ -82,23 +82,31 @@ inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, st
   blocks.template operator()<1>();
 }
 
+// 0 ... n - 1 as a list.
+template <int... lane>
+struct LaneList {};
+template <int n, int... lane>
+struct LanesTo : LanesTo<n - 1, n - 1, lane...> {};
+template <int... lane>
+struct LanesTo<0, lane...> {
+  using List = LaneList<lane...>;
+};
+
+// Swaps every second group of `width` lanes of a with the group of b to its left.
+template <int width, int... lane>
+inline void exchange_groups(Vector& a, Vector& b, LaneList<lane...>) {
+  const Vector upper = a, lower = b;
+  a = __builtin_shufflevector(upper, lower, (lane & width ? lane - width + kLanes : lane)...);
+  b = __builtin_shufflevector(upper, lower, (lane & width ? lane + kLanes : lane + width)...);
+}
+
 // In each 2 width x 2 width square of kLanes rows: swaps the upper right with the lower left quarter; then
 // the same for larger squares. From width 1 on that exchanges the elements (r, c) and (c, r).
 template <int width>
 inline void exchange_quarters(Vector (&rows)[kLanes]) {
-  IntVector lane;
 #pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) lane[i] = i;
-  const IntVector right = (lane & width) != 0;
-  const IntVector upper = (right & (lane - width + kLanes)) | (~right & lane);
-  const IntVector lower = (right & (lane + kLanes)) | (~right & (lane + width));
-#pragma GCC unroll 16
-  for (int r = 0; r < kLanes; ++r) {
-    if (r & width) continue;
-    const Vector a = rows[r], b = rows[r + width];
-    rows[r] = __builtin_shuffle(a, b, upper);
-    rows[r + width] = __builtin_shuffle(a, b, lower);
-  }
+  for (int r = 0; r < kLanes; ++r)
+    if (!(r & width)) exchange_groups<width>(rows[r], rows[r + width], typename LanesTo<kLanes>::List{});
   if constexpr (2 * width < kLanes) exchange_quarters<2 * width>(rows);
 }
 
