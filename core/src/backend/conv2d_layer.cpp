@@ -1,4 +1,4 @@
-// What a layer means: its parts, one after the other.
+// What fused kernels mean: their parts, one after the other. A backend that has nothing faster calls these.
 #include "backend/cpu/conv_shape.h"
 
 #include <ronde/core/backend.h>
@@ -14,6 +14,33 @@ Tensor convolved(Backend& backend, const Tensor& x, const Conv2dStage& stage) {
 }
 
 }  // namespace
+
+void Backend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
+                                const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
+                                Epilogue epilogue, const Pool2dParams& pool) {
+  const Tensor whole = Tensor::empty(conv2d_shape(x.shape(), weight.shape(), params), x.options());
+  conv2d(whole, x, weight, bias, params, epilogue);
+  max_pool2d(out, argmax, whole, pool);
+}
+
+void Backend::conv2d_backward(const Conv2dBackward& layer) {
+  Tensor grad = layer.grad_out;
+  if (layer.out.defined()) {
+    grad = Tensor::empty_like(layer.out);
+    unary_backward(UnaryOp::relu, grad, layer.grad_out, layer.out, layer.out, {});
+  }
+  if (layer.argmax.defined()) {
+    const Shape shape{grad.size(0), layer.conv_out.h, layer.conv_out.w, grad.size(3)};
+    const Tensor whole = Tensor::empty(shape, grad.options());
+    max_pool2d_backward(whole, grad, layer.argmax, layer.pool);
+    grad = whole;
+  }
+  if (layer.grad_weight.defined())
+    conv2d_backward_weight(layer.grad_weight, layer.grad_bias, grad, layer.x, layer.params);
+  else if (layer.grad_bias.defined())
+    reduce(ReduceOp::sum, layer.grad_bias.reshape({1, 1, 1, grad.size(3)}), grad);
+  if (layer.grad_x.defined()) conv2d_backward_input(layer.grad_x, grad, layer.weight, layer.params);
+}
 
 void Backend::conv2d_layer(const Conv2dLayer& layer) {
   const Tensor x = layer.front ? convolved(*this, layer.x, *layer.front) : layer.x;
