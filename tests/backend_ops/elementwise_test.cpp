@@ -62,8 +62,9 @@ TEST(Elementwise, OfStridedViews) {
 TEST(Elementwise, SpecialValuesStaySpecial) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const Values values{nan, inf, -inf, 0.0, -0.0, 90.0, -90.0, 1e30, -1e30};
-  for (const UnaryOp op : {UnaryOp::relu, UnaryOp::leaky_relu, UnaryOp::sigmoid, UnaryOp::exp, UnaryOp::abs,
-                           UnaryOp::clamp, UnaryOp::square}) {
+  for (const UnaryOp op :
+       {UnaryOp::relu, UnaryOp::leaky_relu, UnaryOp::sigmoid, UnaryOp::exp, UnaryOp::abs, UnaryOp::clamp,
+        UnaryOp::square, UnaryOp::tanh, UnaryOp::elu, UnaryOp::gelu, UnaryOp::silu}) {
     SCOPED_TRACE(cat("op ", static_cast<int>(op)));
     const Shape shape{static_cast<std::int64_t>(values.size())};
     for (Backend* backend : tested_backends()) {
@@ -79,6 +80,29 @@ TEST(Elementwise, SpecialValuesStaySpecial) {
           EXPECT_EQ(got[i], expected[i]) << values[i];
         else
           EXPECT_NEAR(got[i], expected[i], 1e-6 * std::abs(expected[i]) + 1e-37) << values[i];
+    }
+  }
+}
+
+// Also where a result is tiny: expm1(x) and tanh(x) near 0, gelu(x) far below 0.
+TEST(Elementwise, RelativeErrors) {
+  Values values;
+  for (const double magnitude : {1e-30, 1e-8, 1e-4, 0.01, 0.2, 0.34, 0.36, 1.0, 1.1, 2.9, 4.7, 7.5, 8.9})
+    values.insert(values.end(), {magnitude, -magnitude});
+  const Shape shape{static_cast<std::int64_t>(values.size())};
+  for (const UnaryOp op :
+       {UnaryOp::elu, UnaryOp::gelu, UnaryOp::silu, UnaryOp::sigmoid, UnaryOp::tanh, UnaryOp::exp}) {
+    SCOPED_TRACE(cat("op ", static_cast<int>(op)));
+    for (Backend* backend : tested_backends()) {
+      SCOPED_TRACE(backend->name());
+      const Tensor x = tensor(*backend, shape, values, DType::f32),
+                   y = unwritten(*backend, shape, DType::f32);
+      const Tensor want = unwritten(oracle(), shape, DType::f64);
+      backend->unary(op, y, x, {});
+      oracle().unary(op, want, x.to(oracle()).to(DType::f64), {});
+      const auto got = y.to_vector<double>(), expected = want.to_vector<double>();
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], expected[i], 4e-6 * std::abs(expected[i])) << values[i];
     }
   }
 }

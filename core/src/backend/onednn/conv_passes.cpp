@@ -21,7 +21,7 @@ ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algor
       problem_(problem),
       bias_(bias),
       weights_(backend, algorithm == ConvKernels::winograd
-                            ? winograd_points(problem.c * problem.o)
+                            ? winograd_filters(problem, kernels.lanes)
                             : problem.kh * problem.kw * problem.c * problem.o) {
   algorithm == ConvKernels::winograd ? prepare_winograd(weight) : prepare_direct(weight);
 }
@@ -29,7 +29,7 @@ ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algor
 ImagePass::Runner::Runner(const ImagePass& pass)
     : pass_(pass),
       scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
-                                  ? WinogradBlock::count(pass.problem_.c, pass.problem_.o)
+                                  ? WinogradBlock::count(winograd_shape(pass.problem_))
                                   : 0),
       padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {}
 
@@ -66,7 +66,7 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
                                  ? winograd_points(pass.problem_.c * pass.problem_.o)
                                  : 0),
       scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
-                                  ? winograd_gradient_scratch(pass.problem_.c, pass.problem_.o)
+                                  ? winograd_gradient_scratch(winograd_shape(pass.problem_))
                                   : 0),
       padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {
   std::fill_n(sum_, pass.chunk_elements(), 0.0f);
@@ -93,12 +93,13 @@ void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {
   const std::int64_t o = problem_.o;
   for (int chunk = 1; chunk < chunks_; ++chunk)
     kernels_.accumulate(sum, sum + chunk_elements() * chunk, 1.0f, chunk_elements());
-  backend_.threads().parallel_for(o, std::max<std::int64_t>(8192 / taps(), 1),
-                                  [&](std::int64_t begin, std::int64_t end) {
-                                    for (std::int64_t f = begin; f < end; ++f)
-                                      for (std::int64_t t = 0; t < taps(); ++t)
-                                        grad_weight[f * taps() + t] = sum[t * o + f];
-                                  });
+  constexpr std::int64_t kLine = 16;  // floats: those of one line are read together
+  backend_.threads().parallel_for((o + kLine - 1) / kLine, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin * kLine; first < std::min(end * kLine, o); first += kLine)
+      for (std::int64_t t = 0; t < taps(); ++t)
+        for (std::int64_t f = first; f < std::min(first + kLine, o); ++f)
+          grad_weight[f * taps() + t] = sum[t * o + f];
+  });
   if (grad_bias) std::copy_n(sum + taps() * o, o, grad_bias);
 }
 

@@ -42,13 +42,6 @@ inline std::int64_t out_elements(const ConvProblem& p) {
   return p.oh * p.ow * p.o;
 }
 
-/// Images of which a thread has the convolution's result, and so many tensors like its input, in its scratch
-/// at a time: three quarters of a megabyte. Less was slower, as blocks of tiles are left half empty; more did
-/// not fit.
-inline std::int64_t images_at_once(const ConvProblem& p, int inputs = 0) {
-  constexpr std::int64_t kElements = 196608;
-  return std::clamp<std::int64_t>(kElements / (out_elements(p) + inputs * in_elements(p)), 1, p.n);
-}
 /// The forward pass of a stage for images x.
 inline ConvProblem stage_problem(const Shape& x, const Conv2dStage& stage) {
   const Shape weight = stage.weight.shape();
@@ -62,6 +55,19 @@ inline Shape out_shape(const ConvProblem& p) {
 }
 
 WinogradShape winograd_shape(const ConvProblem& problem);
+
+/// Images of which a thread has the convolution's result, and so many tensors like its input, in its scratch
+/// at a time: three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as
+/// blocks are left half empty; more did not fit.
+inline std::int64_t images_at_once(const ConvProblem& p, int inputs = 0) {
+  constexpr std::int64_t kElements = 196608;
+  const WinogradShape s = winograd_shape(p);
+  const std::int64_t tiles = s.tiles_h * s.tiles_w, least = (s.block + tiles - 1) / tiles;
+  const std::int64_t fitting = kElements / (out_elements(p) + inputs * in_elements(p));
+  return std::min(std::max(fitting, least), p.n);
+}
+/// Elements of the transformed filters of a forward pass or an input gradient.
+std::int64_t winograd_filters(const ConvProblem& problem, std::int64_t lanes);
 
 /// The forward pass, or the gradient of the input.
 class ImagePass {

@@ -25,11 +25,11 @@ std::int64_t taps_of(const ConvProblem& p) {
 
 bool OneDnnBackend::is_direct(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
-  if (p.pass == ConvPass::backward_weight) return p.o % kernels_.lanes == 0 && p.oh * p.ow >= kLeastPixels;
+  if (p.pass == ConvPass::backward_weight) return p.o >= kernels_.lanes && p.oh * p.ow >= kLeastPixels;
   if (taps_of(p) * p.o > kMostWeights) return false;
-  if (p.pass == ConvPass::forward) return p.o % kernels_.lanes == 0;
+  if (p.pass == ConvPass::forward) return p.o >= kernels_.lanes;
   const Padding2d& pad = p.params.padding;
-  return p.c % kernels_.lanes == 0 && p.params.stride == Size2d{} && std::max(pad.top, pad.bottom) < p.kh &&
+  return p.c >= kernels_.lanes && p.params.stride == Size2d{} && std::max(pad.top, pad.bottom) < p.kh &&
          std::max(pad.left, pad.right) < p.kw;
 }
 

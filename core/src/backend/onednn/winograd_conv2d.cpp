@@ -17,9 +17,11 @@ namespace ronde::inline v0 {
 
 namespace {
 
-// Transformed weights that the second level cache can hold beside a block of tiles: four times as many were
-// slower than oneDNN.
-constexpr std::int64_t kMostWeights = 128 * 128;
+// Transformed filters go by for each block of tiles: few of them stay in the second level cache beside a
+// small block, which is then the best one; many come from memory, and larger blocks use them longer. Of 24,
+// 48 and 96 tiles the best were 24 for 64 x 64 channels (less by a tenth), 48 for 64 x 256 (by a quarter), 96
+// for 256 x 256 (by a fifth).
+constexpr std::int64_t kFewFilters = 64 * 64;
 // Of the pixels that the tiles of an image have, at least this share must be pixels of the image.
 constexpr double kLeastUse = 0.4;
 
@@ -43,7 +45,10 @@ WinogradShape winograd_shape(const ConvProblem& p) {
           .top = p.params.padding.top,
           .left = p.params.padding.left,
           .tiles_h = (p.oh + 3) / 4,
-          .tiles_w = (p.ow + 3) / 4};
+          .tiles_w = (p.ow + 3) / 4,
+          .block = p.c * p.o <= kFewFilters       ? 24
+                   : p.c * p.o <= 4 * kFewFilters ? 48
+                                                  : 96};
 }
 
 bool OneDnnBackend::is_winograd(const ConvProblem& p) const {
@@ -51,29 +56,51 @@ bool OneDnnBackend::is_winograd(const ConvProblem& p) const {
   if (!uses_winograd_ || p.kh != 3 || p.kw != 3 || p.params.groups != 1) return false;
   if (!(p.params.stride == Size2d{}) || !(p.params.dilation == Size2d{})) return false;
   if (std::max({pad.top, pad.bottom, pad.left, pad.right}) > 2) return false;
-  if (p.c % kernels_.lanes != 0 || p.o % kernels_.lanes != 0 || p.c * p.o > kMostWeights) return false;
+  if (p.c < kernels_.lanes || p.o < kernels_.lanes) return false;
   const WinogradShape s = winograd_shape(p);
   const std::int64_t pixels = 16 * s.tiles_h * s.tiles_w;
   return static_cast<double>(p.oh * p.ow) >= kLeastUse * static_cast<double>(pixels);
 }
 
-// The weights of one input channel (backwards: of one filter) at a time, which the threads share: done by one
-// of them, it took as long as a tenth of the convolution of a small batch.
+std::int64_t winograd_filters(const ConvProblem& p, std::int64_t lanes) {
+  const bool forward = p.pass == ConvPass::forward;
+  const std::int64_t depth = forward ? p.c : p.o, columns = forward ? p.o : p.c;
+  return winograd_points(depth * ((columns + lanes - 1) / lanes * lanes));
+}
+
+namespace {
+
+// Filters (o, 3, 3, c) as by_tap (row, cell, column) for `rows` rows from `first` on: input channels forward,
+// filters backward.
+void filters_by_tap(float* by_tap, const float* weight, const ConvProblem& p, std::int64_t first,
+                    std::int64_t rows) {
+  if (p.pass != ConvPass::forward) {
+    std::copy_n(weight + first * 9 * p.c, rows * 9 * p.c, by_tap);
+    return;
+  }
+  for (std::int64_t o = 0; o < p.o; ++o)
+    for (std::int64_t cell = 0; cell < 9; ++cell)
+      for (std::int64_t row = 0; row < rows; ++row)
+        by_tap[(row * 9 + cell) * p.o + o] = weight[(o * 9 + cell) * p.c + first + row];
+}
+
+}  // namespace
+
+// Some rows at a time, which the threads share: done by one of them, it took as long as a tenth of the
+// convolution of a small batch.
 void ImagePass::prepare_winograd(const float* weight) {
-  constexpr std::int64_t kGrain = 8192;  // weights
+  constexpr std::int64_t kRows = 16;  // that lie in one cache line
   const ConvProblem& p = problem_;
   const bool forward = p.pass == ConvPass::forward;
-  const std::int64_t rows = forward ? p.c : p.o, width = forward ? p.o : p.c,
-                     point = winograd_point(p.c * p.o);
-  const std::int64_t grain = std::max<std::int64_t>(kGrain / (9 * width), 1);
-  backend_.threads().parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<float> by_tap(backend_, 9 * width);
-    for (std::int64_t row = begin; row < end; ++row) {
-      for (std::int64_t cell = 0; cell < 9; ++cell)
-        for (std::int64_t i = 0; i < width; ++i)
-          by_tap.data()[cell * width + i] =
-              forward ? weight[(i * 9 + cell) * p.c + row] : weight[(row * 9 + cell) * p.c + i];
-      kernels_.winograd_weights(weights_.data() + row * width, point, by_tap.data(), width);
+  const std::int64_t depth = forward ? p.c : p.o, columns = forward ? p.o : p.c;
+  backend_.threads().parallel_for((depth + kRows - 1) / kRows, 1, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<float> by_tap(backend_, kRows * 9 * columns);
+    for (std::int64_t first = begin * kRows; first < std::min(end * kRows, depth); first += kRows) {
+      const std::int64_t rows = std::min(kRows, depth - first);
+      filters_by_tap(by_tap.data(), weight, p, first, rows);
+      for (std::int64_t row = 0; row < rows; ++row)
+        kernels_.winograd_weights(weights_.data(), by_tap.data() + row * 9 * columns, first + row, depth,
+                                  columns);
     }
   });
 }

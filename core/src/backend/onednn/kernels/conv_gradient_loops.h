@@ -24,10 +24,10 @@ inline std::int64_t tap_offset(const ConvShape& s, std::int64_t t) {
 }
 
 // `taps` taps and `vectors` * kLanes output channels; the pointers begin at the first of them. `adjacent`:
-// the taps lie side by side in x from offset[0] on.
+// the taps lie side by side in x from offset[0] on. Of the last vector only the `fresh` lanes count.
 template <int taps, int vectors, bool adjacent>
 inline void gradient_block(float* grad_weight, const float* grad_out, const float* x,
-                           const std::int64_t* offset, const ConvShape& s, RowRange rows) {
+                           const std::int64_t* offset, const ConvShape& s, RowRange rows, IntVector fresh) {
   Vector total[taps][vectors] = {};
   for (std::int64_t oy = rows.begin; oy < rows.end; ++oy) {
     const float* from = x + oy * s.stride_h * s.w * s.c + (adjacent ? offset[0] : 0);
@@ -47,14 +47,14 @@ inline void gradient_block(float* grad_weight, const float* grad_out, const floa
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       float* to = grad_weight + t * s.o + v * kLanes;
-      store(to, load(to) + total[t][v]);
+      store(to, load(to) + (v == vectors - 1 ? masked(fresh, total[t][v]) : total[t][v]));
     }
 }
 
 // All taps for `vectors` * kLanes output channels.
 template <int vectors>
 inline void gradient_of_taps(float* grad_weight, const float* grad_out, const float* x, const ConvShape& s,
-                             RowRange rows) {
+                             RowRange rows, IntVector fresh) {
   // Accumulators may fill three quarters of the registers.
   constexpr int kMost = kVectorRegisters * 3 / 4 / vectors < 12 ? kVectorRegisters * 3 / 4 / vectors : 12;
   const std::int64_t count = s.kh * s.kw * s.c;
@@ -65,9 +65,9 @@ inline void gradient_of_taps(float* grad_weight, const float* grad_out, const fl
       for (int i = 0; i < taps; ++i) offset[i] = tap_offset(s, t + i);
       float* to = grad_weight + t * s.o;
       if (offset[taps - 1] - offset[0] == taps - 1)
-        gradient_block<taps, vectors, true>(to, grad_out, x, offset, s, rows);
+        gradient_block<taps, vectors, true>(to, grad_out, x, offset, s, rows, fresh);
       else
-        gradient_block<taps, vectors, false>(to, grad_out, x, offset, s, rows);
+        gradient_block<taps, vectors, false>(to, grad_out, x, offset, s, rows, fresh);
     }
   };
   blocks.template operator()<kMost>();
@@ -78,7 +78,7 @@ inline void gradient_of_taps(float* grad_weight, const float* grad_out, const fl
 
 inline void add_rows(float* grad_bias, const float* grad_out, const ConvShape& s, RowRange rows) {
   const std::int64_t begin = rows.begin * s.ow, end = rows.end * s.ow;
-  for (std::int64_t o = 0; o < s.o; o += kLanes) {
+  cover_once(s.o, [&](std::int64_t o, IntVector fresh) {
     // Four sums: one would wait for each addition.
     Vector a{}, b{}, c{}, d{};
     std::int64_t i = begin;
@@ -90,8 +90,8 @@ inline void add_rows(float* grad_bias, const float* grad_out, const ConvShape& s
       d += load(g + 3 * s.o);
     }
     for (; i < end; ++i) a += load(grad_out + i * s.o + o);
-    store(grad_bias + o, load(grad_bias + o) + ((a + b) + (c + d)));
-  }
+    store(grad_bias + o, load(grad_bias + o) + masked(fresh, (a + b) + (c + d)));
+  });
 }
 
 void conv_backward_weight(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
@@ -104,11 +104,15 @@ void conv_backward_weight(float* grad_weight, float* grad_bias, const float* gra
     std::int64_t o = 0;
     const auto channels = [&]<int vectors>() {
       for (; o + vectors * kLanes <= s.o; o += vectors * kLanes)
-        gradient_of_taps<vectors>(grad_weight + o, grad_out + o, x, s, rows);
+        gradient_of_taps<vectors>(grad_weight + o, grad_out + o, x, s, rows, ~IntVector{});
     };
     channels.template operator()<4>();
     channels.template operator()<2>();
     channels.template operator()<1>();
+    if (o < s.o) {
+      const std::int64_t last = s.o - kLanes;
+      gradient_of_taps<1>(grad_weight + last, grad_out + last, x, s, rows, lanes_from(o - last));
+    }
     if (grad_bias) add_rows(grad_bias, grad_out, s, rows);
   }
 }

@@ -72,7 +72,8 @@ void direct_conv(float* out, const float* x, const float* weight, const float* b
       o += vectors * kLanes;
     };
     while (o + kOutVectors * kLanes <= s.o) row.template operator()<kOutVectors>();
-    while (o < s.o) row.template operator()<1>();
+    if (o + kLanes <= s.o) row.template operator()<1>();
+    if (o < s.o) o = s.o - kLanes, row.template operator()<1>();  // some of them again
   }
 }
 

@@ -2,37 +2,10 @@
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/transcendental.h"
 
 namespace ronde::inline v0 {
 namespace {
-
-// exp to 2 units in the last place: 2^k * e^r with |r| <= ln 2 / 2, e^r by its Taylor polynomial. Results
-// below the smallest normal number become 0.
-inline float exp_of(float x) {
-  constexpr float kLow = -87.33654f, kHigh = 88.72283f;
-  const float inside = x < kLow ? kLow : (x > kHigh ? kHigh : x);
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const float k = (inside * 1.44269504f + kRound) - kRound;
-  const float r = (inside - k * 0.693145752f) - k * 1.42860677e-6f;
-  float p = 1.0f / 5040;
-  p = p * r + 1.0f / 720;
-  p = p * r + 1.0f / 120;
-  p = p * r + 1.0f / 24;
-  p = p * r + 1.0f / 6;
-  p = p * r + 0.5f;
-  p = p * r + 1.0f;
-  p = p * r + 1.0f;
-  // 2^k in two factors, as k may be 128.
-  const int whole = x == x ? static_cast<int>(k) : 0, half = whole / 2;
-  const float a = __builtin_bit_cast(float, (half + 127) << 23);
-  const float b = __builtin_bit_cast(float, (whole - half + 127) << 23);
-  const float y = p * a * b;
-  return x < kLow ? 0.0f : (x > kHigh ? __builtin_inff() : (x == x ? y : x));
-}
-
-inline float logistic(float x) {
-  return 1.0f / (1.0f + exp_of(-x));
-}
 
 template <class F>
 inline void map(float* y, const float* x, std::int64_t n, F f) {
@@ -49,9 +22,6 @@ inline void map2(float* y, const float* a, const float* b, std::int64_t n, F f) 
 
 bool has_unary(UnaryOp op) {
   switch (op) {
-    case UnaryOp::elu:
-    case UnaryOp::gelu:
-    case UnaryOp::tanh:
     case UnaryOp::log:
     case UnaryOp::power:
       return false;
@@ -68,10 +38,16 @@ void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, fl
       return map(y, x, n, [](float v) { return v <= 0 ? 0.0f : v; });
     case UnaryOp::leaky_relu:
       return map(y, x, n, [=](float v) { return v <= 0 ? alpha * v : v; });
+    case UnaryOp::elu:
+      return map(y, x, n, [=](float v) { return v <= 0 ? alpha * expm1_of(v) : v; });
+    case UnaryOp::gelu:
+      return map(y, x, n, [](float v) { return v * normal_cdf(v).value; });
     case UnaryOp::silu:
       return map(y, x, n, [](float v) { return v * logistic(v); });
     case UnaryOp::sigmoid:
       return map(y, x, n, [](float v) { return logistic(v); });
+    case UnaryOp::tanh:
+      return map(y, x, n, [](float v) { return tanh_of(v); });
     case UnaryOp::exp:
       return map(y, x, n, [](float v) { return exp_of(v); });
     case UnaryOp::sqrt:
@@ -88,7 +64,7 @@ void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, fl
 }
 
 bool has_unary_backward(UnaryOp op) {
-  return has_unary(op) || op == UnaryOp::tanh;
+  return has_unary(op);
 }
 
 void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, const float* y, std::int64_t n,
@@ -100,6 +76,13 @@ void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, cons
       return map2(gx, gy, y, n, [](float g, float at) { return g * (at > 0 ? 1.0f : 0.0f); });
     case UnaryOp::leaky_relu:
       return map2(gx, gy, x, n, [=](float g, float at) { return g * (at > 0 ? 1.0f : alpha); });
+    case UnaryOp::elu:
+      return map2(gx, gy, x, n, [=](float g, float at) { return g * (at > 0 ? 1.0f : alpha * exp_of(at)); });
+    case UnaryOp::gelu:
+      return map2(gx, gy, x, n, [](float g, float at) {
+        const NormalCdf cdf = normal_cdf(at);
+        return g * (cdf.value + at * cdf.density);
+      });
     case UnaryOp::silu:
       return map2(gx, gy, x, n, [](float g, float at) {
         const float s = logistic(at);

@@ -93,7 +93,7 @@ struct Kernels {
   void (*average_pool)(float* out, const float* x, const PoolShape& shape);
   void (*average_pool_backward)(float* grad_x, const float* grad_out, const PoolShape& shape);
 
-  // --- convolution; o is a multiple of `lanes`
+  // --- convolution; o is at least `lanes`
   std::int64_t lanes;
   /// `weight` is (kh * kw * c, o); out = epilogue(conv + bias), bias may be null.
   void (*direct_conv)(float* out, const float* x, const float* weight, const float* bias,
@@ -102,13 +102,15 @@ struct Kernels {
   void (*conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
                                const ConvShape& shape);
 
-  // --- convolution of several images by Winograd's algorithm; c and o are multiples of `lanes`
-  /// u (point, count; point pitch given) of weight (3, 3, count)
-  void (*winograd_weights)(float* u, std::int64_t point, const float* weight, std::int64_t count);
-  /// u of a weight (3, 3, c, o); out = epilogue(conv + bias), bias may be null. Scratch as WinogradBlock.
+  // --- convolution of several images by Winograd's algorithm; c and o are at least `lanes`
+  /// Row `row` of u (point, depth, columns), of weight (3, 3, columns).
+  void (*winograd_weights)(float* u, const float* weight, std::int64_t row, std::int64_t depth,
+                           std::int64_t columns);
+  /// u (point, c, o) of a weight (3, 3, c, o); out = epilogue(conv + bias), bias may be null. Scratch as
+  /// WinogradBlock.
   void (*winograd_conv)(float* out, const float* x, const float* u, const float* bias,
                         const WinogradShape& shape, std::int64_t images, float* scratch, Epilogue epilogue);
-  /// u of a weight (3, 3, o, c)
+  /// u (point, o, c)
   void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
                                   const WinogradShape& shape, std::int64_t images, float* scratch);
   /// sums (point, c * o) and grad_bias (o, may be null) accumulate. Scratch as winograd_gradient_scratch.

@@ -35,6 +35,26 @@ inline Vector select(IntVector mask, Vector a, Vector b) {
   return reinterpret_cast<Vector>((reinterpret_cast<IntVector>(a) & mask) |
                                   (reinterpret_cast<IntVector>(b) & ~mask));
 }
+/// Set in the lanes from `first` on.
+inline IntVector lanes_from(std::int64_t first) {
+  IntVector mask;
+  for (int i = 0; i < kLanes; ++i) mask[i] = i < first ? 0 : -1;
+  return mask;
+}
+/// Calls f(k) for vectors that cover elements [0, n), at least one vector's; the last one may overlap the
+/// one before it.
+template <class F>
+[[gnu::always_inline]] inline void cover(std::int64_t n, const F& f) {
+  for (std::int64_t k = 0; k < n; k += kLanes) f(k + kLanes <= n ? k : n - kLanes);
+}
+/// The same for what may be done to an element only once: f(k, fresh), with the lanes that no vector before
+/// had.
+template <class F>
+[[gnu::always_inline]] inline void cover_once(std::int64_t n, const F& f) {
+  std::int64_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) f(k, ~IntVector{});
+  if (k < n) f(n - kLanes, lanes_from(k - (n - kLanes)));
+}
 inline Vector positive_part(Vector v) {
   return masked(~(v <= Vector{}), v);  // a NaN stays one
 }

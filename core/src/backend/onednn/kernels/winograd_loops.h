@@ -1,9 +1,9 @@
 /// 3x3 convolutions with stride 1 by Winograd's F(4x4, 3x3): a quarter of the multiplications.
 ///
-/// The 4x4 tiles of all images are numbered in one row. A block of kWinogradTiles of them at a time is
-/// transformed, multiplied (a matrix product for each of the 36 points) and transformed back in scratch that
-/// stays in the second level cache. All channels are multiples of kLanes. What a tile becomes does not depend
-/// on the block that it is in; the weight gradient adds up block by block.
+/// The 4x4 tiles of all images are numbered in one row. A block of them at a time is transformed, multiplied
+/// (a matrix product for each of the 36 points) and transformed back in scratch that stays in the second
+/// level cache. There are at least kLanes channels on both sides. What a tile becomes does not depend on the
+/// block that it is in; the weight gradient adds up block by block.
 #pragma once
 
 #include "backend/onednn/kernels/winograd_products.h"
@@ -46,42 +46,42 @@ inline void find_pixels(Pointer (&at)[size][size], Pointer image, std::int64_t h
 
 template <class Transform, int size>
 inline void load_tile(float* to, std::int64_t point, const float* const (&at)[size][size], std::int64_t c) {
-  for (std::int64_t k = 0; k < c; k += kLanes)
+  cover(c, [&](std::int64_t k) {
     transform_tile<Transform>([&](int i, int j) { return load(at[i][j] + k); },
                               [&](int i, int j, Vector v) { store(to + (i * 6 + j) * point + k, v); });
+  });
 }
 
-// values (point, tile, c), point and tile pitch given, of the n tiles from `place` on of x.
-inline void load_inputs(float* values, std::int64_t point, std::int64_t pitch, const float* x,
-                        TilePlace place, std::int64_t n, const WinogradShape& s, const float* zeros) {
+// The n tiles from `place` on of x.
+inline void load_inputs(const WinogradPoints& to, const float* x, TilePlace place, std::int64_t n,
+                        const WinogradShape& s, const float* zeros) {
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     const float* at[6][6];
     find_pixels(at, x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * 4 - s.top,
                 place.column * 4 - s.left, zeros);
-    load_tile<InputTransform>(values + t * pitch, point, at, s.c);
+    load_tile<InputTransform>(to.values + t * to.pitch, to.point, at, s.c);
   }
 }
 
-inline void load_output_gradients(float* values, std::int64_t point, std::int64_t pitch,
-                                  const float* grad_out, TilePlace place, std::int64_t n,
-                                  const WinogradShape& s, const float* zeros) {
+inline void load_output_gradients(const WinogradPoints& to, const float* grad_out, TilePlace place,
+                                  std::int64_t n, const WinogradShape& s, const float* zeros) {
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     const float* at[4][4];
     find_pixels(at, grad_out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * 4,
                 place.column * 4, zeros);
-    load_tile<OutputGradientTransform>(values + t * pitch, point, at, s.o);
+    load_tile<OutputGradientTransform>(to.values + t * to.pitch, to.point, at, s.o);
   }
 }
 
 inline void store_outputs(float* out, const WinogradBlock& block, TilePlace place, std::int64_t n,
                           const WinogradShape& s, const float* bias, Epilogue epilogue) {
-  const std::int64_t point = block.point();
+  const std::int64_t point = block.point;
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     float* at[4][4];
     find_pixels(at, out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * 4, place.column * 4,
                 block.dump);
     const float* from = block.values + t * block.pitch;
-    for (std::int64_t k = 0; k < s.o; k += kLanes) {
+    cover(s.o, [&](std::int64_t k) {
       const Vector b = bias ? load(bias + k) : Vector{};
       transform_tile<OutputTransform>([&](int i, int j) { return load(from + (i * 6 + j) * point + k); },
                                       [&](int i, int j, Vector v) {
@@ -89,7 +89,7 @@ inline void store_outputs(float* out, const WinogradBlock& block, TilePlace plac
                                         store(at[i][j] + k,
                                               epilogue == Epilogue::relu ? positive_part(y) : y);
                                       });
-    }
+    });
   }
 }
 
@@ -98,7 +98,7 @@ inline void store_outputs(float* out, const WinogradBlock& block, TilePlace plac
 // to its left: only then is there something to add to, and grad_x needs no zeros.
 inline void store_input_gradients(float* grad_x, const WinogradBlock& block, TilePlace place, std::int64_t n,
                                   const WinogradShape& s) {
-  const std::int64_t point = block.point();
+  const std::int64_t point = block.point;
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     float* at[6][6];
     const float* before[6][6];
@@ -108,15 +108,25 @@ inline void store_input_gradients(float* grad_x, const WinogradBlock& block, Til
       for (int j = 0; j < 6; ++j)
         before[i][j] = (i < 2 && place.row > 0) || (j < 2 && place.column > 0) ? at[i][j] : block.zeros;
     const float* from = block.values + t * block.pitch;
-    for (std::int64_t k = 0; k < s.c; k += kLanes)
+    const auto add = [&](std::int64_t k, const auto& sum_of) {
       transform_tile<InputGradientTransform>(
           [&](int i, int j) { return load(from + (i * 6 + j) * point + k); },
-          [&](int i, int j, Vector v) { store(at[i][j] + k, v + load(before[i][j] + k)); });
+          [&](int i, int j, Vector v) { store(at[i][j] + k, sum_of(v, at[i][j] + k, before[i][j] + k)); });
+    };
+    std::int64_t k = 0;
+    for (; k + kLanes <= s.c; k += kLanes)
+      add(k, [](Vector v, const float*, const float* there) { return v + load(there); });
+    if (k < s.c) {
+      const IntVector fresh = lanes_from(k - (s.c - kLanes));
+      add(s.c - kLanes, [=](Vector v, const float* now, const float* there) {
+        return select(fresh, v + load(there), load(now));
+      });
+    }
   }
 }
 
 inline void fill_zeros(float* values, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += kLanes) store(values + i, Vector{});
+  cover(n, [=](std::int64_t i) { store(values + i, Vector{}); });
 }
 
 // Calls f(place, n) for block after block of the images' tiles.
@@ -124,8 +134,8 @@ template <class F>
 inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) {
   const std::int64_t tiles = images * s.tiles_h * s.tiles_w;
   TilePlace place;
-  for (std::int64_t begin = 0; begin < tiles; begin += kWinogradTiles) {
-    const std::int64_t n = tiles - begin < kWinogradTiles ? tiles - begin : kWinogradTiles;
+  for (std::int64_t begin = 0; begin < tiles; begin += s.block) {
+    const std::int64_t n = tiles - begin < s.block ? tiles - begin : s.block;
     f(place, n);
     place.advance_by(n, s);
   }
@@ -156,21 +166,29 @@ inline Ahead output_of(const float* out, const TilePlace& place, std::int64_t n,
 }
 inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const WinogradShape& s) {
   place.advance_by(n, s);
-  return input_of(x, place, kWinogradTiles, s);
+  return input_of(x, place, s.block, s);
 }
 
-void winograd_weights(float* u, std::int64_t point, const float* weight, std::int64_t count) {
-  for (std::int64_t k = 0; k < count; k += kLanes)
-    transform_tile<FilterTransform>([&](int i, int j) { return load(weight + (i * 3 + j) * count + k); },
-                                    [&](int i, int j, Vector v) { store(u + (i * 6 + j) * point + k, v); });
+// Note [Packed filters] in winograd_products.h
+void winograd_weights(float* u, const float* weight, std::int64_t row, std::int64_t depth,
+                      std::int64_t columns) {
+  const std::int64_t point = winograd_point(depth * padded(columns));
+  for_columns(columns, [&]<int vectors>(std::int64_t column, std::int64_t place) {
+    for (int v = 0; v < vectors; ++v) {
+      const float* from = weight + column + v * kLanes;
+      float* to = u + place * depth + (row * vectors + v) * kLanes;
+      transform_tile<FilterTransform>([&](int i, int j) { return load(from + (i * 3 + j) * columns); },
+                                      [&](int i, int j, Vector x) { store(to + (i * 6 + j) * point, x); });
+    }
+  });
 }
 
 void winograd_conv(float* out, const float* x, const float* u, const float* bias, const WinogradShape& s,
                    std::int64_t images, float* scratch, Epilogue epilogue) {
-  const WinogradBlock block(scratch, s.c, s.o);
+  const WinogradBlock block(scratch, s);
   fill_zeros(block.zeros, block.pitch);
   for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-    load_inputs(block.values, block.point(), block.pitch, x, place, n, s, block.zeros);
+    load_inputs(block, x, place, n, s, block.zeros);
     multiply_points(block, u, n, s.c, s.o, input_after(x, place, n, s), output_of(out, place, n, s));
     store_outputs(out, block, place, n, s, bias, epilogue);
   });
@@ -178,46 +196,47 @@ void winograd_conv(float* out, const float* x, const float* u, const float* bias
 
 void winograd_backward_input(float* grad_x, const float* grad_out, const float* u, const WinogradShape& s,
                              std::int64_t images, float* scratch) {
-  const WinogradBlock block(scratch, s.c, s.o);
+  const WinogradBlock block(scratch, s);
   fill_zeros(block.zeros, block.pitch);
   for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-    load_output_gradients(block.values, block.point(), block.pitch, grad_out, place, n, s, block.zeros);
+    load_output_gradients(block, grad_out, place, n, s, block.zeros);
     multiply_points(block, u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
     store_input_gradients(grad_x, block, place, n, s);
   });
 }
 
 // At the point (1, 1) the transformed gradient is the sum over its tile.
-inline void add_bias_gradient(float* grad_bias, const float* at_point, std::int64_t n, std::int64_t o) {
-  for (std::int64_t k = 0; k < o; k += kLanes) {
-    Vector sum = load(grad_bias + k);
-    for (std::int64_t t = 0; t < n; ++t) sum += load(at_point + t * o + k);
-    store(grad_bias + k, sum);
-  }
+inline void add_bias_gradient(float* grad_bias, const float* at_point, std::int64_t pitch, std::int64_t n,
+                              std::int64_t o) {
+  cover_once(o, [=](std::int64_t k, IntVector fresh) {
+    Vector sum{};
+    for (std::int64_t t = 0; t < n; ++t) sum += load(at_point + t * pitch + k);
+    store(grad_bias + k, load(grad_bias + k) + masked(fresh, sum));
+  });
 }
 
 void winograd_backward_weight(float* sums, float* grad_bias, const float* grad_out, const float* x,
                               const WinogradShape& s, std::int64_t images, float* scratch) {
-  const std::int64_t x_point = winograd_point(kWinogradTiles * s.c);
-  const std::int64_t g_point = winograd_point(kWinogradTiles * s.o);
-  float* inputs = scratch;
-  float* gradients = inputs + kWinogradPoints * x_point;
-  float* zeros = gradients + kWinogradPoints * g_point;
+  const WinogradPoints inputs(scratch, s.block, s.c);
+  const WinogradPoints gradients(inputs.values + kWinogradPoints * inputs.point, s.block, s.o);
+  float* zeros = gradients.values + kWinogradPoints * gradients.point;
   fill_zeros(zeros, s.c > s.o ? s.c : s.o);
   for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-    load_inputs(inputs, x_point, s.c, x, place, n, s, zeros);
-    load_output_gradients(gradients, g_point, s.o, grad_out, place, n, s, zeros);
+    load_inputs(inputs, x, place, n, s, zeros);
+    load_output_gradients(gradients, grad_out, place, n, s, zeros);
     accumulate_points(sums, inputs, gradients, n, s.c, s.o, input_after(x, place, n, s));
-    if (grad_bias) add_bias_gradient(grad_bias, gradients + 7 * g_point, n, s.o);
+    if (grad_bias)
+      add_bias_gradient(grad_bias, gradients.values + 7 * gradients.point, gradients.pitch, n, s.o);
   });
 }
 
 void winograd_weight_gradient(float* grad_weight, const float* sums, std::int64_t count) {
   const std::int64_t point = winograd_point(count);
-  for (std::int64_t k = 0; k < count; k += kLanes)
+  cover(count, [=](std::int64_t k) {
     transform_tile<FilterGradientTransform>(
         [&](int i, int j) { return load(sums + (i * 6 + j) * point + k); },
         [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * count + k, v); });
+  });
 }
 
 }  // namespace

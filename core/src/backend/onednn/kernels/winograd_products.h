@@ -13,13 +13,20 @@ template <int vectors>
 constexpr int kProductRows =
     kVectorRegisters * 3 / 4 / vectors < 12 ? kVectorRegisters * 3 / 4 / vectors : 12;
 
-// out (rows, vectors * kLanes) = in (rows, depth) * u (depth, columns); what was in `out` may be `in`.
-template <int rows, int vectors>
+// out (rows, vectors * kLanes) = in (rows, depth) * u (depth, vectors * kLanes), added to what is there if
+// `adds`, which the compiler knows: finding all the places before the loop took a twentieth of a short one.
+template <int rows, int vectors, bool adds>
 inline void product_block(float* out, std::int64_t out_pitch, const float* in, std::int64_t in_pitch,
-                          const float* u, std::int64_t columns, std::int64_t depth) {
+                          const float* u, std::int64_t depth) {
   Vector total[rows][vectors] = {};
+  if constexpr (adds) {
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) total[r][v] = load(out + r * out_pitch + v * kLanes);
+  }
 #pragma GCC unroll 2
-  for (std::int64_t k = 0; k < depth; ++k, u += columns) {
+  for (std::int64_t k = 0; k < depth; ++k, u += vectors * kLanes) {
     Vector w[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) w[v] = load(u + v * kLanes);
@@ -32,6 +39,24 @@ inline void product_block(float* out, std::int64_t out_pitch, const float* in, s
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) store(out + r * out_pitch + v * kLanes, total[r][v]);
+}
+
+// Calls f<vectors>(column, place) for blocks that cover all columns, at least kLanes; only the last one may
+// overlap what came before it, and its place is behind the others.
+template <class F>
+inline void for_columns(std::int64_t columns, const F& f) {
+  std::int64_t o = 0;
+  const auto blocks = [&]<int vectors>() {
+    for (; o + vectors * kLanes <= columns; o += vectors * kLanes) f.template operator()<vectors>(o, o);
+  };
+  if constexpr (kWidestColumns >= 4) blocks.template operator()<4>();
+  blocks.template operator()<2>();
+  blocks.template operator()<1>();
+  if (o < columns) f.template operator()<1>(columns - kLanes, o);
+}
+
+inline std::int64_t padded(std::int64_t columns) {
+  return (columns + kLanes - 1) / kLanes * kLanes;
 }
 
 inline bool is_one_block(std::int64_t columns) {
@@ -51,84 +76,94 @@ struct Ahead {
   }
 };
 
+// Rows of u that a strip of tiles goes through before the next strip does: as many as the first level cache
+// holds.
+constexpr std::int64_t kStripDepth = 128;
+
 // All points of a block of `n` tiles, in place: values (point, tile, depth) become (point, tile, columns).
-// The rows up to the next multiple of kWinogradTiles are computed too, whatever is in them.
+// Note [Packed filters]: u lies in the order in which it is read, the columns of a block side by side: row k
+// of the block from column o on is at o * depth + k * width. An overlapping block has its own copy behind
+// the others. The rows up to the next multiple of a product's are computed too, whatever is in them.
 inline void multiply_points(const WinogradBlock& block, const float* u, std::int64_t n, std::int64_t depth,
                             std::int64_t columns, const Ahead& in_ahead, const Ahead& out_ahead) {
-  const std::int64_t pitch = block.pitch, point = block.point();
-  const std::int64_t u_point = winograd_point(depth * columns);
+  const std::int64_t pitch = block.pitch, point = block.point;
+  const std::int64_t u_point = winograd_point(depth * padded(columns));
   for (int x = 0; x < kWinogradPoints; ++x, u += u_point) {
     in_ahead.fetch(x);
     out_ahead.fetch(x);
     float* values = block.values + x * point;
     const float* in = values;
-    std::int64_t in_pitch = pitch;
-    if (!is_one_block(columns)) {  // the first columns would overwrite what the next ones need
+    if (!is_one_block(columns) ||
+        depth > kStripDepth) {  // the first results would overwrite what others need
       for (std::int64_t t = 0; t < n; ++t)
-        for (std::int64_t k = 0; k < depth; k += kLanes)
-          store(block.rows + t * depth + k, load(values + t * pitch + k));
-      in = block.rows, in_pitch = depth;
+        cover(depth,
+              [&](std::int64_t k) { store(block.rows + t * pitch + k, load(values + t * pitch + k)); });
+      in = block.rows;
     }
-    std::int64_t o = 0;
-    const auto column_blocks = [&]<int vectors>() {
+    for_columns(columns, [&]<int vectors>(std::int64_t o, std::int64_t place) {
       constexpr int kRows = kProductRows<vectors>;
-      static_assert(kWinogradTiles % kRows == 0);
-      for (; o + vectors * kLanes <= columns; o += vectors * kLanes)
+      static_assert(12 % kRows == 0);  // as a block's tiles are
+      const auto strip = [&]<bool adds>(std::int64_t k) {
+        const std::int64_t length = depth - k < kStripDepth ? depth - k : kStripDepth;
         for (std::int64_t t = 0; t < n; t += kRows)
-          product_block<kRows, vectors>(values + t * pitch + o, pitch, in + t * in_pitch, in_pitch, u + o,
-                                        columns, depth);
-    };
-    if constexpr (kWidestColumns >= 4) column_blocks.template operator()<4>();
-    column_blocks.template operator()<2>();
-    column_blocks.template operator()<1>();
+          product_block<kRows, vectors, adds>(values + t * pitch + o, pitch, in + t * pitch + k, pitch,
+                                              u + place * depth + k * vectors * kLanes, length);
+      };
+      strip.template operator()<false>(0);
+      for (std::int64_t k = kStripDepth; k < depth; k += kStripDepth) strip.template operator()<true>(k);
+    });
   }
 }
 
-// sum (rows, vectors * kLanes; pitch `columns`) += over n tiles a (tile, rows)^T * b (tile, columns)
+// A matrix: the elements from one row to the next.
+struct Rows {
+  const float* values;
+  std::int64_t pitch;
+};
+
+// sum (rows, vectors * kLanes; pitch `columns`) += over n tiles a (tile, rows)^T * b (tile, columns), in the
+// lanes of the last vector that are `fresh`
 template <int rows, int vectors>
-inline void outer_block(float* sum, const float* a, std::int64_t a_pitch, const float* b,
-                        std::int64_t columns, std::int64_t n) {
+inline void outer_block(float* sum, std::int64_t columns, Rows a, Rows b, std::int64_t n, IntVector fresh) {
   Vector total[rows][vectors] = {};
-  for (std::int64_t t = 0; t < n; ++t, a += a_pitch, b += columns) {
+  for (std::int64_t t = 0; t < n; ++t, a.values += a.pitch, b.values += b.pitch) {
     Vector g[vectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) g[v] = load(b + v * kLanes);
+    for (int v = 0; v < vectors; ++v) g[v] = load(b.values + v * kLanes);
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) total[r][v] += g[v] * a[r];
+      for (int v = 0; v < vectors; ++v) total[r][v] += g[v] * a.values[r];
   }
 #pragma GCC unroll 12
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       float* to = sum + r * columns + v * kLanes;
-      store(to, load(to) + total[r][v]);
+      store(to, load(to) + (v == vectors - 1 ? masked(fresh, total[r][v]) : total[r][v]));
     }
 }
 
 // sums (point, c, o) += over n tiles a (point, tile, c) * b (point, tile, o)
-inline void accumulate_points(float* sums, const float* a, const float* b, std::int64_t n, std::int64_t c,
-                              std::int64_t o, const Ahead& ahead) {
+inline void accumulate_points(float* sums, const WinogradPoints& a, const WinogradPoints& b, std::int64_t n,
+                              std::int64_t c, std::int64_t o, const Ahead& ahead) {
   for (int x = 0; x < kWinogradPoints; ++x) {
     ahead.fetch(x);
-    std::int64_t column = 0;
-    const auto column_blocks = [&]<int vectors>() {
+    const float *left = a.values + x * a.point, *right = b.values + x * b.point;
+    for_columns(o, [&]<int vectors>(std::int64_t column, std::int64_t place) {
       constexpr int kRows = kProductRows<vectors>;
-      for (; column + vectors * kLanes <= o; column += vectors * kLanes) {
-        std::int64_t row = 0;
-        for (; row + kRows <= c; row += kRows)
-          outer_block<kRows, vectors>(sums + row * o + column, a + row, c, b + column, o, n);
-        for (; row + 2 <= c; row += 2)
-          outer_block<2, vectors>(sums + row * o + column, a + row, c, b + column, o, n);
-      }
-    };
-    if constexpr (kWidestColumns >= 4) column_blocks.template operator()<4>();
-    column_blocks.template operator()<2>();
-    column_blocks.template operator()<1>();
+      const IntVector fresh = lanes_from(place - column);
+      std::int64_t row = 0;
+      const auto rows = [&]<int count>() {
+        for (; row + count <= c; row += count)
+          outer_block<count, vectors>(sums + row * o + column, o, {left + row, a.pitch},
+                                      {right + column, b.pitch}, n, fresh);
+      };
+      rows.template operator()<kRows>();
+      rows.template operator()<2>();
+      rows.template operator()<1>();
+    });
     sums += winograd_point(c * o);
-    a += winograd_point(kWinogradTiles * c);
-    b += winograd_point(kWinogradTiles * o);
   }
 }
 

@@ -1,0 +1,81 @@
+/// Functions that the elementwise loops need and hardware does not have, written so that a compiler can
+/// vectorise loops of them. A NaN stays one.
+#pragma once
+
+namespace ronde::inline v0 {
+namespace {
+
+// e^x = scale_a * scale_b * (1 + rest): 2^k in two factors, as k may be 128, and e^r - 1 with |r| <= ln 2 / 2
+// by its Taylor polynomial.
+struct ExpParts {
+  float scale_a, scale_b, rest;
+};
+
+constexpr float kLowestExp = -87.33654f, kHighestExp = 88.72283f;
+
+inline ExpParts exp_parts(float x) {
+  const float inside = x < kLowestExp ? kLowestExp : (x > kHighestExp ? kHighestExp : x);
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const float k = (inside * 1.44269504f + kRound) - kRound;
+  const float r = (inside - k * 0.693145752f) - k * 1.42860677e-6f;
+  float p = 1.0f / 5040;
+  p = p * r + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  const int whole = x == x ? static_cast<int>(k) : 0, half = whole / 2;
+  return {__builtin_bit_cast(float, (half + 127) << 23),
+          __builtin_bit_cast(float, (whole - half + 127) << 23), p * r};
+}
+
+// To 2 units in the last place. Results below the smallest normal number become 0.
+inline float exp_of(float x) {
+  const ExpParts e = exp_parts(x);
+  const float y = (e.rest + 1.0f) * e.scale_a * e.scale_b;
+  return x < kLowestExp ? 0.0f : (x > kHighestExp ? __builtin_inff() : (x == x ? y : x));
+}
+
+// e^x - 1 for x <= 0, to 3 units in the last place.
+inline float expm1_of(float x) {
+  const ExpParts e = exp_parts(x);
+  const float scale = e.scale_a * e.scale_b, y = scale * e.rest + (scale - 1.0f);
+  return x < kLowestExp ? -1.0f : (x == x ? y : x);
+}
+
+inline float tanh_of(float x) {
+  const float e = expm1_of(-2.0f * __builtin_fabsf(x));
+  return __builtin_copysignf(e / (2.0f + e), x);
+}
+
+inline float logistic(float x) {
+  return 1.0f / (1.0f + exp_of(-x));
+}
+
+// Of the standard normal distribution.
+struct NormalCdf {
+  float value, density;
+};
+
+// 1 - value = erfc(a) / 2 with a = x / sqrt(2), and erfc(a) = e^(-a^2) * P(t) for a >= 0, where P is a
+// polynomial in t = 1 / (1 + 0.4 a), fitted for a in [0, 9.4] to a relative error of 3e-8.
+inline NormalCdf normal_cdf(float x) {
+  const float a = __builtin_fabsf(x) * 0.707106781f;
+  const float t = 1.0f / (1.0f + 0.4f * a), e = exp_of(x * x * -0.5f);
+  float p = 0.0265704039f;
+  p = p * t - 0.0633611456f;
+  p = p * t - 0.0900856331f;
+  p = p * t + 0.310471774f;
+  p = p * t - 0.0969697163f;
+  p = p * t + 0.283643663f;
+  p = p * t + 0.172310546f;
+  p = p * t + 0.232432395f;
+  p = p * t + 0.22495482f;
+  p = p * t + 3.28897622e-5f;
+  const float beyond = 0.5f * p * e;
+  return {x > 0 ? 1.0f - beyond : beyond, e * 0.398942280f};
+}
+
+}  // namespace
+}  // namespace ronde::inline v0
