@@ -19,8 +19,8 @@ ConfigDict Adadelta::config() const {
 
 void Adadelta::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  accumulated_gradient_ = make_state();
-  accumulated_delta_ = make_state();
+  accumulated_gradient_ = make_state("accumulated_grad");
+  accumulated_delta_ = make_state("accumulated_delta_var");
 }
 
 std::vector<OptimizerSlot> Adadelta::slots() const {

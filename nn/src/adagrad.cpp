@@ -19,8 +19,7 @@ ConfigDict Adagrad::config() const {
 
 void Adagrad::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  accumulator_ = make_state();
-  accumulator_.fill(options_.initial_accumulator_value);
+  accumulator_ = make_state("accumulator", options_.initial_accumulator_value);
 }
 
 std::vector<OptimizerSlot> Adagrad::slots() const {

@@ -25,9 +25,9 @@ ConfigDict Adam::config() const {
 
 void Adam::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  momentum_ = make_state();
-  velocity_ = make_state();
-  max_velocity_ = options_.amsgrad ? make_state() : Tensor();
+  momentum_ = make_state("momentum");
+  velocity_ = make_state("velocity");
+  max_velocity_ = options_.amsgrad ? make_state("velocity_hat") : Tensor();
 }
 
 std::vector<OptimizerSlot> Adam::slots() const {

@@ -106,8 +106,26 @@ Initializer::VarianceScaling Initializer::scaling() const {
   }
 }
 
+Initializer Initializer::identity(Initializer rest) {
+  rest.is_identity_ = true;
+  return rest;
+}
+
 Tensor Initializer::make(const Shape& shape, const std::string& full_name, const BuildOptions& options,
                          WeightLayout layout, std::int64_t depth_multiplier) const {
+  Tensor weight = make_rest(shape, full_name, options, layout, depth_multiplier);
+  if (!is_identity_) return weight;
+  require<UsageError>(layout == WeightLayout::conv, "[initializer] identity is for convolutions, ", full_name,
+                      " is ", shape);
+  const std::int64_t channels = shape[3], filters = std::min(shape[0], channels);
+  weight.slice(0, 0, filters).fill(0.0);
+  for (std::int64_t i = 0; i < filters; ++i)
+    weight.view(((i * shape[1] + shape[1] / 2) * shape[2] + shape[2] / 2) * channels + i, {1}).fill(1.0);
+  return weight;
+}
+
+Tensor Initializer::make_rest(const Shape& shape, const std::string& full_name, const BuildOptions& options,
+                              WeightLayout layout, std::int64_t depth_multiplier) const {
   const TensorOptions tensor{.dtype = options.dtype, .backend = options.backend};
   const auto uniform = [&](double low, double high) {
     return generate(shape, full_name, options, [=](Draw d) { return low + (high - low) * d.uniform(); });

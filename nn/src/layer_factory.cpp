@@ -16,6 +16,7 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/rescaling.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
@@ -69,6 +70,8 @@ std::unique_ptr<Module> read_layer<Multiply>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
@@ -111,6 +114,7 @@ constexpr Entry kLayers[] = {
     {"Minimum", read_layer<Minimum>},
     {"Multiply", read_layer<Multiply>},
     {"ReLU", read_layer<ReLU>},
+    {"Rescaling", read_layer<Rescaling>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
     {"Subtract", read_layer<Subtract>},

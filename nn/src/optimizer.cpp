@@ -84,7 +84,7 @@ Optimizer::Optimizer(const Common& common) : common_(common), learning_rate_(com
 
 void Optimizer::attach(ParameterArena& arena) {
   arena_ = &arena;
-  part_ = given_part_.value_or(OptimizerPart{{{0, arena.trainable_size()}}, {}});
+  part_ = given_part_.value_or(OptimizerPart{.ranges = {{0, arena.trainable_size()}}, .sum = {}});
   iterations_ = 0;
 }
 
@@ -92,10 +92,16 @@ void Optimizer::restrict_to(OptimizerPart part) {
   given_part_ = std::move(part);
 }
 
-Tensor Optimizer::make_state() const {
+Tensor Optimizer::make_state(const std::string& slot, double value) const {
+  if (part_.state) {
+    const Tensor shared = part_.state(slot);
+    for (const ArenaRange& range : part_.ranges)
+      shared.view(part_.place(range.begin), {range.count()}).fill(value);
+    return shared;
+  }
   std::int64_t elements = 0;
   for (const ArenaRange& range : part_.ranges) elements += range.count();
-  return Tensor::zeros({elements}, arena().values().options());
+  return Tensor::full({elements}, value, arena().values().options());
 }
 
 ParameterArena& Optimizer::arena() const {
@@ -104,7 +110,8 @@ ParameterArena& Optimizer::arena() const {
 }
 
 double Optimizer::current_learning_rate() const {
-  return learning_rate_ / (1.0 + common_.decay * static_cast<double>(iterations_));
+  const auto updates = static_cast<double>(iterations_);
+  return learning_rate_ * (schedule_ ? (*schedule_)(updates) : 1.0) / (1.0 + common_.decay * updates);
 }
 
 ConfigDict Optimizer::config() const {
@@ -135,7 +142,8 @@ void Optimizer::step(double scale) {
   std::int64_t offset = 0;
   for (const ArenaRange& range : part_.ranges) {
     update({weights.values().view(range.begin, {range.count()}),
-            weights.gradients().view(range.begin, {range.count()}), offset},
+            weights.gradients().view(range.begin, {range.count()}),
+            part_.place ? part_.place(range.begin) : offset, range.begin},
            params);
     offset += range.count();
   }

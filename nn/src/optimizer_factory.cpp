@@ -78,6 +78,8 @@ std::unique_ptr<Optimizer> read_sgd(const OptimizerConfig& c) {
   return std::make_unique<SGD>(SGDOptions{.learning_rate = c.rate(0.01),
                                           .momentum = c.number("momentum", 0.0),
                                           .nesterov = c.boolean("nesterov", false),
+                                          .weight_decay = c.number("weight_decay", 0.0),
+                                          .l2 = c.number("l2", 0.0),
                                           .decay = c.decay(),
                                           .clip = c.clip()});
 }

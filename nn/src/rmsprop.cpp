@@ -26,9 +26,9 @@ ConfigDict RMSprop::own_settings() const {
 
 void RMSprop::attach(ParameterArena& arena) {
   Optimizer::attach(arena);
-  velocity_ = make_state();
-  momentum_ = options_.momentum != 0.0 ? make_state() : Tensor();
-  mean_gradient_ = options_.centered ? make_state() : Tensor();
+  velocity_ = make_state("velocity");
+  momentum_ = options_.momentum != 0.0 ? make_state("momentum") : Tensor();
+  mean_gradient_ = options_.centered ? make_state("average_gradient") : Tensor();
 }
 
 std::vector<OptimizerSlot> RMSprop::slots() const {

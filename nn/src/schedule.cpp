@@ -60,6 +60,34 @@ double CosineDecay::operator()(double position) const {
   return options_.initial_rate * ((1.0 - options_.alpha) * cosine + options_.alpha);
 }
 
+PolynomialDecay::PolynomialDecay(PolynomialDecayOptions options) : options_(options) {
+  check_decay_steps(options.decay_steps);
+}
+double PolynomialDecay::operator()(double position) const {
+  const double left = 1.0 - std::clamp(position / options_.decay_steps, 0.0, 1.0);
+  return (options_.initial_rate - options_.end_rate) * std::pow(left, options_.power) + options_.end_rate;
+}
+
+OneCycle::OneCycle(OneCycleOptions options) : options_(options) {
+  require<UsageError>(options.total_steps >= 2, "[schedule] one cycle takes at least 2 steps, got ",
+                      options.total_steps);
+  require<UsageError>(options.warmup_share >= 0.0 && options.warmup_share < 1.0,
+                      "[schedule] warmup_share must be 0 or more and below 1, got ", options.warmup_share);
+  require<UsageError>(options.start_divisor > 0.0 && options.final_divisor > 0.0,
+                      "[schedule] the divisors of one cycle must be positive");
+}
+double OneCycle::operator()(double position) const {
+  const auto last = static_cast<double>(options_.total_steps - 1);
+  const double peak = std::max(0.0, options_.warmup_share * (last + 1.0) - 1.0);  // the step that has it
+  const double start = options_.peak_rate / options_.start_divisor;
+  const auto half_cosine = [](double from, double to, double done) {
+    return to + 0.5 * (from - to) * (1.0 + std::cos(std::numbers::pi * done));
+  };
+  if (position < peak) return half_cosine(start, options_.peak_rate, position / peak);
+  const double done = std::min(1.0, (position - peak) / (last - peak));
+  return half_cosine(options_.peak_rate, start / options_.final_divisor, done);
+}
+
 double scaled_learning_rate(double base_rate, std::int64_t world_size) {
   return base_rate * static_cast<double>(world_size);
 }

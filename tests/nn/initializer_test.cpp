@@ -118,5 +118,22 @@ TEST(Initializer, OrderOfLayersDoesNotMatter) {
               find_parameter(other, name).variable.value().to_vector<double>());
 }
 
+TEST(Initializer, IdentityPassesChannelsOn) {
+  Sequential net(Conv2D({.filters = 5,
+                         .padding = Padding::same,
+                         .use_bias = false,
+                         .kernel_initializer = Initializer::identity(Initializer::he_uniform)}));
+  net.build({4, 4, 3}, in_f64());
+  const Tensor x = Initializer(Initializer::he_normal).make({2, 4, 4, 3}, "x", in_f64());
+  const Tensor y = net(x).value();
+  EXPECT_EQ(y.slice(3, 0, 3).contiguous().to_vector<double>(), x.to_vector<double>());
+  // The other filters are what they would have been.
+  const Tensor rest =
+      Initializer(Initializer::he_uniform).make({5, 3, 3, 3}, "conv2d/kernel", in_f64(), WeightLayout::conv);
+  EXPECT_EQ(net.parameters()[0].variable.value().slice(0, 3, 5).to_vector<double>(),
+            rest.slice(0, 3, 5).to_vector<double>());
+  EXPECT_THROW(Initializer::identity(Initializer::zeros).make({3, 3}, "dense/kernel", in_f64()), UsageError);
+}
+
 }  // namespace
 }  // namespace ronde::test

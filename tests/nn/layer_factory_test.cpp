@@ -220,7 +220,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Sequential, Softmax, Subtract, ZeroPadding2D");
+            "ReLU, Rescaling, Sequential, Softmax, Subtract, ZeroPadding2D");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :

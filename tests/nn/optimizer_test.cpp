@@ -112,6 +112,49 @@ TEST(Optimizer, DecaysTheRateByCompletedUpdates) {
   EXPECT_DOUBLE_EQ(sgd.current_learning_rate(), 0.2);
 }
 
+TEST(Optimizer, ScheduleIsAShareOfTheRate) {
+  VectorNet net(std::vector<double>{0.0}, DType::f64);
+  SGD sgd({.learning_rate = 0.5, .decay = 0.25});
+  sgd.set_schedule(std::make_shared<PolynomialDecay>(
+      PolynomialDecayOptions{.initial_rate = 1.0, .decay_steps = 4.0, .end_rate = 0.0}));
+  sgd.attach(net.arena());
+  EXPECT_DOUBLE_EQ(sgd.current_learning_rate(), 0.5);
+  net.set_gradient({1.0});
+  sgd.step();
+  EXPECT_DOUBLE_EQ(sgd.current_learning_rate(), 0.5 * 0.75 / 1.25);
+  sgd.set_learning_rate(1.0);
+  sgd.set_iterations(2);
+  EXPECT_DOUBLE_EQ(sgd.current_learning_rate(), 0.5 / 1.5);
+}
+
+// Two steps by hand. Keras': w *= 1 - rate * decay; PyTorch's: g + l2 * w, in the momentum too.
+TEST(SGD, KnowsBothConventionsOfWeightDecay) {
+  const auto after_two = [](const SGDOptions& options) {
+    VectorNet net(std::vector<double>{2.0}, DType::f64);
+    SGD sgd(options);
+    sgd.attach(net.arena());
+    for (int i = 0; i < 2; ++i) {
+      net.set_gradient({6.0});
+      sgd.step(0.5);
+    }
+    return net.value().item();
+  };
+  double w = 2.0, v = 0.0;
+  for (int i = 0; i < 2; ++i) {
+    v = 0.5 * v - 0.1 * 3.0;
+    w = w * (1 - 0.1 * 0.25) + v;
+  }
+  EXPECT_NEAR(after_two({.learning_rate = 0.1, .momentum = 0.5, .weight_decay = 0.25}), w, 1e-14);
+  w = 2.0, v = 0.0;
+  for (int i = 0; i < 2; ++i) {
+    const double g = 3.0 + 0.25 * w;
+    v = 0.5 * v - 0.1 * g;
+    w += 0.5 * v - 0.1 * g;
+  }
+  EXPECT_NEAR(after_two({.learning_rate = 0.1, .momentum = 0.5, .nesterov = true, .l2 = 0.25}), w, 1e-14);
+  EXPECT_THROW(SGD({.l2 = 0.1, .clip = {.value = 1.0}}), UsageError);
+}
+
 TEST(Optimizer, MissingGradientsCountAsZero) {
   VectorNet net(kStart, DType::f64);
   SGD sgd({.learning_rate = 1.0});
@@ -253,7 +296,7 @@ TEST(OptimizerFactory, ReadsOtherSpellings) {
 
 TEST(OptimizerFactory, RefusesWhatItCannotDo) {
   EXPECT_THROW(optimizer_from_config("Lion", ConfigDict{}), InputError);
-  EXPECT_THROW(optimizer_from_config("SGD", ConfigDict{{"weight_decay", 0.1}}), InputError);
+  EXPECT_THROW(optimizer_from_config("Adam", ConfigDict{{"weight_decay", 0.1}}), InputError);
   const ConfigDict schedule{{"learning_rate", ConfigDict{{"class_name", "ExponentialDecay"}}}};
   EXPECT_EQ(message_of([&] { optimizer_from_config("SGD", schedule); }),
             "[SGD] learning_rate: expected a number, found a dict");

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <numbers>
+
 #include <ronde/nn/schedule.h>
 
 #include "nn/testing.h"
@@ -63,6 +66,31 @@ TEST(Schedule, WarmupGrowsFromOneRanksRateToAll) {
   EXPECT_EQ(warmup_learning_rate(four, 7, 0), 0.4);
   EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .scale = 1}, 0, 0), 0.4);
   EXPECT_EQ(warmup_learning_rate({.rate = 0.4, .scale = 8, .warmup_epochs = 0}, 0, 0), 0.4);
+}
+
+TEST(Schedule, PolynomialDecay) {
+  const PolynomialDecay line({.initial_rate = 1.0, .decay_steps = 4, .end_rate = 0.2});
+  EXPECT_DOUBLE_EQ(line(0), 1.0);
+  EXPECT_DOUBLE_EQ(line(1), 0.8);
+  EXPECT_DOUBLE_EQ(line(9), 0.2);
+  EXPECT_DOUBLE_EQ(PolynomialDecay({.initial_rate = 1.0, .decay_steps = 4, .end_rate = 0.0, .power = 2})(2),
+                   0.25);
+}
+
+// As torch.optim.lr_scheduler.OneCycleLR with max_lr = 0.01, total_steps = 11: the peak is at step 2.3.
+TEST(Schedule, OneCycle) {
+  const OneCycle rate({.peak_rate = 0.01, .total_steps = 11});
+  const auto cosine = [](double from, double to, double done) {
+    return from + (to - from) * (1.0 - std::cos(std::numbers::pi * done)) / 2.0;
+  };
+  EXPECT_NEAR(rate(0), 0.0004, 1e-15);
+  EXPECT_NEAR(rate(1), cosine(0.0004, 0.01, 1 / 2.3), 1e-15);
+  EXPECT_NEAR(rate(3), cosine(0.01, 4e-8, 0.7 / 7.7), 1e-15);
+  EXPECT_NEAR(rate(10), 4e-8, 1e-15);
+  EXPECT_NEAR(rate(12), 4e-8, 1e-15);
+  EXPECT_NEAR(OneCycle({.peak_rate = 1.0, .total_steps = 10, .warmup_share = 0.0})(0), 1.0, 1e-15);
+  EXPECT_THROW(OneCycle({.total_steps = 1}), UsageError);
+  EXPECT_THROW(OneCycle({.total_steps = 9, .warmup_share = 1.0}), UsageError);
 }
 
 }  // namespace

@@ -50,6 +50,12 @@ class RONDE_API Initializer {
   /// Variance scale / fan; a truncated normal is widened so that its variance is that.
   static Initializer variance_scaling(VarianceScaling options);
 
+  /// For kernels of convolutions, in front of which the picture should pass unchanged at first: the first
+  /// filters, one for each input channel, are 1 at their middle and that channel, else 0; what filters there
+  /// are beyond start as `rest` says. Keras does not have it: files tell it of `rest`. Source: Zagoruyko,
+  /// Komodakis, "DiracNets", 2017.
+  static Initializer identity(Initializer rest);
+
   /// A weight of this (memory) `shape`; fans are computed from Keras' shape. `full_name` keys the numbers.
   Tensor make(const Shape& shape, const std::string& full_name, const BuildOptions& options,
               WeightLayout layout = WeightLayout::plain, std::int64_t depth_multiplier = 1) const;
@@ -63,11 +69,14 @@ class RONDE_API Initializer {
  private:
   Initializer(Kind kind, double a, double b) : kind_(kind), a_(a), b_(b) {}
   VarianceScaling scaling() const;
+  Tensor make_rest(const Shape& shape, const std::string& full_name, const BuildOptions& options,
+                   WeightLayout layout, std::int64_t depth_multiplier) const;
 
   Kind kind_;
   double a_ = 0.0;  // the constant, the lower bound or the mean
   double b_ = 0.0;  // the upper bound or the deviation
   VarianceScaling scaling_;
+  bool is_identity_ = false;  // else all of this is the rest
 };
 
 }  // namespace ronde::inline v0

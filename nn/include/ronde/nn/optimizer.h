@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include <ronde/core/kernel_params.h>
 #include <ronde/nn/config.h>
 #include <ronde/nn/parameter_arena.h>
+#include <ronde/nn/schedule.h>
 
 namespace ronde::inline v0 {
 
@@ -49,6 +51,10 @@ struct OptimizerPart {
   std::vector<ArenaRange> ranges;  ///< ascending; trainable elements
   /// Adds up numbers over all parts, in place: norms are those of all gradients.
   std::function<void(std::vector<double>& values)> sum;
+  /// Where its state lies, when several optimizers share it out (optimizer_groups.h): a flat buffer for each
+  /// slot, and the place in it of an element of the arena. Empty: memory of its own.
+  std::function<Tensor(const std::string& slot)> state = {};
+  std::function<std::int64_t(std::int64_t element)> place = {};
 };
 
 class RONDE_API Optimizer {
@@ -59,6 +65,7 @@ class RONDE_API Optimizer {
   virtual std::string name() const = 0;
   /// Keras' keys; learning_rate as it is now, with a decay as the schedule InverseTimeDecay. Settings Keras
   /// has no key for are left out.
+  /// An empty dict for an optimizer that Keras does not have, which files for Keras leave out.
   virtual ConfigDict config() const;
   /// The settings Keras has no key for, where they are not the defaults; `optimizer_from_config` knows them
   /// beside those of config().
@@ -79,7 +86,11 @@ class RONDE_API Optimizer {
   /// The base rate, before the inverse-time `decay` of the options.
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }
-  /// The rate the next step uses: learning_rate / (1 + decay * iterations).
+  /// From now on the rate of a step is learning_rate() times schedule(completed updates): schedules of this
+  /// kind begin or peak at 1, so that scaling by the number of ranks, warm-up and callbacks work as without.
+  /// A resumed training goes on where it was, since it depends on nothing else. nullptr: none.
+  void set_schedule(std::shared_ptr<const LearningRateSchedule> schedule) { schedule_ = std::move(schedule); }
+  /// The rate the next step uses: learning_rate * schedule(iterations) / (1 + decay * iterations).
   double current_learning_rate() const;
 
   /// Multiplies the momentum of the next step only: Horovod's correction when the rate changes from old to
@@ -101,6 +112,7 @@ class RONDE_API Optimizer {
     Tensor values;
     Tensor gradients;
     std::int64_t state_offset = 0;
+    std::int64_t begin = 0;  ///< the first one's place in the arena
     /// The elements of a state that belong to it; undefined when the state is.
     Tensor of(const Tensor& state) const {
       return state.defined() ? state.view(state_offset, values.shape()) : state;
@@ -109,8 +121,10 @@ class RONDE_API Optimizer {
   explicit Optimizer(const Common& common);
   /// The algorithm: updates values from gradients. Called for each range of the part, in order.
   virtual void update(const Slice& slice, const StepParams& step) = 0;
-  /// Zeros for all elements that this optimizer updates.
-  Tensor make_state() const;
+  /// State for all elements that this optimizer updates, which start at `value`.
+  Tensor make_state(const std::string& slot, double value = 0.0) const;
+  /// What this optimizer updates of the arena it is attached to.
+  const OptimizerPart& part() const { return part_; }
   const Common& common() const { return common_; }
   /// What `update` has to multiply its momentum with.
   double momentum_factor() const { return momentum_factor_; }
@@ -120,6 +134,7 @@ class RONDE_API Optimizer {
   double learning_rate_;
   double momentum_factor_ = 1.0;
   std::int64_t iterations_ = 0;
+  std::shared_ptr<const LearningRateSchedule> schedule_;
   ParameterArena* arena_ = nullptr;
   std::optional<OptimizerPart> given_part_;
   OptimizerPart part_;  // of the arena it is attached to

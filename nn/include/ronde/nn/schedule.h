@@ -3,7 +3,12 @@
 ///     ExponentialDecay rate({.initial_rate = 0.1, .decay_steps = 1000, .decay_rate = 0.5});
 ///     optimizer.set_learning_rate(rate(step));
 ///
-/// Formulas and names are Keras'; the warm-up's is Horovod's.
+/// or, for a whole training, as a share of the optimizer's rate:
+///
+///     optimizer.set_schedule(std::make_shared<OneCycle>(OneCycleOptions{.peak_rate = 1, .total_steps =
+///     235}));
+///
+/// Formulas and names are Keras'; the warm-up's is Horovod's, the one cycle's PyTorch's.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +84,42 @@ class RONDE_API CosineDecay : public LearningRateSchedule {
 
  private:
   CosineDecayOptions options_;
+};
+
+struct PolynomialDecayOptions {
+  double initial_rate = 0.001;
+  double decay_steps = 1.0;
+  double end_rate = 0.0001;
+  double power = 1.0;  ///< 1: a straight line
+};
+
+/// (initial_rate - end_rate) * (1 - min(position / decay_steps, 1)) ^ power + end_rate
+class RONDE_API PolynomialDecay : public LearningRateSchedule {
+ public:
+  explicit PolynomialDecay(PolynomialDecayOptions options);
+  double operator()(double position) const override;
+
+ private:
+  PolynomialDecayOptions options_;
+};
+
+struct OneCycleOptions {
+  double peak_rate = 0.01;
+  std::int64_t total_steps = 2;
+  double warmup_share = 0.3;       ///< of the steps; the peak is at the last of them
+  double start_divisor = 25.0;     ///< it begins at peak_rate / start_divisor
+  double final_divisor = 10000.0;  ///< and ends, with the last step, at that / final_divisor
+};
+
+/// Half a cosine up to the peak and half a cosine down to nearly nothing, as PyTorch's OneCycleLR has it.
+/// Source: Smith, Topin, "Super-convergence", 2018.
+class RONDE_API OneCycle : public LearningRateSchedule {
+ public:
+  explicit OneCycle(OneCycleOptions options);
+  double operator()(double position) const override;
+
+ private:
+  OneCycleOptions options_;
 };
 
 /// Linear scaling: the global batch is world_size times larger, so the rate is too.
