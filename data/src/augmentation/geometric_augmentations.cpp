@@ -41,6 +41,12 @@ AffineMap RandomFlip::draw(std::int64_t, std::int64_t, AugmentationRandom& rando
           .yy = options_.vertical_flip && vertical ? -1.0 : 1.0};
 }
 
+AffineMap AlternatingFlip::draw(std::int64_t, std::int64_t, AugmentationRandom& random) const {
+  const bool begins_flipped = random.of_all_epochs().coin();
+  const bool is_odd = random.epoch() % 2 != 0;
+  return {.xx = begins_flipped != is_odd ? -1.0 : 1.0};
+}
+
 RandomCrop::RandomCrop(RandomCropOptions options) : options_(options) {
   require<UsageError>(options.padding >= 0, "[augmentation] padding must not be negative, got ",
                       options.padding);

@@ -10,7 +10,7 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr std::size_t kBuffer = 64 << 10;
+constexpr std::size_t kReadAtOnce = 64 << 10;
 constexpr std::size_t kPiece = 256 << 10;  // decompressed at once: stays in cache for the checksum
 constexpr std::uint64_t kMaxRatio = 1032;  // of deflate: 258 bytes from 2 bits
 
@@ -35,7 +35,7 @@ struct ByteReader::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   z_stream stream{};
-  std::array<unsigned char, kBuffer> buffer;
+  std::array<unsigned char, kReadAtOnce> buffer;
 };
 
 ByteReader::ByteReader(const InputFile& file) : ByteReader(file, whole(file)) {}
@@ -60,7 +60,8 @@ std::size_t ByteReader::inflate_some(void* out, std::size_t bytes) {
   stream.avail_out = static_cast<uInt>(bytes);
   while (stream.avail_out == bytes && !finished_) {
     if (stream.avail_in == 0 && taken_ < section_.length) {
-      const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(kBuffer, section_.length - taken_));
+      const auto now =
+          static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, section_.length - taken_));
       file_.read(section_.offset + taken_, inflater_->buffer.data(), now);
       taken_ += now;
       stream.next_in = inflater_->buffer.data();

@@ -17,11 +17,11 @@ namespace {
 constexpr int kMaxScans = 500;  // real files have about ten; each costs a pass over the picture
 
 /// Owns libjpeg's state.
-struct Decoder {
-  Decoder();
-  ~Decoder() { jpeg_destroy_decompress(&jpeg); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+struct JpegDecoder {
+  JpegDecoder();
+  ~JpegDecoder() { jpeg_destroy_decompress(&jpeg); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   ErrorExit exit;
   jpeg_error_mgr errors;
@@ -29,8 +29,8 @@ struct Decoder {
   jpeg_decompress_struct jpeg{};
 };
 
-Decoder& decoder_of(j_common_ptr jpeg) {
-  return *static_cast<Decoder*>(jpeg->client_data);
+JpegDecoder& decoder_of(j_common_ptr jpeg) {
+  return *static_cast<JpegDecoder*>(jpeg->client_data);
 }
 
 void leave(j_common_ptr jpeg) {
@@ -52,11 +52,11 @@ void note(j_common_ptr jpeg, int level) {
 }
 
 void limit_scans(j_common_ptr jpeg) {
-  Decoder& decoder = decoder_of(jpeg);
+  JpegDecoder& decoder = decoder_of(jpeg);
   if (decoder.jpeg.input_scan_number > kMaxScans) decoder.exit.leave("too many scans");
 }
 
-Decoder::Decoder() {
+JpegDecoder::JpegDecoder() {
   jpeg.err = jpeg_std_error(&errors);
   jpeg.client_data = this;
   errors.error_exit = leave;
@@ -73,7 +73,7 @@ void to_rgb(const unsigned char* inks, std::int64_t width, bool complement, std:
 }
 
 /// Returns the number of channels of the picture.
-int read_header(Decoder& decoder, std::string_view bytes) {
+int read_header(JpegDecoder& decoder, std::string_view bytes) {
   jpeg_decompress_struct& jpeg = decoder.jpeg;
   jpeg_create_decompress(&jpeg);
   jpeg.progress = &decoder.progress;
@@ -93,7 +93,7 @@ bool is_jpeg(std::string_view bytes) {
 }
 
 Tensor decode_jpeg(std::string_view bytes, const std::string& source) {
-  Decoder decoder;
+  JpegDecoder decoder;
   jpeg_decompress_struct& jpeg = decoder.jpeg;
   const auto run = [&](const auto& calls) {
     if (!survives(decoder.exit, calls))

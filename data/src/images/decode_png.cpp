@@ -33,8 +33,8 @@ void leave(png_structp png, png_const_charp message) {
 }
 
 /// Owns libpng's state.
-struct Decoder {
-  Decoder()
+struct PngDecoder {
+  PngDecoder()
       : png(png_create_read_struct(PNG_LIBPNG_VER_STRING, &exit, leave,
                                    [](png_structp, png_const_charp) {})) {
     if (!png) throw std::bad_alloc();
@@ -44,9 +44,9 @@ struct Decoder {
       throw std::bad_alloc();
     }
   }
-  ~Decoder() { png_destroy_read_struct(&png, &info, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   ErrorExit exit;
   png_structp png;
@@ -54,7 +54,7 @@ struct Decoder {
 };
 
 /// Makes every kind of PNG grey or RGB of 8 bits, with or without alpha.
-void read_header(Decoder& decoder, Source& source) {
+void read_header(PngDecoder& decoder, Source& source) {
   png_structp png = decoder.png;
   png_set_read_fn(png, &source, read_bytes);
   png_set_user_limits(png, kMaxImageSide, kMaxImageSide);
@@ -82,7 +82,7 @@ bool is_png(std::string_view bytes) {
 }
 
 Tensor decode_png(std::string_view bytes, const std::string& source) {
-  Decoder decoder;
+  PngDecoder decoder;
   Source input{reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()};
   const auto run = [&](const auto& calls) {
     if (!survives(decoder.exit, calls)) fail_image(source, cat("damaged PNG: ", decoder.exit.message.data()));

@@ -38,6 +38,14 @@ class RONDE_API AugmentationRandom {
     other.block_ = 0;
     return other;
   }
+  /// The same numbers in each pass over the data.
+  AugmentationRandom of_all_epochs() const {
+    AugmentationRandom other = *this;
+    other.sample_.epoch = -1;
+    return other;
+  }
+  /// Which pass over the data this is, from 0.
+  std::int64_t epoch() const { return sample_.epoch; }
   /// In [low, high), with 53 bits.
   double uniform(double low, double high);
   /// One of 0 ... count - 1.

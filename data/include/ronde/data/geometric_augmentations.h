@@ -39,6 +39,26 @@ class RONDE_API RandomFlip : public GeometricAugmentation {
   RandomFlipOptions options_;
 };
 
+/// Flips horizontally in every other pass over the data: which pictures begin as they are is drawn once. So
+/// each pass shows the images that the pass before did not. Source: Jordan, "94% on CIFAR-10 in 3.29
+/// seconds", 2024.
+class RONDE_API AlternatingFlip : public GeometricAugmentation {
+ public:
+  AffineMap draw(std::int64_t height, std::int64_t width, AugmentationRandom& random) const override;
+};
+
+/// One map for all pictures, as for the views of test_time_views.h.
+class RONDE_API FixedMap : public GeometricAugmentation {
+ public:
+  explicit FixedMap(const AffineMap& map, Fill fill = {}) : map_(map), fill_(fill) {}
+  AffineMap draw(std::int64_t, std::int64_t, AugmentationRandom&) const override { return map_; }
+  const Fill* fill() const override { return &fill_; }
+
+ private:
+  AffineMap map_;
+  Fill fill_;
+};
+
 struct RandomCropOptions {
   std::int64_t padding = 4;  ///< pixels on each side
   Fill fill = {.mode = FillMode::constant};
