@@ -60,3 +60,8 @@ ronde_optional(ONEDNN dnnl_FOUND "libdnnl-dev ocl-icd-opencl-dev" "oneDNN")
 include(${CMAKE_CURRENT_LIST_DIR}/find_cuda.cmake)
 ronde_optional(CUDA cuda_found "nvidia-cuda-toolkit nvidia-cudnn, or NVIDIA's cuda-toolkit and cudnn9 packages"
   "CUDA with cuDNN 9")
+set(NCCL_FOUND FALSE)
+if(RONDE_HAS_CUDA AND NOT RONDE_WITH_NCCL STREQUAL "OFF")
+  find_package(NCCL 2.19 QUIET)
+endif()
+ronde_optional(NCCL NCCL_FOUND "libnccl-dev of NVIDIA's packages, and a build with CUDA" "NCCL")

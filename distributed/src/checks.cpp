@@ -33,7 +33,8 @@ std::string reduction_of(const Collective& call) {
 // Checks one call; the verb and name with which its errors begin are found out only when there is one.
 class Check {
  public:
-  Check(const Collective& call, int rank, int size) : call_(call), rank_(rank), size_(size) {}
+  Check(const Collective& call, int rank, int size, TensorsIn memory)
+      : call_(call), rank_(rank), size_(size), memory_(memory) {}
 
   void run() const {
     switch (call_.verb) {
@@ -66,8 +67,9 @@ class Check {
     expect(tensor.defined(), "got an undefined tensor");
     expect(tensor.is_contiguous(), "expects contiguous tensors, got a view of ", tensor,
            "; contiguous() makes a copy");
-    expect(tensor.backend().device().type == DeviceType::cpu || is_identity(), "expects host memory, got ",
-           tensor.backend().device());
+    expect(memory_ == TensorsIn::any_memory || tensor.backend().device().type == DeviceType::cpu ||
+               is_identity(),
+           "expects host memory, got ", tensor.backend().device());
   }
 
   // Nothing is read or written, so the memory may be anywhere.
@@ -172,6 +174,7 @@ class Check {
   const Collective& call_;
   int rank_;
   int size_;
+  TensorsIn memory_;
 };
 
 std::string tensors_of(const std::vector<Tensor>& tensors) {
@@ -241,8 +244,8 @@ std::string arguments_of(const Collective& call) {
   return call.type;
 }
 
-void check(const Collective& call, int rank, int size) {
-  Check(call, rank, size).run();
+void check(const Collective& call, int rank, int size, TensorsIn memory) {
+  Check(call, rank, size, memory).run();
 }
 
 std::int64_t row_bytes(const Tensor& tensor) {

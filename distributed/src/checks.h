@@ -13,8 +13,11 @@ namespace ronde::inline v0 {
 std::string verb_of(const Collective& call);
 /// "sum, f32 (64,)": what must be the same on all ranks.
 std::string arguments_of(const Collective& call);
+/// Where the tensors of a call may lie.
+enum class TensorsIn { host_memory, any_memory };
+
 /// Throws a UsageError unless rank `rank` of `size` may call this.
-void check(const Collective& call, int rank, int size);
+void check(const Collective& call, int rank, int size, TensorsIn memory = TensorsIn::host_memory);
 
 /// Bytes of one row (all axes but the first) of a tensor.
 std::int64_t row_bytes(const Tensor& tensor);

@@ -2,6 +2,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/trace.h>
+#include <ronde/distributed/nccl_communicator.h>
 
 #include "exchange/sharded_exchange.h"
 #include "plan.h"
@@ -35,7 +36,8 @@ DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::attach(ParameterArena& arena) {
   if (communicator_->size() == 1) return optimizer_->attach(arena);
-  if (options_.state == StateLayout::sharded) {
+  const bool is_on_gpu = arena.gradients().backend().device().type == DeviceType::cuda;
+  if (options_.state == StateLayout::sharded && !is_on_gpu) {
     sharded_ = std::make_shared<ShardedExchange>(arena, *communicator_, options_.buckets);
     exchange_ = sharded_;
     optimizer_->restrict_to({sharded_->own_ranges(), [this](std::vector<double>& values) {
@@ -73,6 +75,7 @@ void DistributedOptimizer::expect(StepSamples samples) {
   prepare_step();
   expected_ = samples;
   if (!buckets_) return;
+  buckets_->restart();
   exchange_->expect({.updates = optimizer_->iterations(),
                      .samples = static_cast<double>(samples.samples),
                      .knows_samples = true,
@@ -90,7 +93,13 @@ DistributedOptimizer::StepSums DistributedOptimizer::reduce(StepSums own) {
   if (!exchange_->may_start())
     exchange_->expect({.updates = optimizer_->iterations(), .samples = own.samples, .knows_samples = true});
   buckets_->finish();
-  const StepSums total{samples.item(), witness.item()};
+  // A host that knows the number does not wait for a GPU to tell it; one that waits does so within a marked
+  // step.
+  const bool is_on_gpu = extras.backend().device().type == DeviceType::cuda;
+  const bool knows = is_on_gpu && expected_.of_all_ranks > 0 && !gate_;
+  if (is_on_gpu && !knows) mark_gpu_step(*communicator_);
+  const StepSums total = knows ? StepSums{static_cast<double>(expected_.of_all_ranks), 0.0}
+                               : StepSums{samples.item(), witness.item()};
   exchange_->end_step(total.samples);
   ++memory_steps_;
   return total;

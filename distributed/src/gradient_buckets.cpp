@@ -147,6 +147,13 @@ bool GradientBuckets::synchronise() const {
   return state_->synchronise;
 }
 
+void GradientBuckets::restart() {
+  if (state_->next == 0) return;
+  const std::vector<Work> works = std::move(state_->works);
+  state_->begin_pass();
+  for (const Work& work : works) work.wait();
+}
+
 void GradientBuckets::finish() {
   State& state = *state_;
   state.arena.complete_gradients();

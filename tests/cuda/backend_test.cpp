@@ -20,6 +20,23 @@ TEST(CudaBackend, LargeCopiesGoThroughManySlots) {
   EXPECT_EQ(there.to_vector<float>(), values);
 }
 
+TEST(CudaBackend, SumsManySquaresByPieces) {
+  FakeDevice device;
+  const std::int64_t count = 100'003;
+  std::vector<float> values(static_cast<std::size_t>(count));
+  double expected = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i % 977) - 500.0f;
+    expected += double{values[i]} * double{values[i]};
+  }
+  const Tensor x = Tensor::from<float>({count}, values, &device.backend);
+  const Tensor sum = Tensor::empty({}, {.dtype = DType::f64, .backend = &device.backend});
+  const std::int64_t before = device.runtime.launches();
+  device.backend.sum_of_squares(sum, x);
+  EXPECT_EQ(device.runtime.launches() - before, 2);
+  EXPECT_EQ(sum.item(), expected);  // whole numbers
+}
+
 // The source may change as soon as the call is back, long before the device has read it.
 TEST(CudaBackend, AnUploadKeepsWhatItWasGiven) {
   FakeDevice device;

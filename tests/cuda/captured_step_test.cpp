@@ -53,6 +53,29 @@ TEST(CapturedStep, TheHostDoesNothingButReplay) {
   EXPECT_EQ(runs, 3);
 }
 
+// A graph's optimizer reads its rate where it lies, and the host sends it when it is another one.
+TEST(CapturedStep, TakesTheNumbersOfTheTime) {
+  FakeDevice device;
+  const Tensor g = filled(device.backend, {16}, 1.0);
+  Tensor captured = filled(device.backend, {16}, 0.0), plain = filled(device.backend, {16}, 0.0);
+  cuda::CapturedStep step(device.backend);
+  int counted = 0;
+  for (int i = 0; i < 8; ++i) {
+    const StepParams params{.learning_rate = i < 6 ? 0.5 : 0.25 * i};
+    const std::int64_t before = device.runtime.launches();
+    step.run([] {},
+             [&] {
+               ++counted;
+               device.backend.sgd_step(captured, g, {}, params, {});
+             });
+    EXPECT_EQ(device.runtime.launches() - before, i < 3 ? 1 : 0);
+    device.backend.sgd_step(plain, g, {}, params, {});
+    EXPECT_EQ(captured.to_vector<float>(), plain.to_vector<float>()) << i;
+  }
+  EXPECT_EQ(counted, 8);
+  EXPECT_EQ(step.numbers_sent(), 3u);
+}
+
 // Somebody else's memory, asked for between two repetitions, is not the graph's.
 TEST(CapturedStep, ItsMemoryStaysItsOwn) {
   FakeDevice device;

@@ -3,6 +3,7 @@
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/adadelta.h>
+#include <ronde/nn/adam.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
@@ -98,6 +99,20 @@ TEST(CudaTraining, AStepOfTheMnistNetIsSoManyKernels) {
   RecordProperty("kernels", static_cast<int>(kernels));
   EXPECT_LE(kernels, 40);
   EXPECT_GE(kernels, 15);  // fewer than the net has layers: something was not counted
+}
+
+// Forward, backward, metrics and update: a step more is a repetition more, and not one kernel by hand.
+TEST(CudaTraining, ARepeatedStepIsOneGraph) {
+  const auto launches = [](std::int64_t steps, std::unique_ptr<Optimizer> optimizer) {
+    FakeDevice device;
+    Model model(net(), {8, 8, 1}, {.backend = &device.backend});
+    model.compile({.optimizer = std::move(optimizer), .loss = std::make_unique<CategoricalCrossentropy>()});
+    model.fit(digits(), {.batch_size = 4, .max_steps = steps, .verbose = 0});
+    EXPECT_EQ(device.runtime.replays(), steps - 2);
+    return device.runtime.launches();
+  };
+  EXPECT_EQ(launches(5, std::make_unique<Adadelta>()), launches(9, std::make_unique<Adadelta>()));
+  EXPECT_EQ(launches(5, std::make_unique<Adam>()), launches(9, std::make_unique<Adam>()));
 }
 
 TEST(CudaTraining, WhatFailsOnTheDeviceEndsIt) {

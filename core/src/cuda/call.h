@@ -24,6 +24,7 @@ enum class Op : std::uint8_t {
   reduce,
   argmax,
   sum_of_squares,
+  square_sums,  ///< of sum_of_squares, by pieces: out (pieces), x (count), piece p from count * p / pieces on
   count_correct,
   matmul,
   dense,
@@ -78,6 +79,16 @@ struct Operand {
   }
 };
 
+/// The numbers of an optimizer's step, those of the other optimizers included.
+struct StepNumbers {
+  StepParams step = {};
+  SgdParams sgd = {};
+  RmspropParams rmsprop = {};
+  AdamParams adam = {};
+  AdadeltaParams adadelta = {};
+  AdagradParams adagrad = {};
+};
+
 /// What a kernel needs beside its operands; each reads its own few.
 struct Attributes {
   double value = 0.0;  ///< of fill; alpha of accumulate; smoothing of the losses
@@ -91,12 +102,7 @@ struct Attributes {
   Pool2dParams pool = {};
   DropoutParams dropout = {};
   BatchNormParams batch_norm = {};
-  StepParams step = {};
-  SgdParams sgd = {};
-  RmspropParams rmsprop = {};
-  AdamParams adam = {};
-  AdadeltaParams adadelta = {};
-  AdagradParams adagrad = {};
+  StepNumbers step = {};
 };
 
 struct Call {
@@ -107,6 +113,9 @@ struct Call {
   int operands = 0;  ///< all, undefined ones included
   std::array<Operand, kMaxOperands> tensors{};
   Attributes attributes{};
+  /// Of an optimizer's step: device memory from which it reads its numbers when it runs, instead of
+  /// `attributes.step`; which of its forms it takes is decided by the latter all the same. nullptr: none.
+  const StepNumbers* numbers = nullptr;
 
   const Operand& operator[](int i) const { return tensors[static_cast<std::size_t>(i)]; }
 };

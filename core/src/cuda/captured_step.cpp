@@ -22,6 +22,19 @@ class ActivePool {
   DeviceAllocator::Pool* before_;
 };
 
+class AsRepetition {
+ public:
+  AsRepetition(CudaBackend& backend, CudaBackend::Repetition repetition)
+      : backend_(backend), before_(backend.repeat(repetition)) {}
+  ~AsRepetition() { backend_.repeat(before_); }
+  AsRepetition(const AsRepetition&) = delete;
+  AsRepetition& operator=(const AsRepetition&) = delete;
+
+ private:
+  CudaBackend& backend_;
+  CudaBackend::Repetition before_;
+};
+
 }  // namespace
 
 CapturedStep::~CapturedStep() {
@@ -29,42 +42,61 @@ CapturedStep::~CapturedStep() {
     wait_for(backend_.runtime(), backend_.stream());
     backend_.runtime().destroy_graph(graph_);
   }
+  numbers_.reset();
   backend_.allocator().dissolve(pool_);
 }
 
-bool CapturedStep::run(const std::function<void()>& body) {
+bool CapturedStep::run(const Body& body, const Body& counting) {
   const bool is_new = !graph_;
-  if (is_new && rehearsals_ == kRehearsals && fallback_.empty()) capture(body);
-  if (graph_) {
-    check(backend_.runtime().replay(graph_, backend_.stream()), "repeating a step");
-    return is_new;
+  numbers_->rewind();
+  if (is_new && rehearsals_ == kRehearsals && fallback_.empty()) capture(body, counting);
+  if (!graph_) {
+    numbers_->rewind();
+    run_as(Calls::launched, [&] {
+      body();
+      if (counting) counting();
+    });
+    if (rehearsals_ < kRehearsals) ++rehearsals_;
+    return true;
   }
-  run_with_own_memory(body);
-  if (rehearsals_ < kRehearsals) ++rehearsals_;
-  return true;
+  if (!is_new && counting) run_as(Calls::left_out, counting);
+  numbers_->send();
+  check(backend_.runtime().replay(graph_, backend_.stream()), "repeating a step");
+  return is_new;
 }
 
-void CapturedStep::run_with_own_memory(const std::function<void()>& body) {
+void CapturedStep::run_as(Calls calls, const Body& body) {
   const ActivePool active(backend_.allocator(), pool_);
+  const AsRepetition repetition(backend_, {calls, numbers_.get()});
   body();
 }
 
-void CapturedStep::capture(const std::function<void()>& body) {
+void CapturedStep::capture(const Body& body, const Body& counting) {
   Runtime& runtime = backend_.runtime();
   const Status begun = runtime.begin_capture(backend_.stream());
   if (!begun.ok()) {
     fallback_ = begun.text;
     return;
   }
+  bool is_counted = false;
   try {
-    run_with_own_memory(body);
+    run_as(Calls::captured, body);
+    is_counted = counting != nullptr;
+    if (counting) run_as(Calls::captured, counting);
   } catch (const Error& error) {
+    if (is_counted) {
+      runtime.end_capture(backend_.stream(), &graph_);
+      throw;
+    }
     fallback_ = error.what();
   } catch (...) {
     runtime.end_capture(backend_.stream(), &graph_);
     throw;
   }
   const Status ended = runtime.end_capture(backend_.stream(), &graph_);
+  // What was counted cannot be taken back, and the device has done nothing of it.
+  require(ended.ok() || !is_counted, "[cuda] a step cannot be repeated as a graph: ", ended.text,
+          "; RONDE_CUDA_GRAPHS=off gives it to the device kernel by kernel");
   if (!ended.ok() && fallback_.empty()) fallback_ = ended.text;
   if (!fallback_.empty() && graph_) runtime.destroy_graph(std::exchange(graph_, nullptr));
 }

@@ -7,42 +7,54 @@
 ///     }
 ///
 /// The body must do the same each time: kernels on the same tensors. Values that change belong in device
-/// memory. What it allocates lies in memory of its own, so that addresses stay; tensors that it leaves behind
-/// hold the values of the latest run. When the body waits for the device, copies from the host or needs
-/// memory anew while it is captured, it stays as it is, run each time, and `fallback` says why. Not thread
-/// safe.
+/// memory; the numbers of optimizer steps (rates, corrections) are brought there. What it allocates lies in
+/// memory of its own, so that addresses stay; tensors that it leaves behind hold the values of the latest
+/// run. When the body waits for the device, copies from the host or needs memory anew while it is captured,
+/// it stays as it is, run each time, and `fallback` says why.
+///
+/// What a body counts on the host is the business of its second half, that follows the first and is called
+/// for repetitions too, with all its calls to the device left out. Its kernels must be no reason to give a
+/// capture up: it has been called then. Not thread safe.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/numbers_on_device.h"
 
 namespace ronde::inline v0::cuda {
 
 class CapturedStep {
  public:
-  explicit CapturedStep(CudaBackend& backend) : backend_(backend) {}
+  explicit CapturedStep(CudaBackend& backend)
+      : backend_(backend), numbers_(std::make_unique<NumbersOnDevice>(backend)) {}
   ~CapturedStep();
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
   /// Whether the body was called.
-  bool run(const std::function<void()>& body);
+  bool run(const std::function<void()>& body, const std::function<void()>& counting = {});
 
   bool is_captured() const { return graph_ != nullptr; }
   /// Empty while nothing stood in the way.
   const std::string& fallback() const { return fallback_; }
+  /// Times that the numbers of an optimizer step went to the device.
+  std::size_t numbers_sent() const { return numbers_->sent(); }
 
  private:
   /// The second one frees what the first one left behind: then there is memory for all that comes.
   static constexpr int kRehearsals = 2;
 
-  void run_with_own_memory(const std::function<void()>& body);
-  void capture(const std::function<void()>& body);
+  using Body = std::function<void()>;
+  using Calls = CudaBackend::Repetition::Calls;
+  void run_as(Calls calls, const Body& body);
+  void capture(const Body& body, const Body& counting);
 
   CudaBackend& backend_;
   DeviceAllocator::Pool pool_;
+  std::unique_ptr<NumbersOnDevice> numbers_;
   Graph graph_ = nullptr;
   int rehearsals_ = 0;
   std::string fallback_;

@@ -23,7 +23,7 @@ std::string version_text(int version) {
 CudaDevice describe(const cuda::Module& module, int index) {
   cuda::DeviceFacts facts;
   if (!module.describe(index, &facts).ok()) return {};
-  return {facts.name, cat(facts.major, '.', facts.minor), facts.multiprocessors, facts.memory};
+  return {facts.name, cat(facts.major, '.', facts.minor), facts.multiprocessors, facts.memory, facts.id};
 }
 
 CudaFacts look(const cuda::OpenedModule& opened) {
@@ -35,6 +35,7 @@ CudaFacts look(const cuda::OpenedModule& opened) {
   ModuleFacts found;
   const cuda::Status status = opened.module->look(&found);
   facts.versions = found.versions;
+  facts.no_collectives = found.no_collectives;
   facts.driver = version_text(found.driver);
   for (int i = 0; i < found.devices; ++i) facts.devices.push_back(describe(*opened.module, i));
   facts.missing = CudaPart::nothing;

@@ -1,7 +1,9 @@
 #include "cuda/cuda_backend.h"
 
+#include <algorithm>
 #include <cassert>
 
+#include "cuda/numbers_on_device.h"
 #include "cuda/plan_key.h"
 #include "cuda/status.h"
 #include "cuda/wait.h"
@@ -9,6 +11,8 @@
 namespace ronde::inline v0::cuda {
 
 namespace {
+
+constexpr std::int64_t kSquaresOfPiece = 1 << 14, kMostPieces = 1024;
 
 Stream make_stream(Runtime& runtime) {
   Stream stream = nullptr;
@@ -28,6 +32,19 @@ Operand operand(const Tensor& tensor) {
   }
   if (tensor.count() > 0) result.data = tensor.raw();
   return result;
+}
+
+bool is_optimizer_step(Op op) {
+  switch (op) {
+    case Op::sgd_step:
+    case Op::rmsprop_step:
+    case Op::adam_step:
+    case Op::adadelta_step:
+    case Op::adagrad_step:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// Scratch memory of one call: what comes after it on the stream may have it.
@@ -65,16 +82,24 @@ std::size_t CudaBackend::plans() const {
   return plans_.size();
 }
 
+// Where calls are left out, nothing has been computed that could be read.
+void CudaBackend::require_device() const {
+  require(!leaves_out(), "[cuda] the host's part of a repeated step reads from the device or writes to it");
+}
+
 void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
+  require_device();
   if (bytes > 0) staging_.upload(destination, source, bytes, stream_);
 }
 
 void CudaBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
+  require_device();
   if (bytes > 0) staging_.download(destination, source, bytes, stream_);
   check(runtime_.complaint(), "a kernel");
 }
 
 void CudaBackend::synchronize() {
+  require_device();
   check(wait_for(runtime_, stream_), "running");
   check(runtime_.complaint(), "a kernel");
 }
@@ -89,11 +114,23 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   return plans_.emplace(key, made).first->second;
 }
 
+const StepNumbers* CudaBackend::numbers_for(const Attributes& attributes) {
+  if (!repetition_.numbers) return nullptr;
+  const StepNumbers* numbers = repetition_.numbers->next(attributes.step);
+  if (repetition_.calls == Repetition::Calls::launched) repetition_.numbers->send();
+  return numbers;
+}
+
 void CudaBackend::enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
                           const Attributes& attributes) {
   assert(tensors.size() <= Call::kMaxOperands);
-  Call call{
-      .op = op, .outputs = outputs, .operands = static_cast<int>(tensors.size()), .attributes = attributes};
+  const StepNumbers* numbers = is_optimizer_step(op) ? numbers_for(attributes) : nullptr;
+  if (leaves_out()) return;
+  Call call{.op = op,
+            .outputs = outputs,
+            .operands = static_cast<int>(tensors.size()),
+            .attributes = attributes,
+            .numbers = numbers};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
   const Planned planned = plan_for(call);
@@ -134,8 +171,15 @@ void CudaBackend::argmax(const Tensor& out, const Tensor& x) {
   enqueue(Op::argmax, 1, {&out, &x});
 }
 
+// Of many elements by pieces, one for each block of threads, and then the sum of these: in an order that
+// never varies.
 void CudaBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
-  enqueue(Op::sum_of_squares, 1, {&out, &x});
+  if (x.count() <= kSquaresOfPiece) return enqueue(Op::sum_of_squares, 1, {&out, &x});
+  const std::int64_t pieces = std::min(kMostPieces, (x.count() + kSquaresOfPiece - 1) / kSquaresOfPiece);
+  const Tensor sums = Tensor::empty({pieces}, out.options());
+  enqueue(Op::square_sums, 1, {&sums, &x});
+  const Tensor total = out.view(0, {1});
+  enqueue(Op::reduce, 1, {&total, &sums}, {.reduce = ReduceOp::sum});
 }
 
 void CudaBackend::count_correct(const Tensor& total, const Tensor& scores, const Tensor& labels) {
@@ -211,30 +255,30 @@ void CudaBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_g
 
 void CudaBackend::sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                            SgdParams params) {
-  enqueue(Op::sgd_step, 2, {&w, &velocity, &g}, {.step = step, .sgd = params});
+  enqueue(Op::sgd_step, 2, {&w, &velocity, &g}, {.step = {.step = step, .sgd = params}});
 }
 
 void CudaBackend::rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity,
                                const Tensor& momentum, const Tensor& mean_gradient, StepParams step,
                                RmspropParams params) {
   enqueue(Op::rmsprop_step, 4, {&w, &velocity, &momentum, &mean_gradient, &g},
-          {.step = step, .rmsprop = params});
+          {.step = {.step = step, .rmsprop = params}});
 }
 
 void CudaBackend::adam_step(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v,
                             const Tensor& max_velocity, StepParams step, AdamParams params) {
-  enqueue(Op::adam_step, 4, {&w, &m, &v, &max_velocity, &g}, {.step = step, .adam = params});
+  enqueue(Op::adam_step, 4, {&w, &m, &v, &max_velocity, &g}, {.step = {.step = step, .adam = params}});
 }
 
 void CudaBackend::adadelta_step(const Tensor& w, const Tensor& g, const Tensor& accumulated_gradient,
                                 const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) {
   enqueue(Op::adadelta_step, 3, {&w, &accumulated_gradient, &accumulated_delta, &g},
-          {.step = step, .adadelta = params});
+          {.step = {.step = step, .adadelta = params}});
 }
 
 void CudaBackend::adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
                                AdagradParams params) {
-  enqueue(Op::adagrad_step, 2, {&w, &accumulator, &g}, {.step = step, .adagrad = params});
+  enqueue(Op::adagrad_step, 2, {&w, &accumulator, &g}, {.step = {.step = step, .adagrad = params}});
 }
 
 }  // namespace ronde::inline v0::cuda

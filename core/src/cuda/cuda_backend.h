@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
@@ -21,6 +22,8 @@
 #include "cuda/staging.h"
 
 namespace ronde::inline v0::cuda {
+
+class NumbersOnDevice;
 
 struct CudaBackendOptions {
   int index = 0;
@@ -39,6 +42,18 @@ class CudaBackend final : public Backend {
   DeviceAllocator& allocator() { return allocator_; }
   /// Plans made so far.
   std::size_t plans() const;
+
+  /// How a repeated step has its body run (captured_step.h).
+  struct Repetition {
+    enum class Calls { launched, captured, left_out };
+    Calls calls = Calls::launched;
+    NumbersOnDevice* numbers = nullptr;  ///< where optimizer steps find theirs; nullptr: in the call itself
+  };
+  /// Returns what was before.
+  Repetition repeat(Repetition repetition) { return std::exchange(repetition_, repetition); }
+  /// Whether calls are left out, because a graph repeats them: only the host's part of a body is wanted.
+  bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
+  bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
 
   std::string name() const override { return "cuda"; }
   Device device() const override { return {DeviceType::cuda, options_.index}; }
@@ -120,6 +135,8 @@ class CudaBackend final : public Backend {
   /// `outputs` of `tensors` are written; undefined ones are passed on as such.
   void enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
                const Attributes& attributes = {});
+  const StepNumbers* numbers_for(const Attributes& attributes);
+  void require_device() const;
   Planned plan_for(const Call& call);
 
   Runtime& runtime_;
@@ -127,6 +144,7 @@ class CudaBackend final : public Backend {
   Stream stream_;
   DeviceAllocator allocator_;
   Staging staging_;
+  Repetition repetition_;
   ThreadPool threads_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Planned> plans_;

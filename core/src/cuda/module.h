@@ -6,14 +6,15 @@
 
 namespace ronde::inline v0::cuda {
 
-/// Grows with every change of this table, of Runtime or of Call.
-inline constexpr int kModuleVersion = 1;
+/// Grows with every change of this table, of Runtime, of Collectives or of Call.
+inline constexpr int kModuleVersion = 2;
 inline constexpr const char* kModuleSymbol = "ronde_cuda_module";
 
 struct ModuleFacts {
   char versions[192] = "";  ///< "CUDA 13.0, cuDNN 9.19.0, cuBLAS 13.0.2, NCCL 2.28.9"
   int driver = 0;           ///< 13000: CUDA 13.0, which the driver serves; 0: there is no driver
   int devices = 0;
+  char no_collectives[256] = "";  ///< why several ranks cannot work together; empty: they can
 };
 
 struct Module {

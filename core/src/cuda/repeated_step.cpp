@@ -32,9 +32,10 @@ RepeatedStep::RepeatedStep(Backend& backend) : state_(std::make_unique<State>())
 RepeatedStep::~RepeatedStep() = default;
 RepeatedStep::RepeatedStep(RepeatedStep&&) noexcept = default;
 
-bool RepeatedStep::run(const std::function<void()>& body) {
-  if (state_->captured) return state_->captured->run(body);
+bool RepeatedStep::run(const std::function<void()>& body, const std::function<void()>& counting) {
+  if (state_->captured) return state_->captured->run(body, counting);
   body();
+  if (counting) counting();
   return true;
 }
 

@@ -15,35 +15,10 @@
 #include <cstdint>
 
 #include "cuda/call.h"
+#include "cuda/collectives.h"
+#include "cuda/status_code.h"
 
 namespace ronde::inline v0::cuda {
-
-enum class Outcome : std::uint8_t {
-  ok,
-  not_ready,      ///< of `query`: the device has not come so far
-  out_of_memory,  ///< nothing else happened
-  refused,        ///< breaks a rule, as those of capturing; nothing was enqueued
-  complaint,      ///< of `complaint`
-  unsupported,    ///< this device or library cannot do it; nothing was enqueued
-  failed,         ///< the device is lost to this process
-};
-
-struct Status {
-  Outcome outcome = Outcome::ok;
-  const char* text = "";  ///< why, until the next call of this thread
-
-  bool ok() const { return outcome == Outcome::ok; }
-};
-
-// Handles: nullptr is none.
-struct StreamTag;
-struct EventTag;
-struct GraphTag;
-struct PlanTag;
-using Stream = StreamTag*;
-using Event = EventTag*;
-using Graph = GraphTag*;
-using Plan = PlanTag*;
 
 enum class CopyKind : std::uint8_t { to_device, to_host, on_device };
 
@@ -52,6 +27,7 @@ struct DeviceFacts {
   int major = 0, minor = 0;  ///< compute capability
   int multiprocessors = 0;
   std::size_t memory = 0;  ///< bytes
+  char id[64] = "";        ///< of the hardware, the same for all processes of a machine
 };
 
 class Runtime {
@@ -59,6 +35,10 @@ class Runtime {
   virtual ~Runtime() = default;
 
   virtual const DeviceFacts& facts() const = 0;
+  /// nullptr: this module or machine has none (ModuleFacts says why).
+  virtual Collectives* collectives() = 0;
+  /// From here on everything fails with this text, as if the device were lost. From any thread.
+  virtual void give_up(const char* why) = 0;
 
   /// Aligned to 256 bytes. Neither inside a capture.
   virtual Status allocate(std::size_t bytes, void** memory) = 0;

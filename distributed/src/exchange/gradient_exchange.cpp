@@ -8,6 +8,7 @@
 #include "exchange/power_sgd_exchange.h"
 #include "exchange/sharded_exchange.h"
 #include "exchange/top_k_exchange.h"
+#include "nccl/device_exchange.h"
 
 namespace ronde::inline v0 {
 
@@ -71,6 +72,7 @@ struct Maker {
 
 std::shared_ptr<GradientExchange> make_exchange(ParameterArena& arena, Communicator& communicator,
                                                 const DistributedOptions& options) {
+  if (auto on_gpu = make_device_exchange(arena, communicator, options)) return on_gpu;
   if (options.combine == Combine::adasum)
     return std::make_shared<AdasumExchange>(arena, communicator, options.buckets);
   if (options.state == StateLayout::sharded)

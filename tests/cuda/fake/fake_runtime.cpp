@@ -38,6 +38,7 @@ FakeRuntime::FakeRuntime(FakeOptions options)
   facts_.major = 9;
   facts_.multiprocessors = 1;
   facts_.memory = options.memory;
+  options.id.copy(facts_.id, sizeof facts_.id - 1);
 }
 
 FakeRuntime::~FakeRuntime() {
@@ -47,6 +48,11 @@ FakeRuntime::~FakeRuntime() {
 void FakeRuntime::lose(const std::string& why) {
   const std::lock_guard lock(mutex_);
   scheduler_.lose(why);
+}
+
+void FakeRuntime::nudge() {
+  const std::lock_guard lock(mutex_);
+  scheduler_.nudge();
 }
 
 Status FakeRuntime::refuse(const std::string& why) {
@@ -78,14 +84,14 @@ bool FakeRuntime::is_pinned(const void* memory, std::size_t bytes) const {
 
 Status FakeRuntime::allocate(std::size_t bytes, void** memory) {
   const std::lock_guard lock(mutex_);
-  if (capture_) return break_capture("memory of the device was asked for");
+  if (is_capturing()) return break_capture("memory of the device was asked for");
   *memory = memory_.allocate(bytes);
   return *memory ? Status{} : answer(Outcome::out_of_memory, "the fake device is full");
 }
 
 Status FakeRuntime::release(void* memory) {
   const std::lock_guard lock(mutex_);
-  if (capture_) return break_capture("memory of the device was given back");
+  if (is_capturing()) return break_capture("memory of the device was given back");
   if (scheduler_.may_be_used(access(memory, 1, true)))
     return refuse("memory was given back while it is in use");
   return memory_.release(memory) ? Status{} : refuse("no memory of this device was given back");
@@ -93,7 +99,7 @@ Status FakeRuntime::release(void* memory) {
 
 Status FakeRuntime::allocate_pinned(std::size_t bytes, void** memory) {
   const std::lock_guard lock(mutex_);
-  if (capture_) return break_capture("pinned memory was asked for");
+  if (is_capturing()) return break_capture("pinned memory was asked for");
   *memory = std::malloc(bytes);
   std::memset(*memory, DeviceMemory::kPoison, bytes);
   pinned_.emplace(static_cast<const char*>(*memory), bytes);
@@ -155,7 +161,7 @@ Status FakeRuntime::wait(cuda::Stream stream, cuda::Event event) {
   if (!e.in_capture) {
     if (capture_ && capture_->noted.contains(number(stream)))
       return break_capture("a stream waits for an event from outside");
-    scheduler_.wait(number(stream), e.mark);
+    if (!options_.is_deaf) scheduler_.wait(number(stream), e.mark);
     return {};
   }
   if (!capture_) return refuse("a stream waits for an event of a capture that has ended");
@@ -166,7 +172,7 @@ Status FakeRuntime::wait(cuda::Stream stream, cuda::Event event) {
 
 Status FakeRuntime::query(cuda::Event event) {
   const std::lock_guard lock(mutex_);
-  if (capture_) return break_capture("the host waited");
+  if (is_capturing()) return break_capture("the host waited");
   const FakeEvent& e = *events_.at(event);
   if (!e.mark.is_set) return refuse("the host asks for an event that stands for nothing");
   const bool passed = scheduler_.ask(e.mark);
@@ -209,7 +215,7 @@ Status FakeRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind
 Status FakeRuntime::prepare(const cuda::Call& call, const cuda::MathOptions&, cuda::Plan* plan,
                             std::size_t* workspace) {
   const std::lock_guard lock(mutex_);
-  if (capture_) return break_capture("a kernel was planned");
+  if (is_capturing()) return break_capture("a kernel was planned");
   if (!cuda::needs_plan(call.op)) return refuse("a plan for a kernel that has none");
   *plan = reinterpret_cast<cuda::Plan>(++prepared_);
   *workspace = kWorkspace;
@@ -227,6 +233,8 @@ std::string FakeRuntime::check_operands(const cuda::Call& call) const {
     if (x.defined && bytes > 0 && !memory_.contains(x.data, bytes))
       return "operand " + std::to_string(i) + " does not lie in one block of the device's memory";
   }
+  if (call.numbers && !memory_.contains(call.numbers, sizeof *call.numbers))
+    return "an optimizer's numbers do not lie in the device's memory";
   return {};
 }
 
@@ -239,6 +247,7 @@ Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std
   }
   void* scratch = workspace_bytes > 0 ? memory_.behind(workspace) : nullptr;
   if (scratch) operation.accesses.push_back(access(workspace, workspace_bytes, true));
+  if (call.numbers) operation.accesses.push_back(access(call.numbers, sizeof *call.numbers, false));
   operation.run = [this, call, scratch, workspace_bytes] {
     if (scratch) std::memset(scratch, DeviceMemory::kPoison, workspace_bytes);
     run_on_oracle(call, oracle_, [this](const void* memory) { return memory_.behind(memory); });
@@ -259,6 +268,38 @@ Status FakeRuntime::launch(const cuda::Call& call, cuda::Plan plan, void* worksp
   if (launches_ == options_.delayed_launch) operation.delay = kDelay;
   if (launches_ == options_.failing_launch)
     operation.run = [] { throw DeviceLost("an illegal memory access was encountered"); };
+  return give(stream, std::move(operation));
+}
+
+// An operation is made anew for each repetition of a graph: it remembers how far the ranks are with it.
+Status FakeRuntime::give_to_ranks(cuda::Stream stream, std::int64_t number, const RankBuffers& buffers,
+                                  const MakeOperation& make, const std::function<void()>& fail) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [memory, bytes] : {std::pair(buffers.in, buffers.in_bytes),
+                                      std::pair<const void*, std::size_t>(buffers.out, buffers.out_bytes)})
+    if (!memory_.contains(memory, bytes))
+      return refuse("ranks exchange what does not lie in one block of memory");
+  const auto made = std::make_shared<Operation>();
+  const auto fresh = [=, this] { return make(memory_.behind(buffers.in), memory_.behind(buffers.out)); };
+  Operation operation{
+      .run =
+          [made] {
+            made->run();
+            *made = {};
+          },
+      .accesses = {access(buffers.in, buffers.in_bytes, false), access(buffers.out, buffers.out_bytes, true)},
+      .is_ready =
+          [made, fresh] {
+            if (!made->run) *made = fresh();
+            return made->is_ready();
+          }};
+  operation.hangs = number == options_.hanging_exchange;
+  if (number == options_.delayed_exchange) operation.delay = kDelay;
+  if (number == options_.failing_exchange)
+    operation.is_ready = [fail] {
+      fail();
+      return false;
+    };
   return give(stream, std::move(operation));
 }
 

@@ -7,13 +7,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "cuda/fake/device_memory.h"
+#include "cuda/fake/fake_collectives.h"
 #include "cuda/fake/oracle.h"
 #include "cuda/fake/scheduler.h"
 #include "cuda/runtime.h"
@@ -27,6 +30,13 @@ struct FakeOptions {
   std::int64_t failing_launch = 0;  ///< fails when it runs, as a bad address on a GPU would
   std::int64_t hanging_launch = 0;  ///< never ends
   std::int64_t delayed_launch = 0;  ///< ends late
+  // The same for calls of several ranks.
+  std::int64_t failing_exchange = 0;  ///< an asynchronous error
+  std::int64_t hanging_exchange = 0;
+  std::int64_t delayed_exchange = 0;
+  /// The device takes no notice of `wait`: every test of an order has to fail.
+  bool is_deaf = false;
+  std::string id = "fake:0";  ///< of the hardware
 };
 
 class FakeRuntime final : public cuda::Runtime {
@@ -38,6 +48,19 @@ class FakeRuntime final : public cuda::Runtime {
 
   /// As if somebody pulled it out: what waits for it ends with an error.
   void lose(const std::string& why);
+  /// Goes on by itself, as a device does; for FakeCollectives, as what follows.
+  void nudge();
+  struct RankBuffers {
+    const void* in;
+    std::size_t in_bytes;
+    void* out;
+    std::size_t out_bytes;
+  };
+  using MakeOperation = std::function<Operation(const void* in, void* out)>;
+  /// `make` gets where the bytes are, each time that the operation is repeated; `fail` is run instead of it.
+  Status give_to_ranks(cuda::Stream stream, std::int64_t number, const RankBuffers& buffers,
+                       const MakeOperation& make, const std::function<void()>& fail);
+  FakeCollectives& ranks() { return collectives_; }
   /// Memory that was not given back.
   std::size_t memory_in_use() const { return memory_.in_use(); }
   std::int64_t launches() const { return launches_; }
@@ -45,6 +68,8 @@ class FakeRuntime final : public cuda::Runtime {
   std::int64_t replays() const { return replays_; }
 
   const cuda::DeviceFacts& facts() const override { return facts_; }
+  cuda::Collectives* collectives() override { return &collectives_; }
+  void give_up(const char* why) override { lose(why); }
   Status allocate(std::size_t bytes, void** memory) override;
   Status release(void* memory) override;
   Status allocate_pinned(std::size_t bytes, void** memory) override;
@@ -80,12 +105,15 @@ class FakeRuntime final : public cuda::Runtime {
     std::map<std::size_t, std::size_t> noted;   ///< operations of each stream that takes part
     std::map<std::size_t, std::size_t> joined;  ///< of them, those that the origin waits for
     std::vector<Operation> operations;
-    std::string broken;  ///< why there will be no graph
+    std::string broken;                                   ///< why there will be no graph
+    std::thread::id thread = std::this_thread::get_id();  ///< whose the rules are
   };
 
   // `mutex_` is held in all of these.
   Status refuse(const std::string& why);
   Status break_capture(const std::string& what);
+  /// Whether this thread is in the middle of a capture.
+  bool is_capturing() const { return capture_ && capture_->thread == std::this_thread::get_id(); }
   Status lost();
   Status give(cuda::Stream stream, Operation operation);
   Access access(const void* memory, std::size_t bytes, bool writes) const;
@@ -104,6 +132,7 @@ class FakeRuntime final : public cuda::Runtime {
   std::map<cuda::Graph, std::unique_ptr<std::vector<Operation>>> graphs_;
   std::unique_ptr<Capture> capture_;
   std::int64_t launches_ = 0, prepared_ = 0, replays_ = 0;
+  FakeCollectives collectives_{*this};  // the last, whose thread uses all else
 };
 
 }  // namespace ronde::test

@@ -1,4 +1,5 @@
-// The fake as a module. `$RONDE_FAKE_CUDA` says what is there: "seed=7 devices=2", "no-driver", "no-device".
+// The fake as a module. `$RONDE_FAKE_CUDA` says what is there: "seed=7 devices=2", "no-driver", "no-device",
+// "no-nccl", "hang-exchange=12".
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -31,23 +32,27 @@ cuda::Status look(cuda::ModuleFacts* facts) {
   facts->driver = 13000;
   if (has("no-device")) return {cuda::Outcome::unsupported, "no CUDA-capable device is detected"};
   facts->devices = static_cast<int>(number("devices", 1));
+  if (has("no-nccl")) std::strncpy(facts->no_collectives, "it cannot be used: no libnccl.so.2", 64);
   return {};
 }
 
-FakeOptions options() {
+FakeOptions options(int device = 0) {
   return {.seed = static_cast<std::uint64_t>(number("seed", 1)),
           .failing_launch = number("fail", 0),
-          .hanging_launch = number("hang", 0)};
+          .hanging_launch = number("hang", 0),
+          .failing_exchange = number("fail-exchange", 0),
+          .hanging_exchange = number("hang-exchange", 0),
+          .id = "fake:" + std::to_string(device)};
 }
 
-cuda::Status describe(int, cuda::DeviceFacts* facts) {
-  *facts = FakeRuntime({.memory = std::size_t{1} << 20}).facts();
+cuda::Status describe(int device, cuda::DeviceFacts* facts) {
+  *facts = FakeRuntime({.memory = std::size_t{1} << 20, .id = options(device).id}).facts();
   facts->memory = options().memory;
   return {};
 }
 
-cuda::Status open(int, cuda::Runtime** runtime) {
-  *runtime = new FakeRuntime(options());
+cuda::Status open(int device, cuda::Runtime** runtime) {
+  *runtime = new FakeRuntime(options(device));
   return {};
 }
 

@@ -20,7 +20,16 @@ Tensor tensor_of(const Operand& x, CpuBackend& oracle, const std::function<void*
                       Shape(std::span(x.strides.data(), rank)), x.dtype);
 }
 
-void run(Op op, CpuBackend& o, const Attributes& a, const std::array<Tensor, cuda::Call::kMaxOperands>& t) {
+void square_sums(CpuBackend& oracle, const Tensor& sums, const Tensor& x) {
+  const std::int64_t pieces = sums.count(), count = x.count();
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    const std::int64_t begin = count * p / pieces, end = count * (p + 1) / pieces;
+    oracle.sum_of_squares(sums.view(p, {}), x.view(begin, {end - begin}));
+  }
+}
+
+void run(Op op, CpuBackend& o, const Attributes& a, const cuda::StepNumbers& n,
+         const std::array<Tensor, cuda::Call::kMaxOperands>& t) {
   switch (op) {
     case Op::fill:
       return o.fill(t[0], a.value);
@@ -40,6 +49,8 @@ void run(Op op, CpuBackend& o, const Attributes& a, const std::array<Tensor, cud
       return o.argmax(t[0], t[1]);
     case Op::sum_of_squares:
       return o.sum_of_squares(t[0], t[1]);
+    case Op::square_sums:
+      return square_sums(o, t[0], t[1]);
     case Op::count_correct:
       return o.count_correct(t[0], t[1], t[2]);
     case Op::matmul:
@@ -85,15 +96,15 @@ void run(Op op, CpuBackend& o, const Attributes& a, const std::array<Tensor, cud
     case Op::batch_norm_backward:
       return o.batch_norm_backward(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], a.batch_norm);
     case Op::sgd_step:
-      return o.sgd_step(t[0], t[2], t[1], a.step, a.sgd);
+      return o.sgd_step(t[0], t[2], t[1], n.step, n.sgd);
     case Op::rmsprop_step:
-      return o.rmsprop_step(t[0], t[4], t[1], t[2], t[3], a.step, a.rmsprop);
+      return o.rmsprop_step(t[0], t[4], t[1], t[2], t[3], n.step, n.rmsprop);
     case Op::adam_step:
-      return o.adam_step(t[0], t[4], t[1], t[2], t[3], a.step, a.adam);
+      return o.adam_step(t[0], t[4], t[1], t[2], t[3], n.step, n.adam);
     case Op::adadelta_step:
-      return o.adadelta_step(t[0], t[3], t[1], t[2], a.step, a.adadelta);
+      return o.adadelta_step(t[0], t[3], t[1], t[2], n.step, n.adadelta);
     case Op::adagrad_step:
-      return o.adagrad_step(t[0], t[2], t[1], a.step, a.adagrad);
+      return o.adagrad_step(t[0], t[2], t[1], n.step, n.adagrad);
   }
 }
 
@@ -104,7 +115,9 @@ void run_on_oracle(const cuda::Call& call, CpuBackend& oracle,
   std::array<Tensor, cuda::Call::kMaxOperands> tensors;
   for (int i = 0; i < call.operands; ++i)
     tensors[static_cast<std::size_t>(i)] = tensor_of(call[i], oracle, behind);
-  run(call.op, oracle, call.attributes, tensors);
+  const cuda::StepNumbers& numbers =
+      call.numbers ? *static_cast<const cuda::StepNumbers*>(behind(call.numbers)) : call.attributes.step;
+  run(call.op, oracle, call.attributes, numbers, tensors);
 }
 
 }  // namespace ronde::test

@@ -64,11 +64,19 @@ void Scheduler::wait(std::size_t stream, const Mark& mark) {
   merge(s.clock, mark.clock);
 }
 
+// What a stream waits for may be behind nothing of its own, so that its position alone says too little.
+bool Scheduler::has_passed(const Mark& mark) const {
+  for (std::size_t i = 0; i < mark.clock.size(); ++i)
+    if (streams_[i]->done < mark.clock[i]) return false;
+  return streams_[mark.stream]->done >= mark.position;
+}
+
 bool Scheduler::can_run(const Stream& stream) const {
   if (stream.queue.empty() || stream.queue.front().operation.hangs) return false;
   const std::vector<Mark>& after = stream.queue.front().after;
-  return std::all_of(after.begin(), after.end(),
-                     [&](const Mark& mark) { return streams_[mark.stream]->done >= mark.position; });
+  const auto& is_ready = stream.queue.front().operation.is_ready;
+  return std::all_of(after.begin(), after.end(), [&](const Mark& mark) { return has_passed(mark); }) &&
+         (!is_ready || is_ready());
 }
 
 bool Scheduler::run_one() {
@@ -91,10 +99,14 @@ bool Scheduler::run_one() {
   return true;
 }
 
-bool Scheduler::ask(const Mark& mark) {
+void Scheduler::nudge() {
   for (std::uint64_t runs = 1 + random_() % 16; runs > 0 && run_one(); --runs) {
   }
-  if (streams_[mark.stream]->done < mark.position) return false;
+}
+
+bool Scheduler::ask(const Mark& mark) {
+  nudge();
+  if (!has_passed(mark)) return false;
   merge(host_, mark.clock);
   std::erase_if(past_, [&](const Past& past) { return past.position <= at(host_, past.stream); });
   return true;

@@ -33,8 +33,9 @@ struct DeviceLost : std::runtime_error {
 struct Operation {
   std::function<void()> run;  ///< may throw: DeviceLost, or what is a complaint only
   std::vector<Access> accesses = {};
-  int delay = 0;       ///< is passed over so many times
-  bool hangs = false;  ///< never ends
+  int delay = 0;                        ///< is passed over so many times
+  bool hangs = false;                   ///< never ends
+  std::function<bool()> is_ready = {};  ///< asked when it is the stream's next; not set: it is
 };
 
 class Scheduler {
@@ -57,6 +58,8 @@ class Scheduler {
   void wait(std::size_t stream, const Mark& mark);
   /// Runs some operations; says whether what `mark` stands for has run. The host knows it then.
   bool ask(const Mark& mark);
+  /// Runs some operations.
+  void nudge();
   /// Whether something that has perhaps not run yet uses this memory.
   bool may_be_used(const Access& memory) const;
   /// From here on nothing runs.
@@ -83,6 +86,7 @@ class Scheduler {
     std::uint64_t position;
   };
 
+  bool has_passed(const Mark& mark) const;
   bool can_run(const Stream& stream) const;
   bool run_one();
   std::string conflict(std::size_t stream, const Operation& operation) const;

@@ -35,6 +35,7 @@ struct CudaDevice {
   std::string capability;  ///< "9.0"
   int multiprocessors = 0;
   std::size_t memory = 0;  ///< bytes
+  std::string id;          ///< of the hardware, the same for all processes of a machine
 };
 
 struct CudaFacts {
@@ -44,6 +45,7 @@ struct CudaFacts {
   std::string versions;  ///< "CUDA 13.0, cuDNN 9.19.0, ..."; of the module's libraries
   std::string driver;    ///< "13.0": what the driver serves; empty: there is none
   std::vector<CudaDevice> devices;
+  std::string no_collectives;  ///< why several ranks cannot use GPUs together (NCCL); empty: they can
 
   bool usable() const { return missing == CudaPart::nothing; }
 };
@@ -73,10 +75,11 @@ RONDE_API ChosenDevice choose_device(const std::string& name, int index = 0);
 ///     step.run([&] { ... });   // runs twice, is captured and run, then is repeated
 ///
 /// The body must give the device the same kernels on the same tensors each time; what varies has to lie in
-/// tensors made before. Tensors that it leaves behind hold the values of the latest run, and stay valid as
-/// long as this object. Where a body cannot be captured, because it waits for the device or copies from the
-/// host, it runs each time, and `fallback` says why. On the CPU, or with `$RONDE_CUDA_GRAPHS=off`, it always
-/// runs. Not thread safe; must not outlive the backend.
+/// tensors made before, but for the numbers of optimizer steps, which may change. Tensors that it leaves
+/// behind hold the values of the latest run, and stay valid as long as this object. Where a body cannot be
+/// captured, because it waits for the device or copies from the host, it runs each time, and `fallback` says
+/// why. On the CPU, or with `$RONDE_CUDA_GRAPHS=off`, it always runs. Not thread safe; must not outlive the
+/// backend.
 class RONDE_API RepeatedStep {
  public:
   explicit RepeatedStep(Backend& backend);
@@ -84,7 +87,12 @@ class RONDE_API RepeatedStep {
   RepeatedStep(RepeatedStep&&) noexcept;
 
   /// Whether the body was called: if not, only the device has done its work again.
-  bool run(const std::function<void()>& body);
+  ///
+  /// `counting` is the rest of the body, what counts on the host as well as computes, as an optimizer's step
+  /// or a metric: it is called each time, and when the graph repeats its kernels, the calls to the device
+  /// that it makes are left out. It must not wait for the device. An error when it cannot be captured
+  /// although the body was.
+  bool run(const std::function<void()>& body, const std::function<void()>& counting = {});
   bool is_captured() const;
   std::string fallback() const;
 

@@ -1,9 +1,11 @@
 // The module libronde_cuda.so: what is there, and how to open it.
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/gpu_runtime.h"
+#include "cuda/gpu/rank_collectives.h"
 #include "cuda/module.h"
 
 namespace ronde::inline v0::cuda {
@@ -15,12 +17,21 @@ Status answer(const std::string& text) {
   return {Outcome::unsupported, last.c_str()};
 }
 
+template <std::size_t n>
+void append(char (&text)[n], const std::string& more) {
+  const std::size_t length = std::strlen(text);
+  more.copy(text + length, n - length - 1);  // zeros follow
+}
+
 Status look(ModuleFacts* facts) {
   const std::size_t cudnn = cudnnGetVersion(), cublas = cublasLtGetVersion();
   std::snprintf(facts->versions, sizeof facts->versions,
                 "CUDA %d.%d, cuDNN %zu.%zu.%zu, cuBLASLt %zu.%zu.%zu", CUDART_VERSION / 1000,
                 CUDART_VERSION % 1000 / 10, cudnn / 10000, cudnn / 100 % 100, cudnn % 100, cublas / 10000,
                 cublas / 100 % 100, cublas % 100);
+  const std::string ranks = collectives_version();
+  if (!ranks.empty()) append(facts->versions, ", " + ranks);
+  append(facts->no_collectives, why_no_collectives());
   cudaError_t error = cudaDriverGetVersion(&facts->driver);
   if (error == cudaSuccess && facts->driver == 0) return answer("libcuda.so.1 was not found");
   if (error == cudaSuccess) error = cudaGetDeviceCount(&facts->devices);

@@ -71,6 +71,7 @@ void run_kernel(const Call& call, const Place& place) {
     case Op::reduce:
     case Op::argmax:
     case Op::sum_of_squares:
+    case Op::square_sums:
     case Op::count_correct:
       return run_reduction(call, place);
     case Op::gather_rows:
@@ -129,6 +130,7 @@ DeviceFacts facts_of(int device) {
   facts.minor = properties.minor;
   facts.multiprocessors = properties.multiProcessorCount;
   facts.memory = properties.totalGlobalMem;
+  check_cuda(cudaDeviceGetPCIBusId(facts.id, sizeof facts.id, device), "describing a GPU");
   return facts;
 }
 
@@ -142,6 +144,7 @@ GpuRuntime::GpuRuntime(int device) : device_(device), facts_(facts_of(device)) {
   complaint_ = new (memory) Complaint;
   check_cuda(cudaHostGetDevicePointer(&memory, complaint_, 0), "mapped memory");
   complaint_on_device_ = static_cast<Complaint*>(memory);
+  collectives_ = make_collectives(device);
 }
 
 GpuRuntime::~GpuRuntime() {
@@ -152,7 +155,20 @@ GpuRuntime::~GpuRuntime() {
   if (cudnn_.handle) cudnnDestroy(cudnn_.handle);
 }
 
+void GpuRuntime::give_up(const char* why) {
+  const std::lock_guard lock(giving_up_);
+  if (is_lost()) return;
+  why_lost_ = why;
+  is_lost_.store(true, std::memory_order_release);
+}
+
+Status GpuRuntime::lost() const {
+  const std::lock_guard lock(giving_up_);
+  return answer(Outcome::failed, why_lost_);
+}
+
 Status GpuRuntime::result(cudaError_t error) const {
+  if (is_lost()) return lost();
   if (error == cudaSuccess) return {};
   cudaGetLastError();  // it is told; the next call begins without it
   return answer(outcome_of(error), cudaGetErrorString(error));
@@ -255,6 +271,7 @@ Status GpuRuntime::forget(Plan plan) {
 }
 
 Status GpuRuntime::launch(const Call& call, Plan plan, void* workspace, Stream stream) {
+  if (is_lost()) return lost();
   if (!is_supported(call)) return answer(Outcome::unsupported, "bfloat16 has no kernels on the GPU yet");
   use();
   const Place place{stream, complaint_on_device_};

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -11,6 +13,7 @@
 
 #include "cuda/gpu/conv_plan.h"
 #include "cuda/gpu/kernels.h"
+#include "cuda/gpu/rank_collectives.h"
 #include "cuda/runtime.h"
 
 namespace ronde::inline v0::cuda {
@@ -24,6 +27,8 @@ class GpuRuntime final : public Runtime {
   ~GpuRuntime() override;
 
   const DeviceFacts& facts() const override { return facts_; }
+  Collectives* collectives() override { return collectives_.get(); }
+  void give_up(const char* why) override;
   Status allocate(std::size_t bytes, void** memory) override;
   Status release(void* memory) override;
   Status allocate_pinned(std::size_t bytes, void** memory) override;
@@ -50,6 +55,9 @@ class GpuRuntime final : public Runtime {
   /// Each thread of the host has a current device.
   void use() const { cudaSetDevice(device_); }
   Status result(cudaError_t error) const;
+  /// What everything answers once somebody gave the device up.
+  Status lost() const;
+  bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
 
   int device_;
   DeviceFacts facts_;
@@ -59,6 +67,10 @@ class GpuRuntime final : public Runtime {
   Complaint* complaint_ = nullptr;  ///< the host's address
   Complaint* complaint_on_device_ = nullptr;
   std::mutex planning_;
+  std::unique_ptr<Collectives> collectives_;
+  mutable std::mutex giving_up_;
+  std::string why_lost_;
+  std::atomic<bool> is_lost_ = false;
 };
 
 }  // namespace ronde::inline v0::cuda

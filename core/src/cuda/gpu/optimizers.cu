@@ -6,12 +6,20 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
+/// The numbers of a step: those of the call or, where a graph repeats it, those that lie on the device by
+/// then.
+struct Numbers {
+  StepNumbers given;
+  const StepNumbers* on_device;
+  __device__ const StepNumbers& get() const { return on_device ? *on_device : given; }
+};
+
 /// What all steps share: the effective gradient and decoupled weight decay.
 template <class T>
 struct Step {
   T learning_rate, grad_scale, clip, decay;
 
-  explicit Step(const StepParams& p)
+  __device__ explicit Step(const StepParams& p)
       : learning_rate(static_cast<T>(p.learning_rate)),
         grad_scale(static_cast<T>(p.grad_scale)),
         clip(static_cast<T>(p.clip_value)),
@@ -26,7 +34,10 @@ struct Step {
 };
 
 template <class T>
-__global__ void sgd_kernel(Index count, Step<T> s, T* w, T* velocity, const T* g, T momentum, bool nesterov) {
+__global__ void sgd_kernel(Index count, Numbers numbers, T* w, T* velocity, const T* g) {
+  const Step<T> s(numbers.get().step);
+  const T momentum = static_cast<T>(numbers.get().sgd.momentum);
+  const bool nesterov = numbers.get().sgd.nesterov;
   for (Index i = first_element(); i < count; i += element_step()) {
     const T update = s.learning_rate * s.gradient(g[i]);
     const T start = s.decayed(w[i]);
@@ -44,11 +55,19 @@ template <class T>
 struct Rmsprop {
   T rho, momentum, epsilon;
   bool inside;
+
+  __device__ explicit Rmsprop(const RmspropParams& p)
+      : rho(static_cast<T>(p.rho)),
+        momentum(static_cast<T>(p.momentum)),
+        epsilon(static_cast<T>(p.epsilon)),
+        inside(p.epsilon_inside_sqrt) {}
 };
 
 template <class T>
-__global__ void rmsprop_kernel(Index count, Step<T> s, T* w, T* velocity, T* momentum, T* average, const T* g,
-                               Rmsprop<T> p) {
+__global__ void rmsprop_kernel(Index count, Numbers numbers, T* w, T* velocity, T* momentum, T* average,
+                               const T* g) {
+  const Step<T> s(numbers.get().step);
+  const Rmsprop<T> p(numbers.get().rmsprop);
   for (Index i = first_element(); i < count; i += element_step()) {
     const T gradient = s.gradient(g[i]);
     const T v = p.rho * velocity[i] + (1 - p.rho) * gradient * gradient;
@@ -70,10 +89,18 @@ __global__ void rmsprop_kernel(Index count, Step<T> s, T* w, T* velocity, T* mom
 template <class T>
 struct Adam {
   T rate, beta_1, beta_2, epsilon;
+
+  __device__ explicit Adam(const StepNumbers& n)
+      : rate(static_cast<T>(n.step.learning_rate * n.adam.bias_correction)),
+        beta_1(static_cast<T>(n.adam.beta_1)),
+        beta_2(static_cast<T>(n.adam.beta_2)),
+        epsilon(static_cast<T>(n.adam.epsilon)) {}
 };
 
 template <class T>
-__global__ void adam_kernel(Index count, Step<T> s, T* w, T* m, T* v, T* largest, const T* g, Adam<T> p) {
+__global__ void adam_kernel(Index count, Numbers numbers, T* w, T* m, T* v, T* largest, const T* g) {
+  const Step<T> s(numbers.get().step);
+  const Adam<T> p(numbers.get());
   for (Index i = first_element(); i < count; i += element_step()) {
     const T gradient = s.gradient(g[i]);
     const T first = m[i] + (gradient - m[i]) * (1 - p.beta_1);
@@ -87,8 +114,10 @@ __global__ void adam_kernel(Index count, Step<T> s, T* w, T* m, T* v, T* largest
 }
 
 template <class T>
-__global__ void adadelta_kernel(Index count, Step<T> s, T* w, T* gradients, T* deltas, const T* g, T rho,
-                                T epsilon) {
+__global__ void adadelta_kernel(Index count, Numbers numbers, T* w, T* gradients, T* deltas, const T* g) {
+  const Step<T> s(numbers.get().step);
+  const T rho = static_cast<T>(numbers.get().adadelta.rho);
+  const T epsilon = static_cast<T>(numbers.get().adadelta.epsilon);
   for (Index i = first_element(); i < count; i += element_step()) {
     const T gradient = s.gradient(g[i]);
     const T a = rho * gradients[i] + (1 - rho) * gradient * gradient;
@@ -100,7 +129,9 @@ __global__ void adadelta_kernel(Index count, Step<T> s, T* w, T* gradients, T* d
 }
 
 template <class T>
-__global__ void adagrad_kernel(Index count, Step<T> s, T* w, T* accumulator, const T* g, T epsilon) {
+__global__ void adagrad_kernel(Index count, Numbers numbers, T* w, T* accumulator, const T* g) {
+  const Step<T> s(numbers.get().step);
+  const T epsilon = static_cast<T>(numbers.get().adagrad.epsilon);
   for (Index i = first_element(); i < count; i += element_step()) {
     const T gradient = s.gradient(g[i]);
     const T a = accumulator[i] + gradient * gradient;
@@ -115,37 +146,26 @@ void run_optimizer(const Call& call, const Place& place) {
   const Operand& w = call[0];
   const Index count = w.count();
   if (count == 0) return;
-  const Attributes& a = call.attributes;
+  const Numbers n{call.attributes.step, call.numbers};
   const unsigned blocks = blocks_for(count);
   const cudaStream_t stream = native(place.stream);
   with_real(w.dtype, [&]<class T>(T) {
-    const Step<T> s(a.step);
     const auto at = [&](int i) { return data<T>(call[i]); };
-    const auto to = [](double value) { return static_cast<T>(value); };
     switch (call.op) {
       case Op::sgd_step:
-        sgd_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), to(a.sgd.momentum),
-                                                       a.sgd.nesterov);
+        sgd_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2));
         return;
-      case Op::rmsprop_step: {
-        const Rmsprop<T> p{to(a.rmsprop.rho), to(a.rmsprop.momentum), to(a.rmsprop.epsilon),
-                           a.rmsprop.epsilon_inside_sqrt};
-        rmsprop_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), at(3), at(4), p);
+      case Op::rmsprop_step:
+        rmsprop_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2), at(3), at(4));
         return;
-      }
-      case Op::adam_step: {
-        const Adam<T> p{to(a.step.learning_rate * a.adam.bias_correction), to(a.adam.beta_1),
-                        to(a.adam.beta_2), to(a.adam.epsilon)};
-        adam_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), at(3), at(4), p);
+      case Op::adam_step:
+        adam_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2), at(3), at(4));
         return;
-      }
       case Op::adadelta_step:
-        adadelta_kernel<T><<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), at(3),
-                                                            to(a.adadelta.rho), to(a.adadelta.epsilon));
+        adadelta_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2), at(3));
         return;
       default:
-        adagrad_kernel<T>
-            <<<blocks, kThreads, 0, stream>>>(count, s, at(0), at(1), at(2), to(a.adagrad.epsilon));
+        adagrad_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2));
     }
   });
 }

@@ -34,6 +34,13 @@ __device__ inline Index smaller(Index a, Index b) {
   return a < b ? a : b;
 }
 
+/// `f(y, x)` for the pixels of a window that are in the image; (y0, x0) is its corner, which may not be.
+template <class F>
+__device__ void for_each_pixel(const Pooling& p, Index y0, Index x0, F&& f) {
+  for (Index y = larger(y0, 0); y < smaller(y0 + p.kh, p.h); ++y)
+    for (Index x = larger(x0, 0); x < smaller(x0 + p.kw, p.w); ++x) f(y, x);
+}
+
 template <class T, class Place2d>
 __global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
   for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step()) {
@@ -41,14 +48,13 @@ __global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) 
     const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
     T best = 0;
     Index best_index = -1;
-    for (Index y = larger(y0, 0); y < smaller(y0 + p.kh, p.h); ++y)
-      for (Index col = larger(x0, 0); col < smaller(x0 + p.kw, p.w); ++col) {
-        const T value = x[((at.n * p.h + y) * p.w + col) * p.c + at.channel];
-        // The first maximum wins, and the first NaN.
-        if (best_index >= 0 && !(value > best || (value != value && best == best))) continue;
-        best = value;
-        best_index = (y - y0) * p.kw + col - x0;
-      }
+    for_each_pixel(p, y0, x0, [&](Index y, Index col) {
+      const T value = x[((at.n * p.h + y) * p.w + col) * p.c + at.channel];
+      // The first maximum wins, and the first NaN.
+      if (best_index >= 0 && !(value > best || (value != value && best == best))) return;
+      best = value;
+      best_index = (y - y0) * p.kw + col - x0;
+    });
     out[i] = best;
     argmax[i] = static_cast<Place2d>(best_index);
   }
@@ -63,19 +69,25 @@ __device__ inline Index last_window(Index at, Index before, Index stride, Index 
   return smaller((at + before) / stride, windows - 1);
 }
 
+/// `f(oy, ox)` for the windows that hold a pixel.
+template <class F>
+__device__ void for_each_window(const Pooling& p, const Pixel& at, F&& f) {
+  const Index last_y = last_window(at.y, p.top, p.stride_h, p.oh);
+  const Index last_x = last_window(at.x, p.left, p.stride_w, p.ow);
+  for (Index oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
+    for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) f(oy, ox);
+}
+
 template <class T, class Place2d>
 __global__ void max_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out, const Place2d* argmax) {
   for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
     const Pixel at(i, p.h, p.w, p.c);
     T total = 0;
-    const Index last_y = last_window(at.y, p.top, p.stride_h, p.oh);
-    const Index last_x = last_window(at.x, p.left, p.stride_w, p.ow);
-    for (Index oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
-      for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) {
-        const Index window = ((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel;
-        const Index mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
-        if (static_cast<Index>(argmax[window]) == mine) total += grad_out[window];
-      }
+    for_each_window(p, at, [&](Index oy, Index ox) {
+      const Index window = ((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel;
+      const Index mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
+      if (static_cast<Index>(argmax[window]) == mine) total += grad_out[window];
+    });
     grad_x[i] = total;
   }
 }
@@ -92,9 +104,9 @@ __global__ void average_pool_kernel(Pooling p, T* out, const T* x) {
     const Pixel at(i, p.oh, p.ow, p.c);
     const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
     double total = 0;
-    for (Index y = larger(y0, 0); y < smaller(y0 + p.kh, p.h); ++y)
-      for (Index col = larger(x0, 0); col < smaller(x0 + p.kw, p.w); ++col)
-        total += static_cast<double>(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
+    for_each_pixel(p, y0, x0, [&](Index y, Index col) {
+      total += static_cast<double>(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
+    });
     out[i] = static_cast<T>(total / static_cast<double>(size_of_window(p, at.y, at.x)));
   }
 }
@@ -104,12 +116,10 @@ __global__ void average_pool_backward_kernel(Pooling p, T* grad_x, const T* grad
   for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
     const Pixel at(i, p.h, p.w, p.c);
     T total = 0;
-    const Index last_y = last_window(at.y, p.top, p.stride_h, p.oh);
-    const Index last_x = last_window(at.x, p.left, p.stride_w, p.ow);
-    for (Index oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
-      for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox)
-        total += grad_out[((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel] /
-                 static_cast<T>(size_of_window(p, oy, ox));
+    for_each_window(p, at, [&](Index oy, Index ox) {
+      total += grad_out[((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel] /
+               static_cast<T>(size_of_window(p, oy, ox));
+    });
     grad_x[i] = total;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace ronde::inline v0::cuda {
 
@@ -71,9 +72,11 @@ class Description {
     set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   }
-  ~Description() { cublasLtMatmulDescDestroy(description_); }
-  Description(const Description&) = delete;
-  Description& operator=(const Description&) = delete;
+  ~Description() {
+    if (description_) cublasLtMatmulDescDestroy(description_);
+  }
+  Description(Description&& other) noexcept : description_(std::exchange(other.description_, nullptr)) {}
+  Description& operator=(Description&&) = delete;
   cublasLtMatmulDesc_t get() const { return description_; }
 
   void set_bias(const void* bias) {
@@ -159,9 +162,14 @@ class ProductPlan final : public PlanTag {
   }
   Layout layout_of_out() const { return {type(), product_.n, product_.m, product_.batch}; }
 
-  void choose(const Call& call) {
+  Description description_of(const Call& call) const {
     Description description(product_, is_double_, math_);
     if (has_bias_ && fuses_bias_) description.set_bias(call[3].data);
+    return description;
+  }
+
+  void choose(const Call& call) {
+    const Description description = description_of(call);
     const Layout a = layout_of_a(), b = layout_of_b(), out = layout_of_out();
     const Preference preference;
     const cublasStatus_t status =
@@ -171,8 +179,7 @@ class ProductPlan final : public PlanTag {
   }
 
   void multiply(const Call& call, void* workspace, const Place& place) const {
-    Description description(product_, is_double_, math_);
-    if (has_bias_ && fuses_bias_) description.set_bias(call[3].data);
+    const Description description = description_of(call);
     const Layout a = layout_of_a(), b = layout_of_b(), out = layout_of_out();
     const double one = 1.0, zero = 0.0;
     const float one_f = 1.0f, zero_f = 0.0f;

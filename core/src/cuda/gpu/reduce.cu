@@ -64,14 +64,16 @@ __global__ void argmax_kernel(Index rows, Index k, Index* out, const T* x) {
     out[row] = index_of_maximum(x + row * k, k);
 }
 
-// One block: the sum is the same each time.
+// A block a piece: each sum is the same each time. The whole is one piece of one.
 template <class T>
-__global__ void sum_of_squares_kernel(Index count, double* out, const T* x) {
+__global__ void square_sums_kernel(Index count, double* out, const T* x) {
+  const Index pieces = gridDim.x, piece = blockIdx.x;
+  const Index end = count * (piece + 1) / pieces;
   double total = 0;
-  for (Index i = threadIdx.x; i < count; i += blockDim.x)
+  for (Index i = count * piece / pieces + threadIdx.x; i < end; i += blockDim.x)
     total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   total = sum_block(total);
-  if (threadIdx.x == 0) *out = total;
+  if (threadIdx.x == 0) out[piece] = total;
 }
 
 template <class T>
@@ -157,8 +159,9 @@ void run_reduction(const Call& call, const Place& place) {
     } else if (call.op == Op::argmax) {
       if (rows > 0)
         argmax_kernel<T><<<blocks_for(rows), kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x));
-    } else if (call.op == Op::sum_of_squares) {
-      sum_of_squares_kernel<T><<<1, kThreads, 0, stream>>>(x.count(), data<double>(out), data<T>(x));
+    } else if (call.op == Op::sum_of_squares || call.op == Op::square_sums) {
+      const auto pieces = static_cast<unsigned>(out.count());
+      square_sums_kernel<T><<<pieces, kThreads, 0, stream>>>(x.count(), data<double>(out), data<T>(x));
     } else {
       count_correct_kernel<T>
           <<<1, kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x), data<int>(call[2]));

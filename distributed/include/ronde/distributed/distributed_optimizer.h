@@ -78,6 +78,7 @@ class RONDE_API DistributedOptimizer {
   /// ranks must answer alike, which is theirs to see to where `gradients_agree` is false.
   using Gate = std::function<bool(double witness)>;
   void set_gate(Gate gate) { gate_ = std::move(gate); }
+  bool has_gate() const { return static_cast<bool>(gate_); }
   /// Whether the sums of the step that is being made are the same bits on all ranks, so that all see the
   /// same.
   bool gradients_agree() const;

@@ -51,6 +51,9 @@ class RONDE_API GradientBuckets {
   /// While false, backward passes only accumulate here; nothing leaves.
   void set_synchronise(bool synchronise);
   bool synchronise() const;
+  /// A pass that was broken off is begun anew, with gradients from zero: what has left is waited for, and
+  /// leaves again. All ranks alike; nothing where no bucket has left.
+  void restart();
   /// Collective. Starts every bucket that has not left yet (gradients that did not arrive count as zero),
   /// waits for all, and is ready for the next pass.
   void finish();

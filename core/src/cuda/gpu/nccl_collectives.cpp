@@ -1,0 +1,196 @@
+// Collectives by NCCL. Its communicators are non-blocking, so that no host hangs in it for a rank that does
+// not come: a call returns at once, and ncclCommGetAsyncError tells how far it is.
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/gpu/nccl_library.h"
+#include "cuda/gpu/rank_collectives.h"
+
+namespace ronde::inline v0::cuda {
+
+/// One of NCCL's communicators.
+struct GroupTag {
+  std::mutex mutex;  // of NCCL's calls on it
+  ncclComm_t comm = nullptr;
+  bool is_aborted = false;
+};
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};  // with ranks that should be leaving too
+constexpr std::chrono::milliseconds kPause{1};
+
+Status answer(Outcome outcome, const std::string& text) {
+  thread_local std::string last;
+  last = text;
+  return {outcome, last.c_str()};
+}
+
+Status status_of(ncclResult_t result, ncclComm_t comm) {
+  if (result == ncclSuccess) return {};
+  if (result == ncclInProgress) return {Outcome::not_ready, ""};
+  std::string text = std::string("NCCL: ") + nccl().GetErrorString(result);
+  const char* more = nccl().GetLastError(comm);
+  if (more && *more) text += std::string(" (") + more + ')';
+  return answer(Outcome::failed, text);
+}
+
+bool type_of(DType dtype, ncclDataType_t* type) {
+  switch (dtype) {
+    case DType::f32:
+      *type = ncclFloat32;
+      return true;
+    case DType::f64:
+      *type = ncclFloat64;
+      return true;
+    case DType::bf16:
+      *type = ncclBfloat16;
+      return true;
+    case DType::u8:
+      *type = ncclUint8;
+      return true;
+    case DType::i32:
+      *type = ncclInt32;
+      return true;
+    case DType::i64:
+      *type = ncclInt64;
+      return true;
+  }
+  return false;
+}
+
+ncclRedOp_t operation_of(GroupReduction reduction) {
+  switch (reduction) {
+    case GroupReduction::average:
+      return ncclAvg;
+    case GroupReduction::min:
+      return ncclMin;
+    case GroupReduction::max:
+      return ncclMax;
+    case GroupReduction::product:
+      return ncclProd;
+    case GroupReduction::sum:
+      break;
+  }
+  return ncclSum;
+}
+
+class NcclCollectives final : public Collectives {
+ public:
+  explicit NcclCollectives(int device) : device_(device) {}
+
+  Status make_id(GroupId* id) override {
+    static_assert(sizeof(ncclUniqueId) == sizeof(id->bytes));
+    use();
+    ncclUniqueId made;
+    const Status status = status_of(nccl().GetUniqueId(&made), nullptr);
+    if (status.ok()) std::memcpy(id->bytes.data(), &made, sizeof made);
+    return status;
+  }
+
+  Status join(const GroupId& id, int rank, int size, Group* group) override {
+    use();
+    ncclUniqueId which;
+    std::memcpy(&which, id.bytes.data(), sizeof which);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    auto made = std::make_unique<GroupTag>();
+    const ncclResult_t result = nccl().CommInitRankConfig(&made->comm, size, which, rank, &config);
+    const Status status = status_of(result, nullptr);
+    if (status.ok() || status.outcome == Outcome::not_ready) *group = made.release();
+    return status;
+  }
+
+  Status progress(Group group) override {
+    const std::lock_guard lock(group->mutex);
+    if (group->is_aborted) return answer(Outcome::failed, "NCCL: the communicator was aborted");
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t asked = nccl().CommGetAsyncError(group->comm, &state);
+    return status_of(asked == ncclSuccess ? state : asked, group->comm);
+  }
+
+  Status enqueue(Group group, const GroupCall& call, Stream stream) override {
+    const std::lock_guard lock(group->mutex);
+    if (group->is_aborted) return answer(Outcome::failed, "NCCL: the communicator was aborted");
+    ncclDataType_t type = ncclFloat32;
+    if (!type_of(call.dtype, &type)) return answer(Outcome::unsupported, "NCCL knows no such numbers");
+    use();
+    const auto count = static_cast<std::size_t>(call.count);
+    const auto on = reinterpret_cast<cudaStream_t>(stream);
+    const ncclRedOp_t operation = operation_of(call.reduction);
+    switch (call.verb) {
+      case GroupVerb::allreduce:
+        return status_of(nccl().AllReduce(call.in, call.out, count, type, operation, group->comm, on),
+                         group->comm);
+      case GroupVerb::broadcast:
+        return status_of(nccl().Broadcast(call.in, call.out, count, type, call.root, group->comm, on),
+                         group->comm);
+      case GroupVerb::allgather:
+        return status_of(nccl().AllGather(call.in, call.out, count, type, group->comm, on), group->comm);
+      case GroupVerb::reduce_scatter:
+        return status_of(nccl().ReduceScatter(call.in, call.out, count, type, operation, group->comm, on),
+                         group->comm);
+    }
+    return answer(Outcome::unsupported, "NCCL has no such call");
+  }
+
+  Status enroll(Group group, void* memory, std::size_t bytes, void** handle) override {
+    const std::lock_guard lock(group->mutex);
+    use();
+    const Status status = status_of(nccl().CommRegister(group->comm, memory, bytes, handle), group->comm);
+    return status.ok() ? status : answer(Outcome::unsupported, status.text);
+  }
+
+  Status withdraw(Group group, void* handle) override {
+    const std::lock_guard lock(group->mutex);
+    if (group->is_aborted || !handle) return {};
+    use();
+    return status_of(nccl().CommDeregister(group->comm, handle), group->comm);
+  }
+
+  Status abort(Group group) override {
+    const std::lock_guard lock(group->mutex);
+    if (group->is_aborted) return {};
+    group->is_aborted = true;
+    use();
+    return status_of(nccl().CommAbort(group->comm), nullptr);
+  }
+
+  Status leave(Group group) override {
+    const std::unique_ptr<GroupTag> gone(group);
+    if (group->is_aborted) return {};
+    use();
+    Status status = status_of(nccl().CommFinalize(group->comm), group->comm);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (status.outcome == Outcome::not_ready && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kPause);
+      status = progress(group);
+    }
+    return status_of(status.ok() ? nccl().CommDestroy(group->comm) : nccl().CommAbort(group->comm), nullptr);
+  }
+
+ private:
+  void use() const { cudaSetDevice(device_); }
+
+  int device_;
+};
+
+}  // namespace
+
+std::string why_no_collectives() {
+  return nccl().problem.empty() ? "" : "it cannot be used: " + nccl().problem;
+}
+
+std::string collectives_version() {
+  return nccl().problem.empty() ? "NCCL " + nccl().version : "";
+}
+
+std::unique_ptr<Collectives> make_collectives(int device) {
+  return nccl().problem.empty() ? std::make_unique<NcclCollectives>(device) : nullptr;
+}
+
+}  // namespace ronde::inline v0::cuda

@@ -1,0 +1,186 @@
+// Devices of several ranks, on fakes: what comes before what, and what goes wrong.
+#include <ronde/core/device_group.h>
+#include <ronde/distributed/nccl_communicator.h>
+
+#include "cuda/captured_step.h"
+#include "cuda/fake_device.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::test {
+namespace {
+
+FakeOptions with_id(FakeOptions options, int rank) {
+  options.id = cat("fake:", rank);
+  options.seed += static_cast<std::uint64_t>(rank);
+  return options;
+}
+
+/// A rank with a device of its own.
+struct GpuRank {
+  explicit GpuRank(Communicator& host_in, FakeOptions options = {})
+      : host(host_in),
+        device(with_id(options, host.rank())),
+        gpus(make_nccl_communicator(host, device.backend)) {}
+
+  Tensor vector(std::vector<float> values) {
+    return Tensor::from<float>({static_cast<std::int64_t>(values.size())}, values, &device.backend);
+  }
+
+  Communicator& host;
+  FakeDevice device;
+  std::unique_ptr<Communicator> gpus;
+};
+
+TEST(NcclCommunicator, CarriesTensorsOfTheGpu) {
+  run_ranks(3, [](Communicator& host) {
+    GpuRank self(host);
+    const auto r = static_cast<float>(host.rank());
+    const Tensor sum = self.vector({r, 1}), mean = self.vector({r, 6}), root = self.vector({r}),
+                 top = self.vector({r});
+    self.gpus->allreduce(sum).wait();
+    self.gpus->allreduce(mean, Reduction::average).wait();
+    self.gpus->allreduce(top, Reduction::max).wait();
+    self.gpus->broadcast(root, 2).wait();
+    EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{3, 3}));
+    EXPECT_EQ(mean.to_vector<float>(), (std::vector<float>{1, 6}));
+    EXPECT_EQ(top.to_vector<float>(), std::vector<float>{2});
+    EXPECT_EQ(root.to_vector<float>(), std::vector<float>{2});
+    const Tensor all = Tensor::zeros({3, 2}, sum.options()), mine = Tensor::full({1, 2}, r, sum.options());
+    self.gpus->allgather(all, mine).wait();
+    EXPECT_EQ(all.to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 2, 2}));
+    const Tensor part = Tensor::zeros({1, 2}, sum.options());
+    self.gpus->reduce_scatter(part, all).wait();
+    EXPECT_EQ(part.to_vector<float>(), (std::vector<float>{3 * r, 3 * r}));
+  });
+}
+
+TEST(NcclCommunicator, TheRarerVerbsGoByTheHost) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const auto r = static_cast<float>(host.rank());
+    const Tensor scaled = self.vector({r + 1});
+    self.gpus->allreduce(scaled, {.op = Reduction::sum, .postscale = 2.0}).wait();
+    EXPECT_EQ(scaled.to_vector<float>(), std::vector<float>{6});
+    const Tensor rows = self.gpus->allgather(Tensor::full({1 + host.rank(), 1}, r, scaled.options())).wait();
+    EXPECT_EQ(&rows.backend(), &self.device.backend);
+    EXPECT_EQ(rows.to_vector<float>(), (std::vector<float>{0, 1, 1}));
+    std::vector<double> values{1.0};
+    allreduce_values(*self.gpus, values);  // of the host
+    EXPECT_EQ(values[0], 2.0);
+  });
+}
+
+TEST(NcclCommunicator, DifferentCallsAreAnErrorOnEachRank) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const Tensor x = self.vector(std::vector<float>(host.rank() == 0 ? 2 : 3, 1.0f));
+    EXPECT_THROW(self.gpus->allreduce(x).wait(), CollectiveError);
+    const Tensor y = self.vector({1});
+    self.gpus->allreduce(y).wait();  // it stays usable
+    EXPECT_EQ(y.to_vector<float>(), std::vector<float>{2});
+  });
+}
+
+TEST(NcclCommunicator, EachRankNeedsAGpuOfItsOwn) {
+  run_ranks(2, [](Communicator& host) {
+    FakeDevice device;
+    expect_error([&] { make_nccl_communicator(host, device.backend); },
+                 "ranks 0 and 1 have the same GPU (Fake GPU");
+    expect_error([&] { make_nccl_communicator(host, backend("cpu")); }, "is no GPU");
+  });
+}
+
+TEST(DeviceGroup, HasAnEventForEachOrder) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    for (int i = 0; i < 10; ++i) {
+      const Tensor x = filled(self.device.backend, {64}, i);  // given just before
+      const Work sum = self.gpus->allreduce(x);
+      const Tensor y = filled(self.device.backend, {64}, 1.0);  // beside it
+      sum.wait();
+      self.device.backend.accumulate(x, y, 1.0);  // just after
+      EXPECT_EQ(x.to_vector<float>(), repeated(64, static_cast<float>(2 * i + 1)));
+    }
+  });
+}
+
+// The test of the test above: without events it does not pass.
+TEST(DeviceGroup, WithoutEventsIsRefused) {
+  run_ranks(1, [](Communicator& host) {
+    GpuRank self(host, {.is_deaf = true});
+    const Tensor x = filled(self.device.backend, {64}, 1.0);
+    expect_error([&] { self.gpus->allreduce(x).wait(); }, "no event says which comes first");
+  });
+}
+
+TEST(DeviceGroup, IsPartOfACapturedStep) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const std::string id =
+        broadcast_string(host, host.rank() == 0 ? DeviceGroup::make_id(self.device.backend) : "");
+    DeviceGroup group(self.device.backend, id, host.rank(), 2);
+    const Tensor input = filled(self.device.backend, {8}, 0.0), out = filled(self.device.backend, {8}, 0.0);
+    cuda::CapturedStep step(self.device.backend);
+    for (int i = 1; i <= 5; ++i) {
+      input.fill(i * (host.rank() + 1));
+      step.run([&] {
+        out.copy_from(input);
+        const auto sum = group.start({.out = out, .in = out});
+        sum->join();
+        self.device.backend.accumulate(out, input, 1.0);
+      });
+      EXPECT_EQ(step.is_captured(), i >= 3) << step.fallback();
+      EXPECT_EQ(out.to_vector<float>(), repeated(8, static_cast<float>(i * (3 + host.rank() + 1))));
+    }
+    EXPECT_EQ(self.device.runtime.replays(), 3);
+  });
+}
+
+TEST(DeviceGroup, ADelayChangesNothing) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host, {.delayed_exchange = host.rank() == 1 ? 1 : 0});
+    const Tensor x = self.vector({1});
+    self.gpus->allreduce(x).wait();
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>{2});
+  });
+}
+
+TEST(DeviceGroup, AnErrorOfOneRankIsOneOfAll) {
+  run_ranks(3, [](Communicator& host) {
+    GpuRank self(host, {.failing_exchange = host.rank() == 1 ? 2 : 0});
+    const Tensor x = self.vector({1});
+    self.gpus->allreduce(x).wait();
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>{3});
+    expect_error(
+        [&] {
+          self.gpus->allreduce(x).wait();  // the error may be known by now
+          x.to_vector<float>();
+        },
+        host.rank() == 1 ? "unhandled system error" : "remote process exited or network error");
+    expect_error([&] { self.gpus->allreduce(x).wait(); }, "[nccl]");
+  });
+}
+
+TEST(DeviceGroup, AbortEndsAHang) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const std::string id =
+        broadcast_string(host, host.rank() == 0 ? DeviceGroup::make_id(self.device.backend) : "");
+    DeviceGroup group(self.device.backend, id, host.rank(), 2);
+    const Tensor x = self.vector({1});
+    host.barrier().wait();
+    if (host.rank() == 1) {
+      while (group.poll()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_NE(group.problem().find("remote process exited"), std::string::npos) << group.problem();
+      return;
+    }
+    const auto sum = group.start({.out = x, .in = x});  // rank 1 never comes
+    EXPECT_FALSE(sum->done());
+    group.abort("given up by the test");
+    expect_error([&] { x.to_vector<float>(); }, "given up by the test");
+    expect_error([&] { sum->join(); }, "given up by the test");
+  });
+}
+
+}  // namespace
+}  // namespace ronde::test
