@@ -17,6 +17,17 @@ OPTIONS = ["--dir", "out", "--epochs", "2", "--global-batch-size", "16", "--trai
 SAVING = [*OPTIONS, "--save-steps", "1", "--keep", "3"]
 
 
+def shared_memory_of(pid):
+    """Where the supervisor told an mpirun to keep it."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as environ:
+            variables = dict(line.split(b"=", 1) for line in environ.read().split(b"\0") if b"=" in line)
+    except OSError:
+        return None
+    path = variables.get(b"OMPI_MCA_btl_vader_backing_directory")
+    return path and path.decode()
+
+
 def descendants(pid):
     try:
         own = harness.children(pid)
@@ -154,15 +165,21 @@ class Supervised(Interrupted):
     def test_spare_ranks_take_over(self):
         options = [*SAVING, "--epochs", "1"]
         expected = self.undisturbed(*options)
-        job = self.start(self.supervised(*self.command(*options), run_options=("--standby",)))
+        temporary = self.work / "t"
+        temporary.mkdir()
+        job = self.start(self.supervised(*self.command(*options), run_options=("--standby",)), TMPDIR=str(temporary))
         self.wait_for_steps(job)
         mpirun = int(re.search(r"mpirun is process (\d+)", job.out).group(1))
         everyone = descendants(job.process.pid)
+        memory = {shared_memory_of(pid) for pid in everyone} - {None}
+        self.assertEqual(len(memory), 2, "one for the ranks, one for those that stand by")
         os.kill(random.choice(harness.children(mpirun)), signal.SIGKILL)
         self.assertEqual(job.finish(), 0, job.out)
         self.assertRegex(job.out, r"start 2: 2 ranks of .*, which stood by, mpirun is process")
         self.assertEqual(self.weights(), expected, job.out)
         self.assert_gone(everyone)
+        self.assertEqual(os.listdir(temporary), [], "files of mpirun are left")
+        self.assertEqual([path for path in memory if os.path.exists(path)], [])
 
     def test_told_to_end(self):
         job = self.start(self.supervised(*self.command(*SAVING)))
@@ -174,7 +191,7 @@ class Supervised(Interrupted):
 
     def test_no_process_is_left_behind(self):
         job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000"),
-                                         run_options=("--hang-timeout", "2")))
+                                         run_options=("--hang-timeout", "2")), TMPDIR=str(self.work))
         self.wait_for_steps(job)
         everyone = descendants(job.process.pid)
         self.assertEqual(len(everyone), 3)

@@ -5,11 +5,13 @@
 #include <cstdlib>
 #include <regex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <sys/wait.h>
 
 #include <gtest/gtest.h>
+#include <ronde/distributed/heartbeat.h>
 #include <ronde/distributed/mpi_communicator.h>
 
 #include "support/temp_dir.h"
@@ -111,6 +113,34 @@ TEST(RunMainByVariables, StartsAgain) {
   const Job job = run_by_variables(3, "restart");
   EXPECT_EQ(job.status, 0) << job.output;
   EXPECT_EQ(job.count("rank 2 of 3, local 2 of 3, node 0 of 1, tcp"), 2) << job.output;
+}
+
+// Spare ranks of any program: they come together, and begin nothing before they are released, however much
+// later than any deadline that is.
+TEST(RunMainByVariables, WaitsInInitWhileItIsHeld) {
+  HeartbeatFile beats(2);
+  beats.hold();
+  std::int64_t early = -1;
+  std::thread supervisor([&] {
+    const auto nap = [](int milliseconds) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    };
+    while (beats.slot(0).operations.load() == 0 || beats.slot(1).operations.load() == 0) nap(5);
+    nap(700);
+    early = beats.slot(0).step.load() + beats.slot(1).step.load();
+    beats.release();
+  });
+  setenv("RONDE_HEARTBEAT", beats.path().c_str(), 1);
+  setenv("RONDE_HANG_TIMEOUT", "0.5", 1);
+  const Job job = run_by_variables(2, "hang_not");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  unsetenv("RONDE_HEARTBEAT");
+  beats.slot(0).operations = beats.slot(1).operations = 1;  // should they have failed before
+  supervisor.join();
+  EXPECT_EQ(job.status, 0) << job.output;
+  EXPECT_EQ(early, 0) << "steps were begun";
+  EXPECT_EQ(beats.slot(0).step.load(), 4);
+  EXPECT_EQ(beats.slot(1).step.load(), 4);
 }
 
 TEST(RunMainByVariables, OneRankFails) {

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <ronde/distributed/heartbeat.h>
 #include <ronde/distributed/values.h>
 #include <ronde/distributed/watchdog.h>
 #include <unistd.h>
@@ -173,12 +174,32 @@ TEST(Deadlines, ComeFromTheEnvironment) {
   EXPECT_THROW(seconds("30", "soon", ""), UsageError);
   unsetenv("RONDE_HANG_TIMEOUT");
   setenv("RONDE_HANG_TIMEOUT_LOADER", "1800", 1);
-  EXPECT_EQ(longest_hang_timeout(30.0), 1800.0);
-  EXPECT_EQ(longest_hang_timeout(3000.0), 3000.0);
+  EXPECT_EQ(job_deadlines(30.0).start, 60.0);
+  EXPECT_EQ(job_deadlines(30.0).later, 1800.0);
+  EXPECT_EQ(job_deadlines(3000.0).start, 3000.0);
+  EXPECT_EQ(job_deadlines(3000.0).later, 3000.0);
+  EXPECT_EQ(job_deadlines(0.0).start, ever);
   setenv("RONDE_HANG_TIMEOUT_LOADER", "0", 1);
-  EXPECT_EQ(longest_hang_timeout(30.0), 0.0);
+  EXPECT_EQ(job_deadlines(30.0).later, ever);
   unsetenv("RONDE_HANG_TIMEOUT");
   unsetenv("RONDE_HANG_TIMEOUT_LOADER");
+}
+
+TEST(Watchdog, TellsWhoSupervisesThatItPauses) {
+  const HeartbeatFile beats(1);
+  const Board board(1);
+  Heard heard;
+  run_ranks(1, [&](Communicator& world) {
+    world.flight_recorder()->beat_in({std::shared_ptr<void>(), &beats.slot(0)});
+    const auto watchdog = watch(world, board, heard, Deadlines::all(600.0));
+    watchdog->pause();
+    watchdog->pause();
+    watchdog->resume();
+    EXPECT_EQ(beats.slot(0).paused, 1);
+    watchdog->resume();
+    EXPECT_EQ(beats.slot(0).paused, 0);
+    world.flight_recorder()->beat_in(nullptr);
+  });
 }
 
 // Ranks of a group that was split off are found by their own numbers.

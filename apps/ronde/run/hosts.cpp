@@ -138,6 +138,11 @@ bool is_one_machine(const std::vector<Host>& hosts) {
   return std::all_of(hosts.begin(), hosts.end(), [](const Host& host) { return is_here(host.name); });
 }
 
+bool has_this_machine(const std::vector<Host>& hosts) {
+  return hosts.empty() ||
+         std::any_of(hosts.begin(), hosts.end(), [](const Host& host) { return is_here(host.name); });
+}
+
 std::vector<Host> find_alive(const std::vector<Host>& hosts) {
   std::vector<pid_t> asked;
   for (const Host& host : hosts) asked.push_back(is_here(host.name) ? 0 : ask(host.name));

@@ -8,11 +8,13 @@ namespace ronde::apps {
 namespace {
 
 constexpr double kMore = 5.0;  // seconds for the ranks' watchdogs to end the job themselves
+constexpr double kLongestLook = 1.0;
 
 struct Progress {
   std::int64_t sum = 0;
   int started = 0;
   std::int64_t step = 0;
+  bool is_paused = false;
 };
 
 Progress progress_of(const HeartbeatFile& beats) {
@@ -20,6 +22,7 @@ Progress progress_of(const HeartbeatFile& beats) {
   for (int r = 0; r < beats.ranks(); ++r) {
     const HeartbeatSlot& slot = beats.slot(r);
     if (slot.process.load() != 0) ++all.started;
+    if (slot.paused.load() != 0) all.is_paused = true;
     all.step = std::max(all.step, slot.step.load());
     all.sum += slot.step.load() + slot.operations.load();
   }
@@ -29,17 +32,20 @@ Progress progress_of(const HeartbeatFile& beats) {
 
 }  // namespace
 
-Patience::Patience(double deadline, double now)
-    : limit_(deadline > 0.0 ? deadline + kMore : 0.0), changed_(now) {}
+Patience::Patience(const JobDeadlines& ranks, double now) : ranks_(ranks), looked_(now) {}
 
 std::string Patience::complaint(const HeartbeatFile& beats, double now) {
   const Progress progress = progress_of(beats);
-  if (progress.sum != seen_) {
+  waited_ += std::min(now - looked_, kLongestLook);
+  looked_ = now;
+  if (progress.sum != seen_ || progress.is_paused) {
     seen_ = progress.sum;
-    changed_ = now;
+    waited_ = 0.0;
   }
-  if (limit_ == 0.0 || now - changed_ < limit_) return "";
-  const std::string since = cat(" for ", static_cast<std::int64_t>(now - changed_), " s");
+  // Until its first step a job does what the start does, and what comes later.
+  const double limit = progress.step == 0 ? std::max(ranks_.start, ranks_.later) : ranks_.later;
+  if (waited_ < limit + kMore) return "";
+  const std::string since = cat(" for ", static_cast<std::int64_t>(waited_), " s");
   if (progress.started < beats.ranks())
     return cat("only ", progress.started, " of ", beats.ranks(), " ranks have started, and nothing moved",
                since);

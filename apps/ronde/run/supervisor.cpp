@@ -24,6 +24,7 @@ namespace {
 
 constexpr double kLook = 0.05, kCloseLook = 0.01;  // seconds; the latter until the first step
 constexpr int kBarrenStarts = 3;
+constexpr double kFruitful = 60.0;  // seconds of a start that are taken for progress where no rank can tell
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
@@ -93,7 +94,7 @@ std::int64_t step_of(const HeartbeatFile& beats) {
 Supervisor::Start::Start(const Supervisor& supervisor, bool goes_on, bool is_held)
     : beats(static_cast<int>(supervisor.options_.ranks)) {
   if (is_held) beats.hold();
-  const std::map<std::string, std::string> settings = supervisor.environment(goes_on, beats);
+  const std::map<std::string, std::string> settings = supervisor.environment(goes_on, *this);
   job = std::make_unique<Job>(supervisor.command(goes_on, settings), settings);
 }
 
@@ -128,7 +129,7 @@ std::vector<std::string> Supervisor::command(bool goes_on,
 }
 
 // Variables of Open MPI, as another MPI may not know its options. What the user has set stays.
-std::map<std::string, std::string> Supervisor::environment(bool goes_on, const HeartbeatFile& beats) const {
+std::map<std::string, std::string> Supervisor::environment(bool goes_on, const Start& start) const {
   std::map<std::string, std::string> wanted{
       {"OMPI_MCA_odls_base_sigkill_timeout", "0"},  // else a job takes two seconds to end
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
@@ -136,6 +137,7 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const H
   };
   if (is_one_machine(options_.hosts)) {
     wanted["OMPI_MCA_btl"] = std::string("vader,self");  // no rank listens on a network
+    wanted.insert(start.scratch.settings().begin(), start.scratch.settings().end());
   } else {
     for (const char* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "RONDE_IFACE"})
       wanted[name] = options_.iface;
@@ -146,7 +148,7 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const H
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
       wanted[name] = std::string("1");
   std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
-  wanted["RONDE_HEARTBEAT"] = beats.path();
+  wanted["RONDE_HEARTBEAT"] = start.beats.path();
   wanted["RONDE_HANG_TIMEOUT"] = cat(options_.hang_timeout);
   if (goes_on) wanted["RONDE_RESUME"] = std::string("auto");
   return wanted;
@@ -194,7 +196,7 @@ void Supervisor::look() {
     say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
     return now_->job->end(spare_process());
   }
-  const std::string complaint = patience_->complaint(now_->beats, now());
+  const std::string complaint = patience_ ? patience_->complaint(now_->beats, now()) : std::string();
   if (complaint.empty()) return;
   say(cat("the job hangs: ", complaint, ": it is killed"));
   now_->job->end(spare_process());
@@ -215,7 +217,9 @@ void Supervisor::begin() {
   now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, starts_ > 1, false);
   spare_.reset();
   now_->beats.release();
-  patience_ = std::make_unique<Patience>(longest_hang_timeout(options_.hang_timeout), started_);
+  const bool sees_ranks = has_this_machine(options_.hosts);
+  patience_ =
+      sees_ranks ? std::make_unique<Patience>(job_deadlines(options_.hang_timeout), started_) : nullptr;
   say(cat("start ", starts_, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ",
           options_.program.front(), is_ready ? ", which stood by" : "", ", mpirun is process ",
           now_->job->process()));
@@ -248,7 +252,8 @@ void Supervisor::drop_lost_hosts() {
 
 int Supervisor::decide(int status) {
   const std::int64_t step = step_of(now_->beats);
-  barren_ = step > best_step_ ? 0 : barren_ + 1;
+  const bool got_further = patience_ ? step > best_step_ : ended_ - started_ > kFruitful;
+  barren_ = got_further ? 0 : barren_ + 1;
   best_step_ = std::max(best_step_, step);
   say(cat("start ", starts_, " ended after ", seconds_text(ended_ - started_), " in step ", step, ": ",
           describe_status(status)));

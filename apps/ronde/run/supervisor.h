@@ -5,9 +5,9 @@
 /// makes no calls of MPI itself, has one thread, and writes one line to stderr for all that it does.
 ///
 /// Note [Spare ranks]: with `standby` a second set of ranks is started once the first trains. It starts MPI,
-/// trainers load their data too, and it waits (`wait_while_held`), asleep, until the first fails. Then it reads
-/// the newest good checkpoint and goes on, and another set gets ready. This is for programs made with Ronde:
-/// another one would not wait.
+/// trainers load their data too, and it waits (`wait_while_held`), asleep, until the first fails. Then it
+/// reads the newest good checkpoint and goes on, and another set gets ready. This is for programs made with
+/// Ronde: another one would not wait.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include "ronde/run/job.h"
 #include "ronde/run/options.h"
 #include "ronde/run/patience.h"
+#include "ronde/run/scratch.h"
 
 namespace ronde::apps {
 
@@ -34,10 +35,11 @@ class Supervisor {
   int run();
 
  private:
-  /// mpirun and the memory in which its ranks tell how far they are.
+  /// mpirun, its files, and the memory in which its ranks tell how far they are.
   struct Start {
     Start(const Supervisor& supervisor, bool goes_on, bool is_held);
     HeartbeatFile beats;
+    Scratch scratch;
     std::unique_ptr<Job> job;
   };
 
@@ -48,7 +50,7 @@ class Supervisor {
   void keep_spare();
   pid_t spare_process() const { return spare_ ? spare_->job->process() : -1; }
   std::vector<std::string> command(bool goes_on, const std::map<std::string, std::string>& settings) const;
-  std::map<std::string, std::string> environment(bool goes_on, const HeartbeatFile& beats) const;
+  std::map<std::string, std::string> environment(bool goes_on, const Start& start) const;
   void read_signals();
   void pass_on(int number);
   void ask_to_end();
@@ -59,10 +61,10 @@ class Supervisor {
   void wait(double seconds);
 
   RunOptions options_;
-  int signals_ = -1;              // a file of those that wait
-  std::unique_ptr<Start> spare_;  // Note [Spare ranks]
-  std::unique_ptr<Start> now_;    // what runs, or ran last
-  std::unique_ptr<Patience> patience_;
+  int signals_ = -1;                    // a file of those that wait
+  std::unique_ptr<Start> spare_;        // Note [Spare ranks]
+  std::unique_ptr<Start> now_;          // what runs, or ran last
+  std::unique_ptr<Patience> patience_;  // none where all ranks are on other machines, and tell nothing
   std::int64_t starts_ = 0;
   std::int64_t best_step_ = 0;   // that any start has come to
   std::int64_t first_step_ = 0;  // of this start

@@ -67,11 +67,11 @@ std::optional<Deadlines> deadlines_from_environment() {
   return deadlines;
 }
 
-double longest_hang_timeout(double seconds) {
-  if (seconds == 0.0) return 0.0;
-  const double start = phase_from("_START", seconds);  // who supervises has not waited longer for it otherwise
-  const double longest = std::max(with_exceptions(seconds).longest(), start);
-  return std::isfinite(longest) ? longest : 0.0;
+JobDeadlines job_deadlines(double seconds) {
+  const double ever = std::numeric_limits<double>::infinity();
+  const Deadlines deadlines = with_exceptions(seconds);
+  if (seconds == 0.0) return {.start = ever, .later = ever};
+  return {.start = deadlines.start, .later = deadlines.longest()};
 }
 
 const char* describe(WatchedWork work) {

@@ -140,6 +140,16 @@ void FlightRecorder::beat() {
   if (heartbeat_) heartbeat_->beat.store(now(), std::memory_order_relaxed);
 }
 
+void FlightRecorder::begin_pause() {
+  const std::lock_guard lock(mutex_);
+  if (heartbeat_) heartbeat_->paused.store(1);
+}
+
+void FlightRecorder::end_pause() {
+  const std::lock_guard lock(mutex_);
+  if (heartbeat_) heartbeat_->paused.store(0);
+}
+
 std::vector<FlightRecorder::Pending> FlightRecorder::pending() const {
   const std::lock_guard lock(mutex_);
   std::vector<Pending> all;

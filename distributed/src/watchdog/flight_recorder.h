@@ -94,6 +94,9 @@ class FlightRecorder {
   void beat_in(std::shared_ptr<HeartbeatSlot> slot);
   /// This rank's watchdog is awake.
   void beat();
+  /// This rank's watchdog waits for what may take any time; so should who supervises.
+  void begin_pause();
+  void end_pause();
 
   std::vector<Pending> pending() const;
   Phase phase() const;

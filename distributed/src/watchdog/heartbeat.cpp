@@ -56,6 +56,7 @@ void HeartbeatFile::clear() {
     one.process = 0;
     one.beat = one.step = one.operations = 0;
     one.held = 0;
+    one.paused = 0;
   }
 }
 

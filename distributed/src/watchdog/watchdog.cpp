@@ -102,12 +102,12 @@ void Watchdog::watch(std::shared_ptr<FlightRecorder> recorder, std::shared_ptr<P
 
 void Watchdog::pause() {
   const std::lock_guard lock(state_->mutex);
-  ++state_->pauses;
+  if (++state_->pauses == 1 && state_->recorder) state_->recorder->begin_pause();
 }
 
 void Watchdog::resume() {
   const std::lock_guard lock(state_->mutex);
-  --state_->pauses;
+  if (--state_->pauses == 0 && state_->recorder) state_->recorder->end_pause();
 }
 
 bool Watchdog::is_alarmed() const {

@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "apps"))
 HANG_TIMEOUT = 5.0  # seconds; what is stopped is found by it
 WAYS = {"KILL": signal.SIGKILL, "SEGV": signal.SIGSEGV, "ABRT": signal.SIGABRT, "exit": signal.SIGXCPU,  # see exit_on_signal.c
         "STOP": signal.SIGSTOP}
-LIMIT = 180.0
+LIMIT = 600.0  # seconds; on a machine that does much else besides
 RUN_OPTIONS = []  # of `ronde run`, for all jobs
 
 
@@ -195,10 +195,12 @@ def run_schedules(binaries, data, chosen):
         for ranks, kills in chosen:
             try:
                 delays += run_schedule(binaries, data, ranks, kills, expected)
-            except (AssertionError, TimeoutError) as error:
+            except (AssertionError, TimeoutError, subprocess.TimeoutExpired) as error:
                 failed += 1
                 print(f"FAILED: np {ranks}, {kills}: {error}", flush=True)
             done += 1
+            if done % 50 == 0:
+                print(f"... {done} schedules, {failed} failed, {time.monotonic() - begin:.0f} s", flush=True)
     except KeyboardInterrupt:
         print("interrupted")
     print(f"{done} schedules, {len(delays)} kills, {failed} failed, all others bit-equal; "
@@ -241,8 +243,8 @@ def run_many(binaries, data, kills, ranks, pause):
 
 def run_alarms(binaries, data, seconds, ranks=16, deadline=10.0):
     """Starts jobs one after the other for so long; each alarm is one too many."""
-    begin, alarms, jobs = time.monotonic(), 0, 0
-    while time.monotonic() - begin < seconds:
+    begin, alarms, jobs, interrupted = time.monotonic(), 0, 0, False
+    while time.monotonic() - begin < seconds and not interrupted:
         job = Job(binaries, data, ranks, ("--epochs", 1000, *OPTIONS[2:10], "--max-seconds", min(60, seconds)),
                   hang_timeout=deadline)
         try:
@@ -251,6 +253,8 @@ def run_alarms(binaries, data, seconds, ranks=16, deadline=10.0):
             if "watchdog:" in job.text or status not in (0, 75):
                 alarms += 1
                 print(job.text, flush=True)
+        except KeyboardInterrupt:
+            interrupted = True
         finally:
             job.close()
     print(f"np {ranks} on {os.cpu_count()} cores, deadline {deadline:g} s: {jobs} jobs in "
@@ -334,6 +338,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     globals()["HANG_TIMEOUT"] = arguments.hang_timeout
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background jobs ignore the first otherwise
+        signal.signal(number, signal.default_int_handler)
     RUN_OPTIONS.extend(["--standby"] if arguments.standby else [])
     os.environ.setdefault("RONDE_BIN", str(arguments.bin))
     import harness  # what makes the data

@@ -23,6 +23,7 @@ struct alignas(64) HeartbeatSlot {
   std::atomic<std::int64_t> step;        ///< of the training, from 1; a resumed run goes on counting
   std::atomic<std::int64_t> operations;  ///< collectives that it has come to
   std::atomic<std::uint32_t> held;       ///< 1: the rank is to get ready and wait
+  std::atomic<std::int32_t> paused;      ///< 1: what it does may take any time (WatchdogPause)
 };
 
 class RONDE_API HeartbeatFile {

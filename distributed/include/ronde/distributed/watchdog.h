@@ -49,9 +49,13 @@ class RONDE_API WatchedPhase {
 /// Says that this rank begins step `step` (from 1) of its training.
 RONDE_API void begin_watched_step(Communicator& communicator, std::int64_t step);
 
-/// For who supervises a job whose RONDE_HANG_TIMEOUT is `seconds`: the longest of its deadlines, as the
-/// environment has them; 0: for ever. UsageError.
-RONDE_API double longest_hang_timeout(double seconds);
+/// For who supervises a job: how long its ranks themselves may wait, in seconds; infinity: for ever.
+struct JobDeadlines {
+  double start;  ///< until the ranks have come together
+  double later;  ///< for whatever else may take longest
+};
+/// Those of a job whose RONDE_HANG_TIMEOUT is `seconds`; the environment has the exceptions. UsageError.
+RONDE_API JobDeadlines job_deadlines(double seconds);
 
 /// While it lives the watchdog of this process waits: for what may take any time, such as a download. All
 /// ranks, since those that wait have deadlines too.

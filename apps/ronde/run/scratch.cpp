@@ -1,0 +1,73 @@
+#include "ronde/run/scratch.h"
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ronde/core/text.h>
+
+namespace ronde::apps {
+namespace {
+
+constexpr const char* kPrefix = "mpirun-of-ronde-";
+constexpr std::time_t kYoung = 60;  // seconds; its owner may be about to lock it
+
+// A file descriptor; -1: somebody else has it. Not inherited by mpirun.
+int lock_directory(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  close(file);
+  return -1;
+}
+
+bool is_old_and_ours(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         std::time(nullptr) - info.st_mtime > kYoung;
+}
+
+// Of supervisors that were killed.
+void remove_abandoned(const std::string& parent) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+    const std::string path = entry.path().string();
+    if (!entry.path().filename().string().starts_with(kPrefix) || !is_old_and_ours(path)) continue;
+    const int lock = lock_directory(path);
+    if (lock < 0) continue;
+    std::filesystem::remove_all(path, ignored);
+    close(lock);
+  }
+}
+
+}  // namespace
+
+Scratch::Scratch() {
+  const char* temporary = std::getenv("TMPDIR");
+  add(temporary && *temporary ? temporary : "/tmp", "OMPI_MCA_orte_tmpdir_base");
+  add("/dev/shm", "OMPI_MCA_btl_vader_backing_directory");
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;  // what is left then is what mpirun would have left
+  for (const Directory& directory : directories_) {
+    std::filesystem::remove_all(directory.path, ignored);
+    close(directory.lock);
+  }
+}
+
+// With a name that nobody can know before, for this user alone.
+void Scratch::add(const std::string& parent, const char* variable) {
+  remove_abandoned(parent);
+  std::string name = cat(parent, '/', kPrefix, "XXXXXX");
+  if (!mkdtemp(name.data())) return;
+  directories_.push_back({name, lock_directory(name)});
+  settings_[variable] = name;
+}
+
+}  // namespace ronde::apps
