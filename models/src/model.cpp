@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include <ronde/core/backend.h>
+#include <ronde/distributed/nccl_communicator.h>
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/model.h>
+#include <ronde/models/view_outputs.h>
 
 #include "model_state.h"
 #include "training/evaluator.h"
@@ -20,6 +22,11 @@ Model::Model(Module& module, const Shape& input_shape, ModelOptions options)
   state_->communicator = options.communicator ? options.communicator : state_->owned_communicator.get();
   module.build(input_shape, {.seed = options.seed, .dtype = options.dtype, .backend = options.backend});
   state_->arena = std::make_unique<ParameterArena>(module);
+  // On GPUs the ranks' tensors travel by NCCL.
+  if (state_->backend().device().type != DeviceType::cuda || state_->communicator->size() == 1) return;
+  if (state_->communicator->name() == "nccl") return;
+  state_->owned_communicator = make_nccl_communicator(*state_->communicator, state_->backend());
+  state_->communicator = state_->owned_communicator.get();
 }
 
 Model::Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOptions options)
@@ -67,15 +74,25 @@ History Model::fit(const Dataset& data, const FitOptions& options) {
 }
 
 Evaluation Model::evaluate(const Dataset& data, std::int64_t batch_size) {
+  return evaluate(data, EvaluateOptions{.batch_size = batch_size});
+}
+
+Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) {
   require<UsageError>(is_compiled(), "[evaluate] the model is not compiled, so it has no loss");
-  require<UsageError>(batch_size >= 1, "[evaluate] batch_size must be at least 1, got ", batch_size);
+  require<UsageError>(options.batch_size >= 1, "[evaluate] batch_size must be at least 1, got ",
+                      options.batch_size);
   require_fitting_inputs(*state_, data, "evaluate");
   if (state_->trainer) state_->trainer->lend_metrics();
   state_->optimizer->synchronise();
-  return evaluate_dataset(*state_, data, batch_size);
+  return evaluate_dataset(*state_, data, options);
 }
 
 Tensor Model::predict(const Tensor& inputs, std::int64_t batch_size) {
+  return predict(inputs, EvaluateOptions{.batch_size = batch_size});
+}
+
+Tensor Model::predict(const Tensor& inputs, const EvaluateOptions& options) {
+  const std::int64_t batch_size = options.batch_size;
   require<UsageError>(batch_size >= 1, "[predict] batch_size must be at least 1, got ", batch_size);
   require<UsageError>(inputs.rank() >= 1 && inputs.shape().tail(1) == module().input_shape(),
                       "[predict] the net takes inputs of shape ", module().input_shape(), ", got ",
@@ -87,7 +104,8 @@ Tensor Model::predict(const Tensor& inputs, std::int64_t batch_size) {
   for (std::int64_t begin = 0; begin < count; begin += batch_size) {
     const std::int64_t end = std::min(begin + batch_size, count);
     const Tensor batch = inputs.slice(0, begin, end).to(state_->backend()).to(state_->options.dtype);
-    outputs.slice(0, begin, end).copy_from(module()(batch, state_->context(false, {})).value());
+    outputs.slice(0, begin, end)
+        .copy_from(view_outputs(module(), batch, options.views, state_->context(false, {})).value());
   }
   return outputs;
 }

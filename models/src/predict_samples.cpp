@@ -7,7 +7,7 @@ namespace ronde::inline v0 {
 
 namespace {
 
-struct Batch {
+struct ReadBatch {
   Tensor inputs;
   std::vector<std::int64_t> labels;  // empty when targets are no class labels
 };
@@ -19,7 +19,7 @@ Shape batch_shape(std::int64_t count, const Shape& sample) {
   return shape;
 }
 
-Batch read(const Dataset& data, std::span<const std::int64_t> samples) {
+ReadBatch read(const Dataset& data, std::span<const std::int64_t> samples) {
   const auto count = static_cast<std::int64_t>(samples.size());
   const Tensor inputs = Tensor::empty(batch_shape(count, data.input_shape()));
   const Tensor targets =
@@ -46,7 +46,7 @@ void predict_samples(Model& model, const Dataset& data, const PredictOptions& op
   for (std::int64_t begin = options.first; begin < end; begin += options.batch_size) {
     std::vector<std::int64_t> samples(static_cast<std::size_t>(std::min(options.batch_size, end - begin)));
     std::iota(samples.begin(), samples.end(), begin);
-    const Batch batch = read(data, samples);
+    const ReadBatch batch = read(data, samples);
     const std::vector<float> outputs =
         model.predict(batch.inputs, options.batch_size).to(DType::f32).to_vector<float>();
     const std::size_t width = outputs.size() / samples.size();

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include <ronde/core/ops.h>
 #include <ronde/models/cifar10_cnn.h>
+#include <ronde/models/cifar10_fast.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/global_average_pooling2d.h>
@@ -9,6 +13,16 @@
 
 namespace ronde::testing {
 namespace {
+
+/// Pictures (32, 32, 3) that differ.
+InMemoryDataset bright_pictures(std::int64_t count) {
+  std::vector<float> values(static_cast<std::size_t>(count) * 32 * 32 * 3);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = 0.5f + 0.5f * std::sin(static_cast<float>(i * i % 1013));
+  std::vector<std::int32_t> labels;
+  for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int32_t>(i % 10));
+  return {Tensor::from<float>({count, 32, 32, 3}, values), Tensor::from<std::int32_t>({count}, labels)};
+}
 
 TEST(Zoo, HasTheParametersOfTheTutorials) {
   for (const MnistCnn variant : {MnistCnn::keras, MnistCnn::tf2}) {
@@ -23,6 +37,46 @@ TEST(Zoo, HasTheParametersOfTheTutorials) {
   const auto cifar = cifar10_cnn();
   cifar->build({32, 32, 3});
   EXPECT_EQ(cifar->parameter_count(), 1250858);
+}
+
+TEST(Zoo, FastCifarNetBeginsWhitenedAndTrains) {
+  const InMemoryDataset pictures = bright_pictures(8);
+  Model model(cifar10_fast(), {32, 32, 3}, {});
+  prepare_cifar10_fast(model.module(), pictures);
+  constexpr std::int64_t kKernels = 9 * (24 * 64 + 64 * 64 + 64 * 256 + 256 * 256 + 2 * 256 * 256);
+  EXPECT_EQ(model.module().parameter_count(true), 24 + kKernels + 576 + 2560 + 576);
+  model.compile(
+      {.optimizer = cifar10_fast_optimizer({.total_steps = 4, .steps_per_epoch = 1}),
+       .loss = std::make_unique<CategoricalCrossentropy>(CrossentropyOptions{.label_smoothing = 0.2})});
+  const auto weight = [&](const std::string& name) {
+    for (const Parameter& parameter : model.module().parameters())
+      if (parameter.name == name) return parameter.variable.value().to_vector<float>();
+    return std::vector<float>();
+  };
+  const auto kernel = weight("whiten/kernel"), bias = weight("whiten/bias"), head = weight("dense/kernel");
+  for (std::size_t i = 0; i < kernel.size() / 2; ++i) ASSERT_EQ(kernel[i], -kernel[i + kernel.size() / 2]);
+  model.fit(pictures, {.batch_size = 8, .epochs = 1, .verbose = 0});
+  EXPECT_EQ(weight("whiten/kernel"), kernel);
+  EXPECT_NE(weight("whiten/bias"), bias);
+  EXPECT_NE(weight("dense/kernel"), head);
+}
+
+// By hand, from the outputs for the pictures and for their mirror images.
+TEST(Model, AveragesViewsBeforeTheSoftmax) {
+  Model model = small_model({.dtype = DType::f64});
+  const InMemoryDataset data = small_images(5);
+  const Tensor images = data.inputs().to(DType::f64);
+  const Tensor mirrored = view_images(images, mirror_views()[1]);
+  const auto plain = model.predict(images).to_vector<double>();
+  const auto mirror = model.predict(mirrored).to_vector<double>();
+  const auto both = model.predict(images, {.batch_size = 3, .views = mirror_views()}).to_vector<double>();
+  for (std::size_t row = 0; row < both.size(); row += 3) {
+    double sum = 0.0;
+    for (std::size_t k = row; k < row + 3; ++k) sum += std::sqrt(plain[k] * mirror[k]);
+    for (std::size_t k = row; k < row + 3; ++k)
+      EXPECT_NEAR(both[k], std::sqrt(plain[k] * mirror[k]) / sum, 1e-12);
+  }
+  EXPECT_NE(both, plain);
 }
 
 // Keras 2.15's text for this net.

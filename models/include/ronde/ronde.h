@@ -13,12 +13,15 @@
 #include <ronde/data/in_memory_dataset.h>
 #include <ronde/data/mnist.h>
 #include <ronde/data/packed_dataset.h>
+#include <ronde/data/patch_whitening.h>
 #include <ronde/data/subset.h>
+#include <ronde/data/test_time_views.h>
 #include <ronde/distributed/runtime.h>
 #include <ronde/distributed/timeline.h>
 #include <ronde/distributed/watchdog.h>
 #include <ronde/models/backup_and_restore.h>
 #include <ronde/models/cifar10_cnn.h>
+#include <ronde/models/cifar10_fast.h>
 #include <ronde/models/cifar_resnet.h>
 #include <ronde/models/csv_logger.h>
 #include <ronde/models/early_stopping.h>
@@ -30,6 +33,7 @@
 #include <ronde/models/learning_rate_scheduler.h>
 #include <ronde/models/learning_rate_warmup.h>
 #include <ronde/models/mnist_cnn.h>
+#include <ronde/models/mnist_fast.h>
 #include <ronde/models/model.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/named_weights.h>
@@ -46,6 +50,7 @@
 #include <ronde/models/terminate_on_nan.h>
 #include <ronde/models/train_and_evaluate.h>
 #include <ronde/models/uploader.h>
+#include <ronde/models/view_outputs.h>
 #include <ronde/models/weights_npz.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
@@ -66,7 +71,10 @@
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/muon.h>
+#include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/rescaling.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/schedule.h>
 #include <ronde/nn/sequential.h>

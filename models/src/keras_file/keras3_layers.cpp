@@ -22,7 +22,7 @@ constexpr std::string_view kLayers = "layers";
 constexpr std::string_view kLayersBefore2_14 = "_layer_checkpoint_dependencies";
 
 /// More than any net has: a file whose groups contain each other would never end.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxGroupDepth = 32;
 constexpr std::size_t kMaxGroups = 100'000;
 
 std::vector<std::string> names_in(hid_t group) {
@@ -50,7 +50,7 @@ class Reader {
   explicit Reader(SavedModel& model) : model_(model) {}
 
   void read(hid_t group, const std::string& path, int depth) {
-    require<Hdf5Error>(depth <= kMaxDepth && ++groups_ <= kMaxGroups, "its groups do not end");
+    require<Hdf5Error>(depth <= kMaxGroupDepth && ++groups_ <= kMaxGroups, "its groups do not end");
     for (const std::string& name : names_in(group)) {
       const std::string known = name == kLayersBefore2_14 ? std::string(kLayers) : name;
       const std::string below = path.empty() ? known : cat(path, "/", known);

@@ -1,7 +1,15 @@
 #include "training/captured_pass.h"
 
+#include <algorithm>
+#include <typeinfo>
+
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
+#include <ronde/nn/adadelta.h>
+#include <ronde/nn/adagrad.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sgd.h>
 
 namespace ronde::inline v0 {
 
@@ -11,16 +19,40 @@ bool is_same(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && a.shape() == b.shape();
 }
 
+template <class... Types>
+bool is_one_of(const Optimizer& optimizer) {
+  return ((typeid(optimizer) == typeid(Types)) || ...);
+}
+
+/// Whether its step is one kernel, whatever the step's number is, and the host reads nothing: not so with a
+/// clip by norm, and not known of a user's.
+bool steps_on_device(const Optimizer& optimizer) {
+  if (!is_one_of<SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad>(optimizer)) return false;
+  // With l2 it is two kernels, the first with a number of the step in it.
+  if (typeid(optimizer) == typeid(SGD) && !optimizer.own_settings().empty()) return false;
+  const ConfigDict config = optimizer.config();
+  return std::none_of(config.begin(), config.end(), [](const auto& entry) {
+    return entry.first == "clipnorm" || entry.first == "global_clipnorm";
+  });
+}
+
+/// A user's metric may read what it is given.
+bool counts_on_device(const Metric& metric) {
+  return typeid(metric) == typeid(Accuracy);
+}
+
 }  // namespace
 
 CapturedPass::CapturedPass(Model::State& model) : model_(model) {
   const bool is_on_gpu = model.backend().device().type == DeviceType::cuda;
-  if (is_on_gpu && model.communicator->size() == 1 && find_synchronized(*model.module) == nullptr)
-    step_.emplace(model.backend());
+  if (!is_on_gpu || find_synchronized(*model.module) != nullptr) return;
+  pass_.emplace(model.backend());
+  step_.emplace(model.backend());
+  steps_on_device_ = steps_on_device(model.optimizer->optimizer());
 }
 
 bool CapturedPass::takes(const StepData& data) {
-  if (!step_ || data.inputs.size(0) == 0 || !data.sample_keys.defined()) return false;
+  if (!pass_ || data.inputs.size(0) == 0 || !data.sample_keys.defined()) return false;
   if (!inputs_.defined()) {
     inputs_ = data.inputs;
     targets_ = data.targets;
@@ -29,24 +61,56 @@ bool CapturedPass::takes(const StepData& data) {
   return is_same(inputs_, data.inputs) && is_same(targets_, data.targets) && is_same(keys_, data.sample_keys);
 }
 
+bool CapturedPass::takes_update(const StepData& data) const {
+  // Else the host would ask the device how many samples there were.
+  const bool knows_samples = model_.communicator->size() == 1 || data.global_count > 0;
+  return knows_samples && model_.optimizer->options().local_steps.period == 1 &&
+         !model_.optimizer->has_gate() && steps_on_device_ &&
+         std::all_of(model_.metrics.begin(), model_.metrics.end(),
+                     [](const auto& metric) { return counts_on_device(*metric); });
+}
+
+void CapturedPass::forward_and_backward() {
+  model_.arena->zero_gradients();  // again, when a capture was broken off
+  const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
+  const Variable loss = sum((*model_.loss)(outputs, targets_));
+  loss.backward();
+  outputs_ = outputs.value();
+  loss_ = loss.value();
+}
+
 void CapturedPass::run(const StepData& data, RunningTotals& totals) {
-  ParameterArena& arena = *model_.arena;
-  const bool called = step_->run([&] {
-    arena.zero_gradients();  // again, when a capture was broken off
-    const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
-    const Variable loss = sum((*model_.loss)(outputs, targets_));
-    loss.backward();
-    outputs_ = outputs.value();
-    loss_ = loss.value();
-  });
-  if (!called) arena.use_gradients(arena.gradients());  // the device has written them all
+  // The sums over the ranks follow the graph.
+  const DistributedOptimizer::NoSync held_back(*model_.optimizer);
+  const bool called = pass_->run([&] { forward_and_backward(); });
+  // The device has written them all.
+  if (!called) model_.arena->use_gradients(model_.arena->gradients());
   totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
 }
 
+std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSamples& samples,
+                                           RunningTotals& totals) {
+  std::int64_t total = 0;
+  bool called = false;
+  step_->run(
+      [&] {
+        model_.optimizer->expect(samples);
+        forward_and_backward();
+        called = true;
+      },
+      [&] {
+        if (!called) model_.arena->use_gradients(model_.arena->gradients());
+        totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
+        total = model_.optimizer->step(samples);
+      });
+  return total;
+}
+
 std::string CapturedPass::take_fallback() {
-  if (told_ || !step_ || step_->fallback().empty()) return {};
-  told_ = true;
-  return step_->fallback();
+  if (told_ || !pass_) return {};
+  const std::string why = step_->fallback().empty() ? pass_->fallback() : step_->fallback();
+  told_ = !why.empty();
+  return why;
 }
 
 }  // namespace ronde::inline v0

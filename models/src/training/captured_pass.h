@@ -1,9 +1,10 @@
-/// CapturedPass: forward and backward of whole batches on a GPU, repeated as one graph.
+/// CapturedPass: training steps of whole batches on a GPU, repeated as one graph.
 ///
 /// The first batch says which one the main batch is: its tensors and size. Others, as the smaller last one of
-/// an epoch, run as they are. Loss and metrics are added up behind the graph, so that the host's part of them
-/// runs each time. Only on one rank, and for nets whose layers keep nothing on the host from step to step
-/// (Ronde's own do not). See RepeatedStep.
+/// an epoch, run as they are. Where an update needs nothing from the device before it is made, the graph is
+/// the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. Else it is
+/// forward and backward, and the rest follows, kernel by kernel. Only for nets whose layers keep nothing on
+/// the host from step to step (Ronde's own do not). See RepeatedStep.
 #pragma once
 
 #include <optional>
@@ -19,17 +20,26 @@ class CapturedPass {
  public:
   explicit CapturedPass(Model::State& model);
 
-  /// Whether this batch, whose gradients start from zero, is one that `run` may have.
+  /// Whether this batch, whose gradients start from zero, is one that is repeated.
   bool takes(const StepData& data);
+  /// Whether it may be the whole step, the update included, where the batch is the only one of its update.
+  bool takes_update(const StepData& data) const;
+  /// Forward and backward.
   void run(const StepData& data, RunningTotals& totals);
+  /// The whole step; returns the samples of all ranks.
+  std::int64_t run_with_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);
   /// Why steps are not repeated as a graph; told once, else empty.
   std::string take_fallback();
 
  private:
+  void forward_and_backward();
+
   Model::State& model_;
-  std::optional<RepeatedStep> step_;  // empty: nothing is captured
-  Tensor inputs_, targets_, keys_;    // of the main batch
-  Tensor outputs_, loss_;             // of the latest run
+  std::optional<RepeatedStep> pass_;  // empty: nothing is captured
+  std::optional<RepeatedStep> step_;
+  Tensor inputs_, targets_, keys_;  // of the main batch
+  Tensor outputs_, loss_;           // of the latest run
+  bool steps_on_device_ = false;    // the optimizer
   bool told_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/core/trace.h>
 #include <ronde/data/data_loader.h>
+#include <ronde/models/view_outputs.h>
 
 #include "training/running_totals.h"
 #include "training/train_step.h"
@@ -22,8 +23,10 @@ std::int64_t correct_count(const std::vector<std::shared_ptr<Metric>>& metrics, 
   return 0;
 }
 
-void add_outcome(Model::State& model, const StepData& data, RunningTotals& totals) {
-  const Variable outputs = (*model.module)(data.inputs, model.context(false, data.sample_keys));
+void add_outcome(Model::State& model, const StepData& data, const std::vector<TestTimeView>& views,
+                 RunningTotals& totals) {
+  const Variable outputs =
+      view_outputs(*model.module, data.inputs, views, model.context(false, data.sample_keys));
   totals.add(sum((*model.loss)(outputs, data.targets)).value(), outputs.value(), data.targets,
              data.inputs.size(0));
 }
@@ -56,13 +59,14 @@ void add_row(Totals& totals, const double* row) {
 }
 
 /// Sums of this rank's batches, a row each.
-std::vector<double> evaluate_batches(Model::State& model, DataLoader& loader, RunningTotals& totals) {
+std::vector<double> evaluate_batches(Model::State& model, DataLoader& loader,
+                                     const std::vector<TestTimeView>& views, RunningTotals& totals) {
   const FixedChunks fixed(kChunks);
   const NoGrad no_grad;
   std::vector<double> rows;
   while (const Batch* batch = loader.next()) {
     totals.reset();
-    add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, totals);
+    add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, views, totals);
     const std::vector<double> row = to_row(totals.local());
     rows.insert(rows.end(), row.begin(), row.end());
   }
@@ -72,18 +76,19 @@ std::vector<double> evaluate_batches(Model::State& model, DataLoader& loader, Ru
 
 }  // namespace
 
-Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64_t batch_size) {
+Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const EvaluateOptions& options) {
   const TraceScope scope("evaluation", "evaluation");
   Communicator& communicator = *model.communicator;
-  DataLoader loader(data, ShardedSampler({.size = data.size(), .global_batch = batch_size, .shuffle = false}),
-                    {.dtype = model.options.dtype, .backend = &model.backend()});
+  DataLoader loader(
+      data, ShardedSampler({.size = data.size(), .global_batch = options.batch_size, .shuffle = false}),
+      {.dtype = model.options.dtype, .backend = &model.backend()});
   const std::int64_t batches = loader.sampler().steps_per_epoch();
   const std::vector<std::int64_t> counts = batches_of_ranks(batches, communicator.size());
   const auto rank = static_cast<std::size_t>(communicator.rank());
   loader.start(batches * communicator.rank() / communicator.size(), counts[rank]);
 
   RunningTotals totals(model.backend(), model.metrics);
-  const std::vector<double> own = evaluate_batches(model, loader, totals);
+  const std::vector<double> own = evaluate_batches(model, loader, options.views, totals);
   Totals all = totals.local();
   const auto width = static_cast<std::int64_t>(to_row(all).size());
   const Tensor rows = Tensor::empty({batches, width}, {.dtype = DType::f64, .backend = &backend("cpu")});

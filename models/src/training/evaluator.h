@@ -12,7 +12,7 @@ namespace ronde::inline v0 {
 /// follow one another, whole: so each is computed by the same calls wherever that is, and the sums of all
 /// batches, added up in their order, are the same bits on any number of ranks and threads. Collective. Resets
 /// the model's metrics.
-Evaluation evaluate_dataset(Model::State& model, const Dataset& data, std::int64_t batch_size);
+Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const EvaluateOptions& options);
 
 /// Averages what ranks have trained on their own since the last time: moving statistics and, after local
 /// steps, weights and the optimizer's state, which are the same everywhere then. Collective.

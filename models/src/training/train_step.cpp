@@ -6,6 +6,7 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/core/trace.h>
+#include <ronde/distributed/nccl_communicator.h>
 
 #include "training/captured_pass.h"
 
@@ -50,7 +51,11 @@ void TrainStep::add(const StepData& data, Position position, RunningTotals& tota
   std::optional<DistributedOptimizer::NoSync> held_back;
   if (position == Position::within || audit.is_due()) held_back.emplace(*model_.optimizer);
   const bool is_whole = micro_batch_ == 0 || micro_batch_ >= count;
-  if (is_first && is_whole && !audit.is_due() && captured_->takes(data)) return captured_->run(data, totals);
+  if (is_first && is_whole && !audit.is_due() && captured_->takes(data)) {
+    if (position == Position::within || !captured_->takes_update(data)) return captured_->run(data, totals);
+    updated_ = captured_->run_with_update(data, samples_, totals);
+    return;
+  }
   audit.run(totals, [&] {
     // A synchronized layer needs the ranks in step, those without samples too, and the batch in one piece.
     if (find_synchronized(*model_.module) != nullptr) return accumulate_gradients(model_, data, totals);
@@ -73,7 +78,11 @@ void TrainStep::add_in_pieces(const StepData& data, std::int64_t piece, RunningT
 std::int64_t TrainStep::update(double witness) {
   has_batches_ = false;
   samples_.witness = witness;
-  return model_.optimizer->step(std::exchange(samples_, {}));
+  const StepSamples samples = std::exchange(samples_, {});
+  const std::int64_t of_all_ranks = updated_ ? *updated_ : model_.optimizer->step(samples);
+  updated_.reset();
+  mark_gpu_step(*model_.communicator);
+  return of_all_ranks;
 }
 
 }  // namespace ronde::inline v0

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "model_state.h"
@@ -38,7 +39,8 @@ class TrainStep {
 
   /// Forward and backward of a batch; loss and metrics go to `totals`. Gradients are sums over the samples
   /// since the last update; they travel with the last piece of the last batch, or with the update when this
-  /// step is audited. Collective when a layer is synchronized.
+  /// step is audited. Where a graph repeats whole steps, the update is made here as well. Collective when a
+  /// layer is synchronized.
   void add(const StepData& data, Position position, RunningTotals& totals, StepAudit& audit);
   /// Collective: one update by the average over the samples of all ranks. Returns their number. `witness`:
   /// for the optimizer's gate.
@@ -52,8 +54,9 @@ class TrainStep {
   Model::State& model_;
   std::int64_t micro_batch_;
   std::unique_ptr<CapturedPass> captured_;
-  StepSamples samples_;       // since the last update
-  bool has_batches_ = false;  // since the last update
+  StepSamples samples_;                  // since the last update
+  std::optional<std::int64_t> updated_;  // `add` has made the update, of so many samples
+  bool has_batches_ = false;             // since the last update
 };
 
 }  // namespace ronde::inline v0

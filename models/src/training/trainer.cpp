@@ -317,8 +317,8 @@ void Trainer::throw_non_finite() const {
 void Trainer::validate(Logs& logs) {
   for (Callback* callback : callbacks_) callback->on_test_begin();
   lend_metrics();
-  const Evaluation evaluation =
-      evaluate_dataset(state_, *options_.validation, validation_batch(options_, loader_.sampler()));
+  const Evaluation evaluation = evaluate_dataset(
+      state_, *options_.validation, {.batch_size = validation_batch(options_, loader_.sampler())});
   for (Callback* callback : callbacks_) callback->on_test_end(evaluation.logs);
   for (const auto& [name, value] : evaluation.logs.entries()) logs.set("val_" + name, value);
 }

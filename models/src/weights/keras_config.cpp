@@ -116,6 +116,8 @@ ConfigValue loss_config(const Loss& loss) {
 
 ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                             const std::vector<std::shared_ptr<Metric>>& metrics) {
+  const ConfigDict settings = optimizer.config();
+  if (settings.empty()) return {};  // Keras would refuse the file for an optimizer that it does not know
   ConfigList names;
   for (const auto& metric : metrics) names.emplace_back(metric->name());
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
@@ -125,7 +127,7 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
       {"metrics", names},
       {"weighted_metrics", ConfigValue()},
       {"loss_weights", ConfigValue()},
-      {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", optimizer.config()}}}};
+      {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
 }
 
 DescribedNet net_from_config(const ConfigValue& config) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <ronde/nn/graph.h>
 #include <ronde/nn/sequential.h>
@@ -39,15 +40,24 @@ void take_weights(const Module& layer, std::vector<Parameter>& all, Group& group
   all.erase(rest, all.end());
 }
 
+/// The path of the layer that it belongs to.
+std::string owner_of(const Parameter& weight) {
+  return weight.name.substr(0, weight.name.rfind('/'));
+}
+
 std::vector<Group> groups_of_layers(const Module& module, const std::vector<Module*>& layers) {
   std::vector<Parameter> all = module.parameters();
   std::vector<Group> groups;
   for (const Module* layer : layers) {
     Group group{layer->name(), {}};
     take_weights(*layer, all, group);
-    // Keras lists what is trained before what is not, or is frozen.
-    std::stable_partition(group.weights.begin(), group.weights.end(),
-                          [](const Parameter& weight) { return weight.variable.requires_grad(); });
+    // Keras lists what is trained before what is not, or is frozen; it freezes whole layers only.
+    std::set<std::string> trained;
+    for (const Parameter& weight : group.weights)
+      if (weight.variable.requires_grad()) trained.insert(owner_of(weight));
+    std::stable_partition(group.weights.begin(), group.weights.end(), [&](const Parameter& weight) {
+      return weight.trainable && trained.contains(owner_of(weight));
+    });
     groups.push_back(std::move(group));
   }
   if (!all.empty()) groups.push_back({kTopLevel, std::move(all)});

@@ -17,6 +17,8 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/muon.h>
+#include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/rmsprop.h>
 
 #include "models/testing.h"
@@ -115,6 +117,28 @@ TEST(Resume, MomentumAndWarmup) {
       {.optimizer =
            [] {
              return std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .decay = 0.01});
+           },
+       .callbacks =
+           [] {
+             Callbacks callbacks;
+             add<LearningRateWarmup>(callbacks, LearningRateWarmupOptions{.scale = 4, .warmup_epochs = 2});
+             return callbacks;
+           },
+       .fit = {.epochs = 2}});
+}
+
+TEST(Resume, GroupsWithMuonAndSchedules) {
+  expect_resumes_anywhere(
+      {.optimizer =
+           [] {
+             Muon muon({.learning_rate = 0.02});
+             SGD sgd({.learning_rate = 0.1, .momentum = 0.8, .nesterov = true, .l2 = 0.01});
+             muon.set_schedule(
+                 std::make_shared<OneCycle>(OneCycleOptions{.peak_rate = 1.0, .total_steps = 6}));
+             sgd.set_schedule(std::make_shared<PolynomialDecay>(
+                 PolynomialDecayOptions{.initial_rate = 1.0, .decay_steps = 4, .end_rate = 0.0}));
+             return std::make_unique<OptimizerGroups>(optimizer_group("*/kernel", std::move(muon)),
+                                                      optimizer_group("*", std::move(sgd)));
            },
        .callbacks =
            [] {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <ronde/data/dataset.h>
+#include <ronde/data/test_time_views.h>
 #include <ronde/distributed/distributed_optimizer.h>
 #include <ronde/models/history.h>
 #include <ronde/models/non_finite.h>
@@ -128,6 +129,14 @@ struct FitOptions {
   std::function<void(const std::string& problem)> warn = {};
 };
 
+/// Of `evaluate` and `predict`.
+struct EvaluateOptions {
+  std::int64_t batch_size = 32;
+  /// Test-time augmentation: the outputs for several views of each picture, averaged; those of a softmax
+  /// before it. Empty: the inputs as they are.
+  std::vector<TestTimeView> views = {};
+};
+
 /// Sums over all ranks.
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
@@ -152,8 +161,10 @@ class RONDE_API Model {
   /// Collective; ranks share out the batches. At one `batch_size` the loss and all counts are the same, bit
   /// for bit, on any number of ranks and threads.
   Evaluation evaluate(const Dataset& data, std::int64_t batch_size = 32);
+  Evaluation evaluate(const Dataset& data, const EvaluateOptions& options);
   /// Outputs for inputs (n, input_shape...), on this rank alone.
   Tensor predict(const Tensor& inputs, std::int64_t batch_size = 32);
+  Tensor predict(const Tensor& inputs, const EvaluateOptions& options);
   /// Loss averaged over the ranks' samples after one update; for own training loops.
   double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
 
