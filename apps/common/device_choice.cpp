@@ -13,22 +13,48 @@ std::string why_in_brackets(const ChosenDevice& device) {
   return device.why.empty() ? std::string() : cat(" (", device.why, ")");
 }
 
+// Why this rank of several cannot train on the GPU that was chosen for it; empty: it can.
+std::string obstacle_on(const Communicator& world, const ChosenDevice& device) {
+  if (!is_on_gpu(device)) return device.why;
+  const CudaFacts& facts = cuda_facts();
+  if (!facts.no_collectives.empty())
+    return cat("a GPU is there, but several ranks need NCCL, and ", facts.no_collectives);
+  const auto gpus = static_cast<int>(facts.devices.size());
+  return gpus == 1 || gpus >= world.local_size()
+             ? ""
+             : cat(gpus, " GPUs are too few for ", world.local_size(), " ranks");
+}
+
+// All on GPUs, or none. Throws on no rank, because the others wait for it.
+ChosenDevice choose_for_all(Communicator& world) {
+  ChosenDevice device;
+  std::string obstacle;
+  try {
+    device = choose_device("auto", world.local_rank());
+    obstacle = obstacle_on(world, device);
+  } catch (const Error& error) {
+    obstacle = error.what();
+  }
+  std::vector<double> without{obstacle.empty() ? 0.0 : 1.0};
+  allreduce_values(world, without);
+  if (without[0] == 0.0) return {device.backend, "a GPU is usable on each rank"};
+  return {choose_device("cpu").backend,
+          obstacle.empty() ? cat("no GPU for ", without[0], " of ", world.size(), " ranks") : obstacle};
+}
+
 std::string memory_text(std::size_t bytes) {
   return cat(bytes >> 30, " GiB");
 }
 
 }  // namespace
 
-ChosenDevice choose_training_device(const Communicator& world, const std::string& wanted) {
-  if (world.size() == 1 || wanted == "cpu") return choose_device(wanted);
-  // Gradients of several GPUs are summed by NCCL, which this version cannot use yet.
-  require<UsageError>(
-      wanted != "cuda", "--device cuda on ", world.size(),
-      " ranks is missing a library: NCCL, which this version does not use yet; run one rank, or "
-      "--device cpu");
-  const ChosenDevice device = choose_device(wanted);
-  if (!is_on_gpu(device)) return device;
-  return {choose_device("cpu").backend, "a GPU is there, but several ranks need NCCL, which is missing"};
+ChosenDevice choose_training_device(Communicator& world, const std::string& wanted) {
+  if (world.size() == 1 || wanted == "cpu") return choose_device(wanted, world.local_rank());
+  if (wanted == "auto") return choose_for_all(world);
+  const ChosenDevice device = choose_device(wanted, world.local_rank());
+  require<UsageError>(cuda_facts().no_collectives.empty(), "[cuda] missing library: ", world.size(),
+                      " ranks on GPUs need NCCL, and ", cuda_facts().no_collectives);
+  return device;
 }
 
 std::string device_kind(const ChosenDevice& device) {

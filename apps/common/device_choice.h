@@ -8,8 +8,9 @@
 
 namespace ronde::apps {
 
-/// What `--device` asks for, the same kind on all ranks. A UsageError that says what is missing.
-ChosenDevice choose_training_device(const Communicator& world, const std::string& wanted);
+/// What `--device` asks for, the same kind on all ranks; of several GPUs that a rank sees, the one of its
+/// number on the node. A UsageError that says what is missing. Collective; "auto" must not throw.
+ChosenDevice choose_training_device(Communicator& world, const std::string& wanted);
 
 /// "cuda", "cpu": for `--metrics-json`.
 std::string device_kind(const ChosenDevice& device);

@@ -22,7 +22,7 @@ FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks)
   fit.steps_per_epoch = job.plan.steps_per_epoch;
   fit.repeat = job.plan.repeat;
   fit.passes = job.plan.passes;
-  fit.micro_batch = job.options.micro_batch;
+  fit.micro_batch = job.options.micro_batch.value_or(job.recipe.micro_batch);
   fit.backward_passes_per_step = job.options.backward_passes_per_step;
   fit.deterministic = job.options.deterministic;
   fit.autotune = job.options.autotune;

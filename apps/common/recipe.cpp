@@ -10,9 +10,18 @@
 namespace ronde::apps {
 namespace {
 
+std::int64_t global_batch(const Recipe& recipe, const TrainOptions& options, int world_size) {
+  if (options.global_batch_size) return *options.global_batch_size;
+  if (options.batch_size) return *options.batch_size * world_size;
+  return recipe.global_batch > 0 ? recipe.global_batch : recipe.batch_size * world_size;
+}
+
 double rate_scale(const Recipe& recipe, const TrainOptions& options, int world_size) {
   const bool scales = options.scale_lr.empty() ? recipe.scale_lr : options.scale_lr == "linear";
   if (!scales) return 1.0;
+  if (recipe.global_batch > 0)
+    return static_cast<double>(global_batch(recipe, options, world_size)) /
+           static_cast<double>(recipe.global_batch);
   if (options.global_batch_size)
     return static_cast<double>(*options.global_batch_size) / static_cast<double>(recipe.batch_size);
   return world_size;
@@ -35,17 +44,26 @@ void plan_length(const Recipe& recipe, const TrainOptions& options, int world_si
   plan.passes = recipe.rank_passes ? recipe_ranks(recipe, options, world_size) : 1;
   plan.epochs = options.epochs.value_or((recipe.epochs + plan.passes - 1) / plan.passes);
   plan.repeat = recipe.shared_steps > 0;
+  const std::int64_t sharing_ranks = recipe.global_batch > 0 ? 1 : world_size;
   const std::int64_t recipe_steps =
-      plan.repeat ? std::max<std::int64_t>(1, recipe.shared_steps / world_size) : 0;
+      plan.repeat ? std::max<std::int64_t>(1, recipe.shared_steps / sharing_ranks) : 0;
   plan.steps_per_epoch = options.steps_per_epoch.value_or(recipe_steps);
+}
+
+OptimizerNeeds needs_of(const TrainPlan& plan, std::int64_t samples) {
+  const std::int64_t pass = (samples + plan.global_batch - 1) / plan.global_batch;
+  const std::int64_t steps = plan.steps_per_epoch > 0 ? plan.steps_per_epoch : pass * plan.passes;
+  return {.learning_rate = plan.learning_rate,
+          .clip = {.global_norm = plan.clip_norm},
+          .total_steps = plan.epochs * steps,
+          .steps_per_epoch = steps};
 }
 
 }  // namespace
 
 TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world_size) {
   TrainPlan plan;
-  plan.global_batch =
-      options.global_batch_size.value_or(options.batch_size.value_or(recipe.batch_size) * world_size);
+  plan.global_batch = global_batch(recipe, options, world_size);
   plan_length(recipe, options, world_size, plan);
   plan.optimizer = options.optimizer.empty() ? recipe.optimizer : options.optimizer;
   plan.base_learning_rate = base_rate(recipe, options, plan.optimizer);
@@ -58,12 +76,12 @@ TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world
   return plan;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan) {
+std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan, std::int64_t samples) {
   const std::string& name = plan.optimizer;
   const double rate = plan.learning_rate;
   const ClipOptions clip{.global_norm = plan.clip_norm};
   if (name == recipe.optimizer && recipe.make_own_optimizer != nullptr)
-    return recipe.make_own_optimizer(rate, clip);
+    return recipe.make_own_optimizer(needs_of(plan, samples));
   if (name == "adadelta")
     return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = rate, .clip = clip});
   if (name == "adamw") return std::make_unique<AdamW>(AdamWOptions{.learning_rate = rate, .clip = clip});

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include <ronde/data/augmentation.h>
+#include <ronde/data/dataset.h>
+#include <ronde/data/test_time_views.h>
+#include <ronde/nn/loss.h>
 #include <ronde/nn/module.h>
 #include <ronde/nn/optimizer.h>
 
@@ -21,23 +24,39 @@ struct EvaluationPace {
   double throttle_secs = 60.0;
 };
 
+/// What a recipe's own optimizer is made for.
+struct OptimizerNeeds {
+  double learning_rate = 0.0;
+  ClipOptions clip = {};
+  std::int64_t total_steps = 0;
+  std::int64_t steps_per_epoch = 0;
+};
+
 struct Recipe {
   std::string name;
   std::unique_ptr<Module> (*make_net)() = nullptr;
+  /// Of the built net, from the training data; nullptr: nothing. All ranks call it with the same data.
+  void (*prepare_net)(Module& net, const Dataset& train) = nullptr;
   Shape input_shape;
+  CrossentropyOptions loss = {};
 
   std::string optimizer;
   /// Of `optimizer`; nullptr: with Keras' defaults.
-  std::unique_ptr<Optimizer> (*make_own_optimizer)(double learning_rate, ClipOptions clip) = nullptr;
+  std::unique_ptr<Optimizer> (*make_own_optimizer)(const OptimizerNeeds& needs) = nullptr;
   double learning_rate = 0.001;
-  bool scale_lr = true;         ///< times the number of ranks
-  std::int64_t batch_size = 0;  ///< of a rank
+  bool scale_lr = true;           ///< times the number of ranks
+  std::int64_t batch_size = 0;    ///< of a rank
+  std::int64_t global_batch = 0;  ///< of all ranks, whatever their number, instead of batch_size; 0: none
+  std::int64_t micro_batch = 64;
   std::int64_t epochs = 0;
-  std::int64_t shared_steps = 0;    ///< an epoch's steps: this number // ranks; 0: one pass over the data
-  bool rank_passes = false;         ///< ceil(epochs / ranks) epochs, of one pass over the data for each rank
+  std::int64_t shared_steps =
+      0;                     ///< an epoch's steps: this number, // ranks without global_batch; 0: one pass
+  bool rank_passes = false;  ///< ceil(epochs / ranks) epochs, of one pass over the data for each rank
   bool validate_each_epoch = true;  ///< on the test data
   std::optional<Augment> augmentation = {};
   std::string augmentation_description = {};  ///< a line for the banner
+  std::vector<TestTimeView> test_views = {};  ///< of the final test
+  bool is_record = false;                     ///< what counts is the time to its accuracy, which is printed
 
   /// Files, in --dir. One without {epoch} holds the epoch of the best val_loss, which is tested at the end.
   std::string checkpoint = {};   ///< after each epoch; empty: none
@@ -67,8 +86,8 @@ struct TrainPlan {
 
 TrainPlan make_plan(const Recipe& recipe, const TrainOptions& options, int world_size);
 
-/// The plan's.
-std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan);
+/// The plan's, for so many training samples.
+std::unique_ptr<Optimizer> make_optimizer(const Recipe& recipe, const TrainPlan& plan, std::int64_t samples);
 /// The rate that goes with an optimizer when neither a recipe nor an option gives one.
 double default_learning_rate(const std::string& optimizer);
 

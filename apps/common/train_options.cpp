@@ -42,7 +42,7 @@ void declare_training(CommandLine& line, TrainOptions& options) {
   line.option("global-batch-size", "N", "samples all ranks together take per step",
               whole_number(options.global_batch_size, 1));
   line.option("steps-per-epoch", "N", "steps of an epoch", whole_number(options.steps_per_epoch, 1));
-  line.option("micro-batch", "N", "samples a rank computes at once; gradients add up (default 64)",
+  line.option("micro-batch", "N", "samples a rank computes at once; gradients add up (default: the recipe's, 64)",
               whole_number(options.micro_batch, 1));
   line.option("backward-passes-per-step", "N", "batches that make one update (default 1)",
               whole_number(options.backward_passes_per_step, 1));

@@ -22,7 +22,7 @@ struct TrainOptions {
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> steps_per_epoch;
   /// As fast as whole batches of 128 and smaller: a rank holds some 15 to 25 MB less.
-  std::int64_t micro_batch = 64;
+  std::optional<std::int64_t> micro_batch;
   std::int64_t backward_passes_per_step = 1;
 
   std::string optimizer;

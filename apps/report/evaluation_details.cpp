@@ -7,6 +7,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/data/data_loader.h>
 #include <ronde/data/image_file.h>
+#include <ronde/models/view_outputs.h>
 
 #include "report/probabilities.h"
 
@@ -81,7 +82,8 @@ Tally tally_share(Model& model, const Dataset& data, const DetailsOptions& optio
   while (const Batch* batch = loader.next()) {
     if (batch->size() == 0) continue;
     require_labels(*batch, tally.classes);
-    const Variable outputs = model.module()(batch->inputs, {.sample_keys = batch->sample_keys});
+    const Variable outputs =
+        view_outputs(model.module(), batch->inputs, options.views, {.sample_keys = batch->sample_keys});
     tally.loss_sum += sum(model.loss()(outputs, batch->targets)).value().item();
     tally.add(outputs.value(), batch->targets, batch->sample_keys);
     keep_worst(tally.mistakes, options.mistakes);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ronde/data/dataset.h>
+#include <ronde/data/test_time_views.h>
 #include <ronde/models/model.h>
 
 #include "common/report.h"
@@ -46,9 +47,10 @@ struct EvaluationDetails {
 };
 
 struct DetailsOptions {
-  std::int64_t batch_size = 128;  ///< of one rank
-  std::int64_t mistakes = 24;     ///< at most so many pictures are kept
-  int loader_threads = 1;         ///< that read samples: more for pictures to decode
+  std::int64_t batch_size = 128;         ///< of one rank
+  std::int64_t mistakes = 24;            ///< at most so many pictures are kept
+  int loader_threads = 1;                ///< that read samples: more for pictures to decode
+  std::vector<TestTimeView> views = {};  ///< as of `evaluate`
 };
 
 /// Collective: each rank computes its share of the samples; all ranks get the same result, and every count is

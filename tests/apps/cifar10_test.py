@@ -59,6 +59,19 @@ class Cifar10(harness.ProgramTest):
         self.assertEqual([name for _, name in lines], truth[:20])
         self.assertRegex(result.out, r"\nTest loss: \d+\.\d+\nTest accuracy: [01]\.\d+\n\Z")
 
+    def test_the_record(self):
+        for ranks in (1, 2):
+            result = self.train("--recipe", "fast", "--epochs", "1", "--train-samples", "24", "--test-samples", "4",
+                                "--global-batch-size", "12", "--scale-lr", "none", "--dir", "out", ranks=ranks)
+            self.assert_trained(result)
+            self.assertEqual([name for name in self.names() if name.endswith(".h5")], ["saved_models/cifar10_fast.h5"])
+            metrics = self.metrics("out/metrics.json")
+            # Two steps: the rate falls to 0 in a straight line, in the optimizer's groups.
+            self.assertEqual((metrics["recipe"], metrics["parameters"], metrics["epochs"][0]["steps"]),
+                             ("fast", 1973944, 2))
+            self.assertIn("augmentation  shifts up to 2 pixels, alternating horizontal flips\n", result.out)
+            self.assertRegex(result.out, r"\nSeconds from data in memory to tested model: \d+\.\d\d\n")
+
     def test_ranks_share_the_epochs(self):
         for ranks, pattern in ((1, "100 epochs of one pass over the data"), (2, "50 epochs of 2 passes over the data"),
                                (3, "34 epochs of 3 passes over the data")):

@@ -10,8 +10,8 @@ SMALL = ["--epochs", "1", "--train-samples", "32", "--test-samples", "16", "--ba
 
 
 class DeviceTest(harness.ProgramTest):
-    def train_on(self, device, name, **env):
-        result = self.train("--device", device, "--metrics-json", name, *SMALL, env=env)
+    def train_on(self, device, name, ranks=1, **env):
+        result = self.train("--device", device, "--metrics-json", name, *SMALL, ranks=ranks, env=env)
         self.assertEqual(result.status, 0, result)
         return result.out, json.loads((self.work / name).read_text())
 
@@ -38,9 +38,21 @@ class DeviceTest(harness.ProgramTest):
                 result = self.train("--device", "cuda", env={"RONDE_CUDA_MODULE": module, "RONDE_FAKE_CUDA": fake})
                 self.assert_refused(result, 2, rf"\[cuda\] missing {part}: ")
 
-    def test_several_ranks_need_nccl(self):
-        result = self.train("--device", "cuda", ranks=2, env={"RONDE_CUDA_MODULE": MODULE})
-        self.assert_refused(result, 2, "--device cuda on 2 ranks is missing a library: NCCL")
+    def test_each_rank_has_a_gpu(self):
+        out, on_gpus = self.train_on("cuda", "gpus.json", ranks=2, RONDE_CUDA_MODULE=MODULE, RONDE_FAKE_CUDA="devices=2")
+        self.assertRegex(out, r"device +cuda:0 Fake GPU, fake CUDA 0.0\n")
+        _, on_cpus = self.train_on("cpu", "cpus.json", ranks=2, RONDE_BACKEND="cpu")
+        self.assertEqual(on_gpus["weights_sha256"], on_cpus["weights_sha256"])
+
+    def test_several_ranks_need_nccl_and_a_gpu_each(self):
+        for fake, problem in (("devices=2 no-nccl", r"\[cuda\] missing library: 2 ranks on GPUs need NCCL"),
+                              ("devices=1", r"ranks 0 and 1 have the same GPU \(Fake GPU fake:0\)")):
+            with self.subTest(fake=fake):
+                env = {"RONDE_CUDA_MODULE": MODULE, "RONDE_FAKE_CUDA": fake}
+                self.assert_refused(self.train("--device", "cuda", *SMALL, ranks=2, env=env), 2, problem)
+        out, run = self.train_on("auto", "c.json", ranks=2, RONDE_CUDA_MODULE=MODULE, RONDE_FAKE_CUDA="devices=2 no-nccl")
+        self.assertRegex(out, r"device +cpu, .*\(a GPU is there, but several ranks need NCCL")
+        self.assertEqual(run["device"], "cpu")
 
     def test_info_lists_devices(self):
         env = {"RONDE_CUDA_MODULE": MODULE, "RONDE_FAKE_CUDA": "devices=2"}

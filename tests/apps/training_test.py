@@ -8,7 +8,7 @@ import harness
 class Training(harness.ProgramTest):
     def test_recipes_learn(self):
         for recipe, options in (("keras", ["--optimizer", "adam", "--learning-rate", "0.001"]), ("tf2", []),
-                                ("estimator", [])):
+                                ("estimator", []), ("fast", [])):
             for ranks in (1, 2):
                 with self.subTest(recipe=recipe, ranks=ranks):
                     result = self.train("--recipe", recipe, "--epochs", "3", "--steps-per-epoch", "16",
@@ -16,6 +16,15 @@ class Training(harness.ProgramTest):
                                         "--metrics-json", "metrics.json", ranks=ranks)
                     self.assert_trained(result)
                     self.assertGreater(self.metrics()["test"]["accuracy"], 0.9, result)
+
+    def test_the_record_is_the_same_run_on_any_number_of_ranks(self):
+        for ranks in (1, 2):
+            result = self.train("--recipe", "fast", "--steps-per-epoch", "2", "--metrics-json", "metrics.json",
+                                "--test-samples", "8", ranks=ranks)
+            self.assert_trained(result)
+            self.assertEqual(self.metrics()["global_batch"], 256)
+            self.assertIn("optimizer     muon, learning rate 0.05\n", result.out)
+            self.assertRegex(result.out, r"\nSeconds from data in memory to tested model: \d+\.\d\d\n")
 
     def test_same_numbers_on_any_number_of_ranks(self):
         losses = {}

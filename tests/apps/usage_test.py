@@ -64,7 +64,6 @@ class Usage(harness.ProgramTest):
     def test_what_comes_later_says_so(self):
         for options, pattern in (
             (["--precision", "mixed_bfloat16"], "--precision mixed_bfloat16 is not available yet"),
-            (["--recipe", "fast"], "--recipe fast is not available yet"),
         ):
             with self.subTest(options=options):
                 self.assert_refused(self.train(*options), 2, pattern)
