@@ -9,9 +9,8 @@
 namespace bench {
 
 const char* const kUsage =
-    "usage: ronde_bench [--net mnist|cifar10] [--batch N] [--threads N] [--seconds S] [--layers] "
-    "[--evaluate] "
-    "[--json]\n"
+    "usage: ronde_bench [--net mnist|cifar10|resnet20] [--batch N] [--threads N] [--seconds S] [--layers] "
+    "[--evaluate] [--json]\n"
     "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
     "peak.\n"
     "--evaluate: forward passes instead. --layers: a table of the net's kernels instead. RONDE_BACKEND and "
@@ -39,7 +38,9 @@ Options parse_options(int argc, char** argv) {
     if (name == "--threads") options.threads = std::atoi(value);
     if (name == "--seconds") options.seconds = std::atof(value);
   }
-  require<UsageError>(options.net == "mnist" || options.net == "cifar10", "--net ", options.net);
+  require<UsageError>(options.net == "mnist" || options.net == "cifar10" || options.net == "resnet20",
+                      "--net ", options.net);
+  require<UsageError>(!options.layers || options.net != "resnet20", "--layers knows no resnet20");
   require<UsageError>(options.batch > 0 && options.seconds > 0 && options.threads >= 0,
                       "--batch and --seconds must be positive");
   if (options.threads == 0) options.threads = static_cast<int>(std::thread::hardware_concurrency());

@@ -103,8 +103,8 @@ class Trainer {
  public:
   Trainer(const std::string& net, std::int64_t batch, Communicator& communicator)
       : net_(make_net(net)), optimizer_(std::move(net_.optimizer), communicator) {
-    net_.layers.build(net_.input);
-    arena_ = std::make_unique<ParameterArena>(net_.layers);
+    net_.layers->build(net_.input);
+    arena_ = std::make_unique<ParameterArena>(*net_.layers);
     optimizer_.attach(*arena_);
     x_ = Tensor::full({batch, net_.input[0], net_.input[1], net_.input[2]}, 0.5);
     std::vector<std::int32_t> labels;
@@ -119,7 +119,7 @@ class Trainer {
 
   void step() {
     arena_->zero_gradients();
-    const Variable logits = net_.layers(x_, {.training = true, .seed = 1, .sample_keys = keys_});
+    const Variable logits = (*net_.layers)(x_, {.training = true, .seed = 1, .sample_keys = keys_});
     sum(crossentropy_(logits, labels_)).backward();
     optimizer_.step({.samples = x_.size(0)});
   }

@@ -4,6 +4,7 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>
+#include <ronde/models/cifar_resnet.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
@@ -11,6 +12,8 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sequential.h>
+#include <ronde/nn/sgd.h>
 
 namespace bench {
 
@@ -37,19 +40,26 @@ Tensor random_images(const Shape& shape) {
 
 Net make_net(const std::string& name) {
   if (name == "mnist")
-    return {Sequential(conv(32, Padding::valid), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25),
-                       Flatten(), hidden(128), Dropout(0.5), Dense({.units = 10})),
+    return {std::make_unique<Sequential>(conv(32, Padding::valid), conv(64, Padding::valid), MaxPooling2D(),
+                                         Dropout(0.25), Flatten(), hidden(128), Dropout(0.5),
+                                         Dense({.units = 10})),
             std::make_unique<Adam>(), Shape{28, 28, 1}, 71.565, 23.985};
-  return {Sequential(conv(32, Padding::same), conv(32, Padding::valid), MaxPooling2D(), Dropout(0.25),
-                     conv(64, Padding::same), conv(64, Padding::valid), MaxPooling2D(), Dropout(0.25),
-                     Flatten(), hidden(512), Dropout(0.5), Dense({.units = 10})),
-          std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677,
-          41.482};
+  if (name == "cifar10")
+    return {std::make_unique<Sequential>(conv(32, Padding::same), conv(32, Padding::valid), MaxPooling2D(),
+                                         Dropout(0.25), conv(64, Padding::same), conv(64, Padding::valid),
+                                         MaxPooling2D(), Dropout(0.25), Flatten(), hidden(512), Dropout(0.5),
+                                         Dense({.units = 10})),
+            std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677,
+            41.482};
+  return {resnet20(),       std::make_unique<SGD>(SGDOptions{.learning_rate = 0.01, .momentum = 0.9}),
+          Shape{32, 32, 3}, 243.981,
+          81.622,           true};
 }
 
-TrainingStep::TrainingStep(const std::string& net, std::int64_t batch) : net_(make_net(net)) {
-  net_.layers.build(net_.input);
-  arena_ = std::make_unique<ParameterArena>(net_.layers);
+TrainingStep::TrainingStep(const std::string& net, std::int64_t batch)
+    : net_(make_net(net)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
+  net_.layers->build(net_.input);
+  arena_ = std::make_unique<ParameterArena>(*net_.layers);
   net_.optimizer->attach(*arena_);
   const Shape& in = net_.input;
   x_ = random_images({batch, in[0], in[1], in[2]});
@@ -65,12 +75,12 @@ TrainingStep::TrainingStep(const std::string& net, std::int64_t batch) : net_(ma
 
 void TrainingStep::evaluate() {
   const NoGrad no_grad;
-  loss_ = sum(crossentropy_(net_.layers(x_), labels_)).value();
+  loss_ = sum(crossentropy_((*net_.layers)(x_), labels_)).value();
 }
 
 void TrainingStep::run() {
   arena_->zero_gradients();
-  const Variable logits = net_.layers(x_, {.training = true, .seed = 1, .sample_keys = keys_});
+  const Variable logits = (*net_.layers)(x_, {.training = true, .seed = 1, .sample_keys = keys_});
   const Variable loss = sum(crossentropy_(logits, labels_));
   loss.backward();
   arena_->complete_gradients();

@@ -6,22 +6,23 @@
 
 #include <ronde/core/tensor.h>
 #include <ronde/nn/loss.h>
+#include <ronde/nn/module.h>
 #include <ronde/nn/optimizer.h>
-#include <ronde/nn/sequential.h>
 
 namespace bench {
 
-/// A net of the Keras tutorials and its arithmetic.
+/// A net and its arithmetic.
 struct Net {
-  ronde::Sequential layers;
+  std::unique_ptr<ronde::Module> layers;
   std::unique_ptr<ronde::Optimizer> optimizer;
   ronde::Shape input;
   double mflop_per_image;          ///< of a training step, convolutions counted directly
   double forward_mflop_per_image;  ///< of the forward pass alone
+  bool ends_in_softmax = false;
 };
 
 /// "mnist": conv32 conv64 pool drop dense128 drop dense10, Adam. "cifar10": conv32 (same) conv32 pool drop
-/// conv64 (same) conv64 pool drop dense512 drop dense10, RMSprop.
+/// conv64 (same) conv64 pool drop dense512 drop dense10, RMSprop. "resnet20": models/cifar_resnet.h, SGD.
 Net make_net(const std::string& name);
 
 class TrainingStep {
@@ -36,7 +37,7 @@ class TrainingStep {
  private:
   Net net_;
   std::unique_ptr<ronde::ParameterArena> arena_;
-  ronde::SparseCategoricalCrossentropy crossentropy_{{.from_logits = true}};
+  ronde::SparseCategoricalCrossentropy crossentropy_;
   ronde::Tensor x_, labels_, keys_, loss_;
 };
 

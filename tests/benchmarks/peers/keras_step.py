@@ -1,4 +1,4 @@
-"""A training step of the two reference nets in Keras on TensorFlow; the batch is a tensor already."""
+"""A training step of the reference nets in Keras on TensorFlow; the batch is a tensor already."""
 
 import os
 import time
@@ -19,7 +19,26 @@ def conv(filters, padding="valid"):
     return layers.Conv2D(filters, 3, padding=padding, activation="relu")
 
 
+def block(x, filters, stride):
+    """Two 3x3 convolutions beside a shortcut, as in models/cifar_resnet.h."""
+    y = layers.Conv2D(filters, 3, stride, "same")(x)
+    y = layers.ReLU()(layers.BatchNormalization()(y))
+    y = layers.BatchNormalization()(layers.Conv2D(filters, 3, padding="same")(y))
+    shortcut = layers.Conv2D(filters, 1, stride, "same")(x) if stride > 1 else x
+    return layers.ReLU()(layers.Add()([shortcut, y]))
+
+
+def resnet20():
+    x = keras.Input((32, 32, 3))
+    y = layers.ReLU()(layers.BatchNormalization()(layers.Conv2D(16, 3, padding="same")(x)))
+    for filters, stride in 3 * [(16, 1)] + [(32, 2)] + 2 * [(32, 1)] + [(64, 2)] + 2 * [(64, 1)]:
+        y = block(y, filters, stride)
+    return keras.Model(x, layers.Dense(10)(layers.GlobalAveragePooling2D()(y)))
+
+
 def net_of(name):
+    if name == "resnet20":
+        return resnet20()
     if name == "mnist":
         return keras.Sequential([keras.Input((28, 28, 1)), conv(32), conv(64), layers.MaxPooling2D(),
                                  layers.Dropout(0.25), layers.Flatten(), layers.Dense(128, activation="relu"),
@@ -35,7 +54,9 @@ def main():
     tensorflow.config.threading.set_intra_op_parallelism_threads(options.threads)
     tensorflow.config.threading.set_inter_op_parallelism_threads(1)
     net, jit = net_of(options.net), options.mode == "jit"
-    net.compile(keras.optimizers.Adam(1e-3) if options.net == "mnist" else keras.optimizers.RMSprop(1e-4),
+    optimizer = {"mnist": keras.optimizers.Adam(1e-3), "cifar10": keras.optimizers.RMSprop(1e-4),
+                 "resnet20": keras.optimizers.SGD(0.01, momentum=0.9)}[options.net]
+    net.compile(optimizer,
                 keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=jit)
     batches = 20 if options.mode == "fit" else 1
     count = options.batch * batches

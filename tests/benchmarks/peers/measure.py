@@ -9,7 +9,7 @@ import time
 
 def arguments(modes):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--net", choices=["mnist", "cifar10"], required=True)
+    parser.add_argument("--net", choices=["mnist", "cifar10", "resnet20"], required=True)
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--seconds", type=float, default=3)
