@@ -69,8 +69,12 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
                                   ? winograd_gradient_scratch(winograd_shape(pass.problem_))
                                   : 0),
       padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {
-  std::fill_n(sum_, pass.chunk_elements(), 0.0f);
-  if (!padded_) std::fill_n(points_.data(), winograd_points(pass.problem_.c * pass.problem_.o), 0.0f);
+  if (padded_) {
+    std::fill_n(sum_, pass.chunk_elements(), 0.0f);
+    return;
+  }
+  std::fill_n(points_.data(), winograd_points(pass.problem_.c * pass.problem_.o), 0.0f);
+  if (bias_sum_) std::fill_n(bias_sum_, pass.problem_.o, 0.0f);  // `finish` writes the rest
 }
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images) const {

@@ -65,7 +65,7 @@ bool OneDnnBackend::is_winograd(const ConvProblem& p) const {
 std::int64_t winograd_filters(const ConvProblem& p, std::int64_t lanes) {
   const bool forward = p.pass == ConvPass::forward;
   const std::int64_t depth = forward ? p.c : p.o, columns = forward ? p.o : p.c;
-  return winograd_points(depth * ((columns + lanes - 1) / lanes * lanes));
+  return kWinogradPoints * winograd_filter_point(depth, columns, lanes);
 }
 
 namespace {

@@ -172,7 +172,7 @@ inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const 
 // Note [Packed filters] in winograd_products.h
 void winograd_weights(float* u, const float* weight, std::int64_t row, std::int64_t depth,
                       std::int64_t columns) {
-  const std::int64_t point = winograd_point(depth * padded(columns));
+  const std::int64_t point = winograd_filter_point(depth, columns, kLanes);
   for_columns(columns, [&]<int vectors>(std::int64_t column, std::int64_t place) {
     for (int v = 0; v < vectors; ++v) {
       const float* from = weight + column + v * kLanes;

@@ -55,10 +55,6 @@ inline void for_columns(std::int64_t columns, const F& f) {
   if (o < columns) f.template operator()<1>(columns - kLanes, o);
 }
 
-inline std::int64_t padded(std::int64_t columns) {
-  return (columns + kLanes - 1) / kLanes * kLanes;
-}
-
 inline bool is_one_block(std::int64_t columns) {
   return columns == kLanes || columns == 2 * kLanes || columns == kWidestColumns * kLanes;
 }
@@ -87,7 +83,7 @@ constexpr std::int64_t kStripDepth = 128;
 inline void multiply_points(const WinogradBlock& block, const float* u, std::int64_t n, std::int64_t depth,
                             std::int64_t columns, const Ahead& in_ahead, const Ahead& out_ahead) {
   const std::int64_t pitch = block.pitch, point = block.point;
-  const std::int64_t u_point = winograd_point(depth * padded(columns));
+  const std::int64_t u_point = winograd_filter_point(depth, columns, kLanes);
   for (int x = 0; x < kWinogradPoints; ++x, u += u_point) {
     in_ahead.fetch(x);
     out_ahead.fetch(x);

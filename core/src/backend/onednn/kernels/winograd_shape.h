@@ -28,6 +28,11 @@ constexpr std::int64_t winograd_pitch(std::int64_t channels) {
   return channels < 128 ? channels : winograd_point(channels);
 }
 
+/// Elements from one point's transformed filters to the next's: columns fill whole vectors of `lanes`.
+constexpr std::int64_t winograd_filter_point(std::int64_t depth, std::int64_t columns, std::int64_t lanes) {
+  return winograd_point(depth * ((columns + lanes - 1) / lanes * lanes));
+}
+
 /// Transformed tiles of a block: (point, tile, channel).
 struct WinogradPoints {
   WinogradPoints(float* memory, std::int64_t tiles, std::int64_t channels)
