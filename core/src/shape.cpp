@@ -27,6 +27,12 @@ Shape Shape::with_batch(std::int64_t n) const {
   return shape;
 }
 
+Shape Shape::batch_of(std::int64_t n) const {
+  Shape shape{n};
+  for (const std::int64_t extent : *this) shape.push_back(extent);
+  return shape;
+}
+
 Shape Shape::tail(int from) const {
   return Shape(std::span(begin() + wrap(from), end()));
 }

@@ -34,12 +34,6 @@ struct Slot {
   bool is_done() const { return unclaimed == batch.size() && busy == 0; }
 };
 
-Shape batch_shape(std::int64_t n, const Shape& sample) {
-  Shape shape{n};
-  for (const std::int64_t extent : sample) shape.push_back(extent);
-  return shape;
-}
-
 /// Signals are for the threads of the application: these must not run their handlers.
 void block_signals() {
   sigset_t all;
@@ -103,8 +97,8 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   Backend& backend = fills_in_place && options.backend ? *options.backend : default_backend();
   if (!fills_in_place)
     on_device = {
-        .inputs = Tensor::empty(batch_shape(n, data.input_shape()), {options.dtype, options.backend}),
-        .targets = Tensor::empty(batch_shape(n, data.target_shape()), {data.target_dtype(), options.backend}),
+        .inputs = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, options.backend}),
+        .targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), options.backend}),
         .sample_keys = Tensor::empty({n, 2}, {DType::i64, options.backend})};
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
@@ -112,8 +106,8 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   slots.resize(static_cast<std::size_t>(options.ring));
   for (std::vector<Slot*>* places : {&free, &filling, &ready}) places->reserve(slots.size());
   for (Slot& slot : slots) {
-    slot.inputs = Tensor::empty(batch_shape(n, data.input_shape()), {options.dtype, &backend});
-    slot.targets = Tensor::empty(batch_shape(n, data.target_shape()), {data.target_dtype(), &backend});
+    slot.inputs = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, &backend});
+    slot.targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), &backend});
     slot.keys = Tensor::empty({n, 2}, {DType::i64, &backend});
     slot.samples.reserve(static_cast<std::size_t>(n));
     slot.indices.reserve(static_cast<std::size_t>(n));

@@ -12,18 +12,10 @@ struct ReadBatch {
   std::vector<std::int64_t> labels;  // empty when targets are no class labels
 };
 
-/// (count, sample's extents...)
-Shape batch_shape(std::int64_t count, const Shape& sample) {
-  Shape shape{count};
-  for (const std::int64_t extent : sample) shape.push_back(extent);
-  return shape;
-}
-
 ReadBatch read(const Dataset& data, std::span<const std::int64_t> samples) {
   const auto count = static_cast<std::int64_t>(samples.size());
-  const Tensor inputs = Tensor::empty(batch_shape(count, data.input_shape()));
-  const Tensor targets =
-      Tensor::empty(batch_shape(count, data.target_shape()), {.dtype = data.target_dtype()});
+  const Tensor inputs = Tensor::empty(data.input_shape().batch_of(count));
+  const Tensor targets = Tensor::empty(data.target_shape().batch_of(count), {.dtype = data.target_dtype()});
   data.read(samples, inputs, targets);
   if (data.target_dtype() != DType::i32 || data.target_shape().rank() != 0) return {inputs, {}};
   const std::vector<std::int32_t> labels = targets.to_vector<std::int32_t>();

@@ -32,6 +32,8 @@ TEST(Shape, TailAndBatch) {
   EXPECT_EQ(shape.tail(1), (Shape{28, 28, 1}));
   EXPECT_EQ(shape.tail(4), Shape());
   EXPECT_EQ(shape.with_batch(3), (Shape{3, 28, 28, 1}));
+  EXPECT_EQ(Shape().batch_of(3), (Shape{3}));
+  EXPECT_EQ((Shape{28, 1}).batch_of(3), (Shape{3, 28, 1}));
   test::expect_error([] { (void)Shape().with_batch(1); }, "no batch axis");
 }
 

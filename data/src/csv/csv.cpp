@@ -146,9 +146,8 @@ void CsvTable::keep_row() {
 
 InMemoryDataset CsvTable::make_dataset() const {
   const auto n = static_cast<std::int64_t>(labels_.size());
-  Shape shape{n};
-  if (options_.image_shape.rank() == 0) shape.push_back(static_cast<std::int64_t>(row_.size()));
-  for (const std::int64_t extent : options_.image_shape) shape.push_back(extent);
+  const Shape row{static_cast<std::int64_t>(row_.size())};
+  const Shape shape = (options_.image_shape.rank() == 0 ? row : options_.image_shape).batch_of(n);
   Backend* host = &backend("cpu");
   return {all_bytes_ ? Tensor::from(shape, bytes_, host) : Tensor::from(shape, floats_, host),
           Tensor::from({n}, labels_, host),

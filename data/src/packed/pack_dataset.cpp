@@ -83,9 +83,7 @@ void check(const Dataset& dataset, const PackOptions& options) {
 }
 
 Tensor rows(std::int64_t n, const Shape& sample, DType dtype) {
-  Shape shape{n};
-  for (const std::int64_t extent : sample) shape.push_back(extent);
-  return Tensor::empty(shape, {.dtype = dtype, .backend = &backend("cpu")});
+  return Tensor::empty(sample.batch_of(n), {.dtype = dtype, .backend = &backend("cpu")});
 }
 
 Packer::Packer(const Dataset& dataset, const PackOptions& options)

@@ -22,13 +22,6 @@ Range range_of(const std::vector<float>& values) {
   return {*low, *high};
 }
 
-/// (count, sample...)
-Shape batch_of(std::int64_t count, const Shape& sample) {
-  Shape shape{count};
-  for (const std::int64_t extent : sample) shape.push_back(extent);
-  return shape;
-}
-
 std::uint8_t brightness(float value, const Range& range) {
   const float share = (value - range.low) / std::max(range.high - range.low, 1e-30f);
   return std::isfinite(share) ? static_cast<std::uint8_t>(std::lround(255.0f * std::clamp(share, 0.0f, 1.0f)))
@@ -46,9 +39,9 @@ std::vector<Tensor> sample_images(const Dataset& data, std::int64_t count) {
   std::vector<std::int64_t> samples(static_cast<std::size_t>(count));
   std::iota(samples.begin(), samples.end(), 0);
   Backend& host = backend("cpu");
-  const Tensor inputs = Tensor::empty(batch_of(count, shape), {.backend = &host});
+  const Tensor inputs = Tensor::empty(shape.batch_of(count), {.backend = &host});
   const Tensor targets =
-      Tensor::empty(batch_of(count, data.target_shape()), {.dtype = data.target_dtype(), .backend = &host});
+      Tensor::empty(data.target_shape().batch_of(count), {.dtype = data.target_dtype(), .backend = &host});
   data.read(samples, inputs, targets);
 
   const std::vector<float> values = inputs.to_vector<float>();

@@ -32,6 +32,8 @@ class RONDE_API Shape {
   void push_back(std::int64_t extent);
   /// This shape without its first axis, with another one in its place.
   Shape with_batch(std::int64_t n) const;
+  /// This shape behind a new first axis: that of `n` samples of this shape.
+  Shape batch_of(std::int64_t n) const;
   /// The extents from axis `from` on.
   Shape tail(int from) const;
   bool operator==(const Shape& other) const;
