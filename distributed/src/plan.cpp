@@ -29,12 +29,6 @@ std::string text_of(const ConfigValue& value) {
   return std::visit([](const auto& v) { return text_of_alternative(v); }, value.storage());
 }
 
-std::string optimizer_line(const Optimizer& optimizer) {
-  ConfigDict config = optimizer.config();
-  std::erase_if(config, [](const auto& entry) { return entry.first == "learning_rate"; });
-  return cat("optimizer ", optimizer.name(), ' ', text_of(ConfigValue(config)));
-}
-
 // One line each; parameters first, because a user knows them best.
 std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer& optimizer,
                                     const DistributedOptions& options) {
@@ -44,7 +38,9 @@ std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer
     lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype, segment.frozen ? ", frozen" : ""));
   for (const Segment& segment : arena.buffer_segments())
     lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype));
-  lines.push_back(optimizer_line(optimizer));
+  lines.push_back(cat("optimizer ", optimizer.name()));
+  for (const auto& [key, value] : settings_of(optimizer))
+    lines.push_back(cat("optimizer's ", key, ": ", text_of(value)));
   lines.push_back(cat("exchange: ", to_string(options)));
   std::string ends;
   for (const auto& bucket : GradientBuckets::plan(arena, options.buckets))

@@ -128,6 +128,24 @@ ConfigDict Optimizer::config() const {
   return config;
 }
 
+ConfigDict settings_of(const Optimizer& optimizer) {
+  ConfigDict settings;
+  for (const ConfigDict& some : {optimizer.config(), optimizer.own_settings()}) {
+    for (const auto& [key, value] : some) {
+      if (key == "learning_rate" && value.is_dict()) {  // one that decays
+        for (const auto& [name, part] : value.at("config").as_dict())
+          if (name != "initial_learning_rate" && name != "name") settings.emplace_back(name, part);
+      } else if (key != "learning_rate" && key != "name") {
+        settings.emplace_back(key, value);
+      }
+    }
+  }
+  if (optimizer.schedule())
+    for (const auto& [key, value] : optimizer.schedule()->config())
+      settings.emplace_back(cat("schedule's ", key), value);
+  return settings;
+}
+
 void Optimizer::step(double scale) {
   const TraceScope scope("optimizer", "update weights");
   ParameterArena& weights = arena();

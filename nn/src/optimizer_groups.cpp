@@ -55,18 +55,17 @@ OptimizerGroups::OptimizerGroups(std::vector<OptimizerGroup> groups)
 }
 
 ConfigDict OptimizerGroups::own_settings() const {
-  ConfigList groups;
+  ConfigList names;
+  for (const OptimizerGroup& group : groups_) names.emplace_back(group.weights);
+  ConfigDict settings{{"groups", std::move(names)}};
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const Optimizer& optimizer = *groups_[i].optimizer;
-    ConfigDict settings{{"weights", groups_[i].weights},
-                        {"class_name", optimizer.name()},
-                        {"share of the rate", rates_[i] / rates_[0]}};
-    for (const ConfigDict& some : {optimizer.config(), optimizer.own_settings()})
-      for (const auto& [key, value] : some)
-        if (key != "name" && key != "learning_rate") settings.emplace_back(key, value);
-    groups.emplace_back(std::move(settings));
+    const std::string& group = groups_[i].weights;
+    settings.emplace_back(cat(group, ": class_name"), groups_[i].optimizer->name());
+    settings.emplace_back(cat(group, ": share of the rate"), rates_[i] / rates_[0]);
+    for (const auto& [key, value] : settings_of(*groups_[i].optimizer))
+      settings.emplace_back(cat(group, ": ", key), value);
   }
-  return {{"groups", groups}};
+  return settings;
 }
 
 void OptimizerGroups::attach(ParameterArena& arena) {

@@ -18,10 +18,25 @@ void check_decay_steps(double steps) {
   require<UsageError>(steps > 0, "[schedule] decay_steps must be positive, got ", steps);
 }
 
+ConfigDict config_of(const char* class_name, const DecayOptions& options) {
+  return {{"class_name", class_name},
+          {"initial_rate", options.initial_rate},
+          {"decay_steps", options.decay_steps},
+          {"decay_rate", options.decay_rate},
+          {"staircase", options.staircase}};
+}
+
+ConfigValue list_of(const std::vector<double>& numbers) {
+  return ConfigList(numbers.begin(), numbers.end());
+}
+
 }  // namespace
 
 double ConstantRate::operator()(double) const {
   return rate_;
+}
+ConfigDict ConstantRate::config() const {
+  return {{"class_name", "ConstantRate"}, {"rate", rate_}};
 }
 
 InverseTimeDecay::InverseTimeDecay(DecayOptions options) : options_(options) {
@@ -30,12 +45,18 @@ InverseTimeDecay::InverseTimeDecay(DecayOptions options) : options_(options) {
 double InverseTimeDecay::operator()(double position) const {
   return options_.initial_rate / (1.0 + options_.decay_rate * decay_steps_done(options_, position));
 }
+ConfigDict InverseTimeDecay::config() const {
+  return config_of("InverseTimeDecay", options_);
+}
 
 ExponentialDecay::ExponentialDecay(DecayOptions options) : options_(options) {
   check_decay_steps(options.decay_steps);
 }
 double ExponentialDecay::operator()(double position) const {
   return options_.initial_rate * std::pow(options_.decay_rate, decay_steps_done(options_, position));
+}
+ConfigDict ExponentialDecay::config() const {
+  return config_of("ExponentialDecay", options_);
 }
 
 PiecewiseConstant::PiecewiseConstant(std::vector<double> boundaries, std::vector<double> values)
@@ -50,6 +71,11 @@ double PiecewiseConstant::operator()(double position) const {
       std::lower_bound(boundaries_.begin(), boundaries_.end(), position) - boundaries_.begin();
   return values_[static_cast<std::size_t>(passed)];
 }
+ConfigDict PiecewiseConstant::config() const {
+  return {{"class_name", "PiecewiseConstant"},
+          {"boundaries", list_of(boundaries_)},
+          {"values", list_of(values_)}};
+}
 
 CosineDecay::CosineDecay(CosineDecayOptions options) : options_(options) {
   check_decay_steps(options.decay_steps);
@@ -59,6 +85,12 @@ double CosineDecay::operator()(double position) const {
   const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * done));
   return options_.initial_rate * ((1.0 - options_.alpha) * cosine + options_.alpha);
 }
+ConfigDict CosineDecay::config() const {
+  return {{"class_name", "CosineDecay"},
+          {"initial_rate", options_.initial_rate},
+          {"decay_steps", options_.decay_steps},
+          {"alpha", options_.alpha}};
+}
 
 PolynomialDecay::PolynomialDecay(PolynomialDecayOptions options) : options_(options) {
   check_decay_steps(options.decay_steps);
@@ -66,6 +98,13 @@ PolynomialDecay::PolynomialDecay(PolynomialDecayOptions options) : options_(opti
 double PolynomialDecay::operator()(double position) const {
   const double left = 1.0 - std::clamp(position / options_.decay_steps, 0.0, 1.0);
   return (options_.initial_rate - options_.end_rate) * std::pow(left, options_.power) + options_.end_rate;
+}
+ConfigDict PolynomialDecay::config() const {
+  return {{"class_name", "PolynomialDecay"},
+          {"initial_rate", options_.initial_rate},
+          {"decay_steps", options_.decay_steps},
+          {"end_rate", options_.end_rate},
+          {"power", options_.power}};
 }
 
 OneCycle::OneCycle(OneCycleOptions options) : options_(options) {
@@ -86,6 +125,14 @@ double OneCycle::operator()(double position) const {
   if (position < peak) return half_cosine(start, options_.peak_rate, position / peak);
   const double done = std::min(1.0, (position - peak) / (last - peak));
   return half_cosine(options_.peak_rate, start / options_.final_divisor, done);
+}
+ConfigDict OneCycle::config() const {
+  return {{"class_name", "OneCycle"},
+          {"peak_rate", options_.peak_rate},
+          {"total_steps", options_.total_steps},
+          {"warmup_share", options_.warmup_share},
+          {"start_divisor", options_.start_divisor},
+          {"final_divisor", options_.final_divisor}};
 }
 
 double scaled_learning_rate(double base_rate, std::int64_t world_size) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/sgd.h>
 
 #include "distributed/small_net.h"
@@ -196,11 +197,30 @@ TEST(DistributedOptimizer, DifferentPlansAreAnErrorOnAllRanks) {
     SmallNet again;
     const std::string betas =
         plan_error(world, again, std::make_unique<Adam>(AdamOptions{.beta_1 = is_odd ? 0.8 : 0.9}));
-    EXPECT_NE(betas.find("beta_1: 0.8"), std::string::npos) << betas;
+    EXPECT_NE(betas.find("rank 1 has optimizer's beta_1: 0.8, rank 0 has optimizer's beta_1: 0.9"),
+              std::string::npos)
+        << betas;
     SmallNet third;
     const std::string buckets =
         plan_error(world, third, make_adam(), is_odd ? kSmallBuckets : DistributedOptions());
     EXPECT_NE(buckets.find("rank 1 has buckets ending at"), std::string::npos) << buckets;
+  });
+}
+
+TEST(DistributedOptimizer, GroupsAndSchedulesArePartOfThePlan) {
+  run_ranks(2, [](Communicator& world) {
+    SGD kernels({.learning_rate = 0.1, .l2 = 1e-4});
+    kernels.set_schedule(std::make_shared<CosineDecay>(
+        CosineDecayOptions{.initial_rate = 1.0, .decay_steps = world.rank() == 1 ? 20.0 : 10.0}));
+    SmallNet net;
+    const std::string text =
+        plan_error(world, net,
+                   std::make_unique<OptimizerGroups>(optimizer_group("*/kernel", std::move(kernels)),
+                                                     optimizer_group("*", SGD({.learning_rate = 0.2}))));
+    EXPECT_NE(text.find("rank 1 has optimizer's */kernel: schedule's decay_steps: 20, rank 0 has optimizer's "
+                        "*/kernel: schedule's decay_steps: 10"),
+              std::string::npos)
+        << text;
   });
 }
 

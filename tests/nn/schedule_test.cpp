@@ -1,5 +1,8 @@
 #include <cmath>
 #include <numbers>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <ronde/nn/schedule.h>
 
@@ -91,6 +94,46 @@ TEST(Schedule, OneCycle) {
   EXPECT_NEAR(OneCycle({.peak_rate = 1.0, .total_steps = 10, .warmup_share = 0.0})(0), 1.0, 1e-15);
   EXPECT_THROW(OneCycle({.total_steps = 1}), UsageError);
   EXPECT_THROW(OneCycle({.total_steps = 9, .warmup_share = 1.0}), UsageError);
+}
+
+// What ranks and resumed runs compare: two schedules that differ anywhere differ here.
+TEST(Schedule, ConfigTellsSchedulesApart) {
+  const auto text = [](const LearningRateSchedule& schedule) {
+    std::string all;
+    for (const auto& [key, value] : schedule.config()) {
+      all += key;
+      if (value.is_string()) all += value.as_string();
+      if (value.is_list())
+        for (const ConfigValue& item : value.as_list()) all += cat(' ', item.as_double());
+      if (std::holds_alternative<double>(value.storage())) all += cat(' ', value.as_double());
+      if (std::holds_alternative<std::int64_t>(value.storage())) all += cat(' ', value.as_int());
+      if (std::holds_alternative<bool>(value.storage())) all += cat(' ', value.as_bool());
+    }
+    return all;
+  };
+  const std::vector<std::string> texts{
+      text(ConstantRate(1)),
+      text(ConstantRate(2)),
+      text(InverseTimeDecay({.decay_steps = 2})),
+      text(InverseTimeDecay({.decay_steps = 3})),
+      text(ExponentialDecay({.decay_steps = 2})),
+      text(ExponentialDecay({.decay_steps = 2, .decay_rate = 0.1})),
+      text(ExponentialDecay({.decay_steps = 2, .staircase = true})),
+      text(PiecewiseConstant({1}, {1, 2})),
+      text(PiecewiseConstant({2}, {1, 2})),
+      text(PiecewiseConstant({1}, {1, 3})),
+      text(CosineDecay({.decay_steps = 2})),
+      text(CosineDecay({.decay_steps = 2, .alpha = 0.5})),
+      text(PolynomialDecay({.decay_steps = 2})),
+      text(PolynomialDecay({.decay_steps = 2, .end_rate = 0.5})),
+      text(PolynomialDecay({.decay_steps = 2, .power = 2})),
+      text(OneCycle({.total_steps = 4})),
+      text(OneCycle({.total_steps = 5})),
+      text(OneCycle({.total_steps = 4, .warmup_share = 0.5})),
+      text(OneCycle({.total_steps = 4, .start_divisor = 2})),
+      text(OneCycle({.total_steps = 4, .final_divisor = 2})),
+  };
+  EXPECT_EQ(std::set(texts.begin(), texts.end()).size(), texts.size());
 }
 
 }  // namespace

@@ -38,21 +38,13 @@ std::vector<Difference> differences(const ConfigDict& before, const ConfigDict& 
   return result;
 }
 
-/// The optimizer's settings without the rate, which belongs to its state; its decay, if it has one, stays.
+/// The optimizer's settings without the rate, which belongs to its state.
 void append_optimizer(const Optimizer& optimizer, ConfigDict& plan) {
   plan.emplace_back("optimizer", optimizer.name());
-  const auto append = [&](const ConfigDict& settings) {
-    for (const auto& [key, value] : settings)
-      if (key != "name" && key != "learning_rate" && key != "initial_learning_rate")
-        plan.emplace_back("optimizer's " + key, value);
-  };
-  const ConfigDict config = optimizer.config();
-  append(config);
+  const ConfigDict settings = settings_of(optimizer);
+  for (const auto& [key, value] : settings) plan.emplace_back(cat("optimizer's ", key), value);
   for (const char* key : {"weight_decay", "clipnorm", "global_clipnorm", "clipvalue"})  // left out when 0
-    if (find(config, key) == nullptr) plan.emplace_back(cat("optimizer's ", key), 0.0);
-  append(optimizer.own_settings());
-  const ConfigValue* rate = find(config, "learning_rate");
-  if (rate && rate->is_dict()) append(rate->at("config").as_dict());
+    if (find(settings, key) == nullptr) plan.emplace_back(cat("optimizer's ", key), 0.0);
 }
 
 }  // namespace

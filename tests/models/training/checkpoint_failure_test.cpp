@@ -12,7 +12,9 @@
 #include <ronde/models/latest_checkpoint.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
+#include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sgd.h>
 
 #include "models/testing.h"
 #include "support/temp_dir.h"
@@ -200,12 +202,17 @@ TEST(BackupAndRestore, TakesTheBackupBeforeADamagedOne) {
             "backup skipped: " + (dir / "b/backup-00004.h5") + ": is cut off, or no checkpoint of Ronde");
 }
 
-/// What fit(resume) says when the file's run and this one differ as `change` makes them.
+/// What fit(resume) says when the file's run, which may differ from the usual one by `begin`, and this one
+/// differ as `change` makes them.
 std::string refusal(const std::function<void(CompileOptions&, FitOptions&)>& change,
-                    ModelOptions options = {}) {
+                    ModelOptions options = {}, const std::function<void(CompileOptions&)>& begin = {}) {
   const TempDir dir(memory_directory());
   const InMemoryDataset data = small_images(8);
   Model first = small_model();
+  if (CompileOptions own = small_compile(); begin) {
+    begin(own);
+    first.compile(std::move(own));
+  }
   first.fit(data, {.batch_size = 4, .verbose = 0});
   first.save(dir / "model.h5");
   CompileOptions compile = small_compile();
@@ -245,6 +252,14 @@ TEST(Resume, AnotherRunIsRefusedWithBothValues) {
            compile.optimizer = std::make_unique<Adam>(AdamOptions{.clip = {.global_norm = 0.5}});
          }),
          "optimizer's global_clipnorm 0.0, this one has 0.5");
+  const auto with_schedule = [](CompileOptions& compile, std::int64_t steps) {
+    SGD sgd({.learning_rate = 0.1});
+    sgd.set_schedule(std::make_shared<OneCycle>(OneCycleOptions{.total_steps = steps}));
+    compile.optimizer = std::make_unique<OptimizerGroups>(optimizer_group("*", std::move(sgd)));
+  };
+  expect(refusal([&](CompileOptions& compile, FitOptions&) { with_schedule(compile, 8); }, {},
+                 [&](CompileOptions& compile) { with_schedule(compile, 4); }),
+         "optimizer's *: schedule's total_steps 4, this one has 8");
   expect(refusal([](CompileOptions& compile, FitOptions&) {
            compile.loss = std::make_unique<MeanSquaredError>();
          }),

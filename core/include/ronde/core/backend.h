@@ -166,7 +166,8 @@ class RONDE_API Backend {
 
 /// Every backend of the CPU, best first; the oracle ("cpu") is last.
 RONDE_API const std::vector<Backend*>& backends();
-/// The one called `name`; an error that lists the names when there is none. "cuda": cuda_backend(0) of cuda.h.
+/// The one called `name`, "cuda" being cuda_backend(0) of cuda.h; an error that lists the names when there is
+/// none.
 RONDE_API Backend& backend(std::string_view name);
 /// `$RONDE_BACKEND` if set, else the first of `backends()`.
 RONDE_API Backend& default_backend();

@@ -64,8 +64,8 @@ class RONDE_API Optimizer {
   /// Keras' class name: "Adam".
   virtual std::string name() const = 0;
   /// Keras' keys; learning_rate as it is now, with a decay as the schedule InverseTimeDecay. Settings Keras
-  /// has no key for are left out.
-  /// An empty dict for an optimizer that Keras does not have, which files for Keras leave out.
+  /// has no key for are left out. Empty for an optimizer that Keras does not have, which files for Keras
+  /// leave out.
   virtual ConfigDict config() const;
   /// The settings Keras has no key for, where they are not the defaults; `optimizer_from_config` knows them
   /// beside those of config().
@@ -90,6 +90,7 @@ class RONDE_API Optimizer {
   /// kind begin or peak at 1, so that scaling by the number of ranks, warm-up and callbacks work as without.
   /// A resumed training goes on where it was, since it depends on nothing else. nullptr: none.
   void set_schedule(std::shared_ptr<const LearningRateSchedule> schedule) { schedule_ = std::move(schedule); }
+  const LearningRateSchedule* schedule() const { return schedule_.get(); }
   /// The rate the next step uses: learning_rate * schedule(iterations) / (1 + decay * iterations).
   double current_learning_rate() const;
 
@@ -139,5 +140,9 @@ class RONDE_API Optimizer {
   std::optional<OptimizerPart> given_part_;
   OptimizerPart part_;  // of the arena it is attached to
 };
+
+/// All settings that decide its updates, except the rate, which changes while it trains: what ranks of one
+/// training must have in common, and the run that goes on with another.
+RONDE_API ConfigDict settings_of(const Optimizer& optimizer);
 
 }  // namespace ronde::inline v0

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ronde/core/export.h>
+#include <ronde/nn/config.h>
 
 namespace ronde::inline v0 {
 
@@ -22,12 +22,16 @@ class RONDE_API LearningRateSchedule {
  public:
   virtual ~LearningRateSchedule() = default;
   virtual double operator()(double position) const = 0;
+  /// Its class and settings, which ranks of one training and its resumption have in common; nothing of a
+  /// schedule that leaves it out is compared.
+  virtual ConfigDict config() const { return {}; }
 };
 
 class RONDE_API ConstantRate : public LearningRateSchedule {
  public:
   explicit ConstantRate(double rate) : rate_(rate) {}
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   double rate_;
@@ -45,6 +49,7 @@ class RONDE_API InverseTimeDecay : public LearningRateSchedule {
  public:
   explicit InverseTimeDecay(DecayOptions options);
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   DecayOptions options_;
@@ -55,6 +60,7 @@ class RONDE_API ExponentialDecay : public LearningRateSchedule {
  public:
   explicit ExponentialDecay(DecayOptions options);
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   DecayOptions options_;
@@ -65,6 +71,7 @@ class RONDE_API PiecewiseConstant : public LearningRateSchedule {
  public:
   PiecewiseConstant(std::vector<double> boundaries, std::vector<double> values);
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   std::vector<double> boundaries_, values_;
@@ -81,6 +88,7 @@ class RONDE_API CosineDecay : public LearningRateSchedule {
  public:
   explicit CosineDecay(CosineDecayOptions options);
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   CosineDecayOptions options_;
@@ -98,6 +106,7 @@ class RONDE_API PolynomialDecay : public LearningRateSchedule {
  public:
   explicit PolynomialDecay(PolynomialDecayOptions options);
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   PolynomialDecayOptions options_;
@@ -117,6 +126,7 @@ class RONDE_API OneCycle : public LearningRateSchedule {
  public:
   explicit OneCycle(OneCycleOptions options);
   double operator()(double position) const override;
+  ConfigDict config() const override;
 
  private:
   OneCycleOptions options_;
