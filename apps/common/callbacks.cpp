@@ -12,6 +12,7 @@ namespace ronde::apps {
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
                                    const RunFiles& files) {
+  if (recipe.make_callback != nullptr) callbacks_.push_back(recipe.make_callback());
   if (options.warmup_epochs > 0) add_warmup(options, plan);
   if (options.verbose == "2" && options.check_replicas > 0)
     callbacks_.push_back(std::make_unique<WeightsLine>());

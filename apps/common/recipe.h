@@ -10,6 +10,7 @@
 #include <ronde/data/augmentation.h>
 #include <ronde/data/dataset.h>
 #include <ronde/data/test_time_views.h>
+#include <ronde/models/callback.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/module.h>
 #include <ronde/nn/optimizer.h>
@@ -43,6 +44,8 @@ struct Recipe {
   std::string optimizer;
   /// Of `optimizer`; nullptr: with Keras' defaults.
   std::unique_ptr<Optimizer> (*make_own_optimizer)(const OptimizerNeeds& needs) = nullptr;
+  /// Of its own; nullptr: none.
+  std::unique_ptr<Callback> (*make_callback)() = nullptr;
   double learning_rate = 0.001;
   bool scale_lr = true;           ///< times the number of ranks
   std::int64_t batch_size = 0;    ///< of a rank

@@ -61,6 +61,24 @@ TEST(Zoo, FastCifarNetBeginsWhitenedAndTrains) {
   EXPECT_NE(weight("dense/kernel"), head);
 }
 
+TEST(Zoo, FastCifarNetSparesGradientsOfRateZero) {
+  const InMemoryDataset pictures = bright_pictures(4);
+  const auto train = [&](std::vector<Callback*> callbacks) {
+    Model model(cifar10_fast(), {32, 32, 3}, {});
+    prepare_cifar10_fast(model.module(), pictures);
+    model.compile({.optimizer = cifar10_fast_optimizer({.total_steps = 5, .steps_per_epoch = 1}),
+                   .loss = std::make_unique<CategoricalCrossentropy>()});
+    model.fit(pictures, {.batch_size = 4, .epochs = 5, .callbacks = std::move(callbacks), .verbose = 0});
+    std::int64_t trained = model.module().parameter_count(true);
+    return std::pair(model.weights_sha256(), trained);
+  };
+  Cifar10FastFreeze freeze;
+  const auto [with, few] = train({&freeze});
+  const auto [without, all] = train({});
+  EXPECT_EQ(with, without);
+  EXPECT_EQ(few, all - 24);
+}
+
 // By hand, from the outputs for the pictures and for their mirror images.
 TEST(Model, AveragesViewsBeforeTheSoftmax) {
   Model model = small_model({.dtype = DType::f64});

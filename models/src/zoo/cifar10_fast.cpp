@@ -17,6 +17,8 @@
 #include <ronde/nn/schedule.h>
 #include <ronde/nn/sgd.h>
 
+#include "zoo/torch_uniform.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -24,6 +26,7 @@ namespace {
 constexpr const char* kWhiten = "whiten";
 constexpr std::int64_t kWhitenSide = 2;
 constexpr std::int64_t kWhitenedSamples = 5000;
+constexpr std::int64_t kWhitenEpochs = 3;  // that the biases of the whitening layer are trained
 
 /// To mean 0 and deviation 1 over the training pictures.
 Rescaling normalized() {
@@ -37,13 +40,10 @@ Rescaling normalized() {
 }
 
 Conv2D convolution(std::int64_t filters) {
-  // PyTorch's: uniform between -1 and 1 / sqrt(fan in).
-  const Initializer rest =
-      Initializer::variance_scaling({.scale = 1.0 / 3.0, .distribution = Initializer::Distribution::uniform});
   return Conv2D({.filters = filters,
                  .padding = Padding::same,
                  .use_bias = false,
-                 .kernel_initializer = Initializer::identity(rest)});
+                 .kernel_initializer = Initializer::identity(torch_uniform())});
 }
 
 void add_norm(Sequential& net) {
@@ -80,9 +80,7 @@ Tensor first_images(const Dataset& data, std::int64_t count) {
   std::vector<std::int64_t> samples(static_cast<std::size_t>(count));
   std::iota(samples.begin(), samples.end(), 0);
   const auto make = [&](const Shape& sample, DType dtype) {
-    Shape shape{count};
-    for (const std::int64_t extent : sample) shape.push_back(extent);
-    return Tensor::empty(shape, {.dtype = dtype, .backend = &backend("cpu")});
+    return Tensor::empty(sample.batch_of(count), {.dtype = dtype, .backend = &backend("cpu")});
   };
   const Tensor images = make(data.input_shape(), DType::f32);
   data.read(samples, images, make(data.target_shape(), data.target_dtype()));
@@ -125,7 +123,7 @@ void prepare_cifar10_fast(Module& net, const Dataset& train) {
 
 std::unique_ptr<Optimizer> cifar10_fast_optimizer(Cifar10FastOptions options) {
   const auto total = static_cast<double>(options.total_steps);
-  const double whitening = std::min(total, 3.0 * static_cast<double>(options.steps_per_epoch));
+  const double whitening = std::min(total, static_cast<double>(kWhitenEpochs * options.steps_per_epoch));
   Muon muon({.learning_rate = options.learning_rate,
              .momentum = 0.6,
              .ns_steps = 3,
@@ -138,6 +136,12 @@ std::unique_ptr<Optimizer> cifar10_fast_optimizer(Cifar10FastOptions options) {
       optimizer_group(cat(kWhiten, "/bias"), sgd(0.053, options, whitening)),
       optimizer_group("*/beta", sgd(0.053, options, total)),
       optimizer_group("*/kernel", sgd(0.67, options, total)));
+}
+
+void Cifar10FastFreeze::on_epoch_begin(std::int64_t epoch) {
+  if (epoch < kWhitenEpochs) return;
+  for (Parameter& weight : model().module().parameters())
+    if (weight.name == cat(kWhiten, "/bias")) weight.variable.set_requires_grad(false);
 }
 
 }  // namespace ronde::inline v0

@@ -10,15 +10,11 @@
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/schedule.h>
 
+#include "zoo/torch_uniform.h"
+
 namespace ronde::inline v0 {
 
 namespace {
-
-/// PyTorch's: uniform between -1 and 1 / sqrt(fan in).
-Initializer torch_uniform() {
-  return Initializer::variance_scaling(
-      {.scale = 1.0 / 3.0, .distribution = Initializer::Distribution::uniform});
-}
 
 /// Pooled first, so that the rest has a quarter of the work.
 void add_group(Sequential& net, std::int64_t filters) {

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include <ronde/data/dataset.h>
+#include <ronde/models/callback.h>
 #include <ronde/nn/optimizer.h>
 #include <ronde/nn/sequential.h>
 
@@ -34,5 +35,12 @@ struct Cifar10FastOptions {
 
 /// Its optimizer, for batches of 2,000: OptimizerGroups with Muon and SGD.
 RONDE_API std::unique_ptr<Optimizer> cifar10_fast_optimizer(Cifar10FastOptions options = {});
+
+/// For `fit`: leaves out the gradients of the first biases, and all that only they need, once their rate is
+/// 0. Changes no weight.
+class RONDE_API Cifar10FastFreeze : public Callback {
+ public:
+  void on_epoch_begin(std::int64_t epoch) override;
+};
 
 }  // namespace ronde::inline v0
