@@ -28,6 +28,28 @@ std::int64_t images_per_call(const ConvProblem& p) {
   return images;
 }
 
+// Note [Picked pixels]
+// A 1x1 convolution with a stride is one without, of the pixels that it uses. For weight gradients they are
+// picked here: oneDNN 2.6, which picks them in its scratchpad, writes behind the end of that with AVX2 when
+// the channels fill no vector.
+void pick_pixels(ThreadPool& threads, float* to, const float* x, const ConvProblem& p) {
+  const Size2d stride = p.params.stride;
+  threads.parallel_for(p.n * p.oh, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const float* from = x + (row / p.oh * p.h + row % p.oh * stride.h) * p.w * p.c;
+      for (std::int64_t j = 0; j < p.ow; ++j)
+        std::copy_n(from + j * stride.w * p.c, p.c, to + (row * p.ow + j) * p.c);
+    }
+  });
+}
+
+ConvProblem of_picked_pixels(ConvProblem p) {
+  p.h = p.oh;
+  p.w = p.ow;
+  p.params.stride = {};
+  return p;
+}
+
 }  // namespace
 
 void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -73,8 +95,14 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
     ConvProblem p =
         problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
     p.has_bias = grad_bias.defined();
-    float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias);
-    if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), x.data<float>())) return;
+    float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias), *from = x.data<float>();
+    const Scratch<float> picked(*this, p.picks_pixels() ? p.n * p.oh * p.ow * p.c : 0);
+    if (p.picks_pixels()) {
+      pick_pixels(threads(), picked.data(), from, p);
+      from = picked.data();
+      p = of_picked_pixels(p);
+    }
+    if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), from)) return;
   }
   CpuBackend::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);
 }

@@ -1,8 +1,11 @@
 #include "backend/onednn/conv_primitive.h"
 
+#include <array>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -89,11 +92,39 @@ ConvArgs arguments_of(const ConvProblem& p, const Desc* packed) {
           {pad.bottom, pad.right}};
 }
 
+/// What a primitive computes in. It has a fence behind it, since a version of oneDNN that writes too far
+/// would ruin other memory without a word: see Note [Picked pixels].
+class Scratchpad {
+ public:
+  Scratchpad(const Desc& desc, const dnnl::engine& engine)
+      : size_((desc.get_size() + sizeof(Line) - 1) / sizeof(Line)),
+        lines_(size_ + kFence, Line{}),
+        memory_(desc, engine, lines_.data()) {}
+
+  dnnl_memory_t get() const { return memory_.get(); }
+  bool is_kept_within() const { return lines_[size_] == Line{}; }
+
+ private:
+  struct alignas(64) Line {
+    std::array<std::uint64_t, 8> words{0x5af3107a4000};
+    bool operator==(const Line&) const = default;
+  };
+  static constexpr std::size_t kFence = 64;
+
+  std::size_t size_;
+  std::vector<Line> lines_;
+  dnnl::memory memory_;
+};
+
 dnnl::memory hollow(const Desc& desc, const dnnl::engine& engine) {
   return dnnl::memory(desc, engine, nullptr);
 }
 
 }  // namespace
+
+bool ConvProblem::picks_pixels() const {
+  return kh == 1 && kw == 1 && !(params.stride == Size2d{}) && params.padding == Padding2d{};
+}
 
 ConvProblem::Key ConvProblem::key() const {
   const Padding2d& pad = params.padding;
@@ -125,8 +156,10 @@ struct ConvPrimitive::State {
   dnnl::stream stream{engine};
   dnnl::primitive primitive;
   bool fast = false;
+  std::string problem;
   Desc plain, packed;
-  dnnl::memory x, weight, bias, out, scratchpad;
+  dnnl::memory x, weight, bias, out;
+  std::optional<Scratchpad> scratchpad;
   std::vector<dnnl_exec_arg_t> arguments;
   // Between plain and packed weights, in the direction that the pass needs.
   std::optional<dnnl::reorder> reorder;
@@ -137,7 +170,7 @@ struct ConvPrimitive::State {
   void take(const PrimitiveDesc& desc, const Desc& weight_desc) {
     fast = std::string_view(desc.impl_info_str()).find("ref") == std::string_view::npos;
     packed = weight_desc;
-    scratchpad = dnnl::memory(desc.scratchpad_desc(), engine);
+    scratchpad.emplace(desc.scratchpad_desc(), engine);
     if (fast) primitive = dnnl::primitive(desc.get());
   }
 
@@ -172,8 +205,11 @@ ConvPrimitive::ConvPrimitive(const ConvProblem& p, const ConvPrimitive* packed_l
     : state_(std::make_unique<State>()) {
   const SingleThreaded single;
   State& s = *state_;
+  if (p.pass == ConvPass::backward_weight && p.picks_pixels()) return;  // Note [Picked pixels]
   const ConvArgs args = arguments_of(p, packed_like ? &packed_like->state_->packed : nullptr);
   s.plain = plain_weight(p);
+  s.problem = cat("filters (", p.o, ", ", p.kh, ", ", p.kw, ", ", p.c / p.params.groups, "), stride ",
+                  p.params.stride.h, " x ", p.params.stride.w, ", pass ", static_cast<int>(p.pass));
   try {
     if (p.pass == ConvPass::forward) {
       const auto desc = describe_forward(s.engine, args, p.has_bias);
@@ -199,7 +235,7 @@ ConvPrimitive::ConvPrimitive(const ConvProblem& p, const ConvPrimitive* packed_l
   s.arguments = {{forward || weights ? DNNL_ARG_SRC : DNNL_ARG_DIFF_SRC, s.x.get()},
                  {weights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, s.weight.get()},
                  {forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, s.out.get()},
-                 {DNNL_ARG_SCRATCHPAD, s.scratchpad.get()}};
+                 {DNNL_ARG_SCRATCHPAD, s.scratchpad->get()}};
   if (p.has_bias) s.arguments.push_back({weights ? DNNL_ARG_DIFF_BIAS : DNNL_ARG_BIAS, s.bias.get()});
 }
 
@@ -233,6 +269,8 @@ void ConvPrimitive::run(float* x, float* packed_weight, float* bias, float* out)
   s.bias.set_data_handle(bias);
   s.out.set_data_handle(out);
   s.execute(s.primitive, s.arguments.data(), static_cast<int>(s.arguments.size()));
+  require(s.scratchpad->is_kept_within(), "[conv2d] oneDNN wrote behind its scratchpad, ", s.problem,
+          ": RONDE_BACKEND=cpu computes without oneDNN");
 }
 
 ConvCache::Lease ConvCache::take(const ConvProblem& problem, const ConvPrimitive* packed_like) {

@@ -30,6 +30,8 @@ struct ConvProblem {
 
   using Key = std::array<std::int64_t, 21>;
   Key key() const;
+  /// 1x1, with a stride.
+  bool picks_pixels() const;
 };
 
 /// Not thread safe: whoever runs it has it for himself. Runs in the calling thread only.
