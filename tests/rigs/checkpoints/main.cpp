@@ -1,4 +1,4 @@
-// checkpoint_rig kills|faults|cuts|mutants|injections|costs [--trials N] [--seed N]
+// checkpoint_rig kills|faults|cuts|disks|mutants|injections|costs [--trials N] [--seed N]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +32,8 @@ int in_child(int (*body)(void*), void* argument) {
 namespace {
 
 int usage() {
-  std::fputs("checkpoint_rig kills|faults|cuts|mutants|injections|costs [--trials N] [--seed N]\n", stderr);
+  std::fputs("checkpoint_rig kills|faults|cuts|disks|mutants|injections|costs [--trials N] [--seed N]\n",
+             stderr);
   return 2;
 }
 
@@ -40,6 +41,7 @@ bool run(const std::string& rig, const RigOptions& options) {
   if (rig == "kills") return run_kills(options);
   if (rig == "faults") return run_faults();
   if (rig == "cuts") return run_power_cuts();
+  if (rig == "disks") return run_disks(options);
   if (rig == "mutants") return run_mutants(options);
   if (rig == "injections") return run_injections(options);
   return measure_costs();
@@ -52,8 +54,9 @@ int main(int argc, char** argv) {
   using namespace ronde::rigs;
   if (argc < 2 || argc % 2 != 0) return usage();
   const std::string rig = argv[1];
-  const std::map<std::string, std::int64_t> trials{{"kills", 25},    {"faults", 0},      {"cuts", 0},
-                                                   {"mutants", 600}, {"injections", 20}, {"costs", 0}};
+  const std::map<std::string, std::int64_t> trials{{"kills", 25}, {"faults", 0},    {"cuts", 0},
+                                                   {"disks", 20}, {"mutants", 600}, {"injections", 20},
+                                                   {"costs", 0}};
   if (trials.count(rig) == 0) return usage();
   RigOptions options{.trials = trials.at(rig)};
   for (int i = 2; i + 1 < argc; i += 2) {

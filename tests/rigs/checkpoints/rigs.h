@@ -17,6 +17,8 @@ bool run_kills(const RigOptions& options);
 bool run_faults();
 /// Every state that a disk may be in when the power fails during some saves.
 bool run_power_cuts();
+/// Real file systems, as the power fails while a program saves. As root.
+bool run_disks(const RigOptions& options);
 /// Files with changed bytes.
 bool run_mutants(const RigOptions& options);
 /// Turned bits, NaN and infinity on one rank of three.
