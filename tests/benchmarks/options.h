@@ -6,10 +6,11 @@
 namespace bench {
 
 struct Options {
-  std::string net = "mnist";  ///< or "cifar10"
-  std::int64_t batch = 128;
-  int threads = 0;  ///< 0: all of the machine
+  std::string net = "mnist";  ///< or "cifar10", "resnet20"
+  std::int64_t batch = 128;   ///< of each rank
+  int threads = 0;            ///< 0: this rank's share of the machine
   double seconds = 3;
+  int steps = 0;          ///< exactly so many, untimed; 0: as many as take `seconds`
   bool layers = false;    ///< a table of kernels instead of the whole step
   bool evaluate = false;  ///< forward passes instead of training steps
   bool json = false;

@@ -12,9 +12,8 @@
 #include <sys/resource.h>
 
 #include <ronde/core/backend.h>
-#include <ronde/core/ops.h>
 #include <ronde/core/thread_pool.h>
-#include <ronde/distributed/distributed_optimizer.h>
+#include <ronde/distributed/communicator.h>
 #include <ronde/distributed/runtime.h>
 #include <ronde/distributed/self_communicator.h>
 
@@ -98,53 +97,17 @@ class WaitMeter final : public Communicator {
   std::shared_ptr<double> seconds_ = std::make_shared<double>(0.0);
 };
 
-// A net that trains with the ranks of a communicator on resident pictures.
-class Trainer {
- public:
-  Trainer(const std::string& net, std::int64_t batch, Communicator& communicator)
-      : net_(make_net(net)), optimizer_(std::move(net_.optimizer), communicator) {
-    net_.layers->build(net_.input);
-    arena_ = std::make_unique<ParameterArena>(*net_.layers);
-    optimizer_.attach(*arena_);
-    x_ = Tensor::full({batch, net_.input[0], net_.input[1], net_.input[2]}, 0.5);
-    std::vector<std::int32_t> labels;
-    std::vector<std::int64_t> keys;
-    for (std::int64_t i = 0; i < batch; ++i) {
-      labels.push_back(static_cast<std::int32_t>(i % 10));
-      keys.insert(keys.end(), {i, 0});
-    }
-    labels_ = Tensor::from<std::int32_t>({batch}, labels);
-    keys_ = Tensor::from<std::int64_t>({batch, 2}, keys);
-  }
-
-  void step() {
-    arena_->zero_gradients();
-    const Variable logits = (*net_.layers)(x_, {.training = true, .seed = 1, .sample_keys = keys_});
-    sum(crossentropy_(logits, labels_)).backward();
-    optimizer_.step({.samples = x_.size(0)});
-  }
-
-  const ParameterArena& arena() const { return *arena_; }
-
- private:
-  Net net_;
-  DistributedOptimizer optimizer_;
-  std::unique_ptr<ParameterArena> arena_;
-  SparseCategoricalCrossentropy crossentropy_{{.from_logits = true}};
-  Tensor x_, labels_, keys_;
-};
-
 struct Turns {
   std::vector<double> seconds, processor;  // of a step
   std::vector<double> other_threads;       // processor time of a step: the communication's thread
   std::vector<double> waits;               // of each step
 
-  void take(Trainer& trainer, WaitMeter& meter) {
+  void take(TrainingStep& step, WaitMeter& meter) {
     const double before = processor_seconds(), own = own_thread_seconds();
     const Stopwatch watch;
     for (int k = 0; k < kStepsPerTurn; ++k) {
       meter.take_seconds();
-      trainer.step();
+      step.run();
       waits.push_back(meter.take_seconds());
     }
     seconds.push_back(watch.seconds() / kStepsPerTurn);
@@ -171,7 +134,7 @@ void measure(Communicator& world, const std::string& net, std::int64_t batch, in
   default_backend().threads().resize(1);
   SelfCommunicator self;
   WaitMeter nobody(self), meter(world);
-  Trainer alone(net, batch, nobody), together(net, batch, meter);
+  TrainingStep alone(net, batch, &nobody), together(net, batch, &meter);
   Turns apart, joint;
   for (int turn = -2; turn < turns; ++turn) {
     Turns warm_up;

@@ -20,19 +20,25 @@ struct Timing {
   double median = 0, best = 0;
 };
 
-/// Calls `f` a few times unmeasured, then until `seconds` have passed.
-template <class F>
-Timing time_calls(double seconds, F&& f) {
-  for (int i = 0; i < 3; ++i) f();
+/// Calls `f` as long as `wants_more(seconds of all calls, calls)`.
+template <class F, class More>
+Timing time_while(More&& wants_more, F&& f) {
   std::vector<double> times;
   const Stopwatch whole;
-  while (whole.seconds() < seconds || times.size() < 3) {
+  while (wants_more(whole.seconds(), times.size())) {
     const Stopwatch one;
     f();
     times.push_back(one.seconds());
   }
   std::sort(times.begin(), times.end());
   return {times[times.size() / 2], times.front()};
+}
+
+/// Calls `f` a few times unmeasured, then until `seconds` have passed.
+template <class F>
+Timing time_calls(double seconds, F&& f) {
+  for (int i = 0; i < 3; ++i) f();
+  return time_while([=](double passed, std::size_t calls) { return passed < seconds || calls < 3; }, f);
 }
 
 }  // namespace bench

@@ -1,5 +1,6 @@
 #include "training_step.h"
 
+#include <utility>
 #include <vector>
 
 #include <ronde/core/ops.h>
@@ -56,11 +57,12 @@ Net make_net(const std::string& name) {
           81.622,           true};
 }
 
-TrainingStep::TrainingStep(const std::string& net, std::int64_t batch)
+TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communicator* ranks)
     : net_(make_net(net)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
   net_.layers->build(net_.input);
   arena_ = std::make_unique<ParameterArena>(*net_.layers);
-  net_.optimizer->attach(*arena_);
+  if (ranks) distributed_ = std::make_unique<DistributedOptimizer>(std::move(net_.optimizer), *ranks);
+  distributed_ ? distributed_->attach(*arena_) : net_.optimizer->attach(*arena_);
   const Shape& in = net_.input;
   x_ = random_images({batch, in[0], in[1], in[2]});
   std::vector<std::int32_t> labels;
@@ -83,8 +85,12 @@ void TrainingStep::run() {
   const Variable logits = (*net_.layers)(x_, {.training = true, .seed = 1, .sample_keys = keys_});
   const Variable loss = sum(crossentropy_(logits, labels_));
   loss.backward();
-  arena_->complete_gradients();
-  net_.optimizer->step(1.0 / static_cast<double>(x_.size(0)));
+  if (distributed_) {
+    distributed_->step({.samples = x_.size(0)});
+  } else {
+    arena_->complete_gradients();
+    net_.optimizer->step(1.0 / static_cast<double>(x_.size(0)));
+  }
   loss_ = loss.value();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ronde/core/tensor.h>
+#include <ronde/distributed/distributed_optimizer.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/module.h>
 #include <ronde/nn/optimizer.h>
@@ -27,15 +28,18 @@ Net make_net(const std::string& name);
 
 class TrainingStep {
  public:
-  TrainingStep(const std::string& net, std::int64_t batch);
+  /// With `ranks`, gradients are summed over them, as in a training; `batch` is each rank's.
+  TrainingStep(const std::string& net, std::int64_t batch, ronde::Communicator* ranks = nullptr);
   void run();
   /// The forward pass alone, as when a net is evaluated.
   void evaluate();
   const Net& net() const { return net_; }
+  const ronde::ParameterArena& arena() const { return *arena_; }
   double last_loss() const { return loss_.item(); }
 
  private:
   Net net_;
+  std::unique_ptr<ronde::DistributedOptimizer> distributed_;  // holds the net's optimizer then
   std::unique_ptr<ronde::ParameterArena> arena_;
   ronde::SparseCategoricalCrossentropy crossentropy_;
   ronde::Tensor x_, labels_, keys_, loss_;

@@ -75,7 +75,8 @@ def main():
             train(images, labels)
             net.optimizer.iterations.numpy()  # waits for the step
 
-    report(options, step, count, import_seconds)
+    report(options, step, count, import_seconds,
+           f"Keras {keras.__version__} on TensorFlow {tensorflow.__version__}")
 
 
 main()

@@ -1,5 +1,6 @@
 """A training step of the reference nets in PyTorch; data and weights stay where they are."""
 
+import os
 import time
 
 begin = time.perf_counter()
@@ -8,7 +9,7 @@ from torch import nn
 
 import_seconds = time.perf_counter() - begin
 
-from measure import arguments, report
+from measure import Alone, arguments, report
 
 
 def conv(channels, filters, padding=0):
@@ -46,33 +47,65 @@ def net_of(name):
                          nn.Linear(2304, 512), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, 10))
 
 
-def main():
-    options = arguments(["eager", "channels_last", "compile", "bf16"])
+class NoExchange(Alone):
+    def prepare(self, net, optimizer):
+        """What to call instead of the net, and the optimizer to use instead."""
+        return net, optimizer
+
+
+class Ddp:
+    """PyTorch's own DistributedDataParallel, over Gloo, on one machine."""
+
+    def __init__(self):
+        self.rank, self.size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        port = os.environ.get("MASTER_PORT", "29500")
+        torch.distributed.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=self.rank, world_size=self.size)
+
+    def prepare(self, net, optimizer):
+        return nn.parallel.DistributedDataParallel(net), optimizer
+
+    def most(self, value):
+        values = torch.tensor([value], dtype=torch.float64)
+        torch.distributed.all_reduce(values, torch.distributed.ReduceOp.MAX)
+        return values.item()
+
+
+def optimizer_of(name, weights):
+    if name == "mnist":
+        return torch.optim.Adam(weights, 1e-3)
+    return torch.optim.RMSprop(weights, 1e-4) if name == "cifar10" else torch.optim.SGD(weights, 0.01, momentum=0.9)
+
+
+def run(options, exchange, import_seconds, version):
     torch.set_num_threads(options.threads)
-    net = net_of(options.net)
+    is_bf16 = options.mode.endswith("bf16")
+    layout = torch.contiguous_format if options.mode in ("eager", "compile") else torch.channels_last
     shape = (1, 28, 28) if options.net == "mnist" else (3, 32, 32)
-    images, labels = torch.rand(options.batch, *shape), torch.randint(10, (options.batch,))
-    optimizer = {"mnist": lambda w: torch.optim.Adam(w, 1e-3), "cifar10": lambda w: torch.optim.RMSprop(w, 1e-4),
-                 "resnet20": lambda w: torch.optim.SGD(w, 0.01, momentum=0.9)}[options.net](net.parameters())
-    if options.mode in ("channels_last", "bf16"):
-        net, images = net.to(memory_format=torch.channels_last), images.to(memory_format=torch.channels_last)
-    forward = torch.compile(net) if options.mode == "compile" else net
+    net = net_of(options.net).to(memory_format=layout)
+    images = torch.rand(options.batch, *shape).to(memory_format=layout)
+    labels = torch.randint(10, (options.batch,))
+    forward, optimizer = exchange.prepare(net, optimizer_of(options.net, net.parameters()))
+    forward = torch.compile(forward) if options.mode == "compile" else forward
     loss_of = nn.CrossEntropyLoss()
 
     def train():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=options.mode == "bf16"):
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_bf16):
             loss = loss_of(forward(images).float(), labels)
         loss.backward()
         optimizer.step()
 
     def evaluate():
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=options.mode == "bf16"):
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=is_bf16):
             forward(images)
 
     if options.evaluate:
         net.eval()
-    report(options, evaluate if options.evaluate else train, options.batch, import_seconds)
+    report(options, evaluate if options.evaluate else train, options.batch, import_seconds, version, exchange)
 
 
-main()
+if __name__ == "__main__":
+    wanted = arguments(["eager", "channels_last", "compile", "bf16", "ddp", "ddp_bf16"])
+    run(wanted, Ddp() if wanted.mode.startswith("ddp") else NoExchange(), import_seconds,
+        f"PyTorch {torch.__version__}")
