@@ -31,8 +31,8 @@ text { font: 12px system-ui, sans-serif; fill: #1a2230; font-variant-numeric: ta
 }
 """
 NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # such as a terminal's colours
-LEGEND = ("Bar: images/s, median of the rounds; whisker: from the slowest to the fastest. Ceiling: multiply-add peak of the same "
-          "run, divided by the arithmetic of direct convolutions.")
+LEGEND = ("Bar: images/s, median of the rounds; whisker: from the slowest to the fastest. Ceiling: multiply-add peak of "
+          "the same run, divided by the arithmetic of direct convolutions.")
 
 
 def add(parent, tag, content="", kind="", **attributes):
