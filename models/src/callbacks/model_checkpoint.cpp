@@ -1,7 +1,5 @@
 #include <ronde/models/model_checkpoint.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "callbacks/path_pattern.h"
 #include "callbacks/save_interval.h"
+#include "files/file_remover.h"
 #include "files/temporary_file.h"
 #include "weights/named_weights_file.h"
 
@@ -37,7 +36,9 @@ std::string milliseconds(double seconds) {
 }  // namespace
 
 ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
-    : options_(std::move(options)), monitor_(options_.monitor, options_.mode) {
+    : options_(std::move(options)),
+      monitor_(options_.monitor, options_.mode),
+      remover_(std::make_unique<FileRemover>()) {
   require<UsageError>(!options_.filepath.empty(), "[model_checkpoint] needs a filepath");
   require<UsageError>(options_.save_steps >= 0 && options_.keep >= 0 && options_.keep_best >= 0,
                       "[model_checkpoint] save_steps, keep and keep_best must not be negative");
@@ -61,6 +62,10 @@ void ModelCheckpoint::on_train_begin(Model&, const TrainingPlan& plan) {
   require<UsageError>(interval_ == 0 || !monitor_.key().starts_with("val_"), "[model_checkpoint] monitors ",
                       monitor_.key(),
                       ", which is known only at the end of an epoch, but saves within epochs");
+}
+
+void ModelCheckpoint::on_train_end(const Logs&) {
+  remover_->wait();
 }
 
 void ModelCheckpoint::on_train_batch_begin(std::int64_t) {
@@ -145,8 +150,8 @@ void ModelCheckpoint::settle(const std::string& path, bool written) {
     return;
   }
   last_path_ = path;
-  for (const std::string& old : take_superfluous())
-    if (is_main_rank()) ::unlink(old.c_str());  // what cannot be deleted does no harm
+  std::vector<std::string> superfluous = take_superfluous();
+  if (is_main_rank()) remover_->remove(std::move(superfluous));
 }
 
 /// Takes those out of the list that none of the two rules keeps; never the newest of all, which may be all

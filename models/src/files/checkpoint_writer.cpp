@@ -1,7 +1,5 @@
 #include "files/checkpoint_writer.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include <cassert>
@@ -12,18 +10,12 @@
 #include <ronde/core/trace.h>
 #include <ronde/models/file_io.h>
 
+#include "files/block_signals.h"
 #include "files/file_descriptor.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-/// Signals are for the threads of the application: this one must not run their handlers.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 /// Of this thread, on a processor.
 double thread_seconds() {

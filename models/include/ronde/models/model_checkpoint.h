@@ -23,6 +23,7 @@
 
 namespace ronde::inline v0 {
 
+class FileRemover;
 class SaveInterval;
 
 struct ModelCheckpointOptions {
@@ -53,6 +54,7 @@ class RONDE_API ModelCheckpoint : public Callback {
   void on_train_begin(Model& model, const TrainingPlan& plan) override;
   void on_train_batch_begin(std::int64_t batch) override;
   void on_train_batch_end(std::int64_t batch, const Logs& logs) override;
+  void on_train_end(const Logs& logs) override;
   void on_save_point(SavePoint& point) override;
   std::string state_name() const override { return "model_checkpoint"; }
   CallbackState state() const override;
@@ -88,6 +90,7 @@ class RONDE_API ModelCheckpoint : public Callback {
 
   ModelCheckpointOptions options_;
   Monitor monitor_;
+  std::unique_ptr<FileRemover> remover_;
   std::unique_ptr<SaveInterval> measured_;  ///< with mtbf_seconds
   std::int64_t interval_ = 0;               ///< steps; 0: epochs
   std::int64_t steps_since_save_ = 0;
