@@ -1,8 +1,5 @@
 #include <ronde/models/uploader.h>
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +12,7 @@
 #include <ronde/core/trace.h>
 #include <ronde/models/save_point.h>
 
+#include "files/block_signals.h"
 #include "files/upload_target.h"
 
 namespace ronde::inline v0 {
@@ -175,14 +173,11 @@ void Uploader::offer(const std::string& path) {
   if (state_->give_up) return;
   state_->add({.path = absolute(path)});
   if (!std::exchange(state_->has_thread, true)) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the application's threads
     std::thread([state = state_] {
+      block_signals();
       name_trace_thread("uploader");
       state->upload_all();
     }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   state_->changed.notify_all();
 }
