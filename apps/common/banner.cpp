@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <ronde/core/text.h>
+
 namespace ronde::apps {
 
 std::string banner(const std::string& title, const BannerLines& lines) {
@@ -21,6 +23,16 @@ std::string grouped(long long number) {
     digits.insert(i, 1, ',');
   }
   return digits;
+}
+
+std::string counted(long long count, const std::string& thing) {
+  return cat(grouped(count), ' ', thing, count == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const std::string& word : words) text += cat(text.empty() ? "" : separator, word);
+  return text;
 }
 
 }  // namespace ronde::apps

@@ -6,6 +6,7 @@
 
 #include <ronde/core/text.h>
 
+#include "common/banner.h"
 #include "common/command_line.h"
 
 namespace ronde::apps {
@@ -29,12 +30,6 @@ Setter whole(Target& target, std::int64_t least) {
     target = *number;
     return "";
   };
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
-  return all;
 }
 
 }  // namespace

@@ -6,10 +6,6 @@
 namespace ronde::apps {
 namespace {
 
-std::string counted(std::int64_t count, const std::string& thing) {
-  return cat(grouped(count), " ", thing, count == 1 ? "" : "s");
-}
-
 std::string ranks_line(const Communicator& world, int threads) {
   const std::string nodes = world.cross_size() == 1 ? "" : cat(" on ", world.cross_size(), " nodes");
   return cat(world.size(), nodes, " (", world.name(), "), ", counted(threads, "thread"), " each");

@@ -4,16 +4,11 @@
 #include <ronde/distributed/timeline.h>
 #include <ronde/models/terminal.h>
 
+#include "common/banner.h"
 #include "common/exchange_options.h"
 
 namespace ronde::apps {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
-  return all;
-}
 
 Setter steps(TraceWindow& target) {
   return [&target](const std::string& value) -> std::string {
@@ -181,7 +176,7 @@ std::string TrainOptions::path_in_dir(const std::string& name) const {
 
 void declare_train_options(CommandLine& line, TrainOptions& options, const RecipeNames& recipes) {
   options.recipe = recipes.available.front();
-  std::string help = joined(recipes.available) + " (default " + options.recipe + ")";
+  std::string help = joined(recipes.available, "|") + " (default " + options.recipe + ")";
   for (const std::string& later : recipes.later) help += "; " + later + ": not available yet";
   line.option("recipe", "NAME", help, one_of(options.recipe, recipes.available, recipes.later));
   declare_training(line, options);

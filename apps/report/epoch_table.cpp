@@ -24,7 +24,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 /// NaN for what is no number: "NA".
-double number(std::string_view text) {
+double number_in(std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? value
@@ -56,11 +56,11 @@ Report parse_epoch_table(const std::string& text, const std::string& source) {
       header = cells;
       continue;
     }
-    require<InputError>(cells.size() == header.size() && number(cells.front()) >= 0.0, source, ": row \"",
+    require<InputError>(cells.size() == header.size() && number_in(cells.front()) >= 0.0, source, ": row \"",
                         line, "\" does not fit the header");
     EpochReport epoch;
     epoch.loss = epoch.accuracy = epoch.learning_rate = epoch.images_per_second = kNone;
-    for (std::size_t i = 0; i < cells.size(); ++i) assign(epoch, header[i], number(cells[i]));
+    for (std::size_t i = 0; i < cells.size(); ++i) assign(epoch, header[i], number_in(cells[i]));
     epochs[epoch.epoch] = epoch;
   }
   Report report;

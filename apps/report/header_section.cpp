@@ -8,10 +8,6 @@
 namespace ronde::apps {
 namespace {
 
-std::string counted(std::int64_t count, const std::string& thing) {
-  return cat(grouped(count), " ", thing, count == 1 ? "" : "s");
-}
-
 std::string time_text(const RunReport& run) {
   const double seconds = run.total_seconds > 0.0 ? run.total_seconds : run.report.train_seconds;
   return seconds > 0.0 ? ", in " + duration(seconds) : "";

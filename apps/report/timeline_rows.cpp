@@ -10,24 +10,24 @@
 namespace ronde::apps {
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
 constexpr std::string_view kListBegins = "\"traceEvents\":[";
 
-void read_header(const Json& header, TimelineRows& timeline) {
-  const Json& facts = header.at("otherData");
+void read_header(const Parsed& header, TimelineRows& timeline) {
+  const Parsed& facts = header.at("otherData");
   require<InputError>(facts.value("made by", "") == "Ronde", "was not made by Ronde");
   timeline.clock_error = facts.value("clocks agree within microseconds", 0.0) / 1e6;
   timeline.lost = facts.value("events lost", std::int64_t{0});
   timeline.ended_early = facts.value("recording ended early", "");
 }
 
-std::int64_t nanoseconds(const Json& microseconds) {
+std::int64_t nanoseconds(const Parsed& microseconds) {
   return std::llround(1e3 * microseconds.get<double>());
 }
 
 void read_event(std::string_view line, TimelineRows& timeline) {
-  const Json event = Json::parse(line);
+  const Parsed event = Parsed::parse(line);
   if (event.at("ph") != "X") return;
   const std::int64_t begin = nanoseconds(event.at("ts"));
   timeline.rows[{event.at("pid").get<int>(), event.at("tid").get<int>()}].push_back(
@@ -47,7 +47,7 @@ std::string_view trimmed(std::string_view line) {
 void read_lines(std::string_view text, TimelineRows& timeline) {
   const std::size_t begin = text.find(kListBegins);
   require<InputError>(begin != std::string_view::npos && begin < 4096, "is no timeline of Ronde");
-  read_header(Json::parse(std::string(text.substr(0, begin)) + "\"traceEvents\":[]}"), timeline);
+  read_header(Parsed::parse(std::string(text.substr(0, begin)) + "\"traceEvents\":[]}"), timeline);
   text.remove_prefix(begin + kListBegins.size());
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -10,7 +10,6 @@ namespace ronde::apps {
 namespace {
 
 constexpr std::size_t kRanksShown = 16;
-constexpr std::size_t kLayersShown = 8;
 
 struct Share {
   const char* name;
@@ -66,7 +65,7 @@ std::string layers_table(const TimelineSummary& summary) {
   std::string html =
       "<details open><summary>Slowest layers</summary>\n<div class=\"wide\"><table class=\"epochs\"><thead>"
       "<tr><th>layer</th><th>forward</th><th>backward</th></tr></thead>\n<tbody>\n";
-  for (std::size_t i = 0; i < std::min(kLayersShown, summary.layers.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(TimelineSummary::kLayersShown, summary.layers.size()); ++i) {
     const LayerSteps& layer = summary.layers[i];
     html += cat("<tr><td>", escaped(layer.name), "</td><td>", milliseconds(layer.forward), "</td><td>",
                 milliseconds(layer.backward), "</td></tr>\n");

@@ -31,6 +31,8 @@ struct LayerSteps {
 };
 
 struct TimelineSummary {
+  static constexpr std::size_t kLayersShown = 8;  ///< of `layers`, in a text or a page
+
   std::vector<RankSteps> ranks = {};
   std::vector<LayerSteps> layers = {};  ///< slowest first
   double communication = 0.0;           ///< seconds a step in which data moved, on average over ranks

@@ -10,8 +10,6 @@
 namespace ronde::apps {
 namespace {
 
-constexpr std::size_t kLayersShown = 8;
-
 template <class... Values>
 std::string format(const char* text, Values... values) {
   std::array<char, 256> line{};
@@ -29,7 +27,7 @@ std::string rank_line(const RankSteps& rank) {
 std::string layer_lines(const TimelineSummary& summary) {
   if (summary.layers.empty()) return "";
   std::string text = "\nslowest layers, ms a step                                  forward  backward\n";
-  for (std::size_t i = 0; i < std::min(kLayersShown, summary.layers.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(TimelineSummary::kLayersShown, summary.layers.size()); ++i) {
     const LayerSteps& layer = summary.layers[i];
     text +=
         format("  %-56.56s %8.3f  %8.3f\n", layer.name.c_str(), 1e3 * layer.forward, 1e3 * layer.backward);

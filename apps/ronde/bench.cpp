@@ -18,7 +18,7 @@
 namespace ronde::apps {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kBenchDetails =
     "Measures the multiply-add peak and the memory bandwidth of this machine, the all-reduce from 4 bytes to "
     "100 MB,\n"
     "and training steps of the MNIST and the CIFAR-10 net: each rank for itself, and all together. Run it as "
@@ -112,7 +112,7 @@ Command bench_command() {
   const auto wishes = std::make_shared<Wishes>();
   return {.name = "bench",
           .help = "measure this machine, its ranks, and training on them",
-          .details = kDetails,
+          .details = kBenchDetails,
           .arguments = {flag("--json", "for scripts", wishes->json),
                         flag("--quick", "a few seconds, less exact", wishes->quick)},
           .run = [wishes](Communicator& world) {

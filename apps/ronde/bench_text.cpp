@@ -8,10 +8,6 @@
 namespace ronde::apps {
 namespace {
 
-std::string counted(int count, const std::string& thing) {
-  return cat(count, " ", thing, count == 1 ? "" : "s");
-}
-
 std::string size_text(double bytes) {
   if (bytes < 1e3) return cat(fixed(bytes, 0), " B");
   return bytes < 1e6 ? cat(fixed(bytes / 1e3, 0), " KB") : cat(fixed(bytes / 1e6, 1), " MB");

@@ -9,12 +9,12 @@
 namespace ronde::apps {
 namespace {
 
-struct Options {
+struct DataGetOptions {
   std::string name;
   std::string directory;
 };
 
-void get_data(const Options& options) {
+void get_data(const DataGetOptions& options) {
   const DataSource source = options.name == "mnist" ? mnist_source() : cifar10_source();
   source.fetch(options.directory);
   std::printf("%s\n", source.load(options.directory).description.c_str());
@@ -23,7 +23,7 @@ void get_data(const Options& options) {
 }  // namespace
 
 Command data_get_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DataGetOptions>();
   return {.name = "data get",
           .help = "fetch a data set, pinned by SHA-256",
           .details = "What is there already is left as it is.\n\n  ronde data get cifar10",

@@ -17,7 +17,7 @@
 namespace ronde::apps {
 namespace {
 
-struct Options {
+struct DataPackOptions {
   DataRequest data = {.name = {}, .directory = {}, .split = "train"};
   bool grey = false;
   std::string output;
@@ -41,7 +41,7 @@ Shape with_one_channel(const std::optional<Shape>& shape) {
   return shape ? Shape{(*shape)[0], (*shape)[1], 1} : Shape{0, 0, 1};
 }
 
-void pack(Options options) {
+void pack(DataPackOptions options) {
   options.data.resize = options.data.shape.has_value();
   if (options.grey) options.data.shape = with_one_channel(options.data.shape);
   const NamedData data = open_data(options.data);
@@ -61,7 +61,7 @@ void pack(Options options) {
 }  // namespace
 
 Command data_pack_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DataPackOptions>();
   DataRequest& data = options->data;
   return {.name = "data pack",
           .help = "make one file of a data set, for sets larger than memory",

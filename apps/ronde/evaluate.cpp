@@ -18,14 +18,14 @@
 namespace ronde::apps {
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::string file;
   DataRequest data;
   std::optional<std::int64_t> samples;
   std::int64_t batch_size = 128;
 };
 
-double share(std::int64_t part, std::int64_t whole) {
+double percentage(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
@@ -36,7 +36,7 @@ void print_classes(const EvaluationDetails& details) {
   for (std::int64_t label = 0; label < details.classes(); ++label) {
     const std::int64_t samples = details.count(label), right = details.confused(label, label);
     std::printf("  %-*s  %6.2f %%  %6s %6s\n", width,
-                details.class_names[static_cast<std::size_t>(label)].c_str(), share(right, samples),
+                details.class_names[static_cast<std::size_t>(label)].c_str(), percentage(right, samples),
                 grouped(right).c_str(), grouped(samples).c_str());
   }
 }
@@ -48,7 +48,7 @@ void print_result(const std::string& description, const EvaluationDetails& detai
   print_classes(details);
 }
 
-void evaluate(Communicator& world, const Options& options) {
+void evaluate(Communicator& world, const EvaluateOptions& options) {
   Model model = Model::load(options.file, {.communicator = &world});
   if (!model.is_compiled())
     model.compile(
@@ -73,7 +73,7 @@ void evaluate(Communicator& world, const Options& options) {
 }  // namespace
 
 Command evaluate_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EvaluateOptions>();
   DataRequest& data = options->data;
   return {.name = "evaluate",
           .help = "loss and accuracy of a model on a data set, also by class",

@@ -13,21 +13,21 @@
 namespace ronde::apps {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string file;
   std::string output;
   std::string format;
   std::string names = "keras";
 };
 
-std::string format_of(const Options& options) {
+std::string format_of(const ExportOptions& options) {
   if (!options.format.empty()) return options.format;
   for (const char* format : {"onnx", "safetensors", "npz"})
     if (options.output.ends_with(cat(".", format))) return format;
   throw UsageError(cat("export ", options.output, ": give --to onnx, safetensors or npz"));
 }
 
-void export_model(const Options& options) {
+void export_model(const ExportOptions& options) {
   const std::string format = format_of(options);
   Model model = Model::load(options.file);
   const WeightNames names = options.names == "torch" ? WeightNames::torch : WeightNames::keras;
@@ -40,7 +40,7 @@ void export_model(const Options& options) {
 }  // namespace
 
 Command export_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportOptions>();
   return {
       .name = "export",
       .help = "write a model for other programs: ONNX, safetensors, NumPy's npz",

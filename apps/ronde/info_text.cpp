@@ -17,16 +17,6 @@
 namespace ronde::apps {
 namespace {
 
-std::string counted(int count, const std::string& thing) {
-  return cat(count, " ", thing, count == 1 ? "" : "s");
-}
-
-std::string joined(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += cat(text.empty() ? "" : separator, word);
-  return text;
-}
-
 std::string backend_line() {
   std::vector<std::string> names;
   for (const Backend* backend : backends())

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kBar = 30;  // characters of 100 %
 
-struct Options {
+struct PredictOptions {
   std::string file;
   std::vector<std::string> images;
   std::string classes;
@@ -64,7 +64,7 @@ void print_answer(const std::string& image, const std::vector<double>& shares,
   }
 }
 
-void predict(const Options& options) {
+void predict(const PredictOptions& options) {
   Model model = Model::load(options.file);
   const Shape& outputs = model.module().output_shape();
   require<UsageError>(outputs.rank() == 2 && outputs.back() >= 2, options.file, ": the net's outputs are ",
@@ -88,7 +88,7 @@ Setter append(std::vector<std::string>& target) {
 }  // namespace
 
 Command predict_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PredictOptions>();
   PictureOptions& pictures = options->pictures;
   return {
       .name = "predict",

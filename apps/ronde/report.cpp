@@ -13,7 +13,7 @@
 namespace ronde::apps {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string directory;
   std::string output;
 };
@@ -23,7 +23,7 @@ bool is_timeline(const std::string& path) {
 }
 
 /// Of a directory the page, of a timeline some lines.
-void report(const Options& options) {
+void report(const ReportOptions& options) {
   if (is_timeline(options.directory)) {
     require<UsageError>(options.output.empty(), "--output: the report of a timeline is printed");
     const std::string text = read_timeline(options.directory);
@@ -38,7 +38,7 @@ void report(const Options& options) {
 }  // namespace
 
 Command report_command() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   return {.name = "report",
           .help = "make the HTML report of a run again, or sum up a timeline",
           .details =

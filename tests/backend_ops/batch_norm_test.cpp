@@ -3,10 +3,10 @@
 namespace ronde::test {
 namespace {
 
-const Shape kShapes[] = {{1, 1}, {7, 3}, {2, 5, 5, 17}, {3, 20, 20, 64}, {0, 4}};
+const Shape kBatchNormShapes[] = {{1, 1}, {7, 3}, {2, 5, 5, 17}, {3, 20, 20, 64}, {0, 4}};
 
 TEST(BatchNorm, Statistics) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kBatchNormShapes) {
     SCOPED_TRACE(cat(shape));
     const Shape c{shape.back()};
     compare({blank(c), blank(c)}, {random(shape, 1, 4, 6)},
@@ -15,7 +15,7 @@ TEST(BatchNorm, Statistics) {
 }
 
 TEST(BatchNorm, Forward) {
-  for (const Shape& shape : kShapes)
+  for (const Shape& shape : kBatchNormShapes)
     for (const bool affine : {false, true}) {
       SCOPED_TRACE(cat(shape));
       const Shape c{shape.back()};
@@ -29,7 +29,7 @@ TEST(BatchNorm, Forward) {
 }
 
 TEST(BatchNorm, Backward) {
-  for (const Shape& shape : kShapes)
+  for (const Shape& shape : kBatchNormShapes)
     for (const bool affine : {false, true}) {
       SCOPED_TRACE(cat(shape));
       const Shape c{shape.back()};

@@ -10,7 +10,7 @@ struct LayerCase {
   Pool2dParams pool = {};
 };
 
-const LayerCase kCases[] = {
+const LayerCase kLayerCases[] = {
     // The nets' kinds: Winograd's algorithm, with rows and columns that pooling leaves out.
     {{5, 10, 10, 32}, {64, 3, 3, 32}, {5, 8, 8, 64}, {5, 4, 4, 64}},
     {{7, 9, 9, 16}, {32, 3, 3, 16}, {7, 7, 7, 32}, {7, 3, 3, 32}},
@@ -37,7 +37,7 @@ Tensor pooled(Backend& b, const LayerCase& c, const Tensor& x, const Tensor& wei
 }
 
 TEST(Conv2dLayer, MaxPoolingOfTheResult) {
-  for (const LayerCase& c : kCases)
+  for (const LayerCase& c : kLayerCases)
     for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
       SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
       compare(
@@ -53,7 +53,7 @@ TEST(Conv2dLayer, MaxPoolingOfTheResult) {
 // Against the separate kernels of the oracle. The result and the places of the maxima are the oracle's too:
 // where two values are nearly equal, rounding decides.
 TEST(Conv2dLayer, Gradients) {
-  for (const LayerCase& c : kCases)
+  for (const LayerCase& c : kLayerCases)
     for (const bool with_relu : {false, true})
       for (const bool with_pool : {false, true}) {
         SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight, " relu ", with_relu, " pool ", with_pool));
@@ -83,7 +83,7 @@ TEST(Conv2dLayer, Gradients) {
 
 // What is not wanted is not there, nor what only it would need.
 TEST(Conv2dLayer, EachGradientAlone) {
-  for (const LayerCase& c : kCases) {
+  for (const LayerCase& c : kLayerCases) {
     SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
     const Tensor x = random(c.x, 1), weight = random(c.weight, 2), grad = random(c.conv, 3);
     const Size2d conv_out{c.conv[1], c.conv[2]};

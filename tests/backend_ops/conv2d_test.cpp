@@ -35,7 +35,7 @@ std::string to_string(const ConvCase& c) {
   return cat("x ", c.x(), " weight ", c.weight(), " out ", c.out(), " groups ", c.params.groups);
 }
 
-const ConvCase kCases[] = {
+const ConvCase kConvCases[] = {
     // The two nets' kinds of layers, small.
     {5, 9, 9, 1, 32, 3, 3, {}},
     {5, 8, 8, 32, 64, 3, 3, {}},
@@ -94,7 +94,7 @@ const ConvCase kCases[] = {
 };
 
 TEST(Conv2d, Forward) {
-  for (const ConvCase& c : kCases)
+  for (const ConvCase& c : kConvCases)
     for (const bool with_bias : {false, true})
       for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
         SCOPED_TRACE(to_string(c));
@@ -109,7 +109,7 @@ TEST(Conv2d, Forward) {
 }
 
 TEST(Conv2d, BackwardInput) {
-  for (const ConvCase& c : kCases) {
+  for (const ConvCase& c : kConvCases) {
     SCOPED_TRACE(to_string(c));
     compare(
         {blank(c.x())}, {random(c.out(), 1), random(c.weight(), 2)},
@@ -119,7 +119,7 @@ TEST(Conv2d, BackwardInput) {
 }
 
 TEST(Conv2d, BackwardWeight) {
-  for (const ConvCase& c : kCases)
+  for (const ConvCase& c : kConvCases)
     for (const bool with_bias : {false, true}) {
       SCOPED_TRACE(to_string(c));
       compare(
@@ -133,7 +133,7 @@ TEST(Conv2d, BackwardWeight) {
 
 // A diverged run must not look healthy because a layer turned its NaN into 0.
 TEST(Conv2d, ReluKeepsANan) {
-  for (const ConvCase& c : kCases) {
+  for (const ConvCase& c : kConvCases) {
     if (c.out().count() == 0) continue;
     SCOPED_TRACE(to_string(c));
     for (Backend* b : tested_backends()) {
@@ -150,7 +150,7 @@ TEST(Conv2d, ReluKeepsANan) {
 
 // A tile's result may not depend on the tiles that are computed with it.
 TEST(Conv2d, AnImageIsTheSameInAnyBatch) {
-  for (const ConvCase& c : kCases) {
+  for (const ConvCase& c : kConvCases) {
     if (c.n < 2) continue;
     SCOPED_TRACE(to_string(c));
     const Tensor x = random(c.x(), 1), weight = random(c.weight(), 2);

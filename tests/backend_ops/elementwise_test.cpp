@@ -5,7 +5,7 @@
 namespace ronde::test {
 namespace {
 
-const Shape kShapes[] = {{0}, {1}, {17}, {3, 5, 7}, {2, 40000}};
+const Shape kElementwiseShapes[] = {{0}, {1}, {17}, {3, 5, 7}, {2, 40000}};
 
 struct UnaryCase {
   UnaryOp op;
@@ -33,7 +33,7 @@ const UnaryCase kUnary[] = {
 
 TEST(Elementwise, UnaryFunctionsOfAllShapes) {
   for (const UnaryCase& c : kUnary)
-    for (const Shape& shape : kShapes) {
+    for (const Shape& shape : kElementwiseShapes) {
       SCOPED_TRACE(cat("op ", static_cast<int>(c.op), " ", shape));
       compare({blank(shape)}, {random(shape, 1, c.low, c.high)},
               [&](Backend& b, Tensors out, Tensors in) { b.unary(c.op, out[0], in[0], c.params); });
@@ -110,7 +110,7 @@ TEST(Elementwise, RelativeErrors) {
 TEST(Elementwise, BinaryFunctions) {
   using enum BinaryOp;
   for (const BinaryOp op : {add, subtract, multiply, divide, maximum, minimum, equal, greater})
-    for (const Shape& shape : kShapes) {
+    for (const Shape& shape : kElementwiseShapes) {
       SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", shape));
       const Tensor a = random(shape, 1), b = random(shape, 2, 0.5, 2);
       const auto run = [&](Backend& backend, Tensors out, Tensors in) {
@@ -130,13 +130,13 @@ TEST(Elementwise, BinaryBroadcastsRowsAndColumns) {
 }
 
 TEST(Elementwise, Accumulate) {
-  for (const Shape& shape : kShapes)
+  for (const Shape& shape : kElementwiseShapes)
     compare({random(shape, 1)}, {random(shape, 2)},
             [](Backend& b, Tensors out, Tensors in) { b.accumulate(out[0], in[0], -0.75); });
 }
 
 TEST(Elementwise, FillAndCopy) {
-  for (const Shape& shape : kShapes)
+  for (const Shape& shape : kElementwiseShapes)
     compare({blank(shape), blank(shape)}, {random(shape, 2)}, [](Backend& b, Tensors out, Tensors in) {
       b.fill(out[0], 0.625);
       b.copy(out[1], in[0]);

@@ -14,7 +14,7 @@ struct PoolCase {
   }
 };
 
-const PoolCase kCases[] = {
+const PoolCase kPoolCases[] = {
     {{0, 4, 4, 3}, {}},
     {{1, 2, 2, 1}, {}},
     {{3, 6, 8, 64}, {}},
@@ -29,7 +29,7 @@ const PoolCase kCases[] = {
 };
 
 TEST(Pool2d, MaxForward) {
-  for (const PoolCase& c : kCases) {
+  for (const PoolCase& c : kPoolCases) {
     SCOPED_TRACE(cat(c.x));
     // Few different values, so that ties occur.
     Values values = random_values(c.x.count(), 1);
@@ -47,7 +47,7 @@ TEST(Pool2d, MaxLetsNanWin) {
 }
 
 TEST(Pool2d, MaxBackward) {
-  for (const PoolCase& c : kCases) {
+  for (const PoolCase& c : kPoolCases) {
     SCOPED_TRACE(cat(c.x));
     const Tensor argmax = blank(c.out(), DType::u8);
     oracle().max_pool2d(blank(c.out()), argmax, random(c.x, 1), c.params);
@@ -64,7 +64,7 @@ TEST(Pool2d, MaxOfLargeWindowsHasWideIndices) {
 }
 
 TEST(Pool2d, Average) {
-  for (const PoolCase& c : kCases) {
+  for (const PoolCase& c : kPoolCases) {
     SCOPED_TRACE(cat(c.x));
     compare({blank(c.out()), blank(c.x)}, {random(c.x, 1), random(c.out(), 2)},
             [&](Backend& b, Tensors out, Tensors in) {

@@ -7,7 +7,7 @@ struct ReduceCase {
   Shape x, out;
 };
 
-const ReduceCase kCases[] = {
+const ReduceCase kReduceCases[] = {
     {{1}, {1}},
     {{70001}, {1}},
     {{200, 3}, {1, 3}},
@@ -26,7 +26,7 @@ const ReduceCase kCases[] = {
 TEST(Reduce, AllRunsOfAxes) {
   using enum ReduceOp;
   for (const ReduceOp op : {sum, mean, max, min})
-    for (const ReduceCase& c : kCases) {
+    for (const ReduceCase& c : kReduceCases) {
       if (c.x.count() == 0 && op != sum) continue;
       SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", c.x, " -> ", c.out));
       compare({blank(c.out)}, {random(c.x, 1, -1, 2)},

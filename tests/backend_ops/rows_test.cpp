@@ -9,7 +9,7 @@ struct RowsCase {
   std::int64_t rows, width, count;
 };
 
-const RowsCase kCases[] = {{1, 1, 1}, {7, 3, 50}, {3000, 33, 4000}, {40000, 8, 200}, {5, 4, 0}};
+const RowsCase kRowsCases[] = {{1, 1, 1}, {7, 3, 50}, {3000, 33, 4000}, {40000, 8, 200}, {5, 4, 0}};
 
 Tensor random_indices(const RowsCase& c) {
   std::vector<std::int32_t> indices;
@@ -20,13 +20,13 @@ Tensor random_indices(const RowsCase& c) {
 }
 
 TEST(Rows, Gather) {
-  for (const RowsCase& c : kCases)
+  for (const RowsCase& c : kRowsCases)
     compare({blank({c.count, c.width})}, {random({c.rows, c.width}, 1), random_indices(c)},
             [](Backend& b, Tensors out, Tensors in) { b.gather_rows(out[0], in[0], in[1]); });
 }
 
 TEST(Rows, ScatterAddAccumulates) {
-  for (const RowsCase& c : kCases)
+  for (const RowsCase& c : kRowsCases)
     compare({random({c.rows, c.width}, 1)}, {random({c.count, c.width}, 2), random_indices(c)},
             [](Backend& b, Tensors out, Tensors in) { b.scatter_add_rows(out[0], in[0], in[1]); });
 }

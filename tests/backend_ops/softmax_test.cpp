@@ -3,10 +3,10 @@
 namespace ronde::test {
 namespace {
 
-const Shape kShapes[] = {{0, 10}, {1, 1}, {5, 10}, {130, 10}, {3, 257}};
+const Shape kSoftmaxShapes[] = {{0, 10}, {1, 1}, {5, 10}, {130, 10}, {3, 257}};
 
 TEST(Softmax, ForwardAndBackward) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kSoftmaxShapes) {
     SCOPED_TRACE(cat(shape));
     compare({blank(shape), blank(shape), blank(shape), blank(shape)},
             {random(shape, 1, -30, 30), random(shape, 2), random(shape, 3, 0, 1), random(shape, 4, -3, 0)},
@@ -20,7 +20,7 @@ TEST(Softmax, ForwardAndBackward) {
 }
 
 TEST(Softmax, CrossEntropy) {
-  for (const Shape& shape : kShapes)
+  for (const Shape& shape : kSoftmaxShapes)
     for (const double smoothing : {0.0, 0.1}) {
       SCOPED_TRACE(cat(shape));
       std::vector<std::int32_t> classes;

@@ -18,13 +18,10 @@ namespace {
 using test::expect_close;
 using test::expect_gradients;
 using test::f64_tensor;
+using test::leaf;
 using test::message_of;
 using test::random_tensor;
 using test::Variables;
-
-Variable leaf(const Shape& shape, const std::vector<double>& values) {
-  return Variable::parameter(f64_tensor(shape, values));
-}
 
 TEST(Backward, AccumulatesOverCallsUntilZeroGrad) {
   Variable a = leaf({2}, {1, 2});

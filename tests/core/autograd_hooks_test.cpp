@@ -13,12 +13,8 @@ namespace ronde {
 namespace {
 
 using test::expect_close;
-using test::f64_tensor;
+using test::leaf;
 using test::message_of;
-
-Variable leaf(const Shape& shape, const std::vector<double>& values) {
-  return Variable::parameter(f64_tensor(shape, values));
-}
 
 TEST(Hooks, FireOncePerBackwardWithTheWholeGradient) {
   Variable w = leaf({1}, {2});

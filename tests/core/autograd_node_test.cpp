@@ -16,13 +16,10 @@ namespace {
 using test::expect_close;
 using test::expect_gradients;
 using test::f64_tensor;
+using test::leaf;
 using test::message_of;
 using test::random_tensor;
 using test::Variables;
-
-Variable leaf(const Shape& shape, const std::vector<double>& values) {
-  return Variable::parameter(f64_tensor(shape, values));
-}
 
 // A user's own operation, y = x^3, and what it may do with InputGrads.
 struct Cube : Node {

@@ -15,11 +15,8 @@ namespace {
 
 using test::expect_close;
 using test::f64_tensor;
+using test::leaf;
 using test::message_of;
-
-Variable leaf(const Shape& shape, const std::vector<double>& values) {
-  return Variable::parameter(f64_tensor(shape, values));
-}
 
 TEST(Variable, IsAHandle) {
   const Variable a = leaf({2}, {1, 2});

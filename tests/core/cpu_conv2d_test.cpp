@@ -13,7 +13,7 @@ struct ConvCase {
   Conv2dParams params;
 };
 
-const ConvCase kCases[] = {
+const ConvCase kConvCases[] = {
     {"plain", {2, 5, 6, 3}, {4, 3, 3, 3}, {}},
     {"one pixel", {3, 1, 1, 2}, {3, 1, 1, 2}, {}},
     {"one pixel, padded", {1, 1, 1, 1}, {2, 3, 3, 1}, {.padding = {1, 1, 1, 1}}},
@@ -130,7 +130,7 @@ TEST_P(CpuConv2d, BackwardWeight) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, CpuConv2d, testing::ValuesIn(kCases), [](const auto& each) {
+INSTANTIATE_TEST_SUITE_P(Shapes, CpuConv2d, testing::ValuesIn(kConvCases), [](const auto& each) {
   std::string name = each.param.name;
   std::erase_if(name, [](char c) { return c == ','; });
   std::replace(name.begin(), name.end(), ' ', '_');

@@ -13,7 +13,7 @@ struct PoolCase {
   Pool2dParams params;
 };
 
-const PoolCase kCases[] = {
+const PoolCase kPoolCases[] = {
     {{2, 4, 6, 3}, {}},
     {{2, 5, 7, 2}, {}},                              // a row and a column are left over
     {{1, 1, 1, 1}, {{1, 1}, {1, 1}, {}}},            // one pixel
@@ -112,7 +112,7 @@ TEST_P(CpuPool2d, AverageForwardAndBackward) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, CpuPool2d, testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(Shapes, CpuPool2d, testing::ValuesIn(kPoolCases));
 
 TEST(CpuMaxPool2d, TheFirstOfEqualsWinsAndPaddingNever) {
   CpuBackend cpu;

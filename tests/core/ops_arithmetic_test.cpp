@@ -23,7 +23,7 @@ struct BinaryCase {
   double (*value)(double, double);
 };
 
-const BinaryCase kCases[] = {
+const BinaryCase kBinaryCases[] = {
     {"add", [](const Variable& a, const Variable& b) { return a + b; },
      [](double a, double b) { return a + b; }},
     {"subtract", [](const Variable& a, const Variable& b) { return a - b; },
@@ -79,7 +79,7 @@ TEST_P(Binary, SaysWhatDoesNotFit) {
             cat("[", GetParam().name, "] inputs differ in dtype: f64 (2,) and f32 (2,)"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Binary, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Ops, Binary, ::testing::ValuesIn(kBinaryCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Arithmetic, TheSameLeafTwiceInOneOperation) {

@@ -17,17 +17,17 @@ using test::message_of;
 using test::random_tensor;
 using test::Variables;
 
-constexpr BatchNormParams kParams{.epsilon = 0.01};
+constexpr BatchNormParams kBatchNorm{.epsilon = 0.01};
 
 Variable normalised(const Variable& x, const Variable& gamma = {}, const Variable& beta = {}) {
   BatchStatistics statistics;
-  return batch_norm(x, gamma, beta, statistics, kParams);
+  return batch_norm(x, gamma, beta, statistics, kBatchNorm);
 }
 
 TEST(BatchNorm, ValuesAndStatistics) {
   const Tensor x = f64_tensor({4, 2}, {1, 10, 2, 20, 3, 30, 6, 20});
   BatchStatistics statistics;
-  const Variable y = batch_norm(x, f64_tensor({2}, {2, 1}), f64_tensor({2}, {0, 5}), statistics, kParams);
+  const Variable y = batch_norm(x, f64_tensor({2}, {2, 1}), f64_tensor({2}, {0, 5}), statistics, kBatchNorm);
   expect_close(statistics.mean, {3, 20}, 1e-15, "mean");
   expect_close(statistics.variance, {3.5, 50}, 1e-15, "biased variance");
   const double s0 = 2 / std::sqrt(3.51), s1 = 1 / std::sqrt(50.01);

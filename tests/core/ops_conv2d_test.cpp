@@ -20,7 +20,7 @@ struct ConvCase {
   Conv2dOptions options;
 };
 
-const ConvCase kCases[] = {
+const ConvCase kConvCases[] = {
     {{2, 5, 4, 3}, {2, 3, 3, 3}, {}},
     {{1, 5, 6, 2}, {3, 3, 2, 2}, {.padding = Padding::same}},
     {{1, 6, 5, 2}, {2, 3, 3, 2}, {.stride = {2, 2}, .padding = Padding::same}},
@@ -97,7 +97,7 @@ TEST_P(Conv2d, Gradient) {
   expect_gradients([&](const Variables& v) { return conv2d(v[0], v[1], v[2], options); }, {x, w, b});
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, ::testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, ::testing::ValuesIn(kConvCases));
 
 TEST(Conv2dViews, StridedInputsAndOneWeightUsedTwice) {
   expect_gradients(

@@ -24,7 +24,7 @@ Tensor keys(const std::vector<std::int64_t>& samples, std::int64_t epoch) {
   return Tensor::from<std::int64_t>({static_cast<std::int64_t>(samples.size()), 2}, values, &backend("cpu"));
 }
 
-constexpr DropoutParams kParams{.rate = 0.25, .seed = 7, .op = 3};
+constexpr DropoutParams kDropout{.rate = 0.25, .seed = 7, .op = 3};
 
 TEST(Dropout, IsAFunctionOfSeedOpSampleEpochAndElement) {
   const Tensor ones = Tensor::full({2, 3, 2}, 1.0, {.dtype = DType::f64, .backend = &backend("cpu")});
@@ -34,15 +34,15 @@ TEST(Dropout, IsAFunctionOfSeedOpSampleEpochAndElement) {
       const Philox4 bits = sample_bits(random_key(7, 3), sample, 9, e / 4);
       expected.push_back(uniform_float(bits[e % 4]) >= 0.25f ? 1 / 0.75 : 0.0);
     }
-  expect_close(dropout(ones, keys({5, std::int64_t{1} << 40}, 9), kParams).value(), expected, 1e-15, "mask");
+  expect_close(dropout(ones, keys({5, std::int64_t{1} << 40}, 9), kDropout).value(), expected, 1e-15, "mask");
 }
 
 TEST(Dropout, GradientHasTheSameMask) {
-  const auto f = [](const Variables& v) { return dropout(v[0], keys({4, 8, 15}, 2), kParams); };
+  const auto f = [](const Variables& v) { return dropout(v[0], keys({4, 8, 15}, 2), kDropout); };
   expect_gradients(f, {random_tensor({3, 7})});
   expect_gradients(f, {random_tensor({3, 2, 2, 3})});
   expect_gradients([&](const Variables& v) { return f({permute(v[0], {1, 0})}); }, {random_tensor({5, 3})});
-  expect_gradients([](const Variables& v) { return dropout(v[0], keys({}, 0), kParams); },
+  expect_gradients([](const Variables& v) { return dropout(v[0], keys({}, 0), kDropout); },
                    {random_tensor({0, 3})});
 }
 
@@ -53,9 +53,9 @@ TEST(Dropout, RateZeroIsTheIdentity) {
 
 TEST(Dropout, SaysWhatIsWrong) {
   const Tensor x = random_tensor({2, 3});
-  EXPECT_EQ(message_of([&] { dropout(x, keys({1}, 0), kParams); }),
+  EXPECT_EQ(message_of([&] { dropout(x, keys({1}, 0), kDropout); }),
             "[dropout] sample keys must be i64 (2, 2), got i64 (1, 2)");
-  EXPECT_EQ(message_of([&] { dropout(x, {}, kParams); }),
+  EXPECT_EQ(message_of([&] { dropout(x, {}, kDropout); }),
             "[dropout] sample keys must be i64 (2, 2), got undefined");
   EXPECT_EQ(message_of([&] {
               dropout(x, keys({1, 2}, 0), {.rate = 1.0});

@@ -28,7 +28,7 @@ double logistic(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
-const UnaryCase kCases[] = {
+const UnaryCase kUnaryCases[] = {
     {"negate", [](const Variable& x) { return -x; }, [](double x) { return -x; }, -2, 2},
     {"exp", exp, [](double x) { return std::exp(x); }, -2, 2},
     {"log", log, [](double x) { return std::log(x); }, 0.5, 3},
@@ -79,7 +79,7 @@ TEST_P(Unary, OfAView) {
       {random_tensor({3, 4}, 12, c.low, c.high)});
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Unary, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Ops, Unary, ::testing::ValuesIn(kUnaryCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Unary, OneTensorUsedByManyFunctions) {

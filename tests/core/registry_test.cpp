@@ -36,10 +36,11 @@ void exit_with_default_backend(const char* wanted) {
 
 TEST(RegistryDeathTest, TheEnvironmentChooses) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(exit_with_default_backend("cpu"), testing::ExitedWithCode(0), "chosen: cpu");
-  EXPECT_EXIT(exit_with_default_backend(""), testing::ExitedWithCode(0),
+  EXPECT_EXIT(exit_with_default_backend("cpu"), ::testing::ExitedWithCode(0), "chosen: cpu");
+  EXPECT_EXIT(exit_with_default_backend(""), ::testing::ExitedWithCode(0),
               "chosen: " + backends().front()->name());
-  EXPECT_EXIT(exit_with_default_backend("abacus"), testing::ExitedWithCode(2), "abacus.*RONDE_BACKEND.*cpu");
+  EXPECT_EXIT(exit_with_default_backend("abacus"), ::testing::ExitedWithCode(2),
+              "abacus.*RONDE_BACKEND.*cpu");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ std::unique_ptr<Sequential> net() {
                                       Dense({.units = 4, .activation = Activation::softmax}));
 }
 
-struct Outcome {
+struct TrainingOutcome {
   std::string weights, resumed;
   Evaluation evaluation;
   std::vector<float> predictions;
@@ -49,7 +49,7 @@ Model make_model(Backend& backend) {
 }
 
 // The last batch of each epoch is smaller; a file is written on the way and trained on from.
-Outcome train(Backend& backend) {
+TrainingOutcome train(Backend& backend) {
   const InMemoryDataset data = digits();
   const testing::TempDir directory(testing::memory_directory());
   const std::string file = directory / "model.h5";
@@ -58,7 +58,7 @@ Outcome train(Backend& backend) {
       .batch_size = 16, .epochs = 2, .check_replicas_every = 2, .validation = &data, .verbose = 0};
   model.fit(data, options);
   model.save(file);
-  Outcome outcome;
+  TrainingOutcome outcome;
   outcome.weights = model.weights_sha256();
   outcome.evaluation = model.evaluate(data, 10);
   outcome.predictions = model.predict(Tensor::full({3, 8, 8, 1}, 0.5)).to_vector<float>();
@@ -72,9 +72,9 @@ Outcome train(Backend& backend) {
 }
 
 TEST(CudaTraining, GivesTheWeightsOfTheOracle) {
-  const Outcome expected = train(backend("cpu"));
+  const TrainingOutcome expected = train(backend("cpu"));
   FakeDevice device({.seed = 7});
-  const Outcome got = train(device.backend);
+  const TrainingOutcome got = train(device.backend);
   // Of 2 + 1 epochs with 2 whole batches of 16 each: all but the first two of each fit, and 2 small ones.
   EXPECT_GE(device.runtime.replays(), 2);
   EXPECT_EQ(got.weights, expected.weights);

@@ -19,14 +19,14 @@
 namespace ronde::test {
 namespace {
 
-constexpr std::int64_t kRows = 200, kWidth = 3;
+constexpr std::int64_t kTableRows = 200, kWidth = 3;
 
 /// Rank r's gradient: `used` rows of its own choice, which other ranks may have chosen too.
 std::vector<double> gradient_of(int rank, int used) {
-  std::vector<double> values(kRows * kWidth, 0.0);
+  std::vector<double> values(kTableRows * kWidth, 0.0);
   for (int i = 0; i < used; ++i) {
     const auto bits = philox(7, {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(i), 0, 0});
-    const std::int64_t row = i == 0 ? 11 : bits[0] % kRows;  // everybody uses row 11
+    const std::int64_t row = i == 0 ? 11 : bits[0] % kTableRows;  // everybody uses row 11
     for (std::int64_t k = 0; k < kWidth; ++k)
       values[static_cast<std::size_t>(row * kWidth + k)] =
           static_cast<float>(uniform_double(bits[1], bits[2]) - 0.5 * static_cast<double>(k));
@@ -45,7 +45,8 @@ Summed sum_over(int ranks, const std::vector<int>& used, DType dtype) {
   run_ranks(ranks, [&](Communicator& world) {
     const auto r = static_cast<std::size_t>(world.rank());
     const Tensor table =
-        Tensor::from<double>({kRows, kWidth}, gradient_of(world.rank(), used[r % used.size()])).to(dtype);
+        Tensor::from<double>({kTableRows, kWidth}, gradient_of(world.rank(), used[r % used.size()]))
+            .to(dtype);
     std::atomic<std::int64_t> bytes = 0;
     Wire wire(world, bytes);
     sum_sparse_rows(table, wire);
@@ -57,7 +58,7 @@ Summed sum_over(int ranks, const std::vector<int>& used, DType dtype) {
 }
 
 void expect_sum(const Summed& actual, int ranks, const std::vector<int>& used, double tolerance) {
-  std::vector<double> expected(kRows * kWidth, 0.0);
+  std::vector<double> expected(kTableRows * kWidth, 0.0);
   for (int r = 0; r < ranks; ++r) {
     const std::vector<double> own = gradient_of(r, used[static_cast<std::size_t>(r) % used.size()]);
     for (std::size_t i = 0; i < own.size(); ++i) expected[i] += own[i];
@@ -75,7 +76,7 @@ TEST(SparseRows, AreSummedOverAnyNumberOfRanks) {
 }
 
 TEST(SparseRows, TravelWholeWhenTheyAreMany) {
-  const std::int64_t table_bytes = kRows * kWidth * 8;
+  const std::int64_t table_bytes = kTableRows * kWidth * 8;
   const Summed few = sum_over(4, {5}, DType::f64), many = sum_over(4, {150, 150, 190, 0}, DType::f64);
   expect_sum(few, 4, {5}, 1e-14);
   expect_sum(many, 4, {150, 150, 190, 0}, 1e-13);
@@ -89,7 +90,7 @@ TEST(SparseRows, NoneAtAll) {
 
 TEST(SparseRows, KeepNaNs) {
   run_ranks(2, [](Communicator& world) {
-    const Tensor table = Tensor::zeros({kRows, kWidth});
+    const Tensor table = Tensor::zeros({kTableRows, kWidth});
     if (world.rank() == 1) table.slice(0, 5, 6).fill(std::numeric_limits<double>::quiet_NaN());
     std::atomic<std::int64_t> bytes = 0;
     Wire wire(world, bytes);
@@ -102,7 +103,7 @@ TEST(SparseRows, KeepNaNs) {
 
 TEST(SparseRows, GetTheSameZeroOnAllRanks) {
   run_ranks(2, [](Communicator& world) {
-    const Tensor table = Tensor::zeros({kRows, kWidth});
+    const Tensor table = Tensor::zeros({kTableRows, kWidth});
     if (world.rank() == 1) table.slice(0, 5, 6).fill(-0.0);
     std::atomic<std::int64_t> bytes = 0;
     Wire wire(world, bytes);
@@ -111,9 +112,9 @@ TEST(SparseRows, GetTheSameZeroOnAllRanks) {
   });
 }
 
-/// A text net; sample i has four words of `kRows`.
+/// A text net; sample i has four words of `kTableRows`.
 struct TextNet {
-  Sequential net{Embedding({.input_dim = kRows, .output_dim = kWidth}), GlobalAveragePooling1D(),
+  Sequential net{Embedding({.input_dim = kTableRows, .output_dim = kWidth}), GlobalAveragePooling1D(),
                  Dense({.units = 2})};
   ParameterArena arena;
 

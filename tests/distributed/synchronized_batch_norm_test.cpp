@@ -12,7 +12,7 @@
 namespace ronde::test {
 namespace {
 
-constexpr std::int64_t kRows = 23, kChannels = 3;
+constexpr std::int64_t kBatchRows = 23, kChannels = 3;
 
 struct Setting {
   DType dtype = DType::f64;
@@ -71,8 +71,8 @@ void expect_near(const std::vector<double>& actual, const std::vector<double>& e
 
 /// `ends`: where each rank's rows end; they begin where those of the rank before end.
 void expect_same_as_alone(const std::vector<std::int64_t>& ends, const Setting& setting) {
-  const Outcome whole = two_steps(setting, 0, kRows, {});
-  ASSERT_EQ(ends.back(), kRows);
+  const Outcome whole = two_steps(setting, 0, kBatchRows, {});
+  ASSERT_EQ(ends.back(), kBatchRows);
   run_ranks(static_cast<int>(ends.size()), [&](Communicator& world) {
     const auto r = static_cast<std::size_t>(world.rank());
     const std::int64_t begin = r == 0 ? 0 : ends[r - 1];
@@ -82,7 +82,7 @@ void expect_same_as_alone(const std::vector<std::int64_t>& ends, const Setting& 
       world.allreduce(values).wait();
     });
     EXPECT_EQ(sums, 4) << "one forward and one backward in each step";
-    const auto offset = static_cast<std::size_t>(begin) * whole.y.size() / kRows;
+    const auto offset = static_cast<std::size_t>(begin) * whole.y.size() / kBatchRows;
     expect_near(own.y, whole.y, offset, setting.tolerance, "y");
     expect_near(own.grad_x, whole.grad_x, offset, setting.tolerance, "grad_x");
     expect_near(own.moving, whole.moving, 0, setting.tolerance, "moving statistics");

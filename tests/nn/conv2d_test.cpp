@@ -16,7 +16,7 @@ std::vector<double> reference(const Conv2D& layer, const Tensor& x, NaiveConv ho
   return apply_activation(activation, y).value().to_vector<double>();
 }
 
-struct Case {
+struct ConvCase {
   Size2d kernel, strides;
   Padding padding;
   Size2d dilation;
@@ -26,14 +26,14 @@ struct Case {
 };
 
 TEST(Conv2D, MatchesNaiveConvolutionAndItsGradients) {
-  const Case cases[] = {
+  const ConvCase cases[] = {
       {{3, 3}, {1, 1}, Padding::valid, {1, 1}, 1, Activation::linear, true},
       {{3, 2}, {2, 1}, Padding::same, {1, 1}, 1, Activation::relu, true},
       {{2, 3}, {1, 1}, Padding::same, {2, 1}, 1, Activation::tanh, false},
       {{1, 1}, {1, 2}, Padding::valid, {1, 1}, 2, Activation::relu, false},
       {{3, 3}, {1, 1}, Padding::same, {1, 1}, 2, Activation::linear, true},
   };
-  for (const Case& c : cases) {
+  for (const ConvCase& c : cases) {
     SCOPED_TRACE(&c - cases);
     Conv2D layer({.filters = 4,
                   .kernel = c.kernel,

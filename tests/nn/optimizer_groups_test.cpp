@@ -11,12 +11,12 @@ namespace {
 
 using Vectors = std::vector<std::vector<double>>;
 
-const Vectors kStart{{1, 2, 3}, {-1, 0.5}, {4}};
-const Vectors kGradient{{3, -4, 12}, {0.3, 0.4}, {0.7}};
+const Vectors kThreeWeights{{1, 2, 3}, {-1, 0.5}, {4}};
+const Vectors kThreeGradients{{3, -4, 12}, {0.3, 0.4}, {0.7}};
 
 /// Weights w0, w1 and w2 after some steps of an optimizer.
-Vectors trained(Optimizer& optimizer, const Vectors& start = kStart, const Vectors& gradient = kGradient,
-                int steps = 3) {
+Vectors trained(Optimizer& optimizer, const Vectors& start = kThreeWeights,
+                const Vectors& gradient = kThreeGradients, int steps = 3) {
   VectorNet net(start, DType::f64);
   optimizer.attach(net.arena());
   for (int i = 0; i < steps; ++i) {
@@ -40,9 +40,9 @@ TEST(OptimizerGroups, EachWeightHasItsOwnOptimizer) {
   Adam adam({.learning_rate = 0.2});
   SGD sgd({.learning_rate = 0.1, .momentum = 0.9});
   Adagrad adagrad({.learning_rate = 0.5});
-  EXPECT_EQ(together[0], trained(adam, {kStart[0]}, {kGradient[0]})[0]);
-  EXPECT_EQ(together[1], trained(sgd, {kStart[1]}, {kGradient[1]})[0]);
-  EXPECT_EQ(together[2], trained(adagrad, {kStart[2]}, {kGradient[2]})[0]);
+  EXPECT_EQ(together[0], trained(adam, {kThreeWeights[0]}, {kThreeGradients[0]})[0]);
+  EXPECT_EQ(together[1], trained(sgd, {kThreeWeights[1]}, {kThreeGradients[1]})[0]);
+  EXPECT_EQ(together[2], trained(adagrad, {kThreeWeights[2]}, {kThreeGradients[2]})[0]);
   EXPECT_EQ(groups.iterations(), 3);
 }
 
@@ -50,7 +50,7 @@ TEST(OptimizerGroups, OneRateMovesAll) {
   OptimizerGroups slow = three_kinds();
   EXPECT_EQ(slow.learning_rate(), 0.1);
   slow.set_learning_rate(0.05);
-  const Vectors weights = trained(slow, kStart, kGradient, 1);
+  const Vectors weights = trained(slow, kThreeWeights, kThreeGradients, 1);
   EXPECT_NEAR(weights[1][0], -1 - 0.05 * 0.15, 1e-15);  // SGD: half its rate, times half the gradient
   EXPECT_NEAR(weights[0][0], 1 - 0.1, 1e-6);            // Adam's first step is its rate
   EXPECT_EQ(slow.optimizers()[0]->current_learning_rate(), 0.05);
@@ -61,17 +61,17 @@ TEST(OptimizerGroups, AGroupMayHaveAScheduleOfItsOwn) {
   first.set_schedule(std::make_shared<PolynomialDecay>(
       PolynomialDecayOptions{.initial_rate = 1.0, .decay_steps = 2.0, .end_rate = 0.0}));
   OptimizerGroups groups(optimizer_group("w0", std::move(first)), optimizer_group("*", std::move(rest)));
-  const Vectors weights = trained(groups, kStart, kGradient, 4);
+  const Vectors weights = trained(groups, kThreeWeights, kThreeGradients, 4);
   EXPECT_NEAR(weights[0][0], 1 - (1.0 + 0.5) * 1.5, 1e-14);  // rates 1, 0.5, 0, 0
   EXPECT_NEAR(weights[2][0], 4 - 4 * 0.5 * 0.35, 1e-14);
 }
 
 TEST(OptimizerGroups, SlotsAreThoseOfAllWeights) {
   OptimizerGroups groups = three_kinds();
-  VectorNet net(kStart, DType::f64);
+  VectorNet net(kThreeWeights, DType::f64);
   ParameterArena& arena = net.arena();
   groups.attach(arena);
-  net.set_gradients(kGradient);
+  net.set_gradients(kThreeGradients);
   groups.step();
   std::vector<std::string> names;
   for (const OptimizerSlot& slot : groups.slots()) {
@@ -92,20 +92,20 @@ TEST(OptimizerGroups, SlotsAreThoseOfAllWeights) {
 TEST(OptimizerGroups, KeepToTheirPart) {
   OptimizerGroups whole = three_kinds(), part = three_kinds();
   const Vectors expected = trained(whole);
-  VectorNet net(kStart, DType::f64);
+  VectorNet net(kThreeWeights, DType::f64);
   const Segment first = net.arena().segments()[0];  // w2, as the arena is in reverse order
   const Segment last = net.arena().segments()[2];
   ASSERT_EQ(first.name, "w2");
   part.restrict_to({.ranges = {{0, first.offset + 8}, {last.offset + 1, last.offset + 2}}, .sum = {}});
   const Vectors weights = trained(part);
   EXPECT_EQ(weights[2], expected[2]);
-  EXPECT_EQ(weights[1], kStart[1]);
+  EXPECT_EQ(weights[1], kThreeWeights[1]);
   EXPECT_EQ(weights[0], (std::vector<double>{1, expected[0][1], 3}));
   EXPECT_EQ(part.slots()[0].values.count(), 9);
 }
 
 TEST(OptimizerGroups, EveryWeightHasAGroupAndEveryGroupAWeight) {
-  VectorNet net(kStart, DType::f64);
+  VectorNet net(kThreeWeights, DType::f64);
   OptimizerGroups few(optimizer_group("w0", SGD()), optimizer_group("*2", SGD()));
   EXPECT_EQ(message_of([&] { few.attach(net.arena()); }), "[optimizer_groups] no group is for w1");
   OptimizerGroups many(optimizer_group("*", SGD()), optimizer_group("w2", SGD()));

@@ -11,15 +11,15 @@
 namespace ronde::test {
 namespace {
 
-struct Case {
+struct PoolCase {
   Size2d pool, strides;
   Padding padding;
 };
 
-constexpr Case kCases[] = {{{2, 2}, {2, 2}, Padding::valid},
-                           {{3, 2}, {1, 2}, Padding::valid},
-                           {{3, 3}, {2, 2}, Padding::same},
-                           {{2, 3}, {3, 1}, Padding::same}};
+constexpr PoolCase kCases[] = {{{2, 2}, {2, 2}, Padding::valid},
+                               {{3, 2}, {1, 2}, Padding::valid},
+                               {{3, 3}, {2, 2}, Padding::same},
+                               {{2, 3}, {3, 1}, Padding::same}};
 
 /// Largest value and mean of each window; padding does not count.
 struct Pooled {
@@ -27,7 +27,7 @@ struct Pooled {
   std::vector<double> largest, mean;
 };
 
-Pooled naive_pool(const Tensor& image, const Case& o) {
+Pooled naive_pool(const Tensor& image, const PoolCase& o) {
   const std::vector<double> x = image.to_vector<double>();
   const std::int64_t n = image.size(0), h = image.size(1), w = image.size(2), c = image.size(3);
   const NaiveAxis rows(h, o.pool.h, o.strides.h, 1, o.padding),
@@ -57,7 +57,7 @@ Pooled naive_pool(const Tensor& image, const Case& o) {
 
 TEST(Pooling2D, MatchesNaiveWindowsAndTheirGradients) {
   const Tensor x = random_tensor({2, 7, 6, 3}, 3, -2.0, -1.0);  // below zero: padding must not win
-  for (const Case& c : kCases) {
+  for (const PoolCase& c : kCases) {
     SCOPED_TRACE(&c - kCases);
     const Pooling2DOptions options{.pool = c.pool, .strides = c.strides, .padding = c.padding};
     MaxPooling2D max(options);

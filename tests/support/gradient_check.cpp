@@ -6,6 +6,10 @@ Tensor f64_tensor(const Shape& shape, const std::vector<double>& values) {
   return Tensor::from<double>(shape, values, &backend("cpu"));
 }
 
+Variable leaf(const Shape& shape, const std::vector<double>& values) {
+  return Variable::parameter(f64_tensor(shape, values));
+}
+
 Tensor i32_tensor(const std::vector<std::int32_t>& values) {
   return Tensor::from<std::int32_t>({static_cast<std::int64_t>(values.size())}, values, &backend("cpu"));
 }

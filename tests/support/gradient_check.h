@@ -25,6 +25,9 @@ using Function = std::function<Variable(const Variables&)>;
 
 Tensor f64_tensor(const Shape& shape, const std::vector<double>& values);
 
+/// A parameter of f64.
+Variable leaf(const Shape& shape, const std::vector<double>& values);
+
 Tensor i32_tensor(const std::vector<std::int32_t>& values);
 
 /// Uniform in [low, high); f64 on "cpu".

@@ -23,7 +23,7 @@
 namespace ronde::apps {
 namespace {
 
-constexpr double kPatience = 6.0;  // seconds for a machine to answer
+constexpr double kAnswerPatience = 6.0;  // seconds for a machine to answer
 
 int parse_slots(const std::string& text, const std::string& where) {
   int slots = 0;
@@ -146,7 +146,7 @@ bool has_this_machine(const std::vector<Host>& hosts) {
 std::vector<Host> find_alive(const std::vector<Host>& hosts) {
   std::vector<pid_t> asked;
   for (const Host& host : hosts) asked.push_back(is_here(host.name) ? 0 : ask(host.name));
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kAnswerPatience);
   std::vector<Host> alive;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     int status = 0;

@@ -19,7 +19,7 @@
 namespace ronde::apps {
 namespace {
 
-constexpr double kPatience = 5.0;  // seconds until a killed process is gone
+constexpr double kKillPatience = 5.0;  // seconds until a killed process is gone
 
 int shell_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -97,7 +97,7 @@ void Job::signal(int number) const {
 
 // See Note [No orphans].
 void Job::end(pid_t other) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kKillPatience);
   if (!has_ended()) kill(-process_, SIGKILL);
   for (;;) {
     std::vector<pid_t> left = children();

@@ -11,7 +11,7 @@
 namespace ronde::apps {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kRunDetails =
     "Starts PROGRAM on N ranks under mpirun, and again when a rank has died, hangs, or its machine is\n"
     "lost: with RONDE_RESUME=auto, so that a trainer goes on from its newest good checkpoint (--dir and\n"
     "--save-steps make some). Ends when the program does, when starting again would be of no use (wrong\n"
@@ -64,7 +64,7 @@ Command run_command() {
   return {
       .name = "run",
       .help = "run a program on N ranks, again and again until it is done",
-      .details = kDetails,
+      .details = kRunDetails,
       .arguments =
           {option("--np", "N", "ranks (default 1); -np too", whole_number(options.ranks, 1)),
            option("--max-restarts", "K", "start again at most K times (default: while it helps)",

@@ -53,12 +53,12 @@ Matrix to_matrix(const Tensor& tensor) {
 }
 
 // The paper's algorithm 2 for one parameter, all ranks in one place.
-struct Oracle {
+struct PowerSgdOracle {
   Segment segment;
   Matrix q;
   std::vector<Matrix> left;
 
-  Oracle(const Segment& of, int ranks, int rank) : segment(of) {
+  PowerSgdOracle(const Segment& of, int ranks, int rank) : segment(of) {
     const Tensor start =
         Tensor::zeros({of.shape[1], rank}, {.dtype = DType::f64, .backend = &backend("cpu")});
     fill_normal(start, hash_name(of.name));
@@ -95,7 +95,7 @@ TEST(PowerSgdExchange, IsThePapersAlgorithm) {
   for (const int ranks : {2, 3, 4, 8}) {
     run_ranks(ranks, [&](Communicator& world) {
       ExchangeRank rank(world, power_sgd(2));
-      std::vector<Oracle> oracles;
+      std::vector<PowerSgdOracle> oracles;
       for (const Segment& segment : rank.arena().segments())
         if (segment.shape.rank() == 2) oracles.emplace_back(segment, ranks, 2);
       ASSERT_EQ(oracles.size(), 2u);
@@ -103,7 +103,7 @@ TEST(PowerSgdExchange, IsThePapersAlgorithm) {
         const std::vector<double> result =
             rank.run([&](std::int64_t i) { return irregular(i, world.rank(), step); });
         expect_same_on_all(world, result);
-        for (Oracle& oracle : oracles) {
+        for (PowerSgdOracle& oracle : oracles) {
           auto i = static_cast<std::size_t>(oracle.segment.offset);
           for (const auto& row : oracle.step(step))
             for (const double expected : row) ASSERT_NEAR(result[i++], expected, 1e-8) << "step " << step;

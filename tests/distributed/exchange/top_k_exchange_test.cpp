@@ -58,9 +58,9 @@ DistributedOptions top_k(double ratio) {
 }
 
 // What all ranks together would do, one after the other: parameter by parameter, by sorting.
-class Oracle {
+class TopKOracle {
  public:
-  Oracle(int ranks, const ParameterArena& arena, double ratio)
+  TopKOracle(int ranks, const ParameterArena& arena, double ratio)
       : arena_(arena),
         ratio_(ratio),
         left_(static_cast<std::size_t>(ranks),
@@ -101,7 +101,7 @@ TEST(TopKExchange, SendsTheLargestAndTheRestLater) {
   for (const int ranks : {2, 3, 4, 8}) {
     run_ranks(ranks, [&](Communicator& world) {
       ExchangeRank rank(world, top_k(0.1));
-      Oracle oracle(ranks, rank.arena(), 0.1);
+      TopKOracle oracle(ranks, rank.arena(), 0.1);
       for (int step = 0; step < 5; ++step) {
         const std::vector<double> result =
             rank.run([&](std::int64_t i) { return irregular(i, world.rank(), step); });
@@ -125,7 +125,7 @@ TEST(TopKExchange, AllOfThemAreTheSum) {
 TEST(TopKExchange, LeftoversKeepTheirWeightInABatchOfAnotherSize) {
   run_ranks(2, [](Communicator& world) {
     ExchangeRank rank(world, top_k(0.1));
-    Oracle oracle(2, rank.arena(), 0.1);
+    TopKOracle oracle(2, rank.arena(), 0.1);
     const std::vector<double> totals{30.0, 10.0, 30.0, 30.0};
     for (int step = 0; step < 4; ++step) {
       const double total = totals[static_cast<std::size_t>(step)];

@@ -16,7 +16,7 @@ namespace ronde::testing {
 namespace {
 
 /// Two epochs whose logs are loss, accuracy and, in the first one, `lr`.
-void run(CSVLoggerOptions options, Communicator* communicator = nullptr, std::int64_t first = 0) {
+void log_rows(CSVLoggerOptions options, Communicator* communicator = nullptr, std::int64_t first = 0) {
   Model model = small_model({.communicator = communicator});
   LambdaCallback script({.on_epoch_end = [](std::int64_t epoch, Logs& logs) {
     logs.set("loss", 0.5 / static_cast<double>(epoch + 1));
@@ -30,7 +30,7 @@ void run(CSVLoggerOptions options, Communicator* communicator = nullptr, std::in
 
 TEST(CSVLogger, WritesKerasTable) {
   const TempDir dir;
-  run({.filename = dir / "logs/training.csv"});
+  log_rows({.filename = dir / "logs/training.csv"});
   EXPECT_EQ(read_file(dir / "logs/training.csv"),
             "epoch,accuracy,loss,lr,val_accuracy,val_loss,val_lr\r\n0,0.75,0.5,0.1,NA,NA,NA\r\n"
             "1,0.75,0.25,NA,NA,NA,NA\r\n");
@@ -38,8 +38,8 @@ TEST(CSVLogger, WritesKerasTable) {
 
 TEST(CSVLogger, AppendsWithoutASecondHeader) {
   const TempDir dir;
-  run({.filename = dir / "a.csv", .separator = ';', .append = true});
-  run({.filename = dir / "a.csv", .separator = ';', .append = true}, nullptr, 4);
+  log_rows({.filename = dir / "a.csv", .separator = ';', .append = true});
+  log_rows({.filename = dir / "a.csv", .separator = ';', .append = true}, nullptr, 4);
   EXPECT_EQ(read_file(dir / "a.csv"),
             "epoch;accuracy;loss;lr;val_accuracy;val_loss;val_lr\r\n0;0.75;0.5;0.1;NA;NA;NA\r\n"
             "1;0.75;0.25;NA;NA;NA;NA\r\n4;0.75;0.1;NA;NA\r\n5;0.75;0.08333333333333333;NA;NA\r\n");
@@ -85,12 +85,12 @@ TEST(CSVLogger, ResumedRunKeepsEarlierRunsInTheFile) {
 TEST(CSVLogger, OnlyRankZeroWritesAndAFailureReachesAll) {
   const TempDir dir;
   test::run_ranks(2, [&](Communicator& world) {
-    run({.filename = world.rank() == 0 ? dir / "a.csv" : dir / "b.csv"}, &world);
+    log_rows({.filename = world.rank() == 0 ? dir / "a.csv" : dir / "b.csv"}, &world);
   });
   EXPECT_TRUE(std::filesystem::exists(dir / "a.csv"));
   EXPECT_FALSE(std::filesystem::exists(dir / "b.csv"));
   for (const auto& error : test::run_ranks_collecting(
-           2, [&](Communicator& world) { run({.filename = dir / "a.csv/below.csv"}, &world); }))
+           2, [&](Communicator& world) { log_rows({.filename = dir / "a.csv/below.csv"}, &world); }))
     EXPECT_TRUE(error);
 }
 

@@ -27,7 +27,7 @@ struct Run {
   std::string file = {};
 };
 
-struct Outcome {
+struct PreemptionOutcome {
   std::string weights;              ///< empty: it did not come to its end
   std::vector<std::int64_t> steps;  ///< done by each rank
   std::string error;
@@ -38,10 +38,10 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-Outcome train(const Run& run) {
+PreemptionOutcome train_until(const Run& run) {
   catch_preemption_signals();
   const InMemoryDataset data = small_images(4 * kSteps);
-  Outcome outcome;
+  PreemptionOutcome outcome;
   outcome.steps.resize(static_cast<std::size_t>(run.ranks));
   std::mutex lock;
   test::run_ranks(run.ranks, [&](Communicator& world) {
@@ -80,13 +80,14 @@ TEST(Preemption, SavesAndEndsAtTheSameStepOnAllRanksAndGoesOn) {
   for (const int ranks : {1, 3}) {
     const TempDir dir;
     const std::string file = dir / "on-signal.h5";
-    const std::string undisturbed = train({.ranks = ranks, .file = file}).weights;
-    const Outcome ended = train({.ranks = ranks,
-                                 .at_step =
-                                     [&](int rank, std::int64_t steps) {
-                                       if (rank == ranks - 1 && steps == 6) std::raise(SIGUSR2);
-                                     },
-                                 .file = file});
+    const std::string undisturbed = train_until({.ranks = ranks, .file = file}).weights;
+    const PreemptionOutcome ended = train_until({.ranks = ranks,
+                                                 .at_step =
+                                                     [&](int rank, std::int64_t steps) {
+                                                       if (rank == ranks - 1 && steps == 6)
+                                                         std::raise(SIGUSR2);
+                                                     },
+                                                 .file = file});
     EXPECT_EQ(ended.status, ExitStatus::saved) << ended.error;
     EXPECT_NE(ended.error.find("told to end by a signal: saved " + file + " after "), std::string::npos)
         << ended.error;
@@ -94,22 +95,22 @@ TEST(Preemption, SavesAndEndsAtTheSameStepOnAllRanksAndGoesOn) {
     for (const std::int64_t steps : ended.steps) EXPECT_EQ(steps, ended.steps[0]);
     EXPECT_GE(ended.steps[0], 6);
     EXPECT_LE(ended.steps[0], 8);
-    EXPECT_EQ(train({.ranks = ranks, .resume = true, .file = file}).weights, undisturbed);
+    EXPECT_EQ(train_until({.ranks = ranks, .resume = true, .file = file}).weights, undisturbed);
   }
 }
 
 TEST(Preemption, SavesAndGoesOn) {
   const TempDir dir;
   const std::string file = dir / "on-signal.h5";
-  const Outcome all = train({.ranks = 2,
-                             .at_step =
-                                 [](int rank, std::int64_t steps) {
-                                   if (rank == 0 && steps == 2) std::raise(SIGUSR1);
-                                 },
-                             .file = file});
+  const PreemptionOutcome all = train_until({.ranks = 2,
+                                             .at_step =
+                                                 [](int rank, std::int64_t steps) {
+                                                   if (rank == 0 && steps == 2) std::raise(SIGUSR1);
+                                                 },
+                                             .file = file});
   EXPECT_EQ(all.status, ExitStatus::ok) << all.error;
   EXPECT_EQ(all.steps, std::vector<std::int64_t>(2, 3 * kSteps));
-  const Outcome resumed = train({.ranks = 2, .resume = true, .file = file});
+  const PreemptionOutcome resumed = train_until({.ranks = 2, .resume = true, .file = file});
   EXPECT_EQ(resumed.weights, all.weights);
   EXPECT_LE(resumed.steps[0], 3 * kSteps - 2);
 }
@@ -117,23 +118,23 @@ TEST(Preemption, SavesAndGoesOn) {
 TEST(Preemption, EndsBeforeItsTimeIsUp) {
   const TempDir dir;
   const std::string file = dir / "on-signal.h5";
-  const Outcome early = train({.ranks = 2, .end_time = unix_time() + 3600.0, .file = file});
+  const PreemptionOutcome early = train_until({.ranks = 2, .end_time = unix_time() + 3600.0, .file = file});
   EXPECT_EQ(early.status, ExitStatus::ok) << early.error;
-  const Outcome late = train({.ranks = 2, .end_time = unix_time() + 1.0, .file = file});
+  const PreemptionOutcome late = train_until({.ranks = 2, .end_time = unix_time() + 1.0, .file = file});
   EXPECT_EQ(late.status, ExitStatus::saved) << late.error;
   EXPECT_NE(late.error.find("the time is nearly up"), std::string::npos) << late.error;
   EXPECT_LE(late.steps[0], 3);
-  EXPECT_EQ(train({.ranks = 2, .resume = true, .file = file}).weights, early.weights);
+  EXPECT_EQ(train_until({.ranks = 2, .resume = true, .file = file}).weights, early.weights);
 }
 
 TEST(Preemption, DoesNotClaimToHaveSavedWhatItHasNot) {
   const TempDir dir;
   atomic_write_file(dir / "file", "");
-  const Outcome ended = train({.at_step =
-                                   [](int, std::int64_t steps) {
-                                     if (steps == 2) std::raise(SIGTERM);
-                                   },
-                               .file = (dir / "file") + "/on-signal.h5"});
+  const PreemptionOutcome ended = train_until({.at_step =
+                                                   [](int, std::int64_t steps) {
+                                                     if (steps == 2) std::raise(SIGTERM);
+                                                   },
+                                               .file = (dir / "file") + "/on-signal.h5"});
   EXPECT_EQ(ended.status, ExitStatus::io) << ended.error;
 }
 

@@ -25,7 +25,7 @@ Model new_model(Communicator* communicator = nullptr) {
   return model;
 }
 
-FitOptions options(const Dataset& data, Callback& board, std::int64_t epochs) {
+FitOptions with_board(const Dataset& data, Callback& board, std::int64_t epochs) {
   return {.global_batch_size = 2, .epochs = epochs, .validation = &data, .callbacks = {&board}, .verbose = 0};
 }
 
@@ -70,7 +70,7 @@ TEST(TensorBoard, WritesWhatKerasWrites) {
   const TempDir dir;
   const InMemoryDataset data = small_images(6);
   TensorBoard board({.log_dir = dir.path(), .histogram_freq = 2});
-  new_model().fit(data, options(data, board, 3));
+  new_model().fit(data, with_board(data, board, 3));
   const std::set<Place> ours = places(dir.path()), keras = keras_places("3.15.1", "epochs");
   expect_all(ours, keras);
   EXPECT_EQ(tags_without(ours, keras), std::set<std::string>{"epoch_images_per_second"});
@@ -81,7 +81,7 @@ TEST(TensorBoard, WritesBatchesAsKerasDoes) {
   const InMemoryDataset data = small_images(6);
   TensorBoard board(
       {.log_dir = dir.path(), .histogram_freq = 2, .write_steps_per_second = true, .update_freq = 2});
-  new_model().fit(data, options(data, board, 3));
+  new_model().fit(data, with_board(data, board, 3));
   const std::set<Place> ours = places(dir.path()), keras = keras_places("2.15.0", "batches");
   expect_all(ours, keras);
   EXPECT_EQ(tags_without(ours, keras),
@@ -101,7 +101,7 @@ TEST(TensorBoard, ValuesAreTheLogs) {
   const InMemoryDataset data = small_images(6), validation = small_images(4, 1);
   TensorBoard board({.log_dir = dir.path(), .histogram_freq = 1});
   Model model = new_model();
-  FitOptions fit = options(validation, board, 2);
+  FitOptions fit = with_board(validation, board, 2);
   const History history = model.fit(data, fit);
   for (const auto& [run, prefix] : {std::pair{"train", ""}, {"validation", "val_"}})
     for (const char* name : {"loss", "accuracy"}) {
@@ -127,7 +127,7 @@ TEST(TensorBoard, ShowsTheNetAndSamples) {
   const TempDir dir;
   const InMemoryDataset data = small_images(6);
   TensorBoard board({.log_dir = dir.path(), .sample_images = &data, .sample_count = 3});
-  new_model().fit(data, options(data, board, 1));
+  new_model().fit(data, with_board(data, board, 1));
   std::vector<std::string> pictures;
   for (const Event& event : read_events(dir / "train")) {
     if (event.tag == "keras") {
@@ -147,14 +147,14 @@ TEST(TensorBoard, OnlyRankZeroWritesAndAFailureReachesAll) {
   const InMemoryDataset data = small_images(6);
   test::run_ranks(3, [&](Communicator& world) {
     TensorBoard board({.log_dir = dir / cat("rank", world.rank()), .update_freq = 1});
-    new_model(&world).fit(data, options(data, board, 1));
+    new_model(&world).fit(data, with_board(data, board, 1));
   });
   EXPECT_TRUE(std::filesystem::exists(dir / "rank0/train"));
   EXPECT_FALSE(std::filesystem::exists(dir / "rank1"));
   atomic_write_file(dir / "file", "");
   for (const auto& error : test::run_ranks_collecting(2, [&](Communicator& world) {
          TensorBoard board({.log_dir = dir / "file"});
-         new_model(&world).fit(data, options(data, board, 1));
+         new_model(&world).fit(data, with_board(data, board, 1));
        }))
     EXPECT_TRUE(error);
 }
@@ -165,7 +165,7 @@ TEST(TensorBoard, ResumedTrainingLeavesNoOrphans) {
   Model model = new_model();
   const TensorBoardOptions with_batches{.log_dir = dir.path(), .update_freq = 1};
   TensorBoard first(with_batches), second(with_batches);
-  model.fit(data, options(data, first, 2));  // 2 epochs, 6 steps
+  model.fit(data, with_board(data, first, 2));  // 2 epochs, 6 steps
   {
     // A run that went on and died.
     SummaryWriter train(dir / "train"), validation(dir / "validation");
@@ -175,7 +175,7 @@ TEST(TensorBoard, ResumedTrainingLeavesNoOrphans) {
     validation.scalar("epoch_loss", 99, 2);
     validation.scalar("evaluation_loss_vs_iterations", 99, 9);
   }
-  FitOptions fit = options(data, second, 3);
+  FitOptions fit = with_board(data, second, 3);
   fit.resume = true;
   model.fit(data, fit);
   for (const auto& [run, tag, last] : {std::tuple{"train", "epoch_loss", 2},

@@ -20,7 +20,7 @@ InMemoryDataset with_bad_target(std::int64_t sample, double bad) {
   return {ones, Tensor::from<double>({12, 1}, targets, &backend("cpu"))};
 }
 
-FitOptions options(Callback& guard) {
+FitOptions guarded(Callback& guard) {
   return {.global_batch_size = 3, .epochs = 2, .shuffle = false, .callbacks = {&guard}, .verbose = 0};
 }
 
@@ -34,7 +34,7 @@ TEST(TerminateOnNaN, OneRanksLossStopsAllAtTheSameStep) {
         test::run_ranks(3, [&](Communicator& world) {
           TerminateOnNaN guard;
           Model model = one_weight_model(0.1, 0.0, &world);
-          const History history = model.fit(data, options(guard));
+          const History history = model.fit(data, guarded(guard));
           EXPECT_EQ(history.epochs.size(), 1u);
           EXPECT_FALSE(std::isfinite(history.values.at("loss")[0]));
           EXPECT_TRUE(guard.stopped());
@@ -52,7 +52,7 @@ TEST(TerminateOnNaN, RaisesOnAllRanksWhenAskedTo) {
   const auto errors = test::run_ranks_collecting(2, [&](Communicator& world) {
     TerminateOnNaN guard({.raise_error = true});
     Model model = one_weight_model(0.1, 0.0, &world);
-    EXPECT_EQ(message_of<CollectiveError>([&] { model.fit(data, options(guard)); }),
+    EXPECT_EQ(message_of<CollectiveError>([&] { model.fit(data, guarded(guard)); }),
               "[terminate_on_nan] Batch 1: Invalid loss, terminating training");
     EXPECT_EQ(model.progress().steps, 2);
   });
@@ -63,7 +63,7 @@ TEST(TerminateOnNaN, LeavesAGoodRunAlone) {
   const InMemoryDataset data = with_bad_target(0, 0.25);
   TerminateOnNaN guard;
   Model model = one_weight_model(0.1);
-  EXPECT_EQ(model.fit(data, options(guard)).epochs.size(), 2u);
+  EXPECT_EQ(model.fit(data, guarded(guard)).epochs.size(), 2u);
   EXPECT_FALSE(guard.stopped());
 }
 

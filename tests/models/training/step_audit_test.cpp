@@ -36,20 +36,20 @@ std::unique_ptr<Module> net_with_fault(int call) {
                                       Dense({.units = 3, .activation = Activation::softmax}));
 }
 
-struct Outcome {
+struct AuditOutcome {
   std::string message;         ///< empty: the run ended well
   std::string weights;         ///< and moving statistics
   std::vector<float> trained;  ///< without them
 };
 
 /// On each of some ranks, of which `bad_rank` turns a bit in its call number `call`.
-std::vector<Outcome> train(int ranks, int bad_rank, int call, FitOptions fit) {
-  std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
+std::vector<AuditOutcome> train_audited(int ranks, int bad_rank, int call, FitOptions fit) {
+  std::vector<AuditOutcome> outcomes(static_cast<std::size_t>(ranks));
   const InMemoryDataset data = small_images(48);
   fit.global_batch_size = 12;
   fit.verbose = 0;
   test::run_ranks(ranks, [&](Communicator& world) {
-    Outcome& outcome = outcomes[static_cast<std::size_t>(world.rank())];
+    AuditOutcome& outcome = outcomes[static_cast<std::size_t>(world.rank())];
     Model model(net_with_fault(world.rank() == bad_rank ? call : 0), {6, 6, 1}, {.communicator = &world});
     model.compile(small_compile());
     try {
@@ -67,7 +67,7 @@ std::vector<Outcome> train(int ranks, int bad_rank, int call, FitOptions fit) {
 // Steps 1 and 3 call the layer once, audited steps 2 and 4 twice.
 TEST(StepAudit, ATurnedBitIsFoundInEitherPassAndAllRanksNameTheRank) {
   for (const int call : {2, 3})
-    for (const Outcome& outcome : train(3, 1, call, {.audit_every = 2})) {
+    for (const AuditOutcome& outcome : train_audited(3, 1, call, {.audit_every = 2})) {
       EXPECT_TRUE(
           outcome.message.starts_with("1: [fit] step 2: rank 1 has computed its part twice, and got other "
                                       "bits in the gradient of dense/"))
@@ -75,23 +75,23 @@ TEST(StepAudit, ATurnedBitIsFoundInEitherPassAndAllRanksNameTheRank) {
       EXPECT_TRUE(outcome.message.ends_with(": go on from a checkpoint, and suspect the machine of rank 1"))
           << outcome.message;
     }
-  EXPECT_EQ(train(1, 0, 5, {.audit_every = 2})[0].message.substr(0, 22), "0: [fit] step 4: rank ");
+  EXPECT_EQ(train_audited(1, 0, 5, {.audit_every = 2})[0].message.substr(0, 22), "0: [fit] step 4: rank ");
 }
 
 TEST(StepAudit, TheWeightsHaveNotChangedWhenItIsFound) {
-  const std::vector<float> before = train(1, 0, 0, {.max_steps = 1})[0].trained;
-  EXPECT_EQ(train(1, 0, 2, {.audit_every = 2})[0].trained, before);
+  const std::vector<float> before = train_audited(1, 0, 0, {.max_steps = 1})[0].trained;
+  EXPECT_EQ(train_audited(1, 0, 2, {.audit_every = 2})[0].trained, before);
 }
 
 TEST(StepAudit, StepsBetweenAreNotLookedAt) {
-  EXPECT_EQ(train(2, 1, 1, {.audit_every = 2})[0].message, "");
-  EXPECT_EQ(train(2, 1, 4, {.audit_every = 2})[0].message, "");
-  EXPECT_EQ(train(2, 1, 2, {})[0].message, "");
+  EXPECT_EQ(train_audited(2, 1, 1, {.audit_every = 2})[0].message, "");
+  EXPECT_EQ(train_audited(2, 1, 4, {.audit_every = 2})[0].message, "");
+  EXPECT_EQ(train_audited(2, 1, 2, {})[0].message, "");
 }
 
 TEST(StepAudit, DeterministicModeIsAuditedShardByShard) {
   const FitOptions fit{.deterministic = true, .virtual_shards = 4, .audit_every = 1};
-  for (const Outcome& outcome : train(2, 0, 3, fit))  // the second shard's first pass
+  for (const AuditOutcome& outcome : train_audited(2, 0, 3, fit))  // the second shard's first pass
     EXPECT_TRUE(outcome.message.starts_with("0: [fit] step 1: rank 0 ")) << outcome.message;
 }
 
@@ -106,10 +106,10 @@ TEST(StepAudit, ChangesNothingInAGoodRun) {
   for (FitOptions fit : ways) {
     fit.epochs = 2;
     fit.audit_every = 0;
-    const std::vector<Outcome> plain = train(2, -1, 0, fit);
+    const std::vector<AuditOutcome> plain = train_audited(2, -1, 0, fit);
     for (const std::int64_t every : {1, 3}) {
       fit.audit_every = every;
-      for (const Outcome& outcome : train(2, -1, 0, fit)) {
+      for (const AuditOutcome& outcome : train_audited(2, -1, 0, fit)) {
         EXPECT_EQ(outcome.message, "");
         EXPECT_EQ(outcome.weights, plain[0].weights);
       }
