@@ -16,7 +16,8 @@ endforeach()
 install(EXPORT rondeTargets NAMESPACE ronde:: DESTINATION ${package_dir} COMPONENT dev)
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rondeConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/package/rondeConfig.cmake INSTALL_DESTINATION ${package_dir})
+  ${PROJECT_BINARY_DIR}/package/rondeConfig.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/rondeConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/package/rondeConfig.cmake ${PROJECT_BINARY_DIR}/package/rondeConfigVersion.cmake

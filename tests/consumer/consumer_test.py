@@ -76,6 +76,17 @@ class Installed(InTemporaryDirectory):
         with self.assertRaisesRegex(AssertionError, "teleport"):
             self.build(f"-DCMAKE_PREFIX_PATH={prefix}", "-DRONDE_COMPONENTS=teleport")
 
+    def test_component_cuda_is_the_module_beside_the_library(self):
+        prefix = self.install()
+        module = next(prefix.rglob("libronde.so")).with_name("libronde_cuda.so")
+        options = ("cmake", "-S", PROJECT, "-G", "Ninja", f"-DCIRCLE_SOURCE={self.program}", f"-DCMAKE_PREFIX_PATH={prefix}",
+                   "-DRONDE_COMPONENTS=cuda")
+        module.touch()
+        run(*options, "-B", self.root / "with")
+        module.unlink()
+        with self.assertRaisesRegex(AssertionError, "cuda"):
+            run(*options, "-B", self.root / "without")
+
     def test_programs_run_from_the_prefix(self):
         prefix = self.install()
         self.assertRegex(run(prefix / "bin" / "train_mnist", "--version"), r"^train_mnist \d+\.\d+\.\d+\n$")
