@@ -1,8 +1,5 @@
 #include <ronde/data/data_loader.h>
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
@@ -33,13 +31,6 @@ struct Slot {
 
   bool is_done() const { return unclaimed == batch.size() && busy == 0; }
 };
-
-/// Signals are for the threads of the application: these must not run their handlers.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 }  // namespace
 

@@ -1,13 +1,11 @@
 #include "timeline/part_writer.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <ronde/core/error.h>
+#include <ronde/core/signals.h>
 
 #include "timeline/event_text.h"
 
@@ -16,13 +14,6 @@ namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr std::int64_t kReserve = 1024;  // bytes for what ends a part that is full
-
-/// Signals are for the threads of the application: this one must not run their handlers.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 std::string header(const PartOptions& options) {
   return cat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"made by\":\"Ronde\",\"part\":", options.process,

@@ -7,10 +7,10 @@
 #include <new>
 #include <utility>
 
+#include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 #include <ronde/models/file_io.h>
 
-#include "files/block_signals.h"
 #include "files/file_descriptor.h"
 
 namespace ronde::inline v0 {

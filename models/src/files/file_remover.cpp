@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "files/block_signals.h"
+#include <ronde/core/signals.h>
 
 namespace ronde::inline v0 {
 

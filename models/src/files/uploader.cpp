@@ -9,10 +9,10 @@
 #include <optional>
 #include <thread>
 
+#include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 #include <ronde/models/save_point.h>
 
-#include "files/block_signals.h"
 #include "files/upload_target.h"
 
 namespace ronde::inline v0 {
