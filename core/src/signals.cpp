@@ -1,5 +1,7 @@
 #include <ronde/core/signals.h>
 
+#include <initializer_list>
+
 #include <pthread.h>
 #include <signal.h>
 
