@@ -23,8 +23,7 @@ bool is_blocked(int signal) {
 }
 
 TEST(Signals, HandlersRunOnTheOtherThreads) {
-  struct sigaction action {
-  }, before{};
+  struct sigaction action = {}, before = {};
   action.sa_handler = remember_thread;
   ASSERT_EQ(sigaction(SIGUSR2, &action, &before), 0);
   for (int i = 0; i < 20; ++i) {
