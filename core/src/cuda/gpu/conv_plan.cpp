@@ -14,13 +14,9 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr std::int64_t kMostWorkspace = std::int64_t{256} << 20;
+constexpr std::int64_t kMostConvWorkspace = std::int64_t{256} << 20;
 constexpr std::size_t kMostCandidates = 8;
 constexpr int kTrials = 3;  // of each; the fastest counts
-
-cudaStream_t native(Stream stream) {
-  return reinterpret_cast<cudaStream_t>(stream);
-}
 
 std::vector<CudnnDescriptor> recommended(const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -132,7 +128,7 @@ std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const MathOptio
       try {
         if (!may_use(configuration, math)) continue;
         Engine engine(configuration, handle);
-        if (engine.workspace() <= kMostWorkspace) usable.push_back(std::move(engine));
+        if (engine.workspace() <= kMostConvWorkspace) usable.push_back(std::move(engine));
       } catch (const GpuError&) {
         continue;  // recommended, but not for this device
       }

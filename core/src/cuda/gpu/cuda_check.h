@@ -1,4 +1,4 @@
-/// CUDA's runtime in RAII, for the module's own use. Errors are GpuErrors.
+/// CUDA's runtime in RAII, for the module's own use, and its handles behind the module's. Errors are GpuErrors.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,16 @@ namespace ronde::inline v0::cuda {
 
 inline void check_cuda(cudaError_t error, const char* doing) {
   if (error != cudaSuccess) throw GpuError(std::string(doing) + ": " + cudaGetErrorString(error));
+}
+
+inline cudaStream_t native(Stream stream) {
+  return reinterpret_cast<cudaStream_t>(stream);
+}
+inline cudaEvent_t native(Event event) {
+  return reinterpret_cast<cudaEvent_t>(event);
+}
+inline cudaGraphExec_t native(Graph graph) {
+  return reinterpret_cast<cudaGraphExec_t>(graph);
 }
 
 /// One that can be timed.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "cuda/gpu/answer.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/gpu_runtime.h"
 #include "cuda/gpu/rank_collectives.h"
@@ -10,12 +11,6 @@
 
 namespace ronde::inline v0::cuda {
 namespace {
-
-Status answer(const std::string& text) {
-  thread_local std::string last;
-  last = text;
-  return {Outcome::unsupported, last.c_str()};
-}
 
 template <std::size_t n>
 void append(char (&text)[n], const std::string& more) {
@@ -33,12 +28,12 @@ Status look(ModuleFacts* facts) {
   if (!ranks.empty()) append(facts->versions, ", " + ranks);
   append(facts->no_collectives, why_no_collectives());
   cudaError_t error = cudaDriverGetVersion(&facts->driver);
-  if (error == cudaSuccess && facts->driver == 0) return answer("libcuda.so.1 was not found");
+  if (error == cudaSuccess && facts->driver == 0) return answer(Outcome::unsupported, "libcuda.so.1 was not found");
   if (error == cudaSuccess) error = cudaGetDeviceCount(&facts->devices);
   if (error == cudaSuccess) return {};
   if (error == cudaErrorInsufficientDriver) facts->driver = 0;
   facts->devices = 0;
-  return answer(cudaGetErrorString(error));
+  return answer(Outcome::unsupported, cudaGetErrorString(error));
 }
 
 Status describe(int device, DeviceFacts* facts) {
@@ -46,7 +41,7 @@ Status describe(int device, DeviceFacts* facts) {
     *facts = facts_of(device);
     return {};
   } catch (const GpuError& error) {
-    return answer(error.what());
+    return answer(Outcome::unsupported, error.what());
   }
 }
 
@@ -55,7 +50,7 @@ Status open(int device, Runtime** runtime) {
     *runtime = new GpuRuntime(device);
     return {};
   } catch (const GpuError& error) {
-    return answer(error.what());
+    return answer(Outcome::unsupported, error.what());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "cuda/gpu/answer.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
 #include "cuda/gpu/product_plan.h"
@@ -11,22 +12,6 @@
 namespace ronde::inline v0::cuda {
 
 namespace {
-
-cudaStream_t native(Stream stream) {
-  return reinterpret_cast<cudaStream_t>(stream);
-}
-cudaEvent_t native(Event event) {
-  return reinterpret_cast<cudaEvent_t>(event);
-}
-cudaGraphExec_t native(Graph graph) {
-  return reinterpret_cast<cudaGraphExec_t>(graph);
-}
-
-Status answer(Outcome outcome, const std::string& text) {
-  thread_local std::string last;
-  last = text;
-  return {outcome, last.c_str()};
-}
 
 Outcome outcome_of(cudaError_t error) {
   switch (error) {

@@ -7,6 +7,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/gpu/answer.h"
+#include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/nccl_library.h"
 #include "cuda/gpu/rank_collectives.h"
 
@@ -23,12 +25,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{10};  // with ranks that should be leaving too
 constexpr std::chrono::milliseconds kPause{1};
-
-Status answer(Outcome outcome, const std::string& text) {
-  thread_local std::string last;
-  last = text;
-  return {outcome, last.c_str()};
-}
 
 Status status_of(ncclResult_t result, ncclComm_t comm) {
   if (result == ncclSuccess) return {};
@@ -120,7 +116,7 @@ class NcclCollectives final : public Collectives {
     if (!type_of(call.dtype, &type)) return answer(Outcome::unsupported, "NCCL knows no such numbers");
     use();
     const auto count = static_cast<std::size_t>(call.count);
-    const auto on = reinterpret_cast<cudaStream_t>(stream);
+    const cudaStream_t on = native(stream);
     const ncclRedOp_t operation = operation_of(call.reduction);
     switch (call.verb) {
       case GroupVerb::allreduce:

@@ -4,11 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "cuda/gpu/cuda_check.h"
+
 namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr std::size_t kMostWorkspace = std::size_t{32} << 20;
+constexpr std::size_t kMostProductWorkspace = std::size_t{32} << 20;
 
 void check_cublas(cublasStatus_t status, const char* doing) {
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -98,7 +100,7 @@ class Preference {
   Preference() {
     check_cublas(cublasLtMatmulPreferenceCreate(&preference_), "a preference");
     check_cublas(cublasLtMatmulPreferenceSetAttribute(preference_, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                      &kMostWorkspace, sizeof kMostWorkspace),
+                                                      &kMostProductWorkspace, sizeof kMostProductWorkspace),
                  "a preference");
   }
   ~Preference() { cublasLtMatmulPreferenceDestroy(preference_); }
@@ -188,7 +190,7 @@ class ProductPlan final : public PlanTag {
     check_cublas(
         cublasLtMatmul(handle_, description.get(), alpha, call[2].data, b.get(), call[1].data, a.get(), beta,
                        call[0].data, out.get(), call[0].data, out.get(), &heuristic_.algo, workspace,
-                       heuristic_.workspaceSize, reinterpret_cast<cudaStream_t>(place.stream)),
+                       heuristic_.workspaceSize, native(place.stream)),
         "a product");
   }
 
