@@ -1,4 +1,5 @@
-/// CUDA's runtime in RAII, for the module's own use, and its handles behind the module's. Errors are GpuErrors.
+/// CUDA's runtime in RAII, for the module's own use, and its handles behind the module's. Errors are
+/// GpuErrors.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,8 @@ Status look(ModuleFacts* facts) {
   if (!ranks.empty()) append(facts->versions, ", " + ranks);
   append(facts->no_collectives, why_no_collectives());
   cudaError_t error = cudaDriverGetVersion(&facts->driver);
-  if (error == cudaSuccess && facts->driver == 0) return answer(Outcome::unsupported, "libcuda.so.1 was not found");
+  if (error == cudaSuccess && facts->driver == 0)
+    return answer(Outcome::unsupported, "libcuda.so.1 was not found");
   if (error == cudaSuccess) error = cudaGetDeviceCount(&facts->devices);
   if (error == cudaSuccess) return {};
   if (error == cudaErrorInsufficientDriver) facts->driver = 0;

@@ -187,11 +187,10 @@ class ProductPlan final : public PlanTag {
     const float one_f = 1.0f, zero_f = 0.0f;
     const void* alpha = is_double_ ? static_cast<const void*>(&one) : &one_f;
     const void* beta = is_double_ ? static_cast<const void*>(&zero) : &zero_f;
-    check_cublas(
-        cublasLtMatmul(handle_, description.get(), alpha, call[2].data, b.get(), call[1].data, a.get(), beta,
-                       call[0].data, out.get(), call[0].data, out.get(), &heuristic_.algo, workspace,
-                       heuristic_.workspaceSize, native(place.stream)),
-        "a product");
+    check_cublas(cublasLtMatmul(handle_, description.get(), alpha, call[2].data, b.get(), call[1].data,
+                                a.get(), beta, call[0].data, out.get(), call[0].data, out.get(),
+                                &heuristic_.algo, workspace, heuristic_.workspaceSize, native(place.stream)),
+                 "a product");
   }
 
   static void add_bias(const Call& call, const Place& place) {
