@@ -30,8 +30,8 @@ Setter positive_number(double& target);
 Setter seconds_or_never(double& target);
 /// Not empty.
 Setter text(std::string& target);
-/// One of `values`; one of `later` is refused as "not available yet".
-Setter one_of(std::string& target, std::vector<std::string> values, std::vector<std::string> later = {});
+/// One of `values`.
+Setter one_of(std::string& target, std::vector<std::string> values);
 
 class CommandLine {
  public:

@@ -80,10 +80,8 @@ Setter text(std::string& target) {
   };
 }
 
-Setter one_of(std::string& target, std::vector<std::string> values, std::vector<std::string> later) {
-  return [&target, values = std::move(values),
-          later = std::move(later)](const std::string& value) -> std::string {
-    if (std::find(later.begin(), later.end(), value) != later.end()) return "is not available yet";
+Setter one_of(std::string& target, std::vector<std::string> values) {
+  return [&target, values = std::move(values)](const std::string& value) -> std::string {
     if (std::find(values.begin(), values.end(), value) == values.end())
       return "give one of " + joined(values);
     target = value;

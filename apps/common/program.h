@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/recipe.h"
 #include "common/training_data.h"
@@ -11,7 +12,7 @@ namespace ronde::apps {
 struct TrainingProgram {
   std::string name;
   std::string summary;
-  RecipeNames recipes;
+  std::vector<std::string> recipes;  ///< the words of --recipe; the first is the default
   Recipe (*recipe)(const std::string& name) = nullptr;
   DataSource data;
 };

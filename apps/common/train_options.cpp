@@ -37,7 +37,8 @@ void declare_training(CommandLine& line, TrainOptions& options) {
   line.option("global-batch-size", "N", "samples all ranks together take per step",
               whole_number(options.global_batch_size, 1));
   line.option("steps-per-epoch", "N", "steps of an epoch", whole_number(options.steps_per_epoch, 1));
-  line.option("micro-batch", "N", "samples a rank computes at once; gradients add up (default: the recipe's, 64)",
+  line.option("micro-batch", "N",
+              "samples a rank computes at once; gradients add up (default: the recipe's, 64)",
               whole_number(options.micro_batch, 1));
   line.option("backward-passes-per-step", "N", "batches that make one update (default 1)",
               whole_number(options.backward_passes_per_step, 1));
@@ -66,8 +67,10 @@ void declare_machine(CommandLine& line, TrainOptions& options) {
   line.group("Machine");
   line.option("device", "NAME", "auto|cpu|cuda (default auto: a GPU if one is usable)",
               one_of(options.device, {"auto", "cpu", "cuda"}));
-  line.option("precision", "NAME", "float32|float64|mixed_bfloat16 (the last: not available yet)",
-              one_of(options.precision, {"float32", "float64"}, {"mixed_bfloat16"}));
+  line.option("precision", "NAME",
+              "float32|float64|mixed_bfloat16 (the last: layers compute in\n"
+              "bfloat16, weights stay in float32)",
+              one_of(options.precision, {"float32", "float64", "mixed_bfloat16"}));
   line.option("threads", "N", "of a rank (default: cores / ranks on the node)",
               whole_number(options.threads, 1));
   line.flag("deterministic",
@@ -174,11 +177,11 @@ std::string TrainOptions::path_in_dir(const std::string& name) const {
   return dir.empty() || name.starts_with("/") ? name : dir + "/" + name;
 }
 
-void declare_train_options(CommandLine& line, TrainOptions& options, const RecipeNames& recipes) {
-  options.recipe = recipes.available.front();
-  std::string help = joined(recipes.available, "|") + " (default " + options.recipe + ")";
-  for (const std::string& later : recipes.later) help += "; " + later + ": not available yet";
-  line.option("recipe", "NAME", help, one_of(options.recipe, recipes.available, recipes.later));
+void declare_train_options(CommandLine& line, TrainOptions& options,
+                           const std::vector<std::string>& recipes) {
+  options.recipe = recipes.front();
+  line.option("recipe", "NAME", joined(recipes, "|") + " (default " + options.recipe + ")",
+              one_of(options.recipe, recipes));
   declare_training(line, options);
   declare_data(line, options);
   declare_machine(line, options);

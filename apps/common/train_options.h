@@ -71,19 +71,17 @@ struct TrainOptions {
   std::string verbose;
 
   DType dtype() const { return precision == "float64" ? DType::f64 : DType::f32; }
+  std::optional<DType> compute_dtype() const {
+    return precision == "mixed_bfloat16" ? std::optional(DType::bf16) : std::nullopt;
+  }
   /// 0, 1 or 2; when not given, 1 at a terminal and 2 elsewhere.
   int verbosity() const;
   /// `name` in --dir, unless it is absolute.
   std::string path_in_dir(const std::string& name) const;
 };
 
-/// The words of --recipe; the first is the default.
-struct RecipeNames {
-  std::vector<std::string> available;
-  std::vector<std::string> later;
-};
-
-void declare_train_options(CommandLine& line, TrainOptions& options, const RecipeNames& recipes);
+/// `recipes` are the words of --recipe; the first is the default.
+void declare_train_options(CommandLine& line, TrainOptions& options, const std::vector<std::string>& recipes);
 /// What no option can see alone: a UsageError when two of them contradict each other.
 void check_train_options(const TrainOptions& options);
 

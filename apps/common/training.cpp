@@ -26,7 +26,8 @@ Model make_model(Communicator& world, const TrainingJob& job) {
               {.communicator = &world,
                .seed = static_cast<std::uint64_t>(job.options.seed),
                .dtype = job.options.dtype(),
-               .backend = job.device.backend});
+               .backend = job.device.backend,
+               .compute_dtype = job.options.compute_dtype()});
   if (job.recipe.prepare_net != nullptr) job.recipe.prepare_net(model.module(), job.train);
   model.compile({.optimizer = make_optimizer(job.recipe, job.plan, job.train.size()),
                  .loss = std::make_unique<CategoricalCrossentropy>(job.recipe.loss),

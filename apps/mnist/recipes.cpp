@@ -69,8 +69,8 @@ Recipe fast_recipe() {
 
 }  // namespace
 
-RecipeNames mnist_recipe_names() {
-  return {.available = {"keras", "tf2", "estimator", "fast"}, .later = {}};
+std::vector<std::string> mnist_recipe_names() {
+  return {"keras", "tf2", "estimator", "fast"};
 }
 
 Recipe mnist_recipe(const std::string& name) {

@@ -1,11 +1,14 @@
 /// The documented ways of training on MNIST.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "common/recipe.h"
 
 namespace ronde::apps {
 
-RecipeNames mnist_recipe_names();
+std::vector<std::string> mnist_recipe_names();
 /// One of the available ones.
 Recipe mnist_recipe(const std::string& name);
 

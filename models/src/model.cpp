@@ -20,7 +20,10 @@ Model::Model(Module& module, const Shape& input_shape, ModelOptions options)
   state_->options = options;
   if (options.communicator == nullptr) state_->owned_communicator = std::make_unique<SelfCommunicator>();
   state_->communicator = options.communicator ? options.communicator : state_->owned_communicator.get();
-  module.build(input_shape, {.seed = options.seed, .dtype = options.dtype, .backend = options.backend});
+  module.build(input_shape, {.seed = options.seed,
+                             .dtype = options.dtype,
+                             .backend = options.backend,
+                             .compute_dtype = options.compute_dtype});
   state_->arena = std::make_unique<ParameterArena>(module);
   // On GPUs the ranks' tensors travel by NCCL.
   if (state_->backend().device().type != DeviceType::cuda || state_->communicator->size() == 1) return;

@@ -38,7 +38,7 @@ Variable Embedding::forward(const Variable& x, const Context&) {
   require<UsageError>(x.dtype() != DType::f32 || options_.input_dim <= kWholeInFloat, "[", label(),
                       "] input_dim ", options_.input_dim,
                       ": float32 inputs are whole numbers up to 2^24 only; use i32 or float64");
-  return embedding(embeddings_, x.value().to(DType::i32));
+  return in_compute_dtype(embedding(embeddings_, x.value().to(DType::i32)));
 }
 
 ConfigDict Embedding::config() const {

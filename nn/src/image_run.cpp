@@ -36,7 +36,8 @@ Variable ImageRun::operator()(const Variable& x, const Context& context) const {
     conv.options.max_pool = {.window = pool_->options().pool,
                              .stride = pool_->options().strides,
                              .padding = pool_->options().padding};
-  return conv2d_layer(x, front_ ? std::optional(front_->call()) : std::nullopt, conv,
+  return conv2d_layer(layers_.front()->in_compute_dtype(x),
+                      front_ ? std::optional(front_->call()) : std::nullopt, conv,
                       dropout_ ? dropout_->call(x, context) : std::nullopt);
 }
 

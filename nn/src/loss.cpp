@@ -34,9 +34,14 @@ ConfigDict config_of(const CrossentropyOptions& options) {
   return config;
 }
 
+/// Losses are computed in f32 at least, as Keras does.
+Variable precise(const Variable& x) {
+  return x.defined() && x.dtype() == DType::bf16 ? cast(x, DType::f32) : x;
+}
+
 /// What softmax was applied to, when that is known.
 Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
-  return options.from_logits ? output : softmax_input(output);
+  return precise(options.from_logits ? output : softmax_input(output));
 }
 
 /// (n, k) with a 1 at each label.
@@ -64,8 +69,8 @@ Variable cross_entropy_of_labels(const std::string& loss, const Variable& output
   check_labels(loss, output.shape(), labels);
   const Variable logits = logits_of(output, options);
   if (logits.defined()) return softmax_cross_entropy(logits, labels, options.label_smoothing);
-  return clipped_cross_entropy(
-      output, smooth(one_hot(labels, output.size(1), output.value()), options.label_smoothing));
+  const Variable p = precise(output);
+  return clipped_cross_entropy(p, smooth(one_hot(labels, p.size(1), p.value()), options.label_smoothing));
 }
 
 }  // namespace
@@ -80,10 +85,11 @@ Variable CategoricalCrossentropy::operator()(const Variable& output, const Tenso
     return cross_entropy_of_labels(name(), output, target, options_);
   require(target.shape() == output.shape(), "[", name(), "] expects targets of shape ", output.shape(),
           " or class labels i32 (", output.size(0), "), got ", target);
-  const Variable distribution = smooth(target.to(output.dtype()), options_.label_smoothing);
+  const Variable p = precise(output);
+  const Variable distribution = smooth(target.to(p.dtype()), options_.label_smoothing);
   const Variable logits = logits_of(output, options_);
   return logits.defined() ? softmax_cross_entropy_soft(logits, distribution)
-                          : clipped_cross_entropy(output, distribution);
+                          : clipped_cross_entropy(p, distribution);
 }
 
 ConfigDict SparseCategoricalCrossentropy::config() const {
@@ -103,12 +109,13 @@ ConfigDict BinaryCrossentropy::config() const {
 Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& target) const {
   require(output.rank() >= 1 && target.shape() == output.shape(), "[", name(), "] expects targets of shape ",
           output.shape(), ", got ", target.shape());
-  const Variable t = target.to(output.dtype());
+  const Variable x = precise(output);
+  const Variable t = target.to(x.dtype());
   Variable losses;
   if (from_logits_) {
-    losses = relu(output) - output * t + log(1.0 + exp(-abs(output)));
+    losses = relu(x) - x * t + log(1.0 + exp(-abs(x)));
   } else {
-    const Variable p = clamp(output, kEpsilon, 1.0 - kEpsilon);
+    const Variable p = clamp(x, kEpsilon, 1.0 - kEpsilon);
     losses = -(t * log(p) + (1.0 - t) * log(1.0 - p));
   }
   const std::int64_t n = output.size(0);
@@ -119,7 +126,8 @@ Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& ta
 Variable MeanSquaredError::operator()(const Variable& output, const Tensor& target) const {
   require(target.shape() == output.shape(), "[", name(), "] expects targets of shape ", output.shape(),
           ", got ", target.shape());
-  return squared_error(output, target.to(output.dtype()));
+  const Variable x = precise(output);
+  return squared_error(x, target.to(x.dtype()));
 }
 
 std::unique_ptr<Loss> make_loss(const std::string& name) {

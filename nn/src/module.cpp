@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
 #include <ronde/core/trace.h>
 #include <ronde/nn/module.h>
 
@@ -15,6 +16,7 @@ Module::Module(Module&& other) {
             "\" and cannot move; make it in place, or keep it in a std::unique_ptr");
   name_ = std::move(other.name_);
   built_ = other.built_;
+  compute_dtype_ = other.compute_dtype_;
   trainable_ = other.trainable_;
   input_shape_ = other.input_shape_;
   output_shape_ = other.output_shape_;
@@ -30,7 +32,7 @@ Module::Module(Module&& other) {
 Variable Module::operator()(const Variable& x, const Context& context) {
   const TraceLayer traced(path_);
   begin_call({&x, 1}, context);
-  Variable output = forward(x, context);
+  Variable output = forward(casts_inputs() ? in_compute_dtype(x) : x, context);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
 }
@@ -39,9 +41,16 @@ Variable Module::operator()(const std::vector<Variable>& inputs, const Context& 
   require(!inputs.empty(), "[", label(), "] was called with no inputs");
   const TraceLayer traced(path_);
   begin_call(inputs, context);
-  Variable output = join(inputs, context);
+  std::vector<Variable> cast_inputs = inputs;
+  if (casts_inputs())
+    for (Variable& input : cast_inputs) input = in_compute_dtype(input);
+  Variable output = join(cast_inputs, context);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
+}
+
+Variable Module::in_compute_dtype(const Variable& x) const {
+  return compute_dtype_ && is_floating(x.dtype()) ? cast(x, *compute_dtype_) : x;
 }
 
 Variable Module::join(const std::vector<Variable>& inputs, const Context&) {
@@ -82,7 +91,9 @@ void Module::enter_late(std::span<const Variable> inputs, const Context& context
 }
 
 void Module::make_weights(const Variable& x, const Context& context) {
-  build_weights(x.shape(), {.seed = context.seed, .dtype = x.dtype(), .backend = &x.value().backend()});
+  // Of bf16 only what is computed is made: weights that small steps are added to need more digits.
+  const DType dtype = x.dtype() == DType::bf16 ? DType::f32 : x.dtype();
+  build_weights(x.shape(), {.seed = context.seed, .dtype = dtype, .backend = &x.value().backend()});
   input_shape_ = x.shape().tail(1);
   built_ = true;
 }
@@ -93,6 +104,10 @@ void Module::build(const Shape& input_shape, BuildOptions options) {
             " and cannot be built for ", input_shape);
     return;
   }
+  const DType computed = options.compute_dtype.value_or(options.dtype);
+  require<UsageError>(computed == options.dtype || (computed == DType::bf16 && options.dtype == DType::f32),
+                      "[", label(), "] cannot compute in ", computed, " with weights in ", options.dtype,
+                      "; bf16 with f32 is the one mixture");
   dry_run({input_shape}, options);
 }
 
@@ -100,6 +115,7 @@ void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& optio
   std::vector<Module*> all;
   collect(all);
   std::erase_if(all, [](const Module* module) { return module->built_; });
+  for (Module* module : all) module->compute_dtype_ = options.compute_dtype;
 
   std::vector<Variable> zeros;
   for (const Shape& shape : inputs) {

@@ -39,6 +39,18 @@ class Training(harness.ProgramTest):
             for one, other in zip(losses[1], losses[ranks]):
                 self.assertAlmostEqual(one, other, delta=1e-9, msg=f"{ranks} ranks")
 
+    def test_mixed_precision(self):
+        losses = []
+        for precision in ("float32", "mixed_bfloat16"):
+            self.assert_trained(self.train("--precision", precision, "--train-samples", "48", "--test-samples", "16",
+                                           "--global-batch-size", "16", "--epochs", "2", "--dir", "out",
+                                           "--metrics-json", "metrics.json", ranks=2))
+            metrics = self.metrics()
+            self.assertEqual(metrics["precision"], precision)
+            losses.append(metrics["epochs"][1]["loss"])
+        self.assertNotEqual(losses[0], losses[1])
+        self.assertAlmostEqual(losses[0], losses[1], delta=0.02 * losses[0])
+
     def test_deterministic(self):
         options = ["--deterministic", "--train-samples", "40", "--test-samples", "8", "--global-batch-size", "16",
                    "--epochs", "2", "--dir", "out", "--checkpoint", "at-{epoch}.h5"]

@@ -61,13 +61,6 @@ class Usage(harness.ProgramTest):
         # Of what a GPU needs, in a build that has its module and in one that has not.
         self.assert_refused(self.train("--device", "cuda"), 2, r"\[cuda\] missing (module|library|driver|device): ")
 
-    def test_what_comes_later_says_so(self):
-        for options, pattern in (
-            (["--precision", "mixed_bfloat16"], "--precision mixed_bfloat16 is not available yet"),
-        ):
-            with self.subTest(options=options):
-                self.assert_refused(self.train(*options), 2, pattern)
-
     def test_nothing_is_touched(self):
         self.train("--batch-size", "0", "--dir", "out", "--metrics-json", "m.json", ranks=2)
         self.assertEqual(harness.snapshot(self.work), {})

@@ -41,6 +41,13 @@ Tensors copies(const Tensors& tensors, Backend& backend, DType dtype) {
   return result;
 }
 
+Tensors rounded(const Tensors& tensors) {
+  Tensors result = copies(tensors, oracle(), DType::bf16);
+  for (Tensor& t : result)
+    if (t.defined() && t.dtype() == DType::bf16) t = t.to(DType::f64);
+  return result;
+}
+
 void expect_near_oracle(const Tensor& actual, const Tensor& expected, double tolerance) {
   const Values got = actual.to_vector<double>(), want = expected.to_vector<double>();
   double largest = 0;
@@ -61,12 +68,12 @@ bool is_on_cpu(const Backend& backend) {
 
 }  // namespace
 
-void for_each_setting(const std::function<void(Backend&, DType)>& body) {
+void for_each_setting(const std::function<void(Backend&, DType)>& body, const std::vector<DType>& dtypes) {
   // Of a chosen instruction set the oracle knows nothing, and how work is shared is tested without one.
   const bool is_chosen = std::getenv("RONDE_ISA") != nullptr;
   for (Backend* candidate : tested_backends()) {
     if (is_chosen && candidate == &oracle()) continue;
-    for (const DType dtype : {DType::f32, DType::f64})
+    for (const DType dtype : dtypes)
       for (int threads = 1; threads <= (is_on_cpu(*candidate) ? 3 : 1); threads += is_chosen ? 2 : 1) {
         SCOPED_TRACE(cat(candidate->name(), " ", dtype, ", ", threads, " threads"));
         candidate->threads().resize(threads);
@@ -77,16 +84,21 @@ void for_each_setting(const std::function<void(Backend&, DType)>& body) {
 }
 
 void compare(const Tensors& outputs, const Tensors& inputs, const Kernel& kernel, Tolerance tolerance) {
-  const Tensors expected = copies(outputs, oracle(), DType::f64);
-  kernel(oracle(), expected, copies(inputs, oracle(), DType::f64));
-  for_each_setting([&](Backend& backend, DType dtype) {
-    const Tensors actual = copies(outputs, backend, dtype);
-    kernel(backend, actual, copies(inputs, backend, dtype));
-    for (std::size_t i = 0; i < actual.size(); ++i) {
-      SCOPED_TRACE(cat("output ", i));
-      if (actual[i].defined()) expect_near_oracle(actual[i], expected[i], tolerance.of(dtype));
-    }
-  });
+  const auto compare_in = [&](const std::vector<DType>& dtypes, const Tensors& before, const Tensors& given) {
+    const Tensors expected = copies(before, oracle(), DType::f64);
+    kernel(oracle(), expected, copies(given, oracle(), DType::f64));
+    const auto run = [&](Backend& backend, DType dtype) {
+      const Tensors actual = copies(before, backend, dtype);
+      kernel(backend, actual, copies(given, backend, dtype));
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        SCOPED_TRACE(cat("output ", i));
+        if (actual[i].defined()) expect_near_oracle(actual[i], expected[i], tolerance.of(dtype));
+      }
+    };
+    for_each_setting(run, dtypes);
+  };
+  compare_in({DType::f32, DType::f64}, outputs, inputs);
+  if (tolerance.bf16 > 0) compare_in({DType::bf16}, rounded(outputs), rounded(inputs));
 }
 
 }  // namespace ronde::test

@@ -4,10 +4,11 @@
 ///       b.unary(UnaryOp::relu, out[0], in[0], {});
 ///     });
 ///
-/// Inputs are numbers that a float holds exactly, so all runs see the same. Each is run in f32 and f64 on
-/// every backend with 1, 2 and 3 threads (with RONDE_ISA: on those that obey it, with 1 and 3). An element
-/// may be off by a fraction of the largest magnitude of its tensor: 2e-6 in f32 (some 30 units in the last
-/// place, for sums of up to a thousand terms), 1e-13 in f64.
+/// Inputs are numbers that a float holds exactly, so all runs see the same; for bf16 they are rounded to it
+/// first, for the oracle too. Each is run in f32, f64 and bf16 on every backend with 1, 2 and 3 threads (with
+/// RONDE_ISA: on those that obey it, with 1 and 3). An element may be off by a fraction of the largest
+/// magnitude of its tensor: 2e-6 in f32 (some 30 units in the last place, for sums of up to a thousand
+/// terms), 1e-13 in f64, 2^-8 and a little in bf16 (the result is rounded once).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,8 @@ using Kernel = std::function<void(Backend&, const Tensors& outputs, const Tensor
 struct Tolerance {
   double f32 = 2e-6;
   double f64 = 1e-13;
-  double of(DType dtype) const { return dtype == DType::f64 ? f64 : f32; }
+  double bf16 = 0x1.02p-8;  ///< 0: the kernel takes no bf16
+  double of(DType dtype) const { return dtype == DType::f64 ? f64 : dtype == DType::f32 ? f32 : bf16; }
 };
 
 Backend& oracle();
@@ -44,13 +46,17 @@ Tensor random(const Shape& shape, std::uint64_t seed, double low = -1, double hi
 /// An output whose every element has to be written.
 Tensor blank(const Shape& shape, DType dtype = DType::f64);
 
+/// The same after rounding to bf16: f64 tensors on the oracle.
+Tensors rounded(const Tensors& tensors);
+
 /// Copies on `backend`; f64 becomes `dtype`, other types stay.
 Tensors copies(const Tensors& tensors, Backend& backend, DType dtype);
 
 void expect_near_oracle(const Tensor& actual, const Tensor& expected, double tolerance);
 
 /// Calls `body` for each backend, dtype and number of threads; restores one thread.
-void for_each_setting(const std::function<void(Backend&, DType)>& body);
+void for_each_setting(const std::function<void(Backend&, DType)>& body,
+                      const std::vector<DType>& dtypes = {DType::f32, DType::f64});
 
 void compare(const Tensors& outputs, const Tensors& inputs, const Kernel& kernel, Tolerance tolerance = {});
 

@@ -28,7 +28,7 @@ const LayerCase kLayerCases[] = {
     {{0, 8, 8, 16}, {16, 3, 3, 16}, {0, 6, 6, 16}, {0, 3, 3, 16}},
 };
 
-constexpr Tolerance kWinograd{.f32 = 1e-5};
+constexpr Tolerance kWinograd{.f32 = 1e-5, .bf16 = 0x1p-6};  // in bf16 each part is rounded
 
 Tensor pooled(Backend& b, const LayerCase& c, const Tensor& x, const Tensor& weight, const Tensor& argmax) {
   const Tensor out = unwritten(b, c.out, x.dtype());

@@ -22,7 +22,7 @@ void compare_step(int states, F run) {
       Tensors buffers{random({n}, 1)};
       for (int i = 0; i < states; ++i) buffers.push_back(state(n, 10 + static_cast<std::uint64_t>(i)));
       compare(buffers, {random({n}, 2)},
-              [&](Backend& b, Tensors out, Tensors in) { run(b, out, in[0], step); });
+              [&](Backend& b, Tensors out, Tensors in) { run(b, out, in[0], step); }, {.bf16 = 0});
     }
 }
 

@@ -41,19 +41,21 @@ struct TrainingOutcome {
   std::vector<float> predictions;
 };
 
-Model make_model(Backend& backend) {
-  Model model(net(), {8, 8, 1}, {.seed = 3, .backend = &backend});
+using ComputeDtype = std::optional<DType>;
+
+Model make_model(Backend& backend, ComputeDtype compute_dtype) {
+  Model model(net(), {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
   model.compile(
       {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
   return model;
 }
 
 // The last batch of each epoch is smaller; a file is written on the way and trained on from.
-TrainingOutcome train(Backend& backend) {
+TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}) {
   const InMemoryDataset data = digits();
   const testing::TempDir directory(testing::memory_directory());
   const std::string file = directory / "model.h5";
-  Model model = make_model(backend);
+  Model model = make_model(backend, compute_dtype);
   FitOptions options{
       .batch_size = 16, .epochs = 2, .check_replicas_every = 2, .validation = &data, .verbose = 0};
   model.fit(data, options);
@@ -62,7 +64,7 @@ TrainingOutcome train(Backend& backend) {
   outcome.weights = model.weights_sha256();
   outcome.evaluation = model.evaluate(data, 10);
   outcome.predictions = model.predict(Tensor::full({3, 8, 8, 1}, 0.5)).to_vector<float>();
-  Model again = make_model(backend);
+  Model again = make_model(backend, compute_dtype);
   again.load_weights(file);
   options.epochs = 3;
   options.resume = true;
@@ -71,10 +73,10 @@ TrainingOutcome train(Backend& backend) {
   return outcome;
 }
 
-TEST(CudaTraining, GivesTheWeightsOfTheOracle) {
-  const TrainingOutcome expected = train(backend("cpu"));
+void expect_weights_of_the_oracle(ComputeDtype compute_dtype) {
+  const TrainingOutcome expected = train(backend("cpu"), compute_dtype);
   FakeDevice device({.seed = 7});
-  const TrainingOutcome got = train(device.backend);
+  const TrainingOutcome got = train(device.backend, compute_dtype);
   // Of 2 + 1 epochs with 2 whole batches of 16 each: all but the first two of each fit, and 2 small ones.
   EXPECT_GE(device.runtime.replays(), 2);
   EXPECT_EQ(got.weights, expected.weights);
@@ -82,6 +84,14 @@ TEST(CudaTraining, GivesTheWeightsOfTheOracle) {
   EXPECT_EQ(got.evaluation.loss_sum, expected.evaluation.loss_sum);
   EXPECT_EQ(got.evaluation.correct, expected.evaluation.correct);
   EXPECT_EQ(got.predictions, expected.predictions);
+}
+
+TEST(CudaTraining, GivesTheWeightsOfTheOracle) {
+  expect_weights_of_the_oracle({});
+}
+
+TEST(CudaTraining, InMixedPrecisionToo) {
+  expect_weights_of_the_oracle(DType::bf16);
 }
 
 // A step of a small net takes as long as its kernels need to start: their number is what counts.

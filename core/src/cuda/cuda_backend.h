@@ -30,7 +30,7 @@ struct CudaBackendOptions {
   MathOptions math = {};
 };
 
-class CudaBackend final : public Backend {
+class CudaBackend : public Backend {
  public:
   /// The runtime must outlive the backend, and the backend its tensors.
   explicit CudaBackend(Runtime& runtime, CudaBackendOptions options = {});

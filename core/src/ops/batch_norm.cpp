@@ -47,7 +47,7 @@ struct BatchNormInferenceNode final : Node {
       grad.backend().binary(BinaryOp::multiply, grads.out(0), grad, scale);
     }
     if (grads.wanted(1)) {
-      const Tensor normalised = Tensor::empty_like(x);
+      const Tensor normalised = Tensor::empty(x.shape(), statistics.mean.options());
       x.backend().batch_norm(normalised, x, statistics.mean, statistics.variance, {}, {}, params);
       x.backend().binary(BinaryOp::multiply, normalised, normalised, grad);
       bias_grad(grads.out(1), normalised);
@@ -68,7 +68,7 @@ struct BatchNormInferenceNode final : Node {
 };
 
 void check_per_channel(const char* what, const Tensor& x, const Tensor& per_channel) {
-  require_alike("batch_norm", x, per_channel);
+  require_weight("batch_norm", x, per_channel);
   require(per_channel.shape() == Shape{x.size(-1)}, "[batch_norm] ", what, " must be (", x.size(-1),
           ",) for an input of shape ", x.shape(), ", got shape ", per_channel.shape());
 }
@@ -94,7 +94,8 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
   check(x.value(), gamma, beta);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
   statistics.count = input.count() == 0 ? 0 : input.count() / x.size(-1);
-  statistics.mean = Tensor::empty({x.size(-1)}, input.options());
+  const DType precise = input.dtype() == DType::bf16 ? DType::f32 : input.dtype();
+  statistics.mean = Tensor::empty({x.size(-1)}, {.dtype = precise, .backend = &input.backend()});
   statistics.variance = Tensor::empty_like(statistics.mean);
   input.backend().batch_statistics(statistics.mean, statistics.variance, input);
   if (sum_over_ranks) merge_statistics(statistics, sum_over_ranks);

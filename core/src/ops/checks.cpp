@@ -7,11 +7,25 @@ void require_floating(const char* op, const Tensor& x) {
   require(is_floating(x.dtype()), "[", op, "] expects a floating dtype, got ", x);
 }
 
+namespace {
+
+void require_same_backend(const char* op, const Tensor& a, const Tensor& b) {
+  require(&a.backend() == &b.backend(), "[", op, "] inputs lie on different backends: ", a.backend().name(),
+          " and ", b.backend().name());
+}
+
+}  // namespace
+
 void require_alike(const char* op, const Tensor& a, const Tensor& b) {
   require(a.defined() && b.defined(), "[", op, "] an input is undefined");
   require(a.dtype() == b.dtype(), "[", op, "] inputs differ in dtype: ", a, " and ", b);
-  require(&a.backend() == &b.backend(), "[", op, "] inputs lie on different backends: ", a.backend().name(),
-          " and ", b.backend().name());
+  require_same_backend(op, a, b);
+}
+
+void require_weight(const char* op, const Tensor& x, const Tensor& weight) {
+  require(x.defined() && weight.defined(), "[", op, "] an input is undefined");
+  if (x.dtype() != DType::bf16 || weight.dtype() != DType::f32) return require_alike(op, x, weight);
+  require_same_backend(op, x, weight);
 }
 
 void require_rank(const char* op, const char* what, const Tensor& x, int rank, const char* layout) {
@@ -22,6 +36,10 @@ void require_rank(const char* op, const char* what, const Tensor& x, int rank, c
 int resolve_axis(const char* op, const Tensor& x, std::int64_t axis) {
   require(axis >= -x.rank() && axis < x.rank(), "[", op, "] axis ", axis, " of shape ", x.shape());
   return static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+}
+
+Tensor weight_value(const Variable& weight, const Tensor& x) {
+  return weight.value().to(x.dtype()).contiguous();
 }
 
 Tensor dense_value(const Variable& x) {

@@ -40,7 +40,7 @@ struct Conv2dNode final : Node {
 void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias, const Conv2dOptions& options) {
   require_rank("conv2d", "input", x, 4, "(n, h, w, c)");
   require_rank("conv2d", "weight", weight, 4, "(filters, kh, kw, channels / groups)");
-  require_alike("conv2d", x, weight);
+  require_weight("conv2d", x, weight);
   require_floating("conv2d", x);
   const std::int64_t groups = options.groups, filters = weight.size(0);
   require<UsageError>(groups > 0 && filters % groups == 0, "[conv2d] ", filters, " filters in ", groups,
@@ -51,7 +51,7 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias, c
   require(x.size(3) == weight.size(3) * groups, "[conv2d] weight expects ", weight.size(3) * groups,
           " input channels, got ", x.size(3));
   if (!bias.defined()) return;
-  require_alike("conv2d", x, bias.value());
+  require_weight("conv2d", x, bias.value());
   require(bias.shape() == Shape{filters}, "[conv2d] bias must be (", filters, ",), got shape ", bias.shape());
 }
 
@@ -88,7 +88,7 @@ Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias,
                   .padding = windows.padding,
                   .dilation = options.dilation,
                   .groups = options.groups};
-  const Tensor input = x.value().contiguous(), kernel = weight.value().contiguous();
+  const Tensor input = x.value().contiguous(), kernel = weight_value(weight, input);
   const Tensor y = compute(*node, input, kernel, dense_value(bias), options);
   if (!Node::needed({x, weight, bias})) return y;
   if (weight.requires_grad()) node->x = input;

@@ -27,11 +27,11 @@ struct DenseNode final : Node {
 void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias) {
   require_rank("dense", "input", x, 2, "(n, in)");
   require_rank("dense", "weight", weight, 2, "(in, units)");
-  require_alike("dense", x, weight);
+  require_weight("dense", x, weight);
   require_floating("dense", x);
   require(x.size(1) == weight.size(0), "[dense] weight expects ", weight.size(0), " inputs, got ", x.size(1));
   if (!bias.defined()) return;
-  require_alike("dense", x, bias.value());
+  require_weight("dense", x, bias.value());
   require(bias.shape() == Shape{weight.size(1)}, "[dense] bias must be (", weight.size(1), ",), got shape ",
           bias.shape());
 }
@@ -40,7 +40,7 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias) {
 
 Variable dense(const Variable& x, const Variable& weight, const Variable& bias, Epilogue epilogue) {
   check_shapes(x.value(), weight.value(), bias);
-  const Tensor input = x.value().contiguous(), kernel = weight.value().contiguous();
+  const Tensor input = x.value().contiguous(), kernel = weight_value(weight, input);
   const Tensor y = Tensor::empty({x.size(0), weight.size(1)}, input.options());
   y.backend().dense(y, input, kernel, dense_value(bias), epilogue);
   if (!Node::needed({x, weight, bias})) return y;

@@ -47,6 +47,11 @@ void append_optimizer(const Optimizer& optimizer, ConfigDict& plan) {
     if (find(settings, key) == nullptr) plan.emplace_back(cat("optimizer's ", key), 0.0);
 }
 
+std::string precision_of(const ModelOptions& options) {
+  const DType computed = options.compute_dtype.value_or(options.dtype);
+  return computed == options.dtype ? cat(computed) : "mixed_bfloat16";
+}
+
 }  // namespace
 
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
@@ -63,7 +68,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"validation samples", options.validation ? options.validation->size() : 0},
                      {"virtual shards", sampling.virtual_shards},
                      {"seed", std::to_string(model.options.seed)},
-                     {"precision", cat(model.options.dtype)},
+                     {"precision", precision_of(model.options)},
                      {"loss", model.loss->name()}};
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
   append_optimizer(model.optimizer->optimizer(), entries);

@@ -242,6 +242,8 @@ TEST(Resume, AnotherRunIsRefusedWithBothValues) {
   expect(refusal([](CompileOptions&, FitOptions&) {}, {.seed = 9}), "seed 0, this one has 9");
   expect(refusal([](CompileOptions&, FitOptions&) {}, {.dtype = DType::f64}),
          "precision f32, this one has f64");
+  expect(refusal([](CompileOptions&, FitOptions&) {}, {.compute_dtype = DType::bf16}),
+         "precision f32, this one has mixed_bfloat16");
   expect(refusal([](CompileOptions& compile, FitOptions&) { compile.optimizer = std::make_unique<SGD>(); }),
          "optimizer Adam, this one has SGD");
   expect(refusal([](CompileOptions& compile, FitOptions&) {

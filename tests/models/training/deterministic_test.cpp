@@ -37,6 +37,13 @@ TEST(Deterministic, OnTheReferenceBackendAndInDoubleToo) {
   }
 }
 
+TEST(Deterministic, InMixedPrecisionToo) {
+  const ModelOptions model{.compute_dtype = DType::bf16};
+  const Outcome alone = outcome_of(1, {}, model);
+  EXPECT_EQ(outcome_of(3, {}, model), alone);
+  EXPECT_NE(outcome_of(1), alone);
+}
+
 TEST(Deterministic, WithFewerSamplesThanShards) {
   const FitOptions options{.global_batch_size = 9};  // 8 in the last step of an epoch: 70 = 7 * 9 + 7
   const Outcome alone = outcome_of(1, options);

@@ -6,6 +6,10 @@
 /// of one floating dtype, and on this backend. Shapes are checked by the operations in ops.h that call the
 /// kernels.
 ///
+/// In mixed precision some tensors of a kernel are bf16 and others f32: weights and what is summed over a
+/// batch (their gradients, statistics) may be f32 beside bf16 activations. Sums are made in f32, and each
+/// result is rounded to its tensor's dtype once. Optimizer steps take no bf16.
+///
 /// `CpuBackend` implements everything in float and double, readably: the oracle. Another backend is tested
 /// against it, kernel by kernel, in tests/backend_ops. An undefined Tensor passed for an optional argument
 /// means "not wanted". Thread safety: kernels may be called from several threads at once.

@@ -1,6 +1,10 @@
 /// Differentiable operations on variables. Each checks its shapes (an error names the operation and carries
 /// both values), computes with the backend of its first input, and records its gradient. Axes may be
 /// negative. A Tensor converts to a constant Variable, so tensors can be passed anywhere.
+///
+/// Inputs have one dtype. Mixed precision: weights and biases (of conv2d, dense, batch_norm) may be f32 where
+/// x is bf16. Weights are then rounded to bf16 for the products, sums are made in f32, and the gradients of
+/// the weights are f32.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +67,9 @@ RONDE_API Variable mean(const Variable& x, ReduceOptions options = {});
 RONDE_API Variable max(const Variable& x, ReduceOptions options = {});
 RONDE_API Variable min(const Variable& x, ReduceOptions options = {});
 
-// --- shape
+// --- shape and type
+/// The elements as another floating dtype; to bf16 rounded to nearest, ties to even.
+RONDE_API Variable cast(const Variable& x, DType dtype);
 RONDE_API Variable reshape(const Variable& x, const Shape& shape);
 RONDE_API Variable permute(const Variable& x, const Shape& axes);
 /// Elements begin .. end - 1 of `axis`.

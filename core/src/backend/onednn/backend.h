@@ -12,7 +12,7 @@
 
 namespace ronde::inline v0 {
 
-class OneDnnBackend final : public CpuBackend {
+class OneDnnBackend : public CpuBackend {
  public:
   OneDnnBackend(Isa isa, ConvAlgorithm algorithm);
 

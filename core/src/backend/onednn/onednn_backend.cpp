@@ -2,6 +2,7 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include "backend/bf16/with_bfloat16.h"
 #include "backend/onednn/backend.h"
 
 namespace ronde::inline v0 {
@@ -23,7 +24,7 @@ OneDnnBackend::OneDnnBackend(Isa isa, ConvAlgorithm algorithm)
 std::unique_ptr<Backend> make_onednn_backend() {
   const Isa isa = chosen_isa();
   limit_onednn(isa);
-  return std::make_unique<OneDnnBackend>(isa, chosen_conv_algorithm());
+  return std::make_unique<WithBfloat16<OneDnnBackend>>(isa, chosen_conv_algorithm());
 }
 
 }  // namespace ronde::inline v0

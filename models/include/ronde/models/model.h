@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,10 @@ struct ModelOptions {
   std::uint64_t seed = 0;
   DType dtype = DType::f32;
   Backend* backend = nullptr;
+  /// bf16: mixed precision, Keras' "mixed_bfloat16". Layers compute in bf16; weights, their gradients, the
+  /// optimizer, losses and metrics stay in f32, and so does what is saved: the file is a float32 model.
+  /// Empty: all is computed in `dtype`.
+  std::optional<DType> compute_dtype = {};
 };
 
 struct CompileOptions {

@@ -28,6 +28,8 @@ class RONDE_API Embedding : public Module {
   explicit Embedding(EmbeddingOptions options);
   std::string class_name() const override { return "Embedding"; }
   ConfigDict config() const override;
+  /// Indices beyond 256 are not among bf16's numbers.
+  bool casts_inputs() const override { return false; }
   /// (n, ...) -> (n, ..., output_dim)
   Variable forward(const Variable& x, const Context& context) override;
 

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct BuildOptions {
   std::uint64_t seed = 0;  ///< initial weights are a function of (seed, full name)
   DType dtype = DType::f32;
   Backend* backend = nullptr;  ///< nullptr: the default backend
+  /// What layers compute in; empty: `dtype`. bf16 beside weights in f32 is Keras' policy "mixed_bfloat16".
+  std::optional<DType> compute_dtype = {};
 };
 
 class RONDE_API Module {
@@ -91,6 +94,12 @@ class RONDE_API Module {
   /// Whether a training call of this layer itself uses `Context::sum_over_ranks`: then all ranks call the net
   /// equally often, also with an empty batch.
   virtual bool is_synchronized() const { return false; }
+
+  /// Whether inputs are cast to the dtype that the layer computes in, if it was built with one: those of a
+  /// layer without children are.
+  virtual bool casts_inputs() const { return children_.empty(); }
+  /// x in the dtype that the layer computes in.
+  Variable in_compute_dtype(const Variable& x) const;
 
   /// Runs the net once on zeros of (1, input_shape...), so that every layer it reaches has its weights.
   /// A second call with the same shape does nothing; another shape is an error.
@@ -153,6 +162,7 @@ class RONDE_API Module {
   bool built_ = false;
   bool building_ = false;  // during the dry run that starts here
   bool trainable_ = true;
+  std::optional<DType> compute_dtype_;
   Shape input_shape_;
   Shape output_shape_;
   std::vector<Parameter> parameters_;

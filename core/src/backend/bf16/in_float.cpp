@@ -1,0 +1,17 @@
+#include "backend/bf16/in_float.h"
+
+#include <ronde/core/backend.h>
+
+namespace ronde::inline v0 {
+
+Tensor KernelArgument::widened() const {
+  if (!is_bfloat16()) return tensor;
+  if (access != Access::written) return tensor.to(DType::f32);
+  return Tensor::empty(tensor.shape(), {.dtype = DType::f32, .backend = &tensor.backend()});
+}
+
+void KernelArgument::round(const Tensor& wide) const {
+  if (is_bfloat16() && access != Access::read) tensor.backend().copy(tensor, wide);
+}
+
+}  // namespace ronde::inline v0

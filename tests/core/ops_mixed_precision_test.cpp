@@ -1,0 +1,117 @@
+// Operations on bf16 with weights in f32, against the same in f64 on the rounded numbers.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+
+#include "support/gradient_check.h"
+
+namespace ronde {
+namespace {
+
+using test::f64_tensor;
+using test::message_of;
+using test::random_tensor;
+using test::Variables;
+
+/// Of the largest magnitude of a tensor: one rounding to bf16 (half a unit of 8 bits), and sums in f32.
+constexpr double kRounded = 0x1.02p-8, kSummed = 1e-5;
+
+void expect_near(const Tensor& actual, const Tensor& expected, double tolerance, const char* what) {
+  const std::vector<double> got = actual.to_vector<double>(), want = expected.to_vector<double>();
+  double largest = 0;
+  for (const double v : want) largest = std::max(largest, std::abs(v));
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], tolerance * largest) << what << ", element " << i;
+}
+
+Variable parameter(const Tensor& value) {
+  return Variable::parameter(value.clone());
+}
+
+/// inputs[0] is bf16, inputs[i] a matrix of weights where `in_products[i]`, all in f32 beside it.
+void expect_mixed(const test::Function& f, const std::vector<Tensor>& inputs,
+                  const std::vector<bool>& in_products) {
+  Variables mixed, precise;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor single = inputs[i].to(DType::f32), rounded = single.to(DType::bf16);
+    mixed.push_back(parameter(i == 0 ? rounded : single));
+    precise.push_back(parameter((i == 0 || in_products[i] ? rounded : single).to(DType::f64)));
+  }
+  const Variable y = f(mixed), expected = f(precise);
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  expect_near(y.value(), expected.value(), kRounded, "y");
+  const Tensor seed = random_tensor(y.shape(), 9).to(DType::bf16);
+  y.backward(seed);
+  expected.backward(seed.to(DType::f64));
+  expect_near(mixed[0].grad(), precise[0].grad(), kRounded, "gradient of x");
+  for (std::size_t i = 1; i < mixed.size(); ++i) {
+    EXPECT_EQ(mixed[i].grad().dtype(), DType::f32);
+    expect_near(mixed[i].grad(), precise[i].grad(), kSummed, "gradient of a weight");
+  }
+}
+
+TEST(MixedPrecision, Dense) {
+  const std::vector<Tensor> inputs{random_tensor({5, 7}, 1), random_tensor({7, 3}, 2), random_tensor({3}, 3)};
+  expect_mixed([](const Variables& v) { return dense(v[0], v[1], v[2]); }, inputs, {true, true, false});
+  expect_mixed([](const Variables& v) { return dense(v[0], v[1]); }, {inputs[0], inputs[1]}, {true, true});
+}
+
+TEST(MixedPrecision, Conv2d) {
+  const std::vector<Tensor> inputs{random_tensor({2, 6, 6, 4}, 1), random_tensor({8, 3, 3, 4}, 2),
+                                   random_tensor({8}, 3)};
+  expect_mixed([](const Variables& v) { return conv2d(v[0], v[1], v[2]); }, inputs, {true, true, false});
+  expect_mixed([](const Variables& v) { return conv2d(v[0], v[1], v[2], {.max_pool = Pool2dOptions{}}); },
+               inputs, {true, true, false});
+}
+
+TEST(MixedPrecision, BatchNorm) {
+  const std::vector<Tensor> inputs{random_tensor({16, 3}, 1), random_tensor({3}, 2), random_tensor({3}, 3)};
+  BatchStatistics statistics;
+  expect_mixed([&](const Variables& v) { return batch_norm(v[0], v[1], v[2], statistics); }, inputs,
+               {true, false, false});
+  expect_mixed(
+      [](const Variables& v) {
+        const TensorOptions like{.dtype = v[1].dtype(), .backend = &v[1].value().backend()};
+        return batch_norm_inference(v[0], v[1], v[2],
+                                    {Tensor::full({3}, 0.25, like), Tensor::full({3}, 2, like)});
+      },
+      inputs, {true, false, false});
+}
+
+TEST(MixedPrecision, StatisticsAreF32) {
+  BatchStatistics statistics;
+  // 1/512 is lost beside 1 in bf16.
+  const Tensor x = f64_tensor({4, 1}, {1, 1, 1, 1.0078125}).to(DType::bf16);
+  batch_norm(x, {}, {}, statistics);
+  EXPECT_EQ(statistics.mean.dtype(), DType::f32);
+  EXPECT_EQ(statistics.mean.to_vector<double>(), std::vector<double>{1.001953125});
+}
+
+TEST(MixedPrecision, OtherMixturesAreRefused) {
+  const Tensor x = random_tensor({2, 3}, 1), w = random_tensor({3, 4}, 2);
+  for (const auto& [of_x, of_w] : {std::pair(DType::bf16, DType::f64), std::pair(DType::f32, DType::bf16)})
+    EXPECT_NE(message_of([&] { dense(x.to(of_x), w.to(of_w)); }).find("[dense] inputs differ in dtype"),
+              std::string::npos);
+}
+
+TEST(Cast, RoundsAndPassesTheGradientOn) {
+  const Variable x = parameter(f64_tensor({3}, {1.00390625, -3.0, 1.01171875}).to(DType::f32));
+  const Variable y = cast(x, DType::bf16);
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  EXPECT_EQ(y.value().to_vector<double>(), (std::vector<double>{1.0, -3.0, 1.015625}));  // ties to even
+  y.backward(f64_tensor({3}, {2, 3, 4}).to(DType::bf16));
+  EXPECT_EQ(x.grad().dtype(), DType::f32);
+  EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{2, 3, 4}));
+  EXPECT_TRUE(cast(x, DType::f32).value().shares_storage_with(x.value()));
+  EXPECT_NE(message_of([&] { cast(x, DType::i32); }).find("[cast] to i32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ronde

@@ -1,0 +1,136 @@
+// Nets that compute in bf16 with weights in f32.
+#include <ronde/core/ops.h>
+#include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/loss.h>
+#include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/merge.h>
+#include <ronde/nn/sequential.h>
+
+#include "nn/testing.h"
+
+namespace ronde::test {
+namespace {
+
+constexpr BuildOptions kMixed{.seed = 1, .compute_dtype = DType::bf16};
+
+Sequential image_net() {
+  return Sequential(Conv2D({.filters = 4, .activation = Activation::relu}),
+                    Conv2D({.filters = 8, .activation = Activation::relu}), MaxPooling2D(), Dropout(0.25),
+                    BatchNormalization(), Flatten(), Dense({.units = 3, .activation = Activation::softmax}));
+}
+
+Tensor images() {
+  return random_tensor({5, 8, 8, 1}, 1).to(DType::f32).to(default_backend());
+}
+
+std::vector<double> values(const Variable& x) {
+  return x.value().to_vector<double>();
+}
+
+TEST(MixedPrecision, ComputesInBf16WithWeightsInF32) {
+  Sequential net = image_net();
+  net.build({8, 8, 1}, kMixed);
+  for (const Parameter& parameter : net.parameters()) EXPECT_EQ(parameter.variable.dtype(), DType::f32);
+  const Variable y = net(images());
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  sum(cast(y * y, DType::f32)).backward();
+  for (const Parameter& parameter : net.parameters()) {
+    if (!parameter.variable.requires_grad()) continue;
+    EXPECT_EQ(parameter.variable.grad().dtype(), DType::f32);
+  }
+}
+
+TEST(MixedPrecision, EachLayerRoundsItsResult) {
+  Sequential net(Dense({.units = 6, .activation = Activation::relu}), Dense({.units = 2}));
+  net.build({7}, kMixed);
+  const std::vector<Parameter> weights = net.parameters();
+  const auto layer = [&](const Tensor& x, std::size_t kernel) {
+    const Tensor rounded = weights[kernel].variable.value().to(DType::bf16).to(DType::f64);
+    return dense(x.to(DType::f64), rounded, weights[kernel + 1].variable.value().to(DType::f64));
+  };
+  const Tensor x = random_tensor({4, 7}, 2).to(DType::f32).to(default_backend());
+  const Tensor hidden = relu(layer(x.to(DType::bf16), 0)).value().to(DType::bf16);
+  const std::vector<double> got = values(net(x)), want = values(layer(hidden, 2));
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 0x1.02p-8 * std::abs(want[i]));
+}
+
+TEST(MixedPrecision, LayersInOneGoAreLayersInTurn) {
+  Sequential net = image_net();
+  net.build({8, 8, 1}, kMixed);
+  const Context context{
+      .training = true, .seed = 3, .sample_keys = Tensor::zeros({5, 2}, {.dtype = DType::i64})};
+  Variable y = images();
+  for (Module* layer : net.layers()) y = (*layer)(y, context);
+  EXPECT_EQ(values(net(images(), context)), values(y));
+}
+
+TEST(MixedPrecision, EmbeddingGetsItsIndicesAsTheyAre) {
+  Sequential net(Embedding({.input_dim = 1000, .output_dim = 2}));
+  net.build({1}, kMixed);
+  const Tensor index = Tensor::from<double>({1, 1}, {517}).to(DType::f32);  // 516 or 520 in bf16
+  const Tensor row = net.parameters()[0].variable.value().slice(0, 517, 518);
+  const Variable y = net(index);
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  EXPECT_EQ(values(y), row.to(DType::bf16).to_vector<double>());
+}
+
+/// A user's own net: it gets its input as it is, and each layer casts what it takes.
+struct Residual : Module {
+  Dense dense{{.units = 3}};
+  Add add;
+  DType input_dtype{};
+  Residual() {
+    add_module("dense", dense);
+    add_module("add", add);
+  }
+  Variable forward(const Variable& x, const Context& context) override {
+    input_dtype = x.dtype();
+    return add({dense(x, context), x}, context);
+  }
+};
+
+TEST(MixedPrecision, LayersCastWhatTheyTake) {
+  Residual net;
+  net.build({3}, kMixed);
+  const Tensor x = random_tensor({2, 3}, 4).to(DType::f32).to(default_backend());
+  EXPECT_EQ(values(net(x)), values(net.dense(x) + x.to(DType::bf16)));
+  EXPECT_EQ(net.input_dtype, DType::f32);
+}
+
+TEST(MixedPrecision, OneMixtureIsThere) {
+  Dense layer({.units = 2});
+  EXPECT_NE(message_of([&] {
+              layer.build({3}, {.dtype = DType::f64, .compute_dtype = DType::bf16});
+            }).find("cannot compute in bf16 with weights in f64"),
+            std::string::npos);
+  EXPECT_FALSE(layer.is_built());
+}
+
+TEST(MixedPrecision, LossesAreF32OfTheRoundedOutputs) {
+  const Tensor x = random_tensor({3, 4}, 5).to(DType::bf16), labels = i32_tensor({2, 0, 1});
+  const Tensor rows = f64_tensor({3, 4}, {0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0});
+  const auto expect_same = [&](const Loss& loss, const Tensor& target, bool softmaxed) {
+    SCOPED_TRACE(cat(loss.name(), " of ", target));
+    const Variable logits = Variable::parameter(x.clone()), wide = Variable::parameter(x.to(DType::f32));
+    const Variable losses = loss(softmaxed ? softmax(logits) : logits, target);
+    const Variable expected = loss(softmaxed ? softmax(wide) : wide, target);
+    EXPECT_EQ(losses.dtype(), DType::f32);
+    EXPECT_EQ(values(losses), values(expected));
+    sum(losses).backward();
+    sum(expected).backward();
+    EXPECT_EQ(logits.grad().to_vector<double>(), wide.grad().to(DType::bf16).to_vector<double>());
+  };
+  expect_same(CategoricalCrossentropy(), labels, true);
+  expect_same(CategoricalCrossentropy(), rows, true);
+  expect_same(SparseCategoricalCrossentropy({.from_logits = true}), labels, false);
+  expect_same(BinaryCrossentropy({.from_logits = true}), rows, false);
+  expect_same(MeanSquaredError(), rows, false);
+}
+
+}  // namespace
+}  // namespace ronde::test
