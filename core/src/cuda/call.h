@@ -33,7 +33,9 @@ enum class Op : std::uint8_t {
   conv2d,
   conv2d_backward_input,
   conv2d_backward_weight,
-  max_pool2d,
+  max_pool2d,  ///< with sample keys as a fourth operand: and dropout of the result
+  /// With y as a fourth operand, max_pool2d's result with a relu before and perhaps a dropout behind: the
+  /// gradient through these too, `value` * grad_out where y is positive.
   max_pool2d_backward,
   average_pool2d,
   average_pool2d_backward,
@@ -91,7 +93,7 @@ struct StepNumbers {
 
 /// What a kernel needs beside its operands; each reads its own few.
 struct Attributes {
-  double value = 0.0;  ///< of fill; alpha of accumulate; smoothing of the losses
+  double value = 0.0;  ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout
   UnaryOp unary = UnaryOp::affine;
   BinaryOp binary = BinaryOp::add;
   ReduceOp reduce = ReduceOp::sum;

@@ -91,6 +91,11 @@ class CudaBackend : public Backend {
                          const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
                          const Pool2dParams& pool) override;
   void conv2d_backward(const Conv2dBackward& layer) override;
+  /// Convolution, relu, pooling and dropout: the last two are one kernel, and so are the gradients of the
+  /// last three.
+  bool fuses(const Conv2dLayer& layer) const override;
+  void conv2d_layer(const Conv2dLayer& layer) override;
+  void conv2d_layer_backward(const Conv2dLayerBackward& layer) override;
   void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                   const Pool2dParams& params) override;
   void max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
@@ -135,6 +140,7 @@ class CudaBackend : public Backend {
   /// `outputs` of `tensors` are written; undefined ones are passed on as such.
   void enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
                const Attributes& attributes = {});
+  void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
   const StepNumbers* numbers_for(const Attributes& attributes);
   void require_device() const;
   Planned plan_for(const Call& call);

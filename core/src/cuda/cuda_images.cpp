@@ -1,4 +1,5 @@
 // CudaBackend's kernels of images: convolutions and pooling.
+#include "backend/cpu/conv_shape.h"
 #include "cuda/cuda_backend.h"
 
 namespace ronde::inline v0::cuda {
@@ -26,7 +27,39 @@ void CudaBackend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, con
 }
 
 void CudaBackend::conv2d_backward(const Conv2dBackward& layer) {
-  Backend::conv2d_backward(layer);
+  layer.argmax.defined() ? pooled_backward(layer, 1.0) : Backend::conv2d_backward(layer);
+}
+
+bool CudaBackend::fuses(const Conv2dLayer& layer) const {
+  return !layer.front && layer.argmax.defined() && layer.sample_keys.defined() &&
+         layer.conv.epilogue == Epilogue::relu;
+}
+
+void CudaBackend::conv2d_layer(const Conv2dLayer& layer) {
+  if (!fuses(layer)) return Backend::conv2d_layer(layer);
+  const Conv2dStage& conv = layer.conv;
+  const Shape shape = conv2d_shape(layer.x.shape(), conv.weight.shape(), conv.params);
+  const Tensor whole = Tensor::empty(shape, layer.x.options());
+  conv2d(whole, layer.x, conv.weight, conv.bias, conv.params, conv.epilogue);
+  enqueue(Op::max_pool2d, 2, {&layer.out, &layer.argmax, &whole, &layer.sample_keys},
+          {.pool = layer.pool, .dropout = layer.dropout});
+}
+
+void CudaBackend::conv2d_layer_backward(const Conv2dLayerBackward& layer) {
+  if (layer.front || !layer.conv.argmax.defined()) return Backend::conv2d_layer_backward(layer);
+  pooled_backward(layer.conv, layer.dropout_scale);
+}
+
+// Of a layer whose result was pooled. Without a relu there is no dropout either.
+void CudaBackend::pooled_backward(const Conv2dBackward& layer, double dropout_scale) {
+  const Tensor& pooled = layer.grad_out;
+  const Shape shape{pooled.size(0), layer.conv_out.h, layer.conv_out.w, pooled.size(3)};
+  Conv2dBackward conv = layer;
+  conv.grad_out = Tensor::empty(shape, pooled.options());
+  conv.out = conv.argmax = {};
+  enqueue(Op::max_pool2d_backward, 1, {&conv.grad_out, &pooled, &layer.argmax, &layer.out},
+          {.value = dropout_scale, .pool = layer.pool});
+  Backend::conv2d_backward(conv);
 }
 
 void CudaBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,

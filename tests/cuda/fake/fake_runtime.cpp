@@ -249,6 +249,7 @@ Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std
   if (scratch) operation.accesses.push_back(access(workspace, workspace_bytes, true));
   if (call.numbers) operation.accesses.push_back(access(call.numbers, sizeof *call.numbers, false));
   operation.run = [this, call, scratch, workspace_bytes] {
+    if (!options_.computes) return;
     if (scratch) std::memset(scratch, DeviceMemory::kPoison, workspace_bytes);
     run_on_oracle(call, oracle_, [this](const void* memory) { return memory_.behind(memory); });
   };
@@ -264,6 +265,7 @@ Status FakeRuntime::launch(const cuda::Call& call, cuda::Plan plan, void* worksp
   if (const std::string why = check_operands(call); !why.empty()) return refuse(why);
   Operation operation = operation_of(call, workspace, workspace_bytes);
   ++launches_;
+  if (options_.on_launch) options_.on_launch(call);
   operation.hangs = launches_ == options_.hanging_launch;
   if (launches_ == options_.delayed_launch) operation.delay = kDelay;
   if (launches_ == options_.failing_launch)

@@ -37,6 +37,8 @@ struct FakeOptions {
   /// The device takes no notice of `wait`: every test of an order has to fail.
   bool is_deaf = false;
   std::string id = "fake:0";  ///< of the hardware
+  bool computes = true;       ///< false: kernels are checked and counted, and their results stay NaN
+  std::function<void(const cuda::Call&)> on_launch = {};  ///< is told of each
 };
 
 class FakeRuntime final : public cuda::Runtime {

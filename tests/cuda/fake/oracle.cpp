@@ -28,8 +28,23 @@ void square_sums(CpuBackend& oracle, const Tensor& sums, const Tensor& x) {
   }
 }
 
-void run(Op op, CpuBackend& o, const Attributes& a, const cuda::StepNumbers& n,
-         const std::array<Tensor, cuda::Call::kMaxOperands>& t) {
+using Operands = std::array<Tensor, cuda::Call::kMaxOperands>;
+
+void pool_and_drop(CpuBackend& oracle, const Attributes& a, const Operands& t) {
+  const Tensor pooled = Tensor::empty(t[0].shape(), {.dtype = t[0].dtype(), .backend = &oracle});
+  oracle.max_pool2d(pooled, t[1], t[2], a.pool);
+  oracle.dropout(t[0], pooled, t[3], a.dropout);
+}
+
+// The gradient t[1] of a dropout's result t[3] -> that of what the relu before it got.
+Tensor before_relu(CpuBackend& oracle, const Attributes& a, const Operands& t) {
+  const Tensor grad = Tensor::empty(t[1].shape(), {.dtype = t[1].dtype(), .backend = &oracle});
+  oracle.unary(UnaryOp::affine, grad, t[1], {.alpha = a.value, .beta = 0.0});
+  oracle.unary_backward(UnaryOp::relu, grad, grad, t[3], t[3], {});
+  return grad;
+}
+
+void run(Op op, CpuBackend& o, const Attributes& a, const cuda::StepNumbers& n, const Operands& t) {
   switch (op) {
     case Op::fill:
       return o.fill(t[0], a.value);
@@ -68,9 +83,9 @@ void run(Op op, CpuBackend& o, const Attributes& a, const cuda::StepNumbers& n,
     case Op::conv2d_backward_weight:
       return o.conv2d_backward_weight(t[0], t[1], t[2], t[3], a.conv);
     case Op::max_pool2d:
-      return o.max_pool2d(t[0], t[1], t[2], a.pool);
+      return t[3].defined() ? pool_and_drop(o, a, t) : o.max_pool2d(t[0], t[1], t[2], a.pool);
     case Op::max_pool2d_backward:
-      return o.max_pool2d_backward(t[0], t[1], t[2], a.pool);
+      return o.max_pool2d_backward(t[0], t[3].defined() ? before_relu(o, a, t) : t[1], t[2], a.pool);
     case Op::average_pool2d:
       return o.average_pool2d(t[0], t[1], a.pool);
     case Op::average_pool2d_backward:

@@ -9,13 +9,16 @@
 
 namespace ronde::inline v0 {
 
+inline bool is_bfloat16(const Tensor& tensor) {
+  return tensor.defined() && tensor.dtype() == DType::bf16;
+}
+
 /// A tensor that a kernel is called with, and what the kernel does with it.
 struct KernelArgument {
   enum class Access { read, written, updated };
   const Tensor& tensor;
   Access access;
 
-  bool is_bfloat16() const { return tensor.defined() && tensor.dtype() == DType::bf16; }
   /// The tensor itself unless it is bf16: then a float copy of it, or room for what is written.
   Tensor widened() const;
   /// Rounds what the kernel left in `wide` to the tensor, if it is another one that is not only read.
@@ -35,7 +38,7 @@ inline KernelArgument updated(const Tensor& tensor) {
 /// Calls `kernel` with the arguments' tensors, float ones in place of bf16.
 template <class Kernel, class... Arguments>
 void in_float(const Kernel& kernel, const Arguments&... arguments) {
-  if (!(arguments.is_bfloat16() || ...)) return kernel(arguments.tensor...);
+  if (!(is_bfloat16(arguments.tensor) || ...)) return kernel(arguments.tensor...);
   const std::array wide{arguments.widened()...};
   std::apply(kernel, wide);
   std::size_t i = 0;

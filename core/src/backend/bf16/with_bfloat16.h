@@ -164,6 +164,15 @@ class WithBfloat16 final : public Base {
              written(grad_gamma), written(grad_beta), read(grad_out), read(x), read(mean), read(variance),
              read(gamma));
   }
+  /// Of several parts each rounds its result.
+  bool fuses(const Conv2dLayer& layer) const override { return !is_bfloat16(layer.x) && Base::fuses(layer); }
+  void conv2d_layer(const Conv2dLayer& layer) override {
+    is_bfloat16(layer.x) ? Backend::conv2d_layer(layer) : Base::conv2d_layer(layer);
+  }
+  void conv2d_layer_backward(const Conv2dLayerBackward& layer) override {
+    is_bfloat16(layer.conv.grad_out) ? Backend::conv2d_layer_backward(layer)
+                                     : Base::conv2d_layer_backward(layer);
+  }
 };
 
 }  // namespace ronde::inline v0

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/kernels.h"
 
 namespace ronde::inline v0::cuda {
@@ -10,10 +11,6 @@ namespace ronde::inline v0::cuda {
 using Index = long long;
 
 constexpr int kThreads = 256;
-
-inline cudaStream_t native(Stream stream) {
-  return reinterpret_cast<cudaStream_t>(stream);
-}
 
 /// Blocks for so many elements, one a thread; the kernels stride over the rest.
 inline unsigned blocks_for(Index elements, int per_block = kThreads) {

@@ -1,5 +1,6 @@
 // Pooling of NHWC images. A thread makes one element; backward passes gather, so that nothing is added in an
 // order that varies.
+#include "cuda/gpu/dropping.cuh"
 #include "cuda/gpu/launch.cuh"
 
 namespace ronde::inline v0::cuda {
@@ -41,23 +42,35 @@ __device__ void for_each_pixel(const Pooling& p, Index y0, Index x0, F&& f) {
     for (Index x = larger(x0, 0); x < smaller(x0 + p.kw, p.w); ++x) f(y, x);
 }
 
+/// The maximum of window i; its place goes to argmax.
+template <class T, class Place2d>
+__device__ T pooled(const Pooling& p, Index i, Place2d* argmax, const T* x) {
+  const Pixel at(i, p.oh, p.ow, p.c);
+  const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
+  T best = 0;
+  Index best_index = -1;
+  for_each_pixel(p, y0, x0, [&](Index y, Index col) {
+    const T value = x[((at.n * p.h + y) * p.w + col) * p.c + at.channel];
+    // The first maximum wins, and the first NaN.
+    if (best_index >= 0 && !(value > best || (value != value && best == best))) return;
+    best = value;
+    best_index = (y - y0) * p.kw + col - x0;
+  });
+  argmax[i] = static_cast<Place2d>(best_index);
+  return best;
+}
+
 template <class T, class Place2d>
 __global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
-  for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step()) {
-    const Pixel at(i, p.oh, p.ow, p.c);
-    const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
-    T best = 0;
-    Index best_index = -1;
-    for_each_pixel(p, y0, x0, [&](Index y, Index col) {
-      const T value = x[((at.n * p.h + y) * p.w + col) * p.c + at.channel];
-      // The first maximum wins, and the first NaN.
-      if (best_index >= 0 && !(value > best || (value != value && best == best))) return;
-      best = value;
-      best_index = (y - y0) * p.kw + col - x0;
-    });
-    out[i] = best;
-    argmax[i] = static_cast<Place2d>(best_index);
-  }
+  for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step())
+    out[i] = pooled(p, i, argmax, x);
+}
+
+template <class T, class Place2d>
+__global__ void max_pool_dropout_kernel(Pooling p, Dropping<T> dropping, T* out, Place2d* argmax,
+                                        const T* x) {
+  for_each_drawn(p.n, p.oh * p.ow * p.c, dropping,
+                 [&](Index i, T factor) { out[i] = dropped(pooled(p, i, argmax, x), factor); });
 }
 
 /// The windows that hold row (or column) `at`: [first, last].
@@ -78,15 +91,29 @@ __device__ void for_each_window(const Pooling& p, const Pixel& at, F&& f) {
     for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) f(oy, ox);
 }
 
+/// The gradient of window `i`'s maximum: through a relu and a dropout too, where their result is given.
+template <class T>
+struct PooledGradient {
+  const T* grad_out;
+  const T* result;
+  T scale;
+
+  __device__ T operator()(Index i) const {
+    if (!result) return grad_out[i];
+    return result[i] > 0 ? grad_out[i] * scale : T(0);
+  }
+};
+
 template <class T, class Place2d>
-__global__ void max_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out, const Place2d* argmax) {
+__global__ void max_pool_backward_kernel(Pooling p, T* grad_x, PooledGradient<T> grad,
+                                         const Place2d* argmax) {
   for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
     const Pixel at(i, p.h, p.w, p.c);
     T total = 0;
     for_each_window(p, at, [&](Index oy, Index ox) {
       const Index window = ((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel;
       const Index mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
-      if (static_cast<Index>(argmax[window]) == mine) total += grad_out[window];
+      if (static_cast<Index>(argmax[window]) == mine) total += grad(window);
     });
     grad_x[i] = total;
   }
@@ -147,13 +174,20 @@ void run_pooling(const Call& call, const Place& place) {
   with_real(out.dtype, [&]<class T>(T) {
     if (call.op == Op::max_pool2d)
       with_place(call[1].dtype, [&]<class I>(I) {
-        max_pool_kernel<T, I>
-            <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<I>(call[1]), data<T>(other));
+        if (call[3].defined)
+          max_pool_dropout_kernel<T, I><<<blocks_for(draws(p.n, count / p.n)), kThreads, 0, stream>>>(
+              p, Dropping<T>(call.attributes.dropout, call[3]), data<T>(out), data<I>(call[1]),
+              data<T>(other));
+        else
+          max_pool_kernel<T, I>
+              <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<I>(call[1]), data<T>(other));
       });
     else if (call.op == Op::max_pool2d_backward)
       with_place(call[2].dtype, [&]<class I>(I) {
+        const PooledGradient<T> grad{data<T>(other), call[3].defined ? data<T>(call[3]) : nullptr,
+                                     static_cast<T>(call.attributes.value)};
         max_pool_backward_kernel<T, I>
-            <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other), data<I>(call[2]));
+            <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), grad, data<I>(call[2]));
       });
     else if (call.op == Op::average_pool2d)
       average_pool_kernel<T><<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other));
