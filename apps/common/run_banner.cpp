@@ -18,6 +18,12 @@ std::string epochs_line(const TrainPlan& plan) {
   return cat(counted(plan.epochs, "epoch"), " of ", length);
 }
 
+// So that nobody waits for a speed that is not there yet.
+std::string precision_line(const std::string& precision) {
+  return precision == "mixed_bfloat16" ? precision + ", rounded from float arithmetic: no faster than float32"
+                                       : precision;
+}
+
 }  // namespace
 
 std::string run_banner(const Communicator& world, const Report& report, const TrainingJob& job,
@@ -25,7 +31,7 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
   const TrainPlan& plan = job.plan;
   BannerLines lines{{"device", device_line(job.device)},
                     {"ranks", ranks_line(world, report.threads)},
-                    {"precision", report.precision},
+                    {"precision", precision_line(report.precision)},
                     {"global batch", cat(plan.global_batch, " images")},
                     {"training", epochs_line(plan)},
                     {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate,

@@ -42,9 +42,11 @@ class Training(harness.ProgramTest):
     def test_mixed_precision(self):
         losses = []
         for precision in ("float32", "mixed_bfloat16"):
-            self.assert_trained(self.train("--precision", precision, "--train-samples", "48", "--test-samples", "16",
-                                           "--global-batch-size", "16", "--epochs", "2", "--dir", "out",
-                                           "--metrics-json", "metrics.json", ranks=2))
+            result = self.train("--precision", precision, "--train-samples", "48", "--test-samples", "16",
+                                "--global-batch-size", "16", "--epochs", "2", "--dir", "out", "--metrics-json",
+                                "metrics.json", ranks=2)
+            self.assert_trained(result)
+            self.assertRegex(result.out, rf"\n  precision +{precision}\b")
             metrics = self.metrics()
             self.assertEqual(metrics["precision"], precision)
             losses.append(metrics["epochs"][1]["loss"])
