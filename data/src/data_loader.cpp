@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
+
+#include "resident_inputs.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -61,6 +64,7 @@ struct DataLoader::State {
   const Augmentation* const augmentation;
   std::int64_t rows_at_once;  // that a thread takes of a batch
   std::vector<Slot> slots;
+  std::optional<ResidentInputs> resident;
   Batch on_device;  // room for the largest batch, where batches go to a device
   Batch given;      // the part of it that `next` gave
 
@@ -91,13 +95,15 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
         .inputs = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, options.backend}),
         .targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), options.backend}),
         .sample_keys = Tensor::empty({n, 2}, {DType::i64, options.backend})};
+  resident = ResidentInputs::make(data, options, n);
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
   rows_at_once = std::max<std::int64_t>(1, (n + pieces - 1) / pieces);
   slots.resize(static_cast<std::size_t>(options.ring));
   for (std::vector<Slot*>* places : {&free, &filling, &ready}) places->reserve(slots.size());
   for (Slot& slot : slots) {
-    slot.inputs = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, &backend});
+    const Shape inputs = resident ? Shape{n, 0} : data.input_shape().batch_of(n);
+    slot.inputs = Tensor::empty(inputs, {options.dtype, &backend});
     slot.targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), &backend});
     slot.keys = Tensor::empty({n, 2}, {DType::i64, &backend});
     slot.samples.reserve(static_cast<std::size_t>(n));
@@ -174,9 +180,12 @@ const Batch* DataLoader::State::copied(const Batch& batch) {
            .inputs = on_device.inputs.slice(0, 0, n),
            .targets = on_device.targets.slice(0, 0, n),
            .sample_keys = on_device.sample_keys.slice(0, 0, n)};
-  given.inputs.copy_from(batch.inputs);
   given.targets.copy_from(batch.targets);
   given.sample_keys.copy_from(batch.sample_keys);
+  if (resident)
+    resident->gather(given.inputs, given.sample_keys);
+  else
+    given.inputs.copy_from(batch.inputs);
   return &given;
 }
 
@@ -279,7 +288,9 @@ void DataLoader::State::read(const Slot& slot, std::int64_t first_row, std::int6
             .subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(next_row - row));
     {
       const TraceScope scope("loader", "read", {"rows", next_row - row}, {"batch", batch.step});
-      dataset.read(samples, batch.inputs.slice(0, row, next_row), batch.targets.slice(0, row, next_row));
+      const Tensor targets = batch.targets.slice(0, row, next_row);
+      resident ? resident->read_targets(samples, targets)
+               : dataset.read(samples, batch.inputs.slice(0, row, next_row), targets);
     }
     if (augmentation) augment(batch, row, next_row);
     row = next_row;

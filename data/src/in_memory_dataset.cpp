@@ -60,8 +60,7 @@ InMemoryDataset::InMemoryDataset(const Tensor& inputs, const Tensor& targets, In
 
 void InMemoryDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,
                            const Tensor& targets) const {
-  for (const std::int64_t sample : samples)
-    require(sample >= 0 && sample < size(), "[in_memory_dataset] sample ", sample, " of ", size());
+  read_targets(samples, targets);
   visit_real(inputs.dtype(), "in_memory_dataset", [&](auto real) {
     using T = decltype(real);
     if (inputs_.dtype() == DType::u8)
@@ -73,7 +72,11 @@ void InMemoryDataset::read(std::span<const std::int64_t> samples, const Tensor& 
     else
       gather<T, double>(samples, inputs_, inputs.data<T>(), options_);
   });
+}
 
+void InMemoryDataset::read_targets(std::span<const std::int64_t> samples, const Tensor& targets) const {
+  for (const std::int64_t sample : samples)
+    require(sample >= 0 && sample < size(), "[in_memory_dataset] sample ", sample, " of ", size());
   require(targets.dtype() == target_dtype(), "[in_memory_dataset] expects memory for targets of ",
           target_dtype(), ", got ", targets.dtype());
   const std::size_t bytes = static_cast<std::size_t>(target_shape().count()) * size_of(target_dtype());

@@ -25,6 +25,27 @@ TEST(Rows, Gather) {
             [](Backend& b, Tensors out, Tensors in) { b.gather_rows(out[0], in[0], in[1]); });
 }
 
+TEST(Rows, GatherScaledOfAnyStoredType) {
+  const Tensor indices = Tensor::from<std::int32_t>({4}, {2, 0, 2, 1}, &oracle());
+  const std::vector<double> stored{0, 1, 7, 100, 200, 255};
+  const auto rows = [&](double scale, double offset) {
+    std::vector<double> expected;
+    for (const std::size_t row : {2, 0, 2, 1})
+      for (std::size_t k = 0; k < 2; ++k) expected.push_back(stored[2 * row + k] * scale + offset);
+    return expected;
+  };
+  for (const DType type : {DType::u8, DType::i32, DType::f32, DType::f64})
+    for_each_setting([&](Backend& b, DType dtype) {
+      SCOPED_TRACE(to_string(type));
+      const Tensor table = tensor(oracle(), {3, 2}, stored).to(type).to(b), at = indices.to(b);
+      const Tensor out = Tensor::empty({4, 2}, {.dtype = dtype, .backend = &b});
+      b.gather_scaled(out, table, at, 0.5, -3.0);
+      EXPECT_EQ(out.to_vector<double>(), rows(0.5, -3.0));
+      b.gather_scaled(out, table, at, 1.0 / 255, 0.25);
+      expect_near_oracle(out, tensor(oracle(), {4, 2}, rows(1.0 / 255, 0.25)), 1e-7);
+    });
+}
+
 TEST(Rows, ScatterAddAccumulates) {
   for (const RowsCase& c : kRowsCases)
     compare({random({c.rows, c.width}, 1)}, {random({c.count, c.width}, 2), random_indices(c)},

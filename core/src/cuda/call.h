@@ -29,6 +29,7 @@ enum class Op : std::uint8_t {
   matmul,
   dense,
   gather_rows,
+  gather_scaled,
   scatter_add_rows,
   conv2d,
   conv2d_backward_input,
@@ -94,6 +95,7 @@ struct StepNumbers {
 /// What a kernel needs beside its operands; each reads its own few.
 struct Attributes {
   double value = 0.0;  ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout
+  double offset = 0.0;  ///< of gather_scaled, whose scale is `value`
   UnaryOp unary = UnaryOp::affine;
   BinaryOp binary = BinaryOp::add;
   ReduceOp reduce = ReduceOp::sum;

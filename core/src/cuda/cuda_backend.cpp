@@ -199,6 +199,11 @@ void CudaBackend::gather_rows(const Tensor& out, const Tensor& table, const Tens
   enqueue(Op::gather_rows, 1, {&out, &table, &indices});
 }
 
+void CudaBackend::gather_scaled(const Tensor& out, const Tensor& table, const Tensor& indices, double scale,
+                                double offset) {
+  enqueue(Op::gather_scaled, 1, {&out, &table, &indices}, {.value = scale, .offset = offset});
+}
+
 void CudaBackend::scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) {
   enqueue(Op::scatter_add_rows, 1, {&table, &x, &indices});
 }

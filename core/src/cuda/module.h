@@ -7,7 +7,7 @@
 namespace ronde::inline v0::cuda {
 
 /// Grows with every change of this table, of Runtime, of Collectives or of Call.
-inline constexpr int kModuleVersion = 3;
+inline constexpr int kModuleVersion = 4;
 inline constexpr const char* kModuleSymbol = "ronde_cuda_module";
 
 struct ModuleFacts {

@@ -74,6 +74,8 @@ void run(Op op, CpuBackend& o, const Attributes& a, const cuda::StepNumbers& n, 
       return o.dense(t[0], t[1], t[2], t[3], a.epilogue);
     case Op::gather_rows:
       return o.gather_rows(t[0], t[1], t[2]);
+    case Op::gather_scaled:
+      return o.gather_scaled(t[0], t[1], t[2], a.value, a.offset);
     case Op::scatter_add_rows:
       return o.scatter_add_rows(t[0], t[1], t[2]);
     case Op::conv2d:

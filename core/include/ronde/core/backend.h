@@ -83,6 +83,10 @@ class RONDE_API Backend {
   // --- rows of a table (rows, d), chosen by indices i32 (n); an error for an index outside 0 ... rows - 1
   /// out (n, d) = row indices[i] of the table.
   virtual void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) = 0;
+  /// out (n, d), f32 or f64 = row indices[i] of a table of u8, i32, f32 or f64, * scale + offset: scaled() of
+  /// scaled.h.
+  virtual void gather_scaled(const Tensor& out, const Tensor& table, const Tensor& indices, double scale,
+                             double offset) = 0;
   /// Accumulates x (n, d): row indices[i] of the table += row i of x; into each row in ascending order of i.
   virtual void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) = 0;
 

@@ -60,6 +60,7 @@ void run_kernel(const Call& call, const Place& place) {
     case Op::count_correct:
       return run_reduction(call, place);
     case Op::gather_rows:
+    case Op::gather_scaled:
     case Op::scatter_add_rows:
       return run_rows(call, place);
     case Op::max_pool2d:

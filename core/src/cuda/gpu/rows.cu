@@ -1,4 +1,6 @@
 // Rows of a table, chosen by indices.
+#include <ronde/core/scaled.h>
+
 #include "cuda/gpu/launch.cuh"
 
 namespace ronde::inline v0::cuda {
@@ -19,6 +21,45 @@ __global__ void gather_kernel(Index n, Index width, Index rows, T* out, const T*
   }
 }
 
+template <class T, class From>
+__global__ void gather_scaled_kernel(Index n, Index width, Index rows, T* out, const From* table,
+                                     const int* indices, ScaledIn<T, From> scale, ScaledIn<T, From> offset,
+                                     Complaint* complaint) {
+  for (Index i = first_element(); i < n * width; i += element_step()) {
+    const Index row = indices[i / width];
+    if (row < 0 || row >= rows) {
+      complain(complaint, Op::gather_rows, row, i / width, rows);
+      out[i] = T(0);
+    } else {
+      out[i] = scaled<T>(table[row * width + i % width], scale, offset);
+    }
+  }
+}
+
+template <class F>
+void with_stored(DType dtype, F&& f) {
+  if (dtype == DType::u8)
+    f(static_cast<unsigned char>(0));
+  else if (dtype == DType::i32)
+    f(0);
+  else
+    with_real(dtype, f);
+}
+
+void run_gather_scaled(const Call& call, const Place& place) {
+  const Operand &out = call[0], &table = call[1], &indices = call[2];
+  const Index n = indices.count(), width = table.shape[1];
+  if (n == 0 || width == 0) return;
+  with_real(out.dtype, [&]<class T>(T) {
+    with_stored(table.dtype, [&]<class From>(From) {
+      using Wide = ScaledIn<T, From>;
+      gather_scaled_kernel<T, From><<<blocks_for(n * width), kThreads, 0, native(place.stream)>>>(
+          n, width, table.shape[0], data<T>(out), data<From>(table), data<int>(indices),
+          static_cast<Wide>(call.attributes.value), static_cast<Wide>(call.attributes.offset), place.complaint);
+    });
+  });
+}
+
 // A thread owns a column of the table, so that a row's terms are added in their order; columns are few and
 // indices many only for narrow tables.
 template <class T>
@@ -37,6 +78,7 @@ __global__ void scatter_add_kernel(Index n, Index width, Index rows, T* table, c
 }  // namespace
 
 void run_rows(const Call& call, const Place& place) {
+  if (call.op == Op::gather_scaled) return run_gather_scaled(call, place);
   const bool gathers = call.op == Op::gather_rows;
   const Operand &table = gathers ? call[1] : call[0], &flat = gathers ? call[0] : call[1], &indices = call[2];
   const Index n = indices.count(), width = table.shape[1], rows = table.shape[0];

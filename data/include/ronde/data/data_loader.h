@@ -27,11 +27,14 @@ struct Batch {
 };
 
 struct LoaderOptions {
-  DType dtype = DType::f32;    ///< of the inputs: f32 or f64
+  DType dtype = DType::f32;  ///< of the inputs: f32 or f64
   /// Where batches lie; nullptr: the default backend. Those for a GPU are filled in host memory and copied by
   /// `next`, always to the same place.
   Backend* backend = nullptr;
-  int ring = 3;                ///< batches in flight, the one in use included; at least 2
+  /// The inputs of an InMemoryDataset of up to so many bytes are kept on a GPU, where batches without an
+  /// augmentation are then gathered from them: only keys and targets travel.
+  std::int64_t resident_bytes = std::int64_t{1} << 30;
+  int ring = 3;  ///< batches in flight, the one in use included; at least 2
   /// Applied to each sample, with the sampler's seed; must outlive the loader. nullptr: none.
   const Augmentation* augmentation = nullptr;
   /// That read, decode and augment: rows of a batch are shared out. The batches do not depend on it.

@@ -33,6 +33,8 @@ class RONDE_API InMemoryDataset : public Dataset {
   std::vector<std::string> class_names() const override { return options_.class_names; }
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
+  /// The targets alone, as `read` writes them.
+  void read_targets(std::span<const std::int64_t> samples, const Tensor& targets) const;
 
   /// As given, not scaled.
   const Tensor& inputs() const { return inputs_; }

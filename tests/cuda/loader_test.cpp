@@ -1,0 +1,86 @@
+// Batches for a device: the same as for the CPU, whether their inputs are kept on the device or come one by
+// one.
+#include <ronde/data/data_loader.h>
+#include <ronde/data/in_memory_dataset.h>
+
+#include "cuda/fake_device.h"
+
+namespace ronde::test {
+namespace {
+
+constexpr std::int64_t kSamples = 23;
+
+InMemoryDataset bytes() {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < kSamples; ++i) {
+    for (int k = 0; k < 6; ++k) pixels.push_back(static_cast<std::uint8_t>(11 * i + 31 * k));
+    labels.push_back(i % 10);
+  }
+  return {Tensor::from<std::uint8_t>({kSamples, 3, 2, 1}, pixels),
+          Tensor::from<std::int32_t>({kSamples}, labels),
+          {.scale = 1.0 / 255, .offset = -0.5}};
+}
+
+InMemoryDataset values() {
+  return {random_tensor(backend("cpu"), {kSamples, 5}, DType::f64, 1),
+          random_tensor(backend("cpu"), {kSamples, 2}, DType::f32, 2)};
+}
+
+/// Not known to be what its base is.
+struct Reversed : InMemoryDataset {
+  using InMemoryDataset::InMemoryDataset;
+  void read(std::span<const std::int64_t> samples, const Tensor& inputs,
+            const Tensor& targets) const override {
+    std::vector<std::int64_t> others;
+    for (const std::int64_t sample : samples) others.push_back(kSamples - 1 - sample);
+    InMemoryDataset::read(others, inputs, targets);
+  }
+};
+
+struct Halved : Augmentation {
+  void apply(const Tensor& image, AugmentationRandom&) const override {
+    image.backend().unary(UnaryOp::affine, image, image, {.alpha = 0.5});
+  }
+};
+
+/// Two epochs of batches of 7, the last ones smaller; their inputs, targets and keys behind one another.
+std::vector<double> read_all(const Dataset& data, const LoaderOptions& options) {
+  DataLoader loader(data, ShardedSampler({.size = kSamples, .global_batch = 7}), options);
+  std::vector<double> all;
+  loader.start(0, 8);
+  while (const Batch* batch = loader.next())
+    for (const Tensor& part : {batch->inputs, batch->targets, batch->sample_keys}) {
+      const std::vector<double> numbers = part.to_vector<double>();
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    }
+  return all;
+}
+
+/// Whether batches are gathered on the device, which is to give those of the CPU.
+bool are_resident(const Dataset& data, LoaderOptions options = {}) {
+  const std::vector<double> expected = read_all(data, options);
+  bool gathers = false;
+  FakeDevice device(
+      {.on_launch = [&](const cuda::Call& call) { gathers |= call.op == cuda::Op::gather_scaled; }});
+  options.backend = &device.backend;
+  EXPECT_EQ(read_all(data, options), expected);
+  return gathers;
+}
+
+TEST(LoaderOnDevice, KeepsInputsInMemoryThere) {
+  EXPECT_TRUE(are_resident(bytes()));
+  EXPECT_TRUE(are_resident(bytes(), {.dtype = DType::f64, .threads = 3}));
+  EXPECT_TRUE(are_resident(values()));
+}
+
+TEST(LoaderOnDevice, LeavesTheRestOnTheHost) {
+  EXPECT_FALSE(are_resident(bytes(), {.resident_bytes = kSamples * 6 - 1}));
+  const Halved halved;
+  EXPECT_FALSE(are_resident(bytes(), {.augmentation = &halved}));
+  const InMemoryDataset data = bytes();
+  EXPECT_FALSE(are_resident(Reversed(data.inputs(), data.targets(), data.options())));
+}
+
+}  // namespace
+}  // namespace ronde::test
