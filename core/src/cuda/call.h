@@ -94,7 +94,7 @@ struct StepNumbers {
 
 /// What a kernel needs beside its operands; each reads its own few.
 struct Attributes {
-  double value = 0.0;  ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout
+  double value = 0.0;   ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout
   double offset = 0.0;  ///< of gather_scaled, whose scale is `value`
   UnaryOp unary = UnaryOp::affine;
   BinaryOp binary = BinaryOp::add;
