@@ -80,7 +80,9 @@ def optimizer_of(name, weights):
 def run(options, exchange, import_seconds, version):
     torch.set_num_threads(options.threads)
     is_bf16 = options.mode.endswith("bf16")
-    layout = torch.contiguous_format if options.mode in ("eager", "compile") else torch.channels_last
+    # Horovod takes dense tensors only.
+    is_dense = options.mode in ("eager", "compile", "torch", "torch_bf16")
+    layout = torch.contiguous_format if is_dense else torch.channels_last
     shape = (1, 28, 28) if options.net == "mnist" else (3, 32, 32)
     net = net_of(options.net).to(memory_format=layout)
     images = torch.rand(options.batch, *shape).to(memory_format=layout)
@@ -90,7 +92,7 @@ def run(options, exchange, import_seconds, version):
     loss_of = nn.CrossEntropyLoss()
 
     def train():
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=is_bf16):
             loss = loss_of(forward(images).float(), labels)
         loss.backward()
