@@ -8,30 +8,26 @@ namespace ronde::inline v0::cuda {
 namespace {
 
 template <class T>
-__global__ void gather_kernel(Index n, Index width, Index rows, T* out, const T* table, const int* indices,
-                              Complaint* complaint) {
-  for (Index i = first_element(); i < n * width; i += element_step()) {
-    const Index row = indices[i / width];
-    if (row < 0 || row >= rows) {
-      complain(complaint, Op::gather_rows, row, i / width, rows);
-      out[i] = T(0);
-    } else {
-      out[i] = table[row * width + i % width];
-    }
-  }
-}
+struct AsItIs {
+  __device__ T operator()(T value) const { return value; }
+};
 
 template <class T, class From>
-__global__ void gather_scaled_kernel(Index n, Index width, Index rows, T* out, const From* table,
-                                     const int* indices, ScaledIn<T, From> scale, ScaledIn<T, From> offset,
-                                     Complaint* complaint) {
+struct Scaled {
+  ScaledIn<T, From> scale, offset;
+  __device__ T operator()(From value) const { return scaled<T>(value, scale, offset); }
+};
+
+template <class T, class From, class Convert>
+__global__ void gather_kernel(Index n, Index width, Index rows, T* out, const From* table, const int* indices,
+                              Convert convert, Complaint* complaint) {
   for (Index i = first_element(); i < n * width; i += element_step()) {
     const Index row = indices[i / width];
     if (row < 0 || row >= rows) {
       complain(complaint, Op::gather_rows, row, i / width, rows);
       out[i] = T(0);
     } else {
-      out[i] = scaled<T>(table[row * width + i % width], scale, offset);
+      out[i] = convert(table[row * width + i % width]);
     }
   }
 }
@@ -53,9 +49,11 @@ void run_gather_scaled(const Call& call, const Place& place) {
   with_real(out.dtype, [&]<class T>(T) {
     with_stored(table.dtype, [&]<class From>(From) {
       using Wide = ScaledIn<T, From>;
-      gather_scaled_kernel<T, From><<<blocks_for(n * width), kThreads, 0, native(place.stream)>>>(
-          n, width, table.shape[0], data<T>(out), data<From>(table), data<int>(indices),
-          static_cast<Wide>(call.attributes.value), static_cast<Wide>(call.attributes.offset), place.complaint);
+      const Scaled<T, From> convert{static_cast<Wide>(call.attributes.value),
+                                    static_cast<Wide>(call.attributes.offset)};
+      gather_kernel<<<blocks_for(n * width), kThreads, 0, native(place.stream)>>>(
+          n, width, table.shape[0], data<T>(out), data<const From>(table), data<int>(indices), convert,
+          place.complaint);
     });
   });
 }
@@ -86,8 +84,8 @@ void run_rows(const Call& call, const Place& place) {
   const cudaStream_t stream = native(place.stream);
   with_real(table.dtype, [&]<class T>(T) {
     if (gathers)
-      gather_kernel<T><<<blocks_for(n * width), kThreads, 0, stream>>>(
-          n, width, rows, data<T>(flat), data<T>(table), data<int>(indices), place.complaint);
+      gather_kernel<<<blocks_for(n * width), kThreads, 0, stream>>>(
+          n, width, rows, data<T>(flat), data<const T>(table), data<int>(indices), AsItIs<T>{}, place.complaint);
     else
       scatter_add_kernel<T><<<blocks_for(width), kThreads, 0, stream>>>(
           n, width, rows, data<T>(table), data<T>(flat), data<int>(indices), place.complaint);
