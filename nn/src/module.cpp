@@ -41,16 +41,20 @@ Variable Module::operator()(const std::vector<Variable>& inputs, const Context& 
   require(!inputs.empty(), "[", label(), "] was called with no inputs");
   const TraceLayer traced(path_);
   begin_call(inputs, context);
-  std::vector<Variable> cast_inputs = inputs;
-  if (casts_inputs())
-    for (Variable& input : cast_inputs) input = in_compute_dtype(input);
-  Variable output = join(cast_inputs, context);
+  Variable output =
+      compute_dtype_ && casts_inputs() ? join(in_compute_dtype(inputs), context) : join(inputs, context);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
 }
 
 Variable Module::in_compute_dtype(const Variable& x) const {
   return compute_dtype_ && is_floating(x.dtype()) ? cast(x, *compute_dtype_) : x;
+}
+
+std::vector<Variable> Module::in_compute_dtype(const std::vector<Variable>& inputs) const {
+  std::vector<Variable> result;
+  for (const Variable& input : inputs) result.push_back(in_compute_dtype(input));
+  return result;
 }
 
 Variable Module::join(const std::vector<Variable>& inputs, const Context&) {

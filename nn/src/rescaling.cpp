@@ -48,10 +48,10 @@ Variable Rescaling::forward(const Variable& x, const Context&) {
   const double scale = options_.scale.front(), offset = options_.offset.front();
   Variable y = x;
   if (scale_.defined())
-    y = y * scale_;
+    y = y * scale_.to(x.dtype());
   else if (scale != 1.0)
     y = y * scale;
-  if (offset_.defined()) return y + offset_;
+  if (offset_.defined()) return y + offset_.to(x.dtype());
   return offset != 0.0 ? y + offset : y;
 }
 

@@ -72,6 +72,10 @@ class Cifar10(harness.ProgramTest):
             self.assertIn("augmentation  shifts up to 2 pixels, alternating horizontal flips\n", result.out)
             self.assertRegex(result.out, r"\nSeconds from data in memory to tested model: \d+\.\d\d\n")
 
+    def test_the_record_in_mixed_precision(self):
+        self.assert_trained(self.train("--recipe", "fast", "--precision", "mixed_bfloat16", "--epochs", "1",
+                                       "--train-samples", "24", "--test-samples", "4", "--global-batch-size", "12"))
+
     def test_ranks_share_the_epochs(self):
         for ranks, pattern in ((1, "100 epochs of one pass over the data"), (2, "50 epochs of 2 passes over the data"),
                                (3, "34 epochs of 3 passes over the data")):

@@ -1,15 +1,28 @@
 // Nets that compute in bf16 with weights in f32.
+#include <cmath>
+#include <utility>
+
 #include <ronde/core/ops.h>
+#include <ronde/nn/activation.h>
+#include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/relu.h>
+#include <ronde/nn/rescaling.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/softmax.h>
+#include <ronde/nn/zero_padding2d.h>
 
 #include "nn/testing.h"
 
@@ -100,6 +113,54 @@ TEST(MixedPrecision, LayersCastWhatTheyTake) {
   const Tensor x = random_tensor({2, 3}, 4).to(DType::f32).to(default_backend());
   EXPECT_EQ(values(net(x)), values(net.dense(x) + x.to(DType::bf16)));
   EXPECT_EQ(net.input_dtype, DType::f32);
+}
+
+/// Close to what the layer makes of the same numbers in f32, in bf16, and so the gradient of its input.
+template <class Layer>
+void expect_near_single(Layer (*make)()) {
+  Layer mixed = make(), single = make();
+  SCOPED_TRACE(mixed.class_name());
+  mixed.build({6, 6, 4}, kMixed);
+  single.build({6, 6, 4}, {.seed = 1});
+  const Tensor rounded = random_tensor({2, 6, 6, 4}, 6).to(DType::bf16).to(default_backend());
+  const auto run = [](Module& layer, const Tensor& x) {
+    const Variable input = Variable::parameter(x);
+    const Variable y =
+        layer(input, {.training = true, .sample_keys = Tensor::zeros({2, 2}, {.dtype = DType::i64})});
+    sum(cast(y, DType::f32) * 0.5).backward();
+    return std::pair(y, input.grad());
+  };
+  const auto [y, grad] = run(mixed, rounded.to(DType::f32));
+  const auto [expected, expected_grad] = run(single, rounded.to(DType::f32));
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  const auto near = [](const Tensor& got, const Tensor& want) {
+    const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 0.02 * (1 + std::abs(b[i]))) << i;
+  };
+  near(y.value(), expected.value());
+  near(grad, expected_grad);
+}
+
+TEST(MixedPrecision, EveryLayerTakesPart) {
+  expect_near_single(+[] { return Activation(Activation::gelu); });
+  expect_near_single(+[] { return AveragePooling2D(); });
+  expect_near_single(+[] { return BatchNormalization(); });
+  expect_near_single(+[] {
+    return Conv2D({.filters = 3, .strides = {2, 2}, .activation = Activation::tanh});
+  });
+  expect_near_single(+[] { return DepthwiseConv2D({.activation = Activation::relu}); });
+  expect_near_single(+[] { return Dense({.units = 3, .activation = Activation::silu}); });
+  expect_near_single(+[] { return Dropout(0.5); });
+  expect_near_single(+[] { return Flatten(); });
+  expect_near_single(+[] { return GlobalAveragePooling2D(); });
+  expect_near_single(+[] { return GlobalMaxPooling2D(); });
+  expect_near_single(+[] { return LeakyReLU(); });
+  expect_near_single(+[] { return MaxPooling2D(); });
+  expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
+  expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });
+  expect_near_single(+[] { return Softmax(); });
+  expect_near_single(+[] { return ZeroPadding2D(2); });
 }
 
 TEST(MixedPrecision, OneMixtureIsThere) {

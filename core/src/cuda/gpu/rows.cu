@@ -84,8 +84,9 @@ void run_rows(const Call& call, const Place& place) {
   const cudaStream_t stream = native(place.stream);
   with_real(table.dtype, [&]<class T>(T) {
     if (gathers)
-      gather_kernel<<<blocks_for(n * width), kThreads, 0, stream>>>(
-          n, width, rows, data<T>(flat), data<const T>(table), data<int>(indices), AsItIs<T>{}, place.complaint);
+      gather_kernel<<<blocks_for(n * width), kThreads, 0, stream>>>(n, width, rows, data<T>(flat),
+                                                                    data<const T>(table), data<int>(indices),
+                                                                    AsItIs<T>{}, place.complaint);
     else
       scatter_add_kernel<T><<<blocks_for(width), kThreads, 0, stream>>>(
           n, width, rows, data<T>(table), data<T>(flat), data<int>(indices), place.complaint);

@@ -150,6 +150,7 @@ class RONDE_API Module {
   void update_paths();
   void collect(std::vector<Module*>& modules);
   const Module& root() const;
+  std::vector<Variable> in_compute_dtype(const std::vector<Variable>& inputs) const;
   void begin_call(std::span<const Variable> inputs, const Context& context);
   void enter(const Variable& x, const Context& context);
   void enter_late(std::span<const Variable> inputs, const Context& context);
