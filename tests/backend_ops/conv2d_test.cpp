@@ -86,6 +86,11 @@ const ConvCase kConvCases[] = {
     {3, 6, 9, 33, 17, 3, 3, {.padding = {0, 1, 1, 1}}},
     {60, 2, 4, 72, 76, 3, 3, {.padding = {1, 1, 1, 1}}},
     {2, 4, 4, 150, 144, 3, 3, {.padding = {1, 1, 1, 1}}},
+    // Tiles of 5x5 and 6x6 that cover the output exactly, and more than it.
+    {2, 17, 12, 24, 40, 3, 3, {}},
+    {7, 13, 15, 64, 32, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {3, 12, 6, 33, 17, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {2, 26, 25, 32, 64, 3, 3, {.padding = {0, 0, 1, 0}}},
     // Weights larger than an image: several images a call, and a rest.
     {11, 3, 3, 96, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
     // Rows that do not divide into blocks, padding wider than the filter reaches.

@@ -11,6 +11,10 @@ std::optional<PaddedImages> padded_for(Backend& backend, ConvKernels algorithm, 
   return std::optional<PaddedImages>(std::in_place, backend, p);
 }
 
+std::int64_t sum_elements(const ConvProblem& p) {
+  return winograd_sums(winograd_shape(p).tile, p.c * p.o);
+}
+
 }  // namespace
 
 ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
@@ -62,9 +66,7 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
     : pass_(pass),
       sum_(pass.sums_.data() + pass.chunk_elements() * chunk),
       bias_sum_(pass.problem_.has_bias ? sum_ + pass.taps() * pass.problem_.o : nullptr),
-      points_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
-                                 ? winograd_points(pass.problem_.c * pass.problem_.o)
-                                 : 0),
+      points_(pass.backend_, pass.algorithm_ == ConvKernels::winograd ? sum_elements(pass.problem_) : 0),
       scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
                                   ? winograd_gradient_scratch(winograd_shape(pass.problem_))
                                   : 0),
@@ -73,7 +75,7 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
     std::fill_n(sum_, pass.chunk_elements(), 0.0f);
     return;
   }
-  std::fill_n(points_.data(), winograd_points(pass.problem_.c * pass.problem_.o), 0.0f);
+  std::fill_n(points_.data(), sum_elements(pass.problem_), 0.0f);
   if (bias_sum_) std::fill_n(bias_sum_, pass.problem_.o, 0.0f);  // `finish` writes the rest
 }
 
@@ -89,7 +91,8 @@ void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std:
 
 void WeightGradientPass::Runner::finish() const {
   const ConvProblem& p = pass_.problem_;
-  if (!padded_) pass_.kernels_.winograd_weight_gradient(sum_, points_.data(), p.c * p.o);
+  if (!padded_)
+    pass_.kernels_.winograd_weight_gradient(sum_, points_.data(), p.c * p.o, winograd_shape(p).tile);
 }
 
 void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {

@@ -1,8 +1,9 @@
 // Note [Winograd]
-// F(4x4, 3x3) needs a quarter of a direct convolution's multiplications; after the transforms, two to two and
-// a half times its speed is left. The price is rounding: in f32 a result is off by up to 1e-5 of the largest
-// value in its tensor, where the direct kernels stay below 1e-6. RONDE_CONV=direct chooses these.
-// Both keep a fixed order of operations: a batch cut into the same chunks gives the same bits.
+// F(4x4, 3x3) needs a quarter of a direct convolution's multiplications, larger tiles less; after the
+// transforms, two to two and a half times its speed is left. The price is rounding: in f32 a result is off by
+// up to 1e-5 of the largest value in its tensor, with tiles of 6x6 by up to 2e-5, where the direct kernels
+// stay below 1e-6. RONDE_CONV=direct chooses these. Both keep a fixed order of operations: a batch cut into
+// the same chunks gives the same bits.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -25,6 +26,22 @@ constexpr std::int64_t kFewFilters = 64 * 64;
 // Of the pixels that the tiles of an image have, at least this share must be pixels of the image.
 constexpr double kLeastUse = 0.4;
 
+std::int64_t tiles_of(std::int64_t size, int tile) {
+  return (size + tile - 1) / tile;
+}
+
+// Larger tiles need fewer multiplications where they fit the image, and round more: an eighth has to be
+// saved.
+int best_tile(std::int64_t oh, std::int64_t ow) {
+  const auto products = [=](int tile) {
+    return tiles_of(oh, tile) * tiles_of(ow, tile) * winograd_points(tile);
+  };
+  int best = 4;
+  for (const int tile : {5, 6})
+    if (8 * products(tile) <= 7 * products(best)) best = tile;
+  return best;
+}
+
 }  // namespace
 
 ConvAlgorithm chosen_conv_algorithm() {
@@ -36,6 +53,7 @@ ConvAlgorithm chosen_conv_algorithm() {
 }
 
 WinogradShape winograd_shape(const ConvProblem& p) {
+  const int tile = best_tile(p.oh, p.ow);
   return {.h = p.h,
           .w = p.w,
           .c = p.c,
@@ -44,8 +62,9 @@ WinogradShape winograd_shape(const ConvProblem& p) {
           .o = p.o,
           .top = p.params.padding.top,
           .left = p.params.padding.left,
-          .tiles_h = (p.oh + 3) / 4,
-          .tiles_w = (p.ow + 3) / 4,
+          .tile = tile,
+          .tiles_h = tiles_of(p.oh, tile),
+          .tiles_w = tiles_of(p.ow, tile),
           .block = p.c * p.o <= kFewFilters       ? 24
                    : p.c * p.o <= 4 * kFewFilters ? 48
                                                   : 96};
@@ -58,14 +77,14 @@ bool OneDnnBackend::is_winograd(const ConvProblem& p) const {
   if (std::max({pad.top, pad.bottom, pad.left, pad.right}) > 2) return false;
   if (p.c < kernels_.lanes || p.o < kernels_.lanes) return false;
   const WinogradShape s = winograd_shape(p);
-  const std::int64_t pixels = 16 * s.tiles_h * s.tiles_w;
+  const std::int64_t pixels = s.tile * s.tile * s.tiles_h * s.tiles_w;
   return static_cast<double>(p.oh * p.ow) >= kLeastUse * static_cast<double>(pixels);
 }
 
 std::int64_t winograd_filters(const ConvProblem& p, std::int64_t lanes) {
   const bool forward = p.pass == ConvPass::forward;
   const std::int64_t depth = forward ? p.c : p.o, columns = forward ? p.o : p.c;
-  return kWinogradPoints * winograd_filter_point(depth, columns, lanes);
+  return winograd_points(winograd_shape(p).tile) * winograd_filter_point(depth, columns, lanes);
 }
 
 namespace {
@@ -93,6 +112,7 @@ void ImagePass::prepare_winograd(const float* weight) {
   const ConvProblem& p = problem_;
   const bool forward = p.pass == ConvPass::forward;
   const std::int64_t depth = forward ? p.c : p.o, columns = forward ? p.o : p.c;
+  const int tile = winograd_shape(p).tile;
   backend_.threads().parallel_for((depth + kRows - 1) / kRows, 1, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<float> by_tap(backend_, kRows * 9 * columns);
     for (std::int64_t first = begin * kRows; first < std::min(end * kRows, depth); first += kRows) {
@@ -100,7 +120,7 @@ void ImagePass::prepare_winograd(const float* weight) {
       filters_by_tap(by_tap.data(), weight, p, first, rows);
       for (std::int64_t row = 0; row < rows; ++row)
         kernels_.winograd_weights(weights_.data(), by_tap.data() + row * 9 * columns, first + row, depth,
-                                  columns);
+                                  columns, tile);
     }
   });
 }

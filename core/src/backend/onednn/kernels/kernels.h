@@ -40,8 +40,9 @@ struct ProductShape {
   bool transpose_a, transpose_b;
 };
 /// Rows of a, columns of b, and values of the inner dimension that go through the caches together.
-constexpr std::int64_t kProductStrip = 48, kProductColumns = 64, kProductDepth = 128;
-constexpr std::int64_t kProductScratch = kProductColumns * kProductDepth;
+constexpr std::int64_t kProductStrip = 48, kProductColumns = 256, kProductDepth = 128;
+constexpr std::int64_t kProductScratch =
+    kProductColumns * kProductDepth + kProductStrip * (kProductDepth + 16);
 
 /// StepParams in float: clip is +inf when off, decay is learning_rate * weight_decay.
 struct StepFactors {
@@ -105,7 +106,7 @@ struct Kernels {
   // --- convolution of several images by Winograd's algorithm; c and o are at least `lanes`
   /// Row `row` of u (point, depth, columns), of weight (3, 3, columns).
   void (*winograd_weights)(float* u, const float* weight, std::int64_t row, std::int64_t depth,
-                           std::int64_t columns);
+                           std::int64_t columns, int tile);
   /// u (point, c, o) of a weight (3, 3, c, o); out = epilogue(conv + bias), bias may be null. Scratch as
   /// WinogradBlock.
   void (*winograd_conv)(float* out, const float* x, const float* u, const float* bias,
@@ -117,7 +118,7 @@ struct Kernels {
   void (*winograd_backward_weight)(float* sums, float* grad_bias, const float* grad_out, const float* x,
                                    const WinogradShape& shape, std::int64_t images, float* scratch);
   /// grad_weight (3, 3, count) of such sums
-  void (*winograd_weight_gradient)(float* grad_weight, const float* sums, std::int64_t count);
+  void (*winograd_weight_gradient)(float* grad_weight, const float* sums, std::int64_t count, int tile);
 
   // --- matrix products; n is a multiple of `lanes`, at most one operand is transposed
   /// Scratch: kProductScratch elements.

@@ -1,9 +1,10 @@
 /// Products of matrices, for one thread.
 ///
 /// A block of rows x columns of the result stays in registers while kProductDepth values of the inner
-/// dimension go by: per value a few loads of b, one broadcast of a per row. A transposed operand is copied
-/// first, in pieces that stay in the first level cache; the others are read where they are. An element's sum
-/// is added up in an order that depends on its inner dimension alone.
+/// dimension go by: per value a few loads of b, one broadcast of a per row. A piece of b is copied first, so
+/// that what a block reads is one stretch of memory: rows of a dense layer's weights often lie a power of two
+/// apart and would compete for a few places in the cache. So is a transposed piece of a. An element's sum is
+/// added up in an order that depends on its inner dimension alone.
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
@@ -17,10 +18,21 @@ constexpr int kMatrixRows = kVectorRegisters * 3 / 4 / kMatrixVectors;
 static_assert(kProductStrip % kMatrixRows == 0);
 static_assert(kProductColumns >= kMatrixVectors * kLanes);
 
+// Elements from one copied row of a to the next: an odd number of cache lines.
+constexpr std::int64_t kPackedPitch = kProductDepth + 16;
+static_assert(kProductStrip * kPackedPitch <= kProductScratch - kProductColumns * kProductDepth);
+
 // a(r, k) is a[r * row + k * step].
 struct LeftOperand {
   const float* a;
   std::int64_t row, step;
+};
+
+// b(k, c). Note [Packed columns]: packed, the rows of as many columns as a block has lie one behind the
+// other; those from column c on begin at c * depth.
+struct RightOperand {
+  const float* b;
+  std::int64_t pitch;  // 0: packed
 };
 
 enum class Into { nothing, sum };  // what out holds before
@@ -61,25 +73,31 @@ inline void last_rows(std::int64_t rows, float* out, std::int64_t out_pitch, Lef
   }
 }
 
-// All rows of `columns`, a multiple of kLanes.
-inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, std::int64_t rows,
-                           const float* b, std::int64_t b_pitch, std::int64_t columns, std::int64_t depth,
-                           Into into) {
+// Calls f<vectors>(first) for the blocks of `columns`, a multiple of kLanes.
+template <class F>
+inline void for_column_blocks(std::int64_t columns, const F& f) {
   std::int64_t c = 0;
   const auto blocks = [&]<int vectors>() {
-    for (; c + vectors * kLanes <= columns; c += vectors * kLanes) {
-      std::int64_t r = 0;
-      const auto at = [&] { return LeftOperand{a.a + r * a.row, a.row, a.step}; };
-      for (; r + kMatrixRows <= rows; r += kMatrixRows)
-        matrix_block<kMatrixRows, vectors>(out + r * out_pitch + c, out_pitch, at(), b + c, b_pitch, depth,
-                                           into);
-      last_rows<kMatrixRows - 1, vectors>(rows - r, out + r * out_pitch + c, out_pitch, at(), b + c, b_pitch,
-                                          depth, into);
-    }
+    for (; c + vectors * kLanes <= columns; c += vectors * kLanes) f.template operator()<vectors>(c);
   };
   if constexpr (kMatrixVectors >= 4) blocks.template operator()<4>();
   blocks.template operator()<2>();
   blocks.template operator()<1>();
+}
+
+// All rows of `columns`, a multiple of kLanes.
+inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, std::int64_t rows,
+                           RightOperand b, std::int64_t columns, std::int64_t depth, Into into) {
+  for_column_blocks(columns, [&]<int vectors>(std::int64_t c) {
+    const float* from = b.pitch ? b.b + c : b.b + c * depth;
+    const std::int64_t pitch = b.pitch ? b.pitch : vectors * kLanes;
+    std::int64_t r = 0;
+    const auto at = [&] { return LeftOperand{a.a + r * a.row, a.row, a.step}; };
+    for (; r + kMatrixRows <= rows; r += kMatrixRows)
+      matrix_block<kMatrixRows, vectors>(out + r * out_pitch + c, out_pitch, at(), from, pitch, depth, into);
+    last_rows<kMatrixRows - 1, vectors>(rows - r, out + r * out_pitch + c, out_pitch, at(), from, pitch,
+                                        depth, into);
+  });
 }
 
 // 0 ... n - 1 as a list.
@@ -110,37 +128,45 @@ inline void exchange_quarters(Vector (&rows)[kLanes]) {
   if constexpr (2 * width < kLanes) exchange_quarters<2 * width>(rows);
 }
 
-// to (depth, columns; pitch `columns`) = from (columns, depth; pitch given), transposed; columns is a
-// multiple of kLanes.
-inline void transpose_columns(float* to, const float* from, std::int64_t pitch, std::int64_t columns,
-                              std::int64_t depth) {
-  for (std::int64_t c = 0; c < columns; c += kLanes) {
+// to (depth, vectors * kLanes) = from (depth, ...; pitch given)
+template <int vectors>
+inline void copy_columns(float* to, const float* from, std::int64_t pitch, std::int64_t depth) {
+  for (std::int64_t k = 0; k < depth; ++k)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v)
+      store(to + (k * vectors + v) * kLanes, load(from + k * pitch + v * kLanes));
+}
+
+// to (depth, vectors * kLanes) = from (vectors * kLanes, depth; pitch given), transposed.
+template <int vectors>
+inline void transpose_columns(float* to, const float* from, std::int64_t pitch, std::int64_t depth) {
+  for (int v = 0; v < vectors; ++v, to += kLanes, from += kLanes * pitch) {
     std::int64_t k = 0;
     for (; k + kLanes <= depth; k += kLanes) {
       Vector rows[kLanes];
 #pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) rows[r] = load(from + (c + r) * pitch + k);
+      for (int r = 0; r < kLanes; ++r) rows[r] = load(from + r * pitch + k);
       exchange_quarters<1>(rows);
 #pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) store(to + (k + r) * columns + c, rows[r]);
+      for (int r = 0; r < kLanes; ++r) store(to + (k + r) * vectors * kLanes, rows[r]);
     }
     for (; k < depth; ++k)
-      for (int r = 0; r < kLanes; ++r) to[k * columns + c + r] = from[(c + r) * pitch + k];
+      for (int r = 0; r < kLanes; ++r) to[k * vectors * kLanes + r] = from[r * pitch + k];
   }
 }
 
-// out (m, n) = a * b^T
-inline void product_with_transposed(float* out, const float* a, const float* b, const ProductShape& s,
-                                    float* scratch) {
-  for (std::int64_t c = 0; c < s.n; c += kProductColumns) {
-    const std::int64_t columns = s.n - c < kProductColumns ? s.n - c : kProductColumns;
-    for (std::int64_t k = 0; k < s.k; k += kProductDepth) {
-      const std::int64_t depth = s.k - k < kProductDepth ? s.k - k : kProductDepth;
-      transpose_columns(scratch, b + c * s.b_pitch + k, s.b_pitch, columns, depth);
-      matrix_columns(out + c, s.out_pitch, {a + k, s.a_pitch, 1}, s.m, scratch, columns, columns, depth,
-                     k == 0 ? Into::nothing : Into::sum);
-    }
-  }
+// The piece of b from (k, c) on, packed in `scratch` if it is transposed or enough rows of a use it.
+inline RightOperand right_operand(const float* b, const ProductShape& s, std::int64_t k, std::int64_t c,
+                                  std::int64_t columns, std::int64_t depth, float* scratch) {
+  if (!s.transpose_b && s.m <= kMatrixRows) return {b + k * s.b_pitch + c, s.b_pitch};
+  for_column_blocks(columns, [&]<int vectors>(std::int64_t first) {
+    float* to = scratch + first * depth;
+    if (s.transpose_b)
+      transpose_columns<vectors>(to, b + (c + first) * s.b_pitch + k, s.b_pitch, depth);
+    else
+      copy_columns<vectors>(to, b + k * s.b_pitch + c + first, s.b_pitch, depth);
+  });
+  return {scratch, 0};
 }
 
 // to (depth, rows) = the same part of a matrix with `pitch`.
@@ -150,21 +176,40 @@ inline void copy_strip(float* to, const float* from, std::int64_t pitch, std::in
     for (std::int64_t r = 0; r < rows; ++r) to[k * rows + r] = from[k * pitch + r];
 }
 
+// to (rows, kPackedPitch) = from (rows, depth; pitch given)
+inline void copy_rows(float* to, const float* from, std::int64_t pitch, std::int64_t rows,
+                      std::int64_t depth) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (depth >= kLanes)
+      cover(depth, [=](std::int64_t k) { store(to + r * kPackedPitch + k, load(from + r * pitch + k)); });
+    else
+      for (std::int64_t k = 0; k < depth; ++k) to[r * kPackedPitch + k] = from[r * pitch + k];
+}
+
+// Rows of a piece of a, copied to `scratch` if it is transposed or enough columns of b use it.
+inline LeftOperand left_operand(const float* a, const ProductShape& s, std::int64_t r, std::int64_t k,
+                                std::int64_t rows, std::int64_t depth, float* scratch) {
+  if (s.transpose_a) {
+    copy_strip(scratch, a + k * s.a_pitch + r, s.a_pitch, rows, depth);
+    return {scratch, 1, rows};
+  }
+  if (s.n <= kMatrixVectors * kLanes) return {a + r * s.a_pitch + k, s.a_pitch, 1};
+  copy_rows(scratch, a + r * s.a_pitch + k, s.a_pitch, rows, depth);
+  return {scratch, kPackedPitch, 1};
+}
+
 void product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {
-  if (s.transpose_b) return product_with_transposed(out, a, b, s, scratch);
   for (std::int64_t k = 0; k < s.k; k += kProductDepth) {
     const std::int64_t depth = s.k - k < kProductDepth ? s.k - k : kProductDepth;
-    for (std::int64_t r = 0; r < s.m; r += kProductStrip) {
-      const std::int64_t rows = s.m - r < kProductStrip ? s.m - r : kProductStrip;
-      LeftOperand left{a + r * s.a_pitch + k, s.a_pitch, 1};
-      if (s.transpose_a) {
-        copy_strip(scratch, a + k * s.a_pitch + r, s.a_pitch, rows, depth);
-        left = {scratch, 1, rows};
+    for (std::int64_t c = 0; c < s.n; c += kProductColumns) {
+      const std::int64_t columns = s.n - c < kProductColumns ? s.n - c : kProductColumns;
+      const RightOperand right = right_operand(b, s, k, c, columns, depth, scratch);
+      for (std::int64_t r = 0; r < s.m; r += kProductStrip) {
+        const std::int64_t rows = s.m - r < kProductStrip ? s.m - r : kProductStrip;
+        matrix_columns(out + r * s.out_pitch + c, s.out_pitch,
+                       left_operand(a, s, r, k, rows, depth, scratch + kProductColumns * kProductDepth), rows,
+                       right, columns, depth, k == 0 ? Into::nothing : Into::sum);
       }
-      for (std::int64_t c = 0; c < s.n; c += kProductColumns)
-        matrix_columns(out + r * s.out_pitch + c, s.out_pitch, left, rows, b + k * s.b_pitch + c, s.b_pitch,
-                       s.n - c < kProductColumns ? s.n - c : kProductColumns, depth,
-                       k == 0 ? Into::nothing : Into::sum);
     }
   }
 }

@@ -1,9 +1,10 @@
-/// 3x3 convolutions with stride 1 by Winograd's F(4x4, 3x3): a quarter of the multiplications.
+/// 3x3 convolutions with stride 1 by Winograd's F(m x m, 3x3): with m = 4, 5, 6 a convolution needs 0.25,
+/// 0.22, 0.20 of the multiplications.
 ///
-/// The 4x4 tiles of all images are numbered in one row. A block of them at a time is transformed, multiplied
-/// (a matrix product for each of the 36 points) and transformed back in scratch that stays in the second
-/// level cache. There are at least kLanes channels on both sides. What a tile becomes does not depend on the
-/// block that it is in; the weight gradient adds up block by block.
+/// The m x m tiles of all images are numbered in one row. A block of them at a time is transformed,
+/// multiplied (a matrix product for each of the (m + 2)^2 points) and transformed back in scratch that stays
+/// in the second level cache. There are at least kLanes channels on both sides. What a tile becomes does not
+/// depend on the block that it is in; the weight gradient adds up block by block.
 #pragma once
 
 #include "backend/onednn/kernels/winograd_products.h"
@@ -47,48 +48,52 @@ inline void find_pixels(Pointer (&at)[size][size], Pointer image, std::int64_t h
 template <class Transform, int size>
 inline void load_tile(float* to, std::int64_t point, const float* const (&at)[size][size], std::int64_t c) {
   cover(c, [&](std::int64_t k) {
-    transform_tile<Transform>([&](int i, int j) { return load(at[i][j] + k); },
-                              [&](int i, int j, Vector v) { store(to + (i * 6 + j) * point + k, v); });
+    transform_tile<Transform>(
+        [&](int i, int j) { return load(at[i][j] + k); },
+        [&](int i, int j, Vector v) { store(to + (i * Transform::kOut + j) * point + k, v); });
   });
 }
 
 // The n tiles from `place` on of x.
+template <int m>
 inline void load_inputs(const WinogradPoints& to, const float* x, TilePlace place, std::int64_t n,
                         const WinogradShape& s, const float* zeros) {
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
-    const float* at[6][6];
-    find_pixels(at, x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * 4 - s.top,
-                place.column * 4 - s.left, zeros);
-    load_tile<InputTransform>(to.values + t * to.pitch, to.point, at, s.c);
+    const float* at[m + 2][m + 2];
+    find_pixels(at, x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * m - s.top,
+                place.column * m - s.left, zeros);
+    load_tile<InputTransform<m>>(to.values + t * to.pitch, to.point, at, s.c);
   }
 }
 
+template <int m>
 inline void load_output_gradients(const WinogradPoints& to, const float* grad_out, TilePlace place,
                                   std::int64_t n, const WinogradShape& s, const float* zeros) {
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
-    const float* at[4][4];
-    find_pixels(at, grad_out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * 4,
-                place.column * 4, zeros);
-    load_tile<OutputGradientTransform>(to.values + t * to.pitch, to.point, at, s.o);
+    const float* at[m][m];
+    find_pixels(at, grad_out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * m,
+                place.column * m, zeros);
+    load_tile<OutputGradientTransform<m>>(to.values + t * to.pitch, to.point, at, s.o);
   }
 }
 
+template <int m>
 inline void store_outputs(float* out, const WinogradBlock& block, TilePlace place, std::int64_t n,
                           const WinogradShape& s, const float* bias, Epilogue epilogue) {
   const std::int64_t point = block.point;
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
-    float* at[4][4];
-    find_pixels(at, out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * 4, place.column * 4,
+    float* at[m][m];
+    find_pixels(at, out + place.image * s.oh * s.ow * s.o, s.oh, s.ow, s.o, place.row * m, place.column * m,
                 block.dump);
-    const float* from = block.values + t * block.pitch;
+    const float* from = block.results + t * block.pitch;
     cover(s.o, [&](std::int64_t k) {
       const Vector b = bias ? load(bias + k) : Vector{};
-      transform_tile<OutputTransform>([&](int i, int j) { return load(from + (i * 6 + j) * point + k); },
-                                      [&](int i, int j, Vector v) {
-                                        const Vector y = v + b;
-                                        store(at[i][j] + k,
-                                              epilogue == Epilogue::relu ? positive_part(y) : y);
-                                      });
+      transform_tile<OutputTransform<m>>(
+          [&](int i, int j) { return load(from + (i * (m + 2) + j) * point + k); },
+          [&](int i, int j, Vector v) {
+            const Vector y = v + b;
+            store(at[i][j] + k, epilogue == Epilogue::relu ? positive_part(y) : y);
+          });
     });
   }
 }
@@ -96,21 +101,22 @@ inline void store_outputs(float* out, const WinogradBlock& block, TilePlace plac
 // Neighbouring tiles overlap by two pixels. Tiles come in raster order, so a pixel was written before exactly
 // if it is in the first two rows of a tile that has one above, or the first two columns of one that has one
 // to its left: only then is there something to add to, and grad_x needs no zeros.
+template <int m>
 inline void store_input_gradients(float* grad_x, const WinogradBlock& block, TilePlace place, std::int64_t n,
                                   const WinogradShape& s) {
   const std::int64_t point = block.point;
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
-    float* at[6][6];
-    const float* before[6][6];
-    find_pixels(at, grad_x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * 4 - s.top,
-                place.column * 4 - s.left, block.dump);
-    for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j)
+    float* at[m + 2][m + 2];
+    const float* before[m + 2][m + 2];
+    find_pixels(at, grad_x + place.image * s.h * s.w * s.c, s.h, s.w, s.c, place.row * m - s.top,
+                place.column * m - s.left, block.dump);
+    for (int i = 0; i < m + 2; ++i)
+      for (int j = 0; j < m + 2; ++j)
         before[i][j] = (i < 2 && place.row > 0) || (j < 2 && place.column > 0) ? at[i][j] : block.zeros;
-    const float* from = block.values + t * block.pitch;
+    const float* from = block.results + t * block.pitch;
     const auto add = [&](std::int64_t k, const auto& sum_of) {
-      transform_tile<InputGradientTransform>(
-          [&](int i, int j) { return load(from + (i * 6 + j) * point + k); },
+      transform_tile<InputGradientTransform<m>>(
+          [&](int i, int j) { return load(from + (i * (m + 2) + j) * point + k); },
           [&](int i, int j, Vector v) { store(at[i][j] + k, sum_of(v, at[i][j] + k, before[i][j] + k)); });
     };
     std::int64_t k = 0;
@@ -143,15 +149,15 @@ inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) 
 
 // Images of `rows` rows with `row` elements each, of which tiles cover `size`, `top` being above the image.
 struct TiledRows {
-  std::int64_t rows, row, size, top;
+  std::int64_t rows, row, size, top, step;
 
   std::int64_t first_row(const TilePlace& place) const {
-    const std::int64_t r = place.row * 4 - top;
+    const std::int64_t r = place.row * step - top;
     return place.image * rows + (r > 0 ? r : 0);
   }
   // What the n tiles from `place` on cover, but for rows that the tiles before them do.
   Ahead of(const float* x, TilePlace place, std::int64_t n, const WinogradShape& s) const {
-    const std::int64_t begin = first_row(place) + size - 4;
+    const std::int64_t begin = first_row(place) + size - step;
     place.advance_by(n - 1, s);
     const std::int64_t end = first_row(place) + size;
     return {x + begin * row, (end - begin) * row / 16};
@@ -159,27 +165,38 @@ struct TiledRows {
 };
 
 inline Ahead input_of(const float* x, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
-  return TiledRows{s.h, s.w * s.c, 6, s.top}.of(x, place, n, s);
+  return TiledRows{s.h, s.w * s.c, s.tile + 2, s.top, s.tile}.of(x, place, n, s);
 }
 inline Ahead output_of(const float* out, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
-  return TiledRows{s.oh, s.ow * s.o, 4, 0}.of(out, place, n, s);
+  return TiledRows{s.oh, s.ow * s.o, s.tile, 0, s.tile}.of(out, place, n, s);
 }
 inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const WinogradShape& s) {
   place.advance_by(n, s);
   return input_of(x, place, s.block, s);
 }
 
+// Calls f<m>() for tiles of m x m.
+template <class F>
+inline void with_tile(int m, const F& f) {
+  if (m == 4) return f.template operator()<4>();
+  if (m == 5) return f.template operator()<5>();
+  f.template operator()<6>();
+}
+
 // Note [Packed filters] in winograd_products.h
 void winograd_weights(float* u, const float* weight, std::int64_t row, std::int64_t depth,
-                      std::int64_t columns) {
+                      std::int64_t columns, int tile) {
   const std::int64_t point = winograd_filter_point(depth, columns, kLanes);
-  for_columns(columns, [&]<int vectors>(std::int64_t column, std::int64_t place) {
-    for (int v = 0; v < vectors; ++v) {
-      const float* from = weight + column + v * kLanes;
-      float* to = u + place * depth + (row * vectors + v) * kLanes;
-      transform_tile<FilterTransform>([&](int i, int j) { return load(from + (i * 3 + j) * columns); },
-                                      [&](int i, int j, Vector x) { store(to + (i * 6 + j) * point, x); });
-    }
+  with_tile(tile, [&]<int m>() {
+    for_columns(columns, [&]<int vectors>(std::int64_t column, std::int64_t place) {
+      for (int v = 0; v < vectors; ++v) {
+        const float* from = weight + column + v * kLanes;
+        float* to = u + place * depth + (row * vectors + v) * kLanes;
+        transform_tile<FilterTransform<m>>(
+            [&](int i, int j) { return load(from + (i * 3 + j) * columns); },
+            [&](int i, int j, Vector x) { store(to + (i * (m + 2) + j) * point, x); });
+      }
+    });
   });
 }
 
@@ -187,10 +204,13 @@ void winograd_conv(float* out, const float* x, const float* u, const float* bias
                    std::int64_t images, float* scratch, Epilogue epilogue) {
   const WinogradBlock block(scratch, s);
   fill_zeros(block.zeros, block.pitch);
-  for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-    load_inputs(block, x, place, n, s, block.zeros);
-    multiply_points(block, u, n, s.c, s.o, input_after(x, place, n, s), output_of(out, place, n, s));
-    store_outputs(out, block, place, n, s, bias, epilogue);
+  with_tile(s.tile, [&]<int m>() {
+    for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+      load_inputs<m>(block, x, place, n, s, block.zeros);
+      multiply_points(block, winograd_points(m), u, n, s.c, s.o, input_after(x, place, n, s),
+                      output_of(out, place, n, s));
+      store_outputs<m>(out, block, place, n, s, bias, epilogue);
+    });
   });
 }
 
@@ -198,44 +218,54 @@ void winograd_backward_input(float* grad_x, const float* grad_out, const float* 
                              std::int64_t images, float* scratch) {
   const WinogradBlock block(scratch, s);
   fill_zeros(block.zeros, block.pitch);
-  for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-    load_output_gradients(block, grad_out, place, n, s, block.zeros);
-    multiply_points(block, u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
-    store_input_gradients(grad_x, block, place, n, s);
+  with_tile(s.tile, [&]<int m>() {
+    for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+      load_output_gradients<m>(block, grad_out, place, n, s, block.zeros);
+      multiply_points(block, winograd_points(m), u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
+      store_input_gradients<m>(grad_x, block, place, n, s);
+    });
   });
 }
 
 // At the point (1, 1) the transformed gradient is the sum over its tile.
-inline void add_bias_gradient(float* grad_bias, const float* at_point, std::int64_t pitch, std::int64_t n,
+template <int m>
+inline void add_bias_gradient(float* grad_bias, const WinogradPoints& gradients, std::int64_t n,
                               std::int64_t o) {
+  static_assert(Pairs<m>::p[0] == 1);
+  constexpr int kOne = Points<m>::plus(0);
+  const float* at_one = gradients.values + kOne * (m + 2 + 1) * gradients.point;
   cover_once(o, [=](std::int64_t k, IntVector fresh) {
     Vector sum{};
-    for (std::int64_t t = 0; t < n; ++t) sum += load(at_point + t * pitch + k);
+    for (std::int64_t t = 0; t < n; ++t) sum += load(at_one + t * gradients.pitch + k);
     store(grad_bias + k, load(grad_bias + k) + masked(fresh, sum));
   });
 }
 
 void winograd_backward_weight(float* sums, float* grad_bias, const float* grad_out, const float* x,
                               const WinogradShape& s, std::int64_t images, float* scratch) {
-  const WinogradPoints inputs(scratch, s.block, s.c);
-  const WinogradPoints gradients(inputs.values + kWinogradPoints * inputs.point, s.block, s.o);
-  float* zeros = gradients.values + kWinogradPoints * gradients.point;
+  const WinogradPoints inputs(scratch, s, s.c);
+  const WinogradPoints gradients(scratch + WinogradPoints::count(s, s.c), s, s.o);
+  float* zeros = gradients.values + WinogradPoints::count(s, s.o);
   fill_zeros(zeros, s.c > s.o ? s.c : s.o);
-  for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-    load_inputs(inputs, x, place, n, s, zeros);
-    load_output_gradients(gradients, grad_out, place, n, s, zeros);
-    accumulate_points(sums, inputs, gradients, n, s.c, s.o, input_after(x, place, n, s));
-    if (grad_bias)
-      add_bias_gradient(grad_bias, gradients.values + 7 * gradients.point, gradients.pitch, n, s.o);
+  with_tile(s.tile, [&]<int m>() {
+    for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+      load_inputs<m>(inputs, x, place, n, s, zeros);
+      load_output_gradients<m>(gradients, grad_out, place, n, s, zeros);
+      accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o,
+                        input_after(x, place, n, s));
+      if (grad_bias) add_bias_gradient<m>(grad_bias, gradients, n, s.o);
+    });
   });
 }
 
-void winograd_weight_gradient(float* grad_weight, const float* sums, std::int64_t count) {
+void winograd_weight_gradient(float* grad_weight, const float* sums, std::int64_t count, int tile) {
   const std::int64_t point = winograd_point(count);
-  cover(count, [=](std::int64_t k) {
-    transform_tile<FilterGradientTransform>(
-        [&](int i, int j) { return load(sums + (i * 6 + j) * point + k); },
-        [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * count + k, v); });
+  with_tile(tile, [&]<int m>() {
+    cover(count, [=](std::int64_t k) {
+      transform_tile<FilterGradientTransform<m>>(
+          [&](int i, int j) { return load(sums + (i * (m + 2) + j) * point + k); },
+          [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * count + k, v); });
+    });
   });
 }
 

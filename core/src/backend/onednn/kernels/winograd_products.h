@@ -1,4 +1,4 @@
-/// The matrix products between Winograd's transforms: one for each of the 36 points.
+/// The matrix products between Winograd's transforms: one for each point.
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
@@ -55,19 +55,15 @@ inline void for_columns(std::int64_t columns, const F& f) {
   if (o < columns) f.template operator()<1>(columns - kLanes, o);
 }
 
-inline bool is_one_block(std::int64_t columns) {
-  return columns == kLanes || columns == 2 * kLanes || columns == kWidestColumns * kLanes;
-}
-
 // Memory that is needed soon. Parts of it are asked for beside each point's product, which takes long enough
 // for them to come; the transforms would wait for every row of pixels.
 struct Ahead {
   const float* from = nullptr;
   std::int64_t lines = 0;
 
-  void fetch(int point) const {
+  void fetch(int point, int points) const {
     constexpr int kLine = 64 / sizeof(float), kSecondLevel = 2;
-    for (std::int64_t i = lines * point / kWinogradPoints; i < lines * (point + 1) / kWinogradPoints; ++i)
+    for (std::int64_t i = lines * point / points; i < lines * (point + 1) / points; ++i)
       __builtin_prefetch(from + i * kLine, 0, kSecondLevel);
   }
 };
@@ -76,33 +72,28 @@ struct Ahead {
 // holds.
 constexpr std::int64_t kStripDepth = 128;
 
-// All points of a block of `n` tiles, in place: values (point, tile, depth) become (point, tile, columns).
-// Note [Packed filters]: u lies in the order in which it is read, the columns of a block side by side: row k
-// of the block from column o on is at o * depth + k * width. An overlapping block has its own copy behind
-// the others. The rows up to the next multiple of a product's are computed too, whatever is in them.
-inline void multiply_points(const WinogradBlock& block, const float* u, std::int64_t n, std::int64_t depth,
-                            std::int64_t columns, const Ahead& in_ahead, const Ahead& out_ahead) {
+// All points of a block of `n` tiles: its values (point, tile, depth) become its results (point, tile,
+// columns). Note [Packed filters]: u lies in the order in which it is read, the columns of a block side by
+// side: row k of the block from column o on is at o * depth + k * width. An overlapping block has its own
+// copy behind the others. The rows up to the next multiple of a product's are computed too, whatever is in
+// them.
+inline void multiply_points(const WinogradBlock& block, int points, const float* u, std::int64_t n,
+                            std::int64_t depth, std::int64_t columns, const Ahead& in_ahead,
+                            const Ahead& out_ahead) {
   const std::int64_t pitch = block.pitch, point = block.point;
   const std::int64_t u_point = winograd_filter_point(depth, columns, kLanes);
-  for (int x = 0; x < kWinogradPoints; ++x, u += u_point) {
-    in_ahead.fetch(x);
-    out_ahead.fetch(x);
-    float* values = block.values + x * point;
-    const float* in = values;
-    if (!is_one_block(columns) ||
-        depth > kStripDepth) {  // the first results would overwrite what others need
-      for (std::int64_t t = 0; t < n; ++t)
-        cover(depth,
-              [&](std::int64_t k) { store(block.rows + t * pitch + k, load(values + t * pitch + k)); });
-      in = block.rows;
-    }
+  for (int x = 0; x < points; ++x, u += u_point) {
+    in_ahead.fetch(x, points);
+    out_ahead.fetch(x, points);
+    float* out = block.results + x * point;
+    const float* in = block.values + x * point;
     for_columns(columns, [&]<int vectors>(std::int64_t o, std::int64_t place) {
       constexpr int kRows = kProductRows<vectors>;
       static_assert(12 % kRows == 0);  // as a block's tiles are
       const auto strip = [&]<bool adds>(std::int64_t k) {
         const std::int64_t length = depth - k < kStripDepth ? depth - k : kStripDepth;
         for (std::int64_t t = 0; t < n; t += kRows)
-          product_block<kRows, vectors, adds>(values + t * pitch + o, pitch, in + t * pitch + k, pitch,
+          product_block<kRows, vectors, adds>(out + t * pitch + o, pitch, in + t * pitch + k, pitch,
                                               u + place * depth + k * vectors * kLanes, length);
       };
       strip.template operator()<false>(0);
@@ -141,10 +132,10 @@ inline void outer_block(float* sum, std::int64_t columns, Rows a, Rows b, std::i
 }
 
 // sums (point, c, o) += over n tiles a (point, tile, c) * b (point, tile, o)
-inline void accumulate_points(float* sums, const WinogradPoints& a, const WinogradPoints& b, std::int64_t n,
-                              std::int64_t c, std::int64_t o, const Ahead& ahead) {
-  for (int x = 0; x < kWinogradPoints; ++x) {
-    ahead.fetch(x);
+inline void accumulate_points(float* sums, int points, const WinogradPoints& a, const WinogradPoints& b,
+                              std::int64_t n, std::int64_t c, std::int64_t o, const Ahead& ahead) {
+  for (int x = 0; x < points; ++x) {
+    ahead.fetch(x, points);
     const float *left = a.values + x * a.point, *right = b.values + x * b.point;
     for_columns(o, [&]<int vectors>(std::int64_t column, std::int64_t place) {
       constexpr int kRows = kProductRows<vectors>;

@@ -5,15 +5,19 @@
 
 namespace ronde::inline v0 {
 
-/// A 3x3 convolution with stride 1 of images (h, w, c) -> (oh, ow, o), and the 4x4 tiles of an output image.
+/// A 3x3 convolution with stride 1 of images (h, w, c) -> (oh, ow, o), and the tiles of an output image.
 struct WinogradShape {
   std::int64_t h, w, c, oh, ow, o;
   std::int64_t top, left;  ///< padding
+  int tile;                ///< output pixels on a side: 4, 5 or 6
   std::int64_t tiles_h, tiles_w;
   std::int64_t block;  ///< tiles that are transformed and multiplied together; a multiple of 12
 };
 
-constexpr int kWinogradPoints = 36;
+/// Each of them has a matrix of its own.
+constexpr int winograd_points(int tile) {
+  return (tile + 2) * (tile + 2);
+}
 
 /// Elements from one point's matrix to the next: an odd number of cache lines, so that the points do not
 /// compete for the same places in the cache.
@@ -35,42 +39,46 @@ constexpr std::int64_t winograd_filter_point(std::int64_t depth, std::int64_t co
 
 /// Transformed tiles of a block: (point, tile, channel).
 struct WinogradPoints {
-  WinogradPoints(float* memory, std::int64_t tiles, std::int64_t channels)
-      : pitch(winograd_pitch(channels)), point(winograd_point(tiles * pitch)), values(memory) {}
-  static constexpr std::int64_t count(std::int64_t tiles, std::int64_t channels) {
-    return kWinogradPoints * winograd_point(tiles * winograd_pitch(channels));
+  WinogradPoints(float* memory, const WinogradShape& s, std::int64_t channels)
+      : pitch(winograd_pitch(channels)), point(winograd_point(s.block * pitch)), values(memory) {}
+  static constexpr std::int64_t count(const WinogradShape& s, std::int64_t channels) {
+    return winograd_points(s.tile) * winograd_point(s.block * winograd_pitch(channels));
   }
 
   std::int64_t pitch, point;  ///< elements from a tile, a point to the next
   float* values;
 };
 
-/// The parts of the scratch of a pass with activations on both sides.
+/// The parts of the scratch of a pass with activations on both sides. The products of a point go where the
+/// values of the point before it were, which nothing needs any more.
 struct WinogradBlock : WinogradPoints {
   WinogradBlock(float* scratch, const WinogradShape& s)
-      : WinogradPoints(scratch, s.block, widest(s)),
-        rows(values + kWinogradPoints * point),
-        zeros(rows + s.block * pitch),
-        dump(zeros + pitch) {}
+      : WinogradPoints(scratch, s, widest(s)),
+        results(scratch),
+        zeros(scratch + (winograd_points(s.tile) + 1) * point),
+        dump(zeros + pitch) {
+    values = results + point;
+  }
 
   static std::int64_t widest(const WinogradShape& s) { return s.c > s.o ? s.c : s.o; }
   static std::int64_t count(const WinogradShape& s) {
-    return WinogradPoints::count(s.block, widest(s)) + (s.block + 2) * winograd_pitch(widest(s));
+    return WinogradPoints::count(s, widest(s)) + winograd_point(s.block * winograd_pitch(widest(s))) +
+           2 * winograd_pitch(widest(s));
   }
 
-  float* rows;   ///< (tile, pitch): a copy of one point's
-  float* zeros;  ///< (pitch): pixels outside the image
-  float* dump;   ///< (pitch): where results outside the image go
+  float* results;  ///< (point, tile, channel), in the same memory
+  float* zeros;    ///< (pitch): pixels outside the image
+  float* dump;     ///< (pitch): where results outside the image go
 };
 
-/// Elements of `count` values at each point.
-constexpr std::int64_t winograd_points(std::int64_t count) {
-  return kWinogradPoints * winograd_point(count);
+/// Elements of the weight gradient's sums, `count` at each point.
+constexpr std::int64_t winograd_sums(int tile, std::int64_t count) {
+  return winograd_points(tile) * winograd_point(count);
 }
 
 /// Scratch of the weight gradient: a block of transformed inputs, one of gradients, zeros.
 constexpr std::int64_t winograd_gradient_scratch(const WinogradShape& s) {
-  return WinogradPoints::count(s.block, s.c) + WinogradPoints::count(s.block, s.o) + (s.c > s.o ? s.c : s.o);
+  return WinogradPoints::count(s, s.c) + WinogradPoints::count(s, s.o) + (s.c > s.o ? s.c : s.o);
 }
 
 }  // namespace ronde::inline v0
