@@ -152,16 +152,21 @@ class OneDnnBackend::BackwardRun {
     const float* grad = gradient_(first, images);
     const float* x = layer_.conv.x.defined() ? layer_.conv.x.data<float>() + first * input_image_ : nullptr;
     if (front_) return run_behind_front(grad, x, images);
+    make(input_ ? layer_.conv.grad_x.data<float>() + first * input_image_ : nullptr, grad, x, images);
+  }
+
+  // The gradients that are wanted.
+  void make(float* grad_x, const float* grad, const float* x, std::int64_t images) const {
+    if (weight_ && input_) return weight_->add(grad, x, images, *input_, grad_x);
     if (weight_) weight_->add(grad, x, images);
-    if (input_) (*input_)(layer_.conv.grad_x.data<float>() + first * input_image_, grad, images);
+    if (input_) (*input_)(grad_x, grad, images);
   }
 
   void run_behind_front(const float* grad, const float* x, std::int64_t images) const {
     (*front_)(middle_.data(), x, images);
-    if (weight_) weight_->add(grad, middle_.data(), images);
-    if (!front_weight_) return;
     float* to = grad_middle_.data();
-    (*input_)(to, grad, images);
+    make(to, grad, middle_.data(), images);
+    if (!front_weight_) return;
     if (has_relu_in_front_)
       kernels_.unary_backward(UnaryOp::relu, to, to, middle_.data(), middle_.data(), images * in_elements(p_),
                               0, 0);

@@ -81,12 +81,24 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images) const {
   const ConvProblem& p = pass_.problem_;
-  if (!padded_)
-    return pass_.kernels_.winograd_backward_weight(points_.data(), bias_sum_, grad_out, x, winograd_shape(p),
-                                                   images, scratch_.data());
+  if (!padded_) return add_winograd(grad_out, x, images, nullptr, nullptr);
   for (std::int64_t i = 0; i < images; ++i)
     pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad_out + i * out_elements(p),
                                         (*padded_)(x + i * in_elements(p)), padded_->shape());
+}
+
+void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images,
+                                     const ImagePass::Runner& input, float* grad_x) const {
+  if (!padded_ && input.winograd_filters())
+    return add_winograd(grad_out, x, images, grad_x, input.winograd_filters());
+  add(grad_out, x, images);
+  input(grad_x, grad_out, images);
+}
+
+void WeightGradientPass::Runner::add_winograd(const float* grad_out, const float* x, std::int64_t images,
+                                              float* grad_x, const float* filters) const {
+  pass_.kernels_.winograd_backward(points_.data(), bias_sum_, grad_x, grad_out, x, filters,
+                                   winograd_shape(pass_.problem_), images, scratch_.data());
 }
 
 void WeightGradientPass::Runner::finish() const {

@@ -81,6 +81,8 @@ class ImagePass {
     explicit Runner(const ImagePass& pass);
     /// From x to out, or from out's gradient to x's.
     void operator()(float* to, const float* from, std::int64_t images) const;
+    /// Null if the algorithm is another one.
+    const float* winograd_filters() const { return padded_ ? nullptr : pass_.weights_.data(); }
 
    private:
     const ImagePass& pass_;
@@ -111,10 +113,16 @@ class WeightGradientPass {
    public:
     Runner(const WeightGradientPass& pass, int chunk);
     void add(const float* grad_out, const float* x, std::int64_t images) const;
+    /// And grad_x, as `input` makes it; with Winograd's algorithm that saves a transform.
+    void add(const float* grad_out, const float* x, std::int64_t images, const ImagePass::Runner& input,
+             float* grad_x) const;
     /// Once, behind the last images of the chunk.
     void finish() const;
 
    private:
+    void add_winograd(const float* grad_out, const float* x, std::int64_t images, float* grad_x,
+                      const float* filters) const;
+
     const WeightGradientPass& pass_;
     float* sum_;       // of the chunk: (kh * kw * c + 1, o), the last row is the bias
     float* bias_sum_;  // null without

@@ -40,7 +40,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .winograd_weights = winograd_weights,
     .winograd_conv = winograd_conv,
     .winograd_backward_input = winograd_backward_input,
-    .winograd_backward_weight = winograd_backward_weight,
+    .winograd_backward = winograd_backward,
     .winograd_weight_gradient = winograd_weight_gradient,
     .product = product,
     .dropout = dropout,

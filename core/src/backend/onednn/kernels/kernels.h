@@ -114,9 +114,11 @@ struct Kernels {
   /// u (point, o, c)
   void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
                                   const WinogradShape& shape, std::int64_t images, float* scratch);
-  /// sums (point, c * o) and grad_bias (o, may be null) accumulate. Scratch as winograd_gradient_scratch.
-  void (*winograd_backward_weight)(float* sums, float* grad_bias, const float* grad_out, const float* x,
-                                   const WinogradShape& shape, std::int64_t images, float* scratch);
+  /// sums (point, c * o) and grad_bias (o, may be null) accumulate; grad_x, if not null, as
+  /// winograd_backward_input's. Scratch as winograd_gradient_scratch.
+  void (*winograd_backward)(float* sums, float* grad_bias, float* grad_x, const float* grad_out,
+                            const float* x, const float* u, const WinogradShape& shape, std::int64_t images,
+                            float* scratch);
   /// grad_weight (3, 3, count) of such sums
   void (*winograd_weight_gradient)(float* grad_weight, const float* sums, std::int64_t count, int tile);
 

@@ -100,16 +100,6 @@ inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, st
   });
 }
 
-// 0 ... n - 1 as a list.
-template <int... lane>
-struct LaneList {};
-template <int n, int... lane>
-struct LanesTo : LanesTo<n - 1, n - 1, lane...> {};
-template <int... lane>
-struct LanesTo<0, lane...> {
-  using List = LaneList<lane...>;
-};
-
 // Swaps every second group of `width` lanes of a with the group of b to its left.
 template <int width, int... lane>
 inline void exchange_groups(Vector& a, Vector& b, LaneList<lane...>) {

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -12,9 +16,11 @@ constexpr int kLanes = kVectorBytes / 4;
 
 typedef float Vector __attribute__((vector_size(kVectorBytes)));
 typedef std::int32_t IntVector __attribute__((vector_size(kVectorBytes)));
+typedef std::uint64_t WideVector __attribute__((vector_size(kVectorBytes)));
 typedef std::uint8_t ByteVector __attribute__((vector_size(kLanes)));
 // The same in memory: any alignment, any declared type.
 typedef float UnalignedVector __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef std::uint64_t UnalignedWide __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 typedef std::uint8_t UnalignedBytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
 
 inline Vector load(const float* p) {
@@ -22,6 +28,9 @@ inline Vector load(const float* p) {
 }
 inline void store(float* p, Vector v) {
   *reinterpret_cast<UnalignedVector*>(p) = v;
+}
+inline void store(std::uint32_t* p, WideVector v) {
+  *reinterpret_cast<UnalignedWide*>(p) = v;
 }
 inline Vector splat(float value) {
   return value - Vector{};
@@ -41,6 +50,31 @@ inline IntVector lanes_from(std::int64_t first) {
   for (int i = 0; i < kLanes; ++i) mask[i] = i < first ? 0 : -1;
   return mask;
 }
+/// The products of the lower halves of a's lanes and b; the compiler finds no instruction for it by itself.
+inline WideVector multiply_lower(WideVector a, std::uint32_t b) {
+  const WideVector wide = WideVector{} + b;
+#if RONDE_VECTOR_BYTES == 64
+  return reinterpret_cast<WideVector>(
+      _mm512_maskz_mul_epu32(-1, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(wide)));
+#elif RONDE_VECTOR_BYTES == 32
+  return reinterpret_cast<WideVector>(
+      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(wide)));
+#elif defined(__SSE2__)
+  return reinterpret_cast<WideVector>(
+      _mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(wide)));
+#else
+  return (a & 0xFFFFFFFFu) * wide;
+#endif
+}
+/// 0 ... n - 1 as a list, LanesTo<n>::List, for shuffles.
+template <int... lane>
+struct LaneList {};
+template <int n, int... lane>
+struct LanesTo : LanesTo<n - 1, n - 1, lane...> {};
+template <int... lane>
+struct LanesTo<0, lane...> {
+  using List = LaneList<lane...>;
+};
 /// Calls f(k) for vectors that cover elements [0, n), at least one vector's; the last one may overlap the
 /// one before it.
 template <class F>

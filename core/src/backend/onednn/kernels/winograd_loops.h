@@ -241,19 +241,22 @@ inline void add_bias_gradient(float* grad_bias, const WinogradPoints& gradients,
   });
 }
 
-void winograd_backward_weight(float* sums, float* grad_bias, const float* grad_out, const float* x,
-                              const WinogradShape& s, std::int64_t images, float* scratch) {
-  const WinogradPoints inputs(scratch, s, s.c);
-  const WinogradPoints gradients(scratch + WinogradPoints::count(s, s.c), s, s.o);
-  float* zeros = gradients.values + WinogradPoints::count(s, s.o);
-  fill_zeros(zeros, s.c > s.o ? s.c : s.o);
+// The output's gradient is transformed once for both gradients.
+void winograd_backward(float* sums, float* grad_bias, float* grad_x, const float* grad_out, const float* x,
+                       const float* u, const WinogradShape& s, std::int64_t images, float* scratch) {
+  const WinogradBlock gradients(scratch, s);
+  const WinogradPoints inputs(scratch + WinogradBlock::count(s), s, s.c);
+  fill_zeros(gradients.zeros, gradients.pitch);
   with_tile(s.tile, [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-      load_inputs<m>(inputs, x, place, n, s, zeros);
-      load_output_gradients<m>(gradients, grad_out, place, n, s, zeros);
+      load_inputs<m>(inputs, x, place, n, s, gradients.zeros);
+      load_output_gradients<m>(gradients, grad_out, place, n, s, gradients.zeros);
       accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o,
                         input_after(x, place, n, s));
       if (grad_bias) add_bias_gradient<m>(grad_bias, gradients, n, s.o);
+      if (!grad_x) return;
+      multiply_points(gradients, winograd_points(m), u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
+      store_input_gradients<m>(grad_x, gradients, place, n, s);
     });
   });
 }

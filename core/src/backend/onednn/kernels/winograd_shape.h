@@ -60,8 +60,8 @@ struct WinogradBlock : WinogradPoints {
     values = results + point;
   }
 
-  static std::int64_t widest(const WinogradShape& s) { return s.c > s.o ? s.c : s.o; }
-  static std::int64_t count(const WinogradShape& s) {
+  static constexpr std::int64_t widest(const WinogradShape& s) { return s.c > s.o ? s.c : s.o; }
+  static constexpr std::int64_t count(const WinogradShape& s) {
     return WinogradPoints::count(s, widest(s)) + winograd_point(s.block * winograd_pitch(widest(s))) +
            2 * winograd_pitch(widest(s));
   }
@@ -76,9 +76,9 @@ constexpr std::int64_t winograd_sums(int tile, std::int64_t count) {
   return winograd_points(tile) * winograd_point(count);
 }
 
-/// Scratch of the weight gradient: a block of transformed inputs, one of gradients, zeros.
+/// Scratch of a pass that makes the weight gradient: a block of gradients, one of transformed inputs.
 constexpr std::int64_t winograd_gradient_scratch(const WinogradShape& s) {
-  return WinogradPoints::count(s, s.c) + WinogradPoints::count(s, s.o) + (s.c > s.o ? s.c : s.o);
+  return WinogradBlock::count(s) + WinogradPoints::count(s, s.c);
 }
 
 }  // namespace ronde::inline v0
