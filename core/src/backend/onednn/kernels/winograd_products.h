@@ -141,14 +141,16 @@ inline void accumulate_points(float* sums, int points, const WinogradPoints& a, 
       constexpr int kRows = kProductRows<vectors>;
       const IntVector fresh = lanes_from(place - column);
       std::int64_t row = 0;
-      const auto rows = [&]<int count>() {
-        for (; row + count <= c; row += count)
+      const auto rows = [&]<int count>(std::int64_t end) {
+        for (; row + count <= end; row += count)
           outer_block<count, vectors>(sums + row * o + column, o, {left + row, a.pitch},
                                       {right + column, b.pitch}, n, fresh);
       };
-      rows.template operator()<kRows>();
-      rows.template operator()<2>();
-      rows.template operator()<1>();
+      // Two rows are too few sums to keep the multipliers busy: two times four rather than a block and two.
+      rows.template operator()<kRows>(c % kRows == 2 && kRows < c ? c - kRows - 2 : c);
+      rows.template operator()<4>(c);
+      rows.template operator()<2>(c);
+      rows.template operator()<1>(c);
     });
     sums += winograd_point(c * o);
   }
