@@ -63,13 +63,12 @@ inline void matrix_block(float* out, std::int64_t out_pitch, LeftOperand a, cons
     for (int v = 0; v < vectors; ++v) store(out + r * out_pitch + v * kLanes, total[r][v]);
 }
 
-// The last rows, fewer than a block has.
-template <int most, int vectors>
-inline void last_rows(std::int64_t rows, float* out, std::int64_t out_pitch, LeftOperand a, const float* b,
-                      std::int64_t b_pitch, std::int64_t depth, Into into) {
+// Calls f<rows>() for the last rows, fewer than a block has.
+template <int most, class F>
+inline void last_rows(std::int64_t rows, const F& f) {
   if constexpr (most > 0) {
-    if (rows == most) return matrix_block<most, vectors>(out, out_pitch, a, b, b_pitch, depth, into);
-    last_rows<most - 1, vectors>(rows, out, out_pitch, a, b, b_pitch, depth, into);
+    if (rows == most) return f.template operator()<most>();
+    last_rows<most - 1>(rows, f);
   }
 }
 
@@ -92,11 +91,15 @@ inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, st
     const float* from = b.pitch ? b.b + c : b.b + c * depth;
     const std::int64_t pitch = b.pitch ? b.pitch : vectors * kLanes;
     std::int64_t r = 0;
-    const auto at = [&] { return LeftOperand{a.a + r * a.row, a.row, a.step}; };
-    for (; r + kMatrixRows <= rows; r += kMatrixRows)
-      matrix_block<kMatrixRows, vectors>(out + r * out_pitch + c, out_pitch, at(), from, pitch, depth, into);
-    last_rows<kMatrixRows - 1, vectors>(rows - r, out + r * out_pitch + c, out_pitch, at(), from, pitch,
-                                        depth, into);
+    const auto block = [&]<int count>() {
+      matrix_block<count, vectors>(out + r * out_pitch + c, out_pitch, {a.a + r * a.row, a.row, a.step}, from,
+                                   pitch, depth, into);
+      r += count;
+    };
+    // Two rows are too few sums to keep the multipliers busy: two times four rather than a block and two.
+    while (rows - r >= kMatrixRows && rows - r != kMatrixRows + 2) block.template operator()<kMatrixRows>();
+    if (rows - r == kMatrixRows + 2) block.template operator()<kMatrixRows - 2>();
+    last_rows<kMatrixRows - 1>(rows - r, block);
   });
 }
 
