@@ -89,6 +89,7 @@ class OneDnnBackend : public CpuBackend {
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
   bool is_direct(const ConvProblem& problem) const;
   bool is_winograd(const ConvProblem& problem) const;
+  ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool) const;
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);

@@ -4,6 +4,7 @@
 // makes a few images of it at a time, in scratch that stays in its second level cache: forward they are
 // pooled there, backward the gradient is spread out there, and both gradients of the convolution read it. So
 // does a first layer of few channels: its result is as large as the next one's, but made again in a moment.
+#include <algorithm>
 #include <utility>
 
 #include "backend/onednn/backend.h"
@@ -29,6 +30,18 @@ std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) cons
   return std::nullopt;
 }
 
+// The convolution without the last rows and columns, where no window of the pooling reaches them: nobody sees
+// them, and their gradient is 0. A result of 13x13 of which 2x2 windows reach 12x12 then is 4 tiles of 6x6.
+ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shape& pooled,
+                                            const Pool2dParams& pool) const {
+  const auto reached = [](std::int64_t windows, std::int64_t stride, std::int64_t window,
+                          std::int64_t before) { return (windows - 1) * stride + window - before; };
+  ConvProblem p = whole;
+  p.oh = std::min(p.oh, reached(pooled[1], pool.stride.h, pool.window.h, pool.padding.top));
+  p.ow = std::min(p.ow, reached(pooled[2], pool.stride.w, pool.window.w, pool.padding.left));
+  return is_winograd(p) ? p : whole;
+}
+
 // Nothing where another path has to be taken.
 std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& layer) const {
   if (!dense_floats(layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 || layer.x.count() == 0)
@@ -43,6 +56,7 @@ std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2
     x = out_shape(plan.front_problem);
   }
   plan.problem = stage_problem(x, layer.conv);
+  if (layer.argmax.defined()) plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool);
   const std::optional<ConvKernels> own = own_kernels(plan.problem);
   if (!own) return std::nullopt;
   plan.conv = *own;

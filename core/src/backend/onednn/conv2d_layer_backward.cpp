@@ -82,6 +82,7 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
   const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
   plan.problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
+  if (c.argmax.defined()) plan.problem = in_front_of_pool(plan.problem, c.grad_out.shape(), c.pool);
   plan.problem.has_bias = c.grad_bias.defined();
   const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
   if (wants_input && !(plan.input = own_kernels(plan.problem))) return std::nullopt;

@@ -135,6 +135,16 @@ inline void fill_zeros(float* values, std::int64_t n) {
   cover(n, [=](std::int64_t i) { store(values + i, Vector{}); });
 }
 
+// What no tile reaches, as the output is not the whole one: its gradient there is 0.
+inline void clear_rest(float* grad_x, const WinogradShape& s, std::int64_t images) {
+  const std::int64_t rows = s.tiles_h * s.tile + 2 - s.top, columns = s.tiles_w * s.tile + 2 - s.left;
+  if (rows >= s.h && columns >= s.w) return;
+  for (std::int64_t y = 0; y < images * s.h; ++y) {
+    const std::int64_t first = y % s.h < rows ? columns : 0;
+    if (first < s.w) fill_zeros(grad_x + (y * s.w + first) * s.c, (s.w - first) * s.c);
+  }
+}
+
 // Calls f(place, n) for block after block of the images' tiles.
 template <class F>
 inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) {
@@ -218,6 +228,7 @@ void winograd_backward_input(float* grad_x, const float* grad_out, const float* 
                              std::int64_t images, float* scratch) {
   const WinogradBlock block(scratch, s);
   fill_zeros(block.zeros, block.pitch);
+  clear_rest(grad_x, s, images);
   with_tile(s.tile, [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
       load_output_gradients<m>(block, grad_out, place, n, s, block.zeros);
@@ -247,6 +258,7 @@ void winograd_backward(float* sums, float* grad_bias, float* grad_x, const float
   const WinogradBlock gradients(scratch, s);
   const WinogradPoints inputs(scratch + WinogradBlock::count(s), s, s.c);
   fill_zeros(gradients.zeros, gradients.pitch);
+  if (grad_x) clear_rest(grad_x, s, images);
   with_tile(s.tile, [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
       load_inputs<m>(inputs, x, place, n, s, gradients.zeros);

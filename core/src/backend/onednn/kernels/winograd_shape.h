@@ -5,7 +5,8 @@
 
 namespace ronde::inline v0 {
 
-/// A 3x3 convolution with stride 1 of images (h, w, c) -> (oh, ow, o), and the tiles of an output image.
+/// A 3x3 convolution with stride 1 of images (h, w, c) -> (oh, ow, o), and the tiles of an output image. The
+/// output may be the first rows and columns of the whole one.
 struct WinogradShape {
   std::int64_t h, w, c, oh, ow, o;
   std::int64_t top, left;  ///< padding
