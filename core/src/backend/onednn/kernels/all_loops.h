@@ -1,5 +1,6 @@
 /// Everything of one instruction set. Included by one file per set, which first defines
-/// RONDE_VECTOR_BYTES, RONDE_VECTOR_REGISTERS and RONDE_KERNEL_TABLE (the name of its table).
+/// RONDE_VECTOR_BYTES, RONDE_VECTOR_REGISTERS and RONDE_KERNEL_TABLE (the name of its table) and includes its
+/// multiply_lower.
 #pragma once
 
 #include "backend/onednn/kernels/conv_gradient_loops.h"

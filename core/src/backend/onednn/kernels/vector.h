@@ -3,10 +3,6 @@
 
 #include <cstdint>
 
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
-
 namespace ronde::inline v0 {
 namespace {
 
@@ -49,22 +45,6 @@ inline IntVector lanes_from(std::int64_t first) {
   IntVector mask;
   for (int i = 0; i < kLanes; ++i) mask[i] = i < first ? 0 : -1;
   return mask;
-}
-/// The products of the lower halves of a's lanes and b; the compiler finds no instruction for it by itself.
-inline WideVector multiply_lower(WideVector a, std::uint32_t b) {
-  const WideVector wide = WideVector{} + b;
-#if RONDE_VECTOR_BYTES == 64
-  return reinterpret_cast<WideVector>(
-      _mm512_maskz_mul_epu32(-1, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(wide)));
-#elif RONDE_VECTOR_BYTES == 32
-  return reinterpret_cast<WideVector>(
-      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(wide)));
-#elif defined(__SSE2__)
-  return reinterpret_cast<WideVector>(
-      _mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(wide)));
-#else
-  return (a & 0xFFFFFFFFu) * wide;
-#endif
 }
 /// 0 ... n - 1 as a list, LanesTo<n>::List, for shuffles.
 template <int... lane>
