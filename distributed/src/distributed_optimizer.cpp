@@ -48,15 +48,20 @@ void DistributedOptimizer::attach(ParameterArena& arena) {
   }
   optimizer_->attach(arena);
   compare_plans(arena, *optimizer_, options_, *communicator_);
+  // Where ranks share a node, they read each other's new weights.
+  if (sharded_) arena.use_values(shared_like(arena.values()));
   broadcast_parameters(arena, *communicator_);
   broadcast_state(sharded_ ? std::vector<OptimizerSlot>() : optimizer_->slots());
   // Where ranks share a node, buckets are then summed straight from each other's gradients.
-  const Tensor& own = arena.gradients();
-  const Tensor shared = communicator_->shared_tensor(own.shape(), own.options());
-  shared.copy_from(own);
-  arena.use_gradients(shared);
+  const Tensor gradients = shared_like(arena.gradients());
+  gradients.copy_from(arena.gradients());
+  arena.use_gradients(gradients);
   buckets_ = std::make_unique<GradientBuckets>(arena, *communicator_, options_.buckets, exchange_);
   prepare_step();
+}
+
+Tensor DistributedOptimizer::shared_like(const Tensor& own) const {
+  return communicator_->shared_tensor(own.shape(), own.options());
 }
 
 bool DistributedOptimizer::is_local_step() const {

@@ -38,6 +38,12 @@ TensorOptions common_options(const std::vector<Parameter>& parameters) {
   return first.options();
 }
 
+void require_like(const Tensor& flat, const Tensor& now, const char* what) {
+  require(flat.shape() == now.shape() && flat.dtype() == now.dtype() && flat.is_contiguous() &&
+              &flat.backend() == &now.backend(),
+          "[parameter_arena] expects a dense buffer like ", now, " for ", what, ", got ", flat);
+}
+
 }  // namespace
 
 ParameterArena::ParameterArena(Module& module) {
@@ -78,10 +84,17 @@ Tensor ParameterArena::make_state() const {
   return Tensor::zeros({trainable_size_}, values_.options());
 }
 
+void ParameterArena::use_values(const Tensor& flat) {
+  require_like(flat, values_, "values");
+  flat.copy_from(values_);
+  values_ = flat;
+  for (std::size_t i = 0; i < segments_.size(); ++i)
+    variables_[i].bind(values_.view(segments_[i].offset, segments_[i].shape), {});
+  bump_version();
+}
+
 void ParameterArena::use_gradients(const Tensor& flat) {
-  require(flat.shape() == gradients_.shape() && flat.dtype() == gradients_.dtype() && flat.is_contiguous() &&
-              &flat.backend() == &gradients_.backend(),
-          "[parameter_arena] expects a dense buffer like ", gradients_, " for gradients, got ", flat);
+  require_like(flat, gradients_, "gradients");
   gradients_ = flat;
   for (std::size_t i = 0; i < segments_.size(); ++i)
     variables_[i].bind_gradient(gradients_.view(segments_[i].offset, segments_[i].shape));

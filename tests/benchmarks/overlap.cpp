@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -72,6 +73,12 @@ class WaitMeter final : public Communicator {
     *seconds_ += watch.seconds();
     return Work(std::make_shared<Timed>(std::move(work), seconds_));
   }
+  Work sequence(const std::string& call, std::function<void(Communicator&)> body) override {
+    const Stopwatch watch;
+    Work work = inner_->sequence(call, std::move(body));
+    *seconds_ += watch.seconds();
+    return Work(std::make_shared<Timed>(std::move(work), seconds_));
+  }
   Tensor shared_tensor(const Shape& shape, TensorOptions options) override {
     return inner_->shared_tensor(shape, options);
   }
@@ -130,11 +137,11 @@ double time_communication(Communicator& world, const ParameterArena& arena) {
   return median(times);
 }
 
-void measure(Communicator& world, const std::string& net, std::int64_t batch, int turns) {
+void measure(Communicator& world, const std::string& net, std::int64_t batch, int turns, StateLayout state) {
   default_backend().threads().resize(1);
   SelfCommunicator self;
   WaitMeter nobody(self), meter(world);
-  TrainingStep alone(net, batch, &nobody), together(net, batch, &meter);
+  TrainingStep alone(net, batch, &nobody), together(net, batch, &meter, {.state = state});
   Turns apart, joint;
   for (int turn = -2; turn < turns; ++turn) {
     Turns warm_up;
@@ -155,12 +162,13 @@ void measure(Communicator& world, const std::string& net, std::int64_t batch, in
   const double exposed = median(joint.waits), undisturbed = quantile(joint.waits, 0.25);
   if (world.rank() > 0) return;
   std::printf(
-      "%s, batch %lld, %s, 1 thread each\n"
+      "%s, batch %lld, %s, 1 thread each%s\n"
       "step alone      %8.3f ms\nstep together   %8.3f ms, %.1f %% of the speed of independent processes\n"
       "communication   %8.3f ms when nothing else runs; exposed on the rank that comes last\n"
       "                %8.3f ms (%.0f %%) in the median step, %.3f ms (%.0f %%) in the best quarter\n"
       "worker thread   %8.3f ms of processor time (%.1f %% of a step's); the whole process %+.1f %%\n",
-      net.c_str(), static_cast<long long>(batch), world.transport().c_str(), median(apart.seconds) * 1e3,
+      net.c_str(), static_cast<long long>(batch), world.transport().c_str(),
+      state == StateLayout::sharded ? ", sharded state" : "", median(apart.seconds) * 1e3,
       median(joint.seconds) * 1e3, 100.0 * median(kept), communication * 1e3, exposed * 1e3,
       100.0 * exposed / communication, undisturbed * 1e3, 100.0 * undisturbed / communication, worker * 1e3,
       100.0 * worker / median(apart.processor), 100.0 * median(processor));
@@ -169,10 +177,12 @@ void measure(Communicator& world, const std::string& net, std::int64_t batch, in
 }  // namespace
 }  // namespace bench
 
-// ronde_bench_overlap [mnist|cifar10] [batch] [turns]
+// ronde_bench_overlap [mnist|cifar10] [batch] [turns] [sharded]
 int main(int argc, char** argv) {
   return ronde::run_main(argc, argv, [&](ronde::Communicator& world) {
     bench::measure(world, argc > 1 ? argv[1] : "mnist", argc > 2 ? std::atoll(argv[2]) : 32,
-                   argc > 3 ? std::atoi(argv[3]) : 20);
+                   argc > 3 ? std::atoi(argv[3]) : 20,
+                   argc > 4 && argv[4] == std::string("sharded") ? ronde::StateLayout::sharded
+                                                                 : ronde::StateLayout::replicated);
   });
 }

@@ -57,11 +57,13 @@ Net make_net(const std::string& name) {
           81.622,           true};
 }
 
-TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communicator* ranks)
+TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communicator* ranks,
+                           const DistributedOptions& options)
     : net_(make_net(net)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
   net_.layers->build(net_.input);
   arena_ = std::make_unique<ParameterArena>(*net_.layers);
-  if (ranks) distributed_ = std::make_unique<DistributedOptimizer>(std::move(net_.optimizer), *ranks);
+  if (ranks)
+    distributed_ = std::make_unique<DistributedOptimizer>(std::move(net_.optimizer), *ranks, options);
   distributed_ ? distributed_->attach(*arena_) : net_.optimizer->attach(*arena_);
   const Shape& in = net_.input;
   x_ = random_images({batch, in[0], in[1], in[2]});

@@ -29,7 +29,8 @@ Net make_net(const std::string& name);
 class TrainingStep {
  public:
   /// With `ranks`, gradients are summed over them, as in a training; `batch` is each rank's.
-  TrainingStep(const std::string& net, std::int64_t batch, ronde::Communicator* ranks = nullptr);
+  TrainingStep(const std::string& net, std::int64_t batch, ronde::Communicator* ranks = nullptr,
+               const ronde::DistributedOptions& options = {});
   void run();
   /// The forward pass alone, as when a net is evaluated.
   void evaluate();

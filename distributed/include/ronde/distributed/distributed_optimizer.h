@@ -131,6 +131,7 @@ class RONDE_API DistributedOptimizer {
     double witness = 0.0;
   };
   void prepare_step();
+  Tensor shared_like(const Tensor& own) const;
   bool is_local_step() const;
   /// Sums the gradients, the number of samples and the witness over all ranks.
   StepSums reduce(StepSums own);

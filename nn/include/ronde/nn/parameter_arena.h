@@ -54,6 +54,9 @@ class RONDE_API ParameterArena {
   /// The variable of segment i.
   const Variable& variable(std::size_t i) const { return variables_[i]; }
 
+  /// Moves the weights into another flat buffer like `values()`: memory that other processes see, for
+  /// example.
+  void use_values(const Tensor& flat);
   /// Takes another flat buffer like `gradients()`, with zeros in its padding: several sums can be kept at
   /// once. What it holds are the gradients until `zero_gradients`.
   void use_gradients(const Tensor& flat);
