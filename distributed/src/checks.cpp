@@ -235,7 +235,7 @@ std::string arguments_of(const Collective& call) {
     case Verb::allgatherv:
       return cat(call.out, ", counts ", list_of(call.counts));
     case Verb::reduce_scatter:
-      return cat(reduction_of(call), ", ", call.in);
+      return cat(reduction_of(call), ", ", call.in, call.received ? " into a new tensor" : "");
     case Verb::alltoall:
       return call.received ? rows_of(call.in) : to_string(call.in);
     case Verb::barrier:

@@ -78,11 +78,11 @@ struct QueuedCommunicator::Channel {
   }
 
   // See Note [Meeting].
-  void wait_for_ranks(const Record& record) {
+  void wait_for_ranks(const Record& record, const Announcement& next = {}) {
     if (closed) throw *closed;
     const TraceScope waiting("meeting", "wait for ranks");
     std::int64_t news = notice.exchange(0);
-    const bool is_agreed = transport->meet(hash_of(record.pack()), news);
+    const bool is_agreed = transport->meet(hash_of(record.pack()), news, next);
     if (news > told.load(std::memory_order_relaxed)) told.store(news);
     flight->met();
     if (is_agreed && (record.kind == Record::Kind::call || record.kind == Record::Kind::done)) return;
@@ -98,7 +98,7 @@ struct QueuedCommunicator::Channel {
     const TraceScope scope("communication", traced_name(call), {"bytes", traced_bytes(call)}, tag);
     const Flight recorded(
         *flight, {.verb = verb_of(call), .name = record.name, .label = label, .bytes = traced_bytes(call)});
-    wait_for_ranks(record);
+    wait_for_ranks(record, record.kind == Record::Kind::call ? announcement_of(call) : Announcement{});
     const TraceScope moving("transfer", "move data");
     run_collective(call, *transport, [&](const std::string& error) {
       wait_for_ranks(error.empty() ? record

@@ -23,12 +23,6 @@ std::int64_t sum_of(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
-bool lies_in(const Tensor& whole, const Tensor& part) {
-  const char* begin = static_cast<const char*>(whole.raw());
-  const char* at = static_cast<const char*>(part.raw());
-  return begin <= at && at < begin + whole.byte_size();
-}
-
 class Run {
  public:
   Run(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error)
@@ -70,9 +64,8 @@ class Run {
     }
     const std::int64_t row = call_.in.shape().tail(1).count();
     if (call_.in.count() == 0) return;
-    // A transport reads all of `in` while it writes `out`; nor may `in` be scaled where it is.
     const bool is_scaled = call_.prescale != 1.0;
-    const Tensor in = is_scaled || lies_in(call_.in, out) ? call_.in.clone() : call_.in;
+    const Tensor in = is_scaled ? call_.in.clone() : call_.in;  // which is not to be changed
     scale(in.raw(), is_scaled ? in.count() : 0, in.dtype(), call_.prescale);
     transport_.reduce_scatter(out.raw(), in.raw(), times(counts, row), in.dtype(), call_.op);
     scale(out.raw(), out.count(), out.dtype(), call_.postscale);
@@ -133,6 +126,31 @@ class Run {
 };
 
 }  // namespace
+
+Announcement announcement_of(const Collective& call) {
+  // Buffers are made, scaled and copied between the meeting and the transport's part.
+  if (call.received || call.prescale != 1.0) return {};
+  const bool has_one = call.tensors.size() == 1;
+  switch (call.verb) {
+    case Collective::Verb::allreduce:
+      if (!has_one) return {};
+      return {.in = call.tensors[0].raw(),
+              .count = call.tensors[0].count(),
+              .dtype = call.tensors[0].dtype(),
+              .op = call.op};
+    case Collective::Verb::broadcast:
+      return {.in = has_one ? call.tensors[0].raw() : nullptr};
+    case Collective::Verb::allgather:
+    case Collective::Verb::allgatherv:
+      return {.in = call.in.raw(), .out = call.out.raw()};
+    case Collective::Verb::reduce_scatter:
+      return {.in = call.in.raw()};
+    case Collective::Verb::alltoall:
+    case Collective::Verb::barrier:
+      return {};
+  }
+  return {};
+}
 
 void run_collective(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error) {
   const Run run(call, transport, agree_on_error);

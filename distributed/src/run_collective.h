@@ -14,6 +14,9 @@ namespace ronde::inline v0 {
 /// has an error.
 using AgreeOnError = std::function<void(const std::string& error)>;
 
+/// What a transport may know of a call whose buffers are as it will get them: empty for many calls.
+Announcement announcement_of(const Collective& call);
+
 /// `agree_on_error` is called by operations that make room for what they receive.
 void run_collective(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error);
 

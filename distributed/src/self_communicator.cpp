@@ -15,7 +15,7 @@ class SelfTransport final : public Transport {
  public:
   std::string name() const override { return "self"; }
   Place place() const override { return {}; }
-  bool meet(std::int64_t, std::int64_t&) override { return true; }
+  bool meet(std::int64_t, std::int64_t&, const Announcement&) override { return true; }
   void allreduce(void*, std::int64_t, DType, Reduction) override {}
   void broadcast(void*, std::int64_t, int) override {}
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override {

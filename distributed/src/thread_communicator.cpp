@@ -97,7 +97,7 @@ class ThreadTransport final : public Transport {
   std::string name() const override { return "thread"; }
   Place place() const override { return {rank_, size(), rank_, size(), 0, 1}; }
 
-  bool meet(std::int64_t number, std::int64_t& notice) override;
+  bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
@@ -134,7 +134,7 @@ void copy_bytes(void* to, std::int64_t offset, const void* from, std::int64_t fr
               static_cast<std::size_t>(bytes));
 }
 
-bool ThreadTransport::meet(std::int64_t number, std::int64_t& notice) {
+bool ThreadTransport::meet(std::int64_t number, std::int64_t& notice, const Announcement&) {
   parity_ ^= 1;
   group_->slot(rank_).number[parity_] = number;
   group_->slot(rank_).notice[parity_] = notice;

@@ -22,6 +22,16 @@ struct Place {
   int cross_size = 1;
 };
 
+/// What all ranks do after a meeting if they agree. A transport may begin with it while they meet, so `in`
+/// holds what it is to hold by then.
+struct Announcement {
+  const void* in = nullptr;  ///< of the call that follows
+  const void* out = nullptr;
+  std::int64_t count = 0;  ///< elements of an all-reduce in place; 0: it is something else
+  DType dtype = DType::f32;
+  Reduction op = Reduction::sum;
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -34,10 +44,10 @@ class Transport {
 
   /// Waits, without using the processor, until all ranks are here. Whether all gave the same number. `notice`
   /// becomes the largest that a rank gave, whatever the numbers were.
-  virtual bool meet(std::int64_t number, std::int64_t& notice) = 0;
+  virtual bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) = 0;
   bool meet(std::int64_t number) {
     std::int64_t notice = 0;
-    return meet(number, notice);
+    return meet(number, notice, {});
   }
 
   /// Whether this and the transports split from it may be used at the same time, by one thread each. If not,
@@ -45,13 +55,14 @@ class Transport {
   virtual bool is_independent() const { return false; }
 
   // Called only after `meet` said yes, so that all ranks are awake and pass the same arguments. Buffers of no
-  // bytes may be null; out and in do not overlap.
+  // bytes may be null; out and in do not overlap, but where a rank's part may lie in its place.
   virtual void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) = 0;
   virtual void broadcast(void* data, std::int64_t bytes, int root) = 0;
   /// Rank r contributes bytes[r] bytes; they lie one after the other in `out`. `in` may be its place in
   /// `out`.
   virtual void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) = 0;
-  /// `in` holds counts[r] elements for each rank r, one after the other.
+  /// `in` holds counts[r] elements for each rank r, one after the other. `out` may be this rank's place in
+  /// `in`; the others' places stay as they are.
   virtual void reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts, DType dtype,
                               Reduction op) = 0;
   /// `in` holds in_bytes[r] bytes for each rank r, `out` gets out_bytes[r] bytes from it.

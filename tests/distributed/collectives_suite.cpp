@@ -322,21 +322,22 @@ void check_alltoall_splits(Communicator& c) {
 
 void check_in_place(Communicator& c) {
   const int size = c.size();
-  constexpr std::int64_t kRows = 33;
-  const Tensor all = Tensor::zeros({kRows * size, 2}, host(DType::f32));
-  const Tensor own = all.slice(0, kRows * c.rank(), kRows * (c.rank() + 1));
-  own.copy_from(make_input(c.rank(), {kRows, 2}, DType::f32));
-  c.allgather(all, own).wait();
-  const auto gathered = [&](std::int64_t i) {
-    return value(static_cast<int>(i / (2 * kRows)), i % (2 * kRows), DType::f32);
-  };
-  expect_values(all, gathered, 0.0, "allgather in place");
-  // Every rank has the same now, so sums are multiples.
-  const std::int64_t first = 2 * kRows * c.rank();
-  c.reduce_scatter(own, all).wait();
-  expect_values(
-      own, [&](std::int64_t i) { return size * gathered(first + i); }, tolerance(size, DType::f32),
-      "reduce_scatter in place");
+  for (const std::int64_t rows : {33, 7001}) {
+    const Tensor all = Tensor::zeros({rows * size, 2}, host(DType::f32));
+    const Tensor own = all.slice(0, rows * c.rank(), rows * (c.rank() + 1));
+    own.copy_from(make_input(c.rank(), {rows, 2}, DType::f32));
+    c.allgather(all, own).wait();
+    const auto gathered = [&](std::int64_t i) {
+      return value(static_cast<int>(i / (2 * rows)), i % (2 * rows), DType::f32);
+    };
+    expect_values(all, gathered, 0.0, "allgather in place");
+    // Every rank has the same now, so sums are multiples; the other ranks' places stay as they are.
+    c.reduce_scatter(own, all).wait();
+    const auto reduced = [&](std::int64_t i) {
+      return gathered(i) * (i / (2 * rows) == c.rank() ? size : 1);
+    };
+    expect_values(all, reduced, tolerance(size, DType::f32), "reduce_scatter in place");
+  }
 }
 
 void check_scales(Communicator& c) {

@@ -71,6 +71,11 @@ void check_mismatch(Communicator& c) {
          "grouped_allreduce(sum, f32 (2,), f32 (2,))");
   expect(is_odd ? c.barrier() : c.allreduce(host_zeros({2, 3}, DType::i32), Reduction::max), "[distributed] ",
          "allreduce(max, i32 (2, 3))", "barrier()");
+  const Tensor rows = host_zeros({c.size()});
+  EXPECT_EQ(
+      is_odd ? error_of(c.reduce_scatter(rows), odd) : error_of(c.reduce_scatter(host_zeros({1}), rows), odd),
+      cat("[reduce_scatter] ranks disagree: ", most, "reduce_scatter(sum, ", rows, ")", last,
+          "reduce_scatter(sum, ", rows, " into a new tensor)"));
   EXPECT_EQ(
       error_of(c.allgather(host_zeros({c.rank(), is_odd ? 3 : 2})), odd),
       cat("[allgather] ranks disagree: ", most, "allgather(f32 (*, 2))", last, "allgather(f32 (*, 3))"));

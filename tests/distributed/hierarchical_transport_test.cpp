@@ -32,7 +32,9 @@ class PretendNodes final : public Transport {
             (p.size + per_node_ - 1) / per_node_};
   }
   bool is_independent() const override { return true; }
-  bool meet(std::int64_t number, std::int64_t& notice) override { return real_->meet(number, notice); }
+  bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override {
+    return real_->meet(number, notice, next);
+  }
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override {
     real_->allreduce(data, count, dtype, op);
   }

@@ -76,6 +76,32 @@ TEST(NodeTransport, SumsAreTheSameBitsOnAllWays) {
   });
 }
 
+// Meetings do part of what follows them: see Note [Ahead of a meeting]. Sizes that take each way, in turn and
+// without a pause, some that are scaled first, and calls in between that no rank may take for the ones
+// announced.
+TEST(NodeTransport, AllWaysInTurn) {
+  run_node_ranks(3, [](Communicator& c) {
+    constexpr std::int64_t kSizes[] = {1, 700, 5000, 40000, 90000, 3};
+    const Tensor shared = c.shared_tensor({90001}, kF32), own = Tensor::zeros({90001}, kF32);
+    for (int k = 0; k < 120; ++k) {
+      const std::int64_t n = kSizes[k % 6];
+      if (k % 7 == 3) {
+        const Tensor odd = shared.view(0, {n + (c.rank() == k % 3 ? 1 : 0)});
+        EXPECT_THROW(c.allreduce(odd).wait(), CollectiveError);
+      }
+      if ((k + c.rank()) % 11 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      const Tensor data = (k % 5 == 0 ? own : shared).view(0, {n});
+      data.fill(k + c.rank());
+      const double scale = k % 4 == 1 ? 2.0 : 1.0;
+      const bool is_max = k % 3 == 2;
+      c.allreduce(data, {.op = is_max ? Reduction::max : Reduction::sum, .prescale = scale}).wait();
+      const double expected = scale * (is_max ? k + 2 : 3 * k + 3);
+      for (const std::int64_t i : {std::int64_t{0}, n / 2, n - 1})
+        ASSERT_EQ(data.data<float>()[i], expected) << "call " << k << ", element " << i << " of " << n;
+    }
+  });
+}
+
 TEST(NodeTransport, SlicesOfSharedTensors) {
   run_node_ranks(2, [](Communicator& c) {
     const Tensor first = c.shared_tensor({kStage}, kF32);

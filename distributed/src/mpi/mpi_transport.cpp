@@ -122,7 +122,7 @@ Place MpiTransport::find_place() const {
 
 // The largest number and the largest complement: both are one's own exactly when all numbers are equal. See
 // Note [Meeting] and Note [Waiting for ranks].
-bool MpiTransport::meet(std::int64_t number, std::int64_t& notice) {
+bool MpiTransport::meet(std::int64_t number, std::int64_t& notice, const Announcement&) {
   const std::int64_t own[3] = {number, ~number, notice};
   std::int64_t largest[3] = {0, 0, 0};
   MPI_Request request = MPI_REQUEST_NULL;
@@ -183,6 +183,13 @@ void MpiTransport::reduce_scatter(void* out, const void* in, const std::vector<s
     return;
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
+  if (out == at(in, layout.begin[static_cast<std::size_t>(place_.rank)] * item)) {
+    // Not in place: MPI_IN_PLACE would use the others' places too.
+    std::vector<char> part(static_cast<std::size_t>(own * item));
+    reduce_scatter(part.data(), in, counts, dtype, op);
+    std::memcpy(out, part.data(), part.size());
+    return;
+  }
   if (layout.total <= largest_count_) {
     check(MPI_Reduce_scatter(in, out, layout.counts.data(), mpi_type(dtype), mpi_op(op), comm_),
           "reduce_scatter");

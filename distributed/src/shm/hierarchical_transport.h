@@ -25,7 +25,9 @@ class HierarchicalTransport final : public Transport {
 
   bool is_independent() const override { return base_->is_independent(); }
 
-  bool meet(std::int64_t number, std::int64_t& notice) override { return base_->meet(number, notice); }
+  bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override {
+    return base_->meet(number, notice, next);
+  }
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override { base_->broadcast(data, bytes, root); }
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override {

@@ -70,13 +70,14 @@ void NodeGroup::check_peers() const {
   if (const std::int32_t mark = header().gone.load(std::memory_order_acquire)) throw_gone(mark);
 }
 
-void NodeGroup::arrive() {
+void NodeGroup::arrive(const std::function<void()>& last) {
   // Who has left, and calls that failed because of it, must not add up to a meeting.
   check_peers();
   Header& h = header();
   const std::uint32_t generation = h.generation.load(std::memory_order_acquire);
   if (h.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_)) {
     h.arrived.store(0, std::memory_order_relaxed);
+    if (last) last();
     // Either this sees a sleeper, or the sleeper sees the new generation and does not fall asleep.
     h.generation.fetch_add(1);
     if (h.sleepers.load() > 0) futex_wake(h.generation);

@@ -39,7 +39,8 @@ class NodeGroup {
   struct alignas(64) Slot {
     std::int64_t numbers[2] = {0, 0};
     std::int64_t notices[2] = {0, 0};
-    Operand operand;
+    Operand operands[2];
+    bool is_summed = false;  // of rank 0's slot: the last to arrive has made the sum that was announced
     std::int32_t color = 0, key = 0;
     char error[128] = {};  // why the last attempt to share memory failed; empty: it did not
     SharedRegion::Ticket ticket;
@@ -66,8 +67,9 @@ class NodeGroup {
   /// Throws when a rank has left or died: then nobody may write what others perhaps still read.
   void check_peers() const;
   /// Waits until all ranks are here: awake for moments, then asleep. What each wrote before, all see after.
-  /// Throws when a rank has left or died.
-  void arrive();
+  /// Throws when a rank has left or died. The last to arrive calls `last` before the others go on; it must
+  /// not throw.
+  void arrive(const std::function<void()>& last = nullptr);
 
  private:
   struct Header;

@@ -15,6 +15,8 @@ namespace {
 // Up to so many bytes of all ranks together, every rank reduces everything itself: work done several times
 // takes less than waiting for the others once more.
 constexpr std::int64_t kSmallBytes = 32 << 10;
+// Up to so many, one rank reduces for all.
+constexpr std::int64_t kMediumBytes = 1 << 20;
 
 std::size_t index_of(int rank) {
   return static_cast<std::size_t>(rank);
@@ -35,19 +37,49 @@ std::string NodeTransport::description() const {
   return cat("shared memory, ", size(), size() == 1 ? " rank" : " ranks");
 }
 
-// Numbers take turns in two places: a fast rank may write its next one while a slow one still reads this one.
-bool NodeTransport::meet(std::int64_t number, std::int64_t& notice) {
+// What ranks say takes turns in two places: a fast one may write its next words while a slow one still reads
+// these.
+bool NodeTransport::meet(std::int64_t number, std::int64_t& notice, const Announcement& next) {
   group_->check_peers();
-  const std::uint64_t place = meeting_++ % 2;
-  group_->own_slot().numbers[place] = number;
-  group_->own_slot().notices[place] = notice;
-  group_->arrive();
-  bool is_agreed = true;
-  for (int r = 0; r < size(); ++r) {
-    is_agreed &= group_->slot(r).numbers[place] == number;
-    notice = std::max(notice, group_->slot(r).notices[place]);
+  ++meeting_;
+  group_->own_slot().numbers[parity()] = number;
+  group_->own_slot().notices[parity()] = notice;
+  const auto is_agreed = [&] {
+    for (int r = 0; r < size(); ++r)
+      if (group_->slot(r).numbers[parity()] != number) return false;
+    return true;
+  };
+  const Ahead begun = begin(next);
+  group_->arrive(
+      [&] { group_->slot(0).is_summed = begun == Ahead::buffers_known && is_agreed() && sum_for_all(next); });
+  for (int r = 0; r < size(); ++r) notice = std::max(notice, group_->slot(r).notices[parity()]);
+  ahead_ = Ahead::nothing;
+  if (!is_agreed()) return false;
+  ahead_ = group_->slot(0).is_summed ? Ahead::summed : begun;
+  return true;
+}
+
+// All of it can be done again if the ranks do not agree. The stage of this turn is nobody's yet: what others
+// may still read lies on that of the turn before.
+NodeTransport::Ahead NodeTransport::begin(const Announcement& next) {
+  const std::int64_t bytes = next.count * static_cast<std::int64_t>(size_of(next.dtype));
+  if (next.count > 0 && bytes * size() <= kSmallBytes) {
+    copy_bytes(stage(rank(), turn_), next.in, bytes);
+    return Ahead::staged;
   }
-  return is_agreed;
+  if (!next.in && !next.out) return Ahead::nothing;
+  group_->own_slot().operands[parity()] = {shares_.locate(next.in, rank()), shares_.locate(next.out, rank()),
+                                           0};
+  return Ahead::buffers_known;
+}
+
+bool NodeTransport::sum_for_all(const Announcement& next) {
+  const std::int64_t bytes = next.count * static_cast<std::int64_t>(size_of(next.dtype));
+  if (bytes == 0 || bytes * size() > kMediumBytes) return false;
+  const std::vector<char*> data = known_buffers().in;
+  if (data.empty()) return false;
+  reduce({data.begin(), data.end()}, 0, {data.begin(), data.end()}, 0, next.count, next.dtype, next.op);
+  return true;
 }
 
 std::vector<const void*> NodeTransport::stages(std::uint64_t turn) const {
@@ -56,14 +88,21 @@ std::vector<const void*> NodeTransport::stages(std::uint64_t turn) const {
   return all;
 }
 
-NodeTransport::Buffers NodeTransport::exchange_buffers(const void* in, const void* out,
+NodeTransport::Buffers NodeTransport::exchange_buffers(Ahead ahead, const void* in, const void* out,
                                                        std::int64_t largest) {
-  group_->own_slot().operand = {shares_.locate(in, rank()), shares_.locate(out, rank()), largest};
-  group_->arrive();
+  if (ahead != Ahead::buffers_known) {
+    group_->own_slot().operands[parity()] = {shares_.locate(in, rank()), shares_.locate(out, rank()),
+                                             largest};
+    group_->arrive();
+  }
+  return known_buffers();
+}
+
+NodeTransport::Buffers NodeTransport::known_buffers() const {
   Buffers buffers;
   std::vector<NodeGroup::Spot> ins, outs;
   for (int r = 0; r < size(); ++r) {
-    const NodeGroup::Operand& operand = group_->slot(r).operand;
+    const NodeGroup::Operand& operand = group_->slot(r).operands[parity()];
     ins.push_back(operand.in);
     outs.push_back(operand.out);
     buffers.largest = std::max(buffers.largest, operand.largest);
@@ -75,8 +114,10 @@ NodeTransport::Buffers NodeTransport::exchange_buffers(const void* in, const voi
 
 void NodeTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(size_of(dtype));
-  if (bytes * size() <= kSmallBytes) return allreduce_small(data, count, dtype, op);
-  const Buffers buffers = exchange_buffers(data, nullptr);
+  const Ahead ahead = take_ahead();
+  if (ahead == Ahead::summed) return;
+  if (bytes * size() <= kSmallBytes) return allreduce_small(ahead, data, count, dtype, op);
+  const Buffers buffers = exchange_buffers(ahead, data, nullptr);
   if (buffers.in.empty()) return allreduce_staged(static_cast<char*>(data), count, dtype, op);
   const std::int64_t begin = slice_begin(count, rank(), size(), dtype);
   const std::int64_t end = slice_begin(count, rank() + 1, size(), dtype);
@@ -92,7 +133,7 @@ void NodeTransport::allreduce_between(void* data, std::int64_t count, DType dtyp
   const Counts counts = slice_counts(count, slices, size(), dtype);
   const std::int64_t begin = slice_begin(count, rank(), slices, dtype);
   const std::int64_t length = counts[index_of(rank())];
-  const Buffers buffers = exchange_buffers(data, nullptr);
+  const Buffers buffers = exchange_buffers(take_ahead(), data, nullptr);
   if (buffers.in.empty()) {
     auto* all = static_cast<char*>(data);
     std::vector<char> slice(static_cast<std::size_t>(length * item));
@@ -113,7 +154,7 @@ void NodeTransport::allreduce_between(void* data, std::int64_t count, DType dtyp
 
 void NodeTransport::broadcast(void* data, std::int64_t bytes, int root) {
   if (bytes <= NodeGroup::kStageBytes) return broadcast_staged(static_cast<char*>(data), bytes, root);
-  const Buffers buffers = exchange_buffers(data, nullptr);
+  const Buffers buffers = exchange_buffers(take_ahead(), data, nullptr);
   if (buffers.in.empty()) return broadcast_staged(static_cast<char*>(data), bytes, root);
   copy_bytes(data, buffers.in[index_of(root)], bytes);
   group_->arrive();
@@ -124,7 +165,7 @@ void NodeTransport::allgatherv(void* out, const void* in, const std::vector<std:
   const std::int64_t begin = sum_of(bytes, 0, rank());
   if (*std::max_element(bytes.begin(), bytes.end()) <= NodeGroup::kStageBytes)
     return allgatherv_staged(to, static_cast<const char*>(in), bytes);
-  const Buffers buffers = exchange_buffers(in, out);
+  const Buffers buffers = exchange_buffers(take_ahead(), in, out);
   if (!buffers.in.empty()) {
     for (int r = 0; r < size(); ++r) {
       copy_bytes(to, buffers.in[index_of(r)], bytes[index_of(r)]);
@@ -143,7 +184,7 @@ void NodeTransport::reduce_scatter(void* out, const void* in, const std::vector<
   const auto* from = static_cast<const char*>(in);
   const std::int64_t total = sum_of(counts) * static_cast<std::int64_t>(size_of(dtype));
   if (total <= kSmallBytes) return reduce_scatter_staged(static_cast<char*>(out), from, counts, dtype, op);
-  const Buffers buffers = exchange_buffers(in, nullptr);
+  const Buffers buffers = exchange_buffers(take_ahead(), in, nullptr);
   if (buffers.in.empty()) return reduce_scatter_staged(static_cast<char*>(out), from, counts, dtype, op);
   const std::int64_t begin = sum_of(counts, 0, rank());
   const std::vector<const void*> ins(buffers.in.begin(), buffers.in.end());
@@ -157,7 +198,8 @@ void NodeTransport::alltoallv(void* out, const std::vector<std::int64_t>& out_by
   const std::uint64_t turn = turn_++;
   auto* begins = reinterpret_cast<std::int64_t*>(stage(rank(), turn));
   std::exclusive_scan(in_bytes.begin(), in_bytes.end(), begins, std::int64_t{0});
-  const Buffers buffers = exchange_buffers(in, nullptr, *std::max_element(in_bytes.begin(), in_bytes.end()));
+  const Buffers buffers =
+      exchange_buffers(Ahead::nothing, in, nullptr, *std::max_element(in_bytes.begin(), in_bytes.end()));
   auto* to = static_cast<char*>(out);
   if (buffers.in.empty()) {
     return alltoallv_staged(to, out_bytes, static_cast<const char*>(in), in_bytes, buffers.largest);

@@ -2,9 +2,13 @@
 ///
 /// Buffers in shared memory (`share`) are read by the ranks that need them, where they lie. Any other memory
 /// goes through the ranks' stages, piece by piece: while a piece is copied in, the one before it is reduced,
-/// and the one before that is copied out. Small operations always take the stage, since that needs the ranks
-/// to wait for each other only once. Sums are taken in rank order, element by element, whichever way the data
-/// go, so the bits do not depend on it.
+/// and the one before that is copied out. Sums are taken in rank order, element by element, whichever way the
+/// data go, so the bits do not depend on it.
+///
+/// Note [Ahead of a meeting]: to wait for each other costs ranks more than to move a few kilobytes, so a
+/// meeting does part of what is announced for after it. Each rank says with it where its buffers lie, or puts
+/// what is small on its stage. A sum of medium size, in shared memory, is made by the last rank to arrive,
+/// for all of them: it waits for nobody, which is what a step's last bucket costs the slowest rank.
 ///
 /// Once made, it needs nothing of what started the ranks. It is independent of other transports.
 #pragma once
@@ -12,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "shm/node_group.h"
@@ -33,7 +38,7 @@ class NodeTransport final : public Transport {
   std::string description() const override;
   bool is_independent() const override { return true; }
 
-  bool meet(std::int64_t number, std::int64_t& notice) override;
+  bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
@@ -59,13 +64,21 @@ class NodeTransport final : public Transport {
 
   int rank() const { return group_->rank(); }
   int size() const { return group_->size(); }
+  std::uint64_t parity() const { return meeting_ % 2; }
   char* stage(int r, std::uint64_t turn) const { return group_->stage(r, turn); }
   std::vector<const void*> stages(std::uint64_t turn) const;
-  /// Says where this rank's buffers lie, and waits for the others to say it.
-  Buffers exchange_buffers(const void* in, const void* out, std::int64_t largest = 0);
+  /// What of the announced operation the last meeting has done.
+  enum class Ahead { nothing, buffers_known, staged, summed };
+  Ahead begin(const Announcement& next);
+  /// Whether it did: for the last rank that arrives.
+  bool sum_for_all(const Announcement& next);
+  /// Where all ranks' buffers lie: waits for the others to say it, unless they have.
+  Buffers exchange_buffers(Ahead ahead, const void* in, const void* out, std::int64_t largest = 0);
+  Buffers known_buffers() const;
+  Ahead take_ahead() { return std::exchange(ahead_, Ahead::nothing); }
 
   // In node_stages.cpp.
-  void allreduce_small(void* data, std::int64_t count, DType dtype, Reduction op);
+  void allreduce_small(Ahead ahead, void* data, std::int64_t count, DType dtype, Reduction op);
   void allreduce_staged(char* data, std::int64_t count, DType dtype, Reduction op);
   void broadcast_staged(char* data, std::int64_t bytes, int root);
   void allgatherv_staged(char* out, const char* in, const Counts& bytes);
@@ -78,7 +91,8 @@ class NodeTransport final : public Transport {
   std::string name_;
   std::shared_ptr<const void> owner_;
   std::uint64_t turn_ = 0;     // of the stages, equal on all ranks; see Note [Shared stages]
-  std::uint64_t meeting_ = 0;  // number of the next one
+  std::uint64_t meeting_ = 0;  // number of the last one
+  Ahead ahead_ = Ahead::nothing;
 };
 
 }  // namespace ronde::inline v0

@@ -63,7 +63,7 @@ TcpTransport::TcpTransport(std::unique_ptr<Mesh> mesh, std::vector<std::string> 
 
 // In round k a rank hears from the one 2^k places before it, and so, in the end, of all. The largest number
 // and the largest complement are one's own exactly when all numbers are equal.
-bool TcpTransport::meet(std::int64_t number, std::int64_t& notice) {
+bool TcpTransport::meet(std::int64_t number, std::int64_t& notice, const Announcement&) {
   mesh_->count_meeting();
   std::array<std::int64_t, 5> known{kMeeting, mesh_->meetings(), number, ~number, notice};
   for (int step = 1; step < place_.size; step *= 2) {
@@ -126,7 +126,7 @@ void TcpTransport::allgatherv(void* out, const void* in, const Counts& bytes) {
   mesh_->exchange(std::move(outs), std::move(ins));
 }
 
-// `out` may be this rank's part of `in`: of that, the other ranks need nothing.
+// Where `out` is this rank's place in `in`: of that, the other ranks need nothing.
 void TcpTransport::reduce_scatter(void* out, const void* in, const Counts& counts, DType dtype,
                                   Reduction op) {
   const auto item = static_cast<std::int64_t>(size_of(dtype));

@@ -28,7 +28,7 @@ class TcpTransport final : public Transport {
   Place place() const override { return place_; }
   bool is_independent() const override { return true; }
 
-  bool meet(std::int64_t number, std::int64_t& notice) override;
+  bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
