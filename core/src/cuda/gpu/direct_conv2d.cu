@@ -18,13 +18,13 @@ Conv conv_of(const Operand& x, const Operand& weight, const Operand& out, const 
           p.stride.w, p.dilation.h,    p.dilation.w,    p.padding.top,   p.padding.left};
 }
 
-template <class T>
-__global__ void forward_kernel(Conv p, T* out, const T* x, const T* weight, const T* bias, bool relu) {
+template <class T, class Bias>
+__global__ void forward_kernel(Conv p, T* out, const T* x, const T* weight, const Bias* bias, bool relu) {
   for (Index i = first_element(); i < p.n * p.oh * p.ow * p.o; i += element_step()) {
     const Index filter = i % p.o, ox = i / p.o % p.ow, oy = i / (p.o * p.ow) % p.oh,
                 n = i / (p.o * p.ow * p.oh);
     const Index first = filter / p.group_out * p.group_in;
-    double total = bias ? static_cast<double>(bias[filter]) : 0.0;
+    double total = bias ? wider(bias[filter]) : 0.0;
     for (Index ky = 0; ky < p.kh; ++ky)
       for (Index kx = 0; kx < p.kw; ++kx) {
         const Index y = oy * p.stride_h - p.top + ky * p.dilation_h;
@@ -32,10 +32,9 @@ __global__ void forward_kernel(Conv p, T* out, const T* x, const T* weight, cons
         if (y < 0 || y >= p.h || col < 0 || col >= p.w) continue;
         const T* pixel = x + ((n * p.h + y) * p.w + col) * p.c + first;
         const T* taps = weight + ((filter * p.kh + ky) * p.kw + kx) * p.group_in;
-        for (Index k = 0; k < p.group_in; ++k)
-          total += static_cast<double>(pixel[k]) * static_cast<double>(taps[k]);
+        for (Index k = 0; k < p.group_in; ++k) total += wider(pixel[k]) * wider(taps[k]);
       }
-    out[i] = static_cast<T>(relu && total <= 0 ? 0.0 : total);
+    out[i] = rounded<T>(relu && total <= 0 ? 0.0 : total);
   }
 }
 
@@ -53,16 +52,15 @@ __global__ void input_kernel(Conv p, T* grad_x, const T* grad_out, const T* weig
         if (oy >= p.oh || ox >= p.ow) continue;
         const T* grads = grad_out + ((n * p.oh + oy) * p.ow + ox) * p.o + first;
         for (Index k = 0; k < p.group_out; ++k)
-          total += static_cast<double>(grads[k]) *
-                   static_cast<double>(
-                       weight[(((first + k) * p.kh + ky) * p.kw + kx) * p.group_in + channel % p.group_in]);
+          total += wider(grads[k]) *
+                   wider(weight[(((first + k) * p.kh + ky) * p.kw + kx) * p.group_in + channel % p.group_in]);
       }
-    grad_x[i] = static_cast<T>(total);
+    grad_x[i] = rounded<T>(total);
   }
 }
 
-template <class T>
-__global__ void weight_kernel(Conv p, T* grad_weight, const T* grad_out, const T* x) {
+template <class T, class Weight>
+__global__ void weight_kernel(Conv p, Weight* grad_weight, const T* grad_out, const T* x) {
   for (Index i = blockIdx.x; i < p.o * p.kh * p.kw * p.group_in; i += gridDim.x) {
     const Index k = i % p.group_in, kx = i / p.group_in % p.kw, ky = i / (p.group_in * p.kw) % p.kh;
     const Index filter = i / (p.group_in * p.kw * p.kh);
@@ -73,11 +71,10 @@ __global__ void weight_kernel(Conv p, T* grad_weight, const T* grad_out, const T
       const Index y = oy * p.stride_h - p.top + ky * p.dilation_h;
       const Index col = ox * p.stride_w - p.left + kx * p.dilation_w;
       if (y < 0 || y >= p.h || col < 0 || col >= p.w) continue;
-      total += static_cast<double>(grad_out[at * p.o + filter]) *
-               static_cast<double>(x[((n * p.h + y) * p.w + col) * p.c + channel]);
+      total += wider(grad_out[at * p.o + filter]) * wider(x[((n * p.h + y) * p.w + col) * p.c + channel]);
     }
     total = sum_block(total);
-    if (threadIdx.x == 0) grad_weight[i] = static_cast<T>(total);
+    if (threadIdx.x == 0) grad_weight[i] = rounded<Weight>(total);
   }
 }
 
@@ -88,18 +85,22 @@ void run_direct_conv2d(const Call& call, const Place& place) {
   if (out.count() == 0) return;
   const Conv2dParams& params = call.attributes.conv;
   const cudaStream_t stream = native(place.stream);
-  with_real(out.dtype, [&]<class T>(T) {
-    if (call.op == Op::conv2d)
-      forward_kernel<T><<<blocks_for(out.count()), kThreads, 0, stream>>>(
+  if (call.op == Op::conv2d)
+    with_reals(out.dtype, call[3].defined ? call[3].dtype : out.dtype, [&]<class T, class Bias>(T, Bias) {
+      forward_kernel<T, Bias><<<blocks_for(out.count()), kThreads, 0, stream>>>(
           conv_of(call[1], call[2], out, params), data<T>(out), data<T>(call[1]), data<T>(call[2]),
-          data<T>(call[3]), call.attributes.epilogue == Epilogue::relu);
-    else if (call.op == Op::conv2d_backward_input)
+          data<Bias>(call[3]), call.attributes.epilogue == Epilogue::relu);
+    });
+  else if (call.op == Op::conv2d_backward_input)
+    with_real(out.dtype, [&]<class T>(T) {
       input_kernel<T><<<blocks_for(out.count()), kThreads, 0, stream>>>(
           conv_of(out, call[2], call[1], params), data<T>(out), data<T>(call[1]), data<T>(call[2]));
-    else
-      weight_kernel<T><<<blocks_for(out.count(), 1), kThreads, 0, stream>>>(
-          conv_of(call[3], out, call[2], params), data<T>(out), data<T>(call[2]), data<T>(call[3]));
-  });
+    });
+  else
+    with_reals(call[2].dtype, out.dtype, [&]<class T, class Weight>(T, Weight) {
+      weight_kernel<T, Weight><<<blocks_for(out.count(), 1), kThreads, 0, stream>>>(
+          conv_of(call[3], out, call[2], params), data<Weight>(out), data<T>(call[2]), data<T>(call[3]));
+    });
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -5,8 +5,10 @@ namespace ronde::inline v0::cuda {
 namespace {
 
 template <class T>
-__global__ void dropout_kernel(Index n, Index per_sample, Dropping<T> dropping, T* out, const T* x) {
-  for_each_drawn(n, per_sample, dropping, [&](Index i, T factor) { out[i] = dropped(x[i], factor); });
+__global__ void dropout_kernel(Index n, Index per_sample, Dropping<Arithmetic<T>> dropping, T* out,
+                               const T* x) {
+  for_each_drawn(n, per_sample, dropping,
+                 [&](Index i, Arithmetic<T> factor) { out[i] = rounded<T>(dropped(wide(x[i]), factor)); });
 }
 
 }  // namespace
@@ -23,7 +25,7 @@ void run_dropout(const Call& call, const Place& place) {
   const Index n = x.shape[0], per_sample = x.count() / n;
   with_real(out.dtype, [&]<class T>(T) {
     dropout_kernel<T><<<blocks_for(draws(n, per_sample)), kThreads, 0, native(place.stream)>>>(
-        n, per_sample, Dropping<T>(p, call[2]), data<T>(out), data<T>(x));
+        n, per_sample, Dropping<Arithmetic<T>>(p, call[2]), data<T>(out), data<T>(x));
   });
 }
 

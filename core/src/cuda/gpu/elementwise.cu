@@ -1,7 +1,5 @@
 // fill, copy, unary and binary functions and their gradients. One kernel a family: which function it is, is
 // the same for all threads.
-#include <cuda_bf16.h>
-
 #include "cuda/gpu/launch.cuh"
 
 namespace ronde::inline v0::cuda {
@@ -185,21 +183,21 @@ struct Function {
 };
 
 template <class T>
-__global__ void unary_kernel(Elements<2> all, T* out, const T* x, Function<T> f) {
+__global__ void unary_kernel(Elements<2> all, T* out, const T* x, Function<Arithmetic<T>> f) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
-    out[at[0]] = f(x[at[1]]);
+    out[at[0]] = rounded<T>(f(wide(x[at[1]])));
   }
 }
 
 template <class T>
 __global__ void unary_backward_kernel(Elements<4> all, T* grad_x, const T* grad_y, const T* x, const T* y,
-                                      Function<T> f) {
+                                      Function<Arithmetic<T>> f) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[4];
     all.locate(i, at);
-    grad_x[at[0]] = grad_y[at[1]] * f.derivative(x[at[2]], y[at[3]]);
+    grad_x[at[0]] = rounded<T>(wide(grad_y[at[1]]) * f.derivative(wide(x[at[2]]), wide(y[at[3]])));
   }
 }
 
@@ -231,16 +229,16 @@ __global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, B
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[3];
     all.locate(i, at);
-    out[at[0]] = combine(op, a[at[1]], b[at[2]]);
+    out[at[0]] = rounded<T>(combine(op, wide(a[at[1]]), wide(b[at[2]])));
   }
 }
 
 template <class T>
-__global__ void accumulate_kernel(Elements<2> all, T* x, const T* y, T alpha) {
+__global__ void accumulate_kernel(Elements<2> all, T* x, const T* y, Arithmetic<T> alpha) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
-    x[at[0]] += alpha * y[at[1]];
+    x[at[0]] = rounded<T>(wide(x[at[0]]) + alpha * wide(y[at[1]]));
   }
 }
 
@@ -274,7 +272,9 @@ void run_elementwise(const Call& call, const Place& place) {
   }
   if (call.op == Op::copy) return run_copy(call, stream);
   with_real(out.dtype, [&]<class T>(T) {
-    const Function<T> f{a.unary, static_cast<T>(a.unary_params.alpha), static_cast<T>(a.unary_params.beta)};
+    using Real = Arithmetic<T>;
+    const Function<Real> f{a.unary, static_cast<Real>(a.unary_params.alpha),
+                           static_cast<Real>(a.unary_params.beta)};
     if (call.op == Op::unary) {
       unary_kernel<T>
           <<<blocks, kThreads, 0, stream>>>(elements<2>({&out, &call[1]}), data<T>(out), data<T>(call[1]), f);
@@ -289,7 +289,7 @@ void run_elementwise(const Call& call, const Place& place) {
                                                         data<T>(call[1]), data<T>(call[2]), a.binary);
     } else {
       accumulate_kernel<T><<<blocks, kThreads, 0, stream>>>(elements<2>({&out, &call[1]}), data<T>(out),
-                                                            data<T>(call[1]), static_cast<T>(a.value));
+                                                            data<T>(call[1]), static_cast<Real>(a.value));
     }
   });
 }

@@ -1,6 +1,9 @@
 /// What all kernels share: grids, types, strided views, sums within a block.
 #pragma once
 
+#include <type_traits>
+
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include "cuda/gpu/cuda_check.h"
@@ -25,13 +28,53 @@ __device__ inline Index element_step() {
   return static_cast<Index>(gridDim.x) * blockDim.x;
 }
 
-/// Calls `f(float{})` or `f(double{})`; other floats have no kernels yet.
+/// What is computed in where elements of type T are stored.
+template <class T>
+using Arithmetic = std::conditional_t<std::is_same_v<T, __nv_bfloat16>, float, T>;
+
+template <class T>
+__device__ Arithmetic<T> wide(T element) {
+  return static_cast<Arithmetic<T>>(element);
+}
+template <class T>
+__device__ double wider(T element) {
+  return static_cast<double>(wide(element));
+}
+
+/// The element that is nearest; ties go to even.
+template <class T, class Value>
+__device__ T rounded(Value value) {
+  if constexpr (std::is_same_v<T, __nv_bfloat16>)
+    return __float2bfloat16_rn(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
+
+/// Calls `f(float{})` or `f(double{})`.
 template <class F>
-void with_real(DType dtype, F&& f) {
+void with_single_or_double(DType dtype, F&& f) {
   if (dtype == DType::f64)
     f(double{});
   else
     f(float{});
+}
+
+/// Calls `f` with a zero of the type in which elements are stored.
+template <class F>
+void with_real(DType dtype, F&& f) {
+  if (dtype == DType::bf16)
+    f(__nv_bfloat16{});
+  else
+    with_single_or_double(dtype, f);
+}
+
+/// The same of two types, of which the second may be f32 where the first is bf16 and is the first otherwise.
+template <class F>
+void with_reals(DType dtype, DType beside, F&& f) {
+  if (dtype == DType::bf16 && beside == DType::f32)
+    f(__nv_bfloat16{}, float{});
+  else
+    with_real(dtype, [&]<class T>(T zero) { f(zero, zero); });
 }
 
 template <class T>

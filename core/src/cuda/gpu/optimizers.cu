@@ -149,7 +149,7 @@ void run_optimizer(const Call& call, const Place& place) {
   const Numbers n{call.attributes.step, call.numbers};
   const unsigned blocks = blocks_for(count);
   const cudaStream_t stream = native(place.stream);
-  with_real(w.dtype, [&]<class T>(T) {
+  with_single_or_double(w.dtype, [&]<class T>(T) {
     const auto at = [&](int i) { return data<T>(call[i]); };
     switch (call.op) {
       case Op::sgd_step:

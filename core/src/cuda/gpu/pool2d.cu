@@ -44,13 +44,13 @@ __device__ void for_each_pixel(const Pooling& p, Index y0, Index x0, F&& f) {
 
 /// The maximum of window i; its place goes to argmax.
 template <class T, class Place2d>
-__device__ T pooled(const Pooling& p, Index i, Place2d* argmax, const T* x) {
+__device__ Arithmetic<T> pooled(const Pooling& p, Index i, Place2d* argmax, const T* x) {
   const Pixel at(i, p.oh, p.ow, p.c);
   const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
-  T best = 0;
+  Arithmetic<T> best = 0;
   Index best_index = -1;
   for_each_pixel(p, y0, x0, [&](Index y, Index col) {
-    const T value = x[((at.n * p.h + y) * p.w + col) * p.c + at.channel];
+    const Arithmetic<T> value = wide(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
     // The first maximum wins, and the first NaN.
     if (best_index >= 0 && !(value > best || (value != value && best == best))) return;
     best = value;
@@ -63,14 +63,15 @@ __device__ T pooled(const Pooling& p, Index i, Place2d* argmax, const T* x) {
 template <class T, class Place2d>
 __global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
   for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step())
-    out[i] = pooled(p, i, argmax, x);
+    out[i] = rounded<T>(pooled(p, i, argmax, x));
 }
 
 template <class T, class Place2d>
-__global__ void max_pool_dropout_kernel(Pooling p, Dropping<T> dropping, T* out, Place2d* argmax,
+__global__ void max_pool_dropout_kernel(Pooling p, Dropping<Arithmetic<T>> dropping, T* out, Place2d* argmax,
                                         const T* x) {
-  for_each_drawn(p.n, p.oh * p.ow * p.c, dropping,
-                 [&](Index i, T factor) { out[i] = dropped(pooled(p, i, argmax, x), factor); });
+  for_each_drawn(p.n, p.oh * p.ow * p.c, dropping, [&](Index i, Arithmetic<T> factor) {
+    out[i] = rounded<T>(dropped(pooled(p, i, argmax, x), factor));
+  });
 }
 
 /// The windows that hold row (or column) `at`: [first, last].
@@ -96,11 +97,12 @@ template <class T>
 struct PooledGradient {
   const T* grad_out;
   const T* result;
-  T scale;
+  Arithmetic<T> scale;
 
-  __device__ T operator()(Index i) const {
-    if (!result) return grad_out[i];
-    return result[i] > 0 ? grad_out[i] * scale : T(0);
+  __device__ Arithmetic<T> operator()(Index i) const {
+    const Arithmetic<T> grad = wide(grad_out[i]);
+    if (!result) return grad;
+    return wide(result[i]) > 0 ? grad * scale : 0;
   }
 };
 
@@ -109,13 +111,13 @@ __global__ void max_pool_backward_kernel(Pooling p, T* grad_x, PooledGradient<T>
                                          const Place2d* argmax) {
   for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
     const Pixel at(i, p.h, p.w, p.c);
-    T total = 0;
+    Arithmetic<T> total = 0;
     for_each_window(p, at, [&](Index oy, Index ox) {
       const Index window = ((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel;
       const Index mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
       if (static_cast<Index>(argmax[window]) == mine) total += grad(window);
     });
-    grad_x[i] = total;
+    grad_x[i] = rounded<T>(total);
   }
 }
 
@@ -132,9 +134,9 @@ __global__ void average_pool_kernel(Pooling p, T* out, const T* x) {
     const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
     double total = 0;
     for_each_pixel(p, y0, x0, [&](Index y, Index col) {
-      total += static_cast<double>(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
+      total += wider(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
     });
-    out[i] = static_cast<T>(total / static_cast<double>(size_of_window(p, at.y, at.x)));
+    out[i] = rounded<T>(total / static_cast<double>(size_of_window(p, at.y, at.x)));
   }
 }
 
@@ -142,12 +144,12 @@ template <class T>
 __global__ void average_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out) {
   for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
     const Pixel at(i, p.h, p.w, p.c);
-    T total = 0;
+    Arithmetic<T> total = 0;
     for_each_window(p, at, [&](Index oy, Index ox) {
-      total += grad_out[((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel] /
-               static_cast<T>(size_of_window(p, oy, ox));
+      total += wide(grad_out[((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel]) /
+               static_cast<Arithmetic<T>>(size_of_window(p, oy, ox));
     });
-    grad_x[i] = total;
+    grad_x[i] = rounded<T>(total);
   }
 }
 
@@ -176,7 +178,7 @@ void run_pooling(const Call& call, const Place& place) {
       with_place(call[1].dtype, [&]<class I>(I) {
         if (call[3].defined)
           max_pool_dropout_kernel<T, I><<<blocks_for(draws(p.n, count / p.n)), kThreads, 0, stream>>>(
-              p, Dropping<T>(call.attributes.dropout, call[3]), data<T>(out), data<I>(call[1]),
+              p, Dropping<Arithmetic<T>>(call.attributes.dropout, call[3]), data<T>(out), data<I>(call[1]),
               data<T>(other));
         else
           max_pool_kernel<T, I>
@@ -185,7 +187,7 @@ void run_pooling(const Call& call, const Place& place) {
     else if (call.op == Op::max_pool2d_backward)
       with_place(call[2].dtype, [&]<class I>(I) {
         const PooledGradient<T> grad{data<T>(other), call[3].defined ? data<T>(call[3]) : nullptr,
-                                     static_cast<T>(call.attributes.value)};
+                                     static_cast<Arithmetic<T>>(call.attributes.value)};
         max_pool_backward_kernel<T, I>
             <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), grad, data<I>(call[2]));
       });

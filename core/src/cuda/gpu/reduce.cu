@@ -34,8 +34,8 @@ __device__ double combined(ReduceOp op, double a, double b) {
   }
 }
 
-template <class T>
-__global__ void reduce_kernel(Reduction r, T* out, const T* x, ReduceOp op, double start, double scale) {
+template <class T, class Out>
+__global__ void reduce_kernel(Reduction r, Out* out, const T* x, ReduceOp op, double start, double scale) {
   for (Index result = blockIdx.x; result < r.kept.count; result += gridDim.x) {
     Index at[2];
     r.kept.locate(result, at);
@@ -43,10 +43,10 @@ __global__ void reduce_kernel(Reduction r, T* out, const T* x, ReduceOp op, doub
     for (Index i = threadIdx.x; i < r.reduced.count; i += blockDim.x) {
       Index offset[1];
       r.reduced.locate(i, offset);
-      total = combined(op, total, static_cast<double>(x[at[1] + offset[0]]));
+      total = combined(op, total, wider(x[at[1] + offset[0]]));
     }
     total = combine_block(total, [op](double a, double b) { return combined(op, a, b); });
-    if (threadIdx.x == 0) out[at[0]] = static_cast<T>(total * scale);
+    if (threadIdx.x == 0) out[at[0]] = rounded<Out>(total * scale);
   }
 }
 
@@ -54,7 +54,7 @@ template <class T>
 __device__ Index index_of_maximum(const T* x, Index k) {
   Index best = 0;  // a NaN never wins
   for (Index i = 1; i < k; ++i)
-    if (x[i] > x[best]) best = i;
+    if (wide(x[i]) > wide(x[best])) best = i;
   return best;
 }
 
@@ -71,7 +71,7 @@ __global__ void square_sums_kernel(Index count, double* out, const T* x) {
   const Index end = count * (piece + 1) / pieces;
   double total = 0;
   for (Index i = count * piece / pieces + threadIdx.x; i < end; i += blockDim.x)
-    total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    total += wider(x[i]) * wider(x[i]);
   total = sum_block(total);
   if (threadIdx.x == 0) out[piece] = total;
 }
@@ -98,7 +98,7 @@ __global__ void bias_pieces_kernel(Index rows, Index channels, double* partial, 
   double total = 0;
   if (channel < channels)
     for (Index row = first + threadIdx.y; row < last; row += kRows)
-      total += static_cast<double>(grad[row * channels + channel]);
+      total += wider(grad[row * channels + channel]);
   sums[threadIdx.y][threadIdx.x] = total;
   __syncthreads();
   if (threadIdx.y != 0 || channel >= channels) return;
@@ -111,7 +111,7 @@ __global__ void bias_sum_kernel(Index pieces, Index channels, T* bias, const dou
   for (Index channel = first_element(); channel < channels; channel += element_step()) {
     double total = 0;
     for (Index piece = 0; piece < pieces; ++piece) total += partial[piece * channels + channel];
-    bias[channel] = static_cast<T>(total);
+    bias[channel] = rounded<T>(total);
   }
 }
 
@@ -131,32 +131,43 @@ void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* parti
   if (channels == 0) return;
   const Index pieces = pieces_of(rows);
   const dim3 grid(static_cast<unsigned>((channels + kLanes - 1) / kLanes), static_cast<unsigned>(pieces));
+  const cudaStream_t stream = native(place.stream);
+  auto* sums = static_cast<double*>(partial);
+  with_real(grad_out.dtype, [&]<class T>(T) {
+    bias_pieces_kernel<T><<<grid, dim3(kLanes, kRows), 0, stream>>>(rows, channels, sums, data<T>(grad_out));
+  });
   with_real(bias.dtype, [&]<class T>(T) {
-    auto* sums = static_cast<double*>(partial);
-    bias_pieces_kernel<T>
-        <<<grid, dim3(kLanes, kRows), 0, native(place.stream)>>>(rows, channels, sums, data<T>(grad_out));
-    bias_sum_kernel<T>
-        <<<blocks_for(channels), kThreads, 0, native(place.stream)>>>(pieces, channels, data<T>(bias), sums);
+    bias_sum_kernel<T><<<blocks_for(channels), kThreads, 0, stream>>>(pieces, channels, data<T>(bias), sums);
   });
 }
+
+namespace {
+
+void run_reduce(const Call& call, cudaStream_t stream) {
+  const Operand &out = call[0], &x = call[1];
+  if (out.count() == 0) return;
+  const Reduction r = reduction_of(out, x);
+  const ReduceOp op = call.attributes.reduce;
+  const double infinity = ::cuda::std::numeric_limits<double>::infinity();
+  const double start = op == ReduceOp::max ? -infinity : op == ReduceOp::min ? infinity : 0.0;
+  // Of no elements the mean is 0 * infinity, a NaN.
+  const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(r.reduced.count) : 1.0;
+  with_reals(x.dtype, out.dtype, [&]<class T, class Out>(T, Out) {
+    reduce_kernel<T, Out><<<blocks_for(r.kept.count, 1), kThreads, 0, stream>>>(r, data<Out>(out), data<T>(x),
+                                                                                op, start, scale);
+  });
+}
+
+}  // namespace
 
 void run_reduction(const Call& call, const Place& place) {
   const Operand &out = call[0], &x = call[1];
   const cudaStream_t stream = native(place.stream);
+  if (call.op == Op::reduce) return run_reduce(call, stream);
   const auto last = static_cast<std::size_t>(x.rank > 0 ? x.rank - 1 : 0);
   const Index k = x.rank > 0 ? x.shape[last] : 1, rows = x.count() == 0 ? 0 : x.count() / k;
   with_real(x.dtype, [&]<class T>(T) {
-    if (call.op == Op::reduce) {
-      if (out.count() == 0) return;
-      const Reduction r = reduction_of(out, x);
-      const ReduceOp op = call.attributes.reduce;
-      const double infinity = ::cuda::std::numeric_limits<double>::infinity();
-      const double start = op == ReduceOp::max ? -infinity : op == ReduceOp::min ? infinity : 0.0;
-      // Of no elements the mean is 0 * infinity, a NaN.
-      const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(r.reduced.count) : 1.0;
-      reduce_kernel<T><<<blocks_for(r.kept.count, 1), kThreads, 0, stream>>>(r, data<T>(out), data<T>(x), op,
-                                                                             start, scale);
-    } else if (call.op == Op::argmax) {
+    if (call.op == Op::argmax) {
       if (rows > 0)
         argmax_kernel<T><<<blocks_for(rows), kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x));
     } else if (call.op == Op::sum_of_squares || call.op == Op::square_sums) {

@@ -25,7 +25,7 @@ __global__ void gather_kernel(Index n, Index width, Index rows, T* out, const Fr
     const Index row = indices[i / width];
     if (row < 0 || row >= rows) {
       complain(complaint, Op::gather_rows, row, i / width, rows);
-      out[i] = T(0);
+      out[i] = rounded<T>(0.0f);
     } else {
       out[i] = convert(table[row * width + i % width]);
     }
@@ -39,14 +39,14 @@ void with_stored(DType dtype, F&& f) {
   else if (dtype == DType::i32)
     f(0);
   else
-    with_real(dtype, f);
+    with_single_or_double(dtype, f);
 }
 
 void run_gather_scaled(const Call& call, const Place& place) {
   const Operand &out = call[0], &table = call[1], &indices = call[2];
   const Index n = indices.count(), width = table.shape[1];
   if (n == 0 || width == 0) return;
-  with_real(out.dtype, [&]<class T>(T) {
+  with_single_or_double(out.dtype, [&]<class T>(T) {
     with_stored(table.dtype, [&]<class From>(From) {
       using Wide = ScaledIn<T, From>;
       const Scaled<T, From> convert{static_cast<Wide>(call.attributes.value),
@@ -82,15 +82,17 @@ void run_rows(const Call& call, const Place& place) {
   const Index n = indices.count(), width = table.shape[1], rows = table.shape[0];
   if (n == 0 || width == 0) return;
   const cudaStream_t stream = native(place.stream);
-  with_real(table.dtype, [&]<class T>(T) {
-    if (gathers)
+  if (gathers)
+    with_real(table.dtype, [&]<class T>(T) {
       gather_kernel<<<blocks_for(n * width), kThreads, 0, stream>>>(n, width, rows, data<T>(flat),
                                                                     data<const T>(table), data<int>(indices),
                                                                     AsItIs<T>{}, place.complaint);
-    else
+    });
+  else
+    with_single_or_double(table.dtype, [&]<class T>(T) {
       scatter_add_kernel<T><<<blocks_for(width), kThreads, 0, stream>>>(
           n, width, rows, data<T>(table), data<T>(flat), data<int>(indices), place.complaint);
-  });
+    });
 }
 
 }  // namespace ronde::inline v0::cuda

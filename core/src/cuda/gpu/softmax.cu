@@ -33,14 +33,14 @@ __device__ int lane() {
 /// log(sum of exp(x)), shifted by the maximum so that nothing overflows; the same in all lanes.
 template <class T>
 __device__ double log_sum_exp(const T* x, Index k) {
-  double largest = static_cast<double>(x[0]);
+  double largest = wider(x[0]);
   for (Index i = lane(); i < k; i += kWarp) {
-    const auto value = static_cast<double>(x[i]);
+    const double value = wider(x[i]);
     largest = value > largest || value != value ? value : largest;
   }
   largest = max_warp(largest);
   double total = 0;
-  for (Index i = lane(); i < k; i += kWarp) total += exp(static_cast<double>(x[i]) - largest);
+  for (Index i = lane(); i < k; i += kWarp) total += exp(wider(x[i]) - largest);
   return largest + log(sum_warp(total));
 }
 
@@ -49,8 +49,8 @@ __global__ void softmax_kernel(Index rows, Index k, T* out, const T* x, bool is_
   for (Index row = first_row(); row < rows; row += row_step()) {
     const double normaliser = log_sum_exp(x + row * k, k);
     for (Index i = row * k + lane(); i < (row + 1) * k; i += kWarp) {
-      const double shifted = static_cast<double>(x[i]) - normaliser;
-      out[i] = static_cast<T>(is_log ? shifted : exp(shifted));
+      const double shifted = wider(x[i]) - normaliser;
+      out[i] = rounded<T>(is_log ? shifted : exp(shifted));
     }
   }
 }
@@ -62,12 +62,11 @@ __global__ void softmax_backward_kernel(Index rows, Index k, T* grad_x, const T*
   for (Index row = first_row(); row < rows; row += row_step()) {
     const Index begin = row * k + lane(), end = (row + 1) * k;
     double total = 0;
-    for (Index i = begin; i < end; i += kWarp)
-      total += static_cast<double>(grad_y[i]) * (is_log ? 1.0 : static_cast<double>(y[i]));
+    for (Index i = begin; i < end; i += kWarp) total += wider(grad_y[i]) * (is_log ? 1.0 : wider(y[i]));
     total = sum_warp(total);
     for (Index i = begin; i < end; i += kWarp) {
-      const auto grad = static_cast<double>(grad_y[i]), value = static_cast<double>(y[i]);
-      grad_x[i] = static_cast<T>(is_log ? grad - exp(value) * total : value * (grad - total));
+      const double grad = wider(grad_y[i]), value = wider(y[i]);
+      grad_x[i] = rounded<T>(is_log ? grad - exp(value) * total : value * (grad - total));
     }
   }
 }
@@ -84,14 +83,14 @@ __global__ void cross_entropy_kernel(Index rows, Index k, T* losses, T* probabil
     const double normaliser = log_sum_exp(z, k);
     double total = 0;
     for (Index i = lane(); i < k; i += kWarp) {
-      total += static_cast<double>(z[i]);
-      probabilities[row * k + i] = static_cast<T>(exp(static_cast<double>(z[i]) - normaliser));
+      total += wider(z[i]);
+      probabilities[row * k + i] = rounded<T>(exp(wider(z[i]) - normaliser));
     }
     total = sum_warp(total);
-    const double hit = is_right ? static_cast<double>(z[label]) : 0.0;
+    const double hit = is_right ? wider(z[label]) : 0.0;
     if (lane() == 0)
       losses[row] =
-          static_cast<T>(normaliser - (1 - smoothing) * hit - smoothing / static_cast<double>(k) * total);
+          rounded<T>(normaliser - (1 - smoothing) * hit - smoothing / static_cast<double>(k) * total);
   }
 }
 
@@ -101,8 +100,7 @@ __global__ void cross_entropy_backward_kernel(Index rows, Index k, T* grad_logit
   for (Index i = first_element(); i < rows * k; i += element_step()) {
     const Index row = i / k, j = i % k;
     const double target = (j == labels[row] ? 1 - smoothing : 0.0) + smoothing / static_cast<double>(k);
-    grad_logits[i] = static_cast<T>((static_cast<double>(probabilities[i]) - target) *
-                                    static_cast<double>(grad_losses[row]));
+    grad_logits[i] = rounded<T>((wider(probabilities[i]) - target) * wider(grad_losses[row]));
   }
 }
 
