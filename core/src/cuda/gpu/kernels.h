@@ -39,6 +39,9 @@ void run_pooling(const Call& call, const Place& place);
 void run_batch_norm(const Call& call, const Place& place);
 // optimizers.cu
 void run_optimizer(const Call& call, const Place& place);
+// epilogue.cu: out = x + bias, with or without a relu; x, of out's shape, is float where out is bf16
+void run_epilogue(const Operand& out, const Operand& x, const Operand& bias, bool has_relu,
+                  const Place& place);
 // direct_conv2d.cu: any stride, dilation, groups and floating dtype; slow
 void run_direct_conv2d(const Call& call, const Place& place);
 
