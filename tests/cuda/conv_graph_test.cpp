@@ -1,8 +1,9 @@
-// Every pattern of convolution that the two nets use finalises, without a GPU: what cuDNN does not know, or
-// would not let us say, shows here.
+// Every pattern of convolution that the nets use finalises, in f32 and in mixed precision, without a GPU:
+// what cuDNN does not know, or would not let us say, shows here.
 #include <gtest/gtest.h>
 
 #include "cuda/gpu/conv_graph.h"
+#include "cuda/takes_bfloat16.h"
 
 namespace ronde::test {
 namespace {
@@ -13,10 +14,22 @@ using cuda::Op;
 struct Layer {
   const char* name;
   std::int64_t size, channels, filters, padding;
+  std::int64_t window = 3, stride = 1;
 };
 
-const Layer kLayers[] = {{"MNIST 1", 28, 1, 32, 0},  {"MNIST 2", 26, 32, 64, 0}, {"CIFAR 1", 32, 3, 32, 1},
-                         {"CIFAR 2", 32, 32, 32, 0}, {"CIFAR 3", 15, 32, 64, 1}, {"CIFAR 4", 15, 64, 64, 0}};
+// Where a ResNet's stride is 2, "same" pads one side alone; its shortcuts are not padded at all.
+const Layer kLayers[] = {{"MNIST 1", 28, 1, 32, 0},
+                         {"MNIST 2", 26, 32, 64, 0},
+                         {"CIFAR 1", 32, 3, 32, 1},
+                         {"CIFAR 2", 32, 32, 32, 0},
+                         {"CIFAR 3", 15, 32, 64, 1},
+                         {"CIFAR 4", 15, 64, 64, 0},
+                         {"ResNet 1", 32, 3, 16, 1},
+                         {"ResNet 16", 32, 16, 16, 1},
+                         {"ResNet 16 to 32", 32, 16, 32, 0, 3, 2},
+                         {"ResNet 32", 16, 32, 32, 1},
+                         {"ResNet shortcut", 32, 16, 32, 0, 1, 2},
+                         {"ResNet 64", 8, 64, 64, 1}};
 
 alignas(256) char memory[256];
 
@@ -30,36 +43,72 @@ struct Patterns {
   Call forward, plain, by_input, by_weight;
 };
 
-Patterns patterns_of(const Layer& layer, std::int64_t n) {
-  const std::int64_t out = layer.size + 2 * layer.padding - 2;
-  const cuda::Operand x = operand({n, layer.size, layer.size, layer.channels});
-  const cuda::Operand weight = operand({layer.filters, 3, 3, layer.channels}),
-                      bias = operand({layer.filters});
-  const cuda::Operand y = operand({n, out, out, layer.filters});
-  const Padding2d padding{layer.padding, layer.padding, layer.padding, layer.padding};
-  const cuda::Attributes attributes{.epilogue = Epilogue::relu, .conv = {.padding = padding}};
+// In mixed precision images and weights are bf16, while a bias and the gradient of a weight are f32.
+Patterns patterns_of(const Layer& layer, std::int64_t n, DType dtype = DType::f32) {
+  const bool pads_one_side = layer.stride == 2 && layer.window == 3;
+  const std::int64_t before = layer.padding, after = pads_one_side ? 1 : layer.padding;
+  const std::int64_t out = (layer.size + before + after - layer.window) / layer.stride + 1;
+  const auto stored = [&](cuda::Operand x) {
+    x.dtype = dtype;
+    return x;
+  };
+  const cuda::Operand x = stored(operand({n, layer.size, layer.size, layer.channels}));
+  const cuda::Operand gradient = operand({layer.filters, layer.window, layer.window, layer.channels}),
+                      weight = stored(gradient), bias = operand({layer.filters});
+  const cuda::Operand y = stored(operand({n, out, out, layer.filters}));
+  const cuda::Attributes attributes{
+      .epilogue = Epilogue::relu,
+      .conv = {.stride = {layer.stride, layer.stride}, .padding = {before, after, before, after}}};
   Patterns p{.forward = {Op::conv2d, 1, 4, {y, x, weight, bias}, attributes},
              .plain = {Op::conv2d, 1, 4, {y, x, weight}, attributes},
              .by_input = {Op::conv2d_backward_input, 1, 3, {x, y, weight}, attributes},
-             .by_weight = {Op::conv2d_backward_weight, 2, 4, {weight, bias, y, x}, attributes}};
+             .by_weight = {Op::conv2d_backward_weight, 2, 4, {gradient, bias, y, x}, attributes}};
   p.plain.attributes.epilogue = Epilogue::none;
   return p;
 }
 
 TEST(ConvGraph, AllPatternsOfTheNetsFinalise) {
   for (const Layer& layer : kLayers)
-    for (const std::int64_t n : {1, 32, 128}) {
-      SCOPED_TRACE(std::string(layer.name) + ", batch " + std::to_string(n));
-      const Patterns p = patterns_of(layer, n);
-      for (const auto& [call, operations] :
-           {std::pair{p.forward, 3}, {p.plain, 1}, {p.by_input, 1}, {p.by_weight, 1}}) {
-        EXPECT_TRUE(cuda::is_for_cudnn(call));
-        EXPECT_NO_THROW({
-          const cuda::ConvGraph graph = cuda::make_conv_graph(call);
-          EXPECT_EQ(graph.operations.size(), static_cast<std::size_t>(operations));
-        });
+    for (const std::int64_t n : {1, 32, 128})
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        SCOPED_TRACE(std::string(layer.name) + ", batch " + std::to_string(n) + ", " + to_string(dtype));
+        const Patterns p = patterns_of(layer, n, dtype);
+        const int by_weight = dtype == DType::f32 ? 1 : 2;  // the gradient, and that it stays f32
+        for (const auto& [call, operations] :
+             {std::pair{p.forward, 3}, {p.plain, 1}, {p.by_input, 1}, {p.by_weight, by_weight}}) {
+          EXPECT_TRUE(cuda::is_for_cudnn(call));
+          EXPECT_TRUE(cuda::takes_bfloat16(call));
+          EXPECT_NO_THROW({
+            const cuda::ConvGraph graph = cuda::make_conv_graph(call);
+            EXPECT_EQ(graph.operations.size(), static_cast<std::size_t>(operations));
+          });
+        }
       }
-    }
+}
+
+// Of the tensors among its parts, in their order.
+std::vector<cudnnDataType_t> types_of(const Call& call) {
+  const cuda::ConvGraph graph = cuda::make_conv_graph(call);
+  std::vector<cudnnDataType_t> types;
+  for (const cuda::CudnnDescriptor& part : graph.parts) {
+    cudnnDataType_t type{};
+    std::int64_t count = 0;
+    if (cudnnBackendGetAttribute(part.get(), CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &count,
+                                 &type) == CUDNN_STATUS_SUCCESS)
+      types.push_back(type);
+  }
+  return types;
+}
+
+// Images and weights are bf16; the bias, the gradient of a weight and what is between two operations are not.
+TEST(ConvGraph, TensorsHaveTheDtypesOfTheCall) {
+  using Types = std::vector<cudnnDataType_t>;
+  const cudnnDataType_t single = CUDNN_DATA_FLOAT, rounded = CUDNN_DATA_BFLOAT16;
+  const Patterns mixed = patterns_of(kLayers[1], 16, DType::bf16);
+  EXPECT_EQ(types_of(mixed.forward), (Types{rounded, rounded, single, single, single, rounded}));
+  EXPECT_EQ(types_of(mixed.by_input), (Types{rounded, rounded, rounded}));
+  EXPECT_EQ(types_of(mixed.by_weight), (Types{single, rounded, rounded, single}));
+  EXPECT_EQ(types_of(patterns_of(kLayers[1], 16).forward), Types(6, single));
 }
 
 // A tensor of an operation is an operand of the call or comes from the operation before.

@@ -6,6 +6,10 @@ namespace {
 
 constexpr std::int64_t kAlignment = 16;  // of what we hand over; checked when a plan is made
 
+bool is_known(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::bf16;
+}
+
 class Builder {
  public:
   explicit Builder(const Call& call) : call_(call) {}
@@ -85,9 +89,9 @@ class Builder {
     graph_.operations.push_back(std::move(operation));
   }
 
-  void apply_relu(std::size_t x, std::size_t y) {
+  void apply(cudnnPointwiseMode_t function, std::size_t x, std::size_t y) {
     CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, part(pointwise(CUDNN_POINTWISE_RELU_FWD)))
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, part(pointwise(function)))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, part(x))
         .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, part(y))
         .finalize();
@@ -104,7 +108,9 @@ class Builder {
     const bool is_virtual = operand < 0;
     graph_.operands.push_back(operand);
     CudnnDescriptor& d = add(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    d.set_type(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT)
+    // What only the next operation sees is not rounded.
+    const bool is_bfloat16 = !is_virtual && call_[operand].dtype == DType::bf16;
+    d.set_type(CUDNN_ATTR_TENSOR_DATA_TYPE, is_bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT)
         .set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape)
         .set(CUDNN_ATTR_TENSOR_STRIDES, strides)
         .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {static_cast<std::int64_t>(graph_.operands.size())})
@@ -151,14 +157,24 @@ void build_forward(Builder& b, const Call& call) {
     b.add_bias(now, b.channels(3), next);
     now = next;
   }
-  if (has_relu) b.apply_relu(now, b.image(0));
+  if (has_relu) b.apply(CUDNN_POINTWISE_RELU_FWD, now, b.image(0));
+}
+
+// Operands: grad_weight, grad_bias, grad_out, x. A convolution itself writes no other dtype than it reads:
+// sums that stay floats are the business of an operation behind it.
+void build_by_weight(Builder& b, const Call& call) {
+  const std::size_t grad_weight = b.image(0), grad_out = b.image(2), x = b.image(3);
+  if (call[0].dtype == call[3].dtype) return b.convolve(kByWeight, x, grad_weight, grad_out);
+  const std::size_t sums = b.between(0);
+  b.convolve(kByWeight, x, sums, grad_out);
+  b.apply(CUDNN_POINTWISE_IDENTITY, sums, grad_weight);
 }
 
 }  // namespace
 
 bool is_for_cudnn(const Call& call) {
   for (int i = 0; i < call.operands; ++i)
-    if (call[i].defined && (call[i].dtype != DType::f32 || call[i].count() == 0 ||
+    if (call[i].defined && (!is_known(call[i].dtype) || call[i].count() == 0 ||
                             reinterpret_cast<std::uintptr_t>(call[i].data) % kAlignment != 0))
       return false;
   return call.attributes.conv.groups == 1;
@@ -171,9 +187,8 @@ ConvGraph make_conv_graph(const Call& call) {
   } else if (call.op == Op::conv2d_backward_input) {  // grad_x, grad_out, weight
     const std::size_t grad_x = b.image(0), grad_out = b.image(1), weight = b.image(2);
     b.convolve(kByInput, grad_x, weight, grad_out);
-  } else {  // grad_weight, grad_bias, grad_out, x
-    const std::size_t grad_weight = b.image(0), grad_out = b.image(2), x = b.image(3);
-    b.convolve(kByWeight, x, grad_weight, grad_out);
+  } else {
+    build_by_weight(b, call);
   }
   return b.take();
 }

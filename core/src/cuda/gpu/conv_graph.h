@@ -1,4 +1,5 @@
-/// The patterns of convolutions as cuDNN's graphs: forward with bias and relu, by input, by weight.
+/// The patterns of convolutions as cuDNN's graphs: forward with bias and relu, by input, by weight. Operands
+/// are f32 or bf16, each as the call says; sums and what is between two operations are floats.
 ///
 /// Needs no device: a machine without one can check that every pattern of a net finalises.
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace ronde::inline v0::cuda {
 
-/// Whether cuDNN is asked at all: floats, one group, a batch that is not empty.
+/// Whether cuDNN is asked at all: floats or bf16, one group, a batch that is not empty.
 bool is_for_cudnn(const Call& call);
 
 /// A graph's operations, and which operand each of its tensors is.

@@ -9,6 +9,7 @@
 
 #include "cuda/gpu/conv_graph.h"
 #include "cuda/gpu/cuda_check.h"
+#include "cuda/takes_bfloat16.h"
 
 namespace ronde::inline v0::cuda {
 
@@ -51,14 +52,22 @@ bool has_note(const CudnnDescriptor& configuration, cudnnBackendNumericalNote_t 
   return std::find(notes.begin(), notes.begin() + count, note) != notes.begin() + count;
 }
 
-bool may_use(const CudnnDescriptor& configuration, const MathOptions& math) {
-  if (math.deterministic && has_note(configuration, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
-  if (math.mode == MathMode::tf32) return true;
-  for (const auto note : {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
-                          CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD,
-                          CUDNN_NUMERICAL_NOTE_FFT})
-    if (has_note(configuration, note)) return false;
-  return true;
+/// Which engines a call may have.
+struct Choice {
+  MathOptions math;
+  bool is_bfloat16;
+};
+
+// Of bf16 tensor cores lose nothing.
+bool may_use(const CudnnDescriptor& configuration, const Choice& choice) {
+  const auto has = [&](cudnnBackendNumericalNote_t note) { return has_note(configuration, note); };
+  if (choice.math.deterministic && has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+  if (!choice.is_bfloat16 && choice.math.mode == MathMode::tf32) return true;
+  for (const auto note :
+       {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
+        CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_FFT})
+    if (has(note)) return false;
+  return choice.is_bfloat16 || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 /// One engine, ready to run.
@@ -114,8 +123,7 @@ float time_of(const Engine& engine, cudnnHandle_t handle, const std::vector<int>
 }
 
 /// Those that can be used, best recommended first.
-std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const MathOptions& math,
-                                   cudnnHandle_t handle) {
+std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const Choice& choice, cudnnHandle_t handle) {
   std::vector<Engine> usable;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     std::vector<CudnnDescriptor> configurations;
@@ -126,7 +134,7 @@ std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const MathOptio
     }
     for (const CudnnDescriptor& configuration : configurations) {
       try {
-        if (!may_use(configuration, math)) continue;
+        if (!may_use(configuration, choice)) continue;
         Engine engine(configuration, handle);
         if (engine.workspace() <= kMostConvWorkspace) usable.push_back(std::move(engine));
       } catch (const GpuError&) {
@@ -199,7 +207,11 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
     const ConvGraph graph = make_conv_graph(call);
     operands = graph.operands;
     check_cudnn(cudnnSetStream(handle, native(place.stream)), "choosing a stream");
-    std::vector<Engine> engines = usable_engines(make_operation_graph(graph, handle), math, handle);
+    const Choice choice{math, has_bfloat16(call)};
+    std::vector<Engine> engines = usable_engines(make_operation_graph(graph, handle), choice, handle);
+    // Of float copies there may be one.
+    if (engines.empty() && choice.is_bfloat16)
+      throw GpuError("cuDNN has no engine for a convolution of bf16");
     if (!engines.empty()) {
       const bool tries = !math.deterministic && engines.size() > 1;
       const std::size_t best = tries ? fastest(engines, handle, operands, call, native(place.stream)) : 0;

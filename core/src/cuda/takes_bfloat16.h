@@ -1,0 +1,61 @@
+/// Which calls have a kernel that reads and writes bf16 where it lies: computed in float, rounded once. A
+/// runtime refuses the others, which `CudaBackend` gives float copies.
+#pragma once
+
+#include "cuda/call.h"
+
+namespace ronde::inline v0::cuda {
+
+inline bool has_bfloat16(const Call& call) {
+  for (int i = 0; i < call.operands; ++i)
+    if (call[i].defined && call[i].dtype == DType::bf16) return true;
+  return false;
+}
+
+/// What operand `i` may be where others are bf16: the gradient of a weight, a bias, statistics and sums are
+/// f32 in mixed precision.
+constexpr DType beside_bfloat16(Op op, int i) {
+  switch (op) {
+    case Op::sum_of_squares:
+    case Op::square_sums:
+      return i == 0 ? DType::f64 : DType::bf16;
+    case Op::reduce:
+    case Op::matmul:
+      return i == 0 ? DType::f32 : DType::bf16;
+    case Op::dense:
+    case Op::conv2d:
+      return i == 3 ? DType::f32 : DType::bf16;
+    case Op::conv2d_backward_weight:
+    case Op::batch_statistics:
+      return i < 2 ? DType::f32 : DType::bf16;
+    case Op::batch_norm:
+      return i > 1 ? DType::f32 : DType::bf16;
+    case Op::batch_norm_backward:
+      return i == 1 || i == 2 || i > 4 ? DType::f32 : DType::bf16;
+    default:
+      return DType::bf16;
+  }
+}
+
+/// Whether there is such a kernel at all; scatter_add_rows would round each time that it adds to a row.
+constexpr bool may_take_bfloat16(Op op) {
+  return op < Op::sgd_step && op != Op::gather_scaled && op != Op::scatter_add_rows;
+}
+
+/// Of those operands that may be f32 either all are or none.
+inline bool takes_bfloat16(const Call& call) {
+  if (call.op == Op::fill || call.op == Op::copy || !has_bfloat16(call)) return true;
+  const Operand* single = nullptr;
+  for (int i = 0; i < call.operands; ++i) {
+    const Operand& x = call[i];
+    if (!x.defined || !is_floating(x.dtype)) continue;
+    const DType beside = beside_bfloat16(call.op, i);
+    if (x.dtype != DType::bf16 && x.dtype != beside) return false;
+    if (beside != DType::f32) continue;
+    if (single && single->dtype != x.dtype) return false;
+    single = &x;
+  }
+  return may_take_bfloat16(call.op);
+}
+
+}  // namespace ronde::inline v0::cuda
