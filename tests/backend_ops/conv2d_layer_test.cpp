@@ -252,7 +252,6 @@ TEST(Conv2dLayer, GradientsOfAllItsParts) {
 }
 
 bool is_fused(const RunCase& c, const Backend& b, DType dtype) {
-  if (dtype == DType::bf16) return false;
   if (b.name() == "cuda") return c.front.rank() == 0 && c.pools && c.drops;
   return b.name() == "onednn" && dtype == DType::f32 && c.is_fused;
 }

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/bf16/with_bfloat16.h"
 #include "core/testing.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/fake/fake_runtime.h"
@@ -16,7 +15,7 @@ namespace ronde::test {
 
 struct FakeDevice {
   FakeRuntime runtime;
-  WithBfloat16<cuda::CudaBackend> backend;
+  cuda::CudaBackend backend;
 
   explicit FakeDevice(FakeOptions options = {}) : runtime(options), backend(runtime) {}
 };

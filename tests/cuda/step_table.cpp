@@ -9,10 +9,12 @@
 #include <vector>
 
 #include <ronde/models/cifar10_cnn.h>
+#include <ronde/models/cifar_resnet.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/rmsprop.h>
+#include <ronde/nn/sgd.h>
 
 #include "cuda/fake_device.h"
 
@@ -133,18 +135,23 @@ const Net kNets[] = {
      {32, 32, 3},
      [] { return std::unique_ptr<Module>(cifar10_cnn()); },
      [] { return std::unique_ptr<Optimizer>(std::make_unique<RMSprop>()); }},
+    {"resnet20",
+     {32, 32, 3},
+     [] { return std::unique_ptr<Module>(resnet20()); },
+     [] { return std::unique_ptr<Optimizer>(std::make_unique<SGD>(SGDOptions{.momentum = 0.9})); }},
 };
 
 int main(int count, char** words) {
-  std::vector<std::string> given(words + 1, words + count);
-  const bool is_mixed = std::erase(given, "--mixed") > 0;
-  const long long batch = given.size() == 2 ? std::atoll(given[1].c_str()) : 0;
+  const std::vector<std::string> given(words + 1, words + count);
+  const std::string precision = given.size() == 3 ? given[2] : "float32";
+  const bool is_mixed = precision == "mixed_bfloat16", is_known = is_mixed || precision == "float32";
+  const long long batch = given.size() == 2 || given.size() == 3 ? std::atoll(given[1].c_str()) : 0;
   for (const Net& net : kNets)
-    if (batch > 0 && given[0] == net.name) {
+    if (is_known && batch > 0 && given[0] == net.name) {
       print(net, batch, is_mixed ? std::optional(DType::bf16) : std::nullopt);
       return 0;
     }
-  std::fprintf(stderr, "usage: %s mnist|cifar BATCH [--mixed]\n", words[0]);
+  std::fprintf(stderr, "usage: %s mnist|cifar|resnet20 BATCH [float32|mixed_bfloat16]\n", words[0]);
   return 2;
 }
 

@@ -1,4 +1,6 @@
 // A whole training on the fake device: the weights are the oracle's, bit for bit.
+#include <algorithm>
+
 #include <ronde/data/in_memory_dataset.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/models/model.h>
@@ -11,8 +13,10 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/sgd.h>
 
 #include "cuda/fake_device.h"
+#include "data/environment.h"
 #include "support/temp_dir.h"
 
 namespace ronde::test {
@@ -94,12 +98,75 @@ TEST(CudaTraining, InMixedPrecisionToo) {
   expect_weights_of_the_oracle(DType::bf16);
 }
 
+TEST(CudaTraining, InMixedPrecisionAGraphIsWhatItsKernelsAre) {
+  const auto weights = [](const char* graphs) {
+    const testing::SetEnv setting("RONDE_CUDA_GRAPHS", graphs);
+    FakeDevice device({.seed = 11});
+    Model model = make_model(device.backend, DType::bf16);
+    model.fit(digits(), {.batch_size = 8, .epochs = 2, .verbose = 0});
+    EXPECT_EQ(device.runtime.replays() > 0, std::string(graphs) == "on");
+    return model.weights_sha256();
+  };
+  EXPECT_EQ(weights("on"), weights("off"));
+}
+
+Model mnist_model(Backend& backend, ComputeDtype compute_dtype,
+                  std::unique_ptr<Optimizer> optimizer = std::make_unique<Adadelta>()) {
+  Model model(mnist_cnn(), {28, 28, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
+  model.compile({.optimizer = std::move(optimizer), .loss = std::make_unique<CategoricalCrossentropy>()});
+  return model;
+}
+
+// What is rounded or widened is what the model casts: its input, four weights, and the logits with their
+// gradient for the loss. No kernel is given copies.
+TEST(CudaTraining, AMixedStepOfTheMnistNetCastsNothingElse) {
+  std::vector<std::int64_t> rounded, widened;
+  const auto note = [&](const cuda::Call& call) {
+    if (call.op != cuda::Op::copy || call[0].dtype == call[1].dtype) return;
+    if (call[0].dtype == DType::bf16) rounded.push_back(call[0].count());
+    if (call[1].dtype == DType::bf16) widened.push_back(call[0].count());
+  };
+  FakeDevice device({.computes = false, .on_launch = note});
+  Model model = mnist_model(device.backend, DType::bf16);
+  const Tensor inputs = Tensor::zeros({2, 28, 28, 1}), labels = Tensor::zeros({2}, {.dtype = DType::i32});
+  model.train_on_batch(inputs, labels);
+  rounded.clear();
+  widened.clear();
+  model.train_on_batch(inputs, labels);
+  std::sort(rounded.begin(), rounded.end());
+  EXPECT_EQ(rounded,
+            (std::vector<std::int64_t>{2 * 10, 32 * 9, 128 * 10, 2 * 28 * 28, 64 * 9 * 32, 9216 * 128}));
+  EXPECT_EQ(widened, std::vector<std::int64_t>{2 * 10});
+}
+
+// A convolution's result is rounded before it is pooled, on the CPU behind it: of maxima that become equal
+// the gradient goes another way.
+TEST(CudaTraining, AMixedStepOfTheMnistNetIsThatOfTheCpu) {
+  const Tensor inputs = random_tensor(backend("cpu"), {4, 28, 28, 1}, DType::f32, 8);
+  const Tensor labels = Tensor::from<std::int32_t>({4}, {3, 1, 4, 1}, &backend("cpu"));
+  const auto trained = [&](Backend& backend) {
+    Model model = mnist_model(backend, DType::bf16, std::make_unique<SGD>());
+    const Values before = model.arena().values().to_vector<double>();
+    model.train_on_batch(inputs, labels);
+    Values change = model.arena().values().to_vector<double>();
+    for (std::size_t i = 0; i < change.size(); ++i) change[i] -= before[i];
+    return change;
+  };
+  FakeDevice device;
+  const Values expected = trained(backend("cpu")), got = trained(device.backend);
+  double squares = 0, of_difference = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    squares += expected[i] * expected[i];
+    of_difference += (got[i] - expected[i]) * (got[i] - expected[i]);
+  }
+  EXPECT_GT(squares, 0.0);
+  EXPECT_LT(std::sqrt(of_difference / squares), 0.02);
+}
+
 // A step of a small net takes as long as its kernels need to start: their number is what counts.
 TEST(CudaTraining, AStepOfTheMnistNetIsSoManyKernels) {
   FakeDevice device;
-  Model model(mnist_cnn(), {28, 28, 1}, {.backend = &device.backend});
-  model.compile(
-      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  Model model = mnist_model(device.backend, {});
   const Tensor inputs = Tensor::full({1, 28, 28, 1}, 0.5);
   const Tensor labels = Tensor::from<std::int32_t>({1}, {3});
   model.train_on_batch(inputs, labels);

@@ -6,7 +6,6 @@
 
 #include <ronde/core/error.h>
 
-#include "backend/bf16/with_bfloat16.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/math_options.h"
 #include "cuda/module_file.h"
@@ -97,7 +96,7 @@ Backend& cuda_backend(int index) {
     const cuda::Status status = all.opened.module->open(index, &runtime);
     require(status.ok(), "[cuda] GPU ", index, " (", all.facts.devices[static_cast<std::size_t>(index)].name,
             ") cannot be used: ", status.text);
-    backend = std::make_unique<WithBfloat16<cuda::CudaBackend>>(
+    backend = std::make_unique<cuda::CudaBackend>(
         *runtime, cuda::CudaBackendOptions{.index = index, .math = cuda::math_options()});
   }
   return *backend;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
+#include "backend/bf16/in_float.h"
 #include "cuda/numbers_on_device.h"
 #include "cuda/plan_key.h"
 #include "cuda/status.h"
+#include "cuda/takes_bfloat16.h"
 #include "cuda/wait.h"
 
 namespace ronde::inline v0::cuda {
@@ -110,7 +113,9 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   const std::lock_guard lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   Planned made;
-  check(runtime_.prepare(call, options_.math, &made.plan, &made.workspace), "planning a kernel");
+  const Status status = runtime_.prepare(call, options_.math, &made.plan, &made.workspace);
+  made.is_missing = status.outcome == Outcome::unsupported && has_bfloat16(call);
+  if (!made.is_missing) check(status, "planning a kernel");
   return plans_.emplace(key, made).first->second;
 }
 
@@ -121,8 +126,7 @@ const StepNumbers* CudaBackend::numbers_for(const Attributes& attributes) {
   return numbers;
 }
 
-void CudaBackend::enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
-                          const Attributes& attributes) {
+void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes) {
   assert(tensors.size() <= Call::kMaxOperands);
   const StepNumbers* numbers = is_optimizer_step(op) ? numbers_for(attributes) : nullptr;
   if (leaves_out()) return;
@@ -133,9 +137,29 @@ void CudaBackend::enqueue(Op op, int outputs, std::initializer_list<const Tensor
             .numbers = numbers};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
+  if (!takes_bfloat16(call)) return enqueue_in_float(op, outputs, tensors, attributes);
   const Planned planned = plan_for(call);
+  if (planned.is_missing) return enqueue_in_float(op, outputs, tensors, attributes);
   const Workspace workspace(allocator_, planned.workspace);
   check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
+}
+
+void CudaBackend::enqueue_in_float(Op op, int outputs, Tensors tensors, const Attributes& attributes) {
+  require(!is_optimizer_step(op), "[cuda] the step of an optimizer takes no bf16");
+  using Access = KernelArgument::Access;
+  const Access of_outputs =
+      op == Op::accumulate || op == Op::scatter_add_rows ? Access::updated : Access::written;
+  std::vector<KernelArgument> arguments;
+  std::vector<Tensor> wide;
+  std::vector<const Tensor*> addresses;
+  wide.reserve(tensors.size());
+  for (const Tensor* tensor : tensors) {
+    const bool is_output = static_cast<int>(arguments.size()) < outputs;
+    arguments.push_back({*tensor, is_output ? of_outputs : Access::read});
+    addresses.push_back(&wide.emplace_back(arguments.back().widened()));
+  }
+  enqueue(op, outputs, Tensors(addresses), attributes);
+  for (std::size_t i = 0; i < wide.size(); ++i) arguments[i].round(wide[i]);
 }
 
 void CudaBackend::fill(const Tensor& out, double value) {

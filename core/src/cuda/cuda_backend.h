@@ -5,11 +5,15 @@
 /// there it hears of what failed since. Indices and labels are checked on the device, so a wrong one is an
 /// error of that next wait.
 ///
+/// A kernel that cannot read or write its bf16 operands (takes_bfloat16.h), or for which a library has no
+/// plan, is given float copies of them, and its results are rounded.
+///
 /// Inside `captured_step.h` nothing may wait, copy from the host or need new memory of the device.
 #pragma once
 
 #include <initializer_list>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -137,11 +141,17 @@ class CudaBackend : public Backend {
   struct Planned {
     Plan plan = nullptr;
     std::size_t workspace = 0;
+    bool is_missing = false;  ///< a library has nothing for such bf16 operands
   };
+  using Tensors = std::span<const Tensor* const>;
 
   /// `outputs` of `tensors` are written; undefined ones are passed on as such.
   void enqueue(Op op, int outputs, std::initializer_list<const Tensor*> tensors,
-               const Attributes& attributes = {});
+               const Attributes& attributes = {}) {
+    enqueue(op, outputs, Tensors(tensors.begin(), tensors.size()), attributes);
+  }
+  void enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes);
+  void enqueue_in_float(Op op, int outputs, Tensors tensors, const Attributes& attributes);
   void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
   const StepNumbers* numbers_for(const Attributes& attributes);
   void require_device() const;

@@ -6,8 +6,8 @@
 
 namespace ronde::inline v0::cuda {
 
-/// Grows with every change of this table, of Runtime, of Collectives or of Call.
-inline constexpr int kModuleVersion = 4;
+/// Grows with every change of this table, of Runtime, of Collectives, of Call or of which calls are taken.
+inline constexpr int kModuleVersion = 5;
 inline constexpr const char* kModuleSymbol = "ronde_cuda_module";
 
 struct ModuleFacts {

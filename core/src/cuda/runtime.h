@@ -68,9 +68,11 @@ class Runtime {
 
   /// What a library decides once for all calls that look like this one (see plan_key.h), and the bytes of
   /// scratch memory that it needs. May run candidates on the call's own operands, so the call must follow.
+  /// `unsupported`: the library has nothing for it.
   virtual Status prepare(const Call& call, const MathOptions& math, Plan* plan, std::size_t* workspace) = 0;
   virtual Status forget(Plan plan) = 0;
-  /// `plan` is nullptr for calls that `needs_plan` says no to.
+  /// `plan` is nullptr for calls that `needs_plan` says no to. Only calls that `takes_bfloat16`
+  /// (takes_bfloat16.h).
   virtual Status launch(const Call& call, Plan plan, void* workspace, Stream stream) = 0;
 
   /// From here on the stream, and those that wait for an event of it, note down what they are given instead

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cuda/plan_key.h"
+#include "cuda/takes_bfloat16.h"
 
 namespace ronde::test {
 
@@ -217,7 +218,10 @@ Status FakeRuntime::prepare(const cuda::Call& call, const cuda::MathOptions&, cu
   const std::lock_guard lock(mutex_);
   if (is_capturing()) return break_capture("a kernel was planned");
   if (!cuda::needs_plan(call.op)) return refuse("a plan for a kernel that has none");
-  *plan = reinterpret_cast<cuda::Plan>(++prepared_);
+  ++prepared_;
+  if (!options_.plans_bfloat16 && cuda::has_bfloat16(call))
+    return answer(Outcome::unsupported, "there is no engine for bf16");
+  *plan = reinterpret_cast<cuda::Plan>(prepared_);
   *workspace = kWorkspace;
   return {};
 }
@@ -259,6 +263,7 @@ Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std
 Status FakeRuntime::launch(const cuda::Call& call, cuda::Plan plan, void* workspace, cuda::Stream stream) {
   const std::lock_guard lock(mutex_);
   if (cuda::needs_plan(call.op) != (plan != nullptr)) return refuse("a kernel without its plan");
+  if (!cuda::takes_bfloat16(call)) return refuse("no kernel takes these bf16 operands");
   const std::size_t workspace_bytes = plan ? kWorkspace : 0;
   if (plan && !memory_.contains(workspace, workspace_bytes))
     return refuse("a plan without its scratch memory");

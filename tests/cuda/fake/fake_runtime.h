@@ -36,8 +36,9 @@ struct FakeOptions {
   std::int64_t delayed_exchange = 0;
   /// The device takes no notice of `wait`: every test of an order has to fail.
   bool is_deaf = false;
-  std::string id = "fake:0";  ///< of the hardware
-  bool computes = true;       ///< false: kernels are checked and counted, and their results stay NaN
+  std::string id = "fake:0";   ///< of the hardware
+  bool computes = true;        ///< false: kernels are checked and counted, and their results stay NaN
+  bool plans_bfloat16 = true;  ///< false: its libraries have nothing for bf16
   std::function<void(const cuda::Call&)> on_launch = {};  ///< is told of each
 };
 

@@ -2,6 +2,8 @@
 
 #include <ronde/core/storage.h>
 
+#include "backend/bf16/in_float.h"
+
 namespace ronde::test {
 
 namespace {
@@ -129,12 +131,18 @@ void run(Op op, CpuBackend& o, const Attributes& a, const cuda::StepNumbers& n, 
 
 void run_on_oracle(const cuda::Call& call, CpuBackend& oracle,
                    const std::function<void*(const void*)>& behind) {
-  std::array<Tensor, cuda::Call::kMaxOperands> tensors;
+  Operands tensors;
   for (int i = 0; i < call.operands; ++i)
     tensors[static_cast<std::size_t>(i)] = tensor_of(call[i], oracle, behind);
   const cuda::StepNumbers& numbers =
       call.numbers ? *static_cast<const cuda::StepNumbers*>(behind(call.numbers)) : call.attributes.step;
-  run(call.op, oracle, call.attributes, numbers, tensors);
+  const bool only_stores = call.op == Op::fill || call.op == Op::copy;
+  Operands computed = tensors;
+  for (Tensor& t : computed)
+    if (!only_stores && is_bfloat16(t)) t = t.to(DType::f32);
+  run(call.op, oracle, call.attributes, numbers, computed);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(call.outputs); ++i)
+    if (!only_stores && is_bfloat16(tensors[i])) oracle.copy(tensors[i], computed[i]);
 }
 
 }  // namespace ronde::test

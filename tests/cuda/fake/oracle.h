@@ -1,4 +1,4 @@
-/// What a Call means: the same kernel of the CPU's oracle.
+/// What a Call means: the same kernel of the CPU's oracle. Of bf16 in float, and a result is rounded once.
 #pragma once
 
 #include <functional>

@@ -8,6 +8,7 @@
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
 #include "cuda/gpu/product_plan.h"
+#include "cuda/takes_bfloat16.h"
 
 namespace ronde::inline v0::cuda {
 
@@ -97,12 +98,8 @@ void run_kernel(const Call& call, const Place& place) {
   throw GpuError("a kernel without its plan");
 }
 
-// Kernels compute in f32 and f64; other dtypes are only stored.
-bool is_supported(const Call& call) {
-  if (call.op == Op::fill || call.op == Op::copy) return true;
-  for (int i = 0; i < call.operands; ++i)
-    if (call[i].defined && call[i].dtype == DType::bf16) return false;
-  return true;
+Status no_kernel() {
+  return answer(Outcome::refused, "no kernel takes these bf16 operands");
 }
 
 }  // namespace
@@ -232,7 +229,7 @@ Status GpuRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind 
 }
 
 Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan, std::size_t* workspace) {
-  if (!is_supported(call)) return answer(Outcome::unsupported, "bfloat16 has no kernels on the GPU yet");
+  if (!takes_bfloat16(call)) return no_kernel();
   const std::lock_guard lock(planning_);
   use();
   try {
@@ -258,7 +255,7 @@ Status GpuRuntime::forget(Plan plan) {
 
 Status GpuRuntime::launch(const Call& call, Plan plan, void* workspace, Stream stream) {
   if (is_lost()) return lost();
-  if (!is_supported(call)) return answer(Outcome::unsupported, "bfloat16 has no kernels on the GPU yet");
+  if (!takes_bfloat16(call)) return no_kernel();
   use();
   const Place place{stream, complaint_on_device_};
   try {

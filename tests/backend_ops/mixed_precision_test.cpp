@@ -1,0 +1,155 @@
+// Kernels of mixed precision: bf16 beside f32, as Backend allows it. The oracle gets the same numbers in f64.
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+// Of the largest magnitude: f32 results are sums of exact products, far nearer than a bf16 could be.
+constexpr double kRounded = 0x1.02p-8, kSummed = 0x1p-14;
+
+/// Tensors of a kernel and how many of them, from the end, are f32; the others are bf16.
+struct Operands {
+  Tensors tensors;
+  std::size_t single = 0;
+};
+
+Tensors stored(const Operands& operands, Backend& backend) {
+  const std::size_t rounded = operands.tensors.size() - operands.single;
+  Tensors result =
+      copies({operands.tensors.begin(), operands.tensors.begin() + static_cast<std::ptrdiff_t>(rounded)},
+             backend, DType::bf16);
+  for (const Tensor& t :
+       copies({operands.tensors.begin() + static_cast<std::ptrdiff_t>(rounded), operands.tensors.end()},
+              backend, DType::f32))
+    result.push_back(t);
+  return result;
+}
+
+Tensors exact(const Tensors& tensors) {
+  Tensors result;
+  for (const Tensor& t : tensors) {
+    const Tensor there = t.defined() ? t.to(oracle()) : Tensor();
+    result.push_back(there.defined() && is_floating(there.dtype()) ? there.to(DType::f64) : there);
+  }
+  return result;
+}
+
+void compare_mixed(const Operands& outputs, const Operands& inputs, const Kernel& kernel) {
+  for_each_setting(
+      [&](Backend& backend, DType) {
+        const Tensors actual = stored(outputs, backend), given = stored(inputs, backend);
+        const Tensors expected = exact(actual), known = exact(given);
+        kernel(oracle(), expected, known);
+        kernel(backend, actual, given);
+        for (std::size_t i = 0; i < actual.size(); ++i) {
+          SCOPED_TRACE(cat("output ", i));
+          if (actual[i].defined())
+            expect_near_oracle(actual[i], expected[i], actual[i].dtype() == DType::bf16 ? kRounded : kSummed);
+        }
+      },
+      {DType::bf16});
+}
+
+TEST(MixedKernels, Products) {
+  for (const auto& [m, k, n] : {std::array{5, 7, 3}, {64, 128, 10}, {128, 257, 64}, {3, 0, 2}, {1, 1, 1}})
+    for (const bool first : {false, true})
+      for (const bool second : {false, true}) {
+        SCOPED_TRACE(cat(m, " x ", k, " x ", n, first ? ", first transposed" : "", second ? ", second" : ""));
+        const Shape a = first ? Shape{k, m} : Shape{m, k}, b = second ? Shape{n, k} : Shape{k, n};
+        compare_mixed({{blank({m, n})}, 1}, {{random(a, 1), random(b, 2)}},
+                      [&, first = first, second = second](Backend& backend, Tensors out, Tensors in) {
+                        backend.matmul(out[0], in[0], in[1], {first, second});
+                      });
+      }
+}
+
+TEST(MixedKernels, DenseWithAPreciseBias) {
+  for (const auto& [n, in_features, units] : {std::array{5, 7, 3}, {32, 128, 10}, {128, 200, 64}, {4, 0, 6}})
+    for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+      SCOPED_TRACE(cat(n, " x ", in_features, " x ", units));
+      compare_mixed(
+          {{blank({n, units})}},
+          {{random({n, in_features}, 1), random({in_features, units}, 2), random({units}, 3)}, 1},
+          [&](Backend& b, Tensors out, Tensors in) { b.dense(out[0], in[0], in[1], in[2], epilogue); });
+    }
+}
+
+struct ConvCase {
+  Shape x, weight, out;
+  Conv2dParams params = {};
+};
+
+const ConvCase kConvCases[] = {
+    {{3, 8, 8, 1}, {32, 3, 3, 1}, {3, 6, 6, 32}},
+    {{2, 9, 7, 3}, {16, 3, 3, 3}, {2, 9, 7, 16}, {.padding = {1, 1, 1, 1}}},
+    {{4, 10, 10, 32}, {64, 3, 3, 32}, {4, 8, 8, 64}},
+    {{2, 8, 8, 16}, {32, 3, 3, 16}, {2, 4, 4, 32}, {.stride = {2, 2}, .padding = {0, 1, 0, 1}}},
+    {{2, 8, 8, 16}, {32, 1, 1, 16}, {2, 4, 4, 32}, {.stride = {2, 2}}},
+    {{2, 6, 6, 8}, {8, 3, 3, 4}, {2, 4, 4, 8}, {.groups = 2}},
+};
+
+TEST(MixedKernels, ConvolutionsWithAPreciseBias) {
+  for (const ConvCase& c : kConvCases)
+    for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+      SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
+      compare_mixed({{blank(c.out)}}, {{random(c.x, 1), random(c.weight, 2), random({c.weight[0]}, 3)}, 1},
+                    [&](Backend& b, Tensors out, Tensors in) {
+                      b.conv2d(out[0], in[0], in[1], in[2], c.params, epilogue);
+                    });
+    }
+}
+
+TEST(MixedKernels, PreciseGradientsOfWeights) {
+  for (const ConvCase& c : kConvCases) {
+    SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
+    compare_mixed({{blank(c.weight), blank({c.weight[0]})}, 2}, {{random(c.out, 1), random(c.x, 2)}},
+                  [&](Backend& b, Tensors out, Tensors in) {
+                    b.conv2d_backward_weight(out[0], out[1], in[0], in[1], c.params);
+                  });
+  }
+}
+
+TEST(MixedKernels, PreciseSumsOverRows) {
+  for (const Shape& shape : {Shape{1, 5}, {300, 7}, {1000, 64}, {0, 3}}) {
+    SCOPED_TRACE(cat(shape));
+    compare_mixed({{blank({1, shape[1]})}, 1}, {{random(shape, 1)}},
+                  [](Backend& b, Tensors out, Tensors in) { b.reduce(ReduceOp::sum, out[0], in[0]); });
+  }
+}
+
+TEST(MixedKernels, BatchNormWithPreciseStatistics) {
+  for (const Shape& shape : {Shape{6, 1}, {300, 7}, {2, 5, 5, 16}}) {
+    SCOPED_TRACE(cat(shape));
+    const Shape channels{shape[shape.rank() - 1]};
+    const Tensor x = random(shape, 1), mean = random(channels, 2), variance = random(channels, 3, 0.5, 2),
+                 gamma = random(channels, 4, 0.5, 2), beta = random(channels, 5);
+    compare_mixed({{blank(channels), blank(channels)}, 2}, {{x}},
+                  [](Backend& b, Tensors out, Tensors in) { b.batch_statistics(out[0], out[1], in[0]); });
+    compare_mixed({{blank(shape)}}, {{x, mean, variance, gamma, beta}, 4},
+                  [](Backend& b, Tensors out, Tensors in) {
+                    b.batch_norm(out[0], in[0], in[1], in[2], in[3], in[4], {});
+                  });
+    compare_mixed({{blank(shape), blank(channels), blank(channels)}, 2},
+                  {{random(shape, 6), x, mean, variance, gamma}, 3}, [](Backend& b, Tensors out, Tensors in) {
+                    b.batch_norm_backward(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], {});
+                  });
+  }
+}
+
+// Mixtures that no layer makes are taken too: by float copies where a kernel does not know them.
+TEST(MixedKernels, OtherMixtures) {
+  const Shape shape{5, 7};
+  const Tensor a = random(shape, 1), b = random(shape, 2);
+  const auto multiply = [](Backend& backend, Tensors out, Tensors in) {
+    backend.binary(BinaryOp::multiply, out[0], in[0], in[1]);
+  };
+  compare_mixed({{blank(shape)}}, {{a, b}, 1}, multiply);
+  compare_mixed({{blank(shape)}, 1}, {{a, b}, 1}, multiply);
+  compare_mixed({{random(shape, 3)}, 1}, {{a}},
+                [](Backend& backend, Tensors out, Tensors in) { backend.accumulate(out[0], in[0], 0.5); });
+  compare_mixed({{random(shape, 3)}}, {{a}, 1},
+                [](Backend& backend, Tensors out, Tensors in) { backend.accumulate(out[0], in[0], 0.5); });
+}
+
+}  // namespace
+}  // namespace ronde::test

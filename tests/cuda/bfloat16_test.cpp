@@ -1,0 +1,121 @@
+// bf16 on the device: which kernels take it where it lies, and what happens to the others.
+#include "cuda/fake_device.h"
+#include "cuda/takes_bfloat16.h"
+
+namespace ronde::test {
+namespace {
+
+using cuda::Op;
+
+/// A device that notes what it is given.
+struct Watched {
+  std::vector<cuda::Call> calls;
+  FakeDevice device;
+
+  explicit Watched(FakeOptions options = {}) : device(noting(std::move(options))) {}
+
+  std::vector<Op> ops() const {
+    std::vector<Op> result;
+    for (const cuda::Call& call : calls) result.push_back(call.op);
+    return result;
+  }
+
+ private:
+  FakeOptions noting(FakeOptions options) {
+    options.on_launch = [this](const cuda::Call& call) { calls.push_back(call); };
+    return options;
+  }
+};
+
+Tensor stored(Backend& backend, const Shape& shape, std::uint64_t seed, DType dtype = DType::bf16) {
+  return random_tensor(backend, shape, DType::f32, seed).to(dtype);
+}
+
+std::vector<double> values(const Tensor& x) {
+  return x.to_vector<double>();
+}
+
+TEST(Bfloat16OnTheDevice, IsReadAndWrittenWhereItLies) {
+  Watched watched;
+  Backend& backend = watched.device.backend;
+  const Tensor a = stored(backend, {4, 6}, 1), b = stored(backend, {6, 3}, 2);
+  const Tensor out = unwritten(backend, {4, 3}, DType::bf16), sums = unwritten(backend, {4, 3}, DType::f32);
+  watched.calls.clear();
+  backend.matmul(out, a, b, {});
+  backend.matmul(sums, a, b, {});
+  backend.unary(UnaryOp::relu, out, out, {});
+  EXPECT_EQ(watched.ops(), (std::vector<Op>{Op::matmul, Op::matmul, Op::unary}));
+  EXPECT_EQ(values(out)[0], std::max(0.0, values(sums.to(DType::bf16))[0]));
+}
+
+// Two copies of what is read, one of what is written.
+TEST(Bfloat16OnTheDevice, OtherMixturesGoByFloatCopies) {
+  Watched watched;
+  Backend& backend = watched.device.backend;
+  const Tensor a = stored(backend, {5}, 1), b = stored(backend, {5}, 2),
+               f = stored(backend, {5}, 3, DType::f32);
+  const Tensor out = unwritten(backend, {5}, DType::bf16);
+  watched.calls.clear();
+  backend.binary(BinaryOp::add, out, a, f);
+  EXPECT_EQ(watched.ops(), (std::vector<Op>{Op::copy, Op::binary, Op::copy}));
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(values(out)[i], float{bfloat16(static_cast<float>(values(a)[i] + values(f)[i]))});
+}
+
+// Each row of a table gets many summands: they are added up in float.
+TEST(Bfloat16OnTheDevice, RowsAreAddedUpInFloat) {
+  FakeDevice device;
+  const Tensor table = filled(device.backend, {2, 1}, 1.0).to(DType::bf16);
+  const Tensor x = filled(device.backend, {4, 1}, 0x1p-9).to(DType::bf16);
+  const Tensor rows = Tensor::from<std::int32_t>({4}, {1, 1, 1, 1}, &device.backend);
+  device.backend.scatter_add_rows(table, x, rows);
+  EXPECT_EQ(values(table), (std::vector<double>{1.0, 1.0078125}));
+}
+
+struct Convolved {
+  std::vector<double> y, grad_weight;
+  std::vector<Op> ops;
+};
+
+Convolved convolve(FakeOptions options) {
+  Watched watched(std::move(options));
+  Backend& backend = watched.device.backend;
+  const Tensor x = stored(backend, {2, 6, 6, 3}, 1), weight = stored(backend, {4, 3, 3, 3}, 2);
+  const Tensor bias = stored(backend, {4}, 3, DType::f32), y = unwritten(backend, {2, 4, 4, 4}, DType::bf16);
+  const Tensor grad_weight = unwritten(backend, {4, 3, 3, 3}, DType::f32),
+               grad_bias = unwritten(backend, {4}, DType::f32);
+  Convolved result;
+  watched.calls.clear();
+  backend.conv2d(y, x, weight, bias, {}, Epilogue::relu);
+  backend.conv2d_backward_weight(grad_weight, grad_bias, y, x, {});
+  result.ops = watched.ops();
+  result.y = values(y);
+  result.grad_weight = values(grad_weight);
+  return result;
+}
+
+TEST(Bfloat16OnTheDevice, WhatALibraryHasNothingForGoesByFloatCopies) {
+  const Convolved native = convolve({}), in_float = convolve({.plans_bfloat16 = false});
+  EXPECT_EQ(native.ops, (std::vector<Op>{Op::conv2d, Op::conv2d_backward_weight}));
+  EXPECT_EQ(in_float.ops, (std::vector<Op>{Op::copy, Op::copy, Op::conv2d, Op::copy, Op::copy, Op::copy,
+                                           Op::conv2d_backward_weight}));
+  EXPECT_EQ(in_float.y, native.y);
+  EXPECT_EQ(in_float.grad_weight, native.grad_weight);
+}
+
+TEST(Bfloat16OnTheDevice, AMissingPlanIsAskedForOnce) {
+  Watched watched({.plans_bfloat16 = false});
+  Backend& backend = watched.device.backend;
+  const Tensor a = stored(backend, {4, 4}, 1), out = unwritten(backend, {4, 4}, DType::bf16);
+  for (int i = 0; i < 3; ++i) backend.matmul(out, a, a, {});
+  EXPECT_EQ(watched.device.runtime.prepared(), 2);  // for bf16, and then for floats
+}
+
+TEST(Bfloat16OnTheDevice, OptimizersTakeNone) {
+  FakeDevice device;
+  const Tensor w = stored(device.backend, {4}, 1);
+  expect_error([&] { device.backend.sgd_step(w, w, {}, {}, {}); }, "takes no bf16");
+}
+
+}  // namespace
+}  // namespace ronde::test
