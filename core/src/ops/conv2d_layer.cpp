@@ -29,8 +29,8 @@ struct Conv2dLayerNode final : Node {
 // Whether conv2d would take this call for images of so many channels; it explains itself where not.
 bool is_plain(const Tensor& x, std::int64_t channels, const Conv2dCall& call) {
   const auto fits = [&](const Variable& v, int rank) {
-    return v.defined() && v.value().rank() == rank && v.value().dtype() == x.dtype() &&
-           &v.value().backend() == &x.backend();
+    if (!v.defined() || v.value().rank() != rank || &v.value().backend() != &x.backend()) return false;
+    return v.dtype() == x.dtype() || (v.dtype() == DType::f32 && x.dtype() == DType::bf16);
   };
   return fits(call.weight, 4) && call.options.groups == 1 && call.weight.size(3) == channels &&
          (!call.bias.defined() || (fits(call.bias, 1) && call.bias.size(0) == call.weight.size(0)));
@@ -52,7 +52,7 @@ PlacedStage place(Size2d image, const Conv2dCall& call) {
           windows.out};
 }
 
-// The layer with room for its result; nothing where separate calls have to be made.
+// The layer with room for its result, weights as they are; nothing where separate calls have to be made.
 struct PlacedLayer {
   Conv2dLayer layer;
   Size2d conv_out;
@@ -112,11 +112,14 @@ Conv2dLayerBackward kept(const PlacedLayer& placed) {
 Variable conv2d_layer(const Variable& x, const std::optional<Conv2dCall>& front, const Conv2dCall& conv,
                       const std::optional<DropoutCall>& drop) {
   const bool may_fuse = !(front && x.requires_grad());  // the front's gradients end with its weights
-  if (const auto placed = may_fuse ? place(x.value(), front, conv, drop) : std::nullopt;
+  if (auto placed = may_fuse ? place(x.value(), front, conv, drop) : std::nullopt;
       placed && x.value().backend().fuses(placed->layer)) {
     const Variable front_weight = front ? front->weight : Variable(),
                    front_bias = front ? front->bias : Variable();
-    x.value().backend().conv2d_layer(placed->layer);
+    Conv2dLayer& layer = placed->layer;
+    layer.conv.weight = layer.conv.weight.to(x.dtype());
+    if (layer.front) layer.front->weight = layer.front->weight.to(x.dtype());
+    x.value().backend().conv2d_layer(layer);
     auto node = std::make_shared<Conv2dLayerNode>();
     node->layer = kept(*placed);
     return Node::record(std::move(node), {x, conv.weight, conv.bias, front_weight, front_bias},
