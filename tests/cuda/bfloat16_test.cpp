@@ -64,11 +64,14 @@ TEST(Bfloat16OnTheDevice, OtherMixturesGoByFloatCopies) {
 
 // Each row of a table gets many summands: they are added up in float.
 TEST(Bfloat16OnTheDevice, RowsAreAddedUpInFloat) {
-  FakeDevice device;
-  const Tensor table = filled(device.backend, {2, 1}, 1.0).to(DType::bf16);
-  const Tensor x = filled(device.backend, {4, 1}, 0x1p-9).to(DType::bf16);
-  const Tensor rows = Tensor::from<std::int32_t>({4}, {1, 1, 1, 1}, &device.backend);
-  device.backend.scatter_add_rows(table, x, rows);
+  Watched watched;
+  Backend& backend = watched.device.backend;
+  const Tensor table = filled(backend, {2, 1}, 1.0).to(DType::bf16);
+  const Tensor x = filled(backend, {4, 1}, 0x1p-9).to(DType::bf16);
+  const Tensor rows = Tensor::from<std::int32_t>({4}, {1, 1, 1, 1}, &backend);
+  watched.calls.clear();
+  backend.scatter_add_rows(table, x, rows);
+  EXPECT_EQ(watched.ops(), (std::vector<Op>{Op::copy, Op::copy, Op::scatter_add_rows, Op::copy}));
   EXPECT_EQ(values(table), (std::vector<double>{1.0, 1.0078125}));
 }
 
