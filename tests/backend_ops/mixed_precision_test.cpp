@@ -74,12 +74,12 @@ TEST(MixedKernels, DenseWithAPreciseBias) {
     }
 }
 
-struct ConvCase {
+struct MixedConvCase {
   Shape x, weight, out;
   Conv2dParams params = {};
 };
 
-const ConvCase kConvCases[] = {
+const MixedConvCase kMixedConvCases[] = {
     {{3, 8, 8, 1}, {32, 3, 3, 1}, {3, 6, 6, 32}},
     {{2, 9, 7, 3}, {16, 3, 3, 3}, {2, 9, 7, 16}, {.padding = {1, 1, 1, 1}}},
     {{4, 10, 10, 32}, {64, 3, 3, 32}, {4, 8, 8, 64}},
@@ -89,7 +89,7 @@ const ConvCase kConvCases[] = {
 };
 
 TEST(MixedKernels, ConvolutionsWithAPreciseBias) {
-  for (const ConvCase& c : kConvCases)
+  for (const MixedConvCase& c : kMixedConvCases)
     for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
       SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
       compare_mixed({{blank(c.out)}}, {{random(c.x, 1), random(c.weight, 2), random({c.weight[0]}, 3)}, 1},
@@ -100,7 +100,7 @@ TEST(MixedKernels, ConvolutionsWithAPreciseBias) {
 }
 
 TEST(MixedKernels, PreciseGradientsOfWeights) {
-  for (const ConvCase& c : kConvCases) {
+  for (const MixedConvCase& c : kMixedConvCases) {
     SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
     compare_mixed({{blank(c.weight), blank({c.weight[0]})}, 2}, {{random(c.out, 1), random(c.x, 2)}},
                   [&](Backend& b, Tensors out, Tensors in) {
