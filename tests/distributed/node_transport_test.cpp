@@ -1,5 +1,6 @@
 #include "shm/node_transport.h"
 
+#include <atomic>
 #include <ctime>
 
 #include <gtest/gtest.h>
@@ -100,6 +101,27 @@ TEST(NodeTransport, AllWaysInTurn) {
         ASSERT_EQ(data.data<float>()[i], expected) << "call " << k << ", element " << i << " of " << n;
     }
   });
+}
+
+// The ranks wait for each other in the meeting alone: one gets its sum while the other has not come to it.
+TEST(NodeTransport, SmallAndMediumSumsWaitForNobodyAfterTheirMeeting) {
+  for (const std::int64_t n : {700, 40000}) {
+    std::atomic<bool> is_done = false;
+    run_node_transports(2, [&](std::unique_ptr<NodeTransport> transport) {
+      const int rank = transport->place().rank;
+      const auto shared = transport->share(4 * n);
+      auto* data = static_cast<float*>(shared.get());
+      for (std::int64_t i = 0; i < n; ++i) data[i] = element(rank, i);
+      std::int64_t notice = 0;
+      ASSERT_TRUE(transport->meet(1, notice, {.in = data, .count = n}));
+      for (int ms = 0; rank == 1 && !is_done && ms < 10000; ++ms)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(is_done, rank == 1) << n << " elements";
+      transport->allreduce(data, n, DType::f32, Reduction::sum);
+      is_done = true;
+      for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(data[i], sum_in_order(2, i)) << i;
+    });
+  }
 }
 
 TEST(NodeTransport, SlicesOfSharedTensors) {

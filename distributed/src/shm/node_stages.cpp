@@ -29,9 +29,9 @@ std::int64_t stage_part(int ranks) {
 
 }  // namespace
 
-void NodeTransport::allreduce_small(Ahead ahead, void* data, std::int64_t count, DType dtype, Reduction op) {
+void NodeTransport::allreduce_small(void* data, std::int64_t count, DType dtype, Reduction op) {
   const std::uint64_t turn = turn_++;
-  if (ahead != Ahead::staged) {
+  if (take_ahead() != Ahead::staged) {
     copy_bytes(stage(rank(), turn), data, count * static_cast<std::int64_t>(size_of(dtype)));
     group_->arrive();
   }

@@ -88,9 +88,9 @@ std::vector<const void*> NodeTransport::stages(std::uint64_t turn) const {
   return all;
 }
 
-NodeTransport::Buffers NodeTransport::exchange_buffers(Ahead ahead, const void* in, const void* out,
+NodeTransport::Buffers NodeTransport::exchange_buffers(const void* in, const void* out,
                                                        std::int64_t largest) {
-  if (ahead != Ahead::buffers_known) {
+  if (take_ahead() != Ahead::buffers_known) {
     group_->own_slot().operands[parity()] = {shares_.locate(in, rank()), shares_.locate(out, rank()),
                                              largest};
     group_->arrive();
@@ -114,10 +114,12 @@ NodeTransport::Buffers NodeTransport::known_buffers() const {
 
 void NodeTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
   const std::int64_t bytes = count * static_cast<std::int64_t>(size_of(dtype));
-  const Ahead ahead = take_ahead();
-  if (ahead == Ahead::summed) return;
-  if (bytes * size() <= kSmallBytes) return allreduce_small(ahead, data, count, dtype, op);
-  const Buffers buffers = exchange_buffers(ahead, data, nullptr);
+  if (ahead_ == Ahead::summed) {
+    ahead_ = Ahead::nothing;
+    return;
+  }
+  if (bytes * size() <= kSmallBytes) return allreduce_small(data, count, dtype, op);
+  const Buffers buffers = exchange_buffers(data, nullptr);
   if (buffers.in.empty()) return allreduce_staged(static_cast<char*>(data), count, dtype, op);
   const std::int64_t begin = slice_begin(count, rank(), size(), dtype);
   const std::int64_t end = slice_begin(count, rank() + 1, size(), dtype);
@@ -133,7 +135,7 @@ void NodeTransport::allreduce_between(void* data, std::int64_t count, DType dtyp
   const Counts counts = slice_counts(count, slices, size(), dtype);
   const std::int64_t begin = slice_begin(count, rank(), slices, dtype);
   const std::int64_t length = counts[index_of(rank())];
-  const Buffers buffers = exchange_buffers(take_ahead(), data, nullptr);
+  const Buffers buffers = exchange_buffers(data, nullptr);
   if (buffers.in.empty()) {
     auto* all = static_cast<char*>(data);
     std::vector<char> slice(static_cast<std::size_t>(length * item));
@@ -154,7 +156,7 @@ void NodeTransport::allreduce_between(void* data, std::int64_t count, DType dtyp
 
 void NodeTransport::broadcast(void* data, std::int64_t bytes, int root) {
   if (bytes <= NodeGroup::kStageBytes) return broadcast_staged(static_cast<char*>(data), bytes, root);
-  const Buffers buffers = exchange_buffers(take_ahead(), data, nullptr);
+  const Buffers buffers = exchange_buffers(data, nullptr);
   if (buffers.in.empty()) return broadcast_staged(static_cast<char*>(data), bytes, root);
   copy_bytes(data, buffers.in[index_of(root)], bytes);
   group_->arrive();
@@ -165,7 +167,7 @@ void NodeTransport::allgatherv(void* out, const void* in, const std::vector<std:
   const std::int64_t begin = sum_of(bytes, 0, rank());
   if (*std::max_element(bytes.begin(), bytes.end()) <= NodeGroup::kStageBytes)
     return allgatherv_staged(to, static_cast<const char*>(in), bytes);
-  const Buffers buffers = exchange_buffers(take_ahead(), in, out);
+  const Buffers buffers = exchange_buffers(in, out);
   if (!buffers.in.empty()) {
     for (int r = 0; r < size(); ++r) {
       copy_bytes(to, buffers.in[index_of(r)], bytes[index_of(r)]);
@@ -184,7 +186,7 @@ void NodeTransport::reduce_scatter(void* out, const void* in, const std::vector<
   const auto* from = static_cast<const char*>(in);
   const std::int64_t total = sum_of(counts) * static_cast<std::int64_t>(size_of(dtype));
   if (total <= kSmallBytes) return reduce_scatter_staged(static_cast<char*>(out), from, counts, dtype, op);
-  const Buffers buffers = exchange_buffers(take_ahead(), in, nullptr);
+  const Buffers buffers = exchange_buffers(in, nullptr);
   if (buffers.in.empty()) return reduce_scatter_staged(static_cast<char*>(out), from, counts, dtype, op);
   const std::int64_t begin = sum_of(counts, 0, rank());
   const std::vector<const void*> ins(buffers.in.begin(), buffers.in.end());
@@ -198,8 +200,7 @@ void NodeTransport::alltoallv(void* out, const std::vector<std::int64_t>& out_by
   const std::uint64_t turn = turn_++;
   auto* begins = reinterpret_cast<std::int64_t*>(stage(rank(), turn));
   std::exclusive_scan(in_bytes.begin(), in_bytes.end(), begins, std::int64_t{0});
-  const Buffers buffers =
-      exchange_buffers(Ahead::nothing, in, nullptr, *std::max_element(in_bytes.begin(), in_bytes.end()));
+  const Buffers buffers = exchange_buffers(in, nullptr, *std::max_element(in_bytes.begin(), in_bytes.end()));
   auto* to = static_cast<char*>(out);
   if (buffers.in.empty()) {
     return alltoallv_staged(to, out_bytes, static_cast<const char*>(in), in_bytes, buffers.largest);

@@ -73,12 +73,13 @@ class NodeTransport final : public Transport {
   /// Whether it did: for the last rank that arrives.
   bool sum_for_all(const Announcement& next);
   /// Where all ranks' buffers lie: waits for the others to say it, unless they have.
-  Buffers exchange_buffers(Ahead ahead, const void* in, const void* out, std::int64_t largest = 0);
+  Buffers exchange_buffers(const void* in, const void* out, std::int64_t largest = 0);
   Buffers known_buffers() const;
+  /// For the one operation that was announced; what comes after it does all by itself.
   Ahead take_ahead() { return std::exchange(ahead_, Ahead::nothing); }
 
   // In node_stages.cpp.
-  void allreduce_small(Ahead ahead, void* data, std::int64_t count, DType dtype, Reduction op);
+  void allreduce_small(void* data, std::int64_t count, DType dtype, Reduction op);
   void allreduce_staged(char* data, std::int64_t count, DType dtype, Reduction op);
   void broadcast_staged(char* data, std::int64_t bytes, int root);
   void allgatherv_staged(char* out, const char* in, const Counts& bytes);
