@@ -1,6 +1,10 @@
 #include "compare.h"
 
 #include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "backend_ops/tile_backend.h"
 
 namespace ronde::test {
 
@@ -11,7 +15,10 @@ Backend& oracle() {
 const std::vector<Backend*>& tested_backends() {
   static const std::vector<Backend*> chosen = [] {
     const char* name = std::getenv("RONDE_TEST_BACKEND");
-    return name && *name ? std::vector<Backend*>{&backend(name)} : backends();
+    if (!name || !*name) return backends();
+    if (std::string_view(name) != "tiles") return std::vector{&backend(name)};
+    static const std::unique_ptr<Backend> tiles = make_tile_backend();
+    return tiles ? std::vector{tiles.get()} : std::vector<Backend*>{};
   }();
   return chosen;
 }

@@ -37,7 +37,8 @@ struct Tolerance {
 
 Backend& oracle();
 
-/// What is tested: all backends of the CPU, or the one that `$RONDE_TEST_BACKEND` names ("cuda").
+/// What is tested: all backends of the CPU, or the one that `$RONDE_TEST_BACKEND` names ("cuda"; "tiles":
+/// that of tile_backend.h).
 const std::vector<Backend*>& tested_backends();
 
 /// Values in [low, high) on the oracle, f64.

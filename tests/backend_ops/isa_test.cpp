@@ -40,12 +40,12 @@ TEST(Isa, TheVariableChooses) {
 TEST(Isa, AnUnknownOneIsAUsageError) {
   const Variable set("RONDE_ISA", "mmx");
   EXPECT_THROW(chosen_isa(), UsageError);
-  expect_error([] { chosen_isa(); }, "RONDE_ISA=mmx is none of portable, avx2, avx512");
+  expect_error([] { chosen_isa(); }, "RONDE_ISA=mmx is none of portable, avx2, avx512, amx");
 }
 
 TEST(Isa, OneThatTheMachineLacksIsAUsageError) {
-  if (best_isa() == Isa::avx512) GTEST_SKIP() << "has them all";
-  const Variable set("RONDE_ISA", "avx512");
+  if (best_isa() == Isa::amx) GTEST_SKIP() << "has them all";
+  const Variable set("RONDE_ISA", "amx");
   expect_error([] { chosen_isa(); }, "this machine has only");
 }
 
@@ -76,7 +76,7 @@ std::vector<float> after_steps(const char* isa) {
 // Ranks on machines of several kinds make the same step from the same gradient.
 TEST(Isa, OptimizerStepsAreTheSameBitsOnAll) {
   const std::vector<float> portable = after_steps("portable");
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::amx}) {
     if (isa > best_isa()) break;
     EXPECT_EQ(after_steps(name_of(isa)), portable) << name_of(isa);
   }

@@ -55,11 +55,16 @@ struct MatmulParams {
 /// What a dense layer or a convolution does to its result before writing it.
 enum class Epilogue { none, relu };
 
+/// What a kernel may multiply of f32 tensors: `rounded` if they hold what was bf16, so that rounding operands
+/// to it is no loss. As wide as the other parameters: all of them together are a key, without padding.
+enum class Products : std::int64_t { precise, rounded };
+
 struct Conv2dParams {
   Size2d stride{1, 1};
   Padding2d padding{};
   Size2d dilation{1, 1};
   std::int64_t groups = 1;
+  Products products = Products::precise;
 };
 
 struct Pool2dParams {

@@ -1,6 +1,7 @@
 /// WithBfloat16: a backend whose arithmetic is float, which takes bf16 too. Each kernel sees float copies of
-/// its bf16 tensors, so a result is rounded once, to nearest, whatever was computed on the way. The steps of
-/// optimizers are left out: weights are float at least.
+/// its bf16 tensors, so a result is rounded once, to nearest, whatever was computed on the way; convolutions
+/// are told that what they multiply was bf16, and matrix products are offered the bf16 tensors themselves.
+/// The steps of optimizers are left out: weights are float at least.
 #pragma once
 
 #include <utility>
@@ -11,7 +12,39 @@
 
 namespace ronde::inline v0 {
 
-/// `Base` is a backend that can fill and copy bf16.
+/// The same call, told whether what it multiplies was bf16.
+inline Conv2dParams params_of(const Tensor& operand, Conv2dParams params) {
+  params.products = is_bfloat16(operand) ? Products::rounded : Products::precise;
+  return params;
+}
+inline void set_weights(Conv2dStage& stage, const Tensor& weight, const Tensor& bias) {
+  stage.weight = weight;
+  stage.bias = bias;
+  stage.params.products = Products::rounded;
+}
+inline Conv2dLayer of_bfloat16(Conv2dLayer layer) {
+  layer.conv.params.products = Products::rounded;
+  if (layer.front) layer.front->params.products = Products::rounded;
+  return layer;
+}
+
+/// The same call of other tensors.
+inline Conv2dBackward with_tensors(const Conv2dBackward& layer, const Tensor& grad_x,
+                                   const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                                   const Tensor& x, const Tensor& weight, const Tensor& out) {
+  Conv2dBackward wide = layer;
+  wide.grad_x = grad_x;
+  wide.grad_weight = grad_weight;
+  wide.grad_bias = grad_bias;
+  wide.grad_out = grad_out;
+  wide.x = x;
+  wide.weight = weight;
+  wide.out = out;
+  wide.params = params_of(layer.grad_out, layer.params);
+  return wide;
+}
+
+/// `Base` is a backend of the CPU, which can fill and copy bf16.
 template <class Base>
 class WithBfloat16 final : public Base {
  public:
@@ -45,11 +78,13 @@ class WithBfloat16 final : public Base {
              read(labels));
   }
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) override {
+    if (is_bfloat16(a) && is_bfloat16(b) && Base::matmul_bfloat16(out, a, b, params)) return;
     in_float([&, this](const auto&... t) { this->Base::matmul(t..., params); }, written(out), read(a),
              read(b));
   }
   void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
              Epilogue epilogue) override {
+    if (is_bfloat16(x) && is_bfloat16(weight) && Base::dense_bfloat16(out, x, weight, bias, epilogue)) return;
     in_float([&, this](const auto&... t) { this->Base::dense(t..., epilogue); }, written(out), read(x),
              read(weight), read(bias));
   }
@@ -63,41 +98,74 @@ class WithBfloat16 final : public Base {
   }
   void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dParams& params, Epilogue epilogue) override {
-    in_float([&, this](const auto&... t) { this->Base::conv2d(t..., params, epilogue); }, written(out),
-             read(x), read(weight), read(bias));
+    in_float([&, this](const auto&... t) { this->Base::conv2d(t..., params_of(x, params), epilogue); },
+             written(out), read(x), read(weight), read(bias));
   }
   void conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                              const Conv2dParams& params) override {
-    in_float([&, this](const auto&... t) { this->Base::conv2d_backward_input(t..., params); },
-             written(grad_x), read(grad_out), read(weight));
+    in_float(
+        [&, this](const auto&... t) { this->Base::conv2d_backward_input(t..., params_of(grad_out, params)); },
+        written(grad_x), read(grad_out), read(weight));
   }
   void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                               const Tensor& x, const Conv2dParams& params) override {
-    in_float([&, this](const auto&... t) { this->Base::conv2d_backward_weight(t..., params); },
+    in_float([&, this](const auto&... t) { this->Base::conv2d_backward_weight(t..., params_of(x, params)); },
              written(grad_weight), written(grad_bias), read(grad_out), read(x));
   }
   void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x, const Tensor& weight,
                          const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
                          const Pool2dParams& pool) override {
-    in_float([&, this](const auto&... t) { this->Base::conv2d_max_pool2d(t..., params, epilogue, pool); },
-             written(out), written(argmax), read(x), read(weight), read(bias));
+    in_float(
+        [&, this](const auto&... t) {
+          this->Base::conv2d_max_pool2d(t..., params_of(x, params), epilogue, pool);
+        },
+        written(out), written(argmax), read(x), read(weight), read(bias));
   }
   void conv2d_backward(const Conv2dBackward& layer) override {
+    in_float([&, this](const auto&... t) { this->Base::conv2d_backward(with_tensors(layer, t...)); },
+             written(layer.grad_x), written(layer.grad_weight), written(layer.grad_bias),
+             read(layer.grad_out), read(layer.x), read(layer.weight), read(layer.out));
+  }
+  /// Image by image if there are kernels for products of bf16; else each part rounds its result.
+  bool fuses(const Conv2dLayer& layer) const override {
+    if (!is_bfloat16(layer.x)) return Base::fuses(layer);
+    return Base::multiplies_bfloat16() && Base::fuses(of_bfloat16(layer));
+  }
+  void conv2d_layer(const Conv2dLayer& layer) override {
+    if (!is_bfloat16(layer.x)) return Base::conv2d_layer(layer);
+    if (!fuses(layer)) return Backend::conv2d_layer(layer);
+    const Conv2dStage front = layer.front.value_or(Conv2dStage{});
     in_float(
-        [&](const Tensor& grad_x, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
-            const Tensor& x, const Tensor& weight, const Tensor& out) {
-          Conv2dBackward wide = layer;
-          wide.grad_x = grad_x;
-          wide.grad_weight = grad_weight;
-          wide.grad_bias = grad_bias;
-          wide.grad_out = grad_out;
-          wide.x = x;
-          wide.weight = weight;
+        [&, this](const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  const Tensor& front_weight, const Tensor& front_bias) {
+          Conv2dLayer wide = layer;
           wide.out = out;
-          Base::conv2d_backward(wide);
+          wide.x = x;
+          set_weights(wide.conv, weight, bias);
+          if (wide.front) set_weights(*wide.front, front_weight, front_bias);
+          this->Base::conv2d_layer(wide);
         },
-        written(layer.grad_x), written(layer.grad_weight), written(layer.grad_bias), read(layer.grad_out),
-        read(layer.x), read(layer.weight), read(layer.out));
+        written(layer.out), read(layer.x), read(layer.conv.weight), read(layer.conv.bias), read(front.weight),
+        read(front.bias));
+  }
+  void conv2d_layer_backward(const Conv2dLayerBackward& layer) override {
+    if (!is_bfloat16(layer.conv.grad_out)) return Base::conv2d_layer_backward(layer);
+    if (!Base::multiplies_bfloat16()) return Backend::conv2d_layer_backward(layer);
+    const Conv2dBackward& conv = layer.conv;
+    const Conv2dStage front = layer.front.value_or(Conv2dStage{});
+    in_float(
+        [&, this](const Tensor& front_weight, const Tensor& front_bias, const Tensor& grad_front_weight,
+                  const Tensor& grad_front_bias, const auto&... of_conv) {
+          Conv2dLayerBackward wide = layer;
+          wide.conv = with_tensors(conv, of_conv...);
+          if (wide.front) set_weights(*wide.front, front_weight, front_bias);
+          wide.grad_front_weight = grad_front_weight;
+          wide.grad_front_bias = grad_front_bias;
+          this->Base::conv2d_layer_backward(wide);
+        },
+        read(front.weight), read(front.bias), written(layer.grad_front_weight),
+        written(layer.grad_front_bias), written(conv.grad_x), written(conv.grad_weight),
+        written(conv.grad_bias), read(conv.grad_out), read(conv.x), read(conv.weight), read(conv.out));
   }
   void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                   const Pool2dParams& params) override {
@@ -163,15 +231,6 @@ class WithBfloat16 final : public Base {
     in_float([&, this](const auto&... t) { this->Base::batch_norm_backward(t..., params); }, written(grad_x),
              written(grad_gamma), written(grad_beta), read(grad_out), read(x), read(mean), read(variance),
              read(gamma));
-  }
-  /// Of several parts each rounds its result.
-  bool fuses(const Conv2dLayer& layer) const override { return !is_bfloat16(layer.x) && Base::fuses(layer); }
-  void conv2d_layer(const Conv2dLayer& layer) override {
-    is_bfloat16(layer.x) ? Backend::conv2d_layer(layer) : Base::conv2d_layer(layer);
-  }
-  void conv2d_layer_backward(const Conv2dLayerBackward& layer) override {
-    is_bfloat16(layer.conv.grad_out) ? Backend::conv2d_layer_backward(layer)
-                                     : Base::conv2d_layer_backward(layer);
   }
 };
 

@@ -85,6 +85,13 @@ class CpuBackend : public Backend {
   void adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
                     AdagradParams params) override;
 
+  // --- for WithBfloat16
+  /// Whether kernels multiply what was bf16 faster than floats.
+  bool multiplies_bfloat16() const { return false; }
+  /// False where float copies have to be made.
+  bool matmul_bfloat16(const Tensor&, const Tensor&, const Tensor&, MatmulParams) { return false; }
+  bool dense_bfloat16(const Tensor&, const Tensor&, const Tensor&, const Tensor&, Epilogue) { return false; }
+
  private:
   CachingAllocator allocator_;
   ThreadPool threads_;

@@ -7,14 +7,13 @@
 #include "backend/onednn/conv_algorithm.h"
 #include "backend/onednn/conv_passes.h"
 #include "backend/onednn/conv_primitive.h"
-#include "backend/onednn/isa.h"
 #include "backend/onednn/kernels/kernels.h"
 
 namespace ronde::inline v0 {
 
 class OneDnnBackend : public CpuBackend {
  public:
-  OneDnnBackend(Isa isa, ConvAlgorithm algorithm);
+  OneDnnBackend(const Kernels& kernels, ConvAlgorithm algorithm);
 
   std::string name() const override { return "onednn"; }
 
@@ -66,6 +65,13 @@ class OneDnnBackend : public CpuBackend {
                      const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) override;
   void adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
                     AdagradParams params) override;
+  void copy(const Tensor& out, const Tensor& x) override;
+
+  // --- for WithBfloat16
+  bool multiplies_bfloat16() const { return kernels_.tiles; }
+  bool matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params);
+  bool dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                      Epilogue epilogue);
 
  private:
   // Which of our own kernels make a layer, and which make which of the gradients.
@@ -89,6 +95,7 @@ class OneDnnBackend : public CpuBackend {
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
   bool is_direct(const ConvProblem& problem) const;
   bool is_winograd(const ConvProblem& problem) const;
+  bool is_tiled(const ConvProblem& problem) const;
   ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool) const;
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,

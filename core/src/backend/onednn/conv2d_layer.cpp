@@ -22,9 +22,20 @@ std::int64_t taps(const ConvProblem& p) {
   return p.kh * p.kw * p.c;
 }
 
+// Whether all of these are defined, dense and f32, or will be when the kernel is called: bf16 is widened.
+template <class... Tensors>
+bool will_be_dense_floats(const Conv2dParams& params, const Tensors&... tensors) {
+  const auto fits = [&](const Tensor& t) {
+    return t.defined() && t.is_contiguous() &&
+           (t.dtype() == DType::f32 || (params.products == Products::rounded && t.dtype() == DType::bf16));
+  };
+  return (fits(tensors) && ...);
+}
+
 }  // namespace
 
 std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) const {
+  if (is_tiled(p)) return ConvKernels::tiles;
   if (is_winograd(p)) return ConvKernels::winograd;
   if (is_direct(p)) return ConvKernels::direct;
   return std::nullopt;
@@ -39,19 +50,21 @@ ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shap
   ConvProblem p = whole;
   p.oh = std::min(p.oh, reached(pooled[1], pool.stride.h, pool.window.h, pool.padding.top));
   p.ow = std::min(p.ow, reached(pooled[2], pool.stride.w, pool.window.w, pool.padding.left));
-  return is_winograd(p) ? p : whole;
+  return is_tiled(p) || is_winograd(p) ? p : whole;
 }
 
 // Nothing where another path has to be taken.
 std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& layer) const {
-  if (!dense_floats(layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 || layer.x.count() == 0)
+  if (!will_be_dense_floats(layer.conv.params, layer.out, layer.x, layer.conv.weight) ||
+      layer.out.count() == 0 || layer.x.count() == 0)
     return std::nullopt;
   if (layer.argmax.defined() && !is_byte_index(layer.argmax)) return std::nullopt;
   OwnForward plan;
   Shape x = layer.x.shape();
   if (layer.front) {
     plan.front_problem = stage_problem(x, *layer.front);
-    if (!dense_floats(layer.front->weight) || !(plan.front = own_kernels(plan.front_problem)))
+    if (!will_be_dense_floats(layer.front->params, layer.front->weight) ||
+        !(plan.front = own_kernels(plan.front_problem)))
       return std::nullopt;
     x = out_shape(plan.front_problem);
   }

@@ -6,13 +6,27 @@ namespace ronde::inline v0 {
 
 namespace {
 
+// As many as an algorithm needs, none for the others.
+std::int64_t only_for(ConvKernels wanted, ConvKernels algorithm, std::int64_t elements) {
+  return algorithm == wanted ? elements : 0;
+}
+
 std::optional<PaddedImages> padded_for(Backend& backend, ConvKernels algorithm, const ConvProblem& p) {
-  if (algorithm == ConvKernels::winograd) return std::nullopt;
+  if (algorithm != ConvKernels::direct) return std::nullopt;
   return std::optional<PaddedImages>(std::in_place, backend, p);
 }
 
-std::int64_t sum_elements(const ConvProblem& p) {
-  return winograd_sums(winograd_shape(p).tile, p.c * p.o);
+std::int64_t weight_elements(const ConvProblem& p, ConvKernels algorithm, std::int64_t lanes) {
+  return algorithm == ConvKernels::winograd ? winograd_filters(p, lanes) : p.kh * p.kw * p.c * p.o;
+}
+
+std::int64_t sum_elements(const ConvProblem& p, ConvKernels algorithm) {
+  if (algorithm == ConvKernels::winograd) return winograd_sums(winograd_shape(p).tile, p.c * p.o);
+  return only_for(ConvKernels::tiles, algorithm, tile_shape(p).sum_elements());
+}
+
+void clear(const Scratch<std::uint16_t>& scratch, std::int64_t elements) {
+  std::fill_n(scratch.data(), elements, std::uint16_t{0});
 }
 
 }  // namespace
@@ -24,32 +38,67 @@ ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algor
       algorithm_(algorithm),
       problem_(problem),
       bias_(bias),
-      weights_(backend, algorithm == ConvKernels::winograd
-                            ? winograd_filters(problem, kernels.lanes)
-                            : problem.kh * problem.kw * problem.c * problem.o) {
-  algorithm == ConvKernels::winograd ? prepare_winograd(weight) : prepare_direct(weight);
+      tile_shape_(tile_shape(problem)),
+      weights_(backend, weight_elements(problem, algorithm, kernels.lanes)),
+      tile_weights_(backend, only_for(ConvKernels::tiles, algorithm, tile_shape_.weight_elements())) {
+  switch (algorithm) {
+    case ConvKernels::winograd:
+      prepare_winograd(weight);
+      break;
+    case ConvKernels::direct:
+      prepare_direct(weight);
+      break;
+    case ConvKernels::tiles:
+      prepare_tiles(weight);
+      break;
+  }
 }
 
 ImagePass::Runner::Runner(const ImagePass& pass)
     : pass_(pass),
-      scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
-                                  ? WinogradBlock::count(winograd_shape(pass.problem_))
-                                  : 0),
-      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {}
+      scratch_(pass.backend_, only_for(ConvKernels::winograd, pass.algorithm_,
+                                       WinogradBlock::count(winograd_shape(pass.problem_)))),
+      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)),
+      frame_(pass.backend_,
+             only_for(ConvKernels::tiles, pass.algorithm_, pass.tile_shape_.frame_elements())) {
+  clear(frame_, only_for(ConvKernels::tiles, pass.algorithm_, pass.tile_shape_.frame_elements()));
+}
 
 void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t images) const {
+  switch (pass_.algorithm_) {
+    case ConvKernels::winograd:
+      return run_winograd(to, from, images);
+    case ConvKernels::direct:
+      return run_direct(to, from, images);
+    case ConvKernels::tiles:
+      return run_tiles(to, from, images);
+  }
+}
+
+void ImagePass::Runner::run_winograd(float* to, const float* from, std::int64_t images) const {
+  const Kernels& kernels = pass_.kernels_;
+  const WinogradShape shape = winograd_shape(pass_.problem_);
+  const float* filters = pass_.weights_.data();
+  if (pass_.problem_.pass == ConvPass::forward)
+    kernels.winograd_conv(to, from, filters, pass_.bias_, shape, images, scratch_.data(), epilogue());
+  else
+    kernels.winograd_backward_input(to, from, filters, shape, images, scratch_.data());
+}
+
+void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t images) const {
   const ConvProblem& p = pass_.problem_;
-  const float* weights = pass_.weights_.data();
-  const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
-  if (padded_) {
-    for (std::int64_t i = 0; i < images; ++i)
-      pass_.kernels_.direct_conv(to + i * out_elements(p), (*padded_)(from + i * in_elements(p)), weights,
-                                 pass_.bias_, padded_->shape(), epilogue);
-  } else if (p.pass == ConvPass::forward) {
-    pass_.kernels_.winograd_conv(to, from, weights, pass_.bias_, winograd_shape(p), images, scratch_.data(),
-                                 epilogue);
-  } else {
-    pass_.kernels_.winograd_backward_input(to, from, weights, winograd_shape(p), images, scratch_.data());
+  for (std::int64_t i = 0; i < images; ++i)
+    pass_.kernels_.direct_conv(to + i * out_elements(p), (*padded_)(from + i * in_elements(p)),
+                               pass_.weights_.data(), pass_.bias_, padded_->shape(), epilogue());
+}
+
+void ImagePass::Runner::run_tiles(float* to, const float* from, std::int64_t images) const {
+  const TileKernels& tiles = *pass_.kernels_.tiles;
+  const TileConvShape& s = pass_.tile_shape_;
+  for (std::int64_t i = 0; i < images; ++i) {
+    tiles.frame(frame_.data(), from + i * s.h * s.w * s.c, s);
+    tiles.conv(to + i * s.oh * s.ow * s.o, frame_.data(), pass_.tile_weights_.data(), pass_.bias_, s,
+               epilogue());
   }
 }
 
@@ -66,30 +115,38 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
     : pass_(pass),
       sum_(pass.sums_.data() + pass.chunk_elements() * chunk),
       bias_sum_(pass.problem_.has_bias ? sum_ + pass.taps() * pass.problem_.o : nullptr),
-      points_(pass.backend_, pass.algorithm_ == ConvKernels::winograd ? sum_elements(pass.problem_) : 0),
-      scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
-                                  ? winograd_gradient_scratch(winograd_shape(pass.problem_))
-                                  : 0),
-      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {
+      points_(pass.backend_, sum_elements(pass.problem_, pass.algorithm_)),
+      scratch_(pass.backend_, only_for(ConvKernels::winograd, pass.algorithm_,
+                                       winograd_gradient_scratch(winograd_shape(pass.problem_)))),
+      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)),
+      tile_operands_(pass.backend_, only_for(ConvKernels::tiles, pass.algorithm_,
+                                             tile_shape(pass.problem_).gradient_scratch())) {
   if (padded_) {
     std::fill_n(sum_, pass.chunk_elements(), 0.0f);
     return;
   }
-  std::fill_n(points_.data(), sum_elements(pass.problem_), 0.0f);
+  std::fill_n(points_.data(), sum_elements(pass.problem_, pass.algorithm_), 0.0f);
+  clear(tile_operands_,
+        only_for(ConvKernels::tiles, pass.algorithm_, tile_shape(pass.problem_).gradient_scratch()));
   if (bias_sum_) std::fill_n(bias_sum_, pass.problem_.o, 0.0f);  // `finish` writes the rest
 }
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images) const {
   const ConvProblem& p = pass_.problem_;
-  if (!padded_) return add_winograd(grad_out, x, images, nullptr, nullptr);
-  for (std::int64_t i = 0; i < images; ++i)
-    pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad_out + i * out_elements(p),
-                                        (*padded_)(x + i * in_elements(p)), padded_->shape());
+  if (pass_.algorithm_ == ConvKernels::winograd) return add_winograd(grad_out, x, images, nullptr, nullptr);
+  for (std::int64_t i = 0; i < images; ++i) {
+    const float *grad = grad_out + i * out_elements(p), *image = x + i * in_elements(p);
+    if (padded_)
+      pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad, (*padded_)(image), padded_->shape());
+    else
+      pass_.kernels_.tiles->add_conv_gradient(points_.data(), bias_sum_, grad, image, tile_shape(p),
+                                              tile_operands_.data());
+  }
 }
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images,
                                      const ImagePass::Runner& input, float* grad_x) const {
-  if (!padded_ && input.winograd_filters())
+  if (pass_.algorithm_ == ConvKernels::winograd && input.winograd_filters())
     return add_winograd(grad_out, x, images, grad_x, input.winograd_filters());
   add(grad_out, x, images);
   input(grad_x, grad_out, images);
@@ -103,8 +160,10 @@ void WeightGradientPass::Runner::add_winograd(const float* grad_out, const float
 
 void WeightGradientPass::Runner::finish() const {
   const ConvProblem& p = pass_.problem_;
-  if (!padded_)
+  if (pass_.algorithm_ == ConvKernels::winograd)
     pass_.kernels_.winograd_weight_gradient(sum_, points_.data(), p.c * p.o, winograd_shape(p).tile);
+  if (pass_.algorithm_ == ConvKernels::tiles)
+    pass_.kernels_.tiles->conv_gradient(sum_, points_.data(), tile_shape(p));
 }
 
 void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {

@@ -18,8 +18,8 @@
 
 namespace ronde::inline v0 {
 
-/// Note [Winograd] in winograd_conv2d.cpp; direct_conv2d.cpp
-enum class ConvKernels { winograd, direct };
+/// Note [Winograd] in winograd_conv2d.cpp; direct_conv2d.cpp; Note [Tiles] in tile_conv2d.cpp
+enum class ConvKernels { winograd, direct, tiles };
 
 inline ConvProblem problem_of(ConvPass pass, const Shape& x, const Shape& weight, const Shape& out,
                               const Conv2dParams& params) {
@@ -55,6 +55,8 @@ inline Shape out_shape(const ConvProblem& p) {
 }
 
 WinogradShape winograd_shape(const ConvProblem& problem);
+/// Of the convolution that is run, which for the gradient of the input is another one.
+TileConvShape tile_shape(const ConvProblem& problem);
 
 /// Images of which a thread has the convolution's result, and so many tensors like its input, in its scratch
 /// at a time: three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as
@@ -82,24 +84,35 @@ class ImagePass {
     /// From x to out, or from out's gradient to x's.
     void operator()(float* to, const float* from, std::int64_t images) const;
     /// Null if the algorithm is another one.
-    const float* winograd_filters() const { return padded_ ? nullptr : pass_.weights_.data(); }
+    const float* winograd_filters() const {
+      return pass_.algorithm_ == ConvKernels::winograd ? pass_.weights_.data() : nullptr;
+    }
 
    private:
+    void run_winograd(float* to, const float* from, std::int64_t images) const;
+    void run_direct(float* to, const float* from, std::int64_t images) const;
+    void run_tiles(float* to, const float* from, std::int64_t images) const;
+    Epilogue epilogue() const { return pass_.problem_.relu ? Epilogue::relu : Epilogue::none; }
+
     const ImagePass& pass_;
     Scratch<float> scratch_;
     std::optional<PaddedImages> padded_;
+    Scratch<std::uint16_t> frame_;
   };
 
  private:
   void prepare_winograd(const float* weight);
   void prepare_direct(const float* weight);
+  void prepare_tiles(const float* weight);
 
   Backend& backend_;
   const Kernels& kernels_;
   ConvKernels algorithm_;
   ConvProblem problem_;  // direct: of the convolution that is run, which for a gradient is another one
   const float* bias_;
-  Scratch<float> weights_;  // as the kernel wants them
+  TileConvShape tile_shape_;
+  Scratch<float> weights_;  // as the kernel wants them, or by tap
+  Scratch<std::uint16_t> tile_weights_;
 };
 
 /// The gradient of the weight and of the bias.
@@ -124,10 +137,11 @@ class WeightGradientPass {
                       const float* filters) const;
 
     const WeightGradientPass& pass_;
-    float* sum_;       // of the chunk: (kh * kw * c + 1, o), the last row is the bias
-    float* bias_sum_;  // null without
-    Scratch<float> points_, scratch_;
+    float* sum_;                       // of the chunk: (kh * kw * c + 1, o), the last row is the bias
+    float* bias_sum_;                  // null without
+    Scratch<float> points_, scratch_;  // Winograd's sums, or those of tiles
     std::optional<PaddedImages> padded_;
+    Scratch<std::uint16_t> tile_operands_;
   };
 
   /// Writes the sum of all chunks; `grad_bias` may be null.

@@ -14,7 +14,27 @@ bool is_stretched_scalar(const Tensor& x) {
   return true;
 }
 
+bool is_dense(const Tensor& x, DType dtype) {
+  return x.dtype() == dtype && x.is_contiguous();
+}
+
+std::uint16_t* bits_of(const Tensor& x) {
+  return reinterpret_cast<std::uint16_t*>(x.data<bfloat16>());
+}
+
 }  // namespace
+
+void OneDnnBackend::copy(const Tensor& out, const Tensor& x) {
+  const bool rounds = is_dense(out, DType::bf16) && is_dense(x, DType::f32),
+             widens = is_dense(out, DType::f32) && is_dense(x, DType::bf16);
+  if ((!rounds && !widens) || out.shape() != x.shape()) return CpuBackend::copy(out, x);
+  threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    if (rounds)
+      kernels_.to_bfloat16(bits_of(out) + begin, x.data<float>() + begin, end - begin);
+    else
+      kernels_.from_bfloat16(out.data<float>() + begin, bits_of(x) + begin, end - begin);
+  });
+}
 
 void OneDnnBackend::unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) {
   if (!dense_floats(out, x) || !kernels_.has_unary(op)) return CpuBackend::unary(op, out, x, params);

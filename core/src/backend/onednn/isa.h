@@ -7,12 +7,13 @@
 
 namespace ronde::inline v0 {
 
-enum class Isa { portable, avx2, avx512 };
+/// amx: AVX-512, and tiles of bf16 beside it.
+enum class Isa { portable, avx2, avx512, amx };
 
 /// The best this machine has.
 Isa best_isa();
-/// `$RONDE_ISA` (portable, avx2, avx512) if set, else the best. A UsageError for any other value and for one
-/// that this machine lacks.
+/// `$RONDE_ISA` (portable, avx2, avx512, amx) if set, else the best. A UsageError for any other value and for
+/// one that this machine lacks.
 Isa chosen_isa();
 const char* name_of(Isa isa);
 const Kernels& kernels_of(Isa isa);

@@ -4,6 +4,7 @@
 
 #include "backend/bf16/with_bfloat16.h"
 #include "backend/onednn/backend.h"
+#include "backend/onednn/isa.h"
 
 namespace ronde::inline v0 {
 
@@ -18,13 +19,13 @@ void limit_onednn(Isa isa) {
 
 }  // namespace
 
-OneDnnBackend::OneDnnBackend(Isa isa, ConvAlgorithm algorithm)
-    : kernels_(kernels_of(isa)), uses_winograd_(algorithm == ConvAlgorithm::winograd) {}
+OneDnnBackend::OneDnnBackend(const Kernels& kernels, ConvAlgorithm algorithm)
+    : kernels_(kernels), uses_winograd_(algorithm == ConvAlgorithm::winograd) {}
 
 std::unique_ptr<Backend> make_onednn_backend() {
   const Isa isa = chosen_isa();
   limit_onednn(isa);
-  return std::make_unique<WithBfloat16<OneDnnBackend>>(isa, chosen_conv_algorithm());
+  return std::make_unique<WithBfloat16<OneDnnBackend>>(kernels_of(isa), chosen_conv_algorithm());
 }
 
 }  // namespace ronde::inline v0

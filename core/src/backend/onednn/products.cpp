@@ -55,10 +55,56 @@ struct Product {
   }
 };
 
+// The same of bf16 by tiles: Note [Tiles] in tile_conv2d.cpp.
+struct TileProduct {
+  Backend& backend;
+  const TileKernels& tiles;
+  std::int64_t m, n, k;
+  MatmulParams params;
+  const Tensor& out;  // f32 or bf16
+  const bfloat16* a;
+  const bfloat16* b;
+  const float* bias;  // null: none
+  Epilogue epilogue;
+
+  void run_rows(std::int64_t begin, std::int64_t end) const {
+    run(end - begin, n, begin * n, a + (params.transpose_a ? begin : begin * k), b, bias);
+  }
+  void run_columns(std::int64_t begin, std::int64_t end) const {
+    run(m, end - begin, begin, a, b + (params.transpose_b ? begin * k : begin),
+        bias ? bias + begin : nullptr);
+  }
+
+ private:
+  static const std::uint16_t* bits(const bfloat16* values) {
+    return reinterpret_cast<const std::uint16_t*>(values);
+  }
+  TileResult result(std::int64_t first) const {
+    if (out.dtype() == DType::f32) return {out.data<float>() + first, nullptr, n};
+    return {nullptr, reinterpret_cast<std::uint16_t*>(out.data<bfloat16>() + first), n};
+  }
+  void run(std::int64_t rows, std::int64_t columns, std::int64_t first, const bfloat16* from_a,
+           const bfloat16* from_b, const float* from_bias) const {
+    const Scratch<float> scratch(backend, kTileProductScratch);
+    tiles.product(result(first), bits(from_a), bits(from_b),
+                  {rows, columns, k, n, params.transpose_a ? m : k, params.transpose_b ? k : n,
+                   params.transpose_a, params.transpose_b},
+                  from_bias, epilogue, scratch.data());
+  }
+};
+
+// Whether tiles take these; bias undefined or f32.
+bool takes_tiles(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias) {
+  const auto is_dense = [](const Tensor& t, DType dtype) { return t.dtype() == dtype && t.is_contiguous(); };
+  return out.rank() == 2 && out.count() > 0 && a.count() > 0 && is_dense(a, DType::bf16) &&
+         is_dense(b, DType::bf16) && (is_dense(out, DType::f32) || is_dense(out, DType::bf16)) &&
+         (!bias.defined() || is_dense(bias, DType::f32));
+}
+
 // Runs `p` in strips of rows or columns, whichever there are more of; calls `after(rows begin, end, columns
 // begin, end)` for each part while it is still in the cache.
-template <class F>
-void run_parallel(ThreadPool& pool, const Product& p, F&& after) {
+template <class P, class F>
+void run_parallel(ThreadPool& pool, const P& p, F&& after) {
   const bool by_row = p.m >= p.n;
   const std::int64_t length = by_row ? p.m : p.n, across = by_row ? p.n : p.m;
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (kStrip * across * p.k), 1);
@@ -105,6 +151,42 @@ void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weig
                  kernels_.bias_epilogue(y + row * n + column, b ? b + column : nullptr, row_end - row,
                                         column_end - column, n, epilogue);
                });
+}
+
+bool OneDnnBackend::matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b,
+                                    MatmulParams params) {
+  if (!kernels_.tiles || !takes_tiles(out, a, b, {})) return false;
+  const TileProduct product{*this,
+                            *kernels_.tiles,
+                            out.size(0),
+                            out.size(1),
+                            a.size(params.transpose_a ? 0 : 1),
+                            params,
+                            out,
+                            a.data<bfloat16>(),
+                            b.data<bfloat16>(),
+                            nullptr,
+                            Epilogue::none};
+  run_parallel(threads(), product, [](auto...) {});
+  return true;
+}
+
+bool OneDnnBackend::dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight,
+                                   const Tensor& bias, Epilogue epilogue) {
+  if (!kernels_.tiles || !takes_tiles(out, x, weight, bias)) return false;
+  const TileProduct product{*this,
+                            *kernels_.tiles,
+                            out.size(0),
+                            out.size(1),
+                            x.size(1),
+                            {},
+                            out,
+                            x.data<bfloat16>(),
+                            weight.data<bfloat16>(),
+                            floats_or_null(bias),
+                            epilogue};
+  run_parallel(threads(), product, [](auto...) {});
+  return true;
 }
 
 }  // namespace ronde::inline v0

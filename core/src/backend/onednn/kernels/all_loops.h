@@ -3,6 +3,7 @@
 /// multiply_lower.
 #pragma once
 
+#include "backend/onednn/kernels/bfloat16_loops.h"
 #include "backend/onednn/kernels/conv_gradient_loops.h"
 #include "backend/onednn/kernels/conv_loops.h"
 #include "backend/onednn/kernels/dropout_loops.h"
@@ -24,6 +25,8 @@ const Kernels RONDE_KERNEL_TABLE{
     .binary_scalar = binary_scalar,
     .accumulate = accumulate,
     .bias_epilogue = bias_epilogue,
+    .to_bfloat16 = to_bfloat16,
+    .from_bfloat16 = from_bfloat16,
     .sum = sum,
     .sum_of_squares = sum_of_squares,
     .sum_columns = sum_columns,

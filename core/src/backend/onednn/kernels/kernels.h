@@ -9,6 +9,7 @@
 
 #include <ronde/core/kernel_params.h>
 
+#include "backend/onednn/kernels/tile_kernels.h"
 #include "backend/onednn/kernels/winograd_shape.h"
 
 namespace ronde::inline v0 {
@@ -64,6 +65,10 @@ struct Kernels {
   /// y (rows, c), row stride in elements: y = epilogue(y + bias); bias may be null.
   void (*bias_epilogue)(float* y, const float* bias, std::int64_t rows, std::int64_t c, std::int64_t stride,
                         Epilogue epilogue);
+
+  // --- bfloat16, as the bits of one
+  void (*to_bfloat16)(std::uint16_t* y, const float* x, std::int64_t n);
+  void (*from_bfloat16)(float* y, const std::uint16_t* x, std::int64_t n);
 
   // --- sums; float inside a block of rows, double beyond
   double (*sum)(const float* x, std::int64_t n);
@@ -143,6 +148,9 @@ struct Kernels {
                    AdadeltaParams params);
   void (*adagrad)(float* w, const float* g, float* accumulator, std::int64_t n, StepFactors step,
                   AdagradParams params);
+
+  /// Products of what was bfloat16; null where the processor has nothing for it.
+  const TileKernels* tiles = nullptr;
 };
 
 extern const Kernels kPortableKernels;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/transpose.h"
 #include "backend/onednn/kernels/vector.h"
 
 namespace ronde::inline v0 {
@@ -103,24 +104,6 @@ inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, st
   });
 }
 
-// Swaps every second group of `width` lanes of a with the group of b to its left.
-template <int width, int... lane>
-inline void exchange_groups(Vector& a, Vector& b, LaneList<lane...>) {
-  const Vector upper = a, lower = b;
-  a = __builtin_shufflevector(upper, lower, (lane & width ? lane - width + kLanes : lane)...);
-  b = __builtin_shufflevector(upper, lower, (lane & width ? lane + kLanes : lane + width)...);
-}
-
-// In each 2 width x 2 width square of kLanes rows: swaps the upper right with the lower left quarter; then
-// the same for larger squares. From width 1 on that exchanges the elements (r, c) and (c, r).
-template <int width>
-inline void exchange_quarters(Vector (&rows)[kLanes]) {
-#pragma GCC unroll 16
-  for (int r = 0; r < kLanes; ++r)
-    if (!(r & width)) exchange_groups<width>(rows[r], rows[r + width], typename LanesTo<kLanes>::List{});
-  if constexpr (2 * width < kLanes) exchange_quarters<2 * width>(rows);
-}
-
 // to (depth, vectors * kLanes) = from (depth, ...; pitch given)
 template <int vectors>
 inline void copy_columns(float* to, const float* from, std::int64_t pitch, std::int64_t depth) {
@@ -139,7 +122,7 @@ inline void transpose_columns(float* to, const float* from, std::int64_t pitch, 
       Vector rows[kLanes];
 #pragma GCC unroll 16
       for (int r = 0; r < kLanes; ++r) rows[r] = load(from + r * pitch + k);
-      exchange_quarters<1>(rows);
+      transpose(rows);
 #pragma GCC unroll 16
       for (int r = 0; r < kLanes; ++r) store(to + (k + r) * vectors * kLanes, rows[r]);
     }

@@ -1,0 +1,19 @@
+/// Everything made of tiles. Included by one file per kind of tiles, which first defines RONDE_VECTOR_BYTES
+/// (64), RONDE_VECTOR_REGISTERS and RONDE_TILE_TABLE (the name of its table) and includes its Tiles.
+#pragma once
+
+#include "backend/onednn/kernels/tile_convolutions.h"
+#include "backend/onednn/kernels/tile_products.h"
+
+namespace ronde::inline v0 {
+
+const TileKernels RONDE_TILE_TABLE{
+    .product = tile_product,
+    .frame = tile_frame,
+    .conv_weights = tile_conv_weights,
+    .conv = tile_conv,
+    .add_conv_gradient = add_tile_conv_gradient,
+    .conv_gradient = tile_conv_gradient,
+};
+
+}  // namespace ronde::inline v0

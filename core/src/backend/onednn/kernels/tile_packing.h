@@ -1,0 +1,105 @@
+/// Operands of tiles: matrices of bfloat16, brought into the order in which a tile is loaded.
+///
+/// A left operand's tile is 16 rows of 32 values of the inner dimension. A right operand's is 16 rows of
+/// pairs: row j holds the values 2 j and 2 j + 1 of the inner dimension, side by side, for 16 columns.
+#pragma once
+
+#include "backend/onednn/kernels/bfloat16_loops.h"
+#include "backend/onednn/kernels/tile_shape.h"
+#include "backend/onednn/kernels/transpose.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+static_assert(kLanes == 16, "a tile's row is one vector");
+
+/// A matrix in memory; elements from one row to the next.
+struct HalfRows {
+  const std::uint16_t* values;
+  std::int64_t pitch;
+};
+
+inline Vector load_pairs(const std::uint16_t* p) {
+  return load(reinterpret_cast<const float*>(p));
+}
+inline void store_pairs(std::uint16_t* p, Vector v) {
+  store(reinterpret_cast<float*>(p), v);
+}
+/// The elements of two rows, in turn.
+inline Vector interleaved(const std::uint16_t* even, const std::uint16_t* odd) {
+  return reinterpret_cast<Vector>(load_halves(even) | load_halves(odd) << 16);
+}
+
+/// The first `rows` x `columns` of `from` among zeros, if that is not all of `most_rows` x `most_columns`.
+inline HalfRows filled_up(HalfRows from, std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
+                          std::int64_t most_columns, std::uint16_t (&room)[2 * kTileElements]) {
+  if (rows >= most_rows && columns >= most_columns) return from;
+  if (rows > most_rows) rows = most_rows;
+  if (columns > most_columns) columns = most_columns;
+  for (std::uint16_t& value : room) value = 0;
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t k = 0; k < columns; ++k) room[r * most_columns + k] = from.values[r * from.pitch + k];
+  return {room, most_columns};
+}
+
+/// From 16 rows of 32 values.
+inline void pack_rows(std::uint16_t* tile, HalfRows from) {
+  for (int r = 0; r < 16; ++r) store_pairs(tile + r * kTileDepth, load_pairs(from.values + r * from.pitch));
+}
+/// From 32 rows, those of the inner dimension, of 16 values.
+inline void pack_pairs(std::uint16_t* tile, HalfRows from) {
+  for (int r = 0; r < 16; ++r)
+    store_pairs(tile + r * kTileDepth,
+                interleaved(from.values + 2 * r * from.pitch, from.values + (2 * r + 1) * from.pitch));
+}
+/// From 16 rows, which become columns, of 32 values.
+inline void pack_transposed_pairs(std::uint16_t* tile, HalfRows from) {
+  Vector rows[kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) rows[r] = load_pairs(from.values + r * from.pitch);
+  transpose(rows);
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) store_pairs(tile + r * kTileDepth, rows[r]);
+}
+/// From 32 rows, those of the inner dimension, of 16 values, which become rows `pitch` apart.
+inline void pack_transposed_rows(std::uint16_t* to, std::int64_t pitch, HalfRows from) {
+  Vector rows[kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r)
+    rows[r] = interleaved(from.values + 2 * r * from.pitch, from.values + (2 * r + 1) * from.pitch);
+  transpose(rows);
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) store_pairs(to + r * pitch, rows[r]);
+}
+
+/// Tiles (row tile, depth tile) of a (rows, depth) or, transposed, (depth, rows).
+inline void pack_left(std::uint16_t* tiles, HalfRows a, bool is_transposed, std::int64_t rows,
+                      std::int64_t depth) {
+  std::uint16_t room[2 * kTileElements];
+  for (std::int64_t r = 0; r < rows; r += kTileRows)
+    for (std::int64_t k = 0; k < depth; k += kTileDepth, tiles += kTileElements)
+      if (is_transposed)
+        pack_transposed_rows(tiles, kTileDepth,
+                             filled_up({a.values + k * a.pitch + r, a.pitch}, depth - k, rows - r, kTileDepth,
+                                       kTileRows, room));
+      else
+        pack_rows(tiles, filled_up({a.values + r * a.pitch + k, a.pitch}, rows - r, depth - k, kTileRows,
+                                   kTileDepth, room));
+}
+
+/// Tiles (column tile, depth tile) of b (depth, columns) or, transposed, (columns, depth).
+inline void pack_right(std::uint16_t* tiles, HalfRows b, bool is_transposed, std::int64_t columns,
+                       std::int64_t depth) {
+  std::uint16_t room[2 * kTileElements];
+  for (std::int64_t c = 0; c < columns; c += kTileColumns)
+    for (std::int64_t k = 0; k < depth; k += kTileDepth, tiles += kTileElements)
+      if (is_transposed)
+        pack_transposed_pairs(tiles, filled_up({b.values + c * b.pitch + k, b.pitch}, columns - c, depth - k,
+                                               kTileColumns, kTileDepth, room));
+      else
+        pack_pairs(tiles, filled_up({b.values + k * b.pitch + c, b.pitch}, depth - k, columns - c, kTileDepth,
+                                    kTileColumns, room));
+}
+
+}  // namespace
+}  // namespace ronde::inline v0
