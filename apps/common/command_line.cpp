@@ -76,8 +76,8 @@ void CommandLine::State::set(const std::string& name, const std::string& origin,
 void CommandLine::State::read_command_line() {
   for (const auto& [name, option] : declared) {
     if (option.option->count() == 0) continue;
-    const std::string value = option.is_flag ? "true" : option.option->results().back();
-    set(name, option.is_flag ? cat("--", name) : cat("--", name, " ", value), value);
+    const std::string value = option.option->results().back();  // of a flag without one: true
+    set(name, cat("--", name, option.is_flag ? "=" : " ", value), value);
   }
 }
 

@@ -29,6 +29,13 @@ class Options(harness.ProgramTest):
         self.assertEqual(self.run_short(*SHORT, env={"RONDE_DETERMINISTIC": "true"})["deterministic"], True)
         self.assert_refused(self.train(*SHORT, env={"RONDE_DOWNLOAD": "perhaps"}), 2, "RONDE_DOWNLOAD=perhaps: give true")
 
+    def test_flag_with_a_value(self):
+        self.assertEqual(self.run_short(*SHORT, "--deterministic=false")["deterministic"], False)
+        self.assertEqual(self.run_short(*SHORT, "--deterministic", "--deterministic")["deterministic"], True)
+        self.assertEqual(self.run_short(*SHORT, "--deterministic=off", env={"RONDE_DETERMINISTIC": "true"})["deterministic"],
+                         False)
+        self.assert_refused(self.train(*SHORT, "--deterministic=perhaps"), 2, "--deterministic=perhaps: give true")
+
     def test_autotune(self):
         result = self.train(*SHORT, "--autotune", "--threads", "1")
         self.assert_trained(result)
@@ -68,6 +75,9 @@ class Options(harness.ProgramTest):
     def test_subsets(self):
         metrics = self.run_short("--recipe", "tf2", "--epochs", "1", "--steps-per-epoch", "1", "--test-samples", "17")
         self.assertEqual(metrics["test"]["count"], 17)
+        result = self.train(*SHORT, "--train-samples", "40")
+        self.assertRegex(result.out, r"data  .*, 512 \+ 128 images from \S+.*; of these the first 40 \+ 16\n")
+        self.assertNotIn("of these", self.train(*SHORT[:-2]).out)
 
 
 if __name__ == "__main__":
