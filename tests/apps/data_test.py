@@ -18,6 +18,7 @@ class Data(harness.ProgramTest):
         for ranks in (1, 2):
             result = self.train("--metrics-json", "metrics.json", ranks=ranks, data=data or self.bad)
             self.assert_refused(result, status, pattern)
+            self.assertRegex(result.complaints[0], "--download, or .*--data-dir")  # what to do
             self.assertEqual(harness.snapshot(self.work), before)
 
     def test_no_data(self):
