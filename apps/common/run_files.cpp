@@ -45,11 +45,14 @@ void warn_if_open_to_all(const std::filesystem::path& directory) {
       name.c_str());
 }
 
-// A link is not replaced when a file is written, so better say so now.
-void require_no_link(const std::string& file) {
+// Writing a file replaces neither links nor devices nor directories, so better say so now.
+void require_replaceable(const std::string& file) {
   std::error_code ignored;
-  require<IoError>(!std::filesystem::is_symlink(file, ignored), file,
+  const std::filesystem::file_status status = std::filesystem::symlink_status(file, ignored);
+  require<IoError>(!std::filesystem::is_symlink(status), file,
                    ": is a symbolic link, which is not replaced: name the file itself");
+  require<IoError>(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), file,
+                   ": is no regular file, and is not replaced: name another");
 }
 
 // What stands in braces, without its format; "{{" is no brace. Whether braces fit ModelCheckpoint looks
@@ -123,8 +126,8 @@ void prepare_directories(Communicator& world, const TrainOptions& options, const
     if (!files.logs.empty()) prepare(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
     if (!options.timeline.empty()) prepare("--timeline", directory_of(options.timeline));
     for (const std::string& file : {files.epoch_checkpoints, files.saved_model, files.report})
-      require_no_link(file);
-    for (const std::string& file : files.metrics) require_no_link(file);
+      require_replaceable(file);
+    for (const std::string& file : files.metrics) require_replaceable(file);
     if (saves || !options.dir.empty()) warn_if_open_to_all(options.dir);
     if (!options.metrics_json.empty()) prepare("--metrics-json", directory_of(options.metrics_json));
   });
