@@ -26,16 +26,6 @@ std::string environment_name(const std::string& option) {
   return name;
 }
 
-Setter boolean(bool& target) {
-  return [&target](const std::string& value) -> std::string {
-    const bool yes = value == "true" || value == "1" || value == "on" || value == "yes";
-    const bool no = value == "false" || value == "0" || value == "off" || value == "no";
-    if (!yes && !no) return "give true or false";
-    target = yes;
-    return "";
-  };
-}
-
 }  // namespace
 
 struct CommandLine::State {
