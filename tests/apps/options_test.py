@@ -48,7 +48,10 @@ class Options(harness.ProgramTest):
         (self.work / "run.toml").write_text("epochs = 0\n")
         self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: epochs = 0: give a whole number")
         (self.work / "run.toml").write_text("epocs = 1\n")
-        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: unknown option epocs")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: unknown option epocs: did you mean epochs")
+        (self.work / "run.toml").write_text("batch_size = 1\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "unknown option batch_size: did you mean batch-size")
+        self.assert_refused(self.train("--config", "."), 2, "--config .: is a directory")
         self.assert_refused(self.train("--config", "none.toml"), 2, "none.toml")
 
     def test_data_directory_of_the_environment(self):
