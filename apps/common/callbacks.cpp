@@ -6,12 +6,14 @@
 #include <ronde/models/tensorboard.h>
 
 #include "common/lenient_callback.h"
+#include "common/same_rate.h"
 #include "common/weights_line.h"
 
 namespace ronde::apps {
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
                                    const RunFiles& files) {
+  callbacks_.push_back(std::make_unique<SameRate>(options, plan));
   if (recipe.make_callback != nullptr) callbacks_.push_back(recipe.make_callback());
   if (options.warmup_epochs > 0) add_warmup(options, plan);
   if (options.verbose == "2" && options.check_replicas > 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include <ronde/core/error.h>
 #include <CLI/CLI.hpp>
@@ -26,16 +27,6 @@ std::string environment_name(const std::string& option) {
   return name;
 }
 
-Setter boolean(bool& target) {
-  return [&target](const std::string& value) -> std::string {
-    const bool yes = value == "true" || value == "1" || value == "on" || value == "yes";
-    const bool no = value == "false" || value == "0" || value == "off" || value == "no";
-    if (!yes && !no) return "give true or false";
-    target = yes;
-    return "";
-  };
-}
-
 }  // namespace
 
 struct CommandLine::State {
@@ -48,6 +39,9 @@ struct CommandLine::State {
 
   State(std::string name, const std::string& summary) : program(std::move(name)), app(summary, program) {}
 
+  /// "did you mean --epochs? `train_mnist --help` lists the options"; `prefix` is what options begin with
+  /// there.
+  std::string advice(const std::string& given, const std::string& prefix) const;
   [[noreturn]] void unknown_option(const std::string& word) const;
   void set(const std::string& name, const std::string& origin, const std::string& value);
   void read_command_line();
@@ -55,15 +49,19 @@ struct CommandLine::State {
   void read_config();
 };
 
+std::string CommandLine::State::advice(const std::string& given, const std::string& prefix) const {
+  std::vector<std::string> known;
+  for (const auto& [name, option] : declared) known.push_back(prefix + name);
+  const std::string nearest = nearest_word(given, known);
+  return cat(nearest.empty() ? "" : cat("did you mean ", nearest, "? "), "`", program,
+             " --help` lists the options");
+}
+
 void CommandLine::State::unknown_option(const std::string& word) const {
   const std::string given = word.substr(0, word.find('='));
-  std::vector<std::string> known;
-  for (const auto& [name, option] : declared) known.push_back("--" + name);
-  const std::string nearest = nearest_word(given, known);
   const bool is_option = given.starts_with("-");
-  const std::string meant = nearest.empty() ? "" : cat("did you mean ", nearest, "? ");
-  throw UsageError(cat(is_option ? "unknown option " : "unexpected argument ", given, ": ", meant, "`",
-                       program, " --help` lists the options"));
+  throw UsageError(
+      cat(is_option ? "unknown option " : "unexpected argument ", given, ": ", advice(given, "--")));
 }
 
 void CommandLine::State::set(const std::string& name, const std::string& origin, const std::string& value) {
@@ -76,8 +74,8 @@ void CommandLine::State::set(const std::string& name, const std::string& origin,
 void CommandLine::State::read_command_line() {
   for (const auto& [name, option] : declared) {
     if (option.option->count() == 0) continue;
-    const std::string value = option.is_flag ? "true" : option.option->results().back();
-    set(name, option.is_flag ? cat("--", name) : cat("--", name, " ", value), value);
+    const std::string value = option.option->results().back();  // of a flag without one: true
+    set(name, cat("--", name, option.is_flag ? "=" : " ", value), value);
   }
 }
 
@@ -92,6 +90,9 @@ void CommandLine::State::read_environment() {
 
 void CommandLine::State::read_config() {
   if (config_file.empty()) return;
+  std::error_code ignored;
+  require<UsageError>(!std::filesystem::is_directory(config_file, ignored), "--config ", config_file,
+                      ": is a directory, not a file of options");
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_file(config_file);
@@ -103,8 +104,8 @@ void CommandLine::State::read_config() {
     const bool ours = item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == program);
     if (!ours) continue;
     const auto found = declared.find(item.name);
-    require<UsageError>(found != declared.end(), config_file, ": unknown option ", item.name, ": `", program,
-                        " --help` lists the options");
+    require<UsageError>(found != declared.end(), config_file, ": unknown option ", item.name, ": ",
+                        advice(item.name, ""));
     require<UsageError>(item.inputs.size() == 1, config_file, ": ", item.name, " needs one value");
     if (settings.contains(item.name)) continue;
     set(item.name, cat(config_file, ": ", item.name, " = ", item.inputs[0]), item.inputs[0]);

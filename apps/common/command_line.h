@@ -29,6 +29,7 @@ Setter positive_number(double& target);
 /// A positive number of seconds, or 0 for never.
 Setter seconds_or_never(double& target);
 /// Not empty.
+Setter boolean(bool& target);
 Setter text(std::string& target);
 /// One of `values`.
 Setter one_of(std::string& target, std::vector<std::string> values);

@@ -72,6 +72,16 @@ Setter seconds_or_never(double& target) {
   };
 }
 
+Setter boolean(bool& target) {
+  return [&target](const std::string& value) -> std::string {
+    const bool yes = value == "true" || value == "1" || value == "on" || value == "yes";
+    const bool no = value == "false" || value == "0" || value == "off" || value == "no";
+    if (!yes && !no) return "give true or false";
+    target = yes;
+    return "";
+  };
+}
+
 Setter text(std::string& target) {
   return [&target](const std::string& value) -> std::string {
     if (value.empty()) return "give a value that is not empty";

@@ -18,6 +18,7 @@
 #include "common/run_clock.h"
 #include "common/run_files.h"
 #include "common/same_options.h"
+#include "common/standard_output.h"
 #include "common/training.h"
 #include "common/uploads.h"
 
@@ -131,6 +132,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
     train(world, program, options, started, device, uploader);
   });
   if (uploader) end_uploads(*uploader, options, status);
+  flush_standard_output();  // a log that is lost is no reason to call the training failed
   return status;
 }
 

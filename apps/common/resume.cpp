@@ -1,25 +1,44 @@
 #include "common/resume.h"
 
 #include <cstdio>
+#include <fstream>
 
 #include <ronde/models/file_io.h>
 #include <ronde/models/latest_checkpoint.h>
 
+#include "common/banner.h"
 #include "report/report_files.h"
 
 namespace ronde::apps {
 namespace {
 
-std::string latest_of(const RunFiles& files) {
+LatestCheckpoint latest_of(const RunFiles& files) {
   LatestCheckpoint best;
+  std::vector<std::string> skipped;
+  std::int64_t older = 0;
   for (const std::string& pattern : {files.epoch_checkpoints, files.step_checkpoints, files.on_signal}) {
     if (pattern.empty()) continue;
-    const LatestCheckpoint found = latest_checkpoint(pattern);
-    for (const std::string& line : found.skipped)
-      std::fprintf(stderr, "ronde: warning: %s: passed over\n", line.c_str());
+    const LatestCheckpoint found = latest_checkpoint(pattern, files.new_run);
+    skipped.insert(skipped.end(), found.skipped.begin(), found.skipped.end());
+    older += found.older;
     if (best.path.empty() || found.steps > best.steps) best = found;
   }
-  return best.path;
+  best.skipped = std::move(skipped);
+  best.older = older;
+  return best;
+}
+
+std::string found_file(const RunFiles& files) {
+  const LatestCheckpoint latest = latest_of(files);
+  for (const std::string& line : latest.skipped)
+    std::fprintf(stderr, "ronde: warning: %s: passed over\n", line.c_str());
+  if (latest.older > 0)
+    std::fprintf(
+        stderr,
+        "ronde: warning: %s than %s, so of an earlier run: passed over; --resume FILE goes on from one\n",
+        cat(counted(latest.older, "checkpoint"), latest.older == 1 ? " is older" : " are older").c_str(),
+        files.new_run.c_str());
+  return latest.path;
 }
 
 }  // namespace
@@ -30,9 +49,18 @@ std::string find_resume_file(Communicator& world, const TrainOptions& options, c
   if (options.resume != "auto" && !by_itself) return options.resume;
   std::string file;
   collectively(world, [&] {
-    if (world.rank() == 0) file = latest_of(files);
+    if (world.rank() == 0) file = found_file(files);
   });
   return broadcast_string(world, file);
+}
+
+std::string leave_earlier_run(const RunFiles& files) {
+  const std::string earlier = latest_of(files).path;
+  if (earlier.empty()) return "";
+  std::ofstream(files.new_run)
+      << "Checkpoints older than this file are of an earlier run: --resume auto passes "
+         "them over.\n";
+  return earlier;
 }
 
 std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps) {

@@ -17,6 +17,11 @@ namespace ronde::apps {
 std::string find_resume_file(Communicator& world, const TrainOptions& options, const Recipe& recipe,
                              const RunFiles& files);
 
+/// For rank 0 of a new run, before it saves: from now on `--resume auto` goes on with this run, and not with
+/// an earlier one whose checkpoints lie at the same place and may be more advanced. Gives the latest of
+/// these.
+std::string leave_earlier_run(const RunFiles& files);
+
 /// A line for the banner.
 std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps);
 

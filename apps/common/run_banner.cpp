@@ -24,6 +24,13 @@ std::string precision_line(const std::string& precision) {
                                        : precision;
 }
 
+// A set of which a part is used is not described by its size.
+std::string data_line(const TrainingJob& job) {
+  if (!job.options.train_samples && !job.options.test_samples) return job.data_description;
+  return cat(job.data_description, "; of these the first ", grouped(job.train.size()), " + ",
+             grouped(job.test.size()));
+}
+
 }  // namespace
 
 std::string run_banner(const Communicator& world, const Report& report, const TrainingJob& job,
@@ -37,7 +44,7 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
                     {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate,
                                       plan.clip_norm > 0.0 ? cat(", clip norm ", plan.clip_norm) : "")},
                     {"net", cat(grouped(report.parameters), " parameters")},
-                    {"data", job.data_description}};
+                    {"data", data_line(job)}};
   if (world.size() > 1) lines.insert(lines.begin() + 2, {"transport", world.transport()});
   if (const std::string exchange = to_string(job.options.distributed);
       exchange != to_string(DistributedOptions()))

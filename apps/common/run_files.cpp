@@ -3,16 +3,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
 #include <ronde/core/error.h>
 
+#include "common/banner.h"
+
 namespace ronde::apps {
 namespace {
 
 constexpr const char* kOnSignal = "on-signal.h5";
+constexpr const char* kNewRun = ".new-run";
 constexpr const char* kStepPattern = "model-{epoch:03d}-{batch:05d}.h5";
 
 void prepare(const std::string& option, const std::filesystem::path& directory) {
@@ -41,11 +45,44 @@ void warn_if_open_to_all(const std::filesystem::path& directory) {
       name.c_str());
 }
 
-// A link is not replaced when a file is written, so better say so now.
-void require_no_link(const std::string& file) {
+// Writing a file replaces neither links nor devices nor directories, so better say so now.
+void require_replaceable(const std::string& file) {
   std::error_code ignored;
-  require<IoError>(!std::filesystem::is_symlink(file, ignored), file,
+  const std::filesystem::file_status status = std::filesystem::symlink_status(file, ignored);
+  require<IoError>(!std::filesystem::is_symlink(status), file,
                    ": is a symbolic link, which is not replaced: name the file itself");
+  require<IoError>(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), file,
+                   ": is no regular file, and is not replaced: name another");
+}
+
+// What stands in braces, without its format; "{{" is no brace. Whether braces fit ModelCheckpoint looks
+// itself.
+std::vector<std::string> names_in(const std::string& pattern) {
+  std::vector<std::string> names;
+  for (std::size_t at = pattern.find('{'); at < pattern.size(); at = pattern.find('{', at)) {
+    const std::size_t end = pattern.find('}', at);
+    if (pattern[at + 1] == '{') {
+      at += 2;
+    } else if (end == std::string::npos) {
+      break;
+    } else {
+      const std::string inside = pattern.substr(at + 1, end - at - 1);
+      names.push_back(inside.substr(0, inside.find(':')));
+      at = end;
+    }
+  }
+  return names;
+}
+
+// Else the first epoch would be lost.
+void require_known_names(const TrainOptions& options, const Recipe& recipe) {
+  std::vector<std::string> known{"epoch", "loss", "accuracy"};
+  if (recipe.validate_each_epoch) known.insert(known.end(), {"val_loss", "val_accuracy"});
+  if (options.warmup_epochs > 0) known.emplace_back("learning_rate");
+  for (const std::string& name : names_in(options.checkpoint))
+    require<UsageError>(std::find(known.begin(), known.end(), name) != known.end(), "--checkpoint ",
+                        options.checkpoint, ": there is no {", name, "} after an epoch: give ",
+                        joined(known));
 }
 
 // The directory of a file, without a part that is still to be filled in, as in `{epoch}/model.h5`.
@@ -58,6 +95,7 @@ std::filesystem::path directory_of(const std::string& file) {
 RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
   const auto in_dir = [&](const std::string& name) { return name.empty() ? "" : options.path_in_dir(name); };
   RunFiles files;
+  require_known_names(options, recipe);
   files.epoch_checkpoints = in_dir(options.checkpoint.empty() ? recipe.checkpoint : options.checkpoint);
   if (plan.save_steps > 0 || plan.mtbf > 0.0) files.step_checkpoints = in_dir(kStepPattern);
   const bool has_many =
@@ -66,6 +104,7 @@ RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const Trai
                       files.epoch_checkpoints,
                       " is one file: give --save-steps, or a --checkpoint with {epoch} in it");
   files.on_signal = in_dir(kOnSignal);
+  files.new_run = in_dir(kNewRun);
   files.saved_model = in_dir(recipe.saved_model);
   files.logs = options.log_dir;
   if (!options.metrics_json.empty()) files.metrics.push_back(options.metrics_json);
@@ -87,8 +126,8 @@ void prepare_directories(Communicator& world, const TrainOptions& options, const
     if (!files.logs.empty()) prepare(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
     if (!options.timeline.empty()) prepare("--timeline", directory_of(options.timeline));
     for (const std::string& file : {files.epoch_checkpoints, files.saved_model, files.report})
-      require_no_link(file);
-    for (const std::string& file : files.metrics) require_no_link(file);
+      require_replaceable(file);
+    for (const std::string& file : files.metrics) require_replaceable(file);
     if (saves || !options.dir.empty()) warn_if_open_to_all(options.dir);
     if (!options.metrics_json.empty()) prepare("--metrics-json", directory_of(options.metrics_json));
   });

@@ -60,14 +60,19 @@ std::string go_on(Communicator& world, const TrainingJob& job, Model& model, Rep
 }
 
 void print_banner(const Communicator& world, const TrainingJob& job, const Report& report,
-                  const std::string& resumed_from, const TrainingProgress& progress) {
+                  const std::string& resume) {
   if (world.rank() != 0 || job.options.verbosity() == 0) return;
-  const bool says_resume = !job.options.resume.empty() || !resumed_from.empty();
-  std::fputs(run_banner(world, report, job,
-                        says_resume ? resume_line(resumed_from, progress.epochs, progress.steps) : "")
-                 .c_str(),
-             stdout);
+  std::fputs(run_banner(world, report, job, resume).c_str(), stdout);
   std::fflush(stdout);
+}
+
+// What the banner says of it.
+std::string resume_text(const Communicator& world, const TrainingJob& job, const std::string& resumed_from,
+                        const TrainingProgress& progress) {
+  const std::string earlier = resumed_from.empty() && world.rank() == 0 ? leave_earlier_run(job.files) : "";
+  if (!earlier.empty()) return cat("no: a new run; ", earlier, " is of an earlier one");
+  const bool says_resume = !job.options.resume.empty() || !resumed_from.empty();
+  return says_resume ? resume_line(resumed_from, progress.epochs, progress.steps) : "";
 }
 
 TestReport to_report(const Evaluation& evaluation) {
@@ -169,7 +174,7 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   Model model = make_model(world, job);
   Report report = describe(world, job, model);
   const std::string resumed_from = go_on(world, job, model, report);
-  print_banner(world, job, report, resumed_from, model.progress());
+  print_banner(world, job, report, resume_text(world, job, resumed_from, model.progress()));
 
   const auto upload = [&](const std::string& path) {
     if (job.uploader && world.rank() == 0 && !path.empty()) job.uploader->offer(path);

@@ -32,10 +32,7 @@ Argument required_option(std::string name, std::string placeholder, std::string 
 }
 
 Argument flag(std::string name, std::string help, bool& target) {
-  return option(std::move(name), "", std::move(help), [&target](const std::string&) {
-    target = true;
-    return std::string();
-  });
+  return option(std::move(name), "", std::move(help), boolean(target));
 }
 
 }  // namespace ronde::apps

@@ -13,6 +13,7 @@
 #include "common/banner.h"
 #include "report/evaluation_details.h"
 #include "ronde/commands.h"
+#include "ronde/file_content.h"
 #include "ronde/source_data.h"
 
 namespace ronde::apps {
@@ -49,7 +50,7 @@ void print_result(const std::string& description, const EvaluationDetails& detai
 }
 
 void evaluate(Communicator& world, const EvaluateOptions& options) {
-  Model model = Model::load(options.file, {.communicator = &world});
+  Model model = load_model(options.file, {.communicator = &world});
   if (!model.is_compiled())
     model.compile(
         {.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<CategoricalCrossentropy>()});

@@ -9,6 +9,7 @@
 #include <ronde/models/weights_npz.h>
 
 #include "ronde/commands.h"
+#include "ronde/file_content.h"
 
 namespace ronde::apps {
 namespace {
@@ -29,7 +30,7 @@ std::string format_of(const ExportOptions& options) {
 
 void export_model(const ExportOptions& options) {
   const std::string format = format_of(options);
-  Model model = Model::load(options.file);
+  Model model = load_model(options.file);
   const WeightNames names = options.names == "torch" ? WeightNames::torch : WeightNames::keras;
   if (format == "onnx") write_onnx(options.output, model.module());
   if (format == "safetensors") write_safetensors(options.output, model.module(), names);

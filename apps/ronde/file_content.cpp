@@ -105,4 +105,12 @@ FileContent read_content(const std::string& path) {
   return content;
 }
 
+Model load_model(const std::string& path, ModelOptions options) {
+  require<InputError>(!path.ends_with(".onnx"), path, ": ONNX is written by `ronde export`, but not read");
+  for (const char* ending : {".safetensors", ".npz"})
+    require<InputError>(!path.ends_with(ending), path, ": *", ending,
+                        " holds weights and no net: give the .h5 or .keras file");
+  return Model::load(path, std::move(options));
+}
+
 }  // namespace ronde::apps

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ronde/core/tensor.h>
+#include <ronde/models/model.h>
 
 #include "common/banner.h"
 
@@ -21,5 +22,8 @@ struct FileContent {
 /// Of a model file, .safetensors or .npz, whole. IoError when it cannot be read, InputError when it is none
 /// of them or damaged.
 FileContent read_content(const std::string& path);
+
+/// Model::load; what is wrong with a file that holds weights alone is said in words.
+Model load_model(const std::string& path, ModelOptions options = {});
 
 }  // namespace ronde::apps

@@ -32,6 +32,8 @@ void print_tensors(const std::vector<NamedTensor>& tensors) {
 
 /// What is wrong goes to stderr, as all errors do; that something is goes to stdout, for scripts.
 void inspect(const std::string& file) {
+  // A good one would be called damaged.
+  require<UsageError>(!file.ends_with(".onnx"), file, ": ONNX is written by `ronde export`, but not read");
   FileContent content;
   try {
     content = read_content(file);

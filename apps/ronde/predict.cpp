@@ -14,6 +14,7 @@
 #include "report/probabilities.h"
 #include "ronde/class_names.h"
 #include "ronde/commands.h"
+#include "ronde/file_content.h"
 #include "ronde/pictures.h"
 #include "ronde/source_data.h"
 
@@ -65,7 +66,7 @@ void print_answer(const std::string& image, const std::vector<double>& shares,
 }
 
 void predict(const PredictOptions& options) {
-  Model model = Model::load(options.file);
+  Model model = load_model(options.file);
   const Shape& outputs = model.module().output_shape();
   require<UsageError>(outputs.rank() == 2 && outputs.back() >= 2, options.file, ": the net's outputs are ",
                       outputs.tail(1), ", not one for each class");

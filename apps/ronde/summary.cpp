@@ -5,6 +5,7 @@
 #include <ronde/models/model.h>
 
 #include "ronde/commands.h"
+#include "ronde/file_content.h"
 
 namespace ronde::apps {
 
@@ -15,7 +16,7 @@ Command summary_command() {
           .details = {},
           .arguments = {argument("FILE", "model file", text(*file))},
           .run = [file](Communicator& world) {
-            on_main(world, [&] { std::fputs(Model::load(*file).summary().c_str(), stdout); });
+            on_main(world, [&] { std::fputs(load_model(*file).summary().c_str(), stdout); });
           }};
 }
 

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/nearest_word.h"
+#include "common/standard_output.h"
 
 namespace ronde::apps {
 namespace {
@@ -143,9 +144,7 @@ void Parser::refuse_extra(const CLI::App& app) const {
 void Parser::set_arguments(const Command& command, const std::vector<Declared>& declared) const {
   for (const auto& [argument, option] : declared) {
     if (option->count() == 0) continue;
-    const bool is_flag = option->get_expected_max() == 0;
-    const std::vector<std::string> values = is_flag ? std::vector<std::string>{"true"} : option->results();
-    for (const std::string& value : values) {
+    for (const std::string& value : option->results()) {  // of a flag without one: true
       const std::string complaint = argument->set(value);
       require<UsageError>(complaint.empty(), argument->name, " ", value, ": ", complaint, " (`ronde ",
                           command.name, " --help`)");
@@ -202,9 +201,7 @@ std::vector<char*> cut_off_rest(int argc, char** argv, const std::vector<Command
   return own;
 }
 
-}  // namespace
-
-int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
+int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
   Parser parser(commands);
   const Command* command = nullptr;
   std::vector<std::string> rest;
@@ -221,6 +218,15 @@ int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
   // They are for training: a command that reads a timeline must not overwrite it.
   for (const char* name : {"RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);
   return run_main(argc, argv, [&](Communicator& world) { command->run(world); });
+}
+
+}  // namespace
+
+int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
+  const int status = run_tool(argc, argv, commands);
+  // What it prints is all that it does.
+  const bool arrived = flush_standard_output();
+  return status == 0 && !arrived ? static_cast<int>(ExitStatus::io) : status;
 }
 
 }  // namespace ronde::apps

@@ -18,6 +18,7 @@ class Data(harness.ProgramTest):
         for ranks in (1, 2):
             result = self.train("--metrics-json", "metrics.json", ranks=ranks, data=data or self.bad)
             self.assert_refused(result, status, pattern)
+            self.assertRegex(result.complaints[0], "--download, or .*--data-dir")  # what to do
             self.assertEqual(harness.snapshot(self.work), before)
 
     def test_no_data(self):
@@ -54,6 +55,21 @@ class Data(harness.ProgramTest):
     def test_empty_file(self):
         (self.bad / "train-labels-idx1-ubyte").write_bytes(b"")
         self.check(65, "train-labels-idx1-ubyte")
+
+    def test_results_replace_nothing_but_files(self):
+        """Root could even replace /dev/null."""
+        os.mkfifo(self.work / "pipe")
+        (self.work / "folder").mkdir()
+        for option in ("--metrics-json", "--checkpoint"):
+            for name in ("pipe", "folder"):
+                result = self.train("--epochs", "1", option, name)
+                self.assert_refused(result, 74, f"{name}: is no regular file, and is not replaced: name another")
+                self.assertNotIn("Epoch", result.out)
+        for name in ("pipe", "folder"):
+            self.assert_refused(self.train("--epochs", "1", "--timeline", name), 74, f"cannot write the timeline {name}: ")
+        pack = harness.execute([harness.BIN / "ronde", "data", "pack", "mnist", "pipe", "--data-dir", self.data], self.work)
+        self.assert_refused(pack, 74, "pipe: cannot be written: File exists")
+        self.assertTrue((self.work / "pipe").is_fifo())
 
     def test_ranks_with_other_data(self):
         other = self.work / "other"

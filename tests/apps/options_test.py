@@ -29,6 +29,13 @@ class Options(harness.ProgramTest):
         self.assertEqual(self.run_short(*SHORT, env={"RONDE_DETERMINISTIC": "true"})["deterministic"], True)
         self.assert_refused(self.train(*SHORT, env={"RONDE_DOWNLOAD": "perhaps"}), 2, "RONDE_DOWNLOAD=perhaps: give true")
 
+    def test_flag_with_a_value(self):
+        self.assertEqual(self.run_short(*SHORT, "--deterministic=false")["deterministic"], False)
+        self.assertEqual(self.run_short(*SHORT, "--deterministic", "--deterministic")["deterministic"], True)
+        self.assertEqual(self.run_short(*SHORT, "--deterministic=off", env={"RONDE_DETERMINISTIC": "true"})["deterministic"],
+                         False)
+        self.assert_refused(self.train(*SHORT, "--deterministic=perhaps"), 2, "--deterministic=perhaps: give true")
+
     def test_autotune(self):
         result = self.train(*SHORT, "--autotune", "--threads", "1")
         self.assert_trained(result)
@@ -41,7 +48,10 @@ class Options(harness.ProgramTest):
         (self.work / "run.toml").write_text("epochs = 0\n")
         self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: epochs = 0: give a whole number")
         (self.work / "run.toml").write_text("epocs = 1\n")
-        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: unknown option epocs")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: unknown option epocs: did you mean epochs")
+        (self.work / "run.toml").write_text("batch_size = 1\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "unknown option batch_size: did you mean batch-size")
+        self.assert_refused(self.train("--config", "."), 2, "--config .: is a directory")
         self.assert_refused(self.train("--config", "none.toml"), 2, "none.toml")
 
     def test_data_directory_of_the_environment(self):
@@ -68,6 +78,9 @@ class Options(harness.ProgramTest):
     def test_subsets(self):
         metrics = self.run_short("--recipe", "tf2", "--epochs", "1", "--steps-per-epoch", "1", "--test-samples", "17")
         self.assertEqual(metrics["test"]["count"], 17)
+        result = self.train(*SHORT, "--train-samples", "40")
+        self.assertRegex(result.out, r"data  .*, 512 \+ 128 images from \S+.*; of these the first 40 \+ 16\n")
+        self.assertNotIn("of these", self.train(*SHORT[:-2]).out)
 
 
 if __name__ == "__main__":

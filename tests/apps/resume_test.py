@@ -91,6 +91,30 @@ class Resume(harness.ProgramTest):
         self.assertRegex(result.out, "resume +from out/at-1.h5, after 1 epoch and 4 steps")
         self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"])
 
+    def test_not_from_an_earlier_run(self):
+        """Which left more epochs behind, at the same place, than the new run has made so far."""
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                self.finished(*pattern, ranks=ranks)
+                _, result = self.finished(*pattern, "--seed", "1", "--epochs", "1", ranks=ranks)
+                self.assertIn("resume        no: a new run; out/at-3.h5 is of an earlier one\n", result.out)
+                _, result = self.finished(*pattern, "--seed", "1", "--resume", "auto", ranks=ranks, warnings=[
+                    r"2 checkpoints are older than out/\.new-run, so of an earlier run: passed over"])
+                self.assertIn("from out/at-1.h5, after 1 epoch and 4 steps", result.out)
+                _, result = self.finished(*pattern, "--seed", "1", "--resume", "auto", ranks=ranks)
+                self.assertIn("from out/at-3.h5, after 3 epochs and 12 steps", result.out)
+                self.out_of_the_way()
+
+    def test_the_rate_is_the_run_s(self):
+        self.finished(*MNIST, "--warmup-epochs", "2", "--epochs", "1")
+        for ranks in (1, 2):
+            for options, what in ((["--learning-rate", "0.5"], "learning rate 0.000125, this one has 0.0625"),
+                                  (["--warmup-epochs", "1"], "warmup epochs 2, this one has 1")):
+                result = self.train(*MNIST, "--warmup-epochs", "2", *options, "--resume", "auto", ranks=ranks)
+                self.assert_refused(result, 2, f"cannot resume: the run to go on with has {what}: give the same")
+        self.finished(*MNIST, "--warmup-epochs", "2", "--resume", "auto")
+
     def test_from_a_file(self):
         self.finished(*MNIST, "--checkpoint", "at-{epoch}.h5")
         undisturbed = self.metrics("out/metrics.json")

@@ -7,6 +7,7 @@ import pathlib
 import re
 import socket
 import struct
+import unittest
 import zipfile
 
 import harness
@@ -46,10 +47,24 @@ class Usage(ToolTest):
             (["predict", "m.h5", "a.png", "--scale", "1/0"], "--scale 1/0: give a number"),
             (["evaluate", "m.h5"], "--data is required"),
             (["evaluate", "m.h5", "--data"], "--data needs a value"),
+            (["predict", "m.h5", "a.png", "--resize=maybe"], "--resize maybe: give true or false"),
             (["export", "m.h5", "out", "--to", "pdf"], "--to pdf: give one of onnx, safetensors, npz"),
         ):
             with self.subTest(words=words):
                 self.assert_refused(self.ronde(*words), 2, pattern)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_output_that_is_lost(self):
+        for words, redirection, status in (("info", "> /dev/full", 74), ("--version", "> /dev/full", 74),
+                                           ("info --nothing", "> /dev/full", 2), ("info", ">&-", 0)):
+            with self.subTest(words=words, redirection=redirection):
+                result = harness.execute(["sh", "-c", f"{harness.BIN}/ronde {words} {redirection}"], self.work)
+                self.assertEqual(result.status, status, result)
+                self.assertEqual("standard output could not be written" in result.err, status == 74, result)
+
+    def test_flags_that_are_off(self):
+        self.assertTrue(self.done("info", "--json").startswith("{"))
+        self.assertFalse(self.done("info", "--json=false").startswith("{"))
 
     def test_missing_files(self):
         for words in (["summary"], ["inspect"], ["evaluate", "--data", "mnist"], ["predict", "a.png"],
@@ -163,6 +178,17 @@ class Model(ToolTest):
                 result = self.ronde("inspect", self.write(name, content))
                 self.assertEqual(result.out, f"{self.work / name}: damaged\n")
                 self.assert_refused(result, 65, name)
+
+    def test_weights_alone_are_no_net(self):
+        for ending in ("onnx", "safetensors", "npz"):
+            out = self.work / f"out.{ending}"
+            self.done("export", self.model, out)
+            for words in (["summary", out], ["evaluate", out, "--data", self.data], ["predict", out, out],
+                          ["export", out, "again.npz"]):
+                self.assert_refused(self.ronde(*words), 65, "is written .* not read" if ending == "onnx" else "holds weights and no net")
+        result = self.ronde("inspect", self.work / "out.onnx")
+        self.assert_refused(result, 2, "ONNX is written .* not read")
+        self.assertEqual(result.out, "")  # not: damaged
 
     def test_damaged_files_are_refused_by_all(self):
         good = self.model.read_bytes()

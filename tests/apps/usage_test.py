@@ -52,6 +52,8 @@ class Usage(harness.ProgramTest):
             (["--mtbf", "60"], "--mtbf is for --save-steps auto"),
             (["--mtbf", "0"], "--mtbf 0: give a number greater than 0"),
             (["--non-finite", "ignore"], "--non-finite ignore: give one of abort, skip, rollback"),
+            (["--checkpoint", "{foo}.h5"], r"--checkpoint \{foo\}.h5: there is no \{foo\} after an epoch: give epoch, "),
+            (["--checkpoint", "{val_loss}.h5", "--recipe", "tf2"], r"there is no \{val_loss\}"),
             (["--keep", "2"], "--keep 2: checkpoint.h5 is one file: give --save-steps"),
         ):
             with self.subTest(options=options):

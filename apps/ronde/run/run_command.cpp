@@ -6,6 +6,7 @@
 #include <ronde/distributed/network.h>
 
 #include "ronde/commands.h"
+#include "ronde/run/program_path.h"
 #include "ronde/run/supervisor.h"
 
 namespace ronde::apps {
@@ -40,6 +41,14 @@ void check_network(const Asked& asked) {
         "give --insecure-iface");
 }
 
+// Without --hosts: other machines may have it although this one has not.
+void check_program(const std::string& program) {
+  require<UsageError>(!path_of_program(program).empty(), program,
+                      program.find('/') == std::string::npos ? ": no such program beside `ronde` or in $PATH"
+                                                             : ": no such program",
+                      ": ronde run -np 4 -- PROGRAM ARGUMENT...");
+}
+
 int supervise(Asked asked, const std::vector<std::string>& program) {
   require<UsageError>(!program.empty(), "no program given: ronde run -np 4 -- PROGRAM ARGUMENT...");
   asked.options.program = program;
@@ -53,6 +62,7 @@ int supervise(Asked asked, const std::vector<std::string>& program) {
   require<UsageError>(asked.options.allow_root || geteuid() != 0,
                       "refuses to train as root, who can damage all of the machine: be another user, or give "
                       "--allow-root");
+  if (is_one_machine(asked.options.hosts)) check_program(program.front());
   return Supervisor(std::move(asked.options)).run();
 }
 

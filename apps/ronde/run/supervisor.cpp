@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <climits>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include <ronde/distributed/watchdog.h>
 
 #include "ronde/run/ending.h"
+#include "ronde/run/program_path.h"
 
 namespace ronde::apps {
 namespace {
@@ -53,17 +53,6 @@ std::string seconds_text(double seconds) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f s", seconds);
   return text.data();
-}
-
-// What the shell would not find may lie beside this program, as the trainers do.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  std::array<char, PATH_MAX> own{};
-  const ssize_t length = readlink("/proc/self/exe", own.data(), own.size() - 1);
-  if (length <= 0) return name;
-  const std::string path(own.data(), static_cast<std::size_t>(length));
-  const std::string beside = cat(path.substr(0, path.rfind('/') + 1), name);
-  return access(beside.c_str(), X_OK) == 0 ? beside : name;
 }
 
 bool is_set(const char* name) {
@@ -123,7 +112,8 @@ std::vector<std::string> Supervisor::command(bool goes_on,
       if (name.starts_with("RONDE_") && name != "RONDE_HEARTBEAT") words.insert(words.end(), {"-x", name});
   }
   const std::vector<std::string> program = goes_on ? without_resume(options_.program) : options_.program;
-  words.push_back(find_program(program.front()));
+  const std::string path = path_of_program(program.front());
+  words.push_back(path.empty() ? program.front() : path);
   words.insert(words.end(), program.begin() + 1, program.end());
   return words;
 }

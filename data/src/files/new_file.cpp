@@ -25,6 +25,9 @@ void sync_directory(const std::string& directory) {
 }  // namespace
 
 NewFile::NewFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".XXXXXX") {
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode))  // root would replace even /dev/null
+    fail_system(path_, S_ISDIR(info.st_mode) ? EISDIR : EEXIST, "cannot be written: ");
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (descriptor_ < 0) fail_system(path_, errno, "cannot be written: ");
   ::fchmod(descriptor_, 0644);

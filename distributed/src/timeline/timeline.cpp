@@ -38,6 +38,9 @@ void prepare_place(const std::string& path) {
   if (!error && ::access(directory.empty() ? "." : directory.c_str(), W_OK | X_OK) != 0)
     error = std::error_code(errno, std::generic_category());
   require<IoError>(!error, "cannot write the timeline ", path, ": ", error.message());
+  // Root would replace even /dev/null.
+  require<IoError>(!fs::exists(path, ignored) || fs::is_regular_file(path, ignored),
+                   "cannot write the timeline ", path, ": is no regular file");
 }
 
 /// Pieces of whole lines.

@@ -20,6 +20,12 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
+/// Of the kind that the name's value will have.
+std::optional<PatternValue> stand_in(const std::string& name) {
+  if (name == "epoch" || name == "batch") return std::int64_t{1};
+  return 1.0;
+}
+
 /// As Python's %.5f.
 std::string five_places(double value) {
   std::array<char, 400> buffer{};
@@ -49,7 +55,7 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
   interval_ = measured_ ? kFirstSaveInterval : options_.save_steps;
   require<UsageError>(!is_named_weights_file(options_.filepath), "[model_checkpoint] ", options_.filepath,
                       ": checkpoints are files of Keras' (.h5, .keras, .weights.h5)");
-  pattern_needs_logs(options_.filepath);  // throws now what would be thrown after the first epoch
+  format_pattern(options_.filepath, stand_in);  // throws now what would be thrown after the first epoch
   monitor_.set_best(options_.initial_value_threshold);
 }
 

@@ -24,6 +24,12 @@ double now() {
 ProgressBar::ProgressBar(ProgressBarOptions options)
     : style_(options.style), output_(options.output ? options.output : stdout) {}
 
+ProgressBar::~ProgressBar() {
+  if (!is_line_open_) return;
+  std::fputc('\n', output_);
+  std::fflush(output_);
+}
+
 void ProgressBar::on_train_begin(Model&, const TrainingPlan&) {
   is_terminal_ = ::isatty(::fileno(output_)) == 1;
 }
@@ -103,6 +109,7 @@ void ProgressBar::paint(const std::string& line, bool final) {
   if (is_terminal_ && line.size() < painted_width_) text.append(painted_width_ - line.size(), ' ');
   if (final) text += '\n';
   painted_width_ = line.size();
+  is_line_open_ = !final;
   std::fputs(text.c_str(), output_);
   std::fflush(output_);
 }

@@ -33,11 +33,14 @@ int sync(int fd) {
 }
 
 /// Renaming would put a file in the link's place and leave what it points to as it was: nobody who makes a
-/// link wants either, and a link that somebody else has made is a trap.
-void require_no_link(const std::string& path) {
+/// link wants either, and a link that somebody else has made is a trap. Root would even replace /dev/null,
+/// for all programs of the machine.
+void require_replaceable(const std::string& path) {
   struct stat info {};
-  if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode))
+  if (::lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return;
+  if (S_ISLNK(info.st_mode))
     throw SystemError(cat(path, ": is a symbolic link, which is not replaced: name the file itself"), ELOOP);
+  throw SystemError(cat(path, ": is no regular file, and is not replaced: name another"), EINVAL);
 }
 
 /// Makes the renamed entry itself survive a power cut. Some file systems cannot sync a directory and say
@@ -57,7 +60,7 @@ void atomic_write_file(const std::string& path, std::string_view bytes) {
   std::filesystem::create_directories(directory, error);
   if (error) throw_errno(directory, "cannot be made", error.value());
 
-  require_no_link(path);
+  require_replaceable(path);
   TemporaryFile temporary(path);
   write_all(temporary.file().get(), bytes, path);
   if (sync(temporary.file().get()) != 0) throw_errno(path, "syncing failed");

@@ -40,6 +40,13 @@ std::optional<FileProgress> progress_of(const fs::path& path) {
   return read_progress(end);
 }
 
+/// Of a file that is not there: before all others.
+fs::file_time_type written(const fs::path& path) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(path, error);
+  return error ? fs::file_time_type::min() : time;
+}
+
 /// The most advanced first; of equally advanced ones the last by name.
 std::vector<Candidate> candidates_of(const std::string& pattern_or_directory,
                                      std::vector<std::string>& skipped) {
@@ -62,9 +69,14 @@ std::vector<Candidate> candidates_of(const std::string& pattern_or_directory,
 
 }  // namespace
 
-LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory) {
+LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory, const std::string& not_before) {
   LatestCheckpoint latest;
+  const fs::file_time_type begin = written(not_before);
   for (const Candidate& candidate : candidates_of(pattern_or_directory, latest.skipped)) {
+    if (written(candidate.path) < begin) {
+      ++latest.older;
+      continue;
+    }
     try {
       const SavedModel file = read_saved_model(candidate.path);
       require<InputError>(file.state && file.state->run, candidate.path, ": holds no state of a training");

@@ -167,6 +167,9 @@ TEST(ModelCheckpoint, OnlyRankZeroWritesAndSpeaks) {
 TEST(ModelCheckpoint, WrongUsageIsSaidEarly) {
   EXPECT_THROW(ModelCheckpoint({}), UsageError);
   EXPECT_THROW(ModelCheckpoint({.filepath = "{epoch"}), UsageError);
+  EXPECT_THROW(ModelCheckpoint({.filepath = "{val_loss:2z}.h5"}), UsageError);
+  EXPECT_THROW(ModelCheckpoint({.filepath = "{val_loss:d}.h5"}), UsageError);
+  EXPECT_NO_THROW(ModelCheckpoint({.filepath = "{epoch:02d}-{batch:05d}-{own:.2f}.h5"}));
   EXPECT_THROW(ModelCheckpoint({.filepath = "a.safetensors"}), UsageError);
   ModelCheckpoint best({.filepath = "a.h5", .save_best_only = true});
   Model model = small_model();

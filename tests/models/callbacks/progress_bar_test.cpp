@@ -94,6 +94,25 @@ TEST(ProgressBar, CountsTheStepsOfARunThatWasResumedWithinAnEpoch) {
   EXPECT_TRUE(text.starts_with("9/9 - 0s - loss: 0.5000 - ")) << text;
 }
 
+TEST(ProgressBar, EndsTheLineThatAFailureLeavesOpen) {
+  Model model = small_model();
+  const TrainingPlan plan{.epochs = 1, .steps_per_epoch = 9};
+  const auto text = [&](bool ends) {
+    return printed([&] {
+      ProgressBar bar;
+      bar.attach(model, plan);
+      bar.on_train_begin(model, plan);
+      bar.on_epoch_begin(0);
+      bar.on_train_batch_begin(0);
+      bar.on_train_batch_end(0, logs({{"loss", 0.5}}));
+      Logs values = logs({{"loss", 0.5}});
+      if (ends) bar.on_epoch_end(0, values);
+    });
+  };
+  EXPECT_TRUE(text(false).ends_with(" - loss: 0.5000\n")) << text(false);
+  EXPECT_FALSE(text(true).ends_with("\n\n")) << text(true);
+}
+
 std::string fit_output(int verbose, std::int64_t epochs) {
   const InMemoryDataset data = small_images(12);
   return printed([&] {

@@ -131,6 +131,15 @@ TEST(AtomicWriteFile, RefusesASymbolicLinkButFollowsThoseOfDirectories) {
   EXPECT_EQ(read_file(dir / "real/file"), "new");
 }
 
+TEST(AtomicWriteFile, ReplacesNothingButFiles) {
+  const TempDir dir;
+  ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(dir / "directory");
+  for (const char* name : {"pipe", "directory"}) EXPECT_THROW(atomic_write_file(dir / name, "new"), IoError);
+  EXPECT_TRUE(std::filesystem::is_fifo(dir / "pipe"));
+  EXPECT_EQ(names_in(dir.path()).size(), 2u);
+}
+
 TEST(SystemError, KnowsWhatMayPass) {
   for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ESTALE, EMFILE, EINTR})
     EXPECT_TRUE(SystemError("x", error).is_storage_failure()) << std::strerror(error);

@@ -19,6 +19,7 @@ struct LatestCheckpoint {
   std::int64_t steps = 0;
   /// A line for each file that is no good but would have come before: its path and what is wrong with it.
   std::vector<std::string> skipped;
+  std::int64_t older = 0;  ///< that many more advanced ones were passed over for their time
 };
 
 /// The most advanced good checkpoint among the files that a directory holds (`*.h5`), or that a pattern of
@@ -27,6 +28,10 @@ struct LatestCheckpoint {
 /// can be read. A damaged or cut-off file is skipped in favour of the one before it. Files being written, or
 /// left half-written by a process that was killed, have other names and are not looked at. On this process
 /// alone: let rank 0 ask. IoError when the directory is there but cannot be read.
-RONDE_API LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory);
+///
+/// Files that were last written before the file `not_before` was are of an earlier run, and passed over. If
+/// there is no such file, none is.
+RONDE_API LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory,
+                                             const std::string& not_before = "");
 
 }  // namespace ronde::inline v0

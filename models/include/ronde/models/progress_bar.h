@@ -26,6 +26,8 @@ struct ProgressBarOptions {
 class RONDE_API ProgressBar : public Callback {
  public:
   explicit ProgressBar(ProgressBarOptions options = {});
+  /// Ends the line of a bar that a failure or a signal left unfinished.
+  ~ProgressBar() override;
 
   void on_train_begin(Model& model, const TrainingPlan& plan) override;
   void on_epoch_begin(std::int64_t epoch) override;
@@ -44,6 +46,7 @@ class RONDE_API ProgressBar : public Callback {
   ProgressStyle style_;
   std::FILE* output_;
   bool is_terminal_ = false;
+  bool is_line_open_ = false;
   double epoch_start_ = 0.0;
   double first_step_end_ = 0.0;
   double last_step_end_ = 0.0;

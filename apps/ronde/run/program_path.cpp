@@ -1,0 +1,44 @@
+#include "ronde/run/program_path.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include <ronde/core/text.h>
+
+namespace ronde::apps {
+namespace {
+
+bool is_program(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string own_directory() {
+  std::array<char, PATH_MAX> own{};
+  const ssize_t length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
+  const std::string path(own.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+bool is_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path ? path : "");
+  for (std::string directory; std::getline(directories, directory, ':');)
+    if (is_program(cat(directory.empty() ? "." : directory, "/", name))) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string path_of_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
+  if (const std::string beside = own_directory() + name; is_program(beside)) return beside;
+  return is_in_path(name) ? name : "";
+}
+
+}  // namespace ronde::apps

@@ -1,0 +1,12 @@
+/// Where the program that `ronde run` starts is.
+#pragma once
+
+#include <string>
+
+namespace ronde::apps {
+
+/// What the shell would not find may lie beside this program, as the trainers do. Empty: there is none on
+/// this machine.
+std::string path_of_program(const std::string& name);
+
+}  // namespace ronde::apps
