@@ -26,7 +26,7 @@ MPI_Datatype mpi_type(DType dtype) {
   throw Error("[mpi] has no bf16; it is reduced as f32");
 }
 
-DType dtype_of(MPI_Datatype type) {
+DType from_mpi(MPI_Datatype type) {
   for (const DType dtype : {DType::f64, DType::u8, DType::i32, DType::i64})
     if (type == mpi_type(dtype)) return dtype;
   return DType::f32;
@@ -34,7 +34,7 @@ DType dtype_of(MPI_Datatype type) {
 
 template <Reduction op>
 void combine(void* in, void* in_out, int* count, MPI_Datatype* type) {
-  reduce({in_out}, 0, {in, in_out}, 0, *count, dtype_of(*type), op);
+  reduce({in_out}, 0, {in, in_out}, 0, *count, from_mpi(*type), op);
 }
 
 template <Reduction op>
