@@ -5,6 +5,8 @@
 
 #include <ronde/core/backend.h>
 
+#include "exact_text.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -25,8 +27,8 @@ std::string rows_of(const Tensor& tensor) {
 
 std::string reduction_of(const Collective& call) {
   std::string text = to_string(call.op);
-  if (call.prescale != 1.0) text += cat(", prescale ", call.prescale);
-  if (call.postscale != 1.0) text += cat(", postscale ", call.postscale);
+  if (call.prescale != 1.0) text += cat(", prescale ", exact_text(call.prescale));
+  if (call.postscale != 1.0) text += cat(", postscale ", exact_text(call.postscale));
   return text;
 }
 

@@ -18,7 +18,7 @@ void broadcast_counters(Optimizer& optimizer, Communicator& communicator, int ro
   const Tensor scalars = Tensor::empty({2}, host);
   scalars.data<double>()[0] = static_cast<double>(optimizer.iterations());
   scalars.data<double>()[1] = optimizer.learning_rate();
-  communicator.broadcast(scalars, root).wait();
+  communicator.broadcast(scalars, root, "steps and learning rate").wait();
   optimizer.set_iterations(static_cast<std::int64_t>(scalars.data<double>()[0]));
   optimizer.set_learning_rate(scalars.data<double>()[1]);
 }
@@ -270,15 +270,16 @@ DistributedOptimizer::NoSync::~NoSync() {
 }
 
 void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root) {
-  const Work values = communicator.broadcast(arena.values(), root);
-  const Work buffers = communicator.broadcast(arena.buffers(), root);
+  const Work values = communicator.broadcast(arena.values(), root, "parameters");
+  const Work buffers = communicator.broadcast(arena.buffers(), root, "moving statistics");
   values.wait();
   buffers.wait();
   arena.bump_version();
 }
 
 void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root) {
-  for (const OptimizerSlot& slot : optimizer.slots()) communicator.broadcast(slot.values, root).wait();
+  for (const OptimizerSlot& slot : optimizer.slots())
+    communicator.broadcast(slot.values, root, slot.name).wait();
   broadcast_counters(optimizer, communicator, root);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include <ronde/core/error.h>
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
@@ -79,6 +80,10 @@ void TaskQueue::close() {
 
 void TaskQueue::help(Task& task) {
   std::unique_lock lock(mutex_);
+  require<UsageError>(!is_running_ || runner_ != std::this_thread::get_id() || task.done(),
+                      "[distributed] an operation waits for one that comes after it: inside of a sequence, "
+                      "use the communicator that it is given");
+  if (runs_ == Runs::here) return;
   while (!is_running_ && !tasks_.empty() && !task.done()) run_next(lock);
 }
 
@@ -86,6 +91,7 @@ void TaskQueue::run_next(std::unique_lock<std::mutex>& lock) {
   std::shared_ptr<Task> task = std::move(tasks_.front());
   tasks_.pop_front();
   is_running_ = true;
+  runner_ = std::this_thread::get_id();
   lock.unlock();
   task->run();
   const bool failed = task->failed();
@@ -96,7 +102,7 @@ void TaskQueue::run_next(std::unique_lock<std::mutex>& lock) {
 }
 
 WorkerThread::WorkerThread(Runs runs)
-    : runs_(runs), thread_([queue = queue_] {
+    : queue_(std::make_shared<TaskQueue>(runs)), thread_([queue = queue_] {
         name_trace_thread("communication");
         queue->work();
       }) {}
@@ -107,8 +113,7 @@ WorkerThread::~WorkerThread() {
 }
 
 std::shared_ptr<Task> WorkerThread::submit(std::function<void()> function) {
-  const std::weak_ptr<TaskQueue> queue = runs_ == Runs::anywhere ? queue_ : nullptr;
-  auto task = std::make_shared<Task>(std::move(function), queue);
+  auto task = std::make_shared<Task>(std::move(function), queue_);
   queue_->push(task);
   return task;
 }

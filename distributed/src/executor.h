@@ -56,11 +56,18 @@ class Executor {
 /// collective does.
 class TaskQueue {
  public:
+  enum class Runs {
+    anywhere,  ///< who waits for a task may run it
+    here,      ///< who calls `work` runs all
+  };
+
+  explicit TaskQueue(Runs runs = Runs::anywhere) : runs_(runs) {}
   void push(std::shared_ptr<Task> task);
   /// Runs what comes, until `close` was called and nothing is left.
   void work();
   void close();
-  /// Runs tasks until `task` is done, or somebody else runs one.
+  /// For who waits for `task`: runs tasks until it is done, or somebody else runs one, unless only `work`
+  /// may. An error where `task` can never be done, because the task that waits for it stands before it.
   void help(Task& task);
 
  private:
@@ -72,17 +79,16 @@ class TaskQueue {
   // Kept until the end, so that an exception is freed by who owns this object, and not while a waiting thread
   // looks at it. The standard library's counts would allow that, but ThreadSanitizer cannot see them.
   std::vector<std::shared_ptr<Task>> failed_;
+  const Runs runs_;
   bool is_running_ = false;
+  std::thread::id runner_;  // while it is
   bool is_closed_ = false;
 };
 
 /// A thread. Its destructor runs what is still queued.
 class WorkerThread final : public Executor {
  public:
-  enum class Runs {
-    anywhere,  ///< who waits for a task may run it
-    here,      ///< this thread runs all
-  };
+  using Runs = TaskQueue::Runs;
 
   explicit WorkerThread(Runs runs = Runs::anywhere);
   ~WorkerThread() override;
@@ -90,8 +96,7 @@ class WorkerThread final : public Executor {
   bool overlaps() const override { return true; }
 
  private:
-  Runs runs_;
-  std::shared_ptr<TaskQueue> queue_ = std::make_shared<TaskQueue>();
+  std::shared_ptr<TaskQueue> queue_;
   std::thread thread_;
 };
 

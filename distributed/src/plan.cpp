@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "exact_text.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -19,6 +21,8 @@ std::string text_of_alternative(const T& value) {
   } else if constexpr (std::is_same_v<T, ConfigDict>) {
     for (const auto& [key, item] : value) text += cat(text.empty() ? "" : ", ", key, ": ", text_of(item));
     text = cat('{', text, '}');
+  } else if constexpr (std::is_same_v<T, double>) {
+    text = exact_text(value);
   } else {
     text = cat(value);
   }

@@ -222,7 +222,6 @@ Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions optio
 }
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
-  const std::string group = cat(group_, '/', ++splits_, '.', color);
   std::unique_ptr<Transport> part;
   executor_
       ->submit([&] {
@@ -230,6 +229,8 @@ std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
         part = channel_->transport->split(color, key);
       })
       ->wait();
+  // Counted once it was made: ranks that called something else than the others go on with the same names.
+  const std::string group = cat(group_, '/', ++splits_, '.', color);
   if (!part) return nullptr;
   std::shared_ptr<Executor> executor = executor_;
   if (part->is_independent()) executor = std::make_shared<WorkerThread>();

@@ -28,10 +28,11 @@ A wrapping(A a, A b, F f) {
 template <class A, class F>
 void with_combination(Reduction op, F&& f) {
   switch (op) {
+    // A NaN stays, whichever rank has it: it is the only value that is not equal to itself.
     case Reduction::min:
-      return f([](A a, A b) { return b < a ? b : a; });
+      return f([](A a, A b) { return b < a || b != b ? b : a; });
     case Reduction::max:
-      return f([](A a, A b) { return a < b ? b : a; });
+      return f([](A a, A b) { return a < b || b != b ? b : a; });
     case Reduction::product:
       return f([](A a, A b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
     case Reduction::sum:

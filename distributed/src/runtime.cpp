@@ -21,6 +21,7 @@
 
 #include "cores.h"
 #include "launch.h"
+#include "rank_left.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/heartbeat.h"
 #include "watchdog/job_watchdog.h"
@@ -132,6 +133,8 @@ int end_in_failure(const Ending& ending) {
   try {
     was_heard = communicator->conclude(ending);
     if (was_heard) report(ending.message, rank, is_alone);
+  } catch (const RankLeft&) {
+    // Who would report it, called exit() perhaps, is not there.
   } catch (const CollectiveError& first) {
     was_heard = true;
     status = first.status();

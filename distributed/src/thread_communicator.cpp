@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "queued_communicator.h"
+#include "rank_left.h"
 #include "reduction.h"
 
 namespace ronde::inline v0 {
@@ -69,10 +70,7 @@ class ThreadGroup {
   }
 
  private:
-  [[noreturn]] void throw_left() const {
-    throw CollectiveError(cat("[distributed] rank ", left_, " has left; others still wait for it"),
-                          ExitStatus::failure, left_);
-  }
+  [[noreturn]] void throw_left() const { throw RankLeft(left_); }
 
   struct Subgroup {
     int color;

@@ -38,7 +38,10 @@ class Transport {
   virtual std::string name() const = 0;
   virtual Place place() const = 0;
   /// For people to read.
-  virtual std::string description() const { return cat(name(), ", ", place().size, " ranks", note_); }
+  virtual std::string description() const {
+    const int size = place().size;
+    return cat(name(), ", ", size, size == 1 ? " rank" : " ranks", note_);
+  }
   /// Adds to the description.
   void add_note(const std::string& note) { note_ = cat(" (", note, ')'); }
 

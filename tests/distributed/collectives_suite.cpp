@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <ronde/core/backend.h>
+#include <ronde/distributed/values.h>
 
 namespace ronde::test {
 
@@ -190,6 +191,24 @@ void check_allreduce(Communicator& c) {
   });
 }
 
+void check_bucket_sizes(Communicator& c) {
+  if (c.size() == 1 || c.size() > 3) return;
+  constexpr std::int64_t kSmallBucket = (1 << 20) / 4, kBucket = 25 * kSmallBucket;
+  const Tensor all = Tensor::empty({64 * kSmallBucket}, host(DType::f32));
+  for (const std::int64_t n : {kSmallBucket - 1, kSmallBucket, kSmallBucket + 1, kBucket + 1, all.count()}) {
+    const Tensor data = all.view(0, {n});
+    float* values = data.data<float>();
+    for (std::int64_t i = 0; i < n; ++i) values[i] = static_cast<float>(i % 8191 + c.rank());
+    c.allreduce(data).wait();
+    const auto wrong = [&](std::int64_t i) {
+      return values[i] != static_cast<float>(c.size() * (i % 8191) + c.size() * (c.size() - 1) / 2);
+    };
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < n; ++i) count += wrong(i) ? 1 : 0;
+    EXPECT_EQ(count, 0) << "of " << n << " sums";
+  }
+}
+
 void check_broadcast(Communicator& c) {
   for_each_case(c, [&](DType dtype, std::int64_t n) {
     const int root = static_cast<int>(n) % c.size();
@@ -322,22 +341,99 @@ void check_alltoall_splits(Communicator& c) {
 
 void check_in_place(Communicator& c) {
   const int size = c.size();
-  for (const std::int64_t rows : {33, 7001}) {
-    const Tensor all = Tensor::zeros({rows * size, 2}, host(DType::f32));
-    const Tensor own = all.slice(0, rows * c.rank(), rows * (c.rank() + 1));
-    own.copy_from(make_input(c.rank(), {rows, 2}, DType::f32));
-    c.allgather(all, own).wait();
-    const auto gathered = [&](std::int64_t i) {
-      return value(static_cast<int>(i / (2 * rows)), i % (2 * rows), DType::f32);
-    };
-    expect_values(all, gathered, 0.0, "allgather in place");
-    // Every rank has the same now, so sums are multiples; the other ranks' places stay as they are.
-    c.reduce_scatter(own, all).wait();
-    const auto reduced = [&](std::int64_t i) {
-      return gathered(i) * (i / (2 * rows) == c.rank() ? size : 1);
-    };
-    expect_values(all, reduced, tolerance(size, DType::f32), "reduce_scatter in place");
+  for (const DType dtype : kDTypes) {
+    for (const std::int64_t rows : {33, 7001}) {
+      if (rows > 33 && dtype != DType::f32) continue;
+      const Tensor all = Tensor::zeros({rows * size, 2}, host(dtype));
+      const Tensor own = all.slice(0, rows * c.rank(), rows * (c.rank() + 1));
+      own.copy_from(make_input(c.rank(), {rows, 2}, dtype));
+      c.allgather(all, own).wait();
+      const auto gathered = [&](std::int64_t i) {
+        return value(static_cast<int>(i / (2 * rows)), i % (2 * rows), dtype);
+      };
+      expect_values(all, gathered, 0.0, cat("allgather in place ", dtype));
+      // Every rank has the same now, so sums are multiples; the other ranks' places stay as they are.
+      c.reduce_scatter(own, all).wait();
+      const auto reduced = [&](std::int64_t i) {
+        return gathered(i) * (i / (2 * rows) == c.rank() ? size : 1);
+      };
+      expect_values(all, reduced, tolerance(size, dtype), cat("reduce_scatter in place ", dtype));
+    }
   }
+}
+
+namespace {
+
+// All bits of integers matter, and what does not fit wraps around; an element is one of 64 bits, cut.
+template <class T>
+void check_integers_of(Communicator& c, Reduction op) {
+  const auto element = [](int r, std::int64_t i) {
+    return static_cast<T>((static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u +
+                          0xbf58476d1ce4e5b9u * std::uint64_t(r));
+  };
+  const auto combine = [op](T a, T b) {
+    if (op == Reduction::min) return std::min(a, b);
+    if (op == Reduction::max) return std::max(a, b);
+    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+    return static_cast<T>(op == Reduction::product ? x * y : x + y);
+  };
+  for (const std::int64_t n : {5, 130}) {
+    std::vector<T> expected, own;
+    for (std::int64_t i = 0; i < n * c.size(); ++i) {
+      own.push_back(element(c.rank(), i));
+      expected.push_back(element(0, i));
+      for (int r = 1; r < c.size(); ++r) expected.back() = combine(expected.back(), element(r, i));
+    }
+    const auto first = expected.begin() + n * c.rank();
+    EXPECT_EQ(reduce_scatter(c, own, {.op = op}).wait(), std::vector<T>(first, first + n)) << to_string(op);
+    allreduce(c, own, {.op = op}).wait();
+    EXPECT_EQ(own, expected) << to_string(op) << " of " << to_string(dtype_of<T>);
+  }
+}
+
+}  // namespace
+
+void check_integers(Communicator& c) {
+  for (const Reduction op : {Reduction::sum, Reduction::min, Reduction::max, Reduction::product}) {
+    check_integers_of<std::int64_t>(c, op);
+    check_integers_of<std::int32_t>(c, op);
+    check_integers_of<std::uint8_t>(c, op);
+  }
+}
+
+namespace {
+
+// Element i of all, of which `result` begins with number `first`, is none where one rank had none.
+bool becomes_nan(std::int64_t i) {
+  return i % 5 == 2;
+}
+void expect_nans(const Tensor& result, std::int64_t first, const std::string& what) {
+  const std::vector<double> actual = result.to_vector<double>();
+  for (std::int64_t i = 0; i < result.count(); ++i)
+    ASSERT_EQ(std::isnan(actual[static_cast<std::size_t>(i)]), becomes_nan(first + i)) << what << ' ' << i;
+}
+
+void check_nans_of(Communicator& c, DType dtype, Reduction op, int odd) {
+  const std::int64_t rows = c.size() > 5 ? 65 : 1029;
+  std::vector<double> values = make_input(c.rank(), {rows * c.size()}, dtype).to_vector<double>();
+  for (std::size_t i = 0; i < values.size() && c.rank() == odd; ++i)
+    if (becomes_nan(static_cast<std::int64_t>(i))) values[i] = std::nan("");
+  const Tensor data = Tensor::from<double>({std::ssize(values)}, values, &backend("cpu")).to(dtype);
+  const Tensor part = Tensor::zeros({rows}, host(dtype));
+  c.reduce_scatter(part, data, op).wait();
+  c.allreduce(data, op).wait();
+  const std::string what = cat(to_string(op), ' ', dtype, ", NaNs of rank ", odd);
+  expect_nans(data, 0, what);
+  expect_nans(part, rows * c.rank(), what);
+  expect_same_bits(c, data, what);
+}
+
+}  // namespace
+
+void check_nans(Communicator& c) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (const Reduction op : {Reduction::min, Reduction::max, Reduction::sum})
+      for (const int odd : {0, c.size() / 2, c.size() - 1}) check_nans_of(c, dtype, op, odd);
 }
 
 void check_scales(Communicator& c) {
@@ -361,20 +457,22 @@ void check_scales(Communicator& c) {
 
 void check_grouped(Communicator& c) {
   for (const Reduction op : {Reduction::sum, Reduction::average, Reduction::max}) {
-    std::vector<Tensor> group, alone;
-    for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
-      for (const std::int64_t n : {0, 1, 65, 3001}) {
-        group.push_back(make_input(c.rank(), {n}, dtype));
-        alone.push_back(group.back().clone());
+    for (const bool is_floating : {true, false}) {
+      if (!is_floating && op == Reduction::average) continue;
+      std::vector<Tensor> group, alone;
+      for (const DType dtype : kDTypes) {
+        if (ronde::is_floating(dtype) != is_floating) continue;
+        for (const std::int64_t n : {0, 1, 65, 3001}) group.push_back(make_input(c.rank(), {n}, dtype));
+        group.push_back(make_input(c.rank(), {}, dtype));
       }
-    }
-    group.push_back(make_input(c.rank(), {}, DType::f32));
-    alone.push_back(group.back().clone());
-    const Work work = c.grouped_allreduce(group, {.op = op, .prescale = 0.5, .name = "group"});
-    work.wait();
-    for (std::size_t k = 0; k < group.size(); ++k) {
-      c.allreduce(alone[k], {.op = op, .prescale = 0.5}).wait();
-      EXPECT_EQ(bits_of(group[k]), bits_of(alone[k])) << to_string(group[k]);
+      for (const Tensor& tensor : group) alone.push_back(tensor.clone());
+      const double prescale = is_floating ? 0.5 : 1.0;
+      const Work work = c.grouped_allreduce(group, {.op = op, .prescale = prescale, .name = "group"});
+      work.wait();
+      for (std::size_t k = 0; k < group.size(); ++k) {
+        c.allreduce(alone[k], {.op = op, .prescale = prescale}).wait();
+        EXPECT_EQ(bits_of(group[k]), bits_of(alone[k])) << to_string(group[k]);
+      }
     }
   }
 }
@@ -415,12 +513,15 @@ void check_some_collectives(Communicator& c) {
   check_unknown_rows(c);
   check_uneven_reduce_scatter(c);
   check_alltoall_splits(c);
+  check_integers(c);
+  check_nans(c);
   check_grouped(c);
   check_many_in_flight(c);
 }
 
 void check_collectives(Communicator& c) {
   check_allreduce(c);
+  check_bucket_sizes(c);
   check_broadcast(c);
   check_allgather(c);
   check_allgatherv(c);
@@ -430,6 +531,8 @@ void check_collectives(Communicator& c) {
   check_alltoall(c);
   check_alltoall_splits(c);
   check_in_place(c);
+  check_integers(c);
+  check_nans(c);
   check_scales(c);
   check_grouped(c);
   check_scalars(c);

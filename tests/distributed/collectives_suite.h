@@ -25,6 +25,8 @@ void expect_values(const Tensor& actual, const Reference& reference, double rela
 /// All ranks must hold the same bits.
 void expect_same_bits(Communicator& c, const Tensor& tensor, const std::string& what);
 void check_allreduce(Communicator& c);
+/// Sums of as many bytes as buckets have, and of 64 MB; on few ranks only.
+void check_bucket_sizes(Communicator& c);
 void check_broadcast(Communicator& c);
 void check_allgather(Communicator& c);
 /// Rank r gives r * n / 3 rows: some give none.
@@ -39,6 +41,10 @@ void check_uneven_reduce_scatter(Communicator& c);
 void check_alltoall_splits(Communicator& c);
 /// out and in share memory.
 void check_in_place(Communicator& c);
+/// Integers that use all of their bits.
+void check_integers(Communicator& c);
+/// A NaN of one rank is in every result that it belongs to, and in no other.
+void check_nans(Communicator& c);
 void check_scales(Communicator& c);
 /// One operation on several tensors gives each the bits that it gets alone.
 void check_grouped(Communicator& c);

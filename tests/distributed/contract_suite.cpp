@@ -37,6 +37,28 @@ std::string first_ranks(int end) {
   return end == 2 ? "ranks 0, 1 call " : cat("ranks 0-", end - 1, " call ");
 }
 
+// The calls that return something else than a Work: nobody goes on alone with one of them.
+void check_other_calls(Communicator& c) {
+  const int odd = c.size() - 1;
+  const bool is_odd = c.rank() == odd;
+  const auto expect = [&](const auto& call, const std::string& theirs, const std::string& own) {
+    try {
+      call();
+      ADD_FAILURE() << "no error";
+    } catch (const CollectiveError& error) {
+      EXPECT_TRUE(
+          std::string(error.what())
+              .ends_with(cat("ranks disagree: ", first_ranks(odd), theirs, ", rank ", odd, " calls ", own)))
+          << error.what();
+    }
+    expect_usable(c);
+  };
+  expect([&] { is_odd ? c.barrier().wait() : void(c.split(0, 0)); }, "split()", "barrier()");
+  expect([&] { c.shared_tensor({is_odd ? 5 : 4}); }, "shared_tensor(f32 (4,))", "shared_tensor(f32 (5,))");
+  expect([&] { is_odd ? c.barrier().wait() : c.sequence("some", [](Communicator&) {}).wait(); },
+         "sequence(some)", "barrier()");
+}
+
 // The last rank calls something else than the others: the same error everywhere, and then life goes on.
 void check_mismatch(Communicator& c) {
   if (c.size() == 1) return;
@@ -61,8 +83,13 @@ void check_mismatch(Communicator& c) {
          "allreduce(sum, f32 (4,))", "allreduce(sum, prescale 0.5, f32 (4,))");
   expect(c.allreduce(host_zeros({4}), {.postscale = is_odd ? 2.0 : 0.5}), "[allreduce] ",
          "allreduce(sum, postscale 0.5, f32 (4,))", "allreduce(sum, postscale 2, f32 (4,))");
+  expect(c.allreduce(host_zeros({4}), {.postscale = is_odd ? 1.0 / 3.0 : 0.333333333333}), "[allreduce] ",
+         "allreduce(sum, postscale 0.333333333333, f32 (4,))",
+         "allreduce(sum, postscale 0.3333333333333333, f32 (4,))");
   expect(c.allreduce(host_zeros({4}), {.name = is_odd ? "weights" : "loss"}), "[allreduce] ",
          "allreduce 'loss' (sum, f32 (4,))", "allreduce 'weights' (sum, f32 (4,))");
+  expect(c.barrier(is_odd ? "line\n'1'" : "line"), "[barrier] ", "barrier 'line' ()",
+         "barrier 'line\n'1'' ()");
   expect(c.broadcast(host_zeros({4}), is_odd ? 1 : 0), "[broadcast] ", "broadcast(f32 (4,), root 0)",
          "broadcast(f32 (4,), root 1)");
   const Tensor group = host_zeros({2});
@@ -71,6 +98,10 @@ void check_mismatch(Communicator& c) {
          "grouped_allreduce(sum, f32 (2,), f32 (2,))");
   expect(is_odd ? c.barrier() : c.allreduce(host_zeros({2, 3}, DType::i32), Reduction::max), "[distributed] ",
          "allreduce(max, i32 (2, 3))", "barrier()");
+  const Tensor bytes = host_zeros({c.size()}, DType::u8);
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(c.size()), 1);
+  EXPECT_EQ(error_of(c.alltoall(is_odd ? bytes : host_zeros({c.size()}), ones), odd),
+            cat("[alltoall] ranks disagree: ", most, "alltoall(f32 (*))", last, "alltoall(u8 (*))"));
   const Tensor rows = host_zeros({c.size()});
   EXPECT_EQ(
       is_odd ? error_of(c.reduce_scatter(rows), odd) : error_of(c.reduce_scatter(host_zeros({1}), rows), odd),
@@ -80,6 +111,7 @@ void check_mismatch(Communicator& c) {
       error_of(c.allgather(host_zeros({c.rank(), is_odd ? 3 : 2})), odd),
       cat("[allgather] ranks disagree: ", most, "allgather(f32 (*, 2))", last, "allgather(f32 (*, 3))"));
   expect_usable(c);
+  check_other_calls(c);
 }
 
 // All odd ranks are named, whichever these are; and calls in another order.
@@ -283,6 +315,102 @@ void check_values(Communicator& c) {
   EXPECT_TRUE(c.barrier().wait_for(60.0));
 }
 
+constexpr int kCalls = 17;
+
+// One of many calls. Numbers 4 and 5, and 7 and 8, are the same call: where its output lies is a rank's own
+// business.
+Work start_some_call(Communicator& c, int number) {
+  const int n = c.size();
+  const Tensor row = host_zeros({8}), rows = host_zeros({8 * n});
+  const Tensor own = rows.slice(0, 8 * c.rank(), 8 * c.rank() + 8);
+  switch (number) {
+    case 0:
+      return c.allreduce(row);
+    case 1:
+      return c.allreduce(host_zeros({9}));
+    case 2:
+      return c.allreduce(host_zeros({60000}));
+    case 3:
+      return c.allreduce(row, Reduction::max);
+    case 4:
+      return c.allgather(rows, row);
+    case 5:
+      return c.allgather(rows, own);
+    case 6:
+      return c.allgatherv(rows, row, std::vector<std::int64_t>(static_cast<std::size_t>(n), 8));
+    case 7:
+      return c.reduce_scatter(row, rows);
+    case 8:
+      return c.reduce_scatter(own, rows);
+    case 9:
+      return c.alltoall(host_zeros({8 * n}), rows);
+    case 10:
+      return c.broadcast(row, n - 1);
+    case 11:
+      return c.broadcast(host_zeros({8}, DType::i64), n - 1);
+    case 12:
+      return c.grouped_allreduce({row, host_zeros({3}, DType::bf16)});
+    case 13:
+      return c.allreduce(Tensor());
+    case 14:
+      return c.broadcast(row, n + 1);
+    case 15:
+      return c.sequence("two", [row](Communicator& parts) { parts.allreduce(row).wait(); });
+    default:
+      return c.barrier();
+  }
+}
+
+// What `wait` throws, or nothing.
+std::vector<std::string> errors_of(const std::vector<Work>& works) {
+  std::vector<std::string> errors;
+  for (const Work& work : works) {
+    try {
+      work.wait();
+      errors.emplace_back();
+    } catch (const CollectiveError& error) {
+      errors.emplace_back(error.what());
+    }
+  }
+  return errors;
+}
+
+// Whether calls of these numbers, one of each rank, are no error.
+bool go_together(std::vector<int> numbers) {
+  for (int& number : numbers) number -= number == 5 || number == 8;
+  const int first = numbers.front();
+  const bool is_same =
+      std::all_of(numbers.begin(), numbers.end(), [&](int number) { return number == first; });
+  return is_same && first != 13 && first != 14;
+}
+
+// Whatever each rank calls, several at a time: all learn the same of each call, and it is an error exactly
+// where calls differ or are wrong.
+void check_random_calls(Communicator& c) {
+  if (c.size() == 1) return;
+  std::mt19937 common(7), own(static_cast<unsigned>(c.rank()));
+  const auto below = [](std::mt19937& random, int end) { return static_cast<int>(random() >> 8) % end; };
+  for (int round = 0; round < (c.size() <= 5 ? 40 : 8); ++round) {
+    std::vector<int> numbers;
+    std::vector<Work> works;
+    for (int k = below(common, 5); k < 5; ++k) {
+      const bool may_differ = below(common, 2) == 0;
+      const int usual = below(common, kCalls);
+      numbers.push_back(may_differ && below(own, 2) == 0 ? below(own, kCalls) : usual);
+      works.push_back(start_some_call(c, numbers.back()));
+    }
+    const auto errors = allgather_object(c, errors_of(works)).wait();
+    const auto all_numbers = allgather_object(c, numbers).wait();
+    for (std::size_t k = 0; k < works.size(); ++k) {
+      std::vector<int> of_ranks;
+      for (const std::vector<int>& of_rank : all_numbers) of_ranks.push_back(of_rank[k]);
+      for (const auto& of_rank : errors)
+        EXPECT_EQ(of_rank[k], errors[0][k]) << "round " << round << ", call " << k;
+      EXPECT_EQ(errors[0][k].empty(), go_together(of_ranks)) << "round " << round << ": " << errors[0][k];
+    }
+  }
+}
+
 // `collectively`: the lowest failing rank's error, on all ranks.
 void check_agree(Communicator& c) {
   collectively(c, [] {});
@@ -342,6 +470,7 @@ void check_groups_at_once(Communicator& c) {
 void check_contract(Communicator& c) {
   check_mismatch(c);
   check_odd_ranks(c);
+  check_random_calls(c);
   check_arguments(c);
   check_objection_of_one(c);
   check_names(c);

@@ -8,6 +8,7 @@
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/sgd.h>
 
+#include "distributed/node_ranks.h"
 #include "distributed/small_net.h"
 #include "support/thread_ranks.h"
 
@@ -43,7 +44,7 @@ std::vector<double> train_alone(std::int64_t batch) {
 void expect_same_as_alone(const std::vector<std::int64_t>& shares) {
   const std::int64_t batch = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
   const std::vector<double> expected = train_alone(batch);
-  run_ranks(static_cast<int>(shares.size()), [&](Communicator& world) {
+  const auto train = [&](Communicator& world) {
     const auto r = static_cast<std::size_t>(world.rank());
     const std::int64_t begin =
         std::accumulate(shares.begin(), shares.begin() + world.rank(), std::int64_t{0});
@@ -61,7 +62,9 @@ void expect_same_as_alone(const std::vector<std::int64_t>& shares) {
     for (std::size_t i = 0; i < actual.size(); ++i)
       ASSERT_NEAR(actual[i], expected[i], 1e-12) << "weight " << i;
     EXPECT_EQ(optimizer.optimizer().iterations(), kSteps);
-  });
+  };
+  run_ranks(static_cast<int>(shares.size()), train);
+  run_node_ranks(static_cast<int>(shares.size()), train);  // straight from each other's gradients
 }
 
 TEST(DistributedOptimizer, OneRank) {
@@ -200,6 +203,13 @@ TEST(DistributedOptimizer, DifferentPlansAreAnErrorOnAllRanks) {
     EXPECT_NE(betas.find("rank 1 has optimizer's beta_1: 0.8, rank 0 has optimizer's beta_1: 0.9"),
               std::string::npos)
         << betas;
+    SmallNet close;
+    const std::string digits =
+        plan_error(world, close, std::make_unique<Adam>(AdamOptions{.beta_1 = is_odd ? 0.9 + 1e-13 : 0.9}));
+    EXPECT_NE(
+        digits.find("rank 1 has optimizer's beta_1: 0.9000000000001, rank 0 has optimizer's beta_1: 0.9"),
+        std::string::npos)
+        << digits;
     SmallNet third;
     const std::string buckets =
         plan_error(world, third, make_adam(), is_odd ? kSmallBuckets : DistributedOptions());

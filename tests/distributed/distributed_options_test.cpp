@@ -8,6 +8,7 @@
 #include <ronde/nn/adam.h>
 #include <ronde/nn/sgd.h>
 
+#include "distributed/node_ranks.h"
 #include "distributed/recording_communicator.h"
 #include "distributed/small_net.h"
 #include "exchange/gradient_exchange.h"
@@ -121,7 +122,7 @@ TEST(DistributedOptions, AdasumIsTheSameWithAndWithoutOverlap) {
 
 // Adam's state in parts gives the same bits as whole; so do clipping and unequal, empty and odd shares.
 void expect_sharding_changes_nothing(int ranks, const MakeOptimizer& make, double bound) {
-  run_ranks(ranks, [&](Communicator& world) {
+  const auto train = [&](Communicator& world) {
     Rank whole(world, make(), {.buckets = kSmall});
     Rank sharded(world, make(), {.buckets = kSmall, .state = StateLayout::sharded});
     for (int s = 0; s < 4; ++s) {
@@ -137,7 +138,9 @@ void expect_sharding_changes_nothing(int ranks, const MakeOptimizer& make, doubl
       EXPECT_EQ(slots[i].name, expected[i].name);
       expect_near_all(slots[i].values.to_vector<double>(), expected[i].values.to_vector<double>(), bound);
     }
-  });
+  };
+  run_ranks(ranks, train);
+  run_node_ranks(ranks, train);  // which read each other's weights where they lie
 }
 
 std::unique_ptr<Optimizer> clipped(const ClipOptions& clip) {

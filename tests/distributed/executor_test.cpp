@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+#include <ronde/core/error.h>
 
 namespace ronde::test {
 namespace {
@@ -76,6 +77,13 @@ TEST(WorkerThread, RunsTasksHereWhenToldTo) {
     std::thread::id where;
     worker.submit([&] { where = std::this_thread::get_id(); })->wait();
     EXPECT_NE(where, std::this_thread::get_id());
+  }
+}
+
+TEST(WorkerThread, ATaskThatWaitsForALaterOneIsAnError) {
+  for (const auto runs : {WorkerThread::Runs::here, WorkerThread::Runs::anywhere}) {
+    WorkerThread worker(runs);
+    EXPECT_THROW(worker.submit([&] { worker.submit([] {})->wait(); })->wait(), UsageError);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "shm/node_transport.h"
 
 #include <atomic>
+#include <cstring>
 #include <ctime>
 
 #include <gtest/gtest.h>
@@ -75,6 +76,30 @@ TEST(NodeTransport, SumsAreTheSameBitsOnAllWays) {
       expect_sums(mixed, 3, "mixed memory");
     }
   });
+}
+
+// Few, medium and many bytes of every dtype, straight from shared memory: what they give in memory of a
+// rank's own.
+TEST(NodeTransport, SharedTensorsOfAllTypes) {
+  for (const int ranks : {2, 5})
+    run_node_ranks(ranks, [](Communicator& c) {
+      for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::u8, DType::i32, DType::i64})
+        for (const std::int64_t n : {700, 20000, 600000})
+          for (const Reduction op : {Reduction::sum, Reduction::max}) {
+            const Tensor own = make_input(c.rank(), {n}, dtype);
+            const Tensor shared = c.shared_tensor({n}, host(dtype));
+            shared.copy_from(own);
+            c.allreduce(own, op).wait();
+            c.allreduce(shared, op).wait();
+            const std::string what = cat(to_string(op), " of ", own);
+            EXPECT_EQ(std::memcmp(shared.raw(), own.raw(), own.byte_size()), 0) << what;
+            expect_same_bits(c, shared, what);
+            const Tensor end = shared.slice(0, n - 97, n);
+            expect_values(
+                end, [&](std::int64_t i) { return reduced(c.size(), n - 97 + i, dtype, op); },
+                tolerance(c.size(), dtype), what);
+          }
+    });
 }
 
 // Meetings do part of what follows them: see Note [Ahead of a meeting]. Sizes that take each way, in turn and

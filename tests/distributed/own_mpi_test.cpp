@@ -41,6 +41,43 @@ TEST(OwnMpi, LendsACommunicator) {
   MPI_Comm_free(&reversed);
 }
 
+std::string refusal_of(MPI_Comm comm) {
+  try {
+    make_mpi_communicator(MPI_Comm_c2f(comm));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(OwnMpi, RefusesWhatIsNoGroupOfThisRank) {
+  EXPECT_EQ(refusal_of(MPI_COMM_NULL),
+            "[mpi] expects a communicator, got MPI_COMM_NULL: is this rank part of it?");
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm mine = MPI_COMM_NULL, both = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &mine);
+  MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &both);
+  EXPECT_EQ(refusal_of(both), "[mpi] expects a communicator of one group, got an intercommunicator");
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&mine);
+}
+
+// One that has this rank alone, and one that others have not.
+TEST(OwnMpi, LendsAPart) {
+  EXPECT_EQ(make_mpi_communicator(MPI_Comm_c2f(MPI_COMM_SELF))->size(), 1);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 0, 0, &part);
+  if (rank == 0) return;
+  const std::unique_ptr<Communicator> c = make_mpi_communicator(MPI_Comm_c2f(part));
+  EXPECT_EQ(c->size(), size - 1);
+  expect_usable(*c);
+  MPI_Comm_free(&part);
+}
+
 TEST(OwnMpi, IsTheWorldOfInit) {
   init();
   EXPECT_EQ(world().name(), "mpi");

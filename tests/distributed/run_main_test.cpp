@@ -161,6 +161,13 @@ TEST(RunMainByVariables, OneRankIsKilled) {
   EXPECT_GE(job.count("has died"), 1) << job.output;
 }
 
+// Who is gone reports nothing, so the others do, however they heard of it.
+TEST(RunMainByVariables, OneRankExits) {
+  const Job job = run_by_variables(3, "exit_alone");
+  EXPECT_EQ(job.status, 1) << job.output;
+  EXPECT_GE(job.count("nothing more") + job.count("has left"), 1) << job.output;
+}
+
 TEST(RunMainByVariables, WrongVariables) {
   const Job job = run(std::string("RONDE_RANK=1 ") + RONDE_PROGRAM);
   EXPECT_EQ(job.status, 2);
@@ -240,6 +247,16 @@ TEST_F(RunMain, OneRankExits) {
   const Job job = run_ranks(2, "exit_alone");
   EXPECT_NE(job.status, 0) << job.output;
   EXPECT_NE(job.output.find("nothing more"), std::string::npos) << job.output;
+}
+
+// Nor does it those that go on after the first error.
+TEST_F(RunMain, OneRankExitsAndTheOthersIgnoreIt) {
+  setenv("RONDE_HANG_TIMEOUT", "20", 1);
+  const Job job = run_ranks(2, "exit_unheard");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  EXPECT_EQ(job.status, 1) << job.output;
+  EXPECT_EQ(job.count("ignored: "), 3) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 0] [distributed] rank 1 has left; others still wait for it"});
 }
 
 // kill -9 between two all-reduces over shared memory ends the job, and nothing of that memory is left.

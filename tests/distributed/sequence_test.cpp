@@ -51,6 +51,20 @@ TEST(Sequence, AnErrorOfOneRankReachesAll) {
   });
 }
 
+// What is queued behind a sequence cannot be done before it.
+TEST(Sequence, MustNotWaitForItsOwnCommunicator) {
+  run_ranks(2, [](Communicator& world) {
+    const Work work = world.sequence("wrong", [&](Communicator&) { world.barrier().wait(); });
+    try {
+      work.wait();
+      ADD_FAILURE() << "no error";
+    } catch (const CollectiveError& error) {
+      EXPECT_NE(std::string(error.what()).find("use the communicator that it is given"), std::string::npos)
+          << error.what();
+    }
+  });
+}
+
 TEST(Sequence, RanksMustCallTheSame) {
   run_ranks(2, [](Communicator& world) {
     const auto nothing = [](Communicator&) {};

@@ -177,6 +177,21 @@ TEST(TcpCommunicator, RefusesWhoDoesNotBelong) {
   });
 }
 
+// As many as would take far longer than the ranks' patience if rank 0 listened to one after the other.
+TEST(TcpCommunicator, StrangersWhoSayNothingHoldUpNobody) {
+  const int port = own_address(listen_at({"127.0.0.1", 0})).port;
+  expect_processes(2, [&](int rank) {
+    std::vector<Socket> strangers;
+    for (const Deadline soon(4.0); rank == 1 && strangers.size() < 300 && !soon.is_over();) {
+      Socket one = connect_to({"127.0.0.1", port}, soon);
+      if (one.is_open()) strangers.push_back(std::move(one));
+    }
+    const auto c = make_tcp_communicator(
+        {.rank = rank, .size = 2, .rendezvous = cat("tcp://127.0.0.1:", port), .patience = 4.0});
+    expect_usable(*c);
+  });
+}
+
 TEST(TcpCommunicator, RefusesWrongArguments) {
   EXPECT_EQ(message_of([] { make_tcp_communicator({.rank = 3, .size = 3, .rendezvous = "file:x"}); }),
             "[tcp] rank 3 is not one of 3 ranks");

@@ -18,6 +18,9 @@ class ThreadCommunicatorTest : public testing::TestWithParam<int> {};
 TEST_P(ThreadCommunicatorTest, Allreduce) {
   run_ranks(GetParam(), check_allreduce);
 }
+TEST_P(ThreadCommunicatorTest, BucketSizes) {
+  run_ranks(GetParam(), check_bucket_sizes);
+}
 TEST_P(ThreadCommunicatorTest, Broadcast) {
   run_ranks(GetParam(), check_broadcast);
 }
@@ -44,6 +47,12 @@ TEST_P(ThreadCommunicatorTest, AlltoallSplits) {
 }
 TEST_P(ThreadCommunicatorTest, InPlace) {
   run_ranks(GetParam(), check_in_place);
+}
+TEST_P(ThreadCommunicatorTest, Integers) {
+  run_ranks(GetParam(), check_integers);
+}
+TEST_P(ThreadCommunicatorTest, Nans) {
+  run_ranks(GetParam(), check_nans);
 }
 TEST_P(ThreadCommunicatorTest, Scales) {
   run_ranks(GetParam(), check_scales);

@@ -219,6 +219,17 @@ TEST(Watchdog, WatchesGroups) {
   EXPECT_NE(message.find("barrier #2 'second' of communicator world/1.0"), std::string::npos) << message;
 }
 
+// Also when a rank split alone before.
+TEST(Watchdog, GroupsHaveTheSameNameOnAllRanks) {
+  run_ranks(2, [](Communicator& world) {
+    EXPECT_THROW(world.rank() == 0 ? void(world.split(0, 0)) : world.barrier().wait(), CollectiveError);
+    const auto part = world.split(0, 0);
+    part->barrier().wait();
+    const std::string flight = world.flight_recorder()->dump();
+    EXPECT_NE(flight.find("communicator world/1.0"), std::string::npos) << flight;
+  });
+}
+
 TEST(Watchdog, IsQuietWhileOperationsEnd) {
   const Board board(4);
   Heard heard;

@@ -8,13 +8,24 @@
 namespace ronde::inline v0 {
 namespace {
 
+// MPI would end the job, or worse.
+void check_comm(MPI_Comm comm) {
+  require<UsageError>(comm != MPI_COMM_NULL,
+                      "[mpi] expects a communicator, got MPI_COMM_NULL: is this rank part of it?");
+  int has_two_groups = 0;
+  check_mpi(MPI_Comm_test_inter(comm, &has_two_groups), "MPI_Comm_test_inter", 0);
+  require<UsageError>(!has_two_groups, "[mpi] expects a communicator of one group, got an intercommunicator");
+}
+
 std::unique_ptr<Communicator> duplicate(int fortran_handle, AllreducePath path) {
   const std::shared_ptr<MpiRuntime> runtime = MpiRuntime::get();
   std::unique_ptr<Transport> transport;
   runtime->executor()
       ->submit([&] {
+        const MPI_Comm given = MPI_Comm_f2c(fortran_handle);
+        check_comm(given);
         MPI_Comm comm = MPI_COMM_NULL;
-        check_mpi(MPI_Comm_dup(MPI_Comm_f2c(fortran_handle), &comm), "MPI_Comm_dup", 0);
+        check_mpi(MPI_Comm_dup(given, &comm), "MPI_Comm_dup", 0);
         transport = with_shared_memory(
             std::make_unique<MpiTransport>(*runtime, comm),
             {.path = path, .idle = [at = runtime.get()] { at->abort_if_asked(); }, .owner = runtime});

@@ -26,19 +26,44 @@ MPI_Datatype mpi_type(DType dtype) {
   throw Error("[mpi] has no bf16; it is reduced as f32");
 }
 
-MPI_Op mpi_op(Reduction op) {
+DType from_mpi(MPI_Datatype type) {
+  for (const DType dtype : {DType::f64, DType::u8, DType::i32, DType::i64})
+    if (type == mpi_type(dtype)) return dtype;
+  return DType::f32;
+}
+
+template <Reduction op>
+void combine(void* in, void* in_out, int* count, MPI_Datatype* type) {
+  reduce({in_out}, 0, {in, in_out}, 0, *count, from_mpi(*type), op);
+}
+
+template <Reduction op>
+MPI_Op own_op() {
+  // Of the process, which has one MPI. Whoever runs this is the thread that makes MPI's calls.
+  static const MPI_Op made = [] {
+    MPI_Op made_now = MPI_OP_NULL;
+    check_mpi(MPI_Op_create(&combine<op>, 1, &made_now), "MPI_Op_create", 0);
+    return made_now;
+  }();
+  return made;
+}
+
+// Note [What MPI reduces]: sums of four and of eight bytes. Open MPI adds bytes so that some of them stop at
+// 255 and others wrap around, and its smallest and largest of floats lose a NaN or keep it, both by where in
+// the tensor a value stands; of products little is known.
+MPI_Op mpi_op(Reduction op, DType dtype) {
   switch (op) {
     case Reduction::min:
-      return MPI_MIN;
+      return own_op<Reduction::min>();
     case Reduction::max:
-      return MPI_MAX;
+      return own_op<Reduction::max>();
     case Reduction::product:
-      return MPI_PROD;
+      return own_op<Reduction::product>();
     case Reduction::sum:
     case Reduction::average:
       break;
   }
-  return MPI_SUM;
+  return size_of(dtype) < 4 ? own_op<Reduction::sum>() : MPI_SUM;
 }
 
 char* at(void* base, std::int64_t offset) {
@@ -141,7 +166,8 @@ void MpiTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduct
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   in_pieces(count, largest_count_, [&](std::int64_t offset, int length) {
-    check(MPI_Allreduce(MPI_IN_PLACE, at(data, offset * item), length, mpi_type(dtype), mpi_op(op), comm_),
+    check(MPI_Allreduce(MPI_IN_PLACE, at(data, offset * item), length, mpi_type(dtype), mpi_op(op, dtype),
+                        comm_),
           "allreduce");
   });
   if (op == Reduction::average) divide(data, count, dtype, place_.size);
@@ -191,14 +217,14 @@ void MpiTransport::reduce_scatter(void* out, const void* in, const std::vector<s
     return;
   }
   if (layout.total <= largest_count_) {
-    check(MPI_Reduce_scatter(in, out, layout.counts.data(), mpi_type(dtype), mpi_op(op), comm_),
+    check(MPI_Reduce_scatter(in, out, layout.counts.data(), mpi_type(dtype), mpi_op(op, dtype), comm_),
           "reduce_scatter");
   } else {
     for (int r = 0; r < place_.size; ++r) {
       const auto k = static_cast<std::size_t>(r);
       in_pieces(counts[k], largest_count_, [&](std::int64_t offset, int length) {
         check(MPI_Reduce(at(in, (layout.begin[k] + offset) * item), at(out, offset * item), length,
-                         mpi_type(dtype), mpi_op(op), r, comm_),
+                         mpi_type(dtype), mpi_op(op, dtype), r, comm_),
               "reduce_scatter");
       });
     }

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include <ronde/core/error.h>
-#include <ronde/distributed/communicator.h>
 
+#include "rank_left.h"
 #include "shm/futex.h"
 
 namespace ronde::inline v0 {
@@ -122,8 +122,7 @@ void NodeGroup::throw_gone(std::int32_t mark) const {
   const int rank = (mark > 0 ? mark : -mark) - 1;
   // A dead rank reports nothing, so its error is not one of the ranks' but of whoever notices.
   if (mark < 0) throw Error(cat("[distributed] rank ", rank, " (process ", process(rank), ") has died"));
-  throw CollectiveError(cat("[distributed] rank ", rank, " has left; others still wait for it"),
-                        ExitStatus::failure, rank);
+  throw RankLeft(rank);
 }
 
 }  // namespace ronde::inline v0

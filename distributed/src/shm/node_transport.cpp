@@ -31,7 +31,7 @@ std::int64_t sum_of(const std::vector<std::int64_t>& counts, int first = 0, int 
 
 NodeTransport::NodeTransport(std::unique_ptr<NodeGroup> group, std::string name,
                              std::shared_ptr<const void> owner)
-    : group_(std::move(group)), name_(std::move(name)), owner_(std::move(owner)) {}
+    : owner_(std::move(owner)), group_(std::move(group)), name_(std::move(name)) {}
 
 std::string NodeTransport::description() const {
   return cat("shared memory, ", size(), size() == 1 ? " rank" : " ranks");

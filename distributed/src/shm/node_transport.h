@@ -87,10 +87,12 @@ class NodeTransport final : public Transport {
   void alltoallv_staged(char* out, const Counts& out_bytes, const char* in, const Counts& in_bytes,
                         std::int64_t largest);
 
+  // Before the group, so that the others hear that this rank leaves before its owner, MPI perhaps, waits for
+  // them at its own end.
+  std::shared_ptr<const void> owner_;
   std::unique_ptr<NodeGroup> group_;
   NodeShares shares_;
   std::string name_;
-  std::shared_ptr<const void> owner_;
   std::uint64_t turn_ = 0;     // of the stages, equal on all ranks; see Note [Shared stages]
   std::uint64_t meeting_ = 0;  // number of the last one
   Ahead ahead_ = Ahead::nothing;

@@ -1,5 +1,6 @@
 #include "shm/shared_region.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <ronde/core/error.h>
+#include <ronde/core/machine.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -24,6 +26,11 @@ namespace {
 std::uint64_t process_space() {
   struct stat status {};
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+std::int64_t all_memory() {
+  const Machine machine = this_machine();
+  return machine.memory_limit > 0 ? std::min(machine.memory, machine.memory_limit) : machine.memory;
 }
 
 // Of this process; a child's differs in its process number.
@@ -74,9 +81,10 @@ void SharedRegion::open_named() {
   }
 }
 
-// Gets all pages now: a /dev/shm that is too small is an error here and not a SIGBUS later.
+// Gets all pages now: a /dev/shm that is too small is an error here and not a SIGBUS later. A file without a
+// name has no such limit: the kernel would give it all pages there are, and then kill some process.
 void SharedRegion::reserve() {
-  int error = EINTR;
+  int error = ticket_.bytes > all_memory() ? ENOMEM : EINTR;
   while (error == EINTR) error = posix_fallocate(ticket_.file, 0, ticket_.bytes);
   if (error != 0) fail("reserving shared memory", ticket_.bytes, error);
   struct stat status {};

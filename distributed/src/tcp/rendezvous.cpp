@@ -18,8 +18,8 @@
 namespace ronde::inline v0 {
 namespace {
 
-// Seconds for one message of a rank that is there, so that a stranger who says nothing does not hold up the
-// others, and for an answer that is on its way.
+// Seconds for one message of a rank that is there, so that a stranger who begins one does not hold up the
+// others for long, and for an answer that is on its way.
 constexpr double kMessagePatience = 5.0;
 constexpr std::chrono::milliseconds kRetry{100};
 constexpr const char* kGreeting = "ronde-1";
@@ -157,7 +157,8 @@ class Host {
     is_told_by_file_ = place_.is_file() && options_.token.empty();
     token_ = is_told_by_file_ ? result.token : options_.token;
     const Socket listener = place_.open(is_told_by_file_ ? token_ : kNobody);
-    for (int come = 1; come < options_.size;) come += admit(listener) ? 1 : 0;
+    Callers callers(listener);
+    for (int come = 1; come < options_.size;) come += admit(callers) ? 1 : 0;
     place_.clear();
     const bool is_one_machine =
         std::all_of(hosts_.begin(), hosts_.end(), [&](const std::string& host) { return host == hosts_[0]; });
@@ -187,8 +188,8 @@ class Host {
 
  private:
   // Whether one more rank has come.
-  bool admit(const Socket& listener) {
-    Socket link = accept_from(listener, deadline_);
+  bool admit(Callers& callers) {
+    Socket link = callers.next(deadline_);
     if (!link.is_open()) {
       place_.clear();
       fail(cat("[tcp] ", missing_text(links_, 0), " of ", options_.size, " did not come to ",
@@ -324,8 +325,9 @@ std::vector<Socket> connect_all(const Gathering& gathering, int rank, const Dead
     link = connect_to(gathering.addresses[static_cast<std::size_t>(r)], deadline);
     if (link.is_open() && !send_text(link, cat(gathering.token, ' ', rank), deadline)) link.close();
   }
+  Callers callers(gathering.listener);
   for (int missing = size - 1 - rank; missing > 0;) {
-    Socket link = accept_from(gathering.listener, deadline);
+    Socket link = callers.next(deadline);
     if (!link.is_open()) break;
     std::string text;
     if (!receive_text(link, text, Deadline(kMessagePatience))) continue;

@@ -153,6 +153,27 @@ Socket accept_from(const Socket& listener, const Deadline& deadline) {
   return {};
 }
 
+Socket Callers::next(const Deadline& deadline) {
+  constexpr std::size_t kMost = 200;  // who says nothing for so long that so many came after it has to go
+  while (!deadline.is_over()) {
+    std::vector<pollfd> watched{{listener_->fd(), POLLIN, 0}};
+    for (const Socket& socket : silent_) watched.push_back({socket.fd(), POLLIN, 0});
+    if (poll(watched.data(), watched.size(), deadline.left()) <= 0) continue;
+    const auto speaks =
+        std::find_if(watched.begin() + 1, watched.end(), [](const pollfd& w) { return w.revents != 0; });
+    if (speaks != watched.end()) {
+      const auto found = silent_.begin() + (speaks - watched.begin() - 1);
+      Socket caller = std::move(*found);
+      silent_.erase(found);
+      return caller;
+    }
+    Socket caller = accept_from(*listener_, Deadline(0.0));  // unless it has gone again
+    if (caller.is_open()) silent_.push_back(std::move(caller));
+    if (silent_.size() > kMost) silent_.erase(silent_.begin());
+  }
+  return {};
+}
+
 Socket connect_to(const Address& address, const Deadline& deadline) {
   const AddressList list = resolve(address);
   for (const addrinfo* one = list.get(); one; one = one->ai_next) {

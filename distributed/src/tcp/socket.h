@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace ronde::inline v0 {
 
@@ -48,6 +49,20 @@ class Deadline {
 Socket listen_at(const Address& address);
 /// The next connection, or a closed socket at the deadline.
 Socket accept_from(const Socket& listener, const Deadline& deadline);
+
+/// Those who have connected to a listener, and which of them speaks first: a stranger who says nothing holds
+/// up nobody. The listener must live as long.
+class Callers {
+ public:
+  explicit Callers(const Socket& listener) : listener_(&listener) {}
+  /// The next one of whom there is something to read, or a closed socket at the deadline.
+  Socket next(const Deadline& deadline);
+
+ private:
+  const Socket* listener_;
+  std::vector<Socket> silent_;
+};
+
 /// One attempt; a closed socket if nobody listens there.
 Socket connect_to(const Address& address, const Deadline& deadline);
 

@@ -12,7 +12,7 @@
 namespace ronde::inline v0 {
 
 /// How values of several ranks become one. `average` divides by the number of ranks; floating dtypes only.
-/// Integers wrap around.
+/// Integers wrap around. The smallest and the largest of values of which one is not a number is none either.
 enum class Reduction { sum, average, min, max, product };
 RONDE_API std::string to_string(Reduction op);
 
