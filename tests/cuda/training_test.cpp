@@ -98,6 +98,24 @@ TEST(CudaTraining, InMixedPrecisionToo) {
   expect_weights_of_the_oracle(DType::bf16);
 }
 
+TEST(CudaTraining, SaysWhatALibraryRefuses) {
+  FakeDevice device({.plans_bfloat16 = false});
+  Model model = make_model(device.backend, DType::bf16);
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+  model.fit(digits(), {.batch_size = 8, .epochs = 1, .verbose = 0, .warn = warn});
+  model.fit(digits(), {.batch_size = 8, .epochs = 2, .verbose = 0, .warn = warn});
+  std::sort(warnings.begin(), warnings.end());
+  ASSERT_EQ(warnings.size(), 4u);  // each operation once
+  EXPECT_NE(warnings[0].find("conv2d of bfloat16 goes by float32 copies, refused by a library: there is no "
+                             "engine for bf16 (conv2d (1, 6, 6, 4) bf16 <- "),
+            std::string::npos)
+      << warnings[0];
+  EXPECT_EQ(warnings[1].find("conv2d_backward_weight of"), 0u);
+  EXPECT_EQ(warnings[2].find("dense of"), 0u);
+  EXPECT_EQ(warnings[3].find("matmul of"), 0u);
+}
+
 TEST(CudaTraining, InMixedPrecisionAGraphIsWhatItsKernelsAre) {
   const auto weights = [](const char* graphs) {
     const testing::SetEnv setting("RONDE_CUDA_GRAPHS", graphs);

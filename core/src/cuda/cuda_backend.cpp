@@ -114,8 +114,10 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   Planned made;
   const Status status = runtime_.prepare(call, options_.math, &made.plan, &made.workspace);
-  made.is_missing = status.outcome == Outcome::unsupported && has_bfloat16(call);
-  if (!made.is_missing) check(status, "planning a kernel");
+  if (status.outcome == Outcome::unsupported && has_bfloat16(call))
+    made.refusal = status.text;
+  else
+    check(status, "planning a kernel");
   return plans_.emplace(key, made).first->second;
 }
 
@@ -137,28 +139,31 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .numbers = numbers};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
-  if (!takes_bfloat16(call)) return enqueue_in_float(op, outputs, tensors, attributes);
+  if (const char* why = why_not_bfloat16(call))
+    return enqueue_in_float(call, tensors, FloatCopies::Cause::design, why);
   const Planned planned = plan_for(call);
-  if (planned.is_missing) return enqueue_in_float(op, outputs, tensors, attributes);
+  if (planned.refusal) return enqueue_in_float(call, tensors, FloatCopies::Cause::library, *planned.refusal);
   const Workspace workspace(allocator_, planned.workspace);
   check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
 }
 
-void CudaBackend::enqueue_in_float(Op op, int outputs, Tensors tensors, const Attributes& attributes) {
-  require(!is_optimizer_step(op), "[cuda] the step of an optimizer takes no bf16");
+void CudaBackend::enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause,
+                                   const std::string& why) {
+  require(!is_optimizer_step(call.op), "[cuda] the step of an optimizer takes no bf16");
+  float_copies_.add(call, cause, why);
   using Access = KernelArgument::Access;
   const Access of_outputs =
-      op == Op::accumulate || op == Op::scatter_add_rows ? Access::updated : Access::written;
+      call.op == Op::accumulate || call.op == Op::scatter_add_rows ? Access::updated : Access::written;
   std::vector<KernelArgument> arguments;
   std::vector<Tensor> wide;
   std::vector<const Tensor*> addresses;
   wide.reserve(tensors.size());
   for (const Tensor* tensor : tensors) {
-    const bool is_output = static_cast<int>(arguments.size()) < outputs;
+    const bool is_output = static_cast<int>(arguments.size()) < call.outputs;
     arguments.push_back({*tensor, is_output ? of_outputs : Access::read});
     addresses.push_back(&wide.emplace_back(arguments.back().widened()));
   }
-  enqueue(op, outputs, Tensors(addresses), attributes);
+  enqueue(call.op, call.outputs, Tensors(addresses), call.attributes);
   for (std::size_t i = 0; i < wide.size(); ++i) arguments[i].round(wide[i]);
 }
 
