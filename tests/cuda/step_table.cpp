@@ -41,6 +41,7 @@ Launch describe(const cuda::Call& call) {
     const double bytes = static_cast<double>(call[i].reach()) * static_cast<double>(size_of(call[i].dtype));
     (i < call.outputs ? launch.written : launch.read) += bytes / 1e6;
   }
+  launch.written += static_cast<double>(call.rounded.reach() * 2) / 1e6;
   return launch;
 }
 

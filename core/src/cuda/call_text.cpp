@@ -70,7 +70,7 @@ std::string to_string(const Operand& operand) {
 std::string to_string(const Call& call) {
   std::string text = to_string(call.op);
   for (int i = 0; i < call.operands; ++i) {
-    if (i == call.outputs) text += " <-";
+    if (i == call.outputs) text += call.rounded.defined ? cat(' ', to_string(call.rounded), " <-") : " <-";
     if (call[i].defined && !is_told(call, i)) text += cat(' ', to_string(call[i]));
   }
   return text;

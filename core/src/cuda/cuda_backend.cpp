@@ -73,6 +73,8 @@ CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
       stream_(make_stream(runtime)),
       allocator_(runtime, stream_),
       staging_(runtime),
+      rounded_copies_([this](const Tensor& weights) { return make_rounded(weights); },
+                      [this](const Tensor& rounded, const Tensor& weights) { round(rounded, weights); }),
       threads_(1) {}
 
 CudaBackend::~CudaBackend() {
@@ -92,7 +94,9 @@ void CudaBackend::require_device() const {
 
 void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
   require_device();
-  if (bytes > 0) staging_.upload(destination, source, bytes, stream_);
+  if (bytes == 0) return;
+  staging_.upload(destination, source, bytes, stream_);
+  rounded_copies_.written(destination, bytes);
 }
 
 void CudaBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
@@ -139,12 +143,45 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .numbers = numbers};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
+  if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);
   if (const char* why = why_not_bfloat16(call))
     return enqueue_in_float(call, tensors, FloatCopies::Cause::design, why);
   const Planned planned = plan_for(call);
   if (planned.refusal) return enqueue_in_float(call, tensors, FloatCopies::Cause::library, *planned.refusal);
   const Workspace workspace(allocator_, planned.workspace);
   check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
+  note_outputs(call);
+}
+
+// Of a step that has written their copy too, the weights are no news.
+void CudaBackend::note_outputs(const Call& call) {
+  for (int i = call.rounded.defined ? 1 : 0; i < call.outputs; ++i) {
+    const Operand& out = call[i];
+    if (out.data)
+      rounded_copies_.written(out.data, static_cast<std::size_t>(out.reach()) * size_of(out.dtype));
+  }
+}
+
+std::shared_ptr<const void> CudaBackend::keep_rounded(const Tensor& weights) {
+  return rounded_copies_.keep(weights);
+}
+
+Tensor CudaBackend::rounded(const Tensor& x) {
+  // Where calls are left out, so would be the one that makes a copy true.
+  const Tensor kept = leaves_out() ? Tensor() : rounded_copies_.of(x);
+  return kept.defined() ? kept : x.to(DType::bf16);
+}
+
+// It stays when the step that wanted it first is gone, and so must its memory.
+Tensor CudaBackend::make_rounded(const Tensor& weights) {
+  const ActivePool common(allocator_, nullptr);
+  return Tensor::empty(weights.shape(), {.dtype = DType::bf16, .backend = this});
+}
+
+void CudaBackend::round(const Tensor& rounded, const Tensor& weights) {
+  const Call call{
+      .op = Op::copy, .outputs = 1, .operands = 2, .tensors = {operand(rounded), operand(weights)}};
+  check(runtime_.launch(call, nullptr, nullptr, stream_), "rounding weights");
 }
 
 void CudaBackend::enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause,

@@ -24,6 +24,7 @@
 
 #include "cuda/device_allocator.h"
 #include "cuda/float_copies.h"
+#include "cuda/rounded_copies.h"
 #include "cuda/runtime.h"
 #include "cuda/staging.h"
 
@@ -49,6 +50,8 @@ class CudaBackend : public Backend {
   /// Plans made so far.
   std::size_t plans() const;
   FloatCopies& float_copies() { return float_copies_; }
+  /// Whoever writes to memory of this device by another way than this class tells them.
+  RoundedCopies& rounded_copies() { return rounded_copies_; }
 
   /// How a repeated step has its body run (captured_step.h).
   struct Repetition {
@@ -71,6 +74,9 @@ class CudaBackend : public Backend {
   void synchronize() override;
   /// One thread: the device is what computes.
   ThreadPool& threads() override { return threads_; }
+
+  Tensor rounded(const Tensor& x) override;
+  std::shared_ptr<const void> keep_rounded(const Tensor& weights) override;
 
   void fill(const Tensor& out, double value) override;
   void copy(const Tensor& out, const Tensor& x) override;
@@ -156,6 +162,9 @@ class CudaBackend : public Backend {
   void enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes);
   void enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause, const std::string& why);
   void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
+  void note_outputs(const Call& call);
+  Tensor make_rounded(const Tensor& weights);
+  void round(const Tensor& rounded, const Tensor& weights);
   const StepNumbers* numbers_for(const Attributes& attributes);
   void require_device() const;
   Planned plan_for(const Call& call);
@@ -167,6 +176,7 @@ class CudaBackend : public Backend {
   Staging staging_;
   Repetition repetition_;
   FloatCopies float_copies_;
+  RoundedCopies rounded_copies_;
   ThreadPool threads_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Planned> plans_;

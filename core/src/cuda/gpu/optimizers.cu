@@ -33,8 +33,21 @@ struct Step {
   __device__ T decayed(T w) const { return w - decay * w; }
 };
 
+/// Where weights are written to, and their copy in bf16 if one is kept.
 template <class T>
-__global__ void sgd_kernel(Index count, Numbers numbers, T* w, T* velocity, const T* g) {
+struct Weights {
+  T* values;
+  __nv_bfloat16* rounded;  ///< nullptr: none
+
+  __device__ T operator[](Index i) const { return values[i]; }
+  __device__ void set(Index i, T value) const {
+    values[i] = value;
+    if (rounded) rounded[i] = __float2bfloat16_rn(static_cast<float>(value));
+  }
+};
+
+template <class T>
+__global__ void sgd_kernel(Index count, Numbers numbers, Weights<T> w, T* velocity, const T* g) {
   const Step<T> s(numbers.get().step);
   const T momentum = static_cast<T>(numbers.get().sgd.momentum);
   const bool nesterov = numbers.get().sgd.nesterov;
@@ -42,12 +55,12 @@ __global__ void sgd_kernel(Index count, Numbers numbers, T* w, T* velocity, cons
     const T update = s.learning_rate * s.gradient(g[i]);
     const T start = s.decayed(w[i]);
     if (!velocity) {
-      w[i] = start - update;
+      w.set(i, start - update);
       continue;
     }
     const T v = momentum * velocity[i] - update;
     velocity[i] = v;
-    w[i] = start + (nesterov ? momentum * v - update : v);
+    w.set(i, start + (nesterov ? momentum * v - update : v));
   }
 }
 
@@ -64,8 +77,8 @@ struct Rmsprop {
 };
 
 template <class T>
-__global__ void rmsprop_kernel(Index count, Numbers numbers, T* w, T* velocity, T* momentum, T* average,
-                               const T* g) {
+__global__ void rmsprop_kernel(Index count, Numbers numbers, Weights<T> w, T* velocity, T* momentum,
+                               T* average, const T* g) {
   const Step<T> s(numbers.get().step);
   const Rmsprop<T> p(numbers.get().rmsprop);
   for (Index i = first_element(); i < count; i += element_step()) {
@@ -82,7 +95,7 @@ __global__ void rmsprop_kernel(Index count, Numbers numbers, T* w, T* velocity, 
     const T root = p.inside ? sqrt(power + p.epsilon) : sqrt(power) + p.epsilon;
     T update = s.learning_rate * gradient / root;
     if (momentum) update = momentum[i] = p.momentum * momentum[i] + update;
-    w[i] = s.decayed(w[i]) - update;
+    w.set(i, s.decayed(w[i]) - update);
   }
 }
 
@@ -98,7 +111,7 @@ struct Adam {
 };
 
 template <class T>
-__global__ void adam_kernel(Index count, Numbers numbers, T* w, T* m, T* v, T* largest, const T* g) {
+__global__ void adam_kernel(Index count, Numbers numbers, Weights<T> w, T* m, T* v, T* largest, const T* g) {
   const Step<T> s(numbers.get().step);
   const Adam<T> p(numbers.get());
   for (Index i = first_element(); i < count; i += element_step()) {
@@ -109,12 +122,13 @@ __global__ void adam_kernel(Index count, Numbers numbers, T* w, T* m, T* v, T* l
     v[i] = second;
     T power = second;
     if (largest) power = largest[i] = largest[i] < second ? second : largest[i];
-    w[i] = s.decayed(w[i]) - p.rate * first / (sqrt(power) + p.epsilon);
+    w.set(i, s.decayed(w[i]) - p.rate * first / (sqrt(power) + p.epsilon));
   }
 }
 
 template <class T>
-__global__ void adadelta_kernel(Index count, Numbers numbers, T* w, T* gradients, T* deltas, const T* g) {
+__global__ void adadelta_kernel(Index count, Numbers numbers, Weights<T> w, T* gradients, T* deltas,
+                                const T* g) {
   const Step<T> s(numbers.get().step);
   const T rho = static_cast<T>(numbers.get().adadelta.rho);
   const T epsilon = static_cast<T>(numbers.get().adadelta.epsilon);
@@ -124,19 +138,19 @@ __global__ void adadelta_kernel(Index count, Numbers numbers, T* w, T* gradients
     gradients[i] = a;
     const T delta = -gradient * sqrt(deltas[i] + epsilon) / sqrt(a + epsilon);
     deltas[i] = rho * deltas[i] + (1 - rho) * delta * delta;
-    w[i] = s.decayed(w[i]) + s.learning_rate * delta;
+    w.set(i, s.decayed(w[i]) + s.learning_rate * delta);
   }
 }
 
 template <class T>
-__global__ void adagrad_kernel(Index count, Numbers numbers, T* w, T* accumulator, const T* g) {
+__global__ void adagrad_kernel(Index count, Numbers numbers, Weights<T> w, T* accumulator, const T* g) {
   const Step<T> s(numbers.get().step);
   const T epsilon = static_cast<T>(numbers.get().adagrad.epsilon);
   for (Index i = first_element(); i < count; i += element_step()) {
     const T gradient = s.gradient(g[i]);
     const T a = accumulator[i] + gradient * gradient;
     accumulator[i] = a;
-    w[i] = s.decayed(w[i]) - s.learning_rate * gradient / sqrt(a + epsilon);
+    w.set(i, s.decayed(w[i]) - s.learning_rate * gradient / sqrt(a + epsilon));
   }
 }
 
@@ -151,21 +165,22 @@ void run_optimizer(const Call& call, const Place& place) {
   const cudaStream_t stream = native(place.stream);
   with_single_or_double(w.dtype, [&]<class T>(T) {
     const auto at = [&](int i) { return data<T>(call[i]); };
+    const Weights<T> weights{at(0), data<__nv_bfloat16>(call.rounded)};
     switch (call.op) {
       case Op::sgd_step:
-        sgd_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2));
+        sgd_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, weights, at(1), at(2));
         return;
       case Op::rmsprop_step:
-        rmsprop_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2), at(3), at(4));
+        rmsprop_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, weights, at(1), at(2), at(3), at(4));
         return;
       case Op::adam_step:
-        adam_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2), at(3), at(4));
+        adam_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, weights, at(1), at(2), at(3), at(4));
         return;
       case Op::adadelta_step:
-        adadelta_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2), at(3));
+        adadelta_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, weights, at(1), at(2), at(3));
         return;
       default:
-        adagrad_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, at(0), at(1), at(2));
+        adagrad_kernel<T><<<blocks, kThreads, 0, stream>>>(count, n, weights, at(1), at(2));
     }
   });
 }
