@@ -78,6 +78,7 @@ ParameterArena::ParameterArena(Module& module) {
     const Segment& segment = buffer_segments_[i];
     statistics[i].variable.bind(buffers_.view(segment.offset, segment.shape), {});
   }
+  rounded_ = values_.backend().keep_rounded(values_);
 }
 
 Tensor ParameterArena::make_state() const {
@@ -90,6 +91,7 @@ void ParameterArena::use_values(const Tensor& flat) {
   values_ = flat;
   for (std::size_t i = 0; i < segments_.size(); ++i)
     variables_[i].bind(values_.view(segments_[i].offset, segments_[i].shape), {});
+  rounded_ = values_.backend().keep_rounded(values_);
   bump_version();
 }
 

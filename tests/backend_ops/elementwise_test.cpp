@@ -59,6 +59,25 @@ TEST(Elementwise, OfStridedViews) {
   });
 }
 
+// Kernels that take several elements at once need memory that begins well, and an end of their own.
+TEST(Elementwise, ViewsMayBeginAnywhere) {
+  for (const std::int64_t offset : {1, 2, 4, 8})
+    for (const std::int64_t count : {1, 7, 8, 70}) {
+      SCOPED_TRACE(cat(count, " from ", offset));
+      const auto part = [&](const Tensor& x) { return x.view(offset, {count}); };
+      const auto run = [&](const auto& op) {
+        compare({random({80}, 1)}, {random({80}, 2), random({80}, 3)},
+                [&](Backend& b, Tensors out, Tensors in) { op(b, part(out[0]), part(in[0]), part(in[1])); });
+      };
+      using T = const Tensor&;
+      run([](Backend& b, T y, T x, T) { b.unary(UnaryOp::relu, y, x, {}); });
+      run([](Backend& b, T y, T x, T) { b.unary(UnaryOp::affine, y, x, {-1.5, 0.25}); });
+      run([](Backend& b, T y, T x, T z) { b.unary_backward(UnaryOp::relu, y, x, {}, z, {}); });
+      run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::subtract, y, x, z); });
+      run([](Backend& b, T y, T x, T) { b.accumulate(y, x, -0.75); });
+    }
+}
+
 TEST(Elementwise, SpecialValuesStaySpecial) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const Values values{nan, inf, -inf, 0.0, -0.0, 90.0, -90.0, 1e30, -1e30};

@@ -62,6 +62,35 @@ TEST(OptimizerStep, AdadeltaAndAdagrad) {
                [](Backend& b, Tensors& s, Tensor& g, StepParams p) { b.adagrad_step(s[0], g, s[1], p, {}); });
 }
 
+// Where a backend keeps weights rounded to bf16, a step writes that copy too.
+TEST(OptimizerStep, RoundedCopiesFollow) {
+  for (Backend* backend : tested_backends())
+    for (const std::int64_t begin : {0, 3, 16})
+      for (const std::int64_t count : {1, 8, 33, 1000}) {
+        SCOPED_TRACE(cat(backend->name(), ": ", count, " from ", begin));
+        const auto values = [&](std::uint64_t seed) {
+          return random({1024}, seed, 0.1, 1).to(DType::f32).to(*backend);
+        };
+        const Tensor w = values(1), g = values(2), a = values(3), v = values(4), u = values(5);
+        const auto part = [&](const Tensor& x) { return x.view(begin, {count}); };
+        const std::shared_ptr<const void> kept = backend->keep_rounded(w);
+        const auto expect_rounded = [&] {
+          EXPECT_EQ(backend->rounded(w).to_vector<float>(), w.to(DType::bf16).to_vector<float>());
+        };
+        expect_rounded();
+        backend->sgd_step(part(w), part(g), part(a), kSteps[0], {.momentum = 0.9});
+        expect_rounded();
+        backend->rmsprop_step(part(w), part(g), part(v), {}, {}, kSteps[1], {});
+        expect_rounded();
+        backend->adam_step(part(w), part(g), part(a), part(v), {}, kSteps[1], {});
+        expect_rounded();
+        backend->adadelta_step(part(w), part(g), part(v), part(u), kSteps[0], {});
+        expect_rounded();
+        backend->adagrad_step(part(w), part(g), part(v), kSteps[0], {});
+        expect_rounded();
+      }
+}
+
 TEST(OptimizerStep, ZeroPaddingStaysZero) {
   for_each_setting([](Backend& b, DType dtype) {
     const auto zeros = [&] { return Tensor::zeros({50}, {.dtype = dtype, .backend = &b}); };

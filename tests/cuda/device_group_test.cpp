@@ -54,6 +54,20 @@ TEST(NcclCommunicator, CarriesTensorsOfTheGpu) {
   });
 }
 
+TEST(NcclCommunicator, WhatItBringsIsSeenByRoundedCopies) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const Tensor weights = self.vector(std::vector<float>(16, static_cast<float>(host.rank())));
+    Backend& backend = self.device.backend;
+    const std::shared_ptr<const void> kept = backend.keep_rounded(weights);
+    backend.rounded(weights);
+    self.gpus->broadcast(weights, 1).wait();
+    EXPECT_EQ(backend.rounded(weights).to_vector<float>(), std::vector<float>(16, 1.0f));
+    self.gpus->allreduce(weights).wait();
+    EXPECT_EQ(backend.rounded(weights).to_vector<float>(), std::vector<float>(16, 2.0f));
+  });
+}
+
 TEST(NcclCommunicator, TheRarerVerbsGoByTheHost) {
   run_ranks(2, [](Communicator& host) {
     GpuRank self(host);

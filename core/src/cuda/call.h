@@ -120,6 +120,8 @@ struct Call {
   /// Of an optimizer's step: device memory from which it reads its numbers when it runs, instead of
   /// `attributes.step`; which of its forms it takes is decided by the latter all the same. nullptr: none.
   const StepNumbers* numbers = nullptr;
+  /// Of an optimizer's step: where the new weights go a second time, rounded to bf16. Undefined: nowhere.
+  Operand rounded = {};
 
   const Operand& operator[](int i) const { return tensors[static_cast<std::size_t>(i)]; }
 };

@@ -9,19 +9,6 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-class ActivePool {
- public:
-  ActivePool(DeviceAllocator& allocator, DeviceAllocator::Pool& pool)
-      : allocator_(allocator), before_(allocator.activate(&pool)) {}
-  ~ActivePool() { allocator_.activate(before_); }
-  ActivePool(const ActivePool&) = delete;
-  ActivePool& operator=(const ActivePool&) = delete;
-
- private:
-  DeviceAllocator& allocator_;
-  DeviceAllocator::Pool* before_;
-};
-
 class AsRepetition {
  public:
   AsRepetition(CudaBackend& backend, CudaBackend::Repetition repetition)
@@ -33,6 +20,22 @@ class AsRepetition {
  private:
   CudaBackend& backend_;
   CudaBackend::Repetition before_;
+};
+
+/// A capture that ends without a graph leaves copies of weights behind that nobody has made.
+class DoubtUnlessKept {
+ public:
+  explicit DoubtUnlessKept(RoundedCopies& copies) : copies_(copies) {}
+  ~DoubtUnlessKept() {
+    if (!is_kept_) copies_.doubt();
+  }
+  DoubtUnlessKept(const DoubtUnlessKept&) = delete;
+  DoubtUnlessKept& operator=(const DoubtUnlessKept&) = delete;
+  void keep() { is_kept_ = true; }
+
+ private:
+  RoundedCopies& copies_;
+  bool is_kept_ = false;
 };
 
 }  // namespace
@@ -61,18 +64,22 @@ bool CapturedStep::run(const Body& body, const Body& counting) {
   }
   if (!is_new && counting) run_as(Calls::left_out, counting);
   numbers_->send();
+  backend_.rounded_copies().make_true(copies_);
   check(backend_.runtime().replay(graph_, backend_.stream()), "repeating a step");
+  backend_.rounded_copies().keep_true(copies_);
   return is_new;
 }
 
 void CapturedStep::run_as(Calls calls, const Body& body) {
-  const ActivePool active(backend_.allocator(), pool_);
+  const ActivePool active(backend_.allocator(), &pool_);
   const AsRepetition repetition(backend_, {calls, numbers_.get()});
   body();
 }
 
 void CapturedStep::capture(const Body& body, const Body& counting) {
   Runtime& runtime = backend_.runtime();
+  backend_.rounded_copies().make_true();
+  DoubtUnlessKept doubt(backend_.rounded_copies());
   const Status begun = runtime.begin_capture(backend_.stream());
   if (!begun.ok()) {
     fallback_ = begun.text;
@@ -99,6 +106,9 @@ void CapturedStep::capture(const Body& body, const Body& counting) {
           "; RONDE_CUDA_GRAPHS=off gives it to the device kernel by kernel");
   if (!ended.ok() && fallback_.empty()) fallback_ = ended.text;
   if (!fallback_.empty() && graph_) runtime.destroy_graph(std::exchange(graph_, nullptr));
+  if (!graph_) return;
+  copies_ = backend_.rounded_copies().of_graph();
+  doubt.keep();
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -56,6 +56,7 @@ class CapturedStep {
   DeviceAllocator::Pool pool_;
   std::unique_ptr<NumbersOnDevice> numbers_;
   Graph graph_ = nullptr;
+  RoundedCopies::OfGraph copies_;
   int rehearsals_ = 0;
   std::string fallback_;
 };

@@ -117,6 +117,11 @@ ChosenDevice choose_device(const std::string& name, int index) {
   return {&cuda_backend(count > 0 ? index % count : 0), name == "auto" ? "a GPU is usable" : ""};
 }
 
+std::vector<std::string> take_float_copies(Backend& backend) {
+  auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend);
+  return gpu ? gpu->float_copies().take_news() : std::vector<std::string>();
+}
+
 Tensor on_host(const Tensor& tensor) {
   return tensor.backend().device().type == DeviceType::cpu ? tensor : tensor.to(default_backend());
 }

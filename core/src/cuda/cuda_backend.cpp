@@ -73,6 +73,8 @@ CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
       stream_(make_stream(runtime)),
       allocator_(runtime, stream_),
       staging_(runtime),
+      rounded_copies_([this](const Tensor& weights) { return make_rounded(weights); },
+                      [this](const Tensor& rounded, const Tensor& weights) { round(rounded, weights); }),
       threads_(1) {}
 
 CudaBackend::~CudaBackend() {
@@ -92,7 +94,9 @@ void CudaBackend::require_device() const {
 
 void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
   require_device();
-  if (bytes > 0) staging_.upload(destination, source, bytes, stream_);
+  if (bytes == 0) return;
+  staging_.upload(destination, source, bytes, stream_);
+  rounded_copies_.written(destination, bytes);
 }
 
 void CudaBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
@@ -114,8 +118,10 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   Planned made;
   const Status status = runtime_.prepare(call, options_.math, &made.plan, &made.workspace);
-  made.is_missing = status.outcome == Outcome::unsupported && has_bfloat16(call);
-  if (!made.is_missing) check(status, "planning a kernel");
+  if (status.outcome == Outcome::unsupported && has_bfloat16(call))
+    made.refusal = status.text;
+  else
+    check(status, "planning a kernel");
   return plans_.emplace(key, made).first->second;
 }
 
@@ -137,28 +143,64 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .numbers = numbers};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
-  if (!takes_bfloat16(call)) return enqueue_in_float(op, outputs, tensors, attributes);
+  if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);
+  if (const char* why = why_not_bfloat16(call))
+    return enqueue_in_float(call, tensors, FloatCopies::Cause::design, why);
   const Planned planned = plan_for(call);
-  if (planned.is_missing) return enqueue_in_float(op, outputs, tensors, attributes);
+  if (planned.refusal) return enqueue_in_float(call, tensors, FloatCopies::Cause::library, *planned.refusal);
   const Workspace workspace(allocator_, planned.workspace);
   check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
+  note_outputs(call);
 }
 
-void CudaBackend::enqueue_in_float(Op op, int outputs, Tensors tensors, const Attributes& attributes) {
-  require(!is_optimizer_step(op), "[cuda] the step of an optimizer takes no bf16");
+// Of a step that has written their copy too, the weights are no news.
+void CudaBackend::note_outputs(const Call& call) {
+  for (int i = call.rounded.defined ? 1 : 0; i < call.outputs; ++i) {
+    const Operand& out = call[i];
+    if (out.data)
+      rounded_copies_.written(out.data, static_cast<std::size_t>(out.reach()) * size_of(out.dtype));
+  }
+}
+
+std::shared_ptr<const void> CudaBackend::keep_rounded(const Tensor& weights) {
+  return rounded_copies_.keep(weights);
+}
+
+Tensor CudaBackend::rounded(const Tensor& x) {
+  // Where calls are left out, so would be the one that makes a copy true.
+  const Tensor kept = leaves_out() ? Tensor() : rounded_copies_.of(x);
+  return kept.defined() ? kept : x.to(DType::bf16);
+}
+
+// It stays when the step that wanted it first is gone, and so must its memory.
+Tensor CudaBackend::make_rounded(const Tensor& weights) {
+  const ActivePool common(allocator_, nullptr);
+  return Tensor::empty(weights.shape(), {.dtype = DType::bf16, .backend = this});
+}
+
+void CudaBackend::round(const Tensor& rounded, const Tensor& weights) {
+  const Call call{
+      .op = Op::copy, .outputs = 1, .operands = 2, .tensors = {operand(rounded), operand(weights)}};
+  check(runtime_.launch(call, nullptr, nullptr, stream_), "rounding weights");
+}
+
+void CudaBackend::enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause,
+                                   const std::string& why) {
+  require(!is_optimizer_step(call.op), "[cuda] the step of an optimizer takes no bf16");
+  float_copies_.add(call, cause, why);
   using Access = KernelArgument::Access;
   const Access of_outputs =
-      op == Op::accumulate || op == Op::scatter_add_rows ? Access::updated : Access::written;
+      call.op == Op::accumulate || call.op == Op::scatter_add_rows ? Access::updated : Access::written;
   std::vector<KernelArgument> arguments;
   std::vector<Tensor> wide;
   std::vector<const Tensor*> addresses;
   wide.reserve(tensors.size());
   for (const Tensor* tensor : tensors) {
-    const bool is_output = static_cast<int>(arguments.size()) < outputs;
+    const bool is_output = static_cast<int>(arguments.size()) < call.outputs;
     arguments.push_back({*tensor, is_output ? of_outputs : Access::read});
     addresses.push_back(&wide.emplace_back(arguments.back().widened()));
   }
-  enqueue(op, outputs, Tensors(addresses), attributes);
+  enqueue(call.op, call.outputs, Tensors(addresses), call.attributes);
   for (std::size_t i = 0; i < wide.size(); ++i) arguments[i].round(wide[i]);
 }
 

@@ -6,13 +6,14 @@
 /// error of that next wait.
 ///
 /// A kernel that cannot read or write its bf16 operands (takes_bfloat16.h), or for which a library has no
-/// plan, is given float copies of them, and its results are rounded.
+/// plan, is given float copies of them, and its results are rounded: `float_copies` has the list.
 ///
 /// Inside `captured_step.h` nothing may wait, copy from the host or need new memory of the device.
 #pragma once
 
 #include <initializer_list>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,8 @@
 #include <ronde/core/thread_pool.h>
 
 #include "cuda/device_allocator.h"
+#include "cuda/float_copies.h"
+#include "cuda/rounded_copies.h"
 #include "cuda/runtime.h"
 #include "cuda/staging.h"
 
@@ -46,6 +49,9 @@ class CudaBackend : public Backend {
   DeviceAllocator& allocator() { return allocator_; }
   /// Plans made so far.
   std::size_t plans() const;
+  FloatCopies& float_copies() { return float_copies_; }
+  /// Whoever writes to memory of this device by another way than this class tells them.
+  RoundedCopies& rounded_copies() { return rounded_copies_; }
 
   /// How a repeated step has its body run (captured_step.h).
   struct Repetition {
@@ -68,6 +74,9 @@ class CudaBackend : public Backend {
   void synchronize() override;
   /// One thread: the device is what computes.
   ThreadPool& threads() override { return threads_; }
+
+  Tensor rounded(const Tensor& x) override;
+  std::shared_ptr<const void> keep_rounded(const Tensor& weights) override;
 
   void fill(const Tensor& out, double value) override;
   void copy(const Tensor& out, const Tensor& x) override;
@@ -141,7 +150,7 @@ class CudaBackend : public Backend {
   struct Planned {
     Plan plan = nullptr;
     std::size_t workspace = 0;
-    bool is_missing = false;  ///< a library has nothing for such bf16 operands
+    std::optional<std::string> refusal = {};  ///< why a library has nothing for such bf16 operands
   };
   using Tensors = std::span<const Tensor* const>;
 
@@ -151,8 +160,11 @@ class CudaBackend : public Backend {
     enqueue(op, outputs, Tensors(tensors.begin(), tensors.size()), attributes);
   }
   void enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes);
-  void enqueue_in_float(Op op, int outputs, Tensors tensors, const Attributes& attributes);
+  void enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause, const std::string& why);
   void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
+  void note_outputs(const Call& call);
+  Tensor make_rounded(const Tensor& weights);
+  void round(const Tensor& rounded, const Tensor& weights);
   const StepNumbers* numbers_for(const Attributes& attributes);
   void require_device() const;
   Planned plan_for(const Call& call);
@@ -163,6 +175,8 @@ class CudaBackend : public Backend {
   DeviceAllocator allocator_;
   Staging staging_;
   Repetition repetition_;
+  FloatCopies float_copies_;
+  RoundedCopies rounded_copies_;
   ThreadPool threads_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Planned> plans_;

@@ -76,4 +76,18 @@ class DeviceAllocator {
   Statistics statistics_;
 };
 
+/// A pool is active while this lives; nullptr: the common one.
+class ActivePool {
+ public:
+  ActivePool(DeviceAllocator& allocator, DeviceAllocator::Pool* pool)
+      : allocator_(allocator), before_(allocator.activate(pool)) {}
+  ~ActivePool() { allocator_.activate(before_); }
+  ActivePool(const ActivePool&) = delete;
+  ActivePool& operator=(const ActivePool&) = delete;
+
+ private:
+  DeviceAllocator& allocator_;
+  DeviceAllocator::Pool* before_;
+};
+
 }  // namespace ronde::inline v0::cuda

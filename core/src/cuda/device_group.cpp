@@ -120,6 +120,7 @@ class StartedCall final : public DeviceGroup::Started {
   /// Memory of the tensors may go to somebody else now, who has to come after the call.
   ~StartedCall() override {
     if (!joined_ && is_of_this_time()) state_->runtime.wait(state_->backend.stream(), event_);
+    note_result();
     state_->give_back(event_);
   }
   void join() override {
@@ -127,6 +128,7 @@ class StartedCall final : public DeviceGroup::Started {
     if (joined_ || !is_of_this_time()) return;
     cuda::check(state_->runtime.wait(state_->backend.stream(), event_), "waiting for the ranks");
     joined_ = true;
+    note_result();
   }
   bool done() override {
     state_->require_alive();
@@ -136,6 +138,11 @@ class StartedCall final : public DeviceGroup::Started {
   }
   cuda::Event event() const { return event_; }
   void needs_no_join() { joined_ = true; }
+  /// From here on what is read may have been written by the call, or not.
+  void note_result() {
+    if (call_.out.defined() && call_.out.count() > 0)
+      state_->backend.rounded_copies().written(call_.out.raw(), call_.out.byte_size());
+  }
 
  private:
   /// A call of a capture that was given up has not run and never will.
@@ -226,6 +233,7 @@ std::shared_ptr<DeviceGroup::Started> DeviceGroup::start(const Call& call) {
       cuda::check(status, "an exchange of the ranks");
   }
   cuda::check(state.runtime.record(started->event(), state.stream), "starting an exchange of the ranks");
+  started->note_result();
   return started;
 }
 

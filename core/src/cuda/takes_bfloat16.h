@@ -42,20 +42,28 @@ constexpr bool may_take_bfloat16(Op op) {
   return op < Op::sgd_step && op != Op::gather_scaled && op != Op::scatter_add_rows;
 }
 
-/// Of those operands that may be f32 either all are or none.
-inline bool takes_bfloat16(const Call& call) {
-  if (call.op == Op::fill || call.op == Op::copy || !has_bfloat16(call)) return true;
+/// Why a call goes by float copies; nullptr: there is a kernel that takes it as it is. Of those operands that
+/// may be f32 either all are or none.
+inline const char* why_not_bfloat16(const Call& call) {
+  if (call.op == Op::fill || call.op == Op::copy || !has_bfloat16(call)) return nullptr;
+  if (call.op == Op::scatter_add_rows) return "what comes to a row is added up in float32";
+  if (!may_take_bfloat16(call.op)) return "there is no such kernel";
+  constexpr const char* kMixture = "no kernel takes this mixture of bfloat16 and float32";
   const Operand* single = nullptr;
   for (int i = 0; i < call.operands; ++i) {
     const Operand& x = call[i];
     if (!x.defined || !is_floating(x.dtype)) continue;
     const DType beside = beside_bfloat16(call.op, i);
-    if (x.dtype != DType::bf16 && x.dtype != beside) return false;
+    if (x.dtype != DType::bf16 && x.dtype != beside) return kMixture;
     if (beside != DType::f32) continue;
-    if (single && single->dtype != x.dtype) return false;
+    if (single && single->dtype != x.dtype) return kMixture;
     single = &x;
   }
-  return may_take_bfloat16(call.op);
+  return nullptr;
+}
+
+inline bool takes_bfloat16(const Call& call) {
+  return why_not_bfloat16(call) == nullptr;
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -38,8 +38,9 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis) {
   return static_cast<int>(axis < 0 ? axis + x.rank() : axis);
 }
 
-Tensor weight_value(const Variable& weight, const Tensor& x) {
-  return weight.value().to(x.dtype()).contiguous();
+Tensor weight_value(const Tensor& weight, const Tensor& x) {
+  const bool is_rounded = x.dtype() == DType::bf16 && weight.dtype() == DType::f32;
+  return is_rounded ? weight.backend().rounded(weight) : weight.contiguous();
 }
 
 Tensor dense_value(const Variable& x) {

@@ -18,7 +18,7 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis);
 /// An error unless `weight` lies where x does and has x's dtype, or is f32 beside a bf16 x.
 void require_weight(const char* op, const Tensor& x, const Tensor& weight);
 /// A weight for products with x: dense, and rounded to bf16 where x is.
-Tensor weight_value(const Variable& weight, const Tensor& x);
+Tensor weight_value(const Tensor& weight, const Tensor& x);
 
 /// Value of an optional input, dense; undefined when it was not given.
 Tensor dense_value(const Variable& x);

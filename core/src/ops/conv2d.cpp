@@ -88,7 +88,7 @@ Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias,
                   .padding = windows.padding,
                   .dilation = options.dilation,
                   .groups = options.groups};
-  const Tensor input = x.value().contiguous(), kernel = weight_value(weight, input);
+  const Tensor input = x.value().contiguous(), kernel = weight_value(weight.value(), input);
   const Tensor y = compute(*node, input, kernel, dense_value(bias), options);
   if (!Node::needed({x, weight, bias})) return y;
   if (weight.requires_grad()) node->x = input;

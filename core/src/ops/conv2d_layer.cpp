@@ -117,8 +117,8 @@ Variable conv2d_layer(const Variable& x, const std::optional<Conv2dCall>& front,
     const Variable front_weight = front ? front->weight : Variable(),
                    front_bias = front ? front->bias : Variable();
     Conv2dLayer& layer = placed->layer;
-    layer.conv.weight = layer.conv.weight.to(x.dtype());
-    if (layer.front) layer.front->weight = layer.front->weight.to(x.dtype());
+    layer.conv.weight = weight_value(layer.conv.weight, layer.x);
+    if (layer.front) layer.front->weight = weight_value(layer.front->weight, layer.x);
     x.value().backend().conv2d_layer(layer);
     auto node = std::make_shared<Conv2dLayerNode>();
     node->layer = kept(*placed);

@@ -40,7 +40,7 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias) {
 
 Variable dense(const Variable& x, const Variable& weight, const Variable& bias, Epilogue epilogue) {
   check_shapes(x.value(), weight.value(), bias);
-  const Tensor input = x.value().contiguous(), kernel = weight_value(weight, input);
+  const Tensor input = x.value().contiguous(), kernel = weight_value(weight.value(), input);
   const Tensor y = Tensor::empty({x.size(0), weight.size(1)}, input.options());
   y.backend().dense(y, input, kernel, dense_value(bias), epilogue);
   if (!Node::needed({x, weight, bias})) return y;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/cuda.h>
 #include <ronde/core/trace.h>
 #include <ronde/distributed/watchdog.h>
 #include <ronde/models/progress_bar.h>
@@ -200,6 +201,7 @@ void Trainer::train_on(const Batch& batch) {
     if (const std::string why = train_step_.take_fallback(); !why.empty())
       warn(cat("steps run kernel by kernel instead of as one graph: ", why));
   }
+  for (const std::string& line : take_float_copies(state_.backend())) warn(line);
   audit_.agree();
   stopwatch_.mark();
   if (is_last) update(state_.progress.steps + 1);

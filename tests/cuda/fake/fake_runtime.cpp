@@ -25,6 +25,10 @@ std::size_t number(cuda::Stream stream) {
   return reinterpret_cast<std::size_t>(stream) - 1;
 }
 
+std::size_t rounded_bytes(const cuda::Call& call) {
+  return static_cast<std::size_t>(call.rounded.reach()) * size_of(DType::bf16);
+}
+
 Status answer(Outcome outcome, const std::string& text) {
   thread_local std::string last;
   last = text;
@@ -239,6 +243,10 @@ std::string FakeRuntime::check_operands(const cuda::Call& call) const {
   }
   if (call.numbers && !memory_.contains(call.numbers, sizeof *call.numbers))
     return "an optimizer's numbers do not lie in the device's memory";
+  const cuda::Operand& rounded = call.rounded;
+  if (rounded.defined && (rounded.dtype != DType::bf16 || rounded.count() != call[0].count() ||
+                          !memory_.contains(rounded.data, rounded_bytes(call))))
+    return "the rounded copy of an optimizer's weights is none";
   return {};
 }
 
@@ -249,6 +257,8 @@ Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std
     const std::size_t bytes = static_cast<std::size_t>(x.reach()) * size_of(x.dtype);
     if (x.defined && bytes > 0) operation.accesses.push_back(access(x.data, bytes, i < call.outputs));
   }
+  if (call.rounded.defined)
+    operation.accesses.push_back(access(call.rounded.data, rounded_bytes(call), true));
   void* scratch = workspace_bytes > 0 ? memory_.behind(workspace) : nullptr;
   if (scratch) operation.accesses.push_back(access(workspace, workspace_bytes, true));
   if (call.numbers) operation.accesses.push_back(access(call.numbers, sizeof *call.numbers, false));

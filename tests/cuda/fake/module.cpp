@@ -1,5 +1,5 @@
 // The fake as a module. `$RONDE_FAKE_CUDA` says what is there: "seed=7 devices=2", "no-driver", "no-device",
-// "no-nccl", "hang-exchange=12".
+// "no-nccl", "no-bfloat16", "hang-exchange=12".
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -42,7 +42,8 @@ FakeOptions options(int device = 0) {
           .hanging_launch = number("hang", 0),
           .failing_exchange = number("fail-exchange", 0),
           .hanging_exchange = number("hang-exchange", 0),
-          .id = "fake:" + std::to_string(device)};
+          .id = "fake:" + std::to_string(device),
+          .plans_bfloat16 = !has("no-bfloat16")};
 }
 
 cuda::Status describe(int device, cuda::DeviceFacts* facts) {

@@ -143,6 +143,7 @@ void run_on_oracle(const cuda::Call& call, CpuBackend& oracle,
   run(call.op, oracle, call.attributes, numbers, computed);
   for (std::size_t i = 0; i < static_cast<std::size_t>(call.outputs); ++i)
     if (!only_stores && is_bfloat16(tensors[i])) oracle.copy(tensors[i], computed[i]);
+  if (call.rounded.defined) oracle.copy(tensor_of(call.rounded, oracle, behind), tensors[0]);
 }
 
 }  // namespace ronde::test

@@ -48,6 +48,14 @@ class RONDE_API Backend {
   /// The threads that kernels are split over.
   virtual ThreadPool& threads() = 0;
 
+  // --- weights in bf16
+  /// x in bf16, dense, for products. Perhaps a view of a copy that is kept and follows x: not to be written
+  /// to.
+  virtual Tensor rounded(const Tensor& x) { return x.to(DType::bf16); }
+  /// Announces that parts of these f32 weights will be asked for by `rounded` again and again, for as long as
+  /// the answer lives. nullptr: this backend keeps no copies.
+  virtual std::shared_ptr<const void> keep_rounded(const Tensor&) { return nullptr; }
+
   // --- elementwise; inputs and outputs may be strided views
   virtual void fill(const Tensor& out, double value) = 0;
   /// Any strides, any pair of dtypes; a float becomes an integer by truncation.

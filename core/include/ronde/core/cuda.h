@@ -101,6 +101,11 @@ class RONDE_API RepeatedStep {
   std::unique_ptr<State> state_;
 };
 
+/// What a GPU computed by way of float32 copies although it was given bfloat16, and why: a line for each
+/// operation and reason, each told once in a process. "by design" where nothing else is meant; where a
+/// library refused, training is slower than it might be. Empty for other backends.
+RONDE_API std::vector<std::string> take_float_copies(Backend& backend);
+
 /// The tensor itself when it lies in host memory, else a copy there (dense, on the default backend): for what
 /// reads bytes.
 RONDE_API Tensor on_host(const Tensor& tensor);

@@ -1,6 +1,6 @@
 // fill, copy, unary and binary functions and their gradients. One kernel a family: which function it is, is
-// the same for all threads.
-#include "cuda/gpu/launch.cuh"
+// the same for all threads. What the nets do in each step, on dense tensors, goes by packs.
+#include "cuda/gpu/packs.cuh"
 
 namespace ronde::inline v0::cuda {
 
@@ -182,6 +182,24 @@ struct Function {
   }
 };
 
+/// A function that is known when it is compiled, and its gradient where that is made of y.
+template <class T, UnaryOp kOp>
+struct Known {
+  T alpha, beta;
+
+  __device__ T operator()(T x) const { return Function<T>{kOp, alpha, beta}(x); }
+  __device__ T operator()(T grad_y, T y) const {
+    return grad_y * Function<T>{kOp, alpha, beta}.derivative(y, y);
+  }
+};
+
+struct AsItIs {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return x;
+  }
+};
+
 template <class T>
 __global__ void unary_kernel(Elements<2> all, T* out, const T* x, Function<Arithmetic<T>> f) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
@@ -225,20 +243,32 @@ __device__ T combine(BinaryOp op, T a, T b) {
 }
 
 template <class T>
-__global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, BinaryOp op) {
+struct Combine {
+  BinaryOp op;
+  __device__ T operator()(T a, T b) const { return combine(op, a, b); }
+};
+
+template <class T>
+struct AddScaled {
+  T alpha;
+  __device__ T operator()(T x, T y) const { return x + alpha * y; }
+};
+
+template <class T>
+__global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, Combine<Arithmetic<T>> f) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[3];
     all.locate(i, at);
-    out[at[0]] = rounded<T>(combine(op, wide(a[at[1]]), wide(b[at[2]])));
+    out[at[0]] = rounded<T>(f(wide(a[at[1]]), wide(b[at[2]])));
   }
 }
 
 template <class T>
-__global__ void accumulate_kernel(Elements<2> all, T* x, const T* y, Arithmetic<T> alpha) {
+__global__ void accumulate_kernel(Elements<2> all, T* x, const T* y, AddScaled<Arithmetic<T>> f) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
-    x[at[0]] = rounded<T>(wide(x[at[0]]) + alpha * wide(y[at[1]]));
+    x[at[0]] = rounded<T>(f(wide(x[at[0]]), wide(y[at[1]])));
   }
 }
 
@@ -254,7 +284,60 @@ void run_copy(const Call& call, cudaStream_t stream) {
     cudaMemcpyAsync(out.data, x.data, bytes, cudaMemcpyDeviceToDevice, stream);
     return;
   }
+  using Half = __nv_bfloat16;
+  if (all.dense && out.dtype == DType::bf16 && x.dtype == DType::f32 &&
+      map_packs(stream, all.count, AsItIs{}, data<Half>(out), data<const float>(x)))
+    return;
+  if (all.dense && out.dtype == DType::f32 && x.dtype == DType::bf16 &&
+      map_packs(stream, all.count, AsItIs{}, data<float>(out), data<const Half>(x)))
+    return;
   copy_kernel<<<blocks_for(all.count), kThreads, 0, stream>>>(all, out.data, out.dtype, x.data, x.dtype);
+}
+
+template <class T>
+void run_unary(const Call& call, const Function<Arithmetic<T>>& f, cudaStream_t stream) {
+  using Real = Arithmetic<T>;
+  const Operand &out = call[0], &x = call[1];
+  const Elements<2> all = elements<2>({&out, &x});
+  const auto by_packs = [&](const auto& known) {
+    return all.dense && map_packs(stream, all.count, known, data<T>(out), data<const T>(x));
+  };
+  if (f.op == UnaryOp::relu && by_packs(Known<Real, UnaryOp::relu>{})) return;
+  if (f.op == UnaryOp::affine && by_packs(Known<Real, UnaryOp::affine>{f.alpha, f.beta})) return;
+  unary_kernel<T><<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(out), data<T>(x), f);
+}
+
+template <class T>
+void run_unary_backward(const Call& call, const Function<Arithmetic<T>>& f, cudaStream_t stream) {
+  // What a derivative does not read may be missing: anything stands in for it.
+  const Operand &out = call[0], &grad = call[1], &x = call[2].defined ? call[2] : grad,
+                &y = call[3].defined ? call[3] : grad;
+  const Elements<4> all = elements<4>({&out, &grad, &x, &y});
+  if (f.op == UnaryOp::relu && all.dense &&
+      map_packs(stream, all.count, Known<Arithmetic<T>, UnaryOp::relu>{}, data<T>(out), data<const T>(grad),
+                data<const T>(y)))
+    return;
+  unary_backward_kernel<T><<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(out), data<T>(grad),
+                                                                           data<T>(x), data<T>(y), f);
+}
+
+template <class T>
+void run_binary(const Call& call, cudaStream_t stream) {
+  const Operand &out = call[0], &a = call[1], &b = call[2];
+  const Elements<3> all = elements<3>({&out, &a, &b});
+  const Combine<Arithmetic<T>> f{call.attributes.binary};
+  if (all.dense && map_packs(stream, all.count, f, data<T>(out), data<const T>(a), data<const T>(b))) return;
+  binary_kernel<T>
+      <<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(out), data<T>(a), data<T>(b), f);
+}
+
+template <class T>
+void run_accumulate(const Call& call, cudaStream_t stream) {
+  const Operand &x = call[0], &y = call[1];
+  const Elements<2> all = elements<2>({&x, &y});
+  const AddScaled<Arithmetic<T>> f{static_cast<Arithmetic<T>>(call.attributes.value)};
+  if (all.dense && map_packs(stream, all.count, f, data<T>(x), data<const T>(x), data<const T>(y))) return;
+  accumulate_kernel<T><<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(x), data<T>(y), f);
 }
 
 }  // namespace
@@ -264,10 +347,10 @@ void run_elementwise(const Call& call, const Place& place) {
   const Attributes& a = call.attributes;
   const Index count = out.count();
   const cudaStream_t stream = native(place.stream);
-  const unsigned blocks = blocks_for(count);
   if (count == 0) return;
   if (call.op == Op::fill) {
-    fill_kernel<<<blocks, kThreads, 0, stream>>>(elements<1>({&out}), out.data, out.dtype, a.value);
+    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(elements<1>({&out}), out.data, out.dtype,
+                                                            a.value);
     return;
   }
   if (call.op == Op::copy) return run_copy(call, stream);
@@ -275,22 +358,14 @@ void run_elementwise(const Call& call, const Place& place) {
     using Real = Arithmetic<T>;
     const Function<Real> f{a.unary, static_cast<Real>(a.unary_params.alpha),
                            static_cast<Real>(a.unary_params.beta)};
-    if (call.op == Op::unary) {
-      unary_kernel<T>
-          <<<blocks, kThreads, 0, stream>>>(elements<2>({&out, &call[1]}), data<T>(out), data<T>(call[1]), f);
-    } else if (call.op == Op::unary_backward) {
-      // What a derivative does not read may be missing: anything stands in for it.
-      const Operand &grad = call[1], &x = call[2].defined ? call[2] : grad,
-                    &y = call[3].defined ? call[3] : grad;
-      unary_backward_kernel<T><<<blocks, kThreads, 0, stream>>>(
-          elements<4>({&out, &grad, &x, &y}), data<T>(out), data<T>(grad), data<T>(x), data<T>(y), f);
-    } else if (call.op == Op::binary) {
-      binary_kernel<T><<<blocks, kThreads, 0, stream>>>(elements<3>({&out, &call[1], &call[2]}), data<T>(out),
-                                                        data<T>(call[1]), data<T>(call[2]), a.binary);
-    } else {
-      accumulate_kernel<T><<<blocks, kThreads, 0, stream>>>(elements<2>({&out, &call[1]}), data<T>(out),
-                                                            data<T>(call[1]), static_cast<Real>(a.value));
-    }
+    if (call.op == Op::unary)
+      run_unary<T>(call, f, stream);
+    else if (call.op == Op::unary_backward)
+      run_unary_backward<T>(call, f, stream);
+    else if (call.op == Op::binary)
+      run_binary<T>(call, stream);
+    else
+      run_accumulate<T>(call, stream);
   });
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ class RONDE_API ParameterArena {
   std::vector<Segment> segments_, buffer_segments_;
   std::vector<Variable> variables_;
   bool complete_ = false;
+  std::shared_ptr<const void>
+      rounded_;  // of the values, where a backend keeps a copy (Backend::keep_rounded)
   std::uint64_t version_ = 0;
 };
 

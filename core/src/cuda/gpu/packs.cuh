@@ -1,0 +1,83 @@
+/// Neighbouring elements that a thread reads or writes at once: 16 bytes, as many as the memory gives by one
+/// access. A kernel that takes one element of two bytes a thread does not reach the memory's speed.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/gpu/launch.cuh"
+
+namespace ronde::inline v0::cuda {
+
+constexpr int kPackBytes = 16;
+
+template <class T, int N>
+struct alignas(N * sizeof(T) < kPackBytes ? N * sizeof(T) : kPackBytes) Pack {
+  T at[N];
+};
+
+/// Elements of a pack whose smallest type fills it; the others take two or more.
+template <class... Ts>
+constexpr int pack_size() {
+  std::size_t smallest = kPackBytes;
+  ((smallest = sizeof(Ts) < smallest ? sizeof(Ts) : smallest), ...);
+  return static_cast<int>(kPackBytes / smallest);
+}
+
+template <int N, class T>
+__device__ Pack<T, N> load_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, N>*>(from);
+}
+template <int N, class T>
+__device__ void store_pack(T* to, const Pack<T, N>& pack) {
+  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+}
+
+/// Whether packs may begin there; nullptr, for what is not wanted, does not count.
+template <class... Ts>
+bool begin_packs(const Ts*... elements) {
+  return ((reinterpret_cast<std::uintptr_t>(elements) % kPackBytes == 0) && ...);
+}
+
+/// Blocks for so many elements by packs, and what is left of them one by one.
+template <int N>
+unsigned blocks_for_packs(Index elements) {
+  return blocks_for((elements + N - 1) / N);
+}
+
+/// Calls `f(std::integral_constant<int, N>, i)` for packs from element i on, and with 1 for the few left.
+template <int N, class F>
+__device__ void for_each_pack(Index count, F&& f) {
+  const Index packs = count / N;
+  for (Index pack = first_element(); pack < packs; pack += element_step())
+    f(std::integral_constant<int, N>{}, pack * N);
+  for (Index i = packs * N + first_element(); i < count; i += element_step())
+    f(std::integral_constant<int, 1>{}, i);
+}
+
+template <int N, class F, class Out, class... In>
+__device__ Pack<Out, N> mapped(F f, const Pack<In, N>&... x) {
+  Pack<Out, N> result;
+#pragma unroll
+  for (int k = 0; k < N; ++k) result.at[k] = rounded<Out>(f(wide(x.at[k])...));
+  return result;
+}
+
+/// out = f(in...), element by element.
+template <class F, class Out, class... In>
+__global__ void map_kernel(Index count, F f, Out* out, const In*... in) {
+  for_each_pack<pack_size<Out, In...>()>(count, [&](auto n, Index i) {
+    constexpr int kN = decltype(n)::value;
+    store_pack<kN>(out + i, mapped<kN, F, Out>(f, load_pack<kN>(in + i)...));
+  });
+}
+
+/// The same for dense tensors; false, and nothing is done, where one of them does not begin a pack.
+template <class F, class Out, class... In>
+bool map_packs(cudaStream_t stream, Index count, F f, Out* out, const In*... in) {
+  if (!begin_packs(out, in...)) return false;
+  map_kernel<F, Out, In...>
+      <<<blocks_for_packs<pack_size<Out, In...>()>(count), kThreads, 0, stream>>>(count, f, out, in...);
+  return true;
+}
+
+}  // namespace ronde::inline v0::cuda
