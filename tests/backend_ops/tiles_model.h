@@ -48,6 +48,14 @@ class Tiles {
       ronde::v0::store(to, ronde::v0::load(to) + (even + odd));
     }
   }
+  static Vector rounded(Vector first, Vector second) {
+    std::uint16_t halves[2 * kLanes];
+    store_halves(halves, rounded_halves(first));
+    store_halves(halves + kLanes, rounded_halves(second));
+    Vector both;
+    __builtin_memcpy(&both, halves, sizeof both);
+    return both;
+  }
 
  private:
   static constexpr int kRowBytes = 64;

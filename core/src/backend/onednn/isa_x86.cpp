@@ -13,9 +13,11 @@ namespace {
 // it saves of a thread 8 KB larger.
 bool takes_tiles() {
   constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24;  // leaf 7, EDX
+  constexpr unsigned kRounding = 1u << 5;                      // leaf 7.1, EAX: AVX512_BF16
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kBfloat16) || !(d & kTiles)) return false;
+  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & kRounding)) return false;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 

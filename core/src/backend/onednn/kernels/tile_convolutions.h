@@ -28,8 +28,8 @@ void tile_frame(std::uint16_t* frame, const float* image, const TileConvShape& s
   const std::int64_t rows = at_most(s.h, frame_h - s.top), columns = at_most(s.w, s.frame_w() - s.left);
   for (std::int64_t y = 0; y < rows; ++y)
     for (std::int64_t x = 0; x < columns; ++x)
-      to_bfloat16(frame + ((y + s.top) * s.frame_w() + x + s.left) * s.pitch(), image + (y * s.w + x) * s.c,
-                  s.c);
+      round_row(frame + ((y + s.top) * s.frame_w() + x + s.left) * s.pitch(), image + (y * s.w + x) * s.c,
+                s.c);
 }
 
 void tile_conv_weights(std::uint16_t* weights, const float* by_tap, const TileConvShape& s) {
@@ -39,24 +39,29 @@ void tile_conv_weights(std::uint16_t* weights, const float* by_tap, const TileCo
       for (std::int64_t c = 0; c < s.pitch(); c += kTileDepth, weights += kTileElements) {
         for (std::uint16_t& value : block) value = 0;
         for (std::int64_t k = 0; k < at_most(s.c - c, kTileDepth); ++k)
-          to_bfloat16(block + k * kTileColumns, by_tap + (tap * s.c + c + k) * s.o + o,
-                      at_most(s.o - o, kTileColumns));
+          round_row(block + k * kTileColumns, by_tap + (tap * s.c + c + k) * s.o + o,
+                    at_most(s.o - o, kTileColumns));
         pack_pairs(weights, {block, kTileColumns});
       }
 }
 
-// Two tiles' pixels, the first of which is at `place`, and `columns` tiles of filters from `o` on.
-template <int columns>
-inline void finish_pixels(float* out, const float* sums, FramePlace place, std::int64_t o, const float* bias,
+// One tile's pixels, the first of which is at `place`, and 16 filters.
+inline void finish_pixels(float* out, const float* sums, FramePlace place, const float* bias,
                           const TileConvShape& s, Epilogue epilogue) {
-  for (std::int64_t i = 0; i < 2 * kTileRows; ++i, place.advance(s)) {
+  const Vector b = bias ? load(bias) : Vector{};
+  for (std::int64_t i = 0; i < kTileRows; ++i, sums += kTileColumns, place.advance(s)) {
     if (!place.has_result(s)) continue;
-    const std::int64_t at = (place.row * s.ow + place.column) * s.o + o;
-    for (int c = 0; c < columns; ++c)
-      finish_row({out, nullptr, 0}, at + c * kTileColumns,
-                 sums + (i / kTileRows * columns + c) * kTileSums + i % kTileRows * kTileColumns,
-                 s.o - o - c * kTileColumns, bias ? bias + o + c * kTileColumns : nullptr, epilogue);
+    const Vector y = load(sums) + b;
+    store(out + (place.row * s.ow + place.column) * s.o, epilogue == Epilogue::relu ? positive_part(y) : y);
   }
+}
+
+// The same of the last filters, which fill no vector.
+inline void finish_last_pixels(float* out, const float* sums, FramePlace place, std::int64_t filters,
+                               const float* bias, const TileConvShape& s, Epilogue epilogue) {
+  for (std::int64_t i = 0; i < kTileRows; ++i, sums += kTileColumns, place.advance(s))
+    if (place.has_result(s))
+      finish_row({out, nullptr, 0}, (place.row * s.ow + place.column) * s.o, sums, filters, bias, epilogue);
 }
 
 void tile_conv(float* out, const std::uint16_t* frame, const std::uint16_t* weights, const float* bias,
@@ -74,8 +79,16 @@ void tile_conv(float* out, const std::uint16_t* frame, const std::uint16_t* weig
           add_products<2, columns>(tiles, {left, right, kTileRows * pitch, filter_tile, pitch});
       }
       store_sums<2, columns>(tiles, {sums, columns * kTileSums, kTileSums});
-      finish_pixels<columns>(out, sums, {pixel / s.frame_w(), pixel % s.frame_w()}, column * kTileColumns,
-                             bias, s, epilogue);
+      for (int tile = 0; tile < 2 * columns; ++tile) {
+        const std::int64_t first = pixel + tile / columns * kTileRows,
+                           o = (column + tile % columns) * kTileColumns;
+        const FramePlace place{first / s.frame_w(), first % s.frame_w()};
+        const float* b = bias ? bias + o : nullptr;
+        if (s.o - o >= kTileColumns)
+          finish_pixels(out + o, sums + tile * kTileSums, place, b, s, epilogue);
+        else
+          finish_last_pixels(out + o, sums + tile * kTileSums, place, s.o - o, b, s, epilogue);
+      }
     }
   });
 }
@@ -122,8 +135,8 @@ class GradientOperands {
     const std::int64_t pitch = shape_.gradient_pitch();
     for (std::int64_t y = 0; y < shape_.oh; ++y)
       for (std::int64_t x = 0; x < shape_.ow; ++x)
-        to_bfloat16(gradient_ + (y * shape_.frame_w() + x) * pitch, grad_out + (y * shape_.ow + x) * shape_.o,
-                    shape_.o);
+        round_row(gradient_ + (y * shape_.frame_w() + x) * pitch, grad_out + (y * shape_.ow + x) * shape_.o,
+                  shape_.o);
     std::uint16_t* to = gradient_tiles_;
     for (std::int64_t o = 0; o < pitch; o += kTileColumns)
       for (std::int64_t pixel = 0; pixel < shape_.pixels(); pixel += kTileDepth, to += kTileElements)

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/onednn/kernels/tile_shape.h"
+#include "backend/onednn/kernels/vector.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -38,6 +39,12 @@ class Tiles {
   template <int sum, int a, int b>
   void multiply() const {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sum), "i"(a), "i"(b));
+  }
+  /// The elements of both as bfloat16, those of `first` first.
+  static Vector rounded(Vector first, Vector second) {
+    Vector halves;
+    asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(halves) : "v"(first), "v"(second));
+    return halves;
   }
 
  private:
