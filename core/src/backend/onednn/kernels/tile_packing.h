@@ -19,11 +19,14 @@ struct HalfRows {
   std::int64_t pitch;
 };
 
+// In memory, at any address of a bfloat16.
+typedef float UnalignedPairs __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
+
 inline Vector load_pairs(const std::uint16_t* p) {
-  return load(reinterpret_cast<const float*>(p));
+  return *reinterpret_cast<const UnalignedPairs*>(p);
 }
 inline void store_pairs(std::uint16_t* p, Vector v) {
-  store(reinterpret_cast<float*>(p), v);
+  *reinterpret_cast<UnalignedPairs*>(p) = v;
 }
 /// The elements of two rows, in turn.
 inline Vector interleaved(const std::uint16_t* even, const std::uint16_t* odd) {
