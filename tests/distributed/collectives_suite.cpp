@@ -194,8 +194,9 @@ void check_allreduce(Communicator& c) {
 void check_bucket_sizes(Communicator& c) {
   if (c.size() == 1 || c.size() > 3) return;
   constexpr std::int64_t kSmallBucket = (1 << 20) / 4, kBucket = 25 * kSmallBucket;
-  const Tensor all = Tensor::empty({64 * kSmallBucket}, host(DType::f32));
-  for (const std::int64_t n : {kSmallBucket - 1, kSmallBucket, kSmallBucket + 1, kBucket + 1, all.count()}) {
+  const Tensor all = Tensor::empty({kBucket + 1}, host(DType::f32));
+  for (const std::int64_t n : {kSmallBucket - 1, kSmallBucket, kSmallBucket + 1, kBucket + 1}) {
+    if (n > kBucket && c.size() > 2) break;  // takes a sanitizer long
     const Tensor data = all.view(0, {n});
     float* values = data.data<float>();
     for (std::int64_t i = 0; i < n; ++i) values[i] = static_cast<float>(i % 8191 + c.rank());

@@ -2,7 +2,7 @@
 /// rank and gives what became of them. A rank fails when an EXPECT or ASSERT does or when it throws. Fork
 /// before the test starts a thread.
 ///
-/// Ranks that hang are ended after a minute, by an alarm each.
+/// Ranks that hang are ended after two minutes, by an alarm each.
 #pragma once
 
 #include <csignal>
@@ -22,7 +22,7 @@ constexpr int kRankFailed = 1;
 
 template <class F>
 [[noreturn]] void be_rank(int rank, F& f) {
-  alarm(60);
+  alarm(120);
   int status = 0;
   try {
     f(rank);
