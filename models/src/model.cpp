@@ -56,7 +56,8 @@ void Model::compile(CompileOptions options) {
   require<UsageError>(options.loss != nullptr, "[compile] needs a loss");
   state_->loss = std::move(options.loss);
   state_->metrics = std::move(options.metrics);
-  if (state_->metrics.empty()) state_->metrics.push_back(std::make_shared<Accuracy>());
+  if (const auto shown = state_->loss->default_metric(); shown && state_->metrics.empty())
+    state_->metrics.push_back(shown);
   state_->optimizer.reset();  // the old one's hooks go before the new one's come
   if (has_changed(*state_->arena)) state_->arena = std::make_unique<ParameterArena>(*state_->module);
   state_->optimizer = std::make_unique<DistributedOptimizer>(std::move(options.optimizer),

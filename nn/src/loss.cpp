@@ -3,13 +3,14 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
+#include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/loss.h>
+
+#include "loss_operands.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-constexpr double kEpsilon = 1e-7;  // Keras' epsilon()
 
 /// Outputs (n, k) and labels i32 (n) in [0, k).
 void check_labels(const std::string& loss, const Shape& output, const Tensor& labels) {
@@ -34,11 +35,6 @@ ConfigDict config_of(const CrossentropyOptions& options) {
   return config;
 }
 
-/// Losses are computed in f32 at least, as Keras does.
-Variable precise(const Variable& x) {
-  return x.defined() && x.dtype() == DType::bf16 ? cast(x, DType::f32) : x;
-}
-
 /// What softmax was applied to, when that is known.
 Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
   return precise(options.from_logits ? output : softmax_input(output));
@@ -61,7 +57,7 @@ Variable smooth(const Variable& target, double smoothing) {
 /// Keras' path for outputs whose logits are not known: normalise, clip, -sum(target * log p).
 Variable clipped_cross_entropy(const Variable& output, const Variable& target) {
   const Variable p = output / sum(output, {.axes = {-1}, .keep_dims = true});
-  return -sum(target * log(clamp(p, kEpsilon, 1.0 - kEpsilon)), {.axes = {-1}});
+  return -sum(target * log(clamp(p, kLossEpsilon, 1.0 - kLossEpsilon)), {.axes = {-1}});
 }
 
 Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Tensor& labels,
@@ -103,39 +99,38 @@ Variable SparseCategoricalCrossentropy::operator()(const Variable& output, const
 }
 
 ConfigDict BinaryCrossentropy::config() const {
-  return config_of({.from_logits = from_logits_});
+  return config_of(options_);
 }
 
 Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& target) const {
-  require(output.rank() >= 1 && target.shape() == output.shape(), "[", name(), "] expects targets of shape ",
-          output.shape(), ", got ", target.shape());
-  const Variable x = precise(output);
-  const Variable t = target.to(x.dtype());
-  Variable losses;
-  if (from_logits_) {
-    losses = relu(x) - x * t + log(1.0 + exp(-abs(x)));
-  } else {
-    const Variable p = clamp(x, kEpsilon, 1.0 - kEpsilon);
-    losses = -(t * log(p) + (1.0 - t) * log(1.0 - p));
-  }
-  const std::int64_t n = output.size(0);
-  return output.rank() == 1 ? losses
-                            : mean(reshape(losses, {n, output.shape().tail(1).count()}), {.axes = {1}});
+  const auto [x, hard] = loss_operands(name(), output, target);
+  // Two classes share what is spread.
+  const double smoothing = options_.label_smoothing;
+  const Variable t = smoothing == 0.0 ? hard : hard * (1.0 - smoothing) + 0.5 * smoothing;
+  if (options_.from_logits) return mean_of_samples(relu(x) - x * t + log(1.0 + exp(-abs(x))));
+  const Variable p = clamp(x, kLossEpsilon, 1.0 - kLossEpsilon);
+  return mean_of_samples(-(t * log(p) + (1.0 - t) * log(1.0 - p)));
 }
 
-Variable MeanSquaredError::operator()(const Variable& output, const Tensor& target) const {
-  require(target.shape() == output.shape(), "[", name(), "] expects targets of shape ", output.shape(),
-          ", got ", target.shape());
-  const Variable x = precise(output);
-  return squared_error(x, target.to(x.dtype()));
+Variable KLDivergence::operator()(const Variable& output, const Tensor& target) const {
+  const auto [x, t] = loss_operands(name(), output, target);
+  require(x.rank() >= 2, "[", name(), "] expects outputs of shape (n, k), got ", x.shape());
+  const Variable p = clamp(t, kLossEpsilon, 1.0), q = clamp(x, kLossEpsilon, 1.0);
+  return mean_of_samples(sum(p * log(p / q), {.axes = {-1}}));
 }
 
-std::unique_ptr<Loss> make_loss(const std::string& name) {
-  if (name == "categorical_crossentropy") return std::make_unique<CategoricalCrossentropy>();
-  if (name == "sparse_categorical_crossentropy") return std::make_unique<SparseCategoricalCrossentropy>();
-  if (name == "binary_crossentropy") return std::make_unique<BinaryCrossentropy>();
-  if (name == "mean_squared_error" || name == "mse") return std::make_unique<MeanSquaredError>();
-  throw InputError(cat("loss \"", name, "\" is not supported"));
+std::shared_ptr<Metric> CategoricalCrossentropy::default_metric() const {
+  return std::make_shared<Accuracy>();
+}
+
+std::shared_ptr<Metric> SparseCategoricalCrossentropy::default_metric() const {
+  return std::make_shared<Accuracy>();
+}
+
+// A logit of 0 is a probability of 0.5.
+std::shared_ptr<Metric> BinaryCrossentropy::default_metric() const {
+  return std::make_shared<BinaryAccuracy>(
+      BinaryAccuracy::Options{.threshold = options_.from_logits ? 0.0 : 0.5, .name = "accuracy"});
 }
 
 }  // namespace ronde::inline v0

@@ -1,6 +1,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/metric.h>
 
+#include "binary_outcomes.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -22,16 +24,22 @@ Tensor labels_of(const Tensor& target, const Shape& output) {
 
 void Accuracy::update(const Tensor& output, const Tensor& target) {
   require(output.rank() == 2, "[accuracy] expects outputs of shape (n, classes), got ", output.shape());
+  if (output.size(1) == 1) {
+    const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, 0.5);
+    one_class_ += outcomes.true_positives + outcomes.true_negatives;
+    count_ += output.size(0);
+    return;
+  }
   if (!correct_.defined() || &correct_.backend() != &output.backend())
-    correct_ =
-        Tensor::full({}, static_cast<double>(correct()), {.dtype = DType::i64, .backend = &output.backend()});
+    correct_ = Tensor::full({}, static_cast<double>(correct() - one_class_),
+                            {.dtype = DType::i64, .backend = &output.backend()});
   if (output.size(0) == 0) return;
   output.backend().count_correct(correct_, output.contiguous(), labels_of(target, output.shape()));
   count_ += output.size(0);
 }
 
 std::int64_t Accuracy::correct() const {
-  return correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0;
+  return one_class_ + (correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0);
 }
 
 MetricState Accuracy::state() const {
@@ -40,7 +48,14 @@ MetricState Accuracy::state() const {
 
 void Accuracy::reset() {
   if (correct_.defined()) correct_.fill(0.0);
+  one_class_ = 0;
   count_ = 0;
+}
+
+ConfigValue Accuracy::config() const {
+  for (const char* known : {"accuracy", "categorical_accuracy", "sparse_categorical_accuracy"})
+    if (name_ == known) return name_;
+  return {};
 }
 
 }  // namespace ronde::inline v0

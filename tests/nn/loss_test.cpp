@@ -2,6 +2,7 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/loss.h>
+#include <ronde/nn/regression_loss.h>
 
 #include "nn/testing.h"
 
@@ -116,12 +117,53 @@ TEST(Loss, AnEmptyBatchHasNoLosses) {
   EXPECT_EQ(CategoricalCrossentropy()(softmax(none), i32_tensor({})).shape(), (Shape{0}));
 }
 
+TEST(Loss, GradientsOfThoseForNumbers) {
+  const Tensor t = random_tensor({4, 3}, 6, 0.1, 1.0);
+  for (const char* name :
+       {"mean_absolute_error", "mean_absolute_percentage_error", "huber", "log_cosh", "poisson",
+        "mean_squared_logarithmic_error", "cosine_similarity", "kl_divergence"}) {
+    SCOPED_TRACE(name);
+    const std::unique_ptr<Loss> loss = make_loss(name);
+    expect_gradients([&](const Variables& v) { return (*loss)(v[0], t); },
+                     {random_tensor({4, 3}, 5, 1.2, 3.0)});
+  }
+  const Huber narrow({.delta = 0.25});
+  expect_gradients([&](const Variables& v) { return narrow(v[0], t); },
+                   {random_tensor({4, 3}, 5, -3.0, 3.0)});
+}
+
 TEST(Loss, IsMadeByName) {
   for (const char* name : {"categorical_crossentropy", "sparse_categorical_crossentropy",
-                           "binary_crossentropy", "mean_squared_error"})
+                           "binary_crossentropy", "mean_squared_error", "mean_absolute_error",
+                           "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "huber",
+                           "log_cosh", "poisson", "cosine_similarity", "kl_divergence"})
     EXPECT_EQ(make_loss(name)->name(), name);
   EXPECT_EQ(make_loss("mse")->name(), "mean_squared_error");
   EXPECT_THROW(make_loss("hinge"), InputError);
+}
+
+TEST(Loss, IsMadeOfOptionsThatItKnows) {
+  const ConfigDict keras{{"name", "huber"}, {"delta", 0.5}, {"reduction", "sum_over_batch_size"}};
+  EXPECT_EQ(make_loss("Huber", keras)->config().at(0).second.as_double(), 0.5);
+  EXPECT_EQ(message_of([] {
+              make_loss("mse", ConfigDict{{"reduction", "sum"}});
+            }),
+            "loss \"mse\": reduction \"sum\" is not supported, only the mean over the batch");
+  EXPECT_THROW(make_loss("cosine_similarity", ConfigDict{{"axis", 1}}), InputError);
+  EXPECT_THROW(make_loss("SparseCategoricalCrossentropy", ConfigDict{{"ignore_class", 0}}), InputError);
+  EXPECT_THROW(Huber({.delta = 0.0}), UsageError);
+}
+
+TEST(Loss, ShowsAccuracyWhereThereAreClasses) {
+  for (const char* name :
+       {"categorical_crossentropy", "sparse_categorical_crossentropy", "binary_crossentropy"})
+    EXPECT_EQ(make_loss(name)->default_metric()->name(), "accuracy") << name;
+  for (const char* name : {"mse", "mae", "huber", "kl_divergence", "poisson"})
+    EXPECT_EQ(make_loss(name)->default_metric(), nullptr) << name;
+  // Logits above 0 say yes.
+  const auto of_logits = BinaryCrossentropy({.from_logits = true}).default_metric();
+  of_logits->update(f64_tensor({2, 1}, {0.2, -0.1}), i32_tensor({1, 0}));
+  EXPECT_EQ(of_logits->state().sum, 2.0);
 }
 
 }  // namespace

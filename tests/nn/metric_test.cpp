@@ -1,4 +1,5 @@
-#include <ronde/nn/metric.h>
+#include <ronde/nn/loss_metric.h>
+#include <ronde/nn/regression_loss.h>
 
 #include "nn/testing.h"
 
@@ -37,6 +38,47 @@ TEST(Accuracy, AnEmptyBatchChangesNothing) {
   Accuracy accuracy;
   accuracy.update(scores().slice(0, 0, 0), i32_tensor({}));
   EXPECT_EQ(accuracy.state().count, 0.0);
+}
+
+// Keras' rule for "accuracy"; the largest of one output says nothing.
+TEST(Accuracy, OfOneOutputIsThatOfYesAndNo) {
+  Accuracy accuracy;
+  const Tensor probabilities = f64_tensor({4, 1}, {0.9, 0.2, 0.5, 0.7});
+  accuracy.update(probabilities, i32_tensor({1, 0, 1, 0}));
+  EXPECT_EQ(accuracy.correct(), 2);
+  accuracy.update(probabilities, f64_tensor({4, 1}, {1, 0, 0, 1}));
+  EXPECT_EQ(accuracy.correct(), 6);
+  EXPECT_EQ(accuracy.state().count, 8.0);
+  accuracy.reset();
+  EXPECT_EQ(accuracy.correct(), 0);
+}
+
+TEST(LossMetric, OfAnEmptyBatchAndOfNone) {
+  LossMetric metric(std::make_unique<MeanAbsoluteError>(), "mae");
+  EXPECT_EQ(metric.name(), "mae");
+  EXPECT_EQ(metric.state().value(), 0.0);
+  metric.update(scores().slice(0, 0, 0), scores().slice(0, 0, 0));
+  EXPECT_EQ(metric.state().count, 0.0);
+  metric.update(scores(), scores() /* all right */);
+  EXPECT_EQ(metric.state().count, 4.0);
+  EXPECT_THROW(LossMetric(nullptr), UsageError);
+}
+
+TEST(Metric, IsMadeByName) {
+  EXPECT_EQ(make_metric("mae")->name(), "mae");
+  EXPECT_EQ(make_metric("acc")->name(), "accuracy");
+  EXPECT_EQ(make_metric("Recall")->name(), "recall");
+  const ConfigDict wrapped{{"name", "mse"}, {"dtype", "float32"}, {"fn", "mean_squared_error"}};
+  EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
+  EXPECT_EQ(message_of([] { make_metric("AUC"); }), "metric \"AUC\" is not supported");
+  EXPECT_THROW(make_metric("cosine_similarity"), InputError);  // Keras' is the loss's negative
+  EXPECT_THROW(make_metric("Precision", ConfigDict{{"top_k", 3}}), InputError);
+  EXPECT_THROW(make_metric("Recall", ConfigDict{{"thresholds", ConfigList{0.1, 0.9}}}), InputError);
+}
+
+TEST(Metric, ThoseWhoseNumbersKerasWouldRefuseAreNotWritten) {
+  EXPECT_TRUE(make_metric("BinaryAccuracy", ConfigDict{{"threshold", 0}})->config().is_null());
+  EXPECT_TRUE(Accuracy("top one").config().is_null());
 }
 
 TEST(Accuracy, RefusesWrongTargets) {

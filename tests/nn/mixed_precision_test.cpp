@@ -18,6 +18,7 @@
 #include <ronde/nn/loss.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/sequential.h>

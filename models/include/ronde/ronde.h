@@ -57,6 +57,7 @@
 #include <ronde/nn/adam.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
@@ -69,10 +70,12 @@
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/loss_metric.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/muon.h>
 #include <ronde/nn/optimizer_groups.h>
+#include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/rmsprop.h>
@@ -80,4 +83,5 @@
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/top_k_accuracy.h>
 #include <ronde/nn/zero_padding2d.h>

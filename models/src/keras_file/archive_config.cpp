@@ -53,6 +53,19 @@ ConfigValue archive_model_config(const ConfigValue& model_config) {
   return model_config.is_null() ? model_config : layer(model_config);
 }
 
+namespace {
+
+/// Names stay as they are.
+ConfigValue part_of_training(const ConfigValue& value, const char* module) {
+  if (describes_object(value)) return described(value, module);
+  if (!value.is_list()) return value;
+  ConfigList parts;
+  for (const ConfigValue& part : value.as_list()) parts.push_back(part_of_training(part, module));
+  return parts;
+}
+
+}  // namespace
+
 ConfigValue archive_compile_config(const ConfigValue& training_config) {
   if (!training_config.is_dict()) return {};
   ConfigDict config;
@@ -60,8 +73,7 @@ ConfigValue archive_compile_config(const ConfigValue& training_config) {
     if (key == "optimizer_config")
       config.emplace_back("optimizer", described(value, "keras.optimizers"));
     else
-      config.emplace_back(key,
-                          describes_object(value) ? ConfigValue(described(value, "keras.losses")) : value);
+      config.emplace_back(key, part_of_training(value, key == "metrics" ? "keras.metrics" : "keras.losses"));
   }
   return config;
 }

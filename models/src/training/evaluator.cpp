@@ -17,9 +17,9 @@ namespace ronde::inline v0 {
 
 namespace {
 
-std::int64_t correct_count(const std::vector<std::shared_ptr<Metric>>& metrics, const Totals& totals) {
-  for (std::size_t i = 0; i < metrics.size(); ++i)
-    if (dynamic_cast<const Accuracy*>(metrics[i].get())) return std::llround(totals.metrics[i].second.sum);
+std::int64_t correct_count(const Totals& totals) {
+  for (const auto& [metric, state] : totals.metrics)
+    if (metric->counts_correct()) return std::llround(state.sum);
   return 0;
 }
 
@@ -45,7 +45,7 @@ std::vector<std::int64_t> batches_of_ranks(std::int64_t batches, int ranks) {
 /// Sum and count of the loss, then of each metric.
 std::vector<double> to_row(const Totals& totals) {
   std::vector<double> row{totals.loss.sum, totals.loss.count};
-  for (const auto& [name, state] : totals.metrics) row.insert(row.end(), {state.sum, state.count});
+  for (const auto& [metric, state] : totals.metrics) row.insert(row.end(), {state.sum, state.count});
   return row;
 }
 
@@ -55,7 +55,7 @@ void add_row(Totals& totals, const double* row) {
     state.count += *row++;
   };
   add(totals.loss);
-  for (auto& [name, state] : totals.metrics) add(state);
+  for (auto& [metric, state] : totals.metrics) add(state);
 }
 
 /// Sums of this rank's batches, a row each.
@@ -99,7 +99,7 @@ Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const Eval
   all.append_to(result.logs);
   result.loss_sum = all.loss.sum;
   result.count = std::llround(all.loss.count);
-  result.correct = correct_count(model.metrics, all);
+  result.correct = correct_count(all);
   return result;
 }
 

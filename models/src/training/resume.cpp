@@ -71,6 +71,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"precision", precision_of(model.options)},
                      {"loss", model.loss->name()}};
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
+  entries.emplace_back("class weights", ConfigList(options.class_weight.begin(), options.class_weight.end()));
   append_optimizer(model.optimizer->optimizer(), entries);
   DistributedOptions exchange = model.optimizer->options();
   exchange.state = StateLayout::replicated;  // where the state is changes no value

@@ -15,7 +15,7 @@ void add_to(std::vector<double>& sums, const std::vector<double>& values) {
 
 void Totals::append_to(Logs& logs, const std::string& prefix) const {
   logs.set(prefix + "loss", loss.value());
-  for (const auto& [name, state] : metrics) logs.set(prefix + name, state.value());
+  for (const auto& [metric, state] : metrics) logs.set(prefix + metric->name(), metric->value(state));
 }
 
 RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
@@ -67,7 +67,7 @@ std::vector<double> RunningTotals::values() const {
 Totals RunningTotals::named(const std::vector<double>& values) const {
   Totals totals{{values[0], values[1]}, {}};
   for (std::size_t i = 0; i < metrics_->size(); ++i)
-    totals.metrics.emplace_back((*metrics_)[i]->name(), MetricState{values[2 * i + 2], values[2 * i + 3]});
+    totals.metrics.emplace_back((*metrics_)[i].get(), MetricState{values[2 * i + 2], values[2 * i + 3]});
   return totals;
 }
 

@@ -17,9 +17,9 @@ namespace ronde::inline v0 {
 /// What was added up, read from the device.
 struct Totals {
   MetricState loss;
-  std::vector<std::pair<std::string, MetricState>> metrics;
+  std::vector<std::pair<const Metric*, MetricState>> metrics;
 
-  /// Means: prefix + "loss", prefix + "accuracy", ...
+  /// Values: prefix + "loss", prefix + "accuracy", ...
   void append_to(Logs& logs, const std::string& prefix = "") const;
 };
 

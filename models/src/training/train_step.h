@@ -23,6 +23,9 @@ struct StepData {
 /// Whether more batches of the same update follow.
 enum class Position { within, last };
 
+/// The sum of the losses of the samples, each times the weight of its class where `fit` was given some.
+Variable training_loss(const Model::State& model, const Variable& outputs, const Tensor& targets);
+
 /// Forward and backward of some samples: adds to the arena's gradients and to `totals`.
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals);
 

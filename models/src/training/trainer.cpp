@@ -37,6 +37,9 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       replica_check_(state, options.check_replicas_every),
       audit_(state, options.audit_every),
       epoch_(options.initial_epoch) {
+  if (const auto classes = static_cast<std::int64_t>(options.class_weight.size()); classes > 0)
+    state.class_weight =
+        Tensor::from<double>({classes, 1}, options.class_weight).to(state.backend()).to(state.options.dtype);
   if (options.deterministic) sharded_step_.emplace(state, loader_.sampler().shards());
   if (options.resume) go_on();
   plan_.initial_epoch = epoch_;
@@ -59,6 +62,7 @@ bool Trainer::is_over() const {
 
 Trainer::~Trainer() {
   state_.trainer = nullptr;
+  state_.class_weight = {};
   if (ended_) return;
   state_.run.reset();  // the weights are no longer those of what was loaded
   state_.source.clear();

@@ -54,33 +54,38 @@ Shape read_input_shape(const ConfigValue& config) {
   return read_input_shape(first);
 }
 
-/// "categorical_crossentropy", or a dict with Keras' class name and options; nullptr when it is not known
-/// here.
-std::unique_ptr<Loss> loss_from_config(const ConfigValue& config) {
+/// What Keras calls an object, and its options; no name when this is no description of one.
+struct Described {
   std::string name;
-  CrossentropyOptions options;
-  if (config.is_string()) {
-    name = config.as_string();
-  } else if (config.is_dict() && config.find("class_name") && config.find("config")) {
-    name = config.at("class_name").as_string();
-    const ConfigValue& arguments = config.at("config");
-    if (!arguments.is_dict()) {
-      name =
-          arguments.is_string() ? arguments.as_string() : "";  // {"class_name": "function", "config": "mse"}
-    } else {
-      if (const auto* value = arguments.find("from_logits")) options.from_logits = value->as_bool();
-      if (const auto* value = arguments.find("label_smoothing")) options.label_smoothing = value->as_double();
-    }
+  ConfigValue options = ConfigDict();
+};
+
+/// "mse", {"class_name": "Huber", "config": {"delta": 2}} or {"class_name": "function", "config": "mse"}.
+Described described(const ConfigValue& config) {
+  if (config.is_string()) return {config.as_string()};
+  if (!config.is_dict() || !config.find("class_name") || !config.find("config")) return {};
+  const ConfigValue& options = config.at("config");
+  if (options.is_string()) return {options.as_string()};
+  return options.is_dict() ? Described{config.at("class_name").as_string(), options} : Described();
+}
+
+/// nullptr for what is not known here.
+template <class Made>
+Made made_or_null(Made (*make)(const std::string&, const ConfigValue&), const ConfigValue& config) {
+  const Described object = described(config);
+  try {
+    return make(object.name, object.options);
+  } catch (const InputError&) {
+    return nullptr;
   }
-  if (name == "categorical_crossentropy" || name == "CategoricalCrossentropy")
-    return std::make_unique<CategoricalCrossentropy>(options);
-  if (name == "sparse_categorical_crossentropy" || name == "SparseCategoricalCrossentropy")
-    return std::make_unique<SparseCategoricalCrossentropy>(options);
-  if (name == "binary_crossentropy" || name == "BinaryCrossentropy")
-    return std::make_unique<BinaryCrossentropy>(BinaryCrossentropy::Options{options.from_logits});
-  if (name == "mean_squared_error" || name == "mse" || name == "MeanSquaredError")
-    return std::make_unique<MeanSquaredError>();
-  return nullptr;
+}
+
+/// Those that are known here; Keras nests them in a list for each output.
+void append_metrics(std::vector<std::shared_ptr<Metric>>& metrics, const ConfigValue& config) {
+  if (config.is_list())
+    for (const ConfigValue& inner : config.as_list()) append_metrics(metrics, inner);
+  else if (auto metric = made_or_null(make_metric, config))
+    metrics.push_back(std::move(metric));
 }
 
 }  // namespace
@@ -112,22 +117,35 @@ ConfigValue loss_config(const Loss& loss) {
   return ConfigDict{{"class_name", class_name_of(loss.name())}, {"config", options}};
 }
 
+/// Those that Keras knows. With this loss Keras 2 makes another metric of "accuracy" when it opens an .h5, so the
+/// class is named.
+ConfigList metrics_config(const std::vector<std::shared_ptr<Metric>>& metrics, const Loss& loss) {
+  ConfigList described;
+  for (const auto& metric : metrics) {
+    ConfigValue config = metric->config();
+    if (config.is_string() && config.as_string() == "accuracy" &&
+        loss.name() == "sparse_categorical_crossentropy")
+      config = ConfigDict{{"class_name", "SparseCategoricalAccuracy"},
+                          {"config", ConfigDict{{"name", metric->name()}}}};
+    if (!config.is_null()) described.push_back(config);
+  }
+  return described;
+}
+
 }  // namespace
 
 ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                             const std::vector<std::shared_ptr<Metric>>& metrics) {
   const ConfigDict settings = optimizer.config();
-  if (settings.empty()) return {};  // Keras would refuse the file for an optimizer that it does not know
-  ConfigList names;
-  for (const auto& metric : metrics) names.emplace_back(metric->name());
+  // Keras would refuse the file for an optimizer or a loss that it does not know.
+  if (settings.empty() || !made_or_null(make_loss, loss.name())) return {};
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
   const std::string class_name = optimizer.name() == "AdamW" ? "Custom>AdamW" : optimizer.name();
-  return ConfigDict{
-      {"loss", loss_config(loss)},
-      {"metrics", names},
-      {"weighted_metrics", ConfigValue()},
-      {"loss_weights", ConfigValue()},
-      {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
+  return ConfigDict{{"loss", loss_config(loss)},
+                    {"metrics", metrics_config(metrics, loss)},
+                    {"weighted_metrics", ConfigValue()},
+                    {"loss_weights", ConfigValue()},
+                    {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
 }
 
 DescribedNet net_from_config(const ConfigValue& config) {
@@ -148,7 +166,8 @@ CompileOptions compile_options_from_config(const ConfigValue& config, const Conf
   if (!config.is_dict()) return options;
   const ConfigValue* loss = config.find("loss");
   const ConfigValue* optimizer = config.find("optimizer_config");
-  if (loss) options.loss = loss_from_config(*loss);
+  if (loss) options.loss = made_or_null(make_loss, *loss);
+  if (const ConfigValue* metrics = config.find("metrics")) append_metrics(options.metrics, *metrics);
   if (optimizer && optimizer->is_dict() && optimizer->find("class_name") && optimizer->find("config")) {
     ConfigValue all = optimizer->at("config");
     if (all.is_dict() && !settings.empty()) {

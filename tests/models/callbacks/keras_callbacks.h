@@ -6,6 +6,7 @@
 
 #include <ronde/models/callback.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/regression_loss.h>
 
 #include "keras_file/json.h"
 #include "models/testing.h"
@@ -40,7 +41,8 @@ inline Model one_weight_model(double rate, double momentum = 0.0, Communicator* 
   Model model(std::make_unique<Sequential>(Dense({.units = 1, .use_bias = false})), {1},
               {.communicator = communicator, .dtype = DType::f64, .backend = &backend("cpu")});
   model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = rate, .momentum = momentum}),
-                 .loss = std::make_unique<MeanSquaredError>()});
+                 .loss = std::make_unique<MeanSquaredError>(),
+                 .metrics = {std::make_shared<Accuracy>()}});
   return model;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <ronde/models/lambda_callback.h>
+#include <ronde/nn/regression_loss.h>
 
 #include "models/testing.h"
 #include "support/thread_ranks.h"

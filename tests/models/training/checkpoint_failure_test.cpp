@@ -13,6 +13,7 @@
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
 #include <ronde/nn/optimizer_groups.h>
+#include <ronde/nn/regression_loss.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 

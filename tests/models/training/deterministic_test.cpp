@@ -4,6 +4,7 @@
 
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/self_communicator.h>
+#include <ronde/nn/regression_loss.h>
 
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"

@@ -12,6 +12,7 @@
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/preemption.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/regression_loss.h>
 
 #include "models/testing.h"
 #include "support/temp_dir.h"

@@ -39,7 +39,9 @@ class RONDE_API Logs {
   void set(const std::string& name, double value);
   /// nullptr when there is none of that name.
   const double* find(const std::string& name) const;
-  const std::vector<std::pair<std::string, double>>& entries() const { return entries_; }
+  const std::vector<std::pair<std::string, double>>& entries() const& { return entries_; }
+  /// So that a loop may run over `model.evaluate(data).logs.entries()`.
+  std::vector<std::pair<std::string, double>> entries() && { return std::move(entries_); }
 
  private:
   std::vector<std::pair<std::string, double>> entries_;
@@ -74,7 +76,7 @@ struct ModelOptions {
 struct CompileOptions {
   std::unique_ptr<Optimizer> optimizer = {};
   std::unique_ptr<Loss> loss = {};
-  std::vector<std::shared_ptr<Metric>> metrics = {};  ///< empty: accuracy
+  std::vector<std::shared_ptr<Metric>> metrics = {};  ///< empty: `Loss::default_metric`, if the loss has one
   DistributedOptions distributed = {};  ///< compression, local steps, sharded optimizer state, buckets
 };
 
@@ -88,8 +90,12 @@ struct FitOptions {
   /// cuts short does not end: a resumed training goes on within it.
   std::int64_t max_steps = 0;
   bool shuffle = true;
-  bool repeat = false;                         ///< steps run across passes; needs steps_per_epoch
-  std::int64_t passes = 1;                     ///< fresh permutations of the data that make one epoch
+  bool repeat = false;      ///< steps run across passes; needs steps_per_epoch
+  std::int64_t passes = 1;  ///< fresh permutations of the data that make one epoch
+  /// Factors of the training loss of samples of class 0, 1, ... (two for outputs (n, 1)); the loss shown
+  /// while training has them, validation and metrics do not, and a batch's mean is over its samples, as in
+  /// Keras. Empty: all are 1.
+  std::vector<double> class_weight = {};
   const Augmentation* augmentation = nullptr;  ///< of the training samples; must outlive fit
   int loader_threads = 1;  ///< of this rank, that read, decode and augment; changes no value
   /// Goes on where the file that was loaded last (or this model's last `fit`) stopped, mid-epoch too, instead
@@ -146,7 +152,7 @@ struct EvaluateOptions {
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
   double loss_sum = 0.0;
-  std::int64_t correct = 0;  ///< of the first Accuracy metric
+  std::int64_t correct = 0;  ///< of the first metric that counts right answers
   std::int64_t count = 0;
 };
 

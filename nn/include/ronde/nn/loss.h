@@ -6,6 +6,7 @@
 
 #include <ronde/core/variable.h>
 #include <ronde/nn/config.h>
+#include <ronde/nn/metric.h>
 
 namespace ronde::inline v0 {
 
@@ -18,13 +19,15 @@ class RONDE_API Loss {
   virtual ConfigDict config() const { return {}; }
   /// Loss of each sample, (n). `target` is i32 class labels (n) or a floating tensor, as the loss says.
   virtual Variable operator()(const Variable& output, const Tensor& target) const = 0;
+  /// What is shown beside this loss when nobody asks for other metrics: accuracy for the crossentropies.
+  virtual std::shared_ptr<Metric> default_metric() const { return nullptr; }
 };
 
 struct CrossentropyOptions {
   bool from_logits =
       false;  ///< false: the outputs are probabilities; the direct result of a softmax is taken back
               ///< to its logits, other probabilities are clipped to [1e-7, 1 - 1e-7]
-  double label_smoothing = 0.0;
+  double label_smoothing = 0.0;  ///< so much of each target is spread over all classes
 };
 
 /// Targets: class labels i32 (n), or distributions (n, k).
@@ -34,6 +37,7 @@ class RONDE_API CategoricalCrossentropy : public Loss {
   std::string name() const override { return "categorical_crossentropy"; }
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
+  std::shared_ptr<Metric> default_metric() const override;
 
  private:
   CrossentropyOptions options_;
@@ -46,36 +50,36 @@ class RONDE_API SparseCategoricalCrossentropy : public Loss {
   std::string name() const override { return "sparse_categorical_crossentropy"; }
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
+  std::shared_ptr<Metric> default_metric() const override;
 
  private:
   CrossentropyOptions options_;
 };
 
-/// Targets: 0 ... 1, of the output's shape; the mean over the axes of one sample.
+/// Targets: 0 ... 1, of the output's shape (or (n) for outputs (n, 1)); the mean over the axes of one sample.
 class RONDE_API BinaryCrossentropy : public Loss {
  public:
   /// from_logits: the outputs go through a sigmoid here.
-  struct Options {
-    bool from_logits = false;
-  };
-  BinaryCrossentropy() = default;
-  explicit BinaryCrossentropy(Options options) : from_logits_(options.from_logits) {}
+  explicit BinaryCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
   std::string name() const override { return "binary_crossentropy"; }
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
+  std::shared_ptr<Metric> default_metric() const override;
 
  private:
-  bool from_logits_ = false;
+  CrossentropyOptions options_;
 };
 
-/// Mean of squared differences over the axes of one sample.
-class RONDE_API MeanSquaredError : public Loss {
+/// Kullback-Leibler divergence of distributions along the last axis: sum(target * log(target / output)), both
+/// clipped to [1e-7, 1]; the mean over the other axes of one sample.
+class RONDE_API KLDivergence : public Loss {
  public:
-  std::string name() const override { return "mean_squared_error"; }
+  std::string name() const override { return "kl_divergence"; }
   Variable operator()(const Variable& output, const Tensor& target) const override;
 };
 
-/// The loss with Keras' name, with its defaults; an InputError for one that is not known.
-RONDE_API std::unique_ptr<Loss> make_loss(const std::string& name);
+/// The loss that Keras has under this name ("mse", "Huber", ...), with options by Keras' keys. An InputError
+/// for a name that is not known, or an option that would change the result and is not.
+RONDE_API std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options = ConfigDict());
 
 }  // namespace ronde::inline v0

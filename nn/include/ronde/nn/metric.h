@@ -1,4 +1,6 @@
-/// Metrics: (sum, count) pairs that stay on the device until somebody asks.
+/// Metrics: (sum, count) pairs that stay on the device until somebody asks. Those over all ranks are exact.
+///
+/// Of one's own: derive from Metric, add up in `update`; `value` says what the sums mean.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +8,7 @@
 #include <string>
 
 #include <ronde/core/tensor.h>
+#include <ronde/nn/config.h>
 
 namespace ronde::inline v0 {
 
@@ -26,21 +29,40 @@ class RONDE_API Metric {
   /// Waits for the device.
   virtual MetricState state() const = 0;
   virtual void reset() = 0;
+  /// Of the sums over all batches and ranks: their mean, unless the metric is something else.
+  virtual double value(const MetricState& sums) const { return sums.value(); }
+  /// Whether `state().sum` counts right answers and `state().count` all of them.
+  virtual bool counts_correct() const { return false; }
+  /// As Keras describes it in a file: its name, or its class with options; null: not written, as Keras has
+  /// none like it.
+  virtual ConfigValue config() const { return {}; }
 };
 
-/// Share of samples whose largest output is at the label; targets i32 (n) or one-hot (n, k).
+/// Share of samples whose largest output is at the label; targets i32 (n) or one-hot (n, k). As Keras'
+/// "accuracy", outputs (n, 1) are one class: right when they are above 0.5 and the target, (n) or (n, 1),
+/// is 1.
 class RONDE_API Accuracy : public Metric {
  public:
-  std::string name() const override { return "accuracy"; }
+  explicit Accuracy(std::string name = "accuracy") : name_(std::move(name)) {}
+  std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override;
   MetricState state() const override;
   void reset() override;
+  bool counts_correct() const override { return true; }
+  ConfigValue config() const override;
   /// Number of samples that were right; waits for the device.
   std::int64_t correct() const;
 
  private:
-  Tensor correct_;  // i64 scalar
+  std::string name_;
+  Tensor correct_;              // i64 scalar
+  std::int64_t one_class_ = 0;  // the same, of outputs (n, 1)
   std::int64_t count_ = 0;
 };
+
+/// The metric that Keras has under this name ("accuracy", "mae", "Precision", ...), with options by Keras'
+/// keys. An InputError for a name that is not known, or an option that would change the result and is not.
+RONDE_API std::shared_ptr<Metric> make_metric(const std::string& name,
+                                              const ConfigValue& options = ConfigDict());
 
 }  // namespace ronde::inline v0

@@ -1,0 +1,68 @@
+/// Metrics of yes and no. Outputs above the threshold say yes, targets that are not 0 mean it; targets have
+/// the outputs' shape, or (n) for outputs (n, 1). Outputs are read by the host.
+#pragma once
+
+#include <ronde/nn/metric.h>
+
+namespace ronde::inline v0 {
+
+struct BinaryMetricOptions {
+  double threshold = 0.5;  ///< of logits: 0
+  std::string name = {};   ///< empty: Keras'
+};
+
+/// How many outputs said yes (positives) or no, and were right (true) or wrong.
+struct BinaryOutcomes {
+  std::int64_t true_positives = 0;
+  std::int64_t false_positives = 0;
+  std::int64_t true_negatives = 0;
+  std::int64_t false_negatives = 0;
+};
+
+/// What they have in common.
+class RONDE_API BinaryMetric : public Metric {
+ public:
+  std::string name() const override { return name_; }
+  void update(const Tensor& output, const Tensor& target) override;
+  void reset() override;
+  ConfigValue config() const override;
+
+ protected:
+  /// `class_name`: Keras', and where the name comes from.
+  BinaryMetric(const char* class_name, BinaryMetricOptions options);
+
+  const BinaryOutcomes& outcomes() const { return outcomes_; }
+
+ private:
+  const char* class_name_;
+  double threshold_;
+  std::string name_;
+  BinaryOutcomes outcomes_;
+};
+
+/// Share of outputs that are right.
+class RONDE_API BinaryAccuracy : public BinaryMetric {
+ public:
+  using Options = BinaryMetricOptions;
+  explicit BinaryAccuracy(Options options = {}) : BinaryMetric("BinaryAccuracy", std::move(options)) {}
+  MetricState state() const override;
+  bool counts_correct() const override { return true; }
+};
+
+/// Share of right ones among those that say yes.
+class RONDE_API Precision : public BinaryMetric {
+ public:
+  using Options = BinaryMetricOptions;
+  explicit Precision(Options options = {}) : BinaryMetric("Precision", std::move(options)) {}
+  MetricState state() const override;
+};
+
+/// Share of found ones among those that are meant.
+class RONDE_API Recall : public BinaryMetric {
+ public:
+  using Options = BinaryMetricOptions;
+  explicit Recall(Options options = {}) : BinaryMetric("Recall", std::move(options)) {}
+  MetricState state() const override;
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,41 @@
+/// Share of samples whose label is among the k largest outputs.
+#pragma once
+
+#include <ronde/nn/metric.h>
+
+namespace ronde::inline v0 {
+
+struct TopKOptions {
+  int k = 5;  ///< positive
+};
+
+/// Targets: i32 labels (n) or one-hot (n, classes). Outputs are read by the host. Ties count as found.
+class RONDE_API TopKCategoricalAccuracy : public Metric {
+ public:
+  using Options = TopKOptions;
+  /// A UsageError for a k that is not positive.
+  explicit TopKCategoricalAccuracy(Options options = {});
+  std::string name() const override { return "top_k_categorical_accuracy"; }
+  void update(const Tensor& output, const Tensor& target) override;
+  MetricState state() const override { return found_; }
+  void reset() override { found_ = {}; }
+  bool counts_correct() const override { return true; }
+  ConfigValue config() const override { return described("TopKCategoricalAccuracy"); }
+
+ protected:
+  ConfigValue described(const char* class_name) const;
+
+ private:
+  int k_;
+  MetricState found_;
+};
+
+/// The same; Keras has a class for each kind of targets, and a file that it opens names the right one.
+class RONDE_API SparseTopKCategoricalAccuracy : public TopKCategoricalAccuracy {
+ public:
+  using TopKCategoricalAccuracy::TopKCategoricalAccuracy;
+  std::string name() const override { return "sparse_top_k_categorical_accuracy"; }
+  ConfigValue config() const override { return described("SparseTopKCategoricalAccuracy"); }
+};
+
+}  // namespace ronde::inline v0

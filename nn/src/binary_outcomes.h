@@ -1,0 +1,15 @@
+/// Yes or no, right or wrong.
+#pragma once
+
+#include <string>
+
+#include <ronde/nn/binary_metrics.h>
+
+namespace ronde::inline v0 {
+
+/// An Error that names the metric when the target has neither the output's shape nor is (n) for outputs (n,
+/// 1). Waits for the device.
+BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, const Tensor& target,
+                              double threshold);
+
+}  // namespace ronde::inline v0

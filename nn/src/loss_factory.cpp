@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include <ronde/nn/loss.h>
+#include <ronde/nn/regression_loss.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+using LossMaker = std::unique_ptr<Loss> (*)(const ConfigValue& options);
+
+double number(const ConfigValue& options, const char* key, double otherwise) {
+  const ConfigValue* value = options.find(key);
+  return value && !value->is_null() ? value->as_double() : otherwise;
+}
+
+template <class Made>
+std::unique_ptr<Loss> plain(const ConfigValue&) {
+  return std::make_unique<Made>();
+}
+
+template <class Made>
+std::unique_ptr<Loss> crossentropy(const ConfigValue& options) {
+  const ConfigValue* from_logits = options.find("from_logits");
+  return std::make_unique<Made>(
+      CrossentropyOptions{.from_logits = from_logits && !from_logits->is_null() && from_logits->as_bool(),
+                          .label_smoothing = number(options, "label_smoothing", 0.0)});
+}
+
+std::unique_ptr<Loss> huber(const ConfigValue& options) {
+  return std::make_unique<Huber>(Huber::Options{.delta = number(options, "delta", 1.0)});
+}
+
+/// Keras' names of a loss: the function's, the class', the short one, what else it was called.
+struct LossEntry {
+  std::initializer_list<const char*> names;
+  LossMaker make;
+};
+
+const LossEntry kLosses[] = {
+    {{"categorical_crossentropy", "CategoricalCrossentropy"}, crossentropy<CategoricalCrossentropy>},
+    {{"sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"},
+     crossentropy<SparseCategoricalCrossentropy>},
+    {{"binary_crossentropy", "BinaryCrossentropy", "bce", "BCE"}, crossentropy<BinaryCrossentropy>},
+    {{"mean_squared_error", "MeanSquaredError", "mse", "MSE"}, plain<MeanSquaredError>},
+    {{"mean_absolute_error", "MeanAbsoluteError", "mae", "MAE"}, plain<MeanAbsoluteError>},
+    {{"mean_absolute_percentage_error", "MeanAbsolutePercentageError", "mape", "MAPE"},
+     plain<MeanAbsolutePercentageError>},
+    {{"mean_squared_logarithmic_error", "MeanSquaredLogarithmicError", "msle", "MSLE"},
+     plain<MeanSquaredLogarithmicError>},
+    {{"huber", "Huber", "huber_loss"}, huber},
+    {{"log_cosh", "LogCosh", "logcosh"}, plain<LogCosh>},
+    {{"poisson", "Poisson"}, plain<Poisson>},
+    {{"cosine_similarity", "CosineSimilarity"}, plain<CosineSimilarity>},
+    {{"kl_divergence", "KLDivergence", "kullback_leibler_divergence", "kld", "KLD"}, plain<KLDivergence>},
+};
+
+/// Options that Keras writes and that mean nothing else here.
+void check_common(const std::string& name, const ConfigValue& options) {
+  const ConfigValue* reduction = options.find("reduction");
+  if (reduction && reduction->is_string()) {
+    const std::string& how = reduction->as_string();
+    require<InputError>(how == "auto" || how == "sum_over_batch_size", "loss \"", name, "\": reduction \"",
+                        how, "\" is not supported, only the mean over the batch");
+  }
+  require<InputError>(number(options, "axis", -1.0) == -1.0, "loss \"", name,
+                      "\" is supported along the last axis only");
+  const ConfigValue* ignored = options.find("ignore_class");
+  require<InputError>(!ignored || ignored->is_null(), "loss \"", name, "\": ignore_class is not supported");
+}
+
+}  // namespace
+
+std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options) {
+  const auto found = std::find_if(std::begin(kLosses), std::end(kLosses), [&](const LossEntry& entry) {
+    return std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end();
+  });
+  require<InputError>(found != std::end(kLosses), "loss \"", name, "\" is not supported");
+  check_common(name, options);
+  return found->make(options);
+}
+
+}  // namespace ronde::inline v0

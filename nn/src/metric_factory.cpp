@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <iterator>
+
+#include <ronde/nn/binary_metrics.h>
+#include <ronde/nn/loss_metric.h>
+#include <ronde/nn/top_k_accuracy.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+const ConfigValue* find_option(const ConfigValue& options, const char* key) {
+  const ConfigValue* value = options.find(key);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+/// What is shown: the option, or what was asked for.
+std::string shown_name(const ConfigValue& options, const std::string& asked) {
+  const ConfigValue* name = find_option(options, "name");
+  if (name) return name->as_string();
+  const bool is_class = !asked.empty() && asked.front() >= 'A' && asked.front() <= 'Z';
+  return is_class ? std::string() : asked;
+}
+
+template <class Made>
+std::shared_ptr<Metric> binary(const std::string& name, const ConfigValue& options) {
+  for (const char* key : {"top_k", "class_id"})
+    require<InputError>(!find_option(options, key), "metric \"", name, "\": ", key, " is not supported");
+  BinaryMetricOptions chosen{.name = shown_name(options, name)};
+  for (const char* key : {"threshold", "thresholds"}) {
+    const ConfigValue* threshold = find_option(options, key);
+    if (threshold && threshold->is_list()) {
+      require<InputError>(threshold->as_list().size() == 1, "metric \"", name,
+                          "\": several thresholds are not supported");
+      threshold = &threshold->as_list().front();
+    }
+    if (threshold) chosen.threshold = threshold->as_double();
+  }
+  return std::make_shared<Made>(std::move(chosen));
+}
+
+template <class Made>
+std::shared_ptr<Metric> top_k(const std::string&, const ConfigValue& options) {
+  const ConfigValue* k = find_option(options, "k");
+  return std::make_shared<Made>(TopKOptions{.k = k ? static_cast<int>(k->as_int()) : 5});
+}
+
+std::shared_ptr<Metric> accuracy(const std::string& name, const ConfigValue& options) {
+  const std::string shown = shown_name(options, name);
+  if (shown == "acc") return std::make_shared<Accuracy>();
+  return std::make_shared<Accuracy>(shown.empty() && name.starts_with("Sparse")
+                                        ? "sparse_categorical_accuracy"
+                                    : shown.empty() ? "categorical_accuracy"
+                                                    : shown);
+}
+
+std::shared_ptr<Metric> root_mean_squared_error(const std::string& name, const ConfigValue& options) {
+  const std::string shown = shown_name(options, name);
+  return shown.empty() ? std::make_shared<RootMeanSquaredError>()
+                       : std::make_shared<RootMeanSquaredError>(shown);
+}
+
+struct MetricEntry {
+  std::initializer_list<const char*> names;
+  std::shared_ptr<Metric> (*make)(const std::string& name, const ConfigValue& options);
+};
+
+const MetricEntry kMetrics[] = {
+    {{"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy", "CategoricalAccuracy",
+      "SparseCategoricalAccuracy"},
+     accuracy},
+    {{"binary_accuracy", "BinaryAccuracy"}, binary<BinaryAccuracy>},
+    {{"precision", "Precision"}, binary<Precision>},
+    {{"recall", "Recall"}, binary<Recall>},
+    {{"top_k_categorical_accuracy", "TopKCategoricalAccuracy"}, top_k<TopKCategoricalAccuracy>},
+    {{"sparse_top_k_categorical_accuracy", "SparseTopKCategoricalAccuracy"},
+     top_k<SparseTopKCategoricalAccuracy>},
+    {{"root_mean_squared_error", "RootMeanSquaredError"}, root_mean_squared_error},
+};
+
+bool is_metric_of_loss(const std::string& name) {
+  // Keras' metric of this name is the loss's negative.
+  if (name == "cosine_similarity" || name == "CosineSimilarity") return false;
+  try {
+    return make_loss(name) != nullptr;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Metric> make_metric(const std::string& name, const ConfigValue& options) {
+  // What Keras 2 makes of a function.
+  if (name == "MeanMetricWrapper") {
+    ConfigDict rest = options.as_dict();
+    std::erase_if(rest, [](const auto& option) { return option.first == "fn"; });
+    return make_metric(options.at("fn").as_string(), rest);
+  }
+  for (const MetricEntry& entry : kMetrics)
+    if (std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end())
+      return entry.make(name, options);
+  const std::string loss = name == "LogCoshError" ? "LogCosh" : name;
+  require<InputError>(is_metric_of_loss(loss), "metric \"", name, "\" is not supported");
+  return std::make_shared<LossMetric>(make_loss(loss, options), shown_name(options, name));
+}
+
+}  // namespace ronde::inline v0

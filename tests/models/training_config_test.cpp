@@ -1,0 +1,139 @@
+// Losses and metrics in model files: there, back, and nothing that makes Keras refuse the file.
+#include <ronde/models/saved_model.h>
+#include <ronde/nn/loss_metric.h>
+#include <ronde/nn/regression_loss.h>
+#include <ronde/nn/top_k_accuracy.h>
+
+#include "keras_file/json.h"
+#include "models/testing.h"
+#include "support/temp_dir.h"
+
+namespace ronde::testing {
+namespace {
+
+using Metrics = std::vector<std::shared_ptr<Metric>>;
+
+class OwnLoss : public MeanAbsoluteError {
+ public:
+  std::string name() const override { return "own_loss"; }
+};
+
+class OwnMetric : public Accuracy {
+ public:
+  OwnMetric() : Accuracy("own_metric") {}
+};
+
+Model model_with(std::unique_ptr<Loss> loss, Metrics metrics) {
+  Model model(small_net(), {6, 6, 1});
+  model.compile(
+      {.optimizer = std::make_unique<Adam>(), .loss = std::move(loss), .metrics = std::move(metrics)});
+  return model;
+}
+
+std::string config_of(Model& model, const std::string& path) {
+  model.save(path);
+  return to_json(read_saved_model(path).training_config);
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
+}
+
+TEST(TrainingConfig, MetricsComeBackFromBothKindsOfFiles) {
+  const TempDir dir;
+  const InMemoryDataset data = small_images(20);
+  for (const char* ending : {".h5", ".keras"}) {
+    Model model = model_with(
+        std::make_unique<SparseCategoricalCrossentropy>(),
+        {make_metric("accuracy"), std::make_shared<SparseTopKCategoricalAccuracy>(TopKOptions{.k = 2}),
+         std::make_shared<LossMetric>(std::make_unique<SparseCategoricalCrossentropy>()),
+         std::make_shared<OwnMetric>()});
+    const std::string path = dir / cat("model", ending);
+    model.save(path);
+    const Evaluation before = model.evaluate(data), after = Model::load(path).evaluate(data);
+    auto expected = before.logs.entries();
+    ASSERT_EQ(expected.back().first, "own_metric");
+    expected.pop_back();  // which no file can describe
+    EXPECT_EQ(after.logs.entries(), expected) << ending;
+    EXPECT_EQ(after.correct, before.correct);
+  }
+}
+
+TEST(TrainingConfig, IsWhatKerasKnows) {
+  const TempDir dir;
+  Model numbers = model_with(std::make_unique<Huber>(Huber::Options{.delta = 0.5}),
+                             {make_metric("mae"), std::make_shared<RootMeanSquaredError>()});
+  const std::string text = config_of(numbers, dir / "numbers.h5");
+  expect_contains(text, R"("loss":{"class_name":"Huber","config":{"name":"huber","delta":0.5}})");
+  expect_contains(text, R"({"class_name":"MeanAbsoluteError","config":{"name":"mae"}})");
+  expect_contains(text,
+                  R"({"class_name":"RootMeanSquaredError","config":{"name":"root_mean_squared_error"}})");
+
+  Model classes = model_with(std::make_unique<CategoricalCrossentropy>(), {});
+  expect_contains(config_of(classes, dir / "classes.h5"), R"("metrics":["accuracy"])");
+  // Keras 2 makes the metric of one-hot targets of "accuracy" in an .h5.
+  Model labels = model_with(std::make_unique<SparseCategoricalCrossentropy>(), {});
+  expect_contains(config_of(labels, dir / "labels.h5"),
+                  R"([{"class_name":"SparseCategoricalAccuracy","config":{"name":"accuracy"}}])");
+}
+
+TEST(TrainingConfig, ALossOfOnesOwnIsNotDescribed) {
+  const TempDir dir;
+  Model model = model_with(std::make_unique<OwnLoss>(), {});
+  EXPECT_EQ(config_of(model, dir / "own.h5"), "null");
+  EXPECT_FALSE(Model::load(dir / "own.h5").is_compiled());
+}
+
+// As Keras 2 and 3 write them: nested in a list for each output, functions wrapped, and what is not known
+// here.
+TEST(TrainingConfig, OfKerasIsReadAsFarAsItIsKnown) {
+  const TempDir dir;
+  Model model = model_with(std::make_unique<CategoricalCrossentropy>(), {});
+  model.save(dir / "model.h5");
+  SavedModel file = read_saved_model(dir / "model.h5");
+  ConfigDict config = file.training_config.as_dict();
+  for (auto& [key, value] : config) {
+    if (key == "loss") value = from_json(R"({"class_name":"function","config":"mean_absolute_error"})");
+    if (key == "metrics")
+      value = from_json(R"([["mse", {"class_name":"AUC","config":{"name":"auc"}},
+        {"class_name":"MeanMetricWrapper","config":{"name":"msle","fn":"mean_squared_logarithmic_error"}}]])");
+  }
+  file.training_config = config;
+  write_saved_model(dir / "keras.h5", file);
+  Model loaded = Model::load(dir / "keras.h5");
+  EXPECT_EQ(loaded.loss().name(), "mean_absolute_error");
+  const InMemoryDataset data(Tensor::zeros({6, 6, 6, 1}), Tensor::zeros({6, 3}));
+  std::vector<std::string> names;
+  for (const auto& [name, value] : loaded.evaluate(data).logs.entries()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"loss", "mse", "msle"}));
+}
+
+// Nothing but the loss is shown for numbers: their "accuracy" means nothing, and pictures have none at all.
+TEST(TrainingConfig, MetricsFollowTheLossWhenNoneAreNamed) {
+  const auto shown = [&](std::unique_ptr<Loss> loss, std::unique_ptr<Module> net, const Tensor& targets) {
+    Model model(std::move(net), {6, 6, 1});
+    model.compile({.optimizer = std::make_unique<Adam>(), .loss = std::move(loss)});
+    const InMemoryDataset data(Tensor::full({8, 6, 6, 1}, 0.5), targets);
+    const History history = model.fit(data, {.verbose = 0});
+    std::vector<std::string> names;
+    for (const auto& [name, values] : history.values) names.push_back(name);
+    return names;
+  };
+  const auto to_picture = [] {
+    return std::make_unique<Sequential>(Conv2D({.filters = 1, .padding = Padding::same}));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(shown(std::make_unique<MeanSquaredError>(), to_picture(), Tensor::zeros({8, 6, 6, 1})),
+            Names{"loss"});
+  EXPECT_EQ(shown(std::make_unique<MeanSquaredError>(),
+                  std::make_unique<Sequential>(Flatten(), Dense({.units = 1})), Tensor::zeros({8})),
+            Names{"loss"});
+  EXPECT_EQ(
+      shown(std::make_unique<BinaryCrossentropy>(),
+            std::make_unique<Sequential>(Flatten(), Dense({.units = 1, .activation = Activation::sigmoid})),
+            Tensor::zeros({8, 1})),
+      (Names{"accuracy", "loss"}));
+}
+
+}  // namespace
+}  // namespace ronde::testing
