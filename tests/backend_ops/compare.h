@@ -5,8 +5,9 @@
 ///     });
 ///
 /// Inputs are numbers that a float holds exactly, so all runs see the same; for bf16 they are rounded to it
-/// first, for the oracle too. Each is run in f32, f64 and bf16 on every backend with 1, 2 and 3 threads (with
-/// RONDE_ISA: on those that obey it, with 1 and 3). An element may be off by a fraction of the largest
+/// first, for the oracle too. Each is run in f32, f64 and bf16 on every backend, with 1 to 3 threads; where a
+/// variable chooses kernels (RONDE_ISA, RONDE_CONV), on those that obey it, in the types that they have. An
+/// element may be off by a fraction of the largest
 /// magnitude of its tensor: 2e-6 in f32 (some 30 units in the last place, for sums of up to a thousand
 /// terms), 1e-13 in f64, 2^-8 and a little in bf16 (the result is rounded once).
 #pragma once
