@@ -16,7 +16,7 @@ WAYS = {  # options, and how much of plain sums' accuracy may be missing
     "--compression bf16": 1, "--compression fp16": 1, "--compression top-k:0.01": 2, "--compression power-sgd:4": 2,
     "--combine adasum": 1, "--local-steps 8": 1, "--optimizer-state sharded": 0}
 CONTROL = "--compression top-k:0.00001"  # twelve of 1.2 million gradients: it has to be found
-SMALL = ("--epochs", 4, "--batch-size", 8, "--optimizer", "adam", "--learning-rate", "0.001")
+SMALL = ("--epochs", 3, "--batch-size", 16, "--optimizer", "adam", "--learning-rate", "0.001")
 MNIST = ("--batch-size", 64, "--optimizer", "adam")
 
 
@@ -29,11 +29,11 @@ class Rig:
         else:
             os.environ["RONDE_BIN"] = str(arguments.bin)
             import harness  # which looks at the variable
-            harness.write_mnist(work / "data", train=1024, test=512)
+            harness.write_mnist(work / "data", train=256, test=128)
             self.common += ["--data-dir", work / "data", *SMALL]
 
     def train(self, way):
-        """Test accuracy and MB sent per update."""
+        """Test accuracy, MB sent per update (nothing is said of plain sums), and the weights' SHA-256."""
         metrics = self.work / "metrics.json"
         command = [self.arguments.mpiexec, "-np", self.arguments.ranks, self.arguments.bin / "train_mnist", *self.common,
                    *way.split(), "--dir", self.work / "out", "--metrics-json", metrics]
@@ -43,14 +43,14 @@ class Rig:
             sys.exit(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stdout}")
         sent = re.search(r"per step: ([\d.]+) MB", done.stdout)
         report = json.loads(metrics.read_text())
-        return report["test"]["accuracy"], float(sent.group(1)) if sent else 0.0, report["weights_sha256"]
+        return report["test"]["accuracy"], sent.group(1) if sent else "", report["weights_sha256"]
 
     def run(self):
         """The number of ways that fall behind."""
         problems = 0
-        whole, sent, weights = self.train("")
-        print(f"| way | MB sent per update | test accuracy | of plain sums |\n|---|---|---|---|\n| plain sums | {sent:.3f} | {whole:.4f} | |",
-              flush=True)
+        whole, _, weights = self.train("")
+        print("| way | MB sent per update | test accuracy | than plain sums |\n|---|---|---|---|")
+        print(f"| plain sums | | {whole:.4f} | |", flush=True)
         margin = self.arguments.margin if self.arguments.mnist else 0.05
         for way, weight in [*WAYS.items(), (CONTROL, 2)]:
             accuracy, sent, own = self.train(way)
@@ -58,7 +58,7 @@ class Rig:
             is_wrong = is_behind != (way == CONTROL)
             problems += is_wrong
             remark = " (the control)" if way == CONTROL else ""
-            print(f"| `{way}`{remark} | {sent:.3f} | {accuracy:.4f} | {accuracy - whole:+.4f}{' WRONG' if is_wrong else ''} |", flush=True)
+            print(f"| `{way}`{remark} | {sent} | {accuracy:.4f} | {accuracy - whole:+.4f}{' WRONG' if is_wrong else ''} |", flush=True)
         return problems
 
 
