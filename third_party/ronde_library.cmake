@@ -27,6 +27,12 @@ set_target_properties(ronde PROPERTIES
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
 get_target_property(type ronde TYPE)
+# Threads of a pool live until the process ends, so what has the library in it, a plugin perhaps, must not be unmapped before.
+if(type STREQUAL SHARED_LIBRARY)
+  target_link_options(ronde PRIVATE -Wl,-z,nodelete)
+else()
+  target_link_options(ronde INTERFACE -Wl,-z,nodelete)
+endif()
 if(type STREQUAL SHARED_LIBRARY)
   # Hides the weak copies of other people's templates too, which have default visibility wherever they are made.
   set(script ${CMAKE_CURRENT_LIST_DIR}/ronde.map)

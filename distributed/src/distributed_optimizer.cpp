@@ -23,6 +23,21 @@ void broadcast_counters(Optimizer& optimizer, Communicator& communicator, int ro
   optimizer.set_learning_rate(scalars.data<double>()[1]);
 }
 
+// Of ranks whose arenas have the same layout.
+void broadcast_values(ParameterArena& arena, Communicator& communicator, int root) {
+  const Work values = communicator.broadcast(arena.values(), root, "parameters");
+  const Work buffers = communicator.broadcast(arena.buffers(), root, "moving statistics");
+  values.wait();
+  buffers.wait();
+  arena.bump_version();
+}
+
+void broadcast_whole_state(Optimizer& optimizer, Communicator& communicator, int root) {
+  for (const OptimizerSlot& slot : optimizer.slots())
+    communicator.broadcast(slot.values, root, slot.name).wait();
+  broadcast_counters(optimizer, communicator, root);
+}
+
 }  // namespace
 
 DistributedOptimizer::DistributedOptimizer(std::unique_ptr<Optimizer> optimizer, Communicator& communicator,
@@ -36,6 +51,23 @@ DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::attach(ParameterArena& arena) {
   if (communicator_->size() == 1) return optimizer_->attach(arena);
+  // A rank that has no memory for its state must not leave the others waiting.
+  collectively(*communicator_, [&] { make_state(arena); });
+  compare_plans(arena, *optimizer_, options_, *communicator_);
+  // Where ranks share a node, they read each other's new weights.
+  if (sharded_) arena.use_values(shared_like(arena.values()));
+  broadcast_values(arena, *communicator_, 0);
+  broadcast_state(sharded_ ? std::vector<OptimizerSlot>() : optimizer_->slots());
+  // Where ranks share a node, buckets are then summed straight from each other's gradients.
+  const Tensor gradients = shared_like(arena.gradients());
+  gradients.copy_from(arena.gradients());
+  arena.use_gradients(gradients);
+  buckets_ = std::make_unique<GradientBuckets>(arena, *communicator_, options_.buckets, exchange_);
+  prepare_step();
+}
+
+// What compression leaves over, and the optimizer's state.
+void DistributedOptimizer::make_state(ParameterArena& arena) {
   const bool is_on_gpu = arena.gradients().backend().device().type == DeviceType::cuda;
   if (options_.state == StateLayout::sharded && !is_on_gpu) {
     sharded_ = std::make_shared<ShardedExchange>(arena, *communicator_, options_.buckets);
@@ -47,17 +79,6 @@ void DistributedOptimizer::attach(ParameterArena& arena) {
     exchange_ = make_exchange(arena, *communicator_, options_);
   }
   optimizer_->attach(arena);
-  compare_plans(arena, *optimizer_, options_, *communicator_);
-  // Where ranks share a node, they read each other's new weights.
-  if (sharded_) arena.use_values(shared_like(arena.values()));
-  broadcast_parameters(arena, *communicator_);
-  broadcast_state(sharded_ ? std::vector<OptimizerSlot>() : optimizer_->slots());
-  // Where ranks share a node, buckets are then summed straight from each other's gradients.
-  const Tensor gradients = shared_like(arena.gradients());
-  gradients.copy_from(arena.gradients());
-  arena.use_gradients(gradients);
-  buckets_ = std::make_unique<GradientBuckets>(arena, *communicator_, options_.buckets, exchange_);
-  prepare_step();
 }
 
 Tensor DistributedOptimizer::shared_like(const Tensor& own) const {
@@ -212,7 +233,7 @@ void DistributedOptimizer::broadcast_state(const std::vector<OptimizerSlot>& slo
   local_samples_ = 0.0;
   if (exchange_) exchange_->reset();
   if (!sharded_) {
-    broadcast_optimizer_state(*optimizer_, *communicator_);
+    broadcast_whole_state(*optimizer_, *communicator_, 0);
   } else {
     std::vector<double> has_slots{slots.empty() ? 0.0 : 1.0};
     if (communicator_->rank() != 0) has_slots[0] = 0.0;
@@ -270,17 +291,14 @@ DistributedOptimizer::NoSync::~NoSync() {
 }
 
 void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root) {
-  const Work values = communicator.broadcast(arena.values(), root, "parameters");
-  const Work buffers = communicator.broadcast(arena.buffers(), root, "moving statistics");
-  values.wait();
-  buffers.wait();
-  arena.bump_version();
+  compare_layouts(arena, "broadcast_parameters", communicator);
+  broadcast_values(arena, communicator, root);
 }
 
 void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root) {
-  for (const OptimizerSlot& slot : optimizer.slots())
-    communicator.broadcast(slot.values, root, slot.name).wait();
-  broadcast_counters(optimizer, communicator, root);
+  if (!optimizer.slots().empty())
+    compare_layouts(optimizer.arena(), "broadcast_optimizer_state", communicator);
+  broadcast_whole_state(optimizer, communicator, root);
 }
 
 }  // namespace ronde::inline v0

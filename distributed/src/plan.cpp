@@ -33,15 +33,21 @@ std::string text_of(const ConfigValue& value) {
   return std::visit([](const auto& v) { return text_of_alternative(v); }, value.storage());
 }
 
-// One line each; parameters first, because a user knows them best.
-std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer& optimizer,
-                                    const DistributedOptions& options) {
+// One line each.
+std::vector<std::string> arena_lines(const ParameterArena& arena) {
   std::vector<std::string> lines;
   const DType dtype = arena.values().dtype();
   for (const Segment& segment : arena.segments())
     lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype, segment.frozen ? ", frozen" : ""));
   for (const Segment& segment : arena.buffer_segments())
     lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype));
+  return lines;
+}
+
+// Parameters first, because a user knows them best.
+std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer& optimizer,
+                                    const DistributedOptions& options) {
+  std::vector<std::string> lines = arena_lines(arena);
   lines.push_back(cat("optimizer ", optimizer.name()));
   for (const auto& [key, value] : settings_of(optimizer))
     lines.push_back(cat("optimizer's ", key, ": ", text_of(value)));
@@ -63,20 +69,19 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-std::string difference(const std::string& plan0, const std::string& plan, int rank) {
+std::string difference(const std::string& problem, const std::string& plan0, const std::string& plan,
+                       int rank) {
   const std::vector<std::string> ours = split_lines(plan);
   const std::vector<std::string> theirs = split_lines(plan0);
   const auto [a, b] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
-  return cat("[distributed_optimizer] ranks have different plans: rank ", rank, " has ",
-             a == ours.end() ? "nothing" : *a, ", rank 0 has ", b == theirs.end() ? "nothing" : *b);
+  return cat(problem, ": rank ", rank, " has ", a == ours.end() ? "nothing" : *a, ", rank 0 has ",
+             b == theirs.end() ? "nothing" : *b);
 }
 
-}  // namespace
-
-void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, const DistributedOptions& options,
-                   Communicator& communicator) {
+// `problem`: that the ranks' lines differ.
+void compare(const std::vector<std::string>& lines, const std::string& problem, Communicator& communicator) {
   std::string plan;
-  for (const std::string& line : plan_lines(arena, optimizer, options)) plan += line + '\n';
+  for (const std::string& line : lines) plan += line + '\n';
   const bool is_equal = broadcast_string(communicator, plan) == plan;
   std::vector<double> equal_ranks{is_equal ? 1.0 : 0.0};
   allreduce_values(communicator, equal_ranks);
@@ -85,7 +90,20 @@ void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, cons
   const auto other =
       std::find_if(plans.begin(), plans.end(), [&](const std::string& p) { return p != plans.front(); });
   const int rank = static_cast<int>(other - plans.begin());
-  throw CollectiveError(difference(plans.front(), *other, rank), ExitStatus::failure, rank);
+  throw CollectiveError(difference(problem, plans.front(), *other, rank), ExitStatus::failure, rank);
+}
+
+}  // namespace
+
+void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, const DistributedOptions& options,
+                   Communicator& communicator) {
+  compare(plan_lines(arena, optimizer, options), "[distributed_optimizer] ranks have different plans",
+          communicator);
+}
+
+void compare_layouts(const ParameterArena& arena, const std::string& who, Communicator& communicator) {
+  if (communicator.size() == 1) return;
+  compare(arena_lines(arena), cat('[', who, "] ranks have different parameters"), communicator);
 }
 
 }  // namespace ronde::inline v0

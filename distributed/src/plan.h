@@ -13,4 +13,8 @@ namespace ronde::inline v0 {
 void compare_plans(const ParameterArena& arena, const Optimizer& optimizer, const DistributedOptions& options,
                    Communicator& communicator);
 
+/// Compares names, shapes, dtype and frozen flags only: nets of equal size may still be different ones.
+/// `who` begins the error. Collective.
+void compare_layouts(const ParameterArena& arena, const std::string& who, Communicator& communicator);
+
 }  // namespace ronde::inline v0

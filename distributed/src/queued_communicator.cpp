@@ -98,12 +98,29 @@ struct QueuedCommunicator::Channel {
     const TraceScope scope("communication", traced_name(call), {"bytes", traced_bytes(call)}, tag);
     const Flight recorded(
         *flight, {.verb = verb_of(call), .name = record.name, .label = label, .bytes = traced_bytes(call)});
-    wait_for_ranks(record, record.kind == Record::Kind::call ? announcement_of(call) : Announcement{});
+    if (record.kind != Record::Kind::call) return wait_for_ranks(record);  // throws
+    const auto workspace = workspace_for(record, call);
+    wait_for_ranks(record, announcement_of(call));
     const TraceScope moving("transfer", "move data");
-    run_collective(call, *transport, [&](const std::string& error) {
-      wait_for_ranks(error.empty() ? record
-                                   : objection(record, transport->place().rank, error, ExitStatus::failure));
+    run_collective(call, *workspace, *transport, [&](const std::string& error) {
+      wait_for_ranks(error.empty() ? record : own_objection(record, error));
     });
+  }
+
+  Record own_objection(const Record& record, const std::string& error) const {
+    return objection(record, transport->place().rank, error, ExitStatus::failure);
+  }
+
+  // A rank without the memory comes to the meeting with that, and throws there like the others.
+  std::unique_ptr<Workspace> workspace_for(const Record& record, const Collective& call) {
+    std::string error;
+    try {
+      if (!closed) return std::make_unique<Workspace>(call, *transport);
+    } catch (const std::exception& failure) {
+      error = cat('[', record.verb, "] finds no memory to work in: ", failure.what());
+    }
+    wait_for_ranks(own_objection(record, error));
+    return nullptr;
   }
 
   // Counts an operation that ends, however it does.
@@ -207,14 +224,30 @@ Work QueuedCommunicator::sequence(const std::string& call, std::function<void(Co
 Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions options) {
   Backend& backend = options.backend ? *options.backend : default_backend();
   const std::int64_t bytes = shape.count() * static_cast<std::int64_t>(size_of(options.dtype));
+  const bool is_on_host = backend.device().type == DeviceType::cpu;
+  const Record record{.verb = "shared_tensor",
+                      .text = cat(options.dtype, ' ', shape, is_on_host ? "" : " on a GPU")};
   std::shared_ptr<void> memory;
+  Tensor own;
+  const auto make = [&] {
+    if (bytes > 0 && is_on_host) memory = channel_->transport->share(bytes);
+    if (!memory) own = Tensor::zeros(shape, options);
+  };
   executor_
       ->submit([&] {
-        channel_->meet({.verb = "shared_tensor", .text = cat(options.dtype, ' ', shape)});
-        if (bytes > 0 && backend.device().type == DeviceType::cpu) memory = channel_->transport->share(bytes);
+        channel_->meet(record);
+        std::string error;
+        try {
+          make();
+        } catch (const CollectiveError&) {
+          throw;  // of all ranks
+        } catch (const std::exception& failure) {
+          error = cat("[shared_tensor] ", failure.what());
+        }
+        channel_->meet(error.empty() ? record : channel_->own_objection(record, error));
       })
       ->wait();
-  if (!memory) return Tensor::zeros(shape, options);
+  if (!memory) return own;
   void* data = memory.get();
   return Tensor::over(
       std::make_shared<Storage>(backend, data, static_cast<std::size_t>(bytes), std::move(memory)), shape,

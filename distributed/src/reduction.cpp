@@ -87,6 +87,15 @@ void reduce(const std::vector<void*>& outs, std::int64_t out_begin, const std::v
   });
 }
 
+void widen(const void* values, std::int64_t count, float* wide) {
+  const auto* from = static_cast<const bfloat16*>(values);
+  std::transform(from, from + count, wide, [](bfloat16 x) { return static_cast<float>(x); });
+}
+
+void narrow(const float* wide, std::int64_t count, void* values) {
+  std::transform(wide, wide + count, static_cast<bfloat16*>(values), [](float x) { return bfloat16(x); });
+}
+
 void divide(void* data, std::int64_t count, DType dtype, int divisor) {
   visit_dtype(dtype, [&](auto tag) {
     using T = decltype(tag);

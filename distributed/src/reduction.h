@@ -14,6 +14,10 @@ namespace ronde::inline v0 {
 void reduce(const std::vector<void*>& outs, std::int64_t out_begin, const std::vector<const void*>& ins,
             std::int64_t begin, std::int64_t end, DType dtype, Reduction op);
 
+/// bf16 as float, and back, rounded; apart from each other.
+void widen(const void* values, std::int64_t count, float* wide);
+void narrow(const float* wide, std::int64_t count, void* values);
+
 /// data /= divisor; floating dtypes, but not bf16.
 void divide(void* data, std::int64_t count, DType dtype, int divisor);
 /// data *= factor; floating dtypes, unless the factor is 1.

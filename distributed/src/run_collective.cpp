@@ -25,8 +25,13 @@ std::int64_t sum_of(const Counts& counts) {
 
 class Run {
  public:
-  Run(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error)
-      : call_(call), transport_(transport), agree_on_error_(agree_on_error), place_(transport.place()) {}
+  Run(const Collective& call, const Workspace& workspace, Transport& transport,
+      const AgreeOnError& agree_on_error)
+      : call_(call),
+        workspace_(workspace),
+        transport_(transport),
+        agree_on_error_(agree_on_error),
+        place_(transport.place()) {}
 
   void allreduce() const {
     for (const Tensor& data : call_.tensors) {
@@ -64,9 +69,12 @@ class Run {
     }
     const std::int64_t row = call_.in.shape().tail(1).count();
     if (call_.in.count() == 0) return;
-    const bool is_scaled = call_.prescale != 1.0;
-    const Tensor in = is_scaled ? call_.in.clone() : call_.in;  // which is not to be changed
-    scale(in.raw(), is_scaled ? in.count() : 0, in.dtype(), call_.prescale);
+    Tensor in = call_.in;  // which is not to be changed
+    if (workspace_.scaled().defined()) {
+      in = workspace_.scaled();
+      in.copy_from(call_.in);
+      scale(in.raw(), in.count(), in.dtype(), call_.prescale);
+    }
     transport_.reduce_scatter(out.raw(), in.raw(), times(counts, row), in.dtype(), call_.op);
     scale(out.raw(), out.count(), out.dtype(), call_.postscale);
   }
@@ -120,10 +128,32 @@ class Run {
   }
 
   const Collective& call_;
+  const Workspace& workspace_;
   Transport& transport_;
   const AgreeOnError& agree_on_error_;
   Place place_;
 };
+
+// Of several tensors that which may take most.
+ReductionSize reduction_size(const Collective& call, const Place& place) {
+  const auto most = [&](std::int64_t rows) { return even_rows(rows, place.size).front(); };
+  if (call.verb == Collective::Verb::reduce_scatter) {
+    const auto* begin = static_cast<const char*>(call.in.raw());
+    const auto* out = call.out.defined() ? static_cast<const char*>(call.out.raw()) : nullptr;
+    return {.count = call.in.count(),
+            .part = most(call.in.size(0)) * call.in.shape().tail(1).count(),
+            .dtype = call.in.dtype(),
+            .is_scattered = true,
+            .is_in_place = out && begin <= out && out < begin + call.in.byte_size()};
+  }
+  ReductionSize largest;
+  if (call.verb != Collective::Verb::allreduce) return largest;
+  const auto need = [](DType dtype, std::int64_t count) { return dtype == DType::bf16 ? 4 * count : count; };
+  for (const Tensor& data : call.tensors)
+    if (need(data.dtype(), data.count()) > need(largest.dtype, largest.count))
+      largest = {.count = data.count(), .part = most(data.count()), .dtype = data.dtype()};
+  return largest;
+}
 
 }  // namespace
 
@@ -152,8 +182,22 @@ Announcement announcement_of(const Collective& call) {
   return {};
 }
 
-void run_collective(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error) {
-  const Run run(call, transport, agree_on_error);
+Workspace::Workspace(const Collective& call, Transport& transport) {
+  if (const ReductionSize reduction = reduction_size(call, transport.place()); reduction.count > 0) {
+    reserved_ = &transport;
+    transport.reserve(reduction);
+  }
+  if (call.verb == Collective::Verb::reduce_scatter && call.prescale != 1.0)
+    scaled_ = Tensor::empty_like(call.in);
+}
+
+Workspace::~Workspace() {
+  if (reserved_) reserved_->reserve({});
+}
+
+void run_collective(const Collective& call, const Workspace& workspace, Transport& transport,
+                    const AgreeOnError& agree_on_error) {
+  const Run run(call, workspace, transport, agree_on_error);
   switch (call.verb) {
     case Collective::Verb::allreduce:
       return run.allreduce();

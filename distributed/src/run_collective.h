@@ -17,8 +17,27 @@ using AgreeOnError = std::function<void(const std::string& error)>;
 /// What a transport may know of a call whose buffers are as it will get them: empty for many calls.
 Announcement announcement_of(const Collective& call);
 
+/// The memory that a call takes besides its tensors, from before the ranks meet until it is over: also the
+/// transport's own.
+class Workspace {
+ public:
+  /// Throws where there is not so much.
+  Workspace(const Collective& call, Transport& transport);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  /// Of a reduce_scatter, for its input times prescale; else undefined.
+  const Tensor& scaled() const { return scaled_; }
+
+ private:
+  Transport* reserved_ = nullptr;
+  Tensor scaled_;
+};
+
 /// `agree_on_error` is called by operations that make room for what they receive.
-void run_collective(const Collective& call, Transport& transport, const AgreeOnError& agree_on_error);
+void run_collective(const Collective& call, const Workspace& workspace, Transport& transport,
+                    const AgreeOnError& agree_on_error);
 
 /// Of `rows` rows, those of each of `size` ranks: the first rows % size get one more.
 std::vector<std::int64_t> even_rows(std::int64_t rows, int size);

@@ -32,6 +32,15 @@ struct Announcement {
   Reduction op = Reduction::sum;
 };
 
+/// A reduction, as far as the memory goes that it takes.
+struct ReductionSize {
+  std::int64_t count = 0;  ///< elements that each rank gives; 0: there is none
+  std::int64_t part = 0;   ///< the most that a rank gets of a result that is scattered, or has to add up
+  DType dtype = DType::f32;
+  bool is_scattered = false;
+  bool is_in_place = false;  ///< a scattered one: its part lies in what the rank gives
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -56,6 +65,11 @@ class Transport {
   /// Whether this and the transports split from it may be used at the same time, by one thread each. If not,
   /// they share a thread, and ranks must start operations of all of them in the same order.
   virtual bool is_independent() const { return false; }
+
+  /// Gets the memory that such a reduction takes beside its tensors, and lets go of what it got for the one
+  /// before. Called before the ranks meet: a rank that has not so much memory can then still say so, instead
+  /// of leaving the others alone in the middle of it.
+  virtual void reserve(const ReductionSize&) {}
 
   // Called only after `meet` said yes, so that all ranks are awake and pass the same arguments. Buffers of no
   // bytes may be null; out and in do not overlap, but where a rank's part may lie in its place.

@@ -171,6 +171,9 @@ class Library(InTemporaryDirectory):
                 self.assertIn("__stack_chk_fail", used)
                 self.assertRegex(used, r"__\w+_chk\b(?<!__stack_chk_fail)")  # _FORTIFY_SOURCE
 
+    def test_stays_mapped_when_a_plugin_that_uses_it_is_closed(self):
+        self.assertRegex(run("readelf", "-d", "-W", self.library), r"FLAGS_1.*\bNODELETE\b")
+
     def test_is_small(self):
         self.assertLess(self.library.stat().st_size, 20 << 20)
 

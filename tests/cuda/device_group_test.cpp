@@ -84,6 +84,65 @@ TEST(NcclCommunicator, TheRarerVerbsGoByTheHost) {
   });
 }
 
+// NCCL's own smallest and largest would lose it: these go by the host.
+TEST(NcclCommunicator, KeepsANanOfOneRank) {
+  run_ranks(3, [](Communicator& host) {
+    GpuRank self(host);
+    for (const Reduction op : {Reduction::min, Reduction::max, Reduction::sum})
+      for (const DType dtype : {DType::f32, DType::f64})
+        for (const int odd : {0, 1, 2}) {
+          std::vector<double> values{1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
+          if (host.rank() == odd) values[1] = values[4] = std::nan("");
+          const Tensor all = Tensor::from<double>({6}, values, &self.device.backend).to(dtype);
+          const Tensor part = Tensor::zeros({2}, all.options());
+          self.gpus->reduce_scatter(part, all, op).wait();
+          self.gpus->allreduce(all, op).wait();
+          const std::vector<double> result = all.to_vector<double>(), own = part.to_vector<double>();
+          for (std::size_t i = 0; i < 6; ++i) {
+            const bool is_own = i / 2 == static_cast<std::size_t>(host.rank());
+            const bool is_nan = i == 1 || i == 4;
+            EXPECT_EQ(std::isnan(result[i]), is_nan) << to_string(op) << ' ' << odd << ' ' << i;
+            EXPECT_TRUE(!is_own || std::isnan(own[i % 2]) == is_nan)
+                << to_string(op) << ' ' << odd << ' ' << i;
+          }
+        }
+  });
+}
+
+TEST(NcclCommunicator, IntegersHaveNoNans) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const Tensor low =
+        Tensor::full({3}, host.rank() - 1, {.dtype = DType::i32, .backend = &self.device.backend});
+    const std::int64_t before = self.device.runtime.ranks().calls();
+    self.gpus->allreduce(low, Reduction::min).wait();
+    EXPECT_EQ(low.to_vector<double>(), std::vector<double>(3, -1.0));
+    EXPECT_EQ(self.device.runtime.ranks().calls(), before + 1);
+  });
+}
+
+// One rank's GPU is full: an error of all, after which all go on.
+TEST(NcclCommunicator, MemoryThatOneGpuLacks) {
+  run_ranks(3, [](Communicator& host) {
+    GpuRank self(host, {.memory = std::size_t{host.rank() == 1 ? 4U : 64U} << 20});
+    const auto expect_all_refuse = [&](const auto& f) {
+      try {
+        f();
+        ADD_FAILURE() << "no error";
+      } catch (const CollectiveError& error) {
+        EXPECT_EQ(std::string(error.what()).find("[cuda] out of memory"), 0U) << error.what();
+        EXPECT_EQ(error.rank(), 1);
+      }
+      const Tensor one = self.vector({1});
+      self.gpus->allreduce(one).wait();
+      EXPECT_EQ(one.to_vector<float>(), std::vector<float>{3});
+    };
+    const Tensor rows = Tensor::zeros({500, 1000}, {.backend = &self.device.backend});
+    expect_all_refuse([&] { self.gpus->shared_tensor({2, 1000, 1000}, rows.options()); });
+    expect_all_refuse([&] { self.gpus->allgather(rows).wait(); });
+  });
+}
+
 TEST(NcclCommunicator, DifferentCallsAreAnErrorOnEachRank) {
   run_ranks(2, [](Communicator& host) {
     GpuRank self(host);

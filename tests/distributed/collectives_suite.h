@@ -25,7 +25,7 @@ void expect_values(const Tensor& actual, const Reference& reference, double rela
 /// All ranks must hold the same bits.
 void expect_same_bits(Communicator& c, const Tensor& tensor, const std::string& what);
 void check_allreduce(Communicator& c);
-/// Sums of as many bytes as buckets have, and of 64 MB; on few ranks only.
+/// Sums of as many bytes as buckets have; on few ranks only. More than that: large_counts.cpp.
 void check_bucket_sizes(Communicator& c);
 void check_broadcast(Communicator& c);
 void check_allgather(Communicator& c);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +16,8 @@
 #include <ronde/distributed/objects.h>
 #include <ronde/distributed/process_set.h>
 #include <ronde/distributed/values.h>
+
+#include "backend/cpu/cpu_backend.h"
 
 namespace ronde::test {
 
@@ -186,6 +190,51 @@ void check_objection_of_one(Communicator& c) {
   expect(c.allreduce(is_odd ? square.permute({1, 0}) : square.reshape({3, 2})),
          "[allreduce] expects contiguous tensors, got a view of f32 (3, 2); contiguous() makes a copy",
          "allreduce(sum, f32 (3, 2))");
+}
+
+// A rank's memory, which is full when the test says so.
+class FullBackend final : public CpuBackend {
+ public:
+  void* allocate(std::size_t bytes) override {
+    require(!is_full, "no memory for ", bytes, " bytes");
+    return CpuBackend::allocate(bytes);
+  }
+  std::atomic<bool> is_full = false;
+};
+
+// One rank lacks the memory that an operation takes besides its tensors: an error of all, and nobody is left
+// waiting in the middle of it.
+void check_memory(Communicator& c) {
+  FullBackend backend;
+  const int odd = c.size() - 1;
+  const TensorOptions options{.dtype = DType::f32, .backend = &backend};
+  const Tensor rows = Tensor::zeros({4 * c.size(), 2}, options), part = Tensor::zeros({4, 2}, options);
+  backend.is_full = c.rank() == odd;
+  const auto expect = [&](const auto& work) {
+    const std::string error = error_of(work, odd);
+    EXPECT_NE(error.find("no memory for "), std::string::npos) << error;
+    expect_usable(c);
+  };
+  expect(c.allgather(part));
+  expect(c.reduce_scatter(rows));
+  expect(c.alltoall(rows, std::vector<std::int64_t>(static_cast<std::size_t>(c.size()), 4)));
+  expect(c.reduce_scatter(part, rows, {.op = Reduction::sum, .prescale = 0.5}));
+  if (c.size() == 1) return;
+  // Where ranks share memory, that rank's own is not asked for; and there is not as much for any.
+  const auto is_refused = [&](const Shape& shape) {
+    try {
+      c.shared_tensor(shape, options);
+      return 0;
+    } catch (const CollectiveError& error) {
+      return 1 + error.rank();
+    }
+  };
+  for (const auto& [elements, rank] : {std::pair{std::int64_t{1000}, odd}, {std::int64_t{1} << 50, 0}}) {
+    const std::vector<int> refused = allgather_object(c, is_refused({elements})).wait();
+    EXPECT_EQ(std::count(refused.begin(), refused.end(), refused[0]), c.size()) << elements;
+    EXPECT_TRUE(refused[0] == 0 || refused[0] == 1 + rank) << elements;
+    EXPECT_TRUE(refused[0] > 0 || elements == 1000);
+  }
 }
 
 // The same name twice at once is an error also where the first operation happens to be over already.
@@ -473,6 +522,7 @@ void check_contract(Communicator& c) {
   check_random_calls(c);
   check_arguments(c);
   check_objection_of_one(c);
+  check_memory(c);
   check_names(c);
   check_split(c);
   check_process_set(c);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <gtest/gtest.h>
+#include <ronde/distributed/values.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/sgd.h>
@@ -149,6 +150,73 @@ TEST(DistributedOptimizer, StepWithoutCountsAverages) {
   });
 }
 
+// Weights after steps of Adam in which rank r has shares[r] samples, whose gradients are their sum, which
+// `step` is told, or their mean.
+enum class Gradients { sums, means };
+std::vector<double> train_with(Gradients gradients, const std::vector<std::int64_t>& shares) {
+  std::vector<double> weights;
+  run_ranks(static_cast<int>(shares.size()), [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    const std::int64_t own = shares[static_cast<std::size_t>(world.rank())];
+    for (int s = 0; s < kSteps; ++s) {
+      arena.zero_gradients();
+      const Variable loss = net.loss(make_samples(s * 40 + world.rank() * 10, own));
+      if (gradients == Gradients::sums) {
+        loss.backward();
+        optimizer.step({.samples = own});
+      } else {
+        (loss / static_cast<double>(own)).backward();
+        optimizer.step();
+      }
+    }
+    if (world.rank() == 0) weights = weights_of(arena);
+  });
+  return weights;
+}
+
+// The same bits, as a mean of so many is a sum with another exponent.
+TEST(DistributedOptimizer, SumsAndMeansOfEqualBatchesAreTheSameBits) {
+  for (const std::vector<std::int64_t>& shares :
+       {std::vector<std::int64_t>{8}, {4, 4}, {2, 2, 2}, {8, 8, 8, 8}})
+    EXPECT_EQ(train_with(Gradients::sums, shares), train_with(Gradients::means, shares))
+        << shares.size() << " ranks";
+}
+
+// Of unequal ones, sums give each sample the same weight, and means each rank.
+TEST(DistributedOptimizer, SumsOfUnequalBatchesAreAWeightedMean) {
+  const std::vector<std::int64_t> shares{1, 5, 2};
+  run_ranks(3, [&](Communicator& world) {
+    const std::int64_t own = shares[static_cast<std::size_t>(world.rank())];
+    for (const bool is_weighted : {true, false}) {
+      SmallNet net;
+      ParameterArena arena(net);
+      DistributedOptimizer optimizer(std::make_unique<SGD>(SGDOptions{.learning_rate = 1.0}), world);
+      optimizer.attach(arena);
+      std::vector<double> expected = weights_of(arena);
+      for (int r = 0; r < 3; ++r) {  // each rank's mean, by one process
+        const std::int64_t n = shares[static_cast<std::size_t>(r)];
+        SmallNet alone;
+        ParameterArena gradients(alone);
+        gradients.zero_gradients();
+        (alone.loss(make_samples(10 * r, n)) / static_cast<double>(n)).backward();
+        const std::vector<double> mean =
+            gradients.gradients().view(0, {gradients.trainable_size()}).to_vector<double>();
+        const double weight = is_weighted ? static_cast<double>(n) / 8.0 : 1.0 / 3.0;
+        for (std::size_t i = 0; i < mean.size(); ++i) expected[i] -= weight * mean[i];
+      }
+      arena.zero_gradients();
+      const Variable loss = net.loss(make_samples(10 * world.rank(), own));
+      (is_weighted ? loss : loss / static_cast<double>(own)).backward();
+      is_weighted ? void(optimizer.step({.samples = own})) : optimizer.step();
+      const std::vector<double> actual = weights_of(arena);
+      for (std::size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-13) << i;
+    }
+  });
+}
+
 TEST(DistributedOptimizer, AccumulatesOverMicroBatches) {
   const std::vector<double> expected = train_alone(12);
   run_ranks(2, [&](Communicator& world) {
@@ -260,6 +328,67 @@ TEST(DistributedOptimizer, BroadcastsWeightsAndState) {
     EXPECT_EQ(adam->iterations(), 12);
     EXPECT_EQ(adam->learning_rate(), 0.01 * 3);
     for (const OptimizerSlot& slot : adam->slots()) EXPECT_EQ(slot.values.to_vector<double>()[3], 2.5);
+  });
+}
+
+struct OneLayer : Module {
+  Dense dense;
+  OneLayer(std::int64_t inputs, std::int64_t units) : dense({.units = units}) {
+    add_module("dense", dense);
+    build({inputs}, {.seed = 1, .dtype = DType::f64, .backend = &backend("cpu")});
+  }
+  Variable forward(const Variable& x, const Context& context) override { return dense(x, context); }
+};
+
+// 24 weights in as many bytes everywhere, but a (3, 6) kernel on one rank is no (5, 4) kernel.
+TEST(DistributedOptimizer, BroadcastOfOtherShapesOfTheSameSizeIsAnErrorOnAllRanks) {
+  run_ranks(3, [](Communicator& world) {
+    const bool is_odd = world.rank() == 1;
+    OneLayer net(is_odd ? 5 : 3, is_odd ? 4 : 6);
+    ParameterArena arena(net);
+    Adam adam;
+    adam.attach(arena);
+    const std::vector<double> before = arena.values().to_vector<double>();
+    const auto sizes = allgather(world, std::vector<std::int64_t>{arena.values().count()}).wait();
+    ASSERT_EQ(sizes, std::vector<std::int64_t>(3, sizes[0]));
+    const std::string difference =
+        "ranks have different parameters: rank 1 has dense/bias (4,) f64, rank 0 has dense/bias (6,) f64";
+    const auto expect_error = [&](const std::string& who, const auto& f) {
+      try {
+        f();
+        ADD_FAILURE() << "no error";
+      } catch (const CollectiveError& error) {
+        EXPECT_EQ(error.what(), cat('[', who, "] ", difference));
+        EXPECT_EQ(error.rank(), 1);
+      }
+    };
+    expect_error("broadcast_parameters", [&] { broadcast_parameters(arena, world, 2); });
+    expect_error("broadcast_optimizer_state", [&] { broadcast_optimizer_state(adam, world); });
+    EXPECT_EQ(arena.values().to_vector<double>(), before);
+    EXPECT_EQ(allgather(world, std::vector<int>{world.rank()}).wait(), (std::vector<int>{0, 1, 2}));
+  });
+}
+
+// An optimizer whose state finds no room.
+struct LargeAdam : Adam {
+  void attach(ParameterArena&) override { throw Error("no memory for the state"); }
+};
+
+TEST(DistributedOptimizer, StateThatOneRankHasNoMemoryForIsAnErrorOnAllRanks) {
+  run_ranks(3, [](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    const bool is_odd = world.rank() == 1;
+    DistributedOptimizer optimizer(is_odd ? std::make_unique<LargeAdam>() : make_adam(), world);
+    try {
+      optimizer.attach(arena);
+      ADD_FAILURE() << "no error";
+    } catch (const CollectiveError& error) {
+      EXPECT_STREQ(error.what(), "no memory for the state");
+      EXPECT_EQ(error.rank(), 1);
+    }
+    DistributedOptimizer again(make_adam(), world);
+    again.attach(arena);
   });
 }
 

@@ -35,6 +35,10 @@ class PretendNodes final : public Transport {
   bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override {
     return real_->meet(number, notice, next);
   }
+  void reserve(const ReductionSize& reduction) override {
+    reserved = reduction.count;
+    real_->reserve(reduction);
+  }
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override {
     real_->allreduce(data, count, dtype, op);
   }
@@ -57,6 +61,8 @@ class PretendNodes final : public Transport {
     return std::make_unique<PretendNodes>(std::move(part), per_node_, false);
   }
 
+  std::int64_t reserved = 0;  // elements of the reduction that was announced last
+
  private:
   std::unique_ptr<Transport> real_;
   int per_node_;
@@ -77,6 +83,23 @@ void run_on_nodes(Nodes nodes, AllreducePath path, const std::function<void(Comm
 }
 
 class HierarchicalTest : public testing::TestWithParam<Nodes> {};
+
+// More than there is, wherever it would be taken: below, or here.
+TEST(HierarchicalTransport, GetsItsMemoryBeforeTheRanksMeet) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  run_node_transports(4, [](std::unique_ptr<NodeTransport> transport) {
+    auto base = std::make_unique<PretendNodes>(std::move(transport), 2);
+    PretendNodes& below = *base;
+    const auto levels = with_shared_memory(std::move(base), {.path = AllreducePath::hierarchical});
+    EXPECT_THROW(levels->reserve({.count = kMost, .part = kMost, .dtype = DType::bf16}), Error);
+    EXPECT_EQ(below.reserved, 0);
+    levels->reserve({.count = kMost, .part = kMost, .dtype = DType::f32});  // takes none
+    levels->reserve({.count = 7, .part = 4, .dtype = DType::bf16, .is_scattered = true});
+    EXPECT_EQ(below.reserved, 7);
+    levels->reserve({});
+    EXPECT_EQ(below.reserved, 0);
+  });
+}
 
 // All others are the transport's below.
 TEST_P(HierarchicalTest, Allreduce) {

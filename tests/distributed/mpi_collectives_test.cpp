@@ -4,8 +4,12 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <thread>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +31,12 @@ Communicator& flat() {
   static const std::unique_ptr<Communicator> communicator = make_mpi_communicator(AllreducePath::mpi);
   return *communicator;
 }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHasSanitizer = true;  // it needs all addresses there are
+#else
+constexpr bool kHasSanitizer = false;
+#endif
 
 // More than this machine has cores, perhaps: then a part of the cases says enough.
 bool has_many_ranks() {
@@ -67,6 +77,45 @@ TEST(MpiCommunicator, GroupsAtOnce) {
 TEST(MpiCommunicator, LargeCountsAreCutIntoPieces) {
   const std::unique_ptr<Communicator> pieces = make_piecewise(777);
   has_many_ranks() ? check_some_collectives(*pieces) : check_collectives(*pieces);
+}
+
+// While it lives, this process gets `more` bytes of memory at most.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(std::int64_t more) {
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + more);
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// bf16 is summed as float, for which one rank has no room: an error of all, and no rank alone inside of MPI.
+TEST(MpiCommunicator, MemoryThatOneRankLacks) {
+  if (flat().size() == 1 || flat().size() > 3) return;
+  const int odd = flat().size() - 1;
+  const Tensor data = Tensor::full({16 << 20}, 1.0, host(DType::bf16));
+  std::unique_ptr<MemoryLimit> limit;
+  if (flat().rank() == odd && !kHasSanitizer) limit = std::make_unique<MemoryLimit>(32 << 20);
+  try {
+    flat().allreduce(data).wait();
+    EXPECT_TRUE(kHasSanitizer);
+  } catch (const CollectiveError& error) {
+    EXPECT_EQ(error.rank(), odd);
+    EXPECT_EQ(std::string(error.what()).find("[allreduce] finds no memory to work in: "), 0U) << error.what();
+  }
+  limit.reset();
+  data.fill(1.0);
+  flat().allreduce(data).wait();
+  EXPECT_EQ(data.view(data.count() - 1, {1}).to_vector<double>()[0], odd + 1);
 }
 
 TEST(MpiCommunicator, AllRanksAreOnOneNode) {

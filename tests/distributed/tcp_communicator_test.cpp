@@ -120,6 +120,14 @@ TEST(TcpCommunicator, SumsInPieces) {
   });
 }
 
+// What it has not for other ranks' data, it says before the ranks meet.
+TEST(TcpCommunicator, GetsItsMemoryBeforeTheRanksMeet) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
+  TcpTransport transport(std::make_unique<Mesh>(0, std::vector<Socket>(2)), {"a", "b"}, "127.0.0.1", kMost);
+  EXPECT_THROW(transport.reserve({.count = kMost, .part = kMost / 2}), Error);
+  transport.reserve({.count = 10, .part = 5});
+}
+
 TEST(TcpCommunicator, MeetsAtAnAddress) {
   const int port = own_address(listen_at({"127.0.0.1", 0})).port;
   expect_processes(2, [&](int rank) {

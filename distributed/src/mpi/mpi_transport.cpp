@@ -73,18 +73,6 @@ const char* at(const void* base, std::int64_t offset) {
   return static_cast<const char*>(base) + offset;
 }
 
-std::vector<float> widen(const void* values, std::int64_t count) {
-  const auto* from = static_cast<const bfloat16*>(values);
-  std::vector<float> wide(static_cast<std::size_t>(count));
-  std::transform(from, from + count, wide.begin(), [](bfloat16 x) { return static_cast<float>(x); });
-  return wide;
-}
-
-void narrow(const std::vector<float>& wide, void* values) {
-  std::transform(wide.begin(), wide.end(), static_cast<bfloat16*>(values),
-                 [](float x) { return bfloat16(x); });
-}
-
 // Calls f(offset, length) for pieces of [0, count) of at most `largest` each.
 template <class F>
 void in_pieces(std::int64_t count, std::int64_t largest, F&& f) {
@@ -157,11 +145,22 @@ bool MpiTransport::meet(std::int64_t number, std::int64_t& notice, const Announc
   return largest[0] == own[0] && largest[1] == own[1];
 }
 
+void MpiTransport::reserve(const ReductionSize& reduction) {
+  const std::int64_t part = reduction.is_scattered ? reduction.part : 0;
+  const auto item = static_cast<std::int64_t>(size_of(reduction.dtype));
+  if (reduction.dtype == DType::bf16) {
+    scratch_.reserve((reduction.count + part) * std::int64_t{sizeof(float)});
+  } else {
+    scratch_.reserve(reduction.is_in_place ? part * item : 0);
+  }
+}
+
 void MpiTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
   if (dtype == DType::bf16) {
-    std::vector<float> wide = widen(data, count);
-    allreduce(wide.data(), count, DType::f32, op);
-    narrow(wide, data);
+    float* wide = scratch_.get<float>(count);
+    widen(data, count, wide);
+    allreduce(wide, count, DType::f32, op);
+    narrow(wide, count, data);
     return;
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
@@ -202,18 +201,19 @@ void MpiTransport::reduce_scatter(void* out, const void* in, const std::vector<s
   const Layout layout(counts);
   const std::int64_t own = counts[static_cast<std::size_t>(place_.rank)];
   if (dtype == DType::bf16) {
-    const std::vector<float> wide = widen(in, layout.total);
-    std::vector<float> part(static_cast<std::size_t>(own));
-    reduce_scatter(part.data(), wide.data(), counts, DType::f32, op);
-    narrow(part, out);
+    float* wide = scratch_.get<float>(layout.total + own);
+    float* part = wide + layout.total;
+    widen(in, layout.total, wide);
+    reduce_scatter(part, wide, counts, DType::f32, op);
+    narrow(part, own, out);
     return;
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
-  if (out == at(in, layout.begin[static_cast<std::size_t>(place_.rank)] * item)) {
+  if (own > 0 && out == at(in, layout.begin[static_cast<std::size_t>(place_.rank)] * item)) {
     // Not in place: MPI_IN_PLACE would use the others' places too.
-    std::vector<char> part(static_cast<std::size_t>(own * item));
-    reduce_scatter(part.data(), in, counts, dtype, op);
-    std::memcpy(out, part.data(), part.size());
+    char* part = scratch_.get<char>(own * item);
+    reduce_scatter(part, in, counts, dtype, op);
+    std::memcpy(out, part, static_cast<std::size_t>(own * item));
     return;
   }
   if (layout.total <= largest_count_) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "mpi/mpi_runtime.h"
+#include "scratch.h"
 #include "transport.h"
 
 namespace ronde::inline v0 {
@@ -23,6 +24,7 @@ class MpiTransport final : public Transport {
 
   bool is_independent() const override { return runtime_->allows_threads(); }
   bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override;
+  void reserve(const ReductionSize& reduction) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
@@ -40,6 +42,7 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_;
   std::int64_t largest_count_;
   Place place_;
+  Scratch scratch_;
 };
 
 }  // namespace ronde::inline v0

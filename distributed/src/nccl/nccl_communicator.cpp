@@ -83,11 +83,18 @@ DeviceGroup::Combine combine_of(Reduction op) {
   return DeviceGroup::Combine::sum;
 }
 
+// NCCL's smallest and largest of floats lose a NaN that one rank has.
+bool keeps_nans(Reduction op, DType dtype) {
+  return (op != Reduction::min && op != Reduction::max) || !is_floating(dtype);
+}
+
 // Whether NCCL has a call for it.
 bool is_plain(const Collective& call) {
   if (call.prescale != 1.0 || call.postscale != 1.0 || call.received) return false;
   for (const Tensor& tensor : call.tensors)
-    if (!tensor.is_contiguous()) return false;
+    if (!tensor.is_contiguous() || (call.verb == Verb::allreduce && !keeps_nans(call.op, tensor.dtype())))
+      return false;
+  if (call.verb == Verb::reduce_scatter && !keeps_nans(call.op, call.in.dtype())) return false;
   return call.verb == Verb::allreduce || call.verb == Verb::broadcast || call.verb == Verb::allgather ||
          call.verb == Verb::reduce_scatter;
 }
@@ -138,15 +145,19 @@ Work NcclCommunicator::start(Collective call) {
   });
 }
 
-// A rank whose arguments are wrong comes with what is wrong: then the ranks differ, and all hear of it.
+// A rank whose arguments are wrong, or that lacks the memory, comes with what is wrong: then the ranks
+// differ, and all hear of it.
+void NcclCommunicator::object(const std::string& text) {
+  host_.sequence(text, [](Communicator&) {}).wait();
+}
+
 void NcclCommunicator::meet(const Collective& call) {
   std::string text;
   try {
     check(call, rank(), size(), TensorsIn::any_memory);
     text = cat(call.name, ' ', arguments_of(call));
   } catch (const Error& error) {
-    text = error.what();
-    host_.sequence(text, [](Communicator&) {}).wait();
+    object(error.what());
     throw;  // of all ranks
   }
   host_.sequence(cat(verb_of(call), " on GPUs ", text), [](Communicator&) {}).wait();
@@ -170,14 +181,22 @@ Work NcclCommunicator::start_on_gpu(const Collective& call) {
 
 Work NcclCommunicator::start_by_host(const Collective& call) {
   Collective on_host = call;
-  for (Tensor& tensor : on_host.tensors) tensor = host_copy(tensor).contiguous();
-  on_host.in = host_copy(call.in);
-  on_host.out = host_copy(call.out);
+  try {
+    for (Tensor& tensor : on_host.tensors) tensor = host_copy(tensor).contiguous();
+    on_host.in = host_copy(call.in);
+    on_host.out = host_copy(call.out);
+  } catch (const std::exception& error) {
+    object(error.what());
+    throw;
+  }
   host_.start(on_host).wait();
   for (std::size_t i = 0; i < call.tensors.size(); ++i)
     call.tensors[i].copy_from(on_host.tensors[i].to(gpu_));
   if (call.out.defined()) call.out.copy_from(on_host.out.to(gpu_));
-  if (call.received && call.received->rows.defined()) call.received->rows = call.received->rows.to(gpu_);
+  if (!call.received) return {};
+  collectively(host_, [&] {
+    if (call.received->rows.defined()) call.received->rows = call.received->rows.to(gpu_);
+  });
   return {};
 }
 
@@ -198,7 +217,9 @@ Work NcclCommunicator::sequence(const std::string& call, std::function<void(Comm
 
 Tensor NcclCommunicator::shared_tensor(const Shape& shape, TensorOptions options) {
   if (options.backend != &gpu_) return host_.shared_tensor(shape, options);
-  return group_.enrolled_zeros(shape, options);
+  Tensor zeros;
+  collectively(host_, [&] { zeros = group_.enrolled_zeros(shape, options); });
+  return zeros;
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::split(int, int) {

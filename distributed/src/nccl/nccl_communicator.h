@@ -42,10 +42,11 @@ class NcclCommunicator final : public Communicator {
  private:
   bool is_here(const Tensor& tensor) const { return !tensor.defined() || &tensor.backend() == &gpu_; }
   bool is_here(const Collective& call) const;
+  void object(const std::string& text);
   /// What every rank has to call alike; throws on all ranks when they do not.
   void meet(const Collective& call);
   Work start_on_gpu(const Collective& call);
-  /// By copies in the host's memory: for the rarer verbs.
+  /// By copies in the host's memory: for the rarer verbs and reductions.
   Work start_by_host(const Collective& call);
 
   Communicator& host_;

@@ -30,13 +30,19 @@ std::string HierarchicalTransport::description() const {
   return cat("shared memory on each of ", p.cross_size, " nodes, ", base_->description(), " between them");
 }
 
+void HierarchicalTransport::reserve(const ReductionSize& reduction) {
+  const bool is_wide = reduction.dtype == DType::bf16 && !reduction.is_scattered;
+  scratch_.reserve(is_wide ? reduction.count * std::int64_t{sizeof(float)} : 0);
+  base_->reserve(reduction.is_scattered ? reduction : ReductionSize{});
+}
+
 void HierarchicalTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
   if (dtype == DType::bf16) {
     // Rounded once, not on each level.
-    auto* values = static_cast<bfloat16*>(data);
-    std::vector<float> wide(values, values + count);
-    allreduce(wide.data(), count, DType::f32, op);
-    std::transform(wide.begin(), wide.end(), values, [](float x) { return bfloat16(x); });
+    float* wide = scratch_.get<float>(count);
+    widen(data, count, wide);
+    allreduce(wide, count, DType::f32, op);
+    narrow(wide, count, data);
     return;
   }
   const Reduction sum = op == Reduction::average ? Reduction::sum : op;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "scratch.h"
 #include "shm/node_transport.h"
 
 namespace ronde::inline v0 {
@@ -28,6 +29,7 @@ class HierarchicalTransport final : public Transport {
   bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override {
     return base_->meet(number, notice, next);
   }
+  void reserve(const ReductionSize& reduction) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override { base_->broadcast(data, bytes, root); }
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override {
@@ -55,6 +57,7 @@ class HierarchicalTransport final : public Transport {
   Refine refine_;
   int slices_ = 1;                    // ranks of a node that take part between nodes
   std::unique_ptr<Transport> cross_;  // those with this rank's place in their nodes; nullptr for the others
+  Scratch scratch_;
 };
 
 }  // namespace ronde::inline v0

@@ -136,18 +136,17 @@ void NodeTransport::allreduce_between(void* data, std::int64_t count, DType dtyp
   const std::int64_t begin = slice_begin(count, rank(), slices, dtype);
   const std::int64_t length = counts[index_of(rank())];
   const Buffers buffers = exchange_buffers(data, nullptr);
+  char* slice = static_cast<char*>(data) + begin * item;
   if (buffers.in.empty()) {
     auto* all = static_cast<char*>(data);
-    std::vector<char> slice(static_cast<std::size_t>(length * item));
-    reduce_scatter_staged(slice.data(), all, counts, dtype, op);
-    if (rank() < slices) between(slice.data(), length);
+    reduce_scatter_staged(slice, all, counts, dtype, op);
+    if (rank() < slices) between(slice, length);
     Counts bytes = counts;
     for (std::int64_t& b : bytes) b *= item;
-    return allgatherv_staged(all, slice.data(), bytes);
+    return allgatherv_staged(all, slice, bytes);
   }
   const std::vector<const void*> ins(buffers.in.begin(), buffers.in.end());
   reduce({data}, begin, ins, begin, begin + length, dtype, op);
-  char* slice = static_cast<char*>(data) + begin * item;
   if (rank() < slices) between(slice, length);
   // Nobody else touches this slice of the others' buffers, so there is nothing to wait for.
   for (char* to : buffers.in) copy_bytes(to + begin * item, slice, length * item);

@@ -79,6 +79,17 @@ bool TcpTransport::meet(std::int64_t number, std::int64_t& notice, const Announc
   return known[2] == number && known[3] == ~number;
 }
 
+// Elements of each rank that are summed at once.
+std::int64_t TcpTransport::piece(std::int64_t longest, DType dtype) const {
+  const std::int64_t most = scratch_bytes_ / static_cast<std::int64_t>(size_of(dtype)) / place_.size;
+  return std::min(std::max<std::int64_t>(1, most), longest);
+}
+
+void TcpTransport::reserve(const ReductionSize& reduction) {
+  scratch_.reserve(piece(reduction.part, reduction.dtype) * place_.size *
+                   static_cast<std::int64_t>(size_of(reduction.dtype)));
+}
+
 void TcpTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   Counts counts = even_rows(count, place_.size);
@@ -130,11 +141,11 @@ void TcpTransport::allgatherv(void* out, const void* in, const Counts& bytes) {
 void TcpTransport::reduce_scatter(void* out, const void* in, const Counts& counts, DType dtype,
                                   Reduction op) {
   const auto item = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t piece = std::max<std::int64_t>(1, scratch_bytes_ / item / place_.size);
   const std::int64_t longest = *std::max_element(counts.begin(), counts.end());
+  const std::int64_t piece = this->piece(longest, dtype);
   const Counts begins = offsets_of(counts);
   const auto own = static_cast<std::size_t>(place_.rank);
-  std::vector<char> scratch(static_cast<std::size_t>(std::min(piece, longest) * item * place_.size));
+  char* scratch = scratch_.get<char>(piece * item * place_.size);
   for (std::int64_t first = 0; first < longest; first += piece) {
     const auto length = [&](std::size_t r) { return std::clamp<std::int64_t>(counts[r] - first, 0, piece); };
     std::vector<Mesh::Outgoing> outs;
@@ -145,7 +156,7 @@ void TcpTransport::reduce_scatter(void* out, const void* in, const Counts& count
       const int r = (place_.rank + step) % place_.size;
       const auto k = static_cast<std::size_t>(r);
       outs.push_back({r, at(in, (begins[k] + first) * item), length(k) * item});
-      ins.push_back({r, at(scratch.data(), r * length(own) * item), length(own) * item});
+      ins.push_back({r, at(scratch, r * length(own) * item), length(own) * item});
       parts[k] = ins.back().data;
     }
     mesh_->exchange(std::move(outs), std::move(ins));

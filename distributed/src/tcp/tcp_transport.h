@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "scratch.h"
 #include "tcp/mesh.h"
 #include "transport.h"
 
@@ -29,6 +30,7 @@ class TcpTransport final : public Transport {
   bool is_independent() const override { return true; }
 
   bool meet(std::int64_t number, std::int64_t& notice, const Announcement& next) override;
+  void reserve(const ReductionSize& reduction) override;
   void allreduce(void* data, std::int64_t count, DType dtype, Reduction op) override;
   void broadcast(void* data, std::int64_t bytes, int root) override;
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override;
@@ -39,11 +41,14 @@ class TcpTransport final : public Transport {
   std::unique_ptr<Transport> split(int color, int key) override;
 
  private:
+  std::int64_t piece(std::int64_t longest, DType dtype) const;
+
   std::unique_ptr<Mesh> mesh_;
   std::vector<std::string> hosts_;
   std::string listen_host_;
   std::int64_t scratch_bytes_;
   Place place_;
+  Scratch scratch_;
 };
 
 }  // namespace ronde::inline v0

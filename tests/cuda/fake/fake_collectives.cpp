@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "cuda/fake/fake_runtime.h"
 #include "cuda/fake/rank_memory.h"
@@ -41,8 +43,13 @@ Status failed(const char* text) {
   return {Outcome::failed, text};
 }
 
+// Of a number and a NaN the smaller and the larger one are the number, as in NCCL.
 template <class T>
 T combined(GroupReduction reduction, T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (reduction == GroupReduction::min) return std::fmin(a, b);
+    if (reduction == GroupReduction::max) return std::fmax(a, b);
+  }
   switch (reduction) {
     case GroupReduction::min:
       return std::min(a, b);

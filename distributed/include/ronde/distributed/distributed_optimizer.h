@@ -130,6 +130,7 @@ class RONDE_API DistributedOptimizer {
     double samples = 0.0;
     double witness = 0.0;
   };
+  void make_state(ParameterArena& arena);
   void prepare_step();
   Tensor shared_like(const Tensor& own) const;
   bool is_local_step() const;
@@ -157,7 +158,8 @@ class RONDE_API DistributedOptimizer {
   std::int64_t bytes_before_ = 0;  // that exchanges with other buckets sent
 };
 
-/// Everybody gets root's weights and moving statistics. Collective.
+/// Everybody gets root's weights and moving statistics. Ranks whose nets are not the same get an error that
+/// names the first parameter that differs. Collective.
 RONDE_API void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root = 0);
 /// Everybody gets root's optimizer state, step count and learning rate. Collective. For an optimizer that is
 /// whole on each rank.
