@@ -13,6 +13,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/distributed/allreduce_path.h>
 #include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/distributed/tcp_communicator.h>
@@ -66,6 +67,8 @@ World& the_world() {
 std::unique_ptr<Communicator> make_world() {
   const Launch launch = read_launch();
   require<UsageError>(launch.problem.empty(), launch.problem);
+  const bool is_alone = launch.size == 1 && !mpi_is_running();
+  if (is_alone) allreduce_path_from_environment();  // it needs none, but a mistake shows at once
   if (launch.needs_tcp()) {
     return make_tcp_communicator({.rank = launch.rank,
                                   .size = launch.size,
