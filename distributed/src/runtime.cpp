@@ -172,7 +172,11 @@ void init(int, char**) {
   const std::optional<Deadlines> deadlines = deadlines_from_environment();
   std::unique_ptr<Watchdog> watchdog;
   const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
-  if (heartbeat) heartbeat->process = getpid();
+  const bool waits_later = std::getenv("RONDE_WAITS_LATER") != nullptr;
+  if (heartbeat) {
+    heartbeat->trains = waits_later ? 1 : 0;
+    heartbeat->process = getpid();
+  }
   const bool is_watched = launch.size != 1 || heartbeat;
   if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadlines);
   std::unique_ptr<Communicator> communicator = make_world();
@@ -187,7 +191,7 @@ void init(int, char**) {
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
   // Here nothing of any program has begun. One that can get further before it has to wait says so.
-  if (!std::getenv("RONDE_WAITS_LATER")) wait_while_held(launch.rank);
+  if (!waits_later) wait_while_held(launch.rank);
 }
 
 void shutdown() {
