@@ -15,20 +15,6 @@ std::string banner(const std::string& title, const BannerLines& lines) {
   return text;
 }
 
-std::string grouped(long long number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = digits.starts_with("-") ? 1 : 0;
-  for (std::size_t i = digits.size(); i > first + 3;) {
-    i -= 3;
-    digits.insert(i, 1, ',');
-  }
-  return digits;
-}
-
-std::string counted(long long count, const std::string& thing) {
-  return cat(grouped(count), ' ', thing, count == 1 ? "" : "s");
-}
-
 std::string joined(const std::vector<std::string>& words, const std::string& separator) {
   std::string text;
   for (const std::string& word : words) text += cat(text.empty() ? "" : separator, word);

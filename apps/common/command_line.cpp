@@ -1,12 +1,15 @@
 #include "common/command_line.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
-#include <filesystem>
 
 #include <ronde/core/error.h>
 #include <CLI/CLI.hpp>
 
+#include "common/banner.h"
+#include "common/config_file.h"
+#include "common/environment.h"
 #include "common/nearest_word.h"
 
 namespace ronde::apps {
@@ -20,12 +23,8 @@ struct Declared {
   bool is_flag = false;
 };
 
-std::string environment_name(const std::string& option) {
-  std::string name = "RONDE_" + option;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return name;
-}
+// Whose sections one file may have.
+const std::vector<std::string> kTrainers{"train_mnist", "train_cifar10"};
 
 }  // namespace
 
@@ -47,11 +46,14 @@ struct CommandLine::State {
   void read_command_line();
   void read_environment();
   void read_config();
+  void check_section(const ConfigLine& line) const;
+  void set_from(const ConfigLine& line);
+  std::vector<std::string> names() const;
 };
 
 std::string CommandLine::State::advice(const std::string& given, const std::string& prefix) const {
-  std::vector<std::string> known;
-  for (const auto& [name, option] : declared) known.push_back(prefix + name);
+  std::vector<std::string> known = names();
+  for (std::string& name : known) name = prefix + name;
   const std::string nearest = nearest_word(given, known);
   return cat(nearest.empty() ? "" : cat("did you mean ", nearest, "? "), "`", program,
              " --help` lists the options");
@@ -88,28 +90,37 @@ void CommandLine::State::read_environment() {
   }
 }
 
+// What the program's own section says beats what is in front of all sections.
 void CommandLine::State::read_config() {
   if (config_file.empty()) return;
-  std::error_code ignored;
-  require<UsageError>(!std::filesystem::is_directory(config_file, ignored), "--config ", config_file,
-                      ": is a directory, not a file of options");
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigTOML().from_file(config_file);
-  } catch (const CLI::Error& error) {
-    throw UsageError(cat("--config ", config_file, ": ", error.what()));
-  }
-  for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // begin and end of a section
-    const bool ours = item.parents.empty() || (item.parents.size() == 1 && item.parents[0] == program);
-    if (!ours) continue;
-    const auto found = declared.find(item.name);
-    require<UsageError>(found != declared.end(), config_file, ": unknown option ", item.name, ": ",
-                        advice(item.name, ""));
-    require<UsageError>(item.inputs.size() == 1, config_file, ": ", item.name, " needs one value");
-    if (settings.contains(item.name)) continue;
-    set(item.name, cat(config_file, ": ", item.name, " = ", item.inputs[0]), item.inputs[0]);
-  }
+  const std::vector<ConfigLine> lines = read_config_file(config_file);
+  for (const ConfigLine& line : lines) check_section(line);
+  for (const std::string& section : {program, std::string()})
+    for (const ConfigLine& line : lines)
+      if (line.section == section && !line.name.empty()) set_from(line);
+}
+
+void CommandLine::State::check_section(const ConfigLine& line) const {
+  std::vector<std::string> known = kTrainers;
+  known.push_back(program);
+  if (line.section.empty() || std::find(known.begin(), known.end(), line.section) != known.end()) return;
+  const std::string nearest = nearest_word(line.section, known);
+  throw UsageError(cat(line.place, ": unknown section [", line.section, "]: ",
+                       nearest.empty() ? cat("a section is named after a program: ", joined(kTrainers))
+                                       : cat("did you mean [", nearest, "]?")));
+}
+
+void CommandLine::State::set_from(const ConfigLine& line) {
+  require<UsageError>(declared.contains(line.name), line.place, ": unknown option ", line.name, ": ",
+                      advice(line.name, ""));
+  if (!settings.contains(line.name))
+    set(line.name, cat(line.place, ": ", line.name, " = ", line.value), line.value);
+}
+
+std::vector<std::string> CommandLine::State::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, option] : declared) all.push_back(name);
+  return all;
 }
 
 CommandLine::CommandLine(std::string program, const std::string& summary)
@@ -159,6 +170,10 @@ std::optional<std::string> CommandLine::parse(int argc, const char* const* argv)
   state_->read_environment();
   state_->read_config();
   return std::nullopt;
+}
+
+std::vector<std::string> CommandLine::warnings() const {
+  return unread_variables(state_->names());
 }
 
 const std::map<std::string, std::string>& CommandLine::settings() const {

@@ -53,6 +53,9 @@ class CommandLine {
   /// nothing. Throws a UsageError that names the option and where its value came from.
   std::optional<std::string> parse(int argc, const char* const* argv);
 
+  /// What was given in vain and is no error: variables RONDE_... that nothing reads.
+  std::vector<std::string> warnings() const;
+
   /// The values that were given, wherever, by option name.
   const std::map<std::string, std::string>& settings() const;
 

@@ -1,6 +1,7 @@
 #include "common/device_choice.h"
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 namespace ronde::apps {
 namespace {
@@ -22,7 +23,7 @@ std::string obstacle_on(const Communicator& world, const ChosenDevice& device) {
   const auto gpus = static_cast<int>(facts.devices.size());
   return gpus == 1 || gpus >= world.local_size()
              ? ""
-             : cat(gpus, " GPUs are too few for ", world.local_size(), " ranks");
+             : cat(gpus, " GPUs are too few for ", counted(world.local_size(), "rank"));
 }
 
 // All on GPUs, or none. Throws on no rank, because the others wait for it.
@@ -38,8 +39,9 @@ ChosenDevice choose_for_all(Communicator& world) {
   std::vector<double> without{obstacle.empty() ? 0.0 : 1.0};
   allreduce_values(world, without);
   if (without[0] == 0.0) return {device.backend, "a GPU is usable on each rank"};
-  return {choose_device("cpu").backend,
-          obstacle.empty() ? cat("no GPU for ", without[0], " of ", world.size(), " ranks") : obstacle};
+  return {
+      choose_device("cpu").backend,
+      obstacle.empty() ? cat("no GPU for ", without[0], " of ", counted(world.size(), "rank")) : obstacle};
 }
 
 std::string memory_text(std::size_t bytes) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include <ronde/core/counted.h>
 #include <ronde/models/train_and_evaluate.h>
 
 #include "common/callbacks.h"
@@ -40,7 +41,7 @@ FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks)
 
 // On a terminal it stands below the bar, which then begins anew.
 void print_evaluation(const EvalResult& result, int verbosity) {
-  std::string line = cat(verbosity == 1 ? "\n" : "", "Evaluation after ", result.steps, " steps");
+  std::string line = cat(verbosity == 1 ? "\n" : "", "Evaluation after ", counted(result.steps, "step"));
   for (const auto& [name, value] : result.evaluation.logs.entries()) {
     std::array<char, 64> number{};
     std::snprintf(number.data(), number.size(), "%.4f", value);

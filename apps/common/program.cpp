@@ -54,6 +54,11 @@ void accept_names_of_horovod() {
   if (timeline != nullptr && std::string(timeline) != "DYNAMIC") ::setenv("RONDE_TIMELINE", timeline, 0);
 }
 
+void print_warnings(const CommandLine& line) {
+  for (const std::string& warning : line.warnings())
+    std::fprintf(stderr, "ronde: warning: %s\n", warning.c_str());
+}
+
 // The last moment at which nothing depends on how far the training has come.
 void wait_if_spare(const Communicator& world, TrainOptions& options, double started, RunClock& clock) {
   const double held = wait_while_held(world.rank());
@@ -126,6 +131,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
   const int status = run_main(argc, argv, [&](Communicator& world) {
     collectively(world, [&] { require<UsageError>(wrong_usage.empty(), wrong_usage); });
     require_same_options(world, line.settings());
+    if (world.rank() == 0) print_warnings(line);
     use_threads(options);
     ChosenDevice device;
     collectively(world, [&] { device = choose_training_device(world, options.device); });

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include <ronde/core/counted.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/latest_checkpoint.h>
 
@@ -65,8 +66,7 @@ std::string leave_earlier_run(const RunFiles& files) {
 
 std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps) {
   if (file.empty()) return "no checkpoint found: a new run";
-  return cat("from ", file, ", after ", epochs, epochs == 1 ? " epoch" : " epochs", " and ", steps,
-             " steps in all");
+  return cat("from ", file, ", after ", counted(epochs, "epoch"), " and ", counted(steps, "step"), " in all");
 }
 
 void recall_epochs(const RunFiles& files, Report& report) {

@@ -1,5 +1,7 @@
 #include "common/run_banner.h"
 
+#include <ronde/core/counted.h>
+
 #include "common/banner.h"
 #include "common/device_choice.h"
 
@@ -14,7 +16,7 @@ std::string ranks_line(const Communicator& world, int threads) {
 std::string epochs_line(const TrainPlan& plan) {
   std::string length = "one pass over the data";
   if (plan.passes > 1) length = cat(plan.passes, " passes over the data");
-  if (plan.steps_per_epoch > 0) length = counted(plan.steps_per_epoch, "step");
+  if (plan.steps_per_epoch > 0) length = to_string(counted(plan.steps_per_epoch, "step"));
   return cat(counted(plan.epochs, "epoch"), " of ", length);
 }
 
@@ -39,11 +41,11 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
   BannerLines lines{{"device", device_line(job.device)},
                     {"ranks", ranks_line(world, report.threads)},
                     {"precision", precision_line(report.precision)},
-                    {"global batch", cat(plan.global_batch, " images")},
+                    {"global batch", to_string(counted(plan.global_batch, "image"))},
                     {"training", epochs_line(plan)},
                     {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate,
                                       plan.clip_norm > 0.0 ? cat(", clip norm ", plan.clip_norm) : "")},
-                    {"net", cat(grouped(report.parameters), " parameters")},
+                    {"net", to_string(counted(report.parameters, "parameter"))},
                     {"data", data_line(job)}};
   if (world.size() > 1) lines.insert(lines.begin() + 2, {"transport", world.transport()});
   if (const std::string exchange = to_string(job.options.distributed);

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <ronde/core/counted.h>
+
 namespace ronde::apps {
 namespace {
 
@@ -51,7 +53,7 @@ void end_uploads(Uploader& uploader, const TrainOptions& options, int status) {
   const UploadReport report = uploader.finish(patience(options, status));
   if (report.missing.empty()) {
     if (report.uploaded > 0 && options.verbosity() != 0)
-      std::printf("Uploaded: %lld files\n", static_cast<long long>(report.uploaded));
+      std::printf("Uploaded: %s\n", to_string(counted(report.uploaded, "file")).c_str());
     return;
   }
   std::string names;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "common/banner.h"

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "common/banner.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 #include <ronde/data/data_loader.h>
 #include <ronde/data/image_file.h>
@@ -28,7 +29,7 @@ void require_labels(const Batch& batch, std::int64_t classes) {
   const std::vector<std::int64_t> keys = batch.sample_keys.to_vector<std::int64_t>();
   for (std::size_t i = 0; i < labels.size(); ++i)
     require<UsageError>(labels[i] >= 0 && labels[i] < classes, "[evaluate] sample ", keys[2 * i],
-                        " has label ", labels[i], ", but the net has ", classes, " outputs");
+                        " has label ", labels[i], ", but the net has ", counted(classes, "output"));
 }
 
 /// What one rank has seen.

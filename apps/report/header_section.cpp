@@ -1,4 +1,5 @@
 // The top of the page: the result in one sentence, and the key figures.
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "common/banner.h"
@@ -15,8 +16,8 @@ std::string time_text(const RunReport& run) {
 
 std::string sentence(const RunReport& run) {
   const Report& report = run.report;
-  const std::string ranks = report.threads > 0 ? " on " + counted(report.world_size, "rank") : "";
-  const std::string work = counted(std::ssize(report.epochs), "epoch") + ranks + time_text(run);
+  const std::string ranks = report.threads > 0 ? cat(" on ", counted(report.world_size, "rank")) : "";
+  const std::string work = cat(counted(std::ssize(report.epochs), "epoch"), ranks, time_text(run));
   if (report.status == "running") return "Still training: " + work + " so far.";
   if (report.status == "saved") return "Told to end, and saved, after " + work + ".";
   if (report.status == "failed") return "Stopped by an error after " + work + ".";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
 #include "common/banner.h"

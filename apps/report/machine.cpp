@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/machine.h>
 #include <ronde/core/text.h>
 
@@ -36,8 +37,7 @@ std::string launcher(int world_size) {
 std::string machine_description() {
   const Machine machine = this_machine();
   const std::string processor = machine.processor.empty() ? "" : machine.processor + ", ";
-  const int cores = machine.usable_cores();
-  return cat(machine.host, ": ", processor, cores, cores == 1 ? " core, " : " cores, ",
+  return cat(machine.host, ": ", processor, counted(machine.usable_cores(), "core"), ", ",
              gibibytes(machine.memory), ", ", machine.system);
 }
 

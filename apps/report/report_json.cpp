@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <limits>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <nlohmann/json.hpp>
 
@@ -85,8 +86,9 @@ EvaluationDetails parse_evaluation(const Json& object) {
   object.at("classes").get_to(details.class_names);
   object.at("confusion").get_to(details.confusion);
   const std::int64_t classes = details.classes();
-  require<InputError>(std::ssize(details.confusion) == classes * classes, details.confusion.size(),
-                      " counts in the confusion matrix of ", classes, " classes");
+  require<InputError>(std::ssize(details.confusion) == classes * classes,
+                      counted(details.confusion.size(), "count"), " in the confusion matrix of ",
+                      counted(classes, "class", "classes"));
   for (const Json& item : object.at("mistakes")) {
     Mistake m{.sample = item.at("sample").get<std::int64_t>(),
               .label = item.at("label").get<std::int64_t>(),

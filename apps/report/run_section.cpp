@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "common/banner.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "report/timeline_summary.h"
@@ -51,7 +52,9 @@ std::string summary_text(const TimelineSummary& summary) {
                                       : "all ranks have one clock\n";
   }
   text += layer_lines(summary);
-  if (summary.lost > 0) text += cat("\n", summary.lost, " events were lost: too many at once\n");
+  if (summary.lost > 0)
+    text += cat("\n", counted(summary.lost, "event"), summary.lost == 1 ? " was" : " were",
+                " lost: too many at once\n");
   if (!summary.ended_early.empty()) text += cat("\nrecording ended early: ", summary.ended_early, "\n");
   return text;
 }

@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include <ronde/core/counted.h>
+
 #include "common/banner.h"
 #include "common/text_table.h"
 #include "report/html_text.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/models/file_io.h>
 
@@ -43,8 +44,8 @@ std::vector<std::string> class_names(const std::string& wanted, std::int64_t cla
     return names;
   }
   names = names_of(wanted);
-  require<UsageError>(std::ssize(names) == classes, "--classes ", wanted, ": ", names.size(),
-                      " names, but the net has ", classes, " outputs");
+  require<UsageError>(std::ssize(names) == classes, "--classes ", wanted, ": ", counted(names.size(), "name"),
+                      ", but the net has ", counted(classes, "output"));
   return names;
 }
 

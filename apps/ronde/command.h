@@ -20,7 +20,7 @@
 namespace ronde::apps {
 
 struct Argument {
-  std::string name;         ///< "FILE", or "--classes"
+  std::string name;         ///< "FILE", "--classes", or "--samples,--test-samples" for one with two names
   std::string placeholder;  ///< of an option's value; empty for a flag and for "FILE"
   std::string help;
   Setter set;  ///< called for each value; a flag's gets "true"

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/in_memory_dataset.h>
 #include <ronde/data/packed_dataset.h>
@@ -54,8 +55,9 @@ void pack(DataPackOptions options) {
     pack.scale = in_memory->options().scale, pack.offset = in_memory->options().offset;
   pack_dataset(*data.dataset, options.output, pack);
   const PackedDataset packed(options.output);
-  std::printf("%s: %s samples of shape %s, %s\n", options.output.c_str(), grouped(packed.size()).c_str(),
-              to_string(packed.input_shape()).c_str(), to_string(packed.stored_dtype()).c_str());
+  std::printf("%s: %s of shape %s, %s\n", options.output.c_str(),
+              to_string(counted(packed.size(), "sample")).c_str(), to_string(packed.input_shape()).c_str(),
+              to_string(packed.stored_dtype()).c_str());
 }
 
 }  // namespace

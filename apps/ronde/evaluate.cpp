@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/subset.h>
 #include <ronde/models/model.h>
@@ -87,7 +88,7 @@ Command evaluate_command() {
                required_option("--data", "NAME", "mnist|cifar10|FOLDER|TABLE.csv|PACKED", text(data.name)),
                option("--split", "PART", "train|test, of mnist and cifar10 (default test)",
                       one_of(data.split, {"train", "test"})),
-               option("--samples", "N", "use the first N", whole_number(options->samples, 1)),
+               option("--samples,--test-samples", "N", "use the first N", whole_number(options->samples, 1)),
                option("--batch-size", "N", "images a rank computes at once (default 128)",
                       whole_number(options->batch_size, 1)),
                flag("--resize", "bring pictures of a folder to the net's size", data.resize),

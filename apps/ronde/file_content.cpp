@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/core/sha256.h>
 #include <ronde/data/npz.h>
@@ -49,8 +50,8 @@ void describe_state(const SavedState& state, BannerLines& lines) {
   if (!state.optimizer) return;
   std::string slots;
   for (const SavedSlot& slot : state.optimizer->slots) slots += (slots.empty() ? "" : ", ") + slot.name;
-  lines.push_back({"optimizer", cat(state.optimizer->name, ", ", grouped(state.optimizer->iterations),
-                                    " steps, learning rate ", state.optimizer->learning_rate,
+  lines.push_back({"optimizer", cat(state.optimizer->name, ", ", counted(state.optimizer->iterations, "step"),
+                                    ", learning rate ", state.optimizer->learning_rate,
                                     slots.empty() ? "" : "; state: " + slots)});
 }
 
@@ -63,7 +64,7 @@ FileContent model_content(const std::string& bytes, const std::string& path) {
   const std::string net = class_of(model.model_config);
   content.lines = {{"kind", cat("Keras model file, layout of Keras ", model.keras_version)},
                    {"net", net.empty() ? "not described: weights only"
-                                       : cat(net, " of ", model.layers.size(), " layers")}};
+                                       : cat(net, " of ", counted(model.layers.size(), "layer"))}};
   if (model.state) describe_state(*model.state, content.lines);
   content.lines.push_back({"SHA-256", weights_sha256(content.tensors) + " (of the weights)"});
   return content;
@@ -100,7 +101,7 @@ FileContent read_content(const std::string& path) {
   } else {
     content = model_content(bytes, path);
   }
-  content.lines.insert(content.lines.begin() + 1, {"size", grouped(std::ssize(bytes)) + " bytes"});
+  content.lines.insert(content.lines.begin() + 1, {"size", to_string(counted(std::ssize(bytes), "byte"))});
   content.lines.insert(content.lines.begin() + 2, {"checked", checked_by(bytes, path)});
   return content;
 }

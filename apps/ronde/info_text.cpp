@@ -2,6 +2,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/build_info.h>
+#include <ronde/core/counted.h>
 #include <ronde/data/cifar10.h>
 #include <ronde/data/data_directory.h>
 #include <ronde/data/mnist.h>
@@ -43,7 +44,7 @@ std::string ranks_line(const InfoFacts& facts) {
       std::minmax_element(facts.ranks.begin(), facts.ranks.end(),
                           [](const RankFacts& a, const RankFacts& b) { return a.threads < b.threads; });
   const std::string threads = fewest->threads == most->threads
-                                  ? counted(most->threads, "thread")
+                                  ? to_string(counted(most->threads, "thread"))
                                   : cat(fewest->threads, " to ", most->threads, " threads");
   return cat(facts.ranks.size(), " (", facts.world, "), ", threads, " each");
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
 #include "common/banner.h"
@@ -26,8 +27,8 @@ void print_tensors(const std::vector<NamedTensor>& tensors) {
     std::printf("  %-*s  %-*s  %-5s  %12s\n", names, name.c_str(), shapes, to_string(values.shape()).c_str(),
                 to_string(values.dtype()).c_str(),
                 grouped(static_cast<long long>(values.byte_size())).c_str());
-  std::printf("  %zu arrays, %s values, %s bytes\n", tensors.size(), grouped(elements).c_str(),
-              grouped(bytes).c_str());
+  std::printf("  %s, %s, %s\n", to_string(counted(tensors.size(), "array")).c_str(),
+              to_string(counted(elements, "value")).c_str(), to_string(counted(bytes, "byte")).c_str());
 }
 
 /// What is wrong goes to stderr, as all errors do; that something is goes to stdout, for scripts.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/data/image_file.h>
 #include <ronde/models/file_io.h>
@@ -21,7 +22,7 @@ bool is_encoded(std::string_view bytes) {
 
 Tensor raw_picture(const std::string& bytes, const std::string& file, const Shape& shape) {
   require<InputError>(std::ssize(bytes) == shape.count(), file, ": is neither PNG nor JPEG, and its ",
-                      grouped(std::ssize(bytes)), " bytes are not the ", grouped(shape.count()),
+                      counted(std::ssize(bytes), "byte"), " are not the ", grouped(shape.count()),
                       " of a raw picture ", shape);
   const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
   return Tensor::from<std::uint8_t>(shape, std::span(first, bytes.size()));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/data/csv.h>
 #include <ronde/data/image_folder.h>
@@ -33,8 +34,8 @@ NamedData folder(const DataRequest& request) {
     if (request.resize) options.height = (*request.shape)[0], options.width = (*request.shape)[1];
   }
   const auto images = std::make_shared<ImageFolder>(request.name, options);
-  return {images, cat(grouped(images->size()), " images of ", images->class_names().size(), " classes in ",
-                      request.name)};
+  return {images, cat(counted(images->size(), "image"), " of ",
+                      counted(images->class_names().size(), "class", "classes"), " in ", request.name)};
 }
 
 NamedData table(const DataRequest& request) {
@@ -43,7 +44,7 @@ NamedData table(const DataRequest& request) {
   if (request.shape && request.shape->rank() == 3)
     options.scale = request.scale, options.offset = request.offset;
   const auto rows = std::make_shared<InMemoryDataset>(load_csv(request.name, options));
-  return {rows, cat(grouped(rows->size()), " rows of ", request.name)};
+  return {rows, cat(counted(rows->size(), "row"), " of ", request.name)};
 }
 
 std::optional<double> number(std::string_view text) {
@@ -64,7 +65,7 @@ NamedData open_data(const DataRequest& request) {
   if (fs::is_directory(request.name, error)) return folder(request);
   if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) return table(request);
   const auto packed = std::make_shared<PackedDataset>(request.name);
-  return {packed, cat(grouped(packed->size()), " samples of ", request.name)};
+  return {packed, cat(counted(packed->size(), "sample"), " of ", request.name)};
 }
 
 Setter image_shape(std::optional<Shape>& target) {

@@ -129,7 +129,8 @@ void Parser::refuse_extra(const CLI::App& app) const {
   const bool is_option = word.starts_with("-");
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())
-    if (is_option && !option->get_lnames().empty()) known.push_back("--" + option->get_lnames().front());
+    for (const std::string& name : option->get_lnames())
+      if (is_option) known.push_back("--" + name);
   for (const CLI::App* command : app.get_subcommands({}))
     if (!is_option) known.push_back(command->get_name());
   const std::string given = word.substr(0, word.find('='));
@@ -146,8 +147,9 @@ void Parser::set_arguments(const Command& command, const std::vector<Declared>& 
     if (option->count() == 0) continue;
     for (const std::string& value : option->results()) {  // of a flag without one: true
       const std::string complaint = argument->set(value);
-      require<UsageError>(complaint.empty(), argument->name, " ", value, ": ", complaint, " (`ronde ",
-                          command.name, " --help`)");
+      const std::string name = argument->name.substr(0, argument->name.find(','));
+      require<UsageError>(complaint.empty(), name, " ", value, ": ", complaint, " (`ronde ", command.name,
+                          " --help`)");
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/storage.h>
 
 namespace ronde::inline v0 {
@@ -36,8 +37,8 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, const 
     elements += (shape[i] - 1) * strides[i];
   }
   const std::size_t bytes = static_cast<std::size_t>(elements) * size_of(dtype);
-  require(storage && bytes <= storage->bytes(), "[tensor] ", shape, " of ", dtype, " needs ", bytes,
-          " bytes, more than the storage has");
+  require(storage && bytes <= storage->bytes(), "[tensor] ", shape, " of ", dtype, " needs ",
+          counted(bytes, "byte"), ", more than the storage has");
   Tensor t;
   t.shape_ = shape;
   t.strides_ = strides;
@@ -62,7 +63,7 @@ Tensor Tensor::empty_like(const Tensor& like) {
 
 Tensor Tensor::from_bytes(const Shape& shape, TensorOptions options, const void* values, std::size_t count) {
   require(static_cast<std::int64_t>(count) == shape.count(), "[tensor] shape ", shape, " holds ",
-          shape.count(), " elements, got ", count);
+          counted(shape.count(), "element"), ", got ", count);
   Tensor t = empty(shape, options);
   t.backend().copy_from_host(t.raw(), values, t.byte_size());
   return t;
@@ -233,7 +234,7 @@ template RONDE_API std::vector<std::int32_t> Tensor::to_vector() const;
 template RONDE_API std::vector<std::int64_t> Tensor::to_vector() const;
 
 double Tensor::item() const {
-  require(count() == 1, "[item] of a tensor with ", count(), " elements");
+  require(count() == 1, "[item] of a tensor with ", counted(count(), "element"));
   return to_vector<double>().front();
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
@@ -86,7 +87,7 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   require(options.ring >= 2, "[data_loader] expects a ring of at least 2 batches, got ", options.ring);
   require<UsageError>(options.threads >= 1, "[data_loader] expects at least 1 thread, got ", options.threads);
   require(sampler.options().size <= data.size(), "[data_loader] the sampler draws from ",
-          sampler.options().size, " samples, the data set has ", data.size());
+          counted(sampler.options().size, "sample"), ", the data set has ", data.size());
   const std::int64_t n = sampler.max_count();
   const bool fills_in_place = !options.backend || options.backend->device().type == DeviceType::cpu;
   Backend& backend = fills_in_place && options.backend ? *options.backend : default_backend();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 #include "scale_values.h"
 
@@ -55,7 +56,7 @@ InMemoryDataset::InMemoryDataset(const Tensor& inputs, const Tensor& targets, In
   const std::int32_t* labels = targets_.data<std::int32_t>();
   for (std::int64_t i = 0; i < targets_.count(); ++i)
     require(labels[i] >= 0 && labels[i] < classes, "[in_memory_dataset] label ", labels[i], " of sample ", i,
-            " is none of ", classes, " classes");
+            " is none of ", counted(classes, "class", "classes"));
 }
 
 void InMemoryDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,

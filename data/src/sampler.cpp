@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/data/block_permutation.h>
 
@@ -46,7 +47,7 @@ ShardedSampler::ShardedSampler(SamplerOptions options) : options_(options) {
       "[sampler] expects a shuffle_block of at least 0 and a shuffle_window of at least 1, got ",
       options.shuffle_block, " and ", options.shuffle_window);
   require<UsageError>(options.rank >= 0 && options.rank < options.world_size, "[sampler] rank ", options.rank,
-                      " of ", options.world_size, " ranks");
+                      " of ", counted(options.world_size, "rank"));
   require<UsageError>(options.virtual_shards >= 0, "[sampler] virtual_shards must not be negative, got ",
                       options.virtual_shards);
   if (options.virtual_shards > 0)

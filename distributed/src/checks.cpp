@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 #include "exact_text.h"
 
@@ -97,7 +98,7 @@ class Check {
            call_.out.dtype());
     expect(
         whole.rank() == part.rank() && whole.shape().tail(1) == part.shape().tail(1) && whole.size(0) == rows,
-        "expects ", rows, " rows like those of ", part, ", got ", whole);
+        "expects ", counted(rows, "row"), " like those of ", part, ", got ", whole);
   }
 
   // `part` may lie in `whole` only at byte `place`; a negative one: nowhere.
@@ -117,7 +118,8 @@ class Check {
   }
 
   void broadcast() const {
-    expect(call_.root >= 0 && call_.root < size_, "root ", call_.root, " is not one of ", size_, " ranks");
+    expect(call_.root >= 0 && call_.root < size_, "root ", call_.root, " is not one of ",
+           counted(size_, "rank"));
     for (const Tensor& data : call_.tensors) tensor(data);
   }
 
@@ -134,12 +136,13 @@ class Check {
     tensor(call_.in);
     has_rows(call_.in);
     tensor(call_.out);
-    expect(call_.counts.size() == static_cast<std::size_t>(size_), "expects ", size_, " counts, got ",
-           call_.counts.size());
+    expect(call_.counts.size() == static_cast<std::size_t>(size_), "expects ", counted(size_, "count"),
+           ", got ", call_.counts.size());
     for (const std::int64_t count : call_.counts) expect(count >= 0, "expects counts >= 0, got ", count);
     const auto own = call_.counts.begin() + rank_;
     rows(call_.out, call_.in, std::accumulate(call_.counts.begin(), call_.counts.end(), std::int64_t{0}));
-    expect(call_.in.size(0) == *own, "rank ", rank_, " said ", *own, " rows, but gives ", call_.in);
+    expect(call_.in.size(0) == *own, "rank ", rank_, " said ", counted(*own, "row"), ", but gives ",
+           call_.in);
     overlap(call_.out, call_.in,
             std::accumulate(call_.counts.begin(), own, std::int64_t{0}) * row_bytes(call_.in));
   }
@@ -161,7 +164,8 @@ class Check {
     if (call_.received) return splits();
     tensor(call_.out);
     rows(call_.out, call_.in, call_.in.size(0));
-    expect(call_.in.size(0) % size_ == 0, "expects a multiple of ", size_, " rows, got ", call_.in);
+    expect(call_.in.size(0) % size_ == 0, "expects a multiple of ", counted(size_, "row"), ", got ",
+           call_.in);
     overlap(call_.out, call_.in, -1);
   }
 
@@ -170,7 +174,8 @@ class Check {
            call_.counts.size());
     for (const std::int64_t split : call_.counts) expect(split >= 0, "expects splits >= 0, got ", split);
     const std::int64_t sum = std::accumulate(call_.counts.begin(), call_.counts.end(), std::int64_t{0});
-    expect(sum == call_.in.size(0), "splits ", list_of(call_.counts), " are ", sum, " rows, got ", call_.in);
+    expect(sum == call_.in.size(0), "splits ", list_of(call_.counts), " are ", counted(sum, "row"), ", got ",
+           call_.in);
   }
 
   const Collective& call_;

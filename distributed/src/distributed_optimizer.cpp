@@ -1,6 +1,7 @@
 #include <ronde/distributed/distributed_optimizer.h>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/trace.h>
 #include <ronde/distributed/nccl_communicator.h>
 
@@ -258,7 +259,7 @@ bool DistributedOptimizer::may_set_buckets() const {
 
 void DistributedOptimizer::set_buckets(BucketOptions buckets) {
   require<UsageError>(may_set_buckets(), "[distributed_optimizer] buckets stay as they are with ",
-                      to_string(options_), " on ", communicator_->size(), " ranks");
+                      to_string(options_), " on ", counted(communicator_->size(), "rank"));
   check({.buckets = buckets});
   bytes_before_ += exchange_->bytes_sent();
   options_.buckets = buckets;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 namespace ronde::inline v0 {
@@ -45,7 +46,7 @@ Launch read_variables(const char* (*get)(const char* name)) {
   launch.iface = text("RONDE_IFACE");
   if (launch.problem.empty() && launch.rank >= launch.size)
     launch.problem =
-        cat("RONDE_RANK ", launch.rank, " is not one of RONDE_WORLD_SIZE ", launch.size, " ranks");
+        cat("RONDE_RANK ", launch.rank, " is not one of RONDE_WORLD_SIZE ", counted(launch.size, "rank"));
   return launch;
 }
 

@@ -12,6 +12,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/build_info.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/machine.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/mpi_communicator.h>
@@ -172,13 +173,13 @@ std::vector<CrowdedNode> find_crowded_nodes(const std::vector<RankFacts>& ranks)
 
 std::string describe(const CrowdedNode& node) {
   const auto ranks = static_cast<int>(node.ranks.size());
-  const std::string cores = cat(node.cores, node.cores == 1 ? " core" : " cores");
+  const std::string cores = to_string(counted(node.cores, "core"));
   const std::string advice =
       ranks <= node.cores
           ? cat("give each rank ", std::max(1, node.cores / ranks), " with --threads or RONDE_THREADS")
           : cat("start at most ", node.cores, " there, or give the job more cores");
-  return cat(node.host, ": ", ranks, ranks == 1 ? " rank" : " ranks", " with ", node.threads,
-             " threads in all share ", cores, ", so they take turns and wait for each other; ", advice);
+  return cat(node.host, ": ", counted(ranks, "rank"), " with ", counted(node.threads, "thread"),
+             " in all share ", cores, ", so they take turns and wait for each other; ", advice);
 }
 
 }  // namespace ronde::inline v0

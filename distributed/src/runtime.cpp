@@ -13,6 +13,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/distributed/allreduce_path.h>
 #include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/distributed/tcp_communicator.h>
@@ -66,6 +67,8 @@ World& the_world() {
 std::unique_ptr<Communicator> make_world() {
   const Launch launch = read_launch();
   require<UsageError>(launch.problem.empty(), launch.problem);
+  const bool is_alone = launch.size == 1 && !mpi_is_running();
+  if (is_alone) allreduce_path_from_environment();  // it needs none, but a mistake shows at once
   if (launch.needs_tcp()) {
     return make_tcp_communicator({.rank = launch.rank,
                                   .size = launch.size,
@@ -169,7 +172,11 @@ void init(int, char**) {
   const std::optional<Deadlines> deadlines = deadlines_from_environment();
   std::unique_ptr<Watchdog> watchdog;
   const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
-  if (heartbeat) heartbeat->process = getpid();
+  const bool waits_later = std::getenv("RONDE_WAITS_LATER") != nullptr;
+  if (heartbeat) {
+    heartbeat->trains = waits_later ? 1 : 0;
+    heartbeat->process = getpid();
+  }
   const bool is_watched = launch.size != 1 || heartbeat;
   if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadlines);
   std::unique_ptr<Communicator> communicator = make_world();
@@ -184,7 +191,7 @@ void init(int, char**) {
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
   // Here nothing of any program has begun. One that can get further before it has to wait says so.
-  if (!std::getenv("RONDE_WAITS_LATER")) wait_while_held(launch.rank);
+  if (!waits_later) wait_while_held(launch.rank);
 }
 
 void shutdown() {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 #include "watchdog/operation_label.h"
 
@@ -38,7 +39,7 @@ ShardSum::ShardSum(Communicator& communicator, std::vector<int> first_shards, st
   const std::int64_t ranks = communicator.size();
   require<UsageError>(static_cast<std::int64_t>(first_shards_.size()) == ranks + 1 &&
                           std::is_sorted(first_shards_.begin(), first_shards_.end()),
-                      "[shard_sum] expects the first shards of ", ranks, " ranks, and their end");
+                      "[shard_sum] expects the first shards of ", counted(ranks, "rank"), ", and their end");
   slice_ = (count + ranks * kSliceUnit - 1) / (ranks * kSliceUnit) * kSliceUnit;
 }
 
@@ -140,7 +141,7 @@ std::vector<ShardSum::Node> ShardSum::exchange(int present) {
 Tensor ShardSum::finish(int present) {
   const OperationLabel label("the sum of all gradients");
   require<UsageError>(present >= 1 && present <= first_shards_.back(), "[shard_sum] ", present, " of ",
-                      first_shards_.back(), " shards");
+                      counted(first_shards_.back(), "shard"));
   const std::vector<Node> planned = nodes_of(communicator_->rank(), present);
   require(std::equal(planned.begin(), planned.end(), nodes_.begin(), nodes_.end(),
                      [](const Node& a, const Node& b) { return a.first == b.first && a.size == b.size; }),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/dtype.h>
 #include <ronde/distributed/communicator.h>
 
@@ -47,10 +48,7 @@ class Transport {
   virtual std::string name() const = 0;
   virtual Place place() const = 0;
   /// For people to read.
-  virtual std::string description() const {
-    const int size = place().size;
-    return cat(name(), ", ", size, size == 1 ? " rank" : " ranks", note_);
-  }
+  virtual std::string description() const { return cat(name(), ", ", counted(place().size, "rank"), note_); }
   /// Adds to the description.
   void add_note(const std::string& note) { note_ = cat(" (", note, ')'); }
 

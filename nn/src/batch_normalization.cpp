@@ -1,4 +1,5 @@
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 #include <ronde/nn/batch_normalization.h>
 
@@ -41,8 +42,8 @@ void BatchNormalization::build_weights(const Shape& input, const BuildOptions& o
 
 Variable BatchNormalization::forward(const Variable& x, const Context& context) {
   const std::int64_t channels = moving_mean_.size(0);
-  require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ", channels,
-          " channels, got an input of shape ", x.shape());
+  require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ",
+          counted(channels, "channel"), ", got an input of shape ", x.shape());
   const BatchNormParams params{.epsilon = options_.epsilon};
   const SumOverRanks sum_over_ranks = is_synchronized() ? context.sum_over_ranks : SumOverRanks();
   if (!context.training || !trainable() || (x.shape().count() == 0 && !sum_over_ranks))

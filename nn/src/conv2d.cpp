@@ -1,5 +1,7 @@
 #include <ronde/nn/conv2d.h>
 
+#include <ronde/core/counted.h>
+
 #include "image_checks.h"
 #include "layer_config.h"
 
@@ -10,7 +12,8 @@ Conv2D::Conv2D(Conv2DOptions options) : options_(std::move(options)) {
   require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
                       options_.filters);
   require<UsageError>(options_.groups > 0 && options_.filters % options_.groups == 0, "[", label(), "] ",
-                      options_.filters, " filters cannot be split into ", options_.groups, " groups");
+                      counted(options_.filters, "filter"), " cannot be split into ",
+                      counted(options_.groups, "group"));
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -19,8 +22,8 @@ Conv2D::Conv2D(Conv2DOptions options) : options_(std::move(options)) {
 void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
   require_images(*this, input);
   const std::int64_t channels = input.back();
-  require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ", channels,
-          " input channels cannot be split into ", options_.groups, " groups");
+  require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ",
+          counted(channels, "input channel"), " cannot be split into ", counted(options_.groups, "group"));
   const Shape kernel{options_.filters, options_.kernel.h, options_.kernel.w, channels / options_.groups};
   kernel_ = add_parameter({.name = "kernel",
                            .variable = Variable::parameter(options_.kernel_initializer.make(
@@ -35,8 +38,8 @@ void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
 Variable Conv2D::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
   const std::int64_t channels = kernel_.size(3) * options_.groups;
-  require(x.shape().back() == channels, "[", label(), "] expects ", channels, " input channels, got ",
-          x.shape().back());
+  require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
+          ", got ", x.shape().back());
   require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
   const Variable y = conv2d(x, kernel_, bias_, call().options);
   return is_one_call() ? y : apply_activation(options_.activation, y);

@@ -1,3 +1,4 @@
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 #include <ronde/nn/dense.h>
 
@@ -25,7 +26,8 @@ void Dense::build_weights(const Shape& input, const BuildOptions& options) {
 Variable Dense::forward(const Variable& x, const Context&) {
   const std::int64_t inputs = kernel_.size(0);
   require(x.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., ", inputs, "), got ", x.shape());
-  require(x.shape().back() == inputs, "[", label(), "] expects ", inputs, " inputs, got ", x.shape().back());
+  require(x.shape().back() == inputs, "[", label(), "] expects ", counted(inputs, "input"), ", got ",
+          x.shape().back());
   const Variable rows = x.rank() == 2 ? x : reshape(x, {x.shape().count() / inputs, inputs});
   const bool fused = options_.activation == Activation::relu;
   Variable y = dense(rows, kernel_, bias_, fused ? Epilogue::relu : Epilogue::none);

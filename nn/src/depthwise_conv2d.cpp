@@ -1,5 +1,7 @@
 #include <ronde/nn/depthwise_conv2d.h>
 
+#include <ronde/core/counted.h>
+
 #include "image_checks.h"
 #include "layer_config.h"
 
@@ -39,8 +41,8 @@ void DepthwiseConv2D::build_weights(const Shape& input, const BuildOptions& opti
 Variable DepthwiseConv2D::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
   const std::int64_t channels = kernel_.size(0) / options_.depth_multiplier;
-  require(x.shape().back() == channels, "[", label(), "] expects ", channels, " input channels, got ",
-          x.shape().back());
+  require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
+          ", got ", x.shape().back());
   require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
   const bool fused = options_.activation == Activation::relu;
   const Variable y = conv2d(x, kernel_, bias_,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 
@@ -175,7 +176,8 @@ class GraphReader {
     if (value == nullptr) refuse(key, "missing");
     std::vector<Reference> ends;
     collect_ends(*value, ends);
-    if (ends.size() != 1) refuse(key, cat("has ", ends.size(), " entries; only one is supported"));
+    if (ends.size() != 1)
+      refuse(key, cat("has ", counted(ends.size(), "entry", "entries"), "; only one is supported"));
     return ends.front();
   }
 

@@ -1,4 +1,5 @@
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/nn/metric.h>
 
 #include "binary_outcomes.h"
@@ -10,7 +11,8 @@ namespace {
 /// Class labels i32 (n) of labels or of one-hot rows (n, k).
 Tensor labels_of(const Tensor& target, const Shape& output) {
   if (target.rank() == 1) {
-    require(target.size(0) == output[0], "[accuracy] expects ", output[0], " labels, got ", target.size(0));
+    require(target.size(0) == output[0], "[accuracy] expects ", counted(output[0], "label"), ", got ",
+            target.size(0));
     return target.to(DType::i32).contiguous();
   }
   require(target.shape() == output, "[accuracy] expects labels (", output[0], ") or one-hot rows ", output,

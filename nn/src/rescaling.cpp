@@ -1,3 +1,4 @@
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 #include <ronde/nn/rescaling.h>
 
@@ -36,8 +37,8 @@ void Rescaling::build_weights(const Shape& input, const BuildOptions& options) {
   const auto channels = static_cast<std::size_t>(input.back());
   const auto make = [&](const char* what, const std::vector<double>& values) {
     if (values.size() == 1) return Tensor();
-    require(values.size() == channels, "[", label(), "] ", what, " has ", values.size(), " values for ",
-            channels, " channels");
+    require(values.size() == channels, "[", label(), "] ", what, " has ", counted(values.size(), "value"),
+            " for ", counted(channels, "channel"));
     return Tensor::from<double>({input.back()}, values, options.backend).to(options.dtype);
   };
   scale_ = make("scale", options_.scale);

@@ -1,6 +1,11 @@
 """Where options come from: a flag beats the environment, which beats a file, which beats the recipe."""
 
+import pathlib
+import re
+
 import harness
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 SHORT = ["--recipe", "tf2", "--steps-per-epoch", "1", "--epochs", "1", "--batch-size", "8", "--test-samples", "16"]
 
@@ -21,8 +26,17 @@ class Options(harness.ProgramTest):
         self.assertEqual(self.run_short(*base, *config, "--global-batch-size", "7", env=environment)["global_batch"], 7)
 
     def test_section_of_the_program(self):
-        (self.work / "run.toml").write_text("[train_mnist]\nseed = 4\n[other]\nseed = 5\nwhatever = 1\n")
+        (self.work / "run.toml").write_text("seed = 3\n[train_mnist]  # ours\nseed = 4\n[train_cifar10]\nseed = 5\n")
         self.assertEqual(self.run_short(*SHORT, "--config", "run.toml")["seed"], 4)
+
+    def test_lines_of_a_file(self):
+        (self.work / "run.toml").write_text("; a comment\n\n  seed=4# of 'weights'\n\tdeterministic  # a flag\r\n"
+                                            "metrics-json = 'my # metrics.json'  # quoted\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, r"run.toml:3: seed = 4# of 'weights': give a whole")
+        (self.work / "run.toml").write_text((self.work / "run.toml").read_text().replace("4#", "4 #"))
+        self.assert_trained(self.train(*SHORT, "--config", "run.toml"))
+        metrics = self.metrics("my # metrics.json")
+        self.assertEqual((metrics["seed"], metrics["deterministic"]), (4, True))
 
     def test_flag_in_the_environment(self):
         self.assertEqual(self.run_short(*SHORT)["deterministic"], False)
@@ -46,13 +60,35 @@ class Options(harness.ProgramTest):
     def test_mistakes_name_their_source(self):
         self.assert_refused(self.train(env={"RONDE_EPOCHS": "x"}), 2, "RONDE_EPOCHS=x: give a whole number")
         (self.work / "run.toml").write_text("epochs = 0\n")
-        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: epochs = 0: give a whole number")
-        (self.work / "run.toml").write_text("epocs = 1\n")
-        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml: unknown option epocs: did you mean epochs")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml:1: epochs = 0: give a whole number")
+        (self.work / "run.toml").write_text("seed = 1\n\nepocs = 1\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml:3: unknown option epocs: did you mean epochs")
         (self.work / "run.toml").write_text("batch_size = 1\n")
         self.assert_refused(self.train("--config", "run.toml"), 2, "unknown option batch_size: did you mean batch-size")
         self.assert_refused(self.train("--config", "."), 2, "--config .: is a directory")
-        self.assert_refused(self.train("--config", "none.toml"), 2, "none.toml")
+        self.assert_refused(self.train("--config", "none.toml"), 2, "none.toml: No such file")
+        for lines, problem in (("[train_mnsit]\nepochs = 1\n", r"unknown section \[train_mnsit\]: did you mean \[train_mnist\]\?"),
+                               ("[somebody_else]\n", r"unknown section .* named after a program: train_mnist, train_cifar10"),
+                               ("[train_mnist\n", r"expected a section like \[train_mnist\]"),
+                               ("= 3\n", "a name of an option is missing"), ("dir = 'out\n", "a quotation mark is missing"),
+                               ("dir = 'a' b\n", "unexpected b")):
+            (self.work / "run.toml").write_text("seed = 4\n" + lines)
+            self.assert_refused(self.train("--config", "run.toml"), 2, r"run\.toml:2: " + problem)
+
+    def test_variables_that_nothing_reads(self):
+        wrong = {"RONDE_EPOCH": "1", "RONDE_SOMETHING": "else", "RONDE_ISA": "", "RONDE_RUN_OPTIONS": "--standby"}
+        result = self.train(*SHORT, ranks=2, env=wrong)
+        self.assert_trained(result, (r"RONDE_EPOCH is set, but nothing reads it: did you mean RONDE_EPOCHS\?$",
+                                     r"RONDE_SOMETHING is set, but nothing reads it$"))
+
+    def test_all_variables_are_known(self):
+        known = set(re.findall(r'"(RONDE_[A-Z0-9_]+)"', (ROOT / "apps/common/environment.cpp").read_text()))
+        options = {"RONDE_" + name[2:].replace("-", "_").upper()
+                   for name in re.findall(r"--[a-z-]+", self.train("--help", data=False).out)}
+        for folder in ("core", "nn", "data", "distributed", "models", "apps"):
+            for path in (ROOT / folder).rglob("*.[ch]*"):
+                read = set(re.findall(r'"(RONDE_[A-Z0-9_]+)"', path.read_text()))
+                self.assertEqual(read - known - options, set(), path)
 
     def test_data_directory_of_the_environment(self):
         result = self.train(*SHORT, data=False, env={"RONDE_DATA": str(self.data)})

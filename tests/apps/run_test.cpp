@@ -112,7 +112,7 @@ class Patient {
 TEST(Patience, EndsWhenNothingMoves) {
   Patient job({.start = 20.0, .later = 10.0});
   EXPECT_EQ(job.until(124.5), "");
-  EXPECT_EQ(job.until(125.0), "only 0 of 2 ranks have started, and nothing moved for 25 s");
+  EXPECT_EQ(job.until(125.0), "only 0 of 2 ranks started, and nothing moved for 25 s");
   job.beats.slot(0).process = 7;
   job.beats.slot(1).process = 8;
   EXPECT_EQ(job.until(150.0), "");

@@ -95,6 +95,20 @@ class Interrupted(harness.ProgramTest):
         (self.work / "out").rename(self.work / "undisturbed")
         return found
 
+    def kill_a_rank(self, job):
+        """As soon as there is one."""
+        mpirun, = harness.children(job.process.pid)
+        deadline = time.monotonic() + harness.TIMEOUT
+        while not (ranks := [pid for pid in harness.children(mpirun) if self.is_rank(pid)]):
+            self.assertLess(time.monotonic(), deadline, job.out)
+        os.kill(random.choice(ranks), signal.SIGKILL)
+
+    def is_rank(self, pid):
+        try:
+            return os.readlink(f"/proc/{pid}/exe") == str(harness.BIN / self.program)
+        except OSError:
+            return False
+
     def assert_gone(self, pids):
         deadline = time.monotonic() + 10
         while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
@@ -161,6 +175,22 @@ class Supervised(Interrupted):
         self.assertEqual(self.weights(), expected, job.out)
         self.assertRegex(job.out, r"start 1 ended after .* s in step \d+: signal 9 \(Killed\)")
         self.assertRegex(job.out, r"\] done, after 2 restarts")
+
+    def test_files_of_an_earlier_run(self):
+        """They are newer in steps, lie where this run saves, and are not its own, however early it fails."""
+        expected = self.undisturbed(*SAVING)
+        self.assert_trained(self.train(*SAVING, "--epochs", "3", "--seed", "1"))
+        job = self.start(self.supervised(*self.command(*SAVING)))
+        job.wait_for("start 1: ")
+        self.kill_a_rank(job)  # which has not come to its first step, and perhaps to no statement of its own
+        job.wait_for("start 2: ")
+        self.wait_for_steps(job)
+        self.kill_a_rank(job)
+        self.assertEqual(job.finish(), 0, job.out)
+        self.assertRegex(job.out, r"start 1 ended after .* in step 0: signal 9")
+        self.assertRegex(job.out, r"resume +no: a new run; out/\S+ is of an earlier one")
+        self.assertRegex(job.out, r"warning: \d+ checkpoints? (is|are) older than out/.new-run, so of an earlier run")
+        self.assertEqual(self.weights(), expected, job.out)
 
     def test_spare_ranks_take_over(self):
         options = [*SAVING, "--epochs", "1"]

@@ -242,8 +242,9 @@ class Evaluate(ToolTest):
         self.assertIn(f"Loss: {test['loss']:.4f}\nAccuracy: {test['accuracy']:.4f} ", outputs[0])
 
     def test_first_samples(self):
-        out = self.done("evaluate", self.model, "--data", "mnist", "--data-dir", self.data, "--samples", 5)
-        self.assertIn("of 5)", out)
+        for option in ("--samples", "--test-samples"):  # as the trainers call it
+            out = self.done("evaluate", self.model, "--data", "mnist", "--data-dir", self.data, option, 5)
+            self.assertIn("of 5)", out)
 
     def test_other_sources(self):
         """Folders, tables and packed files of the same pictures give the same counts."""

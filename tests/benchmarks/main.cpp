@@ -98,12 +98,15 @@ void run(Options options, Communicator& world, const Stopwatch& since_main) {
   ronde::ThreadPool& pool = ronde::default_backend().threads();
   if (options.threads > 0) pool.resize(options.threads);
   options.threads = pool.size();
-  if (options.layers)
+  if (options.layers) {
+    ronde::require<ronde::UsageError>(world.size() == 1, "--layers is for one process, not for ",
+                                      world.size());
     print_kernel_table(options);
-  else if (options.steps > 0)
+  } else if (options.steps > 0) {
     run_steps(options, world);
-  else
+  } else {
     print(options, world, measure(options, world, since_main));
+  }
 }
 
 }  // namespace

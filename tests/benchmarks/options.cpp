@@ -8,15 +8,24 @@
 namespace bench {
 
 const char* const kUsage =
-    "usage: ronde_bench [--net mnist|cifar10|resnet20] [--batch N] [--threads N] [--seconds S] [--steps N] "
-    "[--layers] [--evaluate] [--json]\n"
+    "usage: ronde_bench [--net mnist|cifar10|resnet20|resnet18] [--batch N] [--threads N] [--seconds S] "
+    "[--steps N] [--layers] [--evaluate] [--json]\n"
     "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
     "peak.\n"
-    "--evaluate: forward passes instead. --layers: a table of the net's kernels instead. --steps: so many "
-    "steps and nothing\n"
-    "that depends on time, for tools that count. Under mpirun the ranks train together. RONDE_BACKEND and "
-    "RONDE_ISA choose\n"
-    "what is measured.\n";
+    "--evaluate: forward passes instead. --layers: what each kernel of a step takes, by one process. "
+    "--steps: "
+    "so many steps\n"
+    "and nothing that depends on time, for tools that count. Under mpirun the ranks train together. "
+    "RONDE_BACKEND and RONDE_ISA\n"
+    "choose what is measured.\n";
+
+namespace {
+
+bool is_net(const std::string& name) {
+  return name == "mnist" || name == "cifar10" || name == "resnet20" || name == "resnet18";
+}
+
+}  // namespace
 
 Options parse_options(int argc, char** argv) {
   using ronde::require;
@@ -42,9 +51,7 @@ Options parse_options(int argc, char** argv) {
     if (name == "--seconds") options.seconds = std::atof(value);
     if (name == "--steps") options.steps = std::atoi(value);
   }
-  require<UsageError>(options.net == "mnist" || options.net == "cifar10" || options.net == "resnet20",
-                      "--net ", options.net);
-  require<UsageError>(!options.layers || options.net != "resnet20", "--layers knows no resnet20");
+  require<UsageError>(is_net(options.net), "--net ", options.net);
   require<UsageError>(options.batch > 0 && options.seconds > 0 && options.threads >= 0 && options.steps >= 0,
                       "--batch, --seconds and --steps must be positive");
   return options;

@@ -6,12 +6,12 @@
 namespace bench {
 
 struct Options {
-  std::string net = "mnist";  ///< or "cifar10", "resnet20"
+  std::string net = "mnist";  ///< or another one that make_net knows
   std::int64_t batch = 128;   ///< of each rank
   int threads = 0;            ///< 0: this rank's share of the machine
   double seconds = 3;
   int steps = 0;          ///< exactly so many, untimed; 0: as many as take `seconds`
-  bool layers = false;    ///< a table of kernels instead of the whole step
+  bool layers = false;    ///< a table of the step's kernels
   bool evaluate = false;  ///< forward passes instead of training steps
   bool json = false;
 };

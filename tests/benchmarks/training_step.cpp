@@ -6,6 +6,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>
 #include <ronde/models/cifar_resnet.h>
+#include <ronde/models/resnet.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
@@ -30,11 +31,15 @@ Dense hidden(std::int64_t units) {
   return Dense({.units = units, .activation = Activation::relu});
 }
 
-Tensor random_images(const Shape& shape) {
+std::unique_ptr<Optimizer> sgd() {
+  return std::make_unique<SGD>(SGDOptions{.learning_rate = 0.01, .momentum = 0.9});
+}
+
+Tensor random_images(const Shape& shape, Backend& backend) {
   std::vector<float> values(static_cast<std::size_t>(shape.count()));
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = uniform_float(philox(1, {static_cast<std::uint32_t>(i), 0, 0, 0})[0]);
-  return Tensor::from<float>(shape, values);
+  return Tensor::from<float>(shape, values, &backend);
 }
 
 }  // namespace
@@ -52,29 +57,34 @@ Net make_net(const std::string& name) {
                                          Dense({.units = 10})),
             std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677,
             41.482};
-  return {resnet20(),       std::make_unique<SGD>(SGDOptions{.learning_rate = 0.01, .momentum = 0.9}),
-          Shape{32, 32, 3}, 243.981,
-          81.622,           true};
+  if (name == "resnet18")
+    return {resnet18({.classes = 10, .stem = ResnetStem::cifar}),
+            sgd(),
+            Shape{32, 32, 3},
+            3328.997,
+            1110.845,
+            true};
+  return {resnet20(), sgd(), Shape{32, 32, 3}, 243.994, 81.626, true};
 }
 
 TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communicator* ranks,
-                           const DistributedOptions& options)
+                           const DistributedOptions& options, Backend& backend)
     : net_(make_net(net)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
-  net_.layers->build(net_.input);
+  net_.layers->build(net_.input, {.backend = &backend});
   arena_ = std::make_unique<ParameterArena>(*net_.layers);
   if (ranks)
     distributed_ = std::make_unique<DistributedOptimizer>(std::move(net_.optimizer), *ranks, options);
   distributed_ ? distributed_->attach(*arena_) : net_.optimizer->attach(*arena_);
   const Shape& in = net_.input;
-  x_ = random_images({batch, in[0], in[1], in[2]});
+  x_ = random_images(in.batch_of(batch), backend);
   std::vector<std::int32_t> labels;
   std::vector<std::int64_t> keys;
   for (std::int64_t i = 0; i < batch; ++i) {
     labels.push_back(static_cast<std::int32_t>(i % 10));
     keys.insert(keys.end(), {i, 0});
   }
-  labels_ = Tensor::from<std::int32_t>({batch}, labels);
-  keys_ = Tensor::from<std::int64_t>({batch, 2}, keys);
+  labels_ = Tensor::from<std::int32_t>({batch}, labels, &backend);
+  keys_ = Tensor::from<std::int64_t>({batch, 2}, keys, &backend);
 }
 
 void TrainingStep::evaluate() {

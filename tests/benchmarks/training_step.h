@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <ronde/core/tensor.h>
+#include <ronde/core/backend.h>
 #include <ronde/distributed/distributed_optimizer.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/module.h>
@@ -24,13 +24,15 @@ struct Net {
 
 /// "mnist": conv32 conv64 pool drop dense128 drop dense10, Adam. "cifar10": conv32 (same) conv32 pool drop
 /// conv64 (same) conv64 pool drop dense512 drop dense10, RMSprop. "resnet20": models/cifar_resnet.h, SGD.
+/// "resnet18": models/resnet.h with the stem for CIFAR, SGD.
 Net make_net(const std::string& name);
 
 class TrainingStep {
  public:
   /// With `ranks`, gradients are summed over them, as in a training; `batch` is each rank's.
   TrainingStep(const std::string& net, std::int64_t batch, ronde::Communicator* ranks = nullptr,
-               const ronde::DistributedOptions& options = {});
+               const ronde::DistributedOptions& options = {},
+               ronde::Backend& backend = ronde::default_backend());
   void run();
   /// The forward pass alone, as when a net is evaluated.
   void evaluate();

@@ -1,3 +1,4 @@
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "core/testing.h"
@@ -21,6 +22,21 @@ TEST(Text, NumbersKeepNineDigits) {
 
 TEST(Text, AnythingWithToStringIsAPiece) {
   EXPECT_EQ(cat(Shape{2, 3}, " ", DType::bf16, " ", Device{DeviceType::cuda, 1}), "(2, 3) bf16 cuda:1");
+}
+
+TEST(Text, CountsThings) {
+  EXPECT_EQ(cat(counted(1, "rank"), ", ", counted(0, "rank"), ", ", counted(2, "rank")),
+            "1 rank, 0 ranks, 2 ranks");
+  EXPECT_EQ(cat(counted(1, "class", "classes"), ", ", counted(10, "class", "classes")),
+            "1 class, 10 classes");
+  EXPECT_EQ(cat(counted(std::size_t{1'234'567}, "byte")), "1,234,567 bytes");
+}
+
+TEST(Text, GroupsDigits) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(-1'000), "-1,000");
+  EXPECT_EQ(grouped(std::uint64_t{18'446'744'073'709'551'615u}), "18,446,744,073,709,551,615");
 }
 
 TEST(Error, RequireCarriesTheValuesAndTheStatus) {

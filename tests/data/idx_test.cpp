@@ -96,7 +96,7 @@ TEST_F(Idx, RejectsDamagedGzip) {
   ASSERT_EQ(read(good).size(0), 200);
   expect_damaged(good.substr(0, good.size() / 2), "truncated");
   expect_damaged(good.substr(0, good.size() - 1), "truncated");
-  expect_damaged(good + "x", "1 bytes behind the end");
+  expect_damaged(good + "x", "1 byte behind the end");
   expect_damaged(good + gzip("more"), "behind the end");
   Bytes checksum = good, length = good, content = good;
   checksum[good.size() - 6] = static_cast<char>(checksum[good.size() - 6] ^ 1);

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/distributed/objects.h>
 #include <ronde/distributed/process_set.h>
 #include <ronde/distributed/values.h>
@@ -153,12 +154,13 @@ void check_arguments(Communicator& c) {
   expect(c.allreduce(Tensor()), "[allreduce] got an undefined tensor");
   expect(c.grouped_allreduce({}), "[grouped_allreduce] expects at least one tensor");
   expect(c.broadcast(ints, c.size()),
-         cat("[broadcast] root ", c.size(), " is not one of ", c.size(), " ranks"));
-  expect(c.broadcast(ints, -1), cat("[broadcast] root -1 is not one of ", c.size(), " ranks"));
+         cat("[broadcast] root ", c.size(), " is not one of ", counted(c.size(), "rank")));
+  expect(c.broadcast(ints, -1), cat("[broadcast] root -1 is not one of ", counted(c.size(), "rank")));
   expect(c.allgather(ints, host_zeros({5, 6}, DType::i32)),
          cat("[allgather] expects ", 5 * c.size(), " rows like those of i32 (5, 6), got i32 (4, 6)"));
   expect(c.allgather(host_zeros({})), "[allgather] expects at least one axis, got f32 ()");
-  expect(c.allgatherv(ints, ints.clone(), {}), cat("[allgatherv] expects ", c.size(), " counts, got 0"));
+  expect(c.allgatherv(ints, ints.clone(), {}),
+         cat("[allgatherv] expects ", counted(c.size(), "count"), ", got 0"));
   expect(c.reduce_scatter(host_zeros({4, 5}, DType::i32), ints),
          cat("[reduce_scatter] expects ", 4 * c.size(), " rows like those of i32 (4, 5), got i32 (4, 6)"));
   expect(c.alltoall(host_zeros({4, 6}), ints), "[alltoall] expects equal dtypes, got in i32 and out f32");
@@ -185,7 +187,7 @@ void check_objection_of_one(Communicator& c) {
   expect(c.allreduce(is_odd ? Tensor() : host_zeros({64}), {.name = "loss"}),
          "[allreduce] 'loss' got an undefined tensor", "allreduce 'loss' (sum, f32 (64,))");
   expect(c.broadcast(host_zeros({3}), is_odd ? -2 : 0),
-         cat("[broadcast] root -2 is not one of ", c.size(), " ranks"), "broadcast(f32 (3,), root 0)");
+         cat("[broadcast] root -2 is not one of ", counted(c.size(), "rank")), "broadcast(f32 (3,), root 0)");
   const Tensor square = host_zeros({2, 3});
   expect(c.allreduce(is_odd ? square.permute({1, 0}) : square.reshape({3, 2})),
          "[allreduce] expects contiguous tensors, got a view of f32 (3, 2); contiguous() makes a copy",

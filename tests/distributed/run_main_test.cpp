@@ -338,6 +338,13 @@ TEST_F(RunMain, AllreduceGoesTheWayThatTheEnvironmentSays) {
             Lines{"ronde: [rank 0] RONDE_ALLREDUCE expects auto, mpi, node or hierarchical, got ring"});
 }
 
+// Which has nobody to exchange anything with, but the next start may.
+TEST_F(RunMain, WrongWayOfTheAllreduceIsAnErrorOfOneProcessToo) {
+  const Job job = run(std::string("RONDE_ALLREDUCE=ring ") + RONDE_PROGRAM + " ok");
+  EXPECT_EQ(job.status, 2);
+  EXPECT_EQ(job.messages, Lines{"ronde: RONDE_ALLREDUCE expects auto, mpi, node or hierarchical, got ring"});
+}
+
 }  // namespace
 }  // namespace ronde::test
 

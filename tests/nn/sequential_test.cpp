@@ -162,7 +162,7 @@ TEST(Sequential, ARunsErrorsNameTheLayer) {
   net.build({12, 12, 1});
   const auto error = [&](const Shape& shape) { return message_of([&] { net(Tensor::zeros(shape)); }); };
   EXPECT_EQ(error({1, 4, 4, 1}), "[conv2d_1] a window of 3 x 3 does not fit into images of 2 x 2");
-  EXPECT_EQ(error({1, 12, 12, 2}), "[conv2d] expects 1 input channels, got 2");
+  EXPECT_EQ(error({1, 12, 12, 2}), "[conv2d] expects 1 input channel, got 2");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 namespace ronde::apps {
@@ -47,8 +48,8 @@ std::string Patience::complaint(const HeartbeatFile& beats, double now) {
   if (waited_ < limit + kMore) return "";
   const std::string since = cat(" for ", static_cast<std::int64_t>(waited_), " s");
   if (progress.started < beats.ranks())
-    return cat("only ", progress.started, " of ", beats.ranks(), " ranks have started, and nothing moved",
-               since);
+    return cat("only ", progress.started, " of ", counted(beats.ranks(), "rank"),
+               " started, and nothing moved", since);
   return progress.step == 0 ? cat("the ranks have come to no first step, and nothing moved", since)
                             : cat("nothing has moved", since, ", in step ", progress.step);
 }

@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/distributed/watchdog.h>
 
@@ -204,15 +205,14 @@ void Supervisor::begin() {
   first_step_ = 0;
   started_ = now();
   const bool is_ready = spare_ && !spare_->job->has_ended();
-  now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, starts_ > 1, false);
+  now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, goes_on_, false);
   spare_.reset();
   now_->beats.release();
   const bool sees_ranks = has_this_machine(options_.hosts);
   patience_ =
       sees_ranks ? std::make_unique<Patience>(job_deadlines(options_.hang_timeout), started_) : nullptr;
-  say(cat("start ", starts_, ": ", options_.ranks, options_.ranks == 1 ? " rank of " : " ranks of ",
-          options_.program.front(), is_ready ? ", which stood by" : "", ", mpirun is process ",
-          now_->job->process()));
+  say(cat("start ", starts_, ": ", counted(options_.ranks, "rank"), " of ", options_.program.front(),
+          is_ready ? ", which stood by" : "", ", mpirun is process ", now_->job->process()));
 }
 
 int Supervisor::run_once() {
@@ -237,7 +237,21 @@ void Supervisor::drop_lost_hosts() {
   if (alive.empty() || alive.size() == options_.hosts.size()) return;
   options_.hosts = alive;
   options_.ranks = std::min<std::int64_t>(options_.ranks, slots_of(alive));
-  say(cat("machines were lost; the job goes on with ", options_.ranks, " ranks on ", to_text(alive)));
+  say(cat("machines were lost; the job goes on with ", counted(options_.ranks, "rank"), " on ",
+          to_text(alive)));
+}
+
+// In the start that has just ended. Where no rank has told anything, a long one counts as progress.
+bool Supervisor::has_made_something() const {
+  const HeartbeatFile& beats = now_->beats;
+  bool has_told = false, has_others = false;
+  for (int r = 0; r < beats.ranks(); ++r) {
+    const bool is_there = beats.slot(r).process.load() != 0;
+    has_told = has_told || is_there;
+    has_others = has_others || (is_there && beats.slot(r).trains.load() == 0);
+  }
+  if (!has_told) return ended_ - started_ > kFruitful;
+  return has_others || step_of(beats) > 0;
 }
 
 int Supervisor::decide(int status) {
@@ -245,11 +259,12 @@ int Supervisor::decide(int status) {
   const bool got_further = patience_ ? step > best_step_ : ended_ - started_ > kFruitful;
   barren_ = got_further ? 0 : barren_ + 1;
   best_step_ = std::max(best_step_, step);
+  goes_on_ = goes_on_ || has_made_something();
   say(cat("start ", starts_, " ended after ", seconds_text(ended_ - started_), " in step ", step, ": ",
           describe_status(status)));
   if (judge(status) == Verdict::is_final) return status;
   if (options_.max_restarts && starts_ > *options_.max_restarts)
-    return say(cat("gives up after ", *options_.max_restarts, " restarts")), status;
+    return say(cat("gives up after ", counted(*options_.max_restarts, "restart"))), status;
   if (barren_ >= kBarrenStarts)
     return say(cat("gives up: ", barren_, " starts in a row came no further than step ", best_step_)), status;
   drop_lost_hosts();
@@ -272,7 +287,7 @@ int Supervisor::run() {
     const int status = run_once();
     const Verdict verdict = judge(status);
     if (verdict == Verdict::done) {
-      if (starts_ > 1) say(cat("done, after ", starts_ - 1, starts_ == 2 ? " restart" : " restarts"));
+      if (starts_ > 1) say(cat("done, after ", counted(starts_ - 1, "restart")));
       return 0;
     }
     if (is_interrupted_) return static_cast<int>(ExitStatus::interrupted);

@@ -8,6 +8,10 @@
 /// trainers load their data too, and it waits (`wait_while_held`), asleep, until the first fails. Then it
 /// reads the newest good checkpoint and goes on, and another set gets ready. This is for programs made with
 /// Ronde: another one would not wait.
+///
+/// Note [Earlier runs]: --dir may hold checkpoints of an earlier run. A trainer that begins anew says there
+/// that they do not count, before its first step; one that was told to go on would take them. So a job that
+/// failed before any trainer came to a step is started as it was the first time.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +62,7 @@ class Supervisor {
   /// What to do after a job that did not end well; 0: start again, else the status to end with.
   int decide(int status);
   void drop_lost_hosts();
+  bool has_made_something() const;
   void wait(double seconds);
 
   RunOptions options_;
@@ -69,6 +74,7 @@ class Supervisor {
   std::int64_t best_step_ = 0;   // that any start has come to
   std::int64_t first_step_ = 0;  // of this start
   int barren_ = 0;               // starts in a row that came no further
+  bool goes_on_ = false;         // there may be something to go on from: Note [Earlier runs]
   double started_ = 0.0, ended_ = 0.0;
   double asked_to_end_ = 0.0;  // when; 0: not
   bool is_interrupted_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 namespace ronde::inline v0 {
 
@@ -12,8 +13,8 @@ void Engine::Slots::begin(Node& node) {
 }
 
 Node::Edge& Engine::Slots::edge(int i) const {
-  require(i >= 0 && static_cast<std::size_t>(i) < slots_.size(), "[", node_->name(), "] has ", slots_.size(),
-          " inputs, but its backward asked for input ", i);
+  require(i >= 0 && static_cast<std::size_t>(i) < slots_.size(), "[", node_->name(), "] has ",
+          counted(slots_.size(), "input"), ", but its backward asked for input ", i);
   return node_->edges_[static_cast<std::size_t>(i)];
 }
 

@@ -1,6 +1,7 @@
 #include <ronde/core/ops.h>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/node.h>
 
 #include "ops/checks.h"
@@ -43,13 +44,13 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias, c
   require_weight("conv2d", x, weight);
   require_floating("conv2d", x);
   const std::int64_t groups = options.groups, filters = weight.size(0);
-  require<UsageError>(groups > 0 && filters % groups == 0, "[conv2d] ", filters, " filters in ", groups,
-                      " groups");
+  require<UsageError>(groups > 0 && filters % groups == 0, "[conv2d] ", counted(filters, "filter"), " in ",
+                      counted(groups, "group"));
   require<UsageError>(options.dilation.h > 0 && options.dilation.w > 0,
                       "[conv2d] dilation must be positive, got ", options.dilation.h, "x",
                       options.dilation.w);
-  require(x.size(3) == weight.size(3) * groups, "[conv2d] weight expects ", weight.size(3) * groups,
-          " input channels, got ", x.size(3));
+  require(x.size(3) == weight.size(3) * groups, "[conv2d] weight expects ",
+          counted(weight.size(3) * groups, "input channel"), ", got ", x.size(3));
   if (!bias.defined()) return;
   require_weight("conv2d", x, bias.value());
   require(bias.shape() == Shape{filters}, "[conv2d] bias must be (", filters, ",), got shape ", bias.shape());

@@ -1,6 +1,7 @@
 #include <ronde/core/ops.h>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/node.h>
 
 #include "ops/checks.h"
@@ -29,7 +30,8 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias) {
   require_rank("dense", "weight", weight, 2, "(in, units)");
   require_weight("dense", x, weight);
   require_floating("dense", x);
-  require(x.size(1) == weight.size(0), "[dense] weight expects ", weight.size(0), " inputs, got ", x.size(1));
+  require(x.size(1) == weight.size(0), "[dense] weight expects ", counted(weight.size(0), "input"), ", got ",
+          x.size(1));
   if (!bias.defined()) return;
   require_weight("dense", x, bias.value());
   require(bias.shape() == Shape{weight.size(1)}, "[dense] bias must be (", weight.size(1), ",), got shape ",

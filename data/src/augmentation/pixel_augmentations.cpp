@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/data/pixel_augmentations.h>
 
@@ -66,7 +67,7 @@ void Normalize::apply(const Tensor& image, AugmentationRandom&) const {
   const std::int64_t channels = image.rank() > 0 ? image.shape().back() : 1;
   for (const std::size_t given : {mean_.size(), factor_.size()})
     require(given == 1 || static_cast<std::int64_t>(given) == channels, "[augmentation] normalize has ",
-            given, " values for ", channels, " channels");
+            counted(given, "value"), " for ", counted(channels, "channel"));
   visit_real(image.dtype(), "augmentation", [&](auto real) {
     using T = decltype(real);
     const std::int64_t pixels = image.count() / channels;

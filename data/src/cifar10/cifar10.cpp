@@ -1,5 +1,7 @@
 #include <ronde/data/cifar10.h>
 
+#include <ronde/core/counted.h>
+
 #include "cifar10/read_cifar10.h"
 #include "files/input_file.h"
 
@@ -22,9 +24,8 @@ InMemoryDataset make_dataset(const Cifar10Images& part, const std::vector<std::s
 }  // namespace
 
 std::string Cifar10::description() const {
-  return cat(name.empty() ? "unknown data in CIFAR-10's form" : name, ", ",
-             grouped(static_cast<std::uint64_t>(train.size())), " + ",
-             grouped(static_cast<std::uint64_t>(test.size())), " images from ", source,
+  return cat(name.empty() ? "unknown data in CIFAR-10's form" : name, ", ", grouped(train.size()), " + ",
+             counted(test.size(), "image"), " from ", source,
              name.empty() ? " (its SHA-256 is not that of the published files)" : "");
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/sha256.h>
 
 #include "files/tar.h"
@@ -33,8 +34,8 @@ struct FileBytes {
 
 /// Number of records of a file.
 std::uint64_t count_records(const FileBytes& bytes) {
-  bytes.expect(bytes.size > 0 && bytes.size % kRecord == 0, "holds ", grouped(bytes.size),
-               " bytes, expected images of ", grouped(kRecord), " bytes each, usually ",
+  bytes.expect(bytes.size > 0 && bytes.size % kRecord == 0, "holds ", counted(bytes.size, "byte"),
+               ", expected images of ", grouped(kRecord), " bytes each, usually ",
                grouped(kUsualCount * kRecord));
   return bytes.size / kRecord;
 }
@@ -62,7 +63,7 @@ class Content {
       content_.train = allocate(kCifar10TrainFiles * count);
       content_.test = allocate(count);
     }
-    bytes.expect(count == count_, "holds ", grouped(count), " images, expected ", grouped(count_),
+    bytes.expect(count == count_, "holds ", counted(count, "image"), ", expected ", grouped(count_),
                  " as in the others");
   }
 
@@ -91,8 +92,8 @@ class Content {
   }
 
   void read_names(const FileBytes& bytes) {
-    bytes.expect(bytes.size <= kMaxNamesBytes, "holds ", grouped(bytes.size),
-                 " bytes, expected ten names of classes");
+    bytes.expect(bytes.size <= kMaxNamesBytes, "holds ", counted(bytes.size, "byte"),
+                 ", expected ten names of classes");
     std::string text(bytes.size, '\0');
     bytes.read(text.data(), text.size());
     std::vector<std::string> names{""};
@@ -163,7 +164,7 @@ Cifar10Content read_archive(const std::string& path) {
     if (known == kCifar10Files.end()) continue;
     const auto number = static_cast<std::size_t>(known - kCifar10Files.begin());
     bytes.expect(!seen[number], "is there twice");
-    bytes.expect(bytes.size <= kMaxBytes, "holds ", grouped(bytes.size), " bytes, expected at most ",
+    bytes.expect(bytes.size <= kMaxBytes, "holds ", counted(bytes.size, "byte"), ", expected at most ",
                  grouped(kMaxBytes));
     content.expect_count(bytes);
     content.fill(number, bytes);

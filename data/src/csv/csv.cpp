@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 #include "csv/csv_lines.h"
 
@@ -80,8 +81,8 @@ bool CsvTable::read_first(std::string_view line) {
                 options_.delimiter, "'");
   label_ = find_label(line);
   const auto expected = static_cast<std::size_t>(options_.image_shape.count());
-  lines_.expect(options_.image_shape.rank() == 0 || columns_ - 1 == expected, columns_ - 1,
-                " columns beside the label, expected ", expected, " for ", options_.image_shape);
+  lines_.expect(options_.image_shape.rank() == 0 || columns_ - 1 == expected, counted(columns_ - 1, "column"),
+                " beside the label, expected ", expected, " for ", options_.image_shape);
   return !numbers;
 }
 
@@ -96,7 +97,8 @@ std::size_t CsvTable::find_label(std::string_view line) const {
 }
 
 double CsvTable::slow_number(CsvFields& fields, std::size_t column) const {
-  lines_.expect(!fields.at_end(), column, " columns, expected ", columns_, " as in the first line");
+  lines_.expect(!fields.at_end(), counted(column, "column"), ", expected ", columns_,
+                " as in the first line");
   const std::string_view field = fields.next();
   const std::optional<double> value = number(field);
   lines_.expect(value.has_value(), column_name(column), " is \"", printable(field), "\", expected a number");
@@ -116,7 +118,8 @@ void CsvTable::read_row(std::string_view line) {
   }
   std::size_t columns = columns_;
   for (; !fields.at_end(); ++columns) fields.next();
-  lines_.expect(columns == columns_, columns, " columns, expected ", columns_, " as in the first line");
+  lines_.expect(columns == columns_, counted(columns, "column"), ", expected ", columns_,
+                " as in the first line");
   keep_row();
 }
 
@@ -126,7 +129,7 @@ void CsvTable::keep_label(double value) {
   lines_.expect(fits, column_name(label_), " is ", value, ", expected the number of a class from 0 on");
   const auto classes = static_cast<double>(options_.class_names.size());
   lines_.expect(classes == 0 || value < classes, column_name(label_), " is ", value, ", expected one of ",
-                classes, " classes from 0 on");
+                counted(options_.class_names.size(), "class", "classes"), " from 0 on");
   labels_.push_back(static_cast<std::int32_t>(value));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ronde/core/counted.h>
+
 namespace ronde::inline v0 {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "files/array_memory.h"
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 namespace ronde::inline v0 {
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <new>
 
+#include <ronde/core/counted.h>
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -68,8 +70,8 @@ std::size_t ByteReader::inflate_some(void* out, std::size_t bytes) {
       stream.avail_in = static_cast<uInt>(now);
     }
     const int status = inflate(&stream, Z_NO_FLUSH);
-    expect(status != Z_BUF_ERROR, "truncated: the compressed data ends after ", grouped(produced_),
-           " bytes of content");
+    expect(status != Z_BUF_ERROR, "truncated: the compressed data ends after ", counted(produced_, "byte"),
+           " of content");
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     expect(status == Z_OK || status == Z_STREAM_END, "damaged compressed data", stream.msg ? ": " : "",
            stream.msg ? stream.msg : "");
@@ -84,7 +86,7 @@ std::size_t ByteReader::read_some(void* out, std::size_t bytes) {
   const std::size_t got = inflater_ ? inflate_some(out, piece) : read_plain(out, piece);
   produced_ += got;
   expect(!section_.size || produced_ <= *section_.size, "holds more content than the ",
-         grouped(section_.size.value_or(0)), " bytes expected");
+         counted(section_.size.value_or(0), "byte"), " expected");
   if (section_.crc32)
     crc_ = static_cast<std::uint32_t>(::crc32(crc_, static_cast<const Bytef*>(out), static_cast<uInt>(got)));
   if (finished_) finish();
@@ -93,9 +95,9 @@ std::size_t ByteReader::read_some(void* out, std::size_t bytes) {
 
 void ByteReader::finish() {
   const std::uint64_t behind = section_.length - taken_ + (inflater_ ? inflater_->stream.avail_in : 0);
-  expect(behind == 0, grouped(behind), " bytes behind the end of the compressed data");
+  expect(behind == 0, counted(behind, "byte"), " behind the end of the compressed data");
   if (section_.size)
-    expect(produced_ == *section_.size, "holds ", grouped(produced_), " bytes of content, expected ",
+    expect(produced_ == *section_.size, "holds ", counted(produced_, "byte"), " of content, expected ",
            grouped(*section_.size));
   expect(!section_.crc32 || crc_ == *section_.crc32, "damaged: its CRC-32 is wrong");
 }
@@ -104,7 +106,7 @@ void ByteReader::read(void* out, std::size_t bytes) {
   auto* to = static_cast<char*>(out);
   while (bytes > 0) {
     const std::size_t got = read_some(to, bytes);
-    expect(got > 0, "truncated: ends after ", grouped(produced_), " bytes of content");
+    expect(got > 0, "truncated: ends after ", counted(produced_, "byte"), " of content");
     to += got;
     bytes -= got;
   }
@@ -112,15 +114,16 @@ void ByteReader::read(void* out, std::size_t bytes) {
 
 void ByteReader::expect_left(std::uint64_t bytes, const std::string& what) const {
   if (section_.size)
-    expect(bytes == *section_.size - produced_, "holds ", grouped(*section_.size - produced_),
-           " bytes of elements, expected ", grouped(bytes), " for ", what);
-  expect(bytes / kMaxRatio <= section_.length, "too small to hold the ", grouped(bytes), " bytes of ", what);
+    expect(bytes == *section_.size - produced_, "holds ", counted(*section_.size - produced_, "byte"),
+           " of elements, expected ", grouped(bytes), " for ", what);
+  expect(bytes / kMaxRatio <= section_.length, "too small to hold the ", counted(bytes, "byte"), " of ",
+         what);
 }
 
 void ByteReader::expect_end(const std::string& what) {
   const std::uint64_t before = produced_;
   char extra;
-  expect(read_some(&extra, 1) == 0, "holds more than the ", grouped(before), " bytes of ", what);
+  expect(read_some(&extra, 1) == 0, "holds more than the ", counted(before, "byte"), " of ", what);
 }
 
 }  // namespace ronde::inline v0

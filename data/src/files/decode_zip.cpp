@@ -1,4 +1,5 @@
 
+#include <ronde/core/counted.h>
 #include <ronde/data/zip.h>
 
 #include "files/zip.h"
@@ -17,7 +18,7 @@ std::vector<ZipEntry> decode_zip(std::string_view archive, const std::string& so
     max_bytes -= size;  // in all: members may share the bytes of a hostile archive
     ZipEntry entry{member.name, std::string(static_cast<std::size_t>(size), '\0')};
     reader.read(entry.bytes.data(), entry.bytes.size());
-    reader.expect_end(cat(grouped(size), " bytes"));
+    reader.expect_end(to_string(counted(size, "byte")));
     entries.push_back(std::move(entry));
   }
   return entries;

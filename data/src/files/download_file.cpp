@@ -4,6 +4,7 @@
 #include <system_error>
 #include <vector>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/core/sha256.h>
 #include <ronde/data/data_directory.h>

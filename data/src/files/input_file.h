@@ -46,7 +46,4 @@ class InputFile {
 /// A name out of a file, fit for a message: cut after 64 bytes, control characters as "?".
 std::string printable(std::string_view name);
 
-/// "60,000"
-std::string grouped(std::uint64_t number);
-
 }  // namespace ronde::inline v0

@@ -1,5 +1,6 @@
 #include "files/npy.h"
 
+#include <ronde/core/counted.h>
 #include <ronde/data/npz.h>
 
 #include <algorithm>
@@ -119,7 +120,7 @@ Tensor read_npy_array(ByteReader& reader, std::uint64_t max_bytes) {
   reader.read(length.data(), magic[6] == 1 ? 2 : 4);
   const std::size_t header_bytes =
       length[0] | std::size_t{length[1]} << 8 | std::size_t{length[2]} << 16 | std::size_t{length[3]} << 24;
-  reader.expect(header_bytes <= kMaxHeader, "a header of ", grouped(header_bytes), " bytes");
+  reader.expect(header_bytes <= kMaxHeader, "a header of ", counted(header_bytes, "byte"));
   std::string text(header_bytes, ' ');
   reader.read(text.data(), text.size());
   const NpyHeader header(reader, text);

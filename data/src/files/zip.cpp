@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include <ronde/core/counted.h>
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -40,7 +42,7 @@ struct Directory {
 
 /// The end record is the last thing in the file: an archive comment is not accepted.
 Directory read_end_record(const InputFile& file) {
-  file.expect(file.size() >= kEndRecord, "not a zip archive: only ", grouped(file.size()), " bytes");
+  file.expect(file.size() >= kEndRecord, "not a zip archive: only ", counted(file.size(), "byte"));
   const auto bytes = read_bytes(file, file.size() - kEndRecord, kEndRecord);
   const Fields end(bytes);
   file.expect(end.u32(0) == kEndSignature && end.u16(20) == 0,

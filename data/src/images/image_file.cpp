@@ -1,6 +1,7 @@
 #include <ronde/data/image_file.h>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
 #include "files/input_file.h"
@@ -58,8 +59,8 @@ Tensor decode_image(std::string_view bytes, const std::string& source, ImageChan
 Tensor read_image(const std::string& path, ImageChannels channels) {
   constexpr std::uint64_t kMaxBytes = 256 << 20;
   const InputFile file(path);
-  file.expect(file.size() <= kMaxBytes, "holds ", grouped(file.size()),
-              " bytes, expected a picture of at most ", grouped(kMaxBytes));
+  file.expect(file.size() <= kMaxBytes, "holds ", counted(file.size(), "byte"),
+              ", expected a picture of at most ", grouped(kMaxBytes));
   std::string bytes(file.size(), '\0');
   file.read(0, bytes.data(), bytes.size());
   return decode_image(bytes, path, channels);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/data/idx.h>
 #include <ronde/data/npz.h>
 
@@ -53,9 +54,8 @@ void check_images(const Tensor& images, const std::string& path) {
 Tensor check_labels(const Tensor& labels, const std::string& path, std::int64_t images) {
   require<InputError>(labels.rank() == 1 && !is_floating(labels.dtype()), "data: ", path, ": holds ", labels,
                       ", expected labels u8 (n)");
-  require<InputError>(labels.count() == images, "data: ", path, ": ",
-                      grouped(static_cast<std::uint64_t>(labels.count())), " labels for ",
-                      grouped(static_cast<std::uint64_t>(images)), " images");
+  require<InputError>(labels.count() == images, "data: ", path, ": ", counted(labels.count(), "label"),
+                      " for ", counted(images, "image"));
   const std::vector<std::int64_t> values = labels.to_vector<std::int64_t>();
   for (std::size_t i = 0; i < values.size(); ++i)
     require<InputError>(values[i] >= 0 && values[i] < kClasses, "data: ", path, ": label ", values[i],
@@ -84,9 +84,8 @@ InMemoryDataset make_dataset(const Tensor& images, const Tensor& labels, const K
 }  // namespace
 
 std::string Mnist::description() const {
-  return cat(name.empty() ? "unknown data in MNIST's form" : name, ", ",
-             grouped(static_cast<std::uint64_t>(train.size())), " + ",
-             grouped(static_cast<std::uint64_t>(test.size())), " images from ", source,
+  return cat(name.empty() ? "unknown data in MNIST's form" : name, ", ", grouped(train.size()), " + ",
+             counted(test.size(), "image"), " from ", source,
              name.empty() ? " (its SHA-256 is that of no known set)" : "");
 }
 

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/sha256.h>
 
 #include "files/input_file.h"
@@ -68,8 +69,8 @@ class Reader {
   }
   Shape take_shape() {
     const auto rank = take<std::uint32_t>();
-    file_.expect(rank <= Shape::kMaxRank, "holds samples of ", rank, " dimensions, expected at most ",
-                 Shape::kMaxRank);
+    file_.expect(rank <= Shape::kMaxRank, "holds samples of ", counted(rank, "dimension"),
+                 ", expected at most ", Shape::kMaxRank);
     Shape shape;
     std::int64_t count = 1;
     for (std::uint32_t axis = 0; axis < rank; ++axis) {
@@ -129,7 +130,7 @@ std::string_view checked_header(const MappedFile& file) {
   reader.take<std::uint32_t>();
   const auto bytes = reader.take<std::uint64_t>();
   file.expect(bytes >= kPage && bytes % kPage == 0 && bytes <= kMaxHeader, "damaged: a header of ",
-              grouped(bytes), " bytes");
+              counted(bytes, "byte"));
   file.expect(bytes <= all.size(), "truncated: ends within its header");
   const std::string_view header = all.substr(0, bytes);
   file.expect(seal(std::string(header)) == header, "damaged: the SHA-256 of its header is wrong");
@@ -143,7 +144,7 @@ PackHeader take_fields(Reader& reader, const MappedFile& file) {
   header.block_size = reader.take<std::int64_t>();
   file.expect(header.size >= 1 && header.size <= kMaxSamples && header.block_size >= 1 &&
                   header.block_size <= header.size,
-              "damaged: ", header.size, " samples in blocks of ", header.block_size);
+              "damaged: ", counted(header.size, "sample"), " in blocks of ", header.block_size);
   header.scale = reader.take<double>();
   header.offset = reader.take<double>();
   file.expect(std::isfinite(header.scale) && std::isfinite(header.offset),
@@ -155,8 +156,8 @@ PackHeader take_fields(Reader& reader, const MappedFile& file) {
   const std::uint64_t sample =
       bytes_of(header.input_shape, header.input_dtype) + bytes_of(header.target_shape, header.target_dtype);
   file.expect(static_cast<std::uint64_t>(header.block_size) <= file.size() / sample,
-              "truncated: ", grouped(file.size()), " bytes do not hold a block of ", header.block_size,
-              " samples of ", grouped(sample));
+              "truncated: ", counted(file.size(), "byte"), " do not hold a block of ",
+              counted(header.block_size, "sample"), " of ", grouped(sample));
   const auto names = reader.take<std::uint32_t>();
   file.expect(names <= kMaxNames, "damaged: ", names, " names of classes");
   for (std::uint32_t i = 0; i < names; ++i) header.class_names.push_back(reader.take_text());
@@ -197,13 +198,13 @@ PackHeader read_header(const MappedFile& file) {
   Reader reader(file, bytes.substr(kFieldsAt));
   PackHeader header = take_fields(reader, file);
   const PackLayout layout = layout_of(header);
-  file.expect(layout.header == bytes.size(), "damaged: a header of ", grouped(bytes.size()),
-              " bytes, expected ", grouped(layout.header));
+  file.expect(layout.header == bytes.size(), "damaged: a header of ", counted(bytes.size(), "byte"),
+              ", expected ", grouped(layout.header));
   file.expect(layout.blocks <= (file.size() - bytes.size()) / layout.block,
-              "truncated: ", grouped(file.size()), " bytes do not hold ", grouped(layout.blocks),
-              " blocks of ", grouped(layout.block));
+              "truncated: ", counted(file.size(), "byte"), " do not hold ", counted(layout.blocks, "block"),
+              " of ", grouped(layout.block));
   const std::uint64_t expected = layout.header + layout.blocks * layout.block;
-  file.expect(file.size() == expected, "holds ", grouped(file.size()), " bytes, expected ",
+  file.expect(file.size() == expected, "holds ", counted(file.size(), "byte"), ", expected ",
               grouped(expected));
   for (std::uint64_t block = 0; block < layout.blocks; ++block)
     header.crc32.push_back(reader.take<std::uint32_t>());

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include <ronde/core/counted.h>
+
 #include "files/input_file.h"
 #include "packed/pack_header.h"
 #include "scale_values.h"
@@ -50,8 +52,8 @@ void PackedDataset::State::check_labels(std::uint64_t number, std::int64_t first
   const auto classes = static_cast<std::int64_t>(header.class_names.size());
   for (std::int64_t i = 0; i < (end - first) * per_sample; ++i)
     file.expect(labels[i] >= 0 && labels[i] < classes, "label ", labels[i], " of sample ",
-                grouped(static_cast<std::uint64_t>(first + i / per_sample)), " is none of ", classes,
-                " classes");
+                grouped(static_cast<std::uint64_t>(first + i / per_sample)), " is none of ",
+                counted(classes, "class", "classes"));
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/device_group.h>
 #include <ronde/distributed/nccl_communicator.h>
 
@@ -23,7 +24,9 @@ class NcclCommunicator final : public Communicator {
   int cross_rank() const override { return host_.cross_rank(); }
   int cross_size() const override { return host_.cross_size(); }
   std::string name() const override { return "nccl"; }
-  std::string transport() const override { return cat("NCCL, ", size(), " ranks; ", host_.transport()); }
+  std::string transport() const override {
+    return cat("NCCL, ", counted(size(), "rank"), "; ", host_.transport());
+  }
 
   Work start(Collective call) override;
   Work sequence(const std::string& call, std::function<void(Communicator&)> body) override;

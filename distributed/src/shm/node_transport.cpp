@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
 #include "reduction.h"
@@ -34,7 +35,7 @@ NodeTransport::NodeTransport(std::unique_ptr<NodeGroup> group, std::string name,
     : owner_(std::move(owner)), group_(std::move(group)), name_(std::move(name)) {}
 
 std::string NodeTransport::description() const {
-  return cat("shared memory, ", size(), size() == 1 ? " rank" : " ranks");
+  return cat("shared memory, ", counted(size(), "rank"));
 }
 
 // What ranks say takes turns in two places: a fast one may write its next words while a slow one still reads

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <ronde/core/counted.h>
 #include <ronde/distributed/network.h>
 
 #include "meeting.h"
@@ -312,7 +313,7 @@ std::string random_token() {
 
 Gathering gather_ranks(const TcpOptions& options) {
   require<UsageError>(options.size >= 1 && options.rank >= 0 && options.rank < options.size, "[tcp] rank ",
-                      options.rank, " is not one of ", options.size, " ranks");
+                      options.rank, " is not one of ", counted(options.size, "rank"));
   if (options.rank == 0) return Host(options).gather();
   return Guest(options).gather();
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/core/signals.h>
 
@@ -79,7 +80,7 @@ void PartWriter::write(const TraceThread& thread, std::span<const TraceEvent> ev
   name_thread(thread);
   if (thread.lost > 0) {
     lost_ += thread.lost;
-    append(mark_event(cat(thread.lost, " events lost: too many at once"), options_.process,
+    append(mark_event(cat(counted(thread.lost, "event"), " lost: too many at once"), options_.process,
                       trace_clock() + options_.shift));
   }
   for (const TraceEvent& event : events) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "watchdog/deadlines.h"
@@ -173,7 +174,7 @@ std::string FlightRecorder::dump() const {
   std::string text;
   if (work_ != WatchedWork::none) text += cat("now: ", describe(work_), '\n');
   for (const Group* group : groups_) {
-    text += cat("communicator ", group->name_, ", ", group->sequence_, " operations so far:\n");
+    text += cat("communicator ", group->name_, ", ", counted(group->sequence_, "operation"), " so far:\n");
     const auto kept = std::min<std::int64_t>(group->sequence_, kOperations);
     for (std::int64_t s = group->sequence_ - kept + 1; s <= group->sequence_; ++s) {
       RecordedOperation operation = group->ring_[static_cast<std::size_t>(s) % kOperations];

@@ -57,6 +57,7 @@ void HeartbeatFile::clear() {
     one.beat = one.step = one.operations = 0;
     one.held = 0;
     one.paused = 0;
+    one.trains = 0;
   }
 }
 

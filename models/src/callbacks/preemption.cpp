@@ -6,6 +6,7 @@
 #include <csignal>
 #include <memory>
 
+#include <ronde/core/counted.h>
 #include <ronde/models/save_point.h>
 
 namespace ronde::inline v0 {
@@ -84,8 +85,8 @@ void Preemption::on_save_point(SavePoint& point) {
     if (!outcome->written)
       throw CollectiveError(cat("[fit] ", why, ", but what was done could not be saved: ", outcome->problem),
                             ExitStatus::io, 0);
-    throw CollectiveError(cat("[fit] ", why, ": saved ", path, " after ", steps,
-                              " steps; start it again to go on from there (--resume auto)"),
+    throw CollectiveError(cat("[fit] ", why, ": saved ", path, " after ", counted(steps, "step"),
+                              "; start it again to go on from there (--resume auto)"),
                           ExitStatus::saved, 0);
   });
 }

@@ -37,7 +37,9 @@ void ProgressBar::on_train_begin(Model&, const TrainingPlan&) {
 void ProgressBar::on_epoch_begin(std::int64_t epoch) {
   epoch_start_ = now();
   last_paint_ = 0.0;
-  steps_done_ = steps_timed_ = 0;
+  // A run may go on behind the last step, with nothing left to do but the epoch's end.
+  steps_done_ = epoch == plan().initial_epoch ? plan().initial_step : 0;
+  steps_timed_ = 0;
   painted_width_ = 0;
   if (!is_main_rank() || plan().epochs <= 1) return;
   std::fputs(cat("Epoch ", epoch + 1, "/", plan().epochs, "\n").c_str(), output_);

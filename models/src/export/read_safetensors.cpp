@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/sha256.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
@@ -98,7 +99,7 @@ void check_cover(std::vector<Entry>& entries, std::uint64_t bytes) {
                         ", but the one before ends at ", end);
     end = entry.end;
   }
-  require<InputError>(end == bytes, "its arrays take ", end, " bytes, but ", bytes, " are there");
+  require<InputError>(end == bytes, "its arrays take ", counted(end, "byte"), ", but ", bytes, " are there");
 }
 
 Tensor read_array(const Entry& entry, std::string_view buffer) {
@@ -127,7 +128,8 @@ void verify_hash(std::string_view bytes) {
 
 Safetensors decode(std::string_view bytes) {
   std::uint64_t length = 0;
-  require<InputError>(bytes.size() > sizeof length, "is not a safetensors file: ", bytes.size(), " bytes");
+  require<InputError>(bytes.size() > sizeof length,
+                      "is not a safetensors file: ", counted(bytes.size(), "byte"));
   verify_hash(bytes);
   std::memcpy(&length, bytes.data(), sizeof length);
   bytes.remove_prefix(sizeof length);

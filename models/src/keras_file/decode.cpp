@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include <ronde/core/counted.h>
 #include <ronde/models/file_io.h>
 
 #include "keras_file/hdf5_dataset.h"
@@ -94,7 +95,7 @@ std::optional<std::uint64_t> end_of_data(std::string_view file) {
 /// A file that has lost or spoiled its last lines shows that in its length.
 void check_length(std::string_view file) {
   const std::optional<std::uint64_t> end = end_of_data(file);
-  require<InputError>(!end || *end <= file.size(), "cut off: has ", file.size(), " bytes of ",
+  require<InputError>(!end || *end <= file.size(), "cut off: has ", counted(file.size(), "byte"), " of ",
                       end.value_or(0));
   require<InputError>(!end || *end == file.size(),
                       "damaged: the line with its SHA-256 is not what was written");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <ronde/core/counted.h>
+
 namespace ronde::inline v0::hdf5 {
 
 namespace {
@@ -41,7 +43,7 @@ Stored check_shape(const Handle& dataset, const std::string& path, bool compress
   const Handle space(H5Dget_space(dataset), H5Sclose, cat("reading ", path));
   require<Hdf5Error>(H5Tget_class(type) == H5T_FLOAT, path, " does not hold floating-point numbers");
   const std::size_t element = H5Tget_size(type);
-  require<Hdf5Error>(element <= 8, path, " has elements of ", element, " bytes");
+  require<Hdf5Error>(element <= 8, path, " has elements of ", counted(element, "byte"));
   const int rank = check(H5Sget_simple_extent_ndims(space), cat("reading ", path));
   require<Hdf5Error>(rank <= Shape::kMaxRank, path, " has ", rank, " axes");
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <ronde/core/counted.h>
+
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/layout.h"
 
@@ -70,7 +72,8 @@ class Reader {
     const std::size_t count = names_in(group).size();
     for (std::size_t i = 0; i < count; ++i) {
       const std::string name = std::to_string(i);
-      require<Hdf5Error>(has_object(group, name), path, " has ", count, " weights, but none numbered ", i);
+      require<Hdf5Error>(has_object(group, name), path, " has ", counted(count, "weight"),
+                         ", but none numbered ", i);
       layer.weights.push_back({name, hdf5::read_dataset(group, name)});
     }
     if (count > 0) model_.layers.push_back(std::move(layer));

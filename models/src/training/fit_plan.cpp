@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ronde/core/counted.h>
 #include <ronde/models/terminal.h>
 
 #include "training/evaluator.h"
@@ -41,8 +42,8 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
       "[fit] check_replicas_every and audit_every must not be negative, and non_finite.limit at least 1");
   require<UsageError>(!options.repeat || options.steps_per_epoch > 0, "[fit] repeat needs steps_per_epoch");
   require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
-                      "[fit] deterministic: ", options.virtual_shards, " virtual shards cannot be laid on ",
-                      model.communicator->size(), " ranks");
+                      "[fit] deterministic: ", counted(options.virtual_shards, "virtual shard"),
+                      " cannot be laid on ", counted(model.communicator->size(), "rank"));
   const Module* synchronized = options.deterministic ? find_synchronized(*model.module) : nullptr;
   require<UsageError>(synchronized == nullptr,
                       "[fit] deterministic: ", synchronized ? synchronized->label() : "",
@@ -85,7 +86,8 @@ TrainingPlan make_plan(const Model::State& model, const FitOptions& options, con
   plan.last_step = plan.epochs * steps;
   if (most > 0) plan.last_step = std::min(plan.last_step, most);
   require<UsageError>(plan.last_step % steps % options.backward_passes_per_step == 0, "[fit] max_steps ",
-                      most, " ends within an update of ", options.backward_passes_per_step, " batches");
+                      most, " ends within an update of ",
+                      counted(options.backward_passes_per_step, "batch", "batches"));
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 
 #include "training/train_step.h"
@@ -88,7 +89,7 @@ NonFiniteReport sum_up(const std::vector<std::string>& found) {
     others += !report.text.empty();
     report = {static_cast<int>(r), cat("rank ", r, ": ", found[r])};
   }
-  if (others > 0) report.text += cat("; likewise on ", others, others == 1 ? " other rank" : " other ranks");
+  if (others > 0) report.text += cat("; likewise on ", counted(others, "other rank"));
   if (report.text.empty())
     report.text =
         "no rank finds it again when it repeats its part of the step alone: rather the memory of a machine, "

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/cuda.h>
 #include <ronde/core/trace.h>
 
@@ -122,7 +123,7 @@ std::string first_difference(const std::vector<Piece>& pieces, const std::vector
   int suspect = odd.empty() ? 0 : odd[0], other = 0;
   while (hashes[static_cast<std::size_t>(other)] == hashes[static_cast<std::size_t>(suspect)]) ++other;
   const std::string where = first_difference(pieces, of_pieces, suspect, other);
-  const std::string steps = cat("after ", model.progress.steps, " steps the replicas differ: ");
+  const std::string steps = cat("after ", counted(model.progress.steps, "step"), " the replicas differ: ");
   if (odd.empty())
     throw CollectiveError(cat(steps, "ranks ", std::min(suspect, other), " and ", std::max(suspect, other),
                               " in ", where, " (no majority tells which is wrong): go on from a checkpoint"),

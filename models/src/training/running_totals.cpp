@@ -1,6 +1,7 @@
 #include "training/running_totals.h"
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 namespace ronde::inline v0 {
 
@@ -123,8 +124,8 @@ void RunningTotals::restore(const std::vector<std::vector<double>>& rows, const 
   require<InputError>(!rows.empty(), "[fit] cannot resume: the sums of the epoch so far are missing");
   if (shards_.total > 0) {
     require<InputError>(rows.size() == static_cast<std::size_t>(shards_.total),
-                        "[fit] cannot resume: sums of ", rows.size(), " virtual shards instead of ",
-                        shards_.total);
+                        "[fit] cannot resume: sums of ", counted(rows.size(), "virtual shard"),
+                        " instead of ", shards_.total);
     for (int shard = shards_.first; shard < shards_.last; ++shard)
       add_to(of_shards_[static_cast<std::size_t>(shard - shards_.first)],
              rows[static_cast<std::size_t>(shard)]);

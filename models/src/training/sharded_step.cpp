@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/thread_pool.h>
 
 #include "training/non_finite_guard.h"
@@ -40,7 +41,8 @@ std::vector<ShardData> cut_into_shards(const VirtualShards& shards, const StepDa
     parts.push_back({shard, {rows(data.inputs), rows(data.targets), rows(data.sample_keys)}});
     begin = end;
   }
-  require(begin == data.inputs.size(0), "[fit] ", data.inputs.size(0), " samples for shards of ", begin);
+  require(begin == data.inputs.size(0), "[fit] ", counted(data.inputs.size(0), "sample"), " for shards of ",
+          begin);
   return parts;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/distributed/gradient_buckets.h>
 #include <ronde/distributed/values.h>
 
@@ -116,7 +117,7 @@ void SpeedTuning::finish() {
 }
 
 std::string SpeedTuning::description() const {
-  std::string text = cat(threads_, threads_ == 1 ? " thread" : " threads");
+  std::string text = to_string(counted(threads_, "thread"));
   if (has_buckets_) text += ", " + bucket_text(state_.optimizer->options().buckets);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/cuda.h>
 #include <ronde/core/trace.h>
 
@@ -89,7 +90,7 @@ void StepAudit::agree() {
   const auto rank = static_cast<int>(bad - all.begin());
   throw CollectiveError(
       cat("[fit] step ", step_, ": rank ", rank, " has computed its part twice, and got other bits in ", *bad,
-          others > 0 ? cat(", and ", others, " other ranks likewise") : std::string(),
+          others > 0 ? cat(", and ", counted(others, "other rank"), " likewise") : std::string(),
           ": go on from a checkpoint, and suspect the machine of rank ", rank),
       ExitStatus::replicas_differ, rank);
 }

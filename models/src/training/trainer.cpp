@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/cuda.h>
 #include <ronde/core/trace.h>
 #include <ronde/distributed/watchdog.h>
@@ -98,8 +99,8 @@ void Trainer::go_on() {
     warn(cat("resuming with compression ", to_string(state_.optimizer->options().compression),
              ": what the ranks had not sent yet is in no file, so this is not bit for bit the run that never "
              "stopped"));
-  require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ", run.epoch_step,
-                      " steps are done of an epoch of ", plan_.steps_per_epoch);
+  require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ",
+                      counted(run.epoch_step, "step"), " are done of an epoch of ", plan_.steps_per_epoch);
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
   non_finite_ = run.non_finite;
@@ -315,8 +316,8 @@ void Trainer::finish_training_part(Logs& logs) {
 }
 
 void Trainer::throw_non_finite() const {
-  throw CollectiveError(cat("[fit] the training loss is not a finite number after ", state_.progress.steps,
-                            " steps; a smaller learning rate may help"),
+  throw CollectiveError(cat("[fit] the training loss is not a finite number after ",
+                            counted(state_.progress.steps, "step"), "; a smaller learning rate may help"),
                         ExitStatus::non_finite, 0);
 }
 
@@ -364,8 +365,9 @@ void Trainer::offer(SavePoint& point) {
 }
 
 SavedRun Trainer::saved_run() const {
-  require<UsageError>(waiting_ == 0, "[save] ", waiting_, " of ", options_.backward_passes_per_step,
-                      " batches of an update are done, and their gradients are in no file: save behind its "
+  require<UsageError>(waiting_ == 0, "[save] ", waiting_, " of ",
+                      counted(options_.backward_passes_per_step, "batch", "batches"),
+                      " of an update are done, and their gradients are in no file: save behind its "
                       "last batch");
   SavedRun run{.epoch = epoch_,
                .epoch_step = epoch_step_,

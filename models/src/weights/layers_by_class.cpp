@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/sequential.h>
@@ -62,7 +63,7 @@ class Places {
 
 void match_place(const Place& place, const SavedLayer& layer, std::vector<WeightAssignment>& assignments) {
   require<InputError>(layer.weights.size() == place.weights.size(), "layer ", place.path, " has ",
-                      layer.weights.size(), " weights, in this net it has ", place.weights.size());
+                      counted(layer.weights.size(), "weight"), ", in this net it has ", place.weights.size());
   for (std::size_t i = 0; i < place.weights.size(); ++i) {
     const Parameter& target = place.weights[i];
     const Tensor& values = layer.weights[i].values;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/weight_layout.h>
@@ -100,13 +101,13 @@ void add_weight(const std::string& layer, const SavedWeight& saved, const Parame
 std::vector<WeightAssignment> match_by_position(std::vector<Group> net, std::vector<SavedLayer> file) {
   std::erase_if(net, [](const Group& group) { return group.weights.empty(); });
   std::erase_if(file, [](const SavedLayer& layer) { return layer.weights.empty(); });
-  require<InputError>(net.size() == file.size(), "has ", file.size(), " layers with weights, this net has ",
-                      net.size());
+  require<InputError>(net.size() == file.size(), "has ", counted(file.size(), "layer"),
+                      " with weights, this net has ", net.size());
   std::vector<WeightAssignment> assignments;
   for (std::size_t i = 0; i < net.size(); ++i) {
     require<InputError>(net[i].weights.size() == file[i].weights.size(), "layer ", file[i].name, " has ",
-                        file[i].weights.size(), " weights, layer ", net[i].name, " of this net has ",
-                        net[i].weights.size());
+                        counted(file[i].weights.size(), "weight"), ", layer ", net[i].name,
+                        " of this net has ", net[i].weights.size());
     for (std::size_t k = 0; k < net[i].weights.size(); ++k)
       add_weight(file[i].name, file[i].weights[k], net[i].weights[k], assignments);
   }

@@ -25,6 +25,14 @@ class Builder {
  public:
   Builder(Graph& net, const ResnetOptions& options) : net_(net), options_(options) {}
 
+  Symbol stem() {
+    const Symbol x = net_.input();
+    if (options_.stem == ResnetStem::cifar) return relu(conv(x, {64, 3, 1}));
+    const Symbol y = relu(conv(x, {64, 7, 2}));
+    const Symbol padded = net_.add(ZeroPadding2D(1), y);  // as good as -infinity after a relu
+    return net_.add(MaxPooling2D({.pool = {3, 3}, .strides = Size2d{2, 2}}), padded);
+  }
+
   Symbol relu(const Symbol& x) { return net_.add(Activation(Activation::relu), x); }
 
   /// Convolution and normalisation. With a stride, `same` would pad one side only; so the zeros come from a
@@ -75,9 +83,7 @@ std::unique_ptr<Graph> make_resnet(const char* name, const ResnetOptions& option
   auto net = std::make_unique<Graph>();
   net->set_name(name);
   Builder builder(*net, options);
-  Symbol y = builder.relu(builder.conv(net->input(), {64, 7, 2}));
-  y = net->add(ZeroPadding2D(1), y);  // as good as -infinity after a relu
-  y = net->add(MaxPooling2D({.pool = {3, 3}, .strides = Size2d{2, 2}}), y);
+  Symbol y = builder.stem();
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
     for (int i = 0; i < blocks[stage]; ++i) {
       const bool reduces = stage > 0 && i == 0;

@@ -36,9 +36,27 @@ def resnet20():
     return keras.Model(x, layers.Dense(10)(layers.GlobalAveragePooling2D()(y)))
 
 
+def normalised(x, filters, kernel, stride):
+    """As in models/resnet.h: no bias, padding on both sides."""
+    x = layers.ZeroPadding2D(kernel // 2)(x) if kernel > 1 and stride > 1 else x
+    padding = "valid" if stride > 1 else "same"
+    x = layers.Conv2D(filters, kernel, stride, padding, use_bias=False)(x)
+    return layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+
+
+def resnet18():
+    x = keras.Input((32, 32, 3))
+    y = layers.ReLU()(normalised(x, 64, 3, 1))
+    for filters, stride in [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]:
+        shortcut = normalised(y, filters, 1, stride) if stride > 1 else y
+        z = normalised(layers.ReLU()(normalised(y, filters, 3, stride)), filters, 3, 1)
+        y = layers.ReLU()(layers.Add()([shortcut, z]))
+    return keras.Model(x, layers.Dense(10)(layers.GlobalAveragePooling2D()(y)))
+
+
 def net_of(name):
-    if name == "resnet20":
-        return resnet20()
+    if name.startswith("resnet"):
+        return {"resnet20": resnet20, "resnet18": resnet18}[name]()
     if name == "mnist":
         return keras.Sequential([keras.Input((28, 28, 1)), conv(32), conv(64), layers.MaxPooling2D(),
                                  layers.Dropout(0.25), layers.Flatten(), layers.Dense(128, activation="relu"),
@@ -49,14 +67,18 @@ def net_of(name):
                              layers.Dropout(0.5), layers.Dense(10)])
 
 
+def optimizer_of(name):
+    if name == "mnist":
+        return keras.optimizers.Adam(1e-3)
+    return keras.optimizers.RMSprop(1e-4) if name == "cifar10" else keras.optimizers.SGD(0.01, momentum=0.9)
+
+
 def main():
     options = arguments(["graph", "fit", "jit"])
     tensorflow.config.threading.set_intra_op_parallelism_threads(options.threads)
     tensorflow.config.threading.set_inter_op_parallelism_threads(1)
     net, jit = net_of(options.net), options.mode == "jit"
-    optimizer = {"mnist": keras.optimizers.Adam(1e-3), "cifar10": keras.optimizers.RMSprop(1e-4),
-                 "resnet20": keras.optimizers.SGD(0.01, momentum=0.9)}[options.net]
-    net.compile(optimizer,
+    net.compile(optimizer_of(options.net),
                 keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=jit)
     batches = 20 if options.mode == "fit" else 1
     count = options.batch * batches

@@ -36,9 +36,32 @@ def resnet20():
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
+def normalised(channels, filters, kernel, stride):
+    """As in models/resnet.h."""
+    return [nn.Conv2d(channels, filters, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(filters)]
+
+
+class BasicBlock(nn.Module):
+    def __init__(self, channels, filters, stride):
+        super().__init__()
+        self.main = nn.Sequential(*normalised(channels, filters, 3, stride), nn.ReLU(),
+                                  *normalised(filters, filters, 3, 1))
+        self.shortcut = nn.Sequential(*normalised(channels, filters, 1, stride)) if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        return torch.relu(self.shortcut(x) + self.main(x))
+
+
+def resnet18():
+    blocks = [BasicBlock(c, f, s) for c, f, s in [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1),
+                                                  (128, 256, 2), (256, 256, 1), (256, 512, 2), (512, 512, 1)]]
+    return nn.Sequential(*normalised(3, 64, 3, 1), nn.ReLU(), *blocks,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
 def net_of(name):
-    if name == "resnet20":
-        return resnet20()
+    if name.startswith("resnet"):
+        return {"resnet20": resnet20, "resnet18": resnet18}[name]()
     if name == "mnist":
         return nn.Sequential(*conv(1, 32), *conv(32, 64), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
                              nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))

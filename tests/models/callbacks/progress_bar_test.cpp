@@ -94,6 +94,24 @@ TEST(ProgressBar, CountsTheStepsOfARunThatWasResumedWithinAnEpoch) {
   EXPECT_TRUE(text.starts_with("9/9 - 0s - loss: 0.5000 - ")) << text;
 }
 
+TEST(ProgressBar, CountsTheStepsOfARunThatWasResumedBehindTheLastStepOfAnEpoch) {
+  Model model = small_model();
+  ProgressBar bar({.style = ProgressStyle::lines});
+  const TrainingPlan plan{
+      .epochs = 3, .initial_epoch = 1, .initial_step = 9, .resumed = true, .steps_per_epoch = 9};
+  const std::string text = printed([&] {
+    bar.attach(model, plan);
+    bar.on_train_begin(model, plan);
+    for (const std::int64_t epoch : {1, 2}) {
+      bar.on_epoch_begin(epoch);
+      Logs values = logs({{"loss", 0.5}});
+      bar.on_epoch_end(epoch, values);
+    }
+  });
+  EXPECT_TRUE(text.starts_with("Epoch 2/3\n9/9 - 0s - loss: 0.5000 - ")) << text;
+  EXPECT_NE(text.find("Epoch 3/3\n0/9 - "), std::string::npos) << text;
+}
+
 TEST(ProgressBar, EndsTheLineThatAFailureLeavesOpen) {
   Model model = small_model();
   const TrainingPlan plan{.epochs = 1, .steps_per_epoch = 9};

@@ -72,5 +72,18 @@ TEST(Resnet, ReducesImagesBy32) {
   EXPECT_EQ(layers[layers.size() - 3]->output_shape(), (Shape{1, 2, 3, 512}));
 }
 
+TEST(Resnet, HasAStemForSmallImages) {
+  // The ResNet-18 that is trained on CIFAR-10: 11,173,962 parameters in PyTorch.
+  const auto make = [] {
+    return resnet18({.classes = 10, .stem = ResnetStem::cifar, .kernel_initializer = Initializer::zeros});
+  };
+  EXPECT_EQ(counts(make(), 32), (Counts{11'173'962, 11'173'962 + 2 * 4'800}));
+  const auto net = make();
+  net->build({32, 32, 3});
+  const std::vector<Module*> layers = net->children();
+  EXPECT_EQ(layers[0]->output_shape(), (Shape{1, 32, 32, 64}));
+  EXPECT_EQ(layers[layers.size() - 3]->output_shape(), (Shape{1, 4, 4, 512}));
+}
+
 }  // namespace
 }  // namespace ronde::testing

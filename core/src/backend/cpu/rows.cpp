@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/scaled.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -20,7 +21,7 @@ void require_rows(const char* kernel, const Tensor& indices, std::int64_t rows) 
   const std::int32_t* index = indices.data<std::int32_t>();
   for (std::int64_t i = 0; i < indices.count(); ++i)
     require(index[i] >= 0 && index[i] < rows, "[", kernel, "] index ", index[i], " at position ", i,
-            " is outside a table of ", rows, " rows");
+            " is outside a table of ", counted(rows, "row"));
 }
 
 }  // namespace

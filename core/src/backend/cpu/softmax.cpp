@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ronde/core/counted.h>
+
 #include "backend/cpu/cpu_backend.h"
 
 namespace ronde::inline v0 {
@@ -44,7 +46,7 @@ const std::int32_t* checked_labels(const Tensor& labels, std::int64_t k) {
   const auto* label = labels.data<std::int32_t>();
   for (std::int64_t i = 0; i < labels.count(); ++i)
     require(label[i] >= 0 && label[i] < k, "[softmax_cross_entropy] label ", label[i], " of row ", i,
-            " is none of the ", k, " classes");
+            " is none of the ", counted(k, "class", "classes"));
   return label;
 }
 

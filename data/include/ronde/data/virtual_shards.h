@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
 namespace ronde::inline v0 {
@@ -22,7 +23,7 @@ struct VirtualShards {
         first(first_of(shards, rank, world_size)),
         last(first_of(shards, rank + 1, world_size)) {
     require<UsageError>(world_size <= shards, "[virtual_shards] ", world_size, " ranks are more than the ",
-                        shards, " virtual shards of a batch");
+                        counted(shards, "virtual shard"), " of a batch");
   }
 
   /// Samples in `shard` of a step that has `global_count`.

@@ -24,6 +24,7 @@ struct alignas(64) HeartbeatSlot {
   std::atomic<std::int64_t> operations;  ///< collectives that it has come to
   std::atomic<std::uint32_t> held;       ///< 1: the rank is to get ready and wait
   std::atomic<std::int32_t> paused;      ///< 1: what it does may take any time (WatchdogPause)
+  std::atomic<std::uint32_t> trains;     ///< 1: a trainer, which saves nothing while `step` is 0
 };
 
 class RONDE_API HeartbeatFile {
@@ -52,7 +53,7 @@ class RONDE_API HeartbeatFile {
 /// In a rank, when all is ready that does not depend on how far the training has come: waits there if whoever
 /// supervises the job holds it, as a spare set of ranks that takes over when another fails. Returns for how
 /// many seconds it was held. `init` does so, unless RONDE_WAITS_LATER is set: then the program does, which
-/// may have loaded its data by then.
+/// may have loaded its data by then. Trainers set it.
 RONDE_API double wait_while_held(int rank);
 
 }  // namespace ronde::inline v0

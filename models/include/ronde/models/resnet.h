@@ -7,6 +7,12 @@
 ///
 ///     Model model(resnet50(), {224, 224, 3});
 ///
+/// For images as small as CIFAR's there is the stem that is used with these nets there: a 3 x 3 convolution
+/// with stride 1 and no pooling, so that images shrink 8 times in place of 32. With 10 classes resnet18 then
+/// has 11,173,962 weights.
+///
+///     Model model(resnet18({.classes = 10, .stem = ResnetStem::cifar}), {32, 32, 3});
+///
 /// Kernels start as He normal. Not built yet; ends in a softmax.
 #pragma once
 
@@ -18,8 +24,15 @@
 
 namespace ronde::inline v0 {
 
+/// What is in front of the four stages, with 64 filters.
+enum class ResnetStem {
+  imagenet,  ///< a 7 x 7 convolution with stride 2, and 3 x 3 max-pooling with stride 2
+  cifar,     ///< a 3 x 3 convolution
+};
+
 struct ResnetOptions {
   std::int64_t classes = 1000;
+  ResnetStem stem = ResnetStem::imagenet;
   Initializer kernel_initializer = Initializer::he_normal;
 };
 
