@@ -118,9 +118,8 @@ def main():
     record = {"keras": keras.__version__, "losses": [loss_entry(*case) for case in loss_cases()],
               "metrics": [metric_entry(*case) for case in metric_cases()],
               "class_weight": [class_weight_entry(*case) for case in class_weight_cases()]}
-    with open(sys.argv[1], "w") as file:
-        json.dump(record, file, indent=0)
-        file.write("\n")
+    with open(sys.argv[1], "w") as file:  # a line for each case
+        file.write(json.dumps(record).replace('[{"', '[\n{"').replace('}, {"', '},\n{"') + "\n")
 
 
 main()
