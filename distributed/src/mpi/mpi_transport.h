@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "mpi/mpi_runtime.h"
-#include "scratch.h"
+#include "reduction_scratch.h"
 #include "transport.h"
 
 namespace ronde::inline v0 {
@@ -42,7 +42,7 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_;
   std::int64_t largest_count_;
   Place place_;
-  Scratch scratch_;
+  ReductionScratch scratch_;
 };
 
 }  // namespace ronde::inline v0

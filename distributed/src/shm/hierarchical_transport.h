@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "scratch.h"
+#include "reduction_scratch.h"
 #include "shm/node_transport.h"
 
 namespace ronde::inline v0 {
@@ -57,7 +57,7 @@ class HierarchicalTransport final : public Transport {
   Refine refine_;
   int slices_ = 1;                    // ranks of a node that take part between nodes
   std::unique_ptr<Transport> cross_;  // those with this rank's place in their nodes; nullptr for the others
-  Scratch scratch_;
+  ReductionScratch scratch_;
 };
 
 }  // namespace ronde::inline v0

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "scratch.h"
+#include "reduction_scratch.h"
 #include "tcp/mesh.h"
 #include "transport.h"
 
@@ -48,7 +48,7 @@ class TcpTransport final : public Transport {
   std::string listen_host_;
   std::int64_t scratch_bytes_;
   Place place_;
-  Scratch scratch_;
+  ReductionScratch scratch_;
 };
 
 }  // namespace ronde::inline v0

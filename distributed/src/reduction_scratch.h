@@ -1,4 +1,4 @@
-/// Scratch: memory of a transport's own, for one reduction at a time.
+/// ReductionScratch: memory of a transport's own, for one reduction at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ronde::inline v0 {
 
-class Scratch {
+class ReductionScratch {
  public:
   /// Instead of what it had. An Error where there is not so much.
   void reserve(std::int64_t bytes) {
