@@ -94,6 +94,13 @@ const ConvCase kConvCases[] = {
     {7, 13, 15, 64, 32, 3, 3, {.padding = {1, 1, 1, 1}}},
     {3, 12, 6, 33, 17, 3, 3, {.padding = {1, 1, 1, 1}}},
     {2, 26, 25, 32, 64, 3, 3, {.padding = {0, 0, 1, 0}}},
+    // Products of patches: several images a call and a rest, more rows than a call has, windows that reach
+    // over the edges and that leave pixels out.
+    {70, 8, 8, 64, 128, 3, 3, {.stride = {2, 2}, .padding = {0, 1, 0, 1}}},
+    {3, 33, 35, 64, 128, 3, 3, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},
+    {2, 11, 9, 64, 96, 4, 5, {.stride = {2, 3}, .padding = {3, 4, 0, 2}}},
+    {3, 7, 7, 256, 512, 1, 1, {.stride = {2, 2}}},
+    {2, 9, 4, 80, 112, 3, 3, {.stride = {1, 4}, .padding = {1, 1, 2, 2}}},
     // Weights larger than an image: several images a call, and a rest.
     {11, 3, 3, 96, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
     // Rows that do not divide into blocks, padding wider than the filter reaches.

@@ -97,6 +97,16 @@ class OneDnnBackend : public CpuBackend {
   bool is_winograd(const ConvProblem& problem) const;
   bool is_tiled(const ConvProblem& problem) const;
   ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool) const;
+  // The same by products of matrices: Note [Patches] in patch_conv2d.cpp. Pointers to biases may be null.
+  bool takes_patches(const ConvProblem& problem) const;
+  template <class F>
+  void for_patches(const ConvProblem& problem, const F& f);
+  void patch_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                    const float* bias);
+  void patch_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
+                            const float* weight);
+  void patch_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
+                             const float* grad_out, const float* x);
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);

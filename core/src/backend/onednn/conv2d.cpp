@@ -1,11 +1,12 @@
 // Note [Fast convolutions]
 // Activations stay NHWC, and the batch is cut into one chunk per thread. 3x3 filters with stride 1 between at
 // least a vector of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
-// kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp). For the
-// rest (groups, dilation, few channels, many weights of other filters) each thread works through its chunk
-// with oneDNN a few images at a time, so that what a call reads and writes stays in its cache; oneDNN picks
-// the layout of the weights, which are packed once per call. Each thread sums its own weight gradient; the
-// sums are added in the order of the chunks, so that timing does not matter.
+// kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp), and those
+// with a stride and many weights as products of matrices (patch_conv2d.cpp). For the rest (groups, dilation,
+// few channels, many weights of other filters) each thread works through its chunk with oneDNN a few images
+// at a time, so that what a call reads and writes stays in its cache; oneDNN picks the layout of the weights,
+// which are packed once per call. Each thread sums its own weight gradient; the sums are added in the order
+// of the chunks, so that timing does not matter.
 #include <algorithm>
 #include <cstring>
 
@@ -60,6 +61,7 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
     p.has_bias = bias.defined();
     p.relu = epilogue == Epilogue::relu;
     const float* b = floats_or_null(bias);
+    if (takes_patches(p)) return patch_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
   }
   CpuBackend::conv2d(out, x, weight, bias, params, epilogue);
@@ -76,6 +78,8 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
   if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
     const ConvProblem p =
         problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
+    if (takes_patches(p))
+      return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
   }
   CpuBackend::conv2d_backward_input(grad_x, grad_out, weight, params);
@@ -84,6 +88,13 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
 void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                            const Tensor& grad_out, const Tensor& x,
                                            const Conv2dParams& params) {
+  const bool has_floats = dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0;
+  ConvProblem p =
+      problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
+  p.has_bias = grad_bias.defined();
+  if (has_floats && takes_patches(p))
+    return patch_backward_weight(p, grad_weight.data<float>(), floats_or_null(grad_bias),
+                                 grad_out.data<float>(), x.data<float>());
   if (own_conv2d_backward({.conv = {.grad_weight = grad_weight,
                                     .grad_bias = grad_bias,
                                     .grad_out = grad_out,
@@ -91,10 +102,7 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
                                     .conv_out = {grad_out.size(1), grad_out.size(2)},
                                     .params = params}}))
     return;
-  if (dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0) {
-    ConvProblem p =
-        problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
-    p.has_bias = grad_bias.defined();
+  if (has_floats) {
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias), *from = x.data<float>();
     const Scratch<float> picked(*this, p.picks_pixels() ? p.n * p.oh * p.ow * p.c : 0);
     if (p.picks_pixels()) {

@@ -18,6 +18,11 @@
 
 namespace ronde::inline v0 {
 
+/// The direct kernels go through all weights for each block of pixels: with more of them than the second
+/// level cache holds, products of patches (Note [Patches]) and oneDNN, which cut them into pieces, are
+/// faster.
+constexpr std::int64_t kMostDirectWeights = 65536;
+
 /// Note [Winograd] in winograd_conv2d.cpp; direct_conv2d.cpp; Note [Tiles] in tile_conv2d.cpp
 enum class ConvKernels { winograd, direct, tiles };
 

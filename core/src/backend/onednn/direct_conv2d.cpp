@@ -11,9 +11,6 @@ namespace ronde::inline v0 {
 
 namespace {
 
-// All weights go by for each block of pixels: more of them than the second level cache holds and oneDNN,
-// which cuts them into pieces, is faster.
-constexpr std::int64_t kMostWeights = 65536;
 // Pixels of an image that pay for going through all weight gradients once.
 constexpr std::int64_t kLeastPixels = 16;
 
@@ -26,7 +23,7 @@ std::int64_t taps_of(const ConvProblem& p) {
 bool OneDnnBackend::is_direct(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (p.pass == ConvPass::backward_weight) return p.o >= kernels_.lanes && p.oh * p.ow >= kLeastPixels;
-  if (taps_of(p) * p.o > kMostWeights) return false;
+  if (taps_of(p) * p.o > kMostDirectWeights) return false;
   if (p.pass == ConvPass::forward) return p.o >= kernels_.lanes;
   const Padding2d& pad = p.params.padding;
   return p.c >= kernels_.lanes && p.params.stride == Size2d{} && std::max(pad.top, pad.bottom) < p.kh &&

