@@ -34,7 +34,7 @@ class Resume(harness.ProgramTest):
         self.interrupted(lambda printed: printed.count("saving model to") >= saves, *options, ranks=ranks, data=data)
         resumed, result = self.finished(*options, "--resume", "auto", ranks=ranks, data=data)
         # The very first file may not have been written yet.
-        self.assertRegex(result.out, r"resume +(from out/\S+\.h5, after \d epochs? and \d+ steps in all|no checkpoint)")
+        self.assertRegex(result.out, r"resume +(from out/\S+\.h5, after \d epochs? and \d+ steps? in all|no checkpoint)")
         self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"], result)
         self.assertEqual((self.work / "out/logs/training.csv").read_text(), rows)
         for key in ("epoch", "steps", "samples", "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate"):

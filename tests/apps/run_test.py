@@ -135,7 +135,7 @@ class Signals(Interrupted):
         self.assertEqual(job.finish(), 75, job.out)
         self.assertEqual(len(re.findall(r"^ronde: ", job.out, re.MULTILINE)), 1, job.out)
         self.assertRegex(job.out, r"ronde: \[rank 0\] \[fit\] told to end by a signal: saved out/on-signal.h5 after "
-                                  r"\d+ steps; start it again to go on")
+                                  r"\d+ steps?; start it again to go on")
         result = self.train(*OPTIONS, "--resume", "auto", ranks=2)
         self.assert_trained(result)
         self.assertIn("from out/on-signal.h5", result.out)
