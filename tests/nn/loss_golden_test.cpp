@@ -54,7 +54,7 @@ void check_metric(const json& entry) {
   EXPECT_EQ(metric->state().count, 0.0);
 }
 
-void check_file(const std::string& file, double tolerance) {
+void check_losses(const std::string& file, double tolerance) {
   const json record = read_golden(file);
   ASSERT_EQ(record.at("losses").size(), 42u);
   for (const json& entry : record.at("losses")) check_loss(entry, tolerance);
@@ -63,11 +63,11 @@ void check_file(const std::string& file, double tolerance) {
 }
 
 TEST(LossGolden, MatchesKeras2) {
-  check_file("losses_keras2.15.0.json", 1e-6);  // rounds constants, adds 1e-7 to logarithms' arguments
+  check_losses("losses_keras2.15.0.json", 1e-6);  // rounds constants, adds 1e-7 to logarithms' arguments
 }
 
 TEST(LossGolden, MatchesKeras3) {
-  check_file("losses_keras3.15.1.json", 1e-8);
+  check_losses("losses_keras3.15.1.json", 1e-8);
 }
 
 // A file that Keras wrote, or one for Keras, names a metric as Keras does.
