@@ -86,7 +86,9 @@ class Options(harness.ProgramTest):
         options = {"RONDE_" + name[2:].replace("-", "_").upper()
                    for name in re.findall(r"--[a-z-]+", self.train("--help", data=False).out)}
         for folder in ("core", "nn", "data", "distributed", "models", "apps"):
-            for path in (ROOT / folder).rglob("*.[ch]*"):
+            for path in (ROOT / folder).rglob("*.*"):
+                if path.suffix not in (".cpp", ".h", ".cu", ".cuh"):
+                    continue
                 read = set(re.findall(r'"(RONDE_[A-Z0-9_]+)"', path.read_text()))
                 self.assertEqual(read - known - options, set(), path)
 
