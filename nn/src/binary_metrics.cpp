@@ -4,6 +4,7 @@
 
 #include "binary_outcomes.h"
 #include "snake_case.h"
+#include "targets.h"
 
 namespace ronde::inline v0 {
 
@@ -17,10 +18,7 @@ MetricState share(std::int64_t part, std::int64_t rest) {
 
 BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, const Tensor& target,
                               double threshold) {
-  const Shape& shape = output.shape();
-  const bool is_column = shape.rank() == 2 && shape[1] == 1 && target.shape() == Shape{shape[0]};
-  require(is_column || target.shape() == shape, "[", metric, "] expects targets of shape ", shape, ", got ",
-          target.shape());
+  check_like_outputs(metric, target, output.shape());
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
   BinaryOutcomes outcomes;
   for (std::size_t i = 0; i < said.size(); ++i) {

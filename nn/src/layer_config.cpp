@@ -1,5 +1,6 @@
 #include "layer_config.h"
 
+#include "config_options.h"
 #include "snake_case.h"
 
 namespace ronde::inline v0 {
@@ -39,8 +40,7 @@ LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)
 }
 
 const ConfigValue* LayerConfig::find(const char* key) const {
-  const ConfigValue* value = config_->find(key);
-  return value == nullptr || value->is_null() ? nullptr : value;
+  return find_option(*config_, key);
 }
 
 void LayerConfig::refuse(const char* key, const std::string& why) const {

@@ -1,20 +1,18 @@
+#include "loss_factory.h"
+
 #include <algorithm>
-#include <functional>
 #include <iterator>
 
 #include <ronde/nn/loss.h>
 #include <ronde/nn/regression_loss.h>
+
+#include "config_options.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
 using LossMaker = std::unique_ptr<Loss> (*)(const ConfigValue& options);
-
-double number(const ConfigValue& options, const char* key, double otherwise) {
-  const ConfigValue* value = options.find(key);
-  return value && !value->is_null() ? value->as_double() : otherwise;
-}
 
 template <class Made>
 std::unique_ptr<Loss> plain(const ConfigValue&) {
@@ -23,14 +21,14 @@ std::unique_ptr<Loss> plain(const ConfigValue&) {
 
 template <class Made>
 std::unique_ptr<Loss> crossentropy(const ConfigValue& options) {
-  const ConfigValue* from_logits = options.find("from_logits");
+  const ConfigValue* from_logits = find_option(options, "from_logits");
   return std::make_unique<Made>(
-      CrossentropyOptions{.from_logits = from_logits && !from_logits->is_null() && from_logits->as_bool(),
-                          .label_smoothing = number(options, "label_smoothing", 0.0)});
+      CrossentropyOptions{.from_logits = from_logits && from_logits->as_bool(),
+                          .label_smoothing = number_option(options, "label_smoothing", 0.0)});
 }
 
 std::unique_ptr<Loss> huber(const ConfigValue& options) {
-  return std::make_unique<Huber>(Huber::Options{.delta = number(options, "delta", 1.0)});
+  return std::make_unique<Huber>(Huber::Options{.delta = number_option(options, "delta", 1.0)});
 }
 
 /// Keras' names of a loss: the function's, the class', the short one, what else it was called.
@@ -65,21 +63,31 @@ void check_common(const std::string& name, const ConfigValue& options) {
     require<InputError>(how == "auto" || how == "sum_over_batch_size", "loss \"", name, "\": reduction \"",
                         how, "\" is not supported, only the mean over the batch");
   }
-  require<InputError>(number(options, "axis", -1.0) == -1.0, "loss \"", name,
+  require<InputError>(number_option(options, "axis", -1.0) == -1.0, "loss \"", name,
                       "\" is supported along the last axis only");
-  const ConfigValue* ignored = options.find("ignore_class");
-  require<InputError>(!ignored || ignored->is_null(), "loss \"", name, "\": ignore_class is not supported");
+  require<InputError>(!find_option(options, "ignore_class"), "loss \"", name,
+                      "\": ignore_class is not supported");
+}
+
+/// Null where no loss has this name.
+const LossEntry* find_loss(const std::string& name) {
+  const auto found = std::find_if(std::begin(kLosses), std::end(kLosses), [&](const LossEntry& entry) {
+    return std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end();
+  });
+  return found == std::end(kLosses) ? nullptr : found;
 }
 
 }  // namespace
 
+bool is_loss_name(const std::string& name) {
+  return find_loss(name) != nullptr;
+}
+
 std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options) {
-  const auto found = std::find_if(std::begin(kLosses), std::end(kLosses), [&](const LossEntry& entry) {
-    return std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end();
-  });
-  require<InputError>(found != std::end(kLosses), "loss \"", name, "\" is not supported");
+  const LossEntry* entry = find_loss(name);
+  require<InputError>(entry != nullptr, "loss \"", name, "\" is not supported");
   check_common(name, options);
-  return found->make(options);
+  return entry->make(options);
 }
 
 }  // namespace ronde::inline v0

@@ -2,6 +2,8 @@
 
 #include <ronde/core/ops.h>
 
+#include "targets.h"
+
 namespace ronde::inline v0 {
 
 Variable precise(const Variable& x) {
@@ -9,12 +11,9 @@ Variable precise(const Variable& x) {
 }
 
 LossOperands loss_operands(const std::string& loss, const Variable& output, const Tensor& target) {
-  const Shape& shape = output.shape();
-  const bool is_column = shape.rank() == 2 && shape[1] == 1 && target.shape() == Shape{shape[0]};
-  require(shape.rank() >= 1 && (is_column || target.shape() == shape), "[", loss,
-          "] expects targets of shape ", shape, ", got ", target.shape());
+  check_like_outputs(loss, target, output.shape());
   const Variable x = precise(output);
-  return {x, target.reshape(shape).to(x.dtype())};
+  return {x, target.reshape(output.shape()).to(x.dtype())};
 }
 
 Variable mean_of_samples(const Variable& values) {

@@ -1,28 +1,10 @@
 #include <ronde/core/backend.h>
-#include <ronde/core/counted.h>
 #include <ronde/nn/metric.h>
 
 #include "binary_outcomes.h"
+#include "targets.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-/// Class labels i32 (n) of labels or of one-hot rows (n, k).
-Tensor labels_of(const Tensor& target, const Shape& output) {
-  if (target.rank() == 1) {
-    require(target.size(0) == output[0], "[accuracy] expects ", counted(output[0], "label"), ", got ",
-            target.size(0));
-    return target.to(DType::i32).contiguous();
-  }
-  require(target.shape() == output, "[accuracy] expects labels (", output[0], ") or one-hot rows ", output,
-          ", got ", target.shape());
-  const Tensor indices = Tensor::empty({output[0]}, {.dtype = DType::i64, .backend = &target.backend()});
-  target.backend().argmax(indices, target.contiguous());
-  return indices.to(DType::i32);
-}
-
-}  // namespace
 
 void Accuracy::update(const Tensor& output, const Tensor& target) {
   require(output.rank() == 2, "[accuracy] expects outputs of shape (n, classes), got ", output.shape());
@@ -36,7 +18,8 @@ void Accuracy::update(const Tensor& output, const Tensor& target) {
     correct_ = Tensor::full({}, static_cast<double>(correct() - one_class_),
                             {.dtype = DType::i64, .backend = &output.backend()});
   if (output.size(0) == 0) return;
-  output.backend().count_correct(correct_, output.contiguous(), labels_of(target, output.shape()));
+  output.backend().count_correct(correct_, output.contiguous(),
+                                 class_labels("accuracy", target, output.shape()));
   count_ += output.size(0);
 }
 

@@ -5,14 +5,12 @@
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/top_k_accuracy.h>
 
+#include "config_options.h"
+#include "loss_factory.h"
+
 namespace ronde::inline v0 {
 
 namespace {
-
-const ConfigValue* find_option(const ConfigValue& options, const char* key) {
-  const ConfigValue* value = options.find(key);
-  return value && !value->is_null() ? value : nullptr;
-}
 
 /// What is shown: the option, or what was asked for.
 std::string shown_name(const ConfigValue& options, const std::string& asked) {
@@ -80,12 +78,7 @@ const MetricEntry kMetrics[] = {
 
 bool is_metric_of_loss(const std::string& name) {
   // Keras' metric of this name is the loss's negative.
-  if (name == "cosine_similarity" || name == "CosineSimilarity") return false;
-  try {
-    return make_loss(name) != nullptr;
-  } catch (const InputError&) {
-    return false;
-  }
+  return is_loss_name(name) && name != "cosine_similarity" && name != "CosineSimilarity";
 }
 
 }  // namespace

@@ -38,14 +38,15 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       replica_check_(state, options.check_replicas_every),
       audit_(state, options.audit_every),
       epoch_(options.initial_epoch) {
-  if (const auto classes = static_cast<std::int64_t>(options.class_weight.size()); classes > 0)
-    state.class_weight =
-        Tensor::from<double>({classes, 1}, options.class_weight).to(state.backend()).to(state.options.dtype);
   if (options.deterministic) sharded_step_.emplace(state, loader_.sampler().shards());
   if (options.resume) go_on();
   plan_.initial_epoch = epoch_;
   plan_.initial_step = epoch_step_;
   add_progress_bar();
+  // Last: the destructor, which takes them away again, is not called when something above throws.
+  if (const auto classes = static_cast<std::int64_t>(options.class_weight.size()); classes > 0)
+    state.class_weight =
+        Tensor::from<double>({classes, 1}, options.class_weight).to(state.backend()).to(state.options.dtype);
 }
 
 std::int64_t Trainer::steps_left() const {

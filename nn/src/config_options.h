@@ -1,0 +1,19 @@
+/// Options of a configuration, as Keras writes them: one that is null is as one that is missing.
+#pragma once
+
+#include <ronde/nn/config.h>
+
+namespace ronde::inline v0 {
+
+/// Null where the option is missing.
+inline const ConfigValue* find_option(const ConfigValue& options, const char* key) {
+  const ConfigValue* value = options.find(key);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+inline double number_option(const ConfigValue& options, const char* key, double otherwise) {
+  const ConfigValue* value = find_option(options, key);
+  return value ? value->as_double() : otherwise;
+}
+
+}  // namespace ronde::inline v0
