@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <ronde/core/backend.h>
 #include <ronde/distributed/values.h>
+
+#include "distributed/collective_values.h"
 
 namespace ronde::test {
 
@@ -19,22 +20,6 @@ const std::vector<DType> kDTypes{DType::f32, DType::f64, DType::bf16, DType::u8,
 const std::vector<std::int64_t> kSizes{0, 1, 63, 64, 65, 1023, 1025, 20003};
 const std::vector<Reduction> kReductions{Reduction::sum, Reduction::average, Reduction::min, Reduction::max,
                                          Reduction::product};
-constexpr std::int64_t kPeriod = 97;  // values repeat, so that references are cheap
-
-// Element i of rank r's tensor. Floats use a good part of their mantissa; all are exact in their dtype.
-double value(int r, std::int64_t i, DType dtype) {
-  const std::int64_t k = (i % kPeriod + 31 * r) * 2654435761 % 1021;
-  if (dtype == DType::u8) return static_cast<double>(k % 7);
-  if (!is_floating(dtype)) return static_cast<double>(k % 15 - 7);
-  const auto x = static_cast<float>(0.5 + static_cast<double>(k) / 1021.0);
-  return dtype == DType::bf16 ? static_cast<double>(static_cast<float>(bfloat16(x))) : static_cast<double>(x);
-}
-
-// u8 wraps around modulo 256 (7 values to the 8th exceed it).
-double stored(double x, DType dtype) {
-  return dtype == DType::u8 ? static_cast<double>(static_cast<std::uint8_t>(static_cast<std::int64_t>(x)))
-                            : x;
-}
 
 // Fewer sizes for many ranks, which all would compute the same.
 template <class F>
@@ -55,124 +40,7 @@ std::string bits_of(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), tensor.byte_size()};
 }
 
-// Operation k of a random sequence that is the same on all ranks: how it is started, and what must come out.
-struct RandomOperation {
-  Work work;
-  Tensor result;
-  Reference expected;
-};
-
-RandomOperation start_random(Communicator& c, std::mt19937& random, int k) {
-  const int size = c.size();
-  const std::int64_t n = random() % 3 == 0 ? random() % 4000 / static_cast<unsigned>(size) : random() % 20;
-  const auto sum = [size](std::int64_t i) { return reduced(size, i, DType::f64, Reduction::max); };
-  switch (random() % 5) {
-    case 0: {
-      const int root = static_cast<int>(random() % static_cast<unsigned>(size));
-      const Tensor data = make_input(c.rank(), {n}, DType::f32);
-      return {c.broadcast(data, root), data, [root](std::int64_t i) { return value(root, i, DType::f32); }};
-    }
-    case 1: {
-      const Tensor out = Tensor::zeros({n * size}, host(DType::u8));
-      return {c.allgather(out, make_input(c.rank(), {n}, DType::u8)), out,
-              [n](std::int64_t i) { return value(static_cast<int>(i / n), i % n, DType::u8); }};
-    }
-    case 2: {
-      const Tensor out = Tensor::zeros({n}, host(DType::f64));
-      const std::int64_t first = n * c.rank();
-      return {c.reduce_scatter(out, make_input(c.rank(), {n * size}, DType::f64), Reduction::max), out,
-              [sum, first](std::int64_t i) { return sum(first + i); }};
-    }
-    case 3: {
-      const Tensor out = Tensor::zeros({n * size}, host(DType::i32));
-      const std::int64_t first = n * c.rank();
-      return {c.alltoall(out, make_input(c.rank(), {n * size}, DType::i32)), out, [n, first](std::int64_t i) {
-                return value(static_cast<int>(i / n), first + i % n, DType::i32);
-              }};
-    }
-    default: {
-      const Tensor data = make_input(c.rank(), {n}, DType::f64);
-      return {c.allreduce(data, {.op = Reduction::max, .name = cat("operation ", k)}), data, sum};
-    }
-  }
-}
-
 }  // namespace
-
-TensorOptions host(DType dtype) {
-  return {.dtype = dtype, .backend = &backend("cpu")};
-}
-
-Tensor make_input(int r, const Shape& shape, DType dtype, std::int64_t offset) {
-  const Tensor tensor = Tensor::empty(shape, host(dtype));
-  visit_dtype(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    T* data = tensor.data<T>();
-    for (std::int64_t i = 0; i < tensor.count(); ++i) {
-      if constexpr (std::is_same_v<T, bfloat16>) {
-        data[i] = bfloat16(static_cast<float>(value(r, offset + i, dtype)));
-      } else {
-        data[i] = static_cast<T>(value(r, offset + i, dtype));
-      }
-    }
-  });
-  return tensor;
-}
-
-double reduced(int size, std::int64_t i, DType dtype, Reduction op) {
-  double result = value(0, i, dtype);
-  for (int r = 1; r < size; ++r) {
-    const double x = value(r, i, dtype);
-    switch (op) {
-      case Reduction::min:
-        result = std::min(result, x);
-        break;
-      case Reduction::max:
-        result = std::max(result, x);
-        break;
-      case Reduction::product:
-        result *= x;
-        break;
-      default:
-        result += x;
-    }
-  }
-  return op == Reduction::average ? result / size : result;
-}
-
-double tolerance(int size, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return size * 0x1p-24;
-    case DType::f64:
-      return size * 0x1p-53;
-    case DType::bf16:
-      return 0x1p-8 + size * 0x1p-24;
-    default:
-      return 0.0;
-  }
-}
-
-void expect_values(const Tensor& actual, const Reference& reference, double relative,
-                   const std::string& what) {
-  const std::vector<double> values = actual.to_vector<double>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double expected = stored(reference(static_cast<std::int64_t>(i)), actual.dtype());
-    if (std::abs(values[i] - expected) <= relative * std::abs(expected)) continue;
-    ADD_FAILURE() << what << ": element " << i << " of " << to_string(actual) << " is " << values[i]
-                  << ", expected " << expected;
-    return;
-  }
-}
-
-void expect_same_bits(Communicator& c, const Tensor& tensor, const std::string& what) {
-  const std::string own(static_cast<const char*>(tensor.raw()), tensor.byte_size());
-  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(own));
-  const Tensor bounds = Tensor::from<std::int64_t>({2}, {hash, ~hash}, &backend("cpu"));
-  c.allreduce(bounds, Reduction::max).wait();
-  EXPECT_EQ(bounds.data<std::int64_t>()[0], hash) << what << ": bits differ by rank";
-  EXPECT_EQ(bounds.data<std::int64_t>()[1], ~hash) << what << ": bits differ by rank";
-}
 
 void check_allreduce(Communicator& c) {
   for_each_case(c, [&](DType dtype, std::int64_t n) {
@@ -490,23 +358,6 @@ void check_scalars(Communicator& c) {
   std::vector<std::int64_t> splits(static_cast<std::size_t>(c.size()), 0);
   splits.front() = 3;
   EXPECT_EQ(c.alltoall(none, splits).wait().rows.size(0), c.rank() == 0 ? 3 * c.size() : 0);
-}
-
-void check_many_in_flight(Communicator& c) {
-  for (const unsigned seed : {1U, 2U}) {
-    std::mt19937 random(seed);
-    std::vector<RandomOperation> operations;
-    for (int k = 0; k < 60; ++k) operations.push_back(start_random(c, random, k));
-    std::vector<std::size_t> order(operations.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), std::mt19937(seed + static_cast<unsigned>(c.rank())));
-    for (const std::size_t k : order) {
-      operations[k].work.wait();
-      EXPECT_TRUE(operations[k].work.done());
-      EXPECT_TRUE(operations[k].work.wait_for(0.0));
-      expect_values(operations[k].result, operations[k].expected, 0.0, cat("seed ", seed, " operation ", k));
-    }
-  }
 }
 
 void check_some_collectives(Communicator& c) {

@@ -3,27 +3,10 @@
 /// else.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-
 #include <ronde/distributed/communicator.h>
 
 namespace ronde::test {
 
-/// Element i of what must come out.
-using Reference = std::function<double(std::int64_t)>;
-
-TensorOptions host(DType dtype);
-Tensor make_input(int r, const Shape& shape, DType dtype, std::int64_t offset = 0);
-double reduced(int size, std::int64_t i, DType dtype, Reduction op);
-/// Relative error that `size - 1` roundings of the dtype may cause, and one more when it is stored.
-double tolerance(int size, DType dtype);
-/// Element i of `actual` must be reference(i); reports the first that is not.
-void expect_values(const Tensor& actual, const Reference& reference, double relative,
-                   const std::string& what);
-/// All ranks must hold the same bits.
-void expect_same_bits(Communicator& c, const Tensor& tensor, const std::string& what);
 void check_allreduce(Communicator& c);
 /// Sums of as many bytes as buckets have; on few ranks only. More than that: large_counts.cpp.
 void check_bucket_sizes(Communicator& c);

@@ -4,8 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -299,34 +297,6 @@ void check_process_set(Communicator& c) {
   expect_usable(c);
 }
 
-struct Settings {
-  int epochs = 0;
-  double rate = 0.0;
-};
-
-void check_objects(Communicator& c) {
-  const int root = c.size() - 1;
-  const Settings settings = broadcast_object(c, Settings{c.rank() + 1, 0.5 * c.rank()}, root).wait();
-  EXPECT_EQ(settings.epochs, c.size());
-  EXPECT_EQ(settings.rate, 0.5 * root);
-  // More on root than elsewhere, and nothing.
-  using Words = std::vector<std::string>;
-  const Words words = c.rank() == root ? Words{"", std::string(3000, 'x'), "z"} : Words{};
-  EXPECT_EQ(broadcast_object(c, words, root).wait(), (Words{"", std::string(3000, 'x'), "z"}));
-  EXPECT_EQ(broadcast_object(c, Words{}, 0).wait(), Words{});
-  const std::map<std::string, double> metrics{{"loss", 0.25 * c.rank()}, {"rank", c.rank()}};
-  const auto all = allgather_object(c, metrics, "metrics").wait();
-  ASSERT_EQ(all.size(), static_cast<std::size_t>(c.size()));
-  for (int r = 0; r < c.size(); ++r) {
-    EXPECT_EQ(all[static_cast<std::size_t>(r)],
-              (std::map<std::string, double>{{"loss", 0.25 * r}, {"rank", r}}));
-  }
-  const std::vector<bool> bits(static_cast<std::size_t>(c.rank()), true);
-  EXPECT_EQ(allgather_object(c, bits).wait().back(), std::vector<bool>(static_cast<std::size_t>(root), true));
-  EXPECT_EQ(allgather_strings(c, cat("rank ", c.rank())).back(), cat("rank ", root));
-  EXPECT_EQ(broadcast_string(c, cat("from ", c.rank()), root), cat("from ", root));
-}
-
 void check_object_types(Communicator& c) {
   if (c.size() == 1) return;
   const int odd = c.size() - 1;
@@ -337,129 +307,6 @@ void check_object_types(Communicator& c) {
   EXPECT_NE(error.find("broadcast_object(std::vector<int, "), std::string::npos) << error;
   EXPECT_NE(error.find("broadcast_object(std::vector<std::string, "), std::string::npos) << error;
   expect_usable(c);
-}
-
-void check_values(Communicator& c) {
-  const int size = c.size();
-  std::vector<float> sums{1.0F, static_cast<float>(c.rank())};
-  allreduce(c, sums).wait();
-  EXPECT_EQ(sums, (std::vector<float>{static_cast<float>(size), static_cast<float>(size * (size - 1) / 2)}));
-  std::array<bool, 2> flags{c.rank() == 0, c.rank() == 0};
-  allreduce(c, flags).wait();  // 256 of them would be 0 as bytes
-  EXPECT_EQ(flags, (std::array<bool, 2>{true, true}));
-  flags[1] = c.rank() == 0;
-  allreduce(c, std::span(flags), {.op = Reduction::product}).wait();
-  EXPECT_EQ(flags, (std::array<bool, 2>{true, size == 1}));
-  std::vector<std::int64_t> from_root(3, c.rank());
-  broadcast(c, from_root, size - 1).wait();
-  EXPECT_EQ(from_root, std::vector<std::int64_t>(3, size - 1));
-  const std::vector<int> mine(static_cast<std::size_t>(c.rank()), c.rank());
-  std::vector<int> expected;
-  for (int r = 0; r < size; ++r) expected.insert(expected.end(), static_cast<std::size_t>(r), r);
-  EXPECT_EQ(allgather(c, mine).wait(), expected);
-  const std::vector<double> ones(static_cast<std::size_t>(size + 1), 1.0);
-  EXPECT_EQ(reduce_scatter(c, ones).wait(), std::vector<double>(c.rank() == 0 ? 2 : 1, size));
-  const std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size), static_cast<std::uint8_t>(c.rank()));
-  const auto received = alltoall(c, bytes, std::vector<std::int64_t>(bytes.size(), 1)).wait();
-  for (int r = 0; r < size; ++r) EXPECT_EQ(received.values[static_cast<std::size_t>(r)], r);
-  EXPECT_EQ(allreduce_value(c, c.rank()).wait(), (size - 1) / 2.0);
-  EXPECT_TRUE(c.barrier().wait_for(60.0));
-}
-
-constexpr int kCalls = 17;
-
-// One of many calls. Numbers 4 and 5, and 7 and 8, are the same call: where its output lies is a rank's own
-// business.
-Work start_some_call(Communicator& c, int number) {
-  const int n = c.size();
-  const Tensor row = host_zeros({8}), rows = host_zeros({8 * n});
-  const Tensor own = rows.slice(0, 8 * c.rank(), 8 * c.rank() + 8);
-  switch (number) {
-    case 0:
-      return c.allreduce(row);
-    case 1:
-      return c.allreduce(host_zeros({9}));
-    case 2:
-      return c.allreduce(host_zeros({60000}));
-    case 3:
-      return c.allreduce(row, Reduction::max);
-    case 4:
-      return c.allgather(rows, row);
-    case 5:
-      return c.allgather(rows, own);
-    case 6:
-      return c.allgatherv(rows, row, std::vector<std::int64_t>(static_cast<std::size_t>(n), 8));
-    case 7:
-      return c.reduce_scatter(row, rows);
-    case 8:
-      return c.reduce_scatter(own, rows);
-    case 9:
-      return c.alltoall(host_zeros({8 * n}), rows);
-    case 10:
-      return c.broadcast(row, n - 1);
-    case 11:
-      return c.broadcast(host_zeros({8}, DType::i64), n - 1);
-    case 12:
-      return c.grouped_allreduce({row, host_zeros({3}, DType::bf16)});
-    case 13:
-      return c.allreduce(Tensor());
-    case 14:
-      return c.broadcast(row, n + 1);
-    case 15:
-      return c.sequence("two", [row](Communicator& parts) { parts.allreduce(row).wait(); });
-    default:
-      return c.barrier();
-  }
-}
-
-// What `wait` throws, or nothing.
-std::vector<std::string> errors_of(const std::vector<Work>& works) {
-  std::vector<std::string> errors;
-  for (const Work& work : works) {
-    try {
-      work.wait();
-      errors.emplace_back();
-    } catch (const CollectiveError& error) {
-      errors.emplace_back(error.what());
-    }
-  }
-  return errors;
-}
-
-// Whether calls of these numbers, one of each rank, are no error.
-bool go_together(std::vector<int> numbers) {
-  for (int& number : numbers) number -= number == 5 || number == 8;
-  const int first = numbers.front();
-  const bool is_same =
-      std::all_of(numbers.begin(), numbers.end(), [&](int number) { return number == first; });
-  return is_same && first != 13 && first != 14;
-}
-
-// Whatever each rank calls, several at a time: all learn the same of each call, and it is an error exactly
-// where calls differ or are wrong.
-void check_random_calls(Communicator& c) {
-  if (c.size() == 1) return;
-  std::mt19937 common(7), own(static_cast<unsigned>(c.rank()));
-  const auto below = [](std::mt19937& random, int end) { return static_cast<int>(random() >> 8) % end; };
-  for (int round = 0; round < (c.size() <= 5 ? 40 : 8); ++round) {
-    std::vector<int> numbers;
-    std::vector<Work> works;
-    for (int k = below(common, 5); k < 5; ++k) {
-      const bool may_differ = below(common, 2) == 0;
-      const int usual = below(common, kCalls);
-      numbers.push_back(may_differ && below(own, 2) == 0 ? below(own, kCalls) : usual);
-      works.push_back(start_some_call(c, numbers.back()));
-    }
-    const auto errors = allgather_object(c, errors_of(works)).wait();
-    const auto all_numbers = allgather_object(c, numbers).wait();
-    for (std::size_t k = 0; k < works.size(); ++k) {
-      std::vector<int> of_ranks;
-      for (const std::vector<int>& of_rank : all_numbers) of_ranks.push_back(of_rank[k]);
-      for (const auto& of_rank : errors)
-        EXPECT_EQ(of_rank[k], errors[0][k]) << "round " << round << ", call " << k;
-      EXPECT_EQ(errors[0][k].empty(), go_together(of_ranks)) << "round " << round << ": " << errors[0][k];
-    }
-  }
 }
 
 // `collectively`: the lowest failing rank's error, on all ranks.

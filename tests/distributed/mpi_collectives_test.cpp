@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "distributed/collective_values.h"
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "mpi/mpi_transport.h"

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "distributed/collective_values.h"
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "queued_communicator.h"

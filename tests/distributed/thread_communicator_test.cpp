@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "distributed/collective_values.h"
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "support/thread_ranks.h"
