@@ -34,6 +34,8 @@ const LayerCase kLayerCases[] = {
      {2, 3, 4, 16},
      {.padding = {1, 1, 1, 1}},
      {{1, 2}, {4, 4}}},
+    // Tiles that reach beyond the result, with channels that are no whole vectors.
+    {{3, 8, 10, 24}, {40, 3, 3, 24}, {3, 6, 8, 40}, {3, 3, 4, 40}},
     // More images than a thread has in its scratch; none.
     {{19, 26, 26, 16}, {16, 3, 3, 16}, {19, 24, 24, 16}, {19, 12, 12, 16}},
     {{0, 8, 8, 16}, {16, 3, 3, 16}, {0, 6, 6, 16}, {0, 3, 3, 16}},
@@ -92,26 +94,36 @@ TEST(Conv2dLayer, Gradients) {
       }
 }
 
-// What is not wanted is not there, nor what only it would need.
+// What is not wanted is not there, nor what only it would need; behind a pooling and relu, and alone.
 TEST(Conv2dLayer, EachGradientAlone) {
-  for (const LayerCase& c : kLayerCases) {
-    SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
-    const Tensor x = random(c.x, 1), weight = random(c.weight, 2), grad = random(c.conv, 3);
-    const Size2d conv_out{c.conv[1], c.conv[2]};
-    const auto run = [&](const Tensor& result, const Tensor& other, auto set) {
-      compare(
-          {result}, {grad, other},
-          [&](Backend& b, Tensors out, Tensors in) {
-            Conv2dBackward layer{.grad_out = in[0], .conv_out = conv_out, .params = c.params};
-            set(layer, out[0], in[1]);
-            b.conv2d_backward(layer);
-          },
-          kWinograd);
-    };
-    run(blank(c.x), weight, [](auto& layer, auto& out, auto& in) { layer.grad_x = out, layer.weight = in; });
-    run(blank(c.weight), x, [](auto& layer, auto& out, auto& in) { layer.grad_weight = out, layer.x = in; });
-    run(blank({c.weight[0]}), {}, [](auto& layer, auto& out, auto&) { layer.grad_bias = out; });
-  }
+  for (const LayerCase& c : kLayerCases)
+    for (const bool with_pool : {false, true}) {
+      SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight, " pool ", with_pool));
+      const Tensor x = random(c.x, 1), weight = random(c.weight, 2);
+      const Tensor grad = random(with_pool ? c.out : c.conv, 3);
+      const Tensor argmax = Tensor::zeros(c.out, {.dtype = DType::u8, .backend = &oracle()});
+      const Tensor y = with_pool ? pooled(oracle(), c, x, weight, argmax) : Tensor();
+      const auto run = [&](const Tensor& result, const Tensor& other, auto set) {
+        compare(
+            {result}, {grad, other, y, with_pool ? argmax : Tensor()},
+            [&](Backend& b, Tensors out, Tensors in) {
+              Conv2dBackward layer{.grad_out = in[0],
+                                   .out = in[2],
+                                   .argmax = in[3],
+                                   .conv_out = {c.conv[1], c.conv[2]},
+                                   .params = c.params,
+                                   .pool = c.pool};
+              set(layer, out[0], in[1]);
+              b.conv2d_backward(layer);
+            },
+            kWinograd);
+      };
+      run(blank(c.x), weight,
+          [](auto& layer, auto& out, auto& in) { layer.grad_x = out, layer.weight = in; });
+      run(blank(c.weight), x,
+          [](auto& layer, auto& out, auto& in) { layer.grad_weight = out, layer.x = in; });
+      run(blank({c.weight[0]}), {}, [](auto& layer, auto& out, auto&) { layer.grad_bias = out; });
+    }
 }
 
 // Layers with a convolution in front, and with dropout behind.

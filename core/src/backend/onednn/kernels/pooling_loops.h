@@ -58,7 +58,7 @@ inline void max_of_window(const PoolShape& s, const PoolWindow& window, const fl
     best_index = (wins & index) | (~wins & best_index);
   });
   store(out, best);
-  *reinterpret_cast<UnalignedBytes*>(argmax) = __builtin_convertvector(best_index, ByteVector);
+  store_bytes(argmax, best_index);
 }
 
 inline void max_of_window_1(const PoolShape& s, const PoolWindow& window, const float* x, float* out,
@@ -105,7 +105,7 @@ inline void max_pool_2x2(float* out, std::uint8_t* argmax, const float* x, const
       index = (wins & k) | (~wins & index);
     }
     store(out + to, best);
-    *reinterpret_cast<UnalignedBytes*>(argmax + to) = __builtin_convertvector(index, ByteVector);
+    store_bytes(argmax + to, index);
   });
 }
 
@@ -123,8 +123,7 @@ inline void max_pool_2x2_backward(float* grad_x, const float* grad_out, const st
   const std::int64_t offsets[] = {0, s.c, s.w * s.c, (s.w + 1) * s.c};
   for_each_2x2(s, [&](std::int64_t to, std::int64_t from) {
     const Vector g = passing(passed_on, grad_out, from);
-    const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax + from);
-    const IntVector winner = __builtin_convertvector(bytes, IntVector);
+    const IntVector winner = load_bytes(argmax + from);
 #pragma GCC unroll 4
     for (std::int32_t k = 0; k < 4; ++k) store(grad_x + to + offsets[k], masked(winner == k, g));
   });
@@ -150,8 +149,7 @@ void max_pool_backward(float* grad_x, const float* grad_out, const std::uint8_t*
     std::int64_t c = 0;
     for (; c + kLanes <= s.c; c += kLanes) {
       const Vector g = passing(passed_on, grad_out, at + c);
-      const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax + at + c);
-      const IntVector winner = __builtin_convertvector(bytes, IntVector);
+      const IntVector winner = load_bytes(argmax + at + c);
       window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
         store(grad_x + pixel * s.c + c, masked(winner == index, g));
       });

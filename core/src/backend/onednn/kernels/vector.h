@@ -13,6 +13,7 @@ constexpr int kLanes = kVectorBytes / 4;
 typedef float Vector __attribute__((vector_size(kVectorBytes)));
 typedef std::int32_t IntVector __attribute__((vector_size(kVectorBytes)));
 typedef std::uint64_t WideVector __attribute__((vector_size(kVectorBytes)));
+typedef std::uint16_t ShortVector __attribute__((vector_size(2 * kLanes)));
 typedef std::uint8_t ByteVector __attribute__((vector_size(kLanes)));
 // The same in memory: any alignment, any declared type.
 typedef float UnalignedVector __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
@@ -27,6 +28,15 @@ inline void store(float* p, Vector v) {
 }
 inline void store(std::uint32_t* p, WideVector v) {
   *reinterpret_cast<UnalignedWide*>(p) = v;
+}
+/// In two steps, each an instruction: of one, GCC 12 makes four for each byte.
+inline IntVector load_bytes(const std::uint8_t* p) {
+  const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(p);
+  return __builtin_convertvector(__builtin_convertvector(bytes, ShortVector), IntVector);
+}
+/// Numbers below 256.
+inline void store_bytes(std::uint8_t* p, IntVector v) {
+  *reinterpret_cast<UnalignedBytes*>(p) = __builtin_convertvector(v, ByteVector);
 }
 inline Vector splat(float value) {
   return value - Vector{};
