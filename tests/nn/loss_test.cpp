@@ -149,6 +149,10 @@ TEST(Loss, IsMadeOfOptionsThatItKnows) {
               make_loss("mse", ConfigDict{{"reduction", "sum"}});
             }),
             "loss \"mse\": reduction \"sum\" is not supported, only the mean over the batch");
+  // Keras writes null for what was not asked for.
+  const ConfigDict nothing{
+      {"from_logits", ConfigValue()}, {"axis", ConfigValue()}, {"ignore_class", ConfigValue()}};
+  EXPECT_EQ(make_loss("SparseCategoricalCrossentropy", nothing)->name(), "sparse_categorical_crossentropy");
   EXPECT_THROW(make_loss("cosine_similarity", ConfigDict{{"axis", 1}}), InputError);
   EXPECT_THROW(make_loss("SparseCategoricalCrossentropy", ConfigDict{{"ignore_class", 0}}), InputError);
   EXPECT_THROW(Huber({.delta = 0.0}), UsageError);

@@ -72,6 +72,9 @@ TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
   EXPECT_EQ(message_of([] { make_metric("AUC"); }), "metric \"AUC\" is not supported");
   EXPECT_THROW(make_metric("cosine_similarity"), InputError);  // Keras' is the loss's negative
+  // Keras writes null for what was not asked for.
+  const ConfigDict nothing{{"name", ConfigValue()}, {"thresholds", ConfigValue()}, {"top_k", ConfigValue()}};
+  EXPECT_EQ(make_metric("Precision", nothing)->name(), "precision");
   EXPECT_THROW(make_metric("Precision", ConfigDict{{"top_k", 3}}), InputError);
   EXPECT_THROW(make_metric("Recall", ConfigDict{{"thresholds", ConfigList{0.1, 0.9}}}), InputError);
 }
