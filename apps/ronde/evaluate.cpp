@@ -27,8 +27,12 @@ struct EvaluateOptions {
   std::int64_t batch_size = 128;
 };
 
-double percentage(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+/// "96.67 %"; "-" of nothing.
+std::string percentage(std::int64_t part, std::int64_t whole) {
+  if (whole == 0) return "-";
+  char text[16];
+  std::snprintf(text, sizeof text, "%.2f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
 }
 
 void print_classes(const EvaluationDetails& details) {
@@ -37,9 +41,8 @@ void print_classes(const EvaluationDetails& details) {
   std::printf("\n  %-*s  accuracy   right     of\n", width, "class");
   for (std::int64_t label = 0; label < details.classes(); ++label) {
     const std::int64_t samples = details.count(label), right = details.confused(label, label);
-    std::printf("  %-*s  %6.2f %%  %6s %6s\n", width,
-                details.class_names[static_cast<std::size_t>(label)].c_str(), percentage(right, samples),
-                grouped(right).c_str(), grouped(samples).c_str());
+    std::printf("  %-*s  %8s  %6s %6s\n", width, details.class_names[static_cast<std::size_t>(label)].c_str(),
+                percentage(right, samples).c_str(), grouped(right).c_str(), grouped(samples).c_str());
   }
 }
 
@@ -62,14 +65,16 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
     data = open_data(request);
     require<InputError>(data.dataset->input_shape() == *request.shape, request.name, ": samples are ",
                         data.dataset->input_shape(), ", the net takes ", *request.shape,
-                        request.resize ? "" : ": for pictures give --resize");
+                        data.can_resize && !request.resize ? ": give --resize" : "");
   });
   const Subset part = subset(*data.dataset, options.samples.value_or(data.dataset->size()));
   const EvaluationDetails details = collect_details(model, part,
                                                     {.batch_size = options.batch_size,
                                                      .mistakes = 0,
                                                      .loader_threads = default_backend().threads().size()});
-  if (world.rank() == 0) print_result(data.description, details);
+  const std::string which =
+      part.size() < data.dataset->size() ? cat(", the first ", grouped(part.size())) : "";
+  if (world.rank() == 0) print_result(data.description + which, details);
 }
 
 }  // namespace

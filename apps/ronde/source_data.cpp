@@ -34,8 +34,10 @@ NamedData folder(const DataRequest& request) {
     if (request.resize) options.height = (*request.shape)[0], options.width = (*request.shape)[1];
   }
   const auto images = std::make_shared<ImageFolder>(request.name, options);
-  return {images, cat(counted(images->size(), "image"), " of ",
-                      counted(images->class_names().size(), "class", "classes"), " in ", request.name)};
+  return {.dataset = images,
+          .description = cat(counted(images->size(), "image"), " of ",
+                             counted(images->class_names().size(), "class", "classes"), " in ", request.name),
+          .can_resize = true};
 }
 
 NamedData table(const DataRequest& request) {

@@ -27,6 +27,7 @@ struct DataRequest {
 struct NamedData {
   std::shared_ptr<const Dataset> dataset;
   std::string description;  ///< a line
+  bool can_resize = false;  ///< DataRequest::resize means something
 };
 
 /// IoError when there is no such thing, InputError when it is damaged.

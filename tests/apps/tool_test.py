@@ -245,6 +245,8 @@ class Evaluate(ToolTest):
         for option in ("--samples", "--test-samples"):  # as the trainers call it
             out = self.done("evaluate", self.model, "--data", "mnist", "--data-dir", self.data, option, 5)
             self.assertIn("of 5)", out)
+            self.assertRegex(out, r"(?m)^.*, test part, the first 5$")
+            self.assertRegex(out, r"(?m)^  \d +- +0 +0$")  # a class without samples has no accuracy
 
     def test_other_sources(self):
         """Folders, tables and packed files of the same pictures give the same counts."""
@@ -270,6 +272,10 @@ class Evaluate(ToolTest):
             result = self.ronde("evaluate", self.model, "--data", "photos", ranks=ranks)
             self.assert_refused(result, 65, r"\(30, 40, 1\), the net takes \(28, 28, 1\): .*--resize")
         self.assertIn("of 10)", self.done("evaluate", self.model, "--data", "photos", "--resize"))
+        self.done("data", "pack", "photos", "photos.ronde", "--grey")
+        result = self.ronde("evaluate", self.model, "--data", "photos.ronde")
+        self.assert_refused(result, 65, r"photos.ronde: samples are \(30, 40, 1\), the net takes \(28, 28, 1\)")
+        self.assertNotIn("--resize", result.err)  # which is for folders
 
     def test_too_many_classes(self):
         for label in range(11):
