@@ -13,6 +13,7 @@
 
 #include "common/banner.h"
 #include "report/evaluation_details.h"
+#include "report/html_text.h"
 #include "ronde/commands.h"
 #include "ronde/file_content.h"
 #include "ronde/source_data.h"
@@ -29,10 +30,7 @@ struct EvaluateOptions {
 
 /// "96.67 %"; "-" of nothing.
 std::string percentage(std::int64_t part, std::int64_t whole) {
-  if (whole == 0) return "-";
-  char text[16];
-  std::snprintf(text, sizeof text, "%.2f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
+  return whole > 0 ? fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + " %" : "-";
 }
 
 void print_classes(const EvaluationDetails& details) {

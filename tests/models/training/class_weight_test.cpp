@@ -116,6 +116,19 @@ TEST(ClassWeight, IsOfThisFitAlone) {
   EXPECT_GT(model.fit(data, options).values.at("loss").at(0), 0.0);
 }
 
+TEST(ClassWeight, FitThatCannotGoOnLeavesNone) {
+  const Case one = cases().at(0);
+  Model model = make_model(one);
+  const InMemoryDataset data(one.inputs, one.target);
+  FitOptions options = in_order(one);
+  options.class_weight = {0.0, 0.0, 0.0};
+  options.resume = true;
+  EXPECT_THROW(model.fit(data, options), UsageError);
+  options.class_weight = {};
+  options.resume = false;
+  EXPECT_GT(model.fit(data, options).values.at("loss").at(0), 0.0);
+}
+
 TEST(ClassWeight, RefusesWhatCannotBeMeant) {
   const Case one = cases().at(0);
   Model model = make_model(one);
