@@ -143,7 +143,7 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
            Position::last, totals, audit);
   step.update();
   ++state_->progress.steps;
-  return totals.reduced(*state_->communicator).loss.value();
+  return totals.reduced(*state_->communicator).loss();
 }
 
 Module& Model::module() {

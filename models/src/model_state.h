@@ -8,6 +8,8 @@
 #include <ronde/models/model.h>
 #include <ronde/models/saved_model.h>
 
+#include "training/loss_weights.h"
+
 namespace ronde::inline v0 {
 
 class Trainer;
@@ -36,7 +38,7 @@ struct Model::State {
 
   // Where a resumed `fit` goes on; the same on all ranks.
   Trainer* trainer = nullptr;         ///< while `fit` runs
-  Tensor class_weight;                ///< (classes, 1) while a `fit` has them
+  LossWeights loss_weights;           ///< of a `fit`, while it runs
   std::optional<SavedRun> run;        ///< of the file loaded last or of the last `fit`
   bool has_optimizer_of_run = false;  ///< the optimizer's state is the run's too
   std::string source;                 ///< the file loaded last; empty: none

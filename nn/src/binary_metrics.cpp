@@ -10,8 +10,8 @@ namespace ronde::inline v0 {
 
 namespace {
 
-MetricState share(std::int64_t part, std::int64_t rest) {
-  return {.sum = static_cast<double>(part), .count = static_cast<double>(part + rest)};
+MetricSums share(std::int64_t part, std::int64_t rest) {
+  return {static_cast<double>(part), static_cast<double>(part + rest)};
 }
 
 }  // namespace
@@ -57,17 +57,17 @@ ConfigValue BinaryMetric::config() const {
   return ConfigDict{{"class_name", class_name_}, {"config", options}};
 }
 
-MetricState BinaryAccuracy::state() const {
+MetricSums BinaryAccuracy::sums() const {
   const BinaryOutcomes& counts = outcomes();
   return share(counts.true_positives + counts.true_negatives,
                counts.false_positives + counts.false_negatives);
 }
 
-MetricState Precision::state() const {
+MetricSums Precision::sums() const {
   return share(outcomes().true_positives, outcomes().false_positives);
 }
 
-MetricState Recall::state() const {
+MetricSums Recall::sums() const {
   return share(outcomes().true_positives, outcomes().false_negatives);
 }
 

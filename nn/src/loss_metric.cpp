@@ -50,8 +50,8 @@ void LossMetric::update(const Tensor& output, const Tensor& target) {
   count_ += output.size(0);
 }
 
-MetricState LossMetric::state() const {
-  return {.sum = sum_.defined() ? sum_.item() : 0.0, .count = static_cast<double>(count_)};
+MetricSums LossMetric::sums() const {
+  return {sum_.defined() ? sum_.item() : 0.0, static_cast<double>(count_)};
 }
 
 void LossMetric::reset() {
@@ -70,8 +70,8 @@ ConfigValue LossMetric::config() const {
 RootMeanSquaredError::RootMeanSquaredError(std::string name)
     : LossMetric(std::make_unique<MeanSquaredError>(), std::move(name)) {}
 
-double RootMeanSquaredError::value(const MetricState& sums) const {
-  return std::sqrt(sums.value());
+double RootMeanSquaredError::value(const MetricSums& sums) const {
+  return std::sqrt(Metric::value(sums));
 }
 
 ConfigValue RootMeanSquaredError::config() const {

@@ -27,8 +27,8 @@ std::int64_t Accuracy::correct() const {
   return one_class_ + (correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0);
 }
 
-MetricState Accuracy::state() const {
-  return {.sum = static_cast<double>(correct()), .count = static_cast<double>(count_)};
+MetricSums Accuracy::sums() const {
+  return {static_cast<double>(correct()), static_cast<double>(count_)};
 }
 
 void Accuracy::reset() {

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include <ronde/nn/auc.h>
 #include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/top_k_accuracy.h>
 
+#include "auc_config.h"
 #include "config_options.h"
 #include "loss_factory.h"
 
@@ -58,6 +60,10 @@ std::shared_ptr<Metric> root_mean_squared_error(const std::string& name, const C
                        : std::make_shared<RootMeanSquaredError>(shown);
 }
 
+std::shared_ptr<Metric> auc(const std::string&, const ConfigValue& options) {
+  return std::make_shared<AUC>(auc_options(options));
+}
+
 struct MetricEntry {
   std::initializer_list<const char*> names;
   std::shared_ptr<Metric> (*make)(const std::string& name, const ConfigValue& options);
@@ -73,6 +79,7 @@ const MetricEntry kMetrics[] = {
     {{"top_k_categorical_accuracy", "TopKCategoricalAccuracy"}, top_k<TopKCategoricalAccuracy>},
     {{"sparse_top_k_categorical_accuracy", "SparseTopKCategoricalAccuracy"},
      top_k<SparseTopKCategoricalAccuracy>},
+    {{"auc", "AUC"}, auc},
     {{"root_mean_squared_error", "RootMeanSquaredError"}, root_mean_squared_error},
 };
 

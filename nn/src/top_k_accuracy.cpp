@@ -23,9 +23,13 @@ void TopKCategoricalAccuracy::update(const Tensor& output, const Tensor& target)
     const double* of_row = scores.data() + static_cast<std::int64_t>(row) * width;
     const double own = of_row[classes[row]];
     const auto larger = std::count_if(of_row, of_row + width, [&](double other) { return other > own; });
-    if (std::isfinite(own) && larger < k_) ++found_.sum;
+    if (std::isfinite(own) && larger < k_) ++found_;
   }
-  found_.count += static_cast<double>(classes.size());
+  count_ += static_cast<std::int64_t>(classes.size());
+}
+
+MetricSums TopKCategoricalAccuracy::sums() const {
+  return {static_cast<double>(found_), static_cast<double>(count_)};
 }
 
 ConfigValue TopKCategoricalAccuracy::described(const char* class_name) const {

@@ -64,6 +64,14 @@ def metric_cases():
         yield "TopKCategoricalAccuracy", {"k": k}, scores, np.eye(7)[labels]
     yield "SparseCategoricalAccuracy", {}, scores, labels
     yield "CategoricalAccuracy", {}, scores, np.eye(7)[labels]
+    for options in ({}, {"num_thresholds": 11}, {"num_thresholds": 2}, {"thresholds": [0.9, 0.2, 0.5]}):
+        for curve in ("ROC", "PR"):
+            for summation in ("interpolation", "minoring", "majoring"):
+                yield "AUC", {"curve": curve, "summation_method": summation, **options}, p, hard
+    yield "AUC", {"from_logits": True}, scores, bits((12, 7), 5)
+    yield "AUC", {}, p[:, :1], np.ones((12, 1))
+    yield "AUC", {"curve": "PR"}, p[:, :1], np.zeros((12, 1))
+    yield "AUC", {"num_thresholds": 11}, p.round(1), hard  # on the thresholds, 0 and 1 among them
     x, t = numbers((12, 3), 5), numbers((12, 3), 6)
     for name in ("RootMeanSquaredError", "MeanSquaredError", "MeanAbsoluteError", "MeanAbsolutePercentageError",
                  "LogCoshError"):
@@ -91,33 +99,41 @@ def metric_entry(name, options, output, target):
             "shown_as": metric.name}
 
 
-def class_weight_cases():
-    """One epoch of `fit` in batches of 4, in order, SGD at 0.1."""
-    weights = {0: 1.0, 1: 2.5, 2: 0.25}
+def weight_cases():
+    """One epoch of `fit` in batches of 4, in order, SGD at 0.1; weights by class, by sample."""
+    classes = {0: 1.0, 1: 2.5, 2: 0.25}
     labels = np.random.default_rng(1).integers(0, 3, 10)
-    yield 3, "softmax", "sparse_categorical_crossentropy", labels, weights
-    yield 3, "softmax", "categorical_crossentropy", np.eye(3)[labels], weights
-    yield 1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), {0: 0.5, 1: 3.0}
+    yield 3, "softmax", "sparse_categorical_crossentropy", labels, {"class_weight": classes}
+    yield 3, "softmax", "categorical_crossentropy", np.eye(3)[labels], {"class_weight": classes}
+    yield 1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), {"class_weight": {0: 0.5, 1: 3.0}}
+    samples = {"sample_weight": numbers((10,), 6, 0.0, 3.0)}
+    yield 3, "softmax", "sparse_categorical_crossentropy", labels, samples
+    yield 1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), samples
+    yield 2, "sigmoid", "mean_squared_error", numbers((10, 2), 7, 0.0, 1.0), samples
 
 
-def class_weight_entry(units, activation, loss, target, class_weight):
+def weight_entry(units, activation, loss, target, weights):
     x = numbers((10, 2), 3)
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(units, activation=activation)])
     start = [numbers((2, units), 4), numbers((units,), 5)]
     model.set_weights(start)
     model.compile(keras.optimizers.SGD(0.1), loss)
-    shown = model.fit(x, target, batch_size=4, shuffle=False, class_weight=class_weight, verbose=0)
-    return {"units": units, "activation": activation, "loss": loss, "class_weight": list(class_weight.values()),
+    # Of four, so that each batch counts as many.
+    before = model.evaluate(x[:8], target[:8], batch_size=4, verbose=0,
+                            sample_weight=weights.get("sample_weight", np.ones(10))[:8])
+    shown = model.fit(x, target, batch_size=4, shuffle=False, verbose=0, **weights)
+    of = {key: list(value.values() if isinstance(value, dict) else value.tolist()) for key, value in weights.items()}
+    return {"units": units, "activation": activation, "loss": loss, **of,
             "inputs": x.ravel().tolist(), "target_shape": target.shape, "target": target.ravel().tolist(),
             "start": [values.ravel().tolist() for values in start],
             "end": [values.ravel().tolist() for values in model.get_weights()],
-            "shown_loss": float(shown.history["loss"][0])}
+            "evaluated_8": float(before), "shown_loss": float(shown.history["loss"][0])}
 
 
 def main():
     record = {"keras": keras.__version__, "losses": [loss_entry(*case) for case in loss_cases()],
               "metrics": [metric_entry(*case) for case in metric_cases()],
-              "class_weight": [class_weight_entry(*case) for case in class_weight_cases()]}
+              "weights": [weight_entry(*case) for case in weight_cases()]}
     with open(sys.argv[1], "w") as file:  # a line for each case
         file.write(json.dumps(record).replace('[{"', '[\n{"').replace('}, {"', '},\n{"') + "\n")
 

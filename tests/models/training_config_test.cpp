@@ -95,8 +95,10 @@ TEST(TrainingConfig, OfKerasIsReadAsFarAsItIsKnown) {
   for (auto& [key, value] : config) {
     if (key == "loss") value = from_json(R"({"class_name":"function","config":"mean_absolute_error"})");
     if (key == "metrics")
-      value = from_json(R"([["mse", {"class_name":"AUC","config":{"name":"auc"}},
-        {"class_name":"MeanMetricWrapper","config":{"name":"msle","fn":"mean_squared_logarithmic_error"}}]])");
+      value = from_json(
+          R"([["mse", {"class_name":"MeanIoU","config":{"num_classes":3}},
+        {"class_name":"AUC","config":{"name":"auc"}}, {"class_name":"MeanMetricWrapper",
+         "config":{"name":"msle","fn":"mean_squared_logarithmic_error"}}]])");
   }
   file.training_config = config;
   write_saved_model(dir / "keras.h5", file);
@@ -105,7 +107,7 @@ TEST(TrainingConfig, OfKerasIsReadAsFarAsItIsKnown) {
   const InMemoryDataset data(Tensor::zeros({6, 6, 6, 1}), Tensor::zeros({6, 3}));
   std::vector<std::string> names;
   for (const auto& [name, value] : loaded.evaluate(data).logs.entries()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"loss", "mse", "msle"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"loss", "mse", "auc", "msle"}));
 }
 
 // Nothing but the loss is shown for numbers: their "accuracy" means nothing, and pictures have none at all.

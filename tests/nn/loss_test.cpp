@@ -167,7 +167,7 @@ TEST(Loss, ShowsAccuracyWhereThereAreClasses) {
   // Logits above 0 say yes.
   const auto of_logits = BinaryCrossentropy({.from_logits = true}).default_metric();
   of_logits->update(f64_tensor({2, 1}, {0.2, -0.1}), i32_tensor({1, 0}));
-  EXPECT_EQ(of_logits->state().sum, 2.0);
+  EXPECT_EQ(of_logits->sums()[0], 2.0);
 }
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include <ronde/nn/auc.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/regression_loss.h>
 
@@ -16,16 +19,16 @@ const Tensor& scores() {
 
 TEST(Accuracy, CountsOverBatches) {
   Accuracy accuracy;
-  EXPECT_EQ(accuracy.state().value(), 0.0);
+  EXPECT_EQ(accuracy.result(), 0.0);
   accuracy.update(scores(), i32_tensor({2, 1, 1, 0}));
   accuracy.update(scores().slice(0, 0, 2), i32_tensor({0, 0}));
-  EXPECT_EQ(accuracy.state().sum, 4.0);
-  EXPECT_EQ(accuracy.state().count, 6.0);
-  EXPECT_DOUBLE_EQ(accuracy.state().value(), 4.0 / 6);
+  EXPECT_EQ(accuracy.sums()[0], 4.0);
+  EXPECT_EQ(accuracy.sums()[1], 6.0);
+  EXPECT_DOUBLE_EQ(accuracy.result(), 4.0 / 6);
   EXPECT_EQ(accuracy.correct(), 4);
   accuracy.reset();
-  EXPECT_EQ(accuracy.state().count, 0.0);
-  EXPECT_EQ(accuracy.state().sum, 0.0);
+  EXPECT_EQ(accuracy.sums()[1], 0.0);
+  EXPECT_EQ(accuracy.sums()[0], 0.0);
 }
 
 TEST(Accuracy, TakesOneHotTargetsAndFloats) {
@@ -37,7 +40,7 @@ TEST(Accuracy, TakesOneHotTargetsAndFloats) {
 TEST(Accuracy, AnEmptyBatchChangesNothing) {
   Accuracy accuracy;
   accuracy.update(scores().slice(0, 0, 0), i32_tensor({}));
-  EXPECT_EQ(accuracy.state().count, 0.0);
+  EXPECT_EQ(accuracy.sums()[1], 0.0);
 }
 
 // Keras' rule for "accuracy"; the largest of one output says nothing.
@@ -48,7 +51,7 @@ TEST(Accuracy, OfOneOutputIsThatOfYesAndNo) {
   EXPECT_EQ(accuracy.correct(), 2);
   accuracy.update(probabilities, f64_tensor({4, 1}, {1, 0, 0, 1}));
   EXPECT_EQ(accuracy.correct(), 6);
-  EXPECT_EQ(accuracy.state().count, 8.0);
+  EXPECT_EQ(accuracy.sums()[1], 8.0);
   accuracy.reset();
   EXPECT_EQ(accuracy.correct(), 0);
 }
@@ -56,11 +59,11 @@ TEST(Accuracy, OfOneOutputIsThatOfYesAndNo) {
 TEST(LossMetric, OfAnEmptyBatchAndOfNone) {
   LossMetric metric(std::make_unique<MeanAbsoluteError>(), "mae");
   EXPECT_EQ(metric.name(), "mae");
-  EXPECT_EQ(metric.state().value(), 0.0);
+  EXPECT_EQ(metric.result(), 0.0);
   metric.update(scores().slice(0, 0, 0), scores().slice(0, 0, 0));
-  EXPECT_EQ(metric.state().count, 0.0);
+  EXPECT_EQ(metric.sums()[1], 0.0);
   metric.update(scores(), scores() /* all right */);
-  EXPECT_EQ(metric.state().count, 4.0);
+  EXPECT_EQ(metric.sums()[1], 4.0);
   EXPECT_THROW(LossMetric(nullptr), UsageError);
 }
 
@@ -70,7 +73,7 @@ TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("Recall")->name(), "recall");
   const ConfigDict wrapped{{"name", "mse"}, {"dtype", "float32"}, {"fn", "mean_squared_error"}};
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
-  EXPECT_EQ(message_of([] { make_metric("AUC"); }), "metric \"AUC\" is not supported");
+  EXPECT_EQ(message_of([] { make_metric("F1Score"); }), "metric \"F1Score\" is not supported");
   EXPECT_THROW(make_metric("cosine_similarity"), InputError);  // Keras' is the loss's negative
   // Keras writes null for what was not asked for.
   const ConfigDict nothing{{"name", ConfigValue()}, {"thresholds", ConfigValue()}, {"top_k", ConfigValue()}};
@@ -82,6 +85,27 @@ TEST(Metric, IsMadeByName) {
 TEST(Metric, ThoseWhoseNumbersKerasWouldRefuseAreNotWritten) {
   EXPECT_TRUE(make_metric("BinaryAccuracy", ConfigDict{{"threshold", 0}})->config().is_null());
   EXPECT_TRUE(Accuracy("top one").config().is_null());
+}
+
+TEST(Auc, RefusesWhatItCannotMean) {
+  const auto refused = [](const char* key, const ConfigValue& value) {
+    return message_of([&] { make_metric("AUC", ConfigDict{{key, value}}); });
+  };
+  EXPECT_EQ(refused("curve", "PRC"), "metric \"AUC\": curve must be one of ROC, PR, got PRC");
+  EXPECT_EQ(refused("multi_label", true), "metric \"AUC\": multi_label is not supported");
+  EXPECT_EQ(refused("num_labels", 3), "metric \"AUC\": num_labels is not supported");
+  EXPECT_THROW(AUC({.num_thresholds = 1}), UsageError);
+  EXPECT_THROW(AUC({.thresholds = {0.5, 1.5}}), UsageError);
+  AUC auc;
+  EXPECT_EQ(message_of([&] { auc.update(f64_tensor({1}, {3.0}), f64_tensor({1}, {1.0})); }),
+            "[auc] expects probabilities from 0 to 1, got 3; for logits choose from_logits");
+  EXPECT_THROW(auc.update(f64_tensor({2, 1}, {0.0, 1.0}), f64_tensor({3}, {0.0, 1.0, 0.0})), Error);
+}
+
+TEST(Auc, NumbersThatAreNoneSayNo) {
+  AUC auc;
+  auc.update(f64_tensor({3}, {std::nan(""), 0.25, 0.75}), f64_tensor({3}, {0.0, 0.0, 1.0}));
+  EXPECT_DOUBLE_EQ(auc.result(), 1.0);
 }
 
 TEST(Accuracy, RefusesWrongTargets) {

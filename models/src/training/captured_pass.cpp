@@ -73,7 +73,7 @@ bool CapturedPass::takes_update(const StepData& data) const {
 void CapturedPass::forward_and_backward() {
   model_.arena->zero_gradients();  // again, when a capture was broken off
   const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
-  const Variable loss = training_loss(model_, outputs, targets_);
+  const Variable loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
   loss.backward();
   outputs_ = outputs.value();
   loss_ = loss.value();

@@ -18,17 +18,18 @@ namespace ronde::inline v0 {
 namespace {
 
 std::int64_t correct_count(const Totals& totals) {
-  for (const auto& [metric, state] : totals.metrics)
-    if (metric->counts_correct()) return std::llround(state.sum);
+  for (const auto& [metric, sums] : totals.metrics)
+    if (metric->counts_correct()) return std::llround(sums[0]);
   return 0;
 }
 
 void add_outcome(Model::State& model, const StepData& data, const std::vector<TestTimeView>& views,
-                 RunningTotals& totals) {
+                 const LossWeights& weights, RunningTotals& totals) {
   const Variable outputs =
       view_outputs(*model.module, data.inputs, views, model.context(false, data.sample_keys));
-  totals.add(sum((*model.loss)(outputs, data.targets)).value(), outputs.value(), data.targets,
-             data.inputs.size(0));
+  const Variable losses = (*model.loss)(outputs, data.targets);
+  totals.add(weighted_sum(losses, weights, outputs.shape(), data.targets, data.sample_keys).value(),
+             outputs.value(), data.targets, data.inputs.size(0));
 }
 
 /// Loops of kernels are cut into so many chunks, whatever the number of threads; more threads are of no use.
@@ -42,31 +43,30 @@ std::vector<std::int64_t> batches_of_ranks(std::int64_t batches, int ranks) {
   return counts;
 }
 
-/// Sum and count of the loss, then of each metric.
+/// Sum and count of the loss, then the sums of each metric.
 std::vector<double> to_row(const Totals& totals) {
-  std::vector<double> row{totals.loss.sum, totals.loss.count};
-  for (const auto& [metric, state] : totals.metrics) row.insert(row.end(), {state.sum, state.count});
+  std::vector<double> row{totals.loss_sum, totals.samples};
+  for (const auto& [metric, sums] : totals.metrics) row.insert(row.end(), sums.begin(), sums.end());
   return row;
 }
 
 void add_row(Totals& totals, const double* row) {
-  const auto add = [&](MetricState& state) {
-    state.sum += *row++;
-    state.count += *row++;
-  };
-  add(totals.loss);
-  for (auto& [metric, state] : totals.metrics) add(state);
+  totals.loss_sum += *row++;
+  totals.samples += *row++;
+  for (auto& [metric, sums] : totals.metrics)
+    for (double& sum : sums) sum += *row++;
 }
 
 /// Sums of this rank's batches, a row each.
 std::vector<double> evaluate_batches(Model::State& model, DataLoader& loader,
-                                     const std::vector<TestTimeView>& views, RunningTotals& totals) {
+                                     const std::vector<TestTimeView>& views, const LossWeights& weights,
+                                     RunningTotals& totals) {
   const FixedChunks fixed(kChunks);
   const NoGrad no_grad;
   std::vector<double> rows;
   while (const Batch* batch = loader.next()) {
     totals.reset();
-    add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, views, totals);
+    add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, views, weights, totals);
     const std::vector<double> row = to_row(totals.local());
     rows.insert(rows.end(), row.begin(), row.end());
   }
@@ -88,7 +88,10 @@ Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const Eval
   loader.start(batches * communicator.rank() / communicator.size(), counts[rank]);
 
   RunningTotals totals(model.backend(), model.metrics);
-  const std::vector<double> own = evaluate_batches(model, loader, options.views, totals);
+  const LossWeights weights{
+      .of_samples = sample_weight_table("[evaluate] sample_weight", options.sample_weight, data.size(),
+                                        {.dtype = model.options.dtype, .backend = &model.backend()})};
+  const std::vector<double> own = evaluate_batches(model, loader, options.views, weights, totals);
   Totals all = totals.local();
   const auto width = static_cast<std::int64_t>(to_row(all).size());
   const Tensor rows = Tensor::empty({batches, width}, {.dtype = DType::f64, .backend = &backend("cpu")});
@@ -97,8 +100,8 @@ Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const Eval
 
   Evaluation result;
   all.append_to(result.logs);
-  result.loss_sum = all.loss.sum;
-  result.count = std::llround(all.loss.count);
+  result.loss_sum = all.loss_sum;
+  result.count = std::llround(all.samples);
   result.correct = correct_count(all);
   return result;
 }

@@ -52,9 +52,6 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),
                       "[fit] deterministic: gradients are summed in one fixed tree, which excludes ",
                       exchange);
-  for (const double weight : options.class_weight)
-    require<UsageError>(weight >= 0.0 && std::isfinite(weight),
-                        "[fit] class_weight must be finite and not negative, got ", weight);
   if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
 }
 

@@ -8,6 +8,7 @@
 #include <ronde/core/thread_pool.h>
 
 #include "keras_file/json.h"
+#include "training/replica_check.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {
@@ -47,6 +48,12 @@ void append_optimizer(const Optimizer& optimizer, ConfigDict& plan) {
     if (find(settings, key) == nullptr) plan.emplace_back(cat("optimizer's ", key), 0.0);
 }
 
+/// Of numbers that may be too many to keep.
+std::string identity_of(const std::vector<double>& values) {
+  if (values.empty()) return "none";
+  return cat(values.size(), " with hash ", hash64(values.data(), values.size() * sizeof(double)));
+}
+
 std::string precision_of(const ModelOptions& options) {
   const DType computed = options.compute_dtype.value_or(options.dtype);
   return computed == options.dtype ? cat(computed) : "mixed_bfloat16";
@@ -72,6 +79,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"loss", model.loss->name()}};
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
   entries.emplace_back("class weights", ConfigList(options.class_weight.begin(), options.class_weight.end()));
+  entries.emplace_back("sample weights", identity_of(options.sample_weight));
   append_optimizer(model.optimizer->optimizer(), entries);
   DistributedOptions exchange = model.optimizer->options();
   exchange.state = StateLayout::replicated;  // where the state is changes no value

@@ -1,5 +1,8 @@
 #include "training/running_totals.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
 
@@ -15,8 +18,8 @@ void add_to(std::vector<double>& sums, const std::vector<double>& values) {
 }  // namespace
 
 void Totals::append_to(Logs& logs, const std::string& prefix) const {
-  logs.set(prefix + "loss", loss.value());
-  for (const auto& [metric, state] : metrics) logs.set(prefix + metric->name(), metric->value(state));
+  logs.set(prefix + "loss", loss());
+  for (const auto& [metric, sums] : metrics) logs.set(prefix + metric->name(), metric->value(sums));
 }
 
 RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
@@ -25,20 +28,28 @@ RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr
       shards_(shards),
       loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})),
       addend_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})) {
+  for (const auto& metric : metrics) held_.emplace_back(metric->sums().size());
   reset();
 }
 
 void RunningTotals::reset() {
   clear();
   of_shards_.assign(static_cast<std::size_t>(shards_.last - shards_.first),
-                    std::vector<double>(2 * (1 + metrics_->size()), 0.0));
+                    std::vector<double>(width(), 0.0));
+}
+
+// Of a row of plain numbers.
+std::size_t RunningTotals::width() const {
+  std::size_t width = 2;
+  for (const MetricSums& sums : held_) width += sums.size();
+  return width;
 }
 
 // All but the closed shards.
 void RunningTotals::clear() {
   loss_sum_.fill(0.0);
   samples_ = 0;
-  held_.assign(metrics_->size(), {});
+  for (MetricSums& sums : held_) sums.assign(sums.size(), 0.0);
   for (const auto& metric : *metrics_) metric->reset();
 }
 
@@ -59,16 +70,20 @@ void RunningTotals::close_shard(int shard) {
 std::vector<double> RunningTotals::values() const {
   std::vector<double> values{loss_sum_.item(), static_cast<double>(samples_)};
   for (std::size_t i = 0; i < metrics_->size(); ++i) {
-    const MetricState now = (*metrics_)[i]->state();
-    values.insert(values.end(), {held_[i].sum + now.sum, held_[i].count + now.count});
+    MetricSums sums = held_[i];
+    add_to(sums, (*metrics_)[i]->sums());
+    values.insert(values.end(), sums.begin(), sums.end());
   }
   return values;
 }
 
 Totals RunningTotals::named(const std::vector<double>& values) const {
-  Totals totals{{values[0], values[1]}, {}};
-  for (std::size_t i = 0; i < metrics_->size(); ++i)
-    totals.metrics.emplace_back((*metrics_)[i].get(), MetricState{values[2 * i + 2], values[2 * i + 3]});
+  Totals totals{values[0], values[1], {}};
+  const double* next = values.data() + 2;
+  for (std::size_t i = 0; i < metrics_->size(); ++i) {
+    const double* begin = std::exchange(next, next + held_[i].size());
+    totals.metrics.emplace_back((*metrics_)[i].get(), MetricSums(begin, next));
+  }
   return totals;
 }
 
@@ -80,8 +95,7 @@ Totals RunningTotals::local() const {
 
 void RunningTotals::lend_metrics() {
   for (std::size_t i = 0; i < held_.size(); ++i) {
-    const MetricState now = (*metrics_)[i]->state();
-    held_[i] = {held_[i].sum + now.sum, held_[i].count + now.count};
+    add_to(held_[i], (*metrics_)[i]->sums());
     (*metrics_)[i]->reset();
   }
 }
@@ -92,7 +106,7 @@ Totals RunningTotals::reduced(Communicator& communicator) const {
     allreduce_values(communicator, sums);
     return named(sums);
   }
-  std::vector<double> sums(2 * (1 + metrics_->size()), 0.0);
+  std::vector<double> sums(width(), 0.0);
   for (const std::vector<double>& row : gathered(communicator)) add_to(sums, row);
   return named(sums);
 }
@@ -131,7 +145,7 @@ void RunningTotals::restore(const std::vector<std::vector<double>>& rows, const 
              rows[static_cast<std::size_t>(shard)]);
     return;
   }
-  std::vector<double> sums(2 * (1 + held_.size()), 0.0);
+  std::vector<double> sums(width(), 0.0);
   for (auto row = static_cast<std::size_t>(communicator.rank()); row < rows.size();
        row += static_cast<std::size_t>(communicator.size()))
     add_to(sums, rows[row]);
@@ -142,7 +156,11 @@ void RunningTotals::restore(const std::vector<std::vector<double>>& rows, const 
 void RunningTotals::assign(const std::vector<double>& values) {
   loss_sum_.fill(values[0]);
   samples_ = static_cast<std::int64_t>(values[1]);
-  for (std::size_t i = 0; i < held_.size(); ++i) held_[i] = {values[2 * i + 2], values[2 * i + 3]};
+  const double* next = values.data() + 2;
+  for (MetricSums& sums : held_) {
+    std::copy_n(next, sums.size(), sums.begin());
+    next += sums.size();
+  }
 }
 
 RunningTotals::Mark RunningTotals::mark() const {

@@ -1,5 +1,4 @@
-/// RunningTotals: the loss and the metrics of many batches as (sum, count), kept on the device until somebody
-/// asks.
+/// RunningTotals: sums of the loss and the metrics of many batches, kept on the device until somebody asks.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,12 @@ namespace ronde::inline v0 {
 
 /// What was added up, read from the device.
 struct Totals {
-  MetricState loss;
-  std::vector<std::pair<const Metric*, MetricState>> metrics;
+  double loss_sum = 0.0;
+  double samples = 0.0;
+  std::vector<std::pair<const Metric*, MetricSums>> metrics;
+
+  /// The mean over the samples; 0 without any.
+  double loss() const { return samples > 0.0 ? loss_sum / samples : 0.0; }
 
   /// Values: prefix + "loss", prefix + "accuracy", ...
   void append_to(Logs& logs, const std::string& prefix = "") const;
@@ -40,8 +43,8 @@ class RunningTotals {
   /// Of all ranks, in one small collective.
   Totals reduced(Communicator& communicator) const;
 
-  /// Plain numbers, a row for each rank or each virtual shard: sum and count of the loss, then of each
-  /// metric. Waits for the device. Collective.
+  /// Plain numbers, a row for each rank or each virtual shard: sum and count of the loss, then the sums of
+  /// each metric. Waits for the device. Collective.
   std::vector<std::vector<double>> gathered(Communicator& communicator) const;
   /// Goes on from such numbers instead of from zero: from this rank's rows or, on another number of ranks,
   /// from its part of them all.
@@ -62,11 +65,12 @@ class RunningTotals {
   Totals named(const std::vector<double>& values) const;
   void clear();
   void assign(const std::vector<double>& values);
+  std::size_t width() const;
 
   const std::vector<std::shared_ptr<Metric>>* metrics_;
   VirtualShards shards_;
   std::vector<std::vector<double>> of_shards_;  // of this rank's closed shards
-  std::vector<MetricState> held_;               // of each metric, counted before what it holds now
+  std::vector<MetricSums> held_;                // of each metric, counted before what it holds now
   Tensor loss_sum_;                             // f64 scalar: sums over an epoch keep their digits
   Tensor addend_;                               // f64 scalar
   std::int64_t samples_ = 0;

@@ -12,32 +12,16 @@
 
 namespace ronde::inline v0 {
 
-namespace {
-
-/// Of each sample, (n); targets are labels, or a row of shares for each sample.
-Variable weights_of_samples(const Tensor& of_classes, const Tensor& targets, const Shape& outputs) {
-  const std::int64_t classes = outputs.rank() == 2 ? std::max<std::int64_t>(outputs[1], 2) : 0;
-  require<UsageError>(of_classes.size(0) == classes, "[fit] class_weight: ", of_classes.size(0),
-                      " weights for outputs ", outputs);
-  const std::int64_t n = outputs[0];
-  const bool are_labels = targets.count() == n;
-  const Tensor wanted = are_labels ? targets.reshape({n}).to(DType::i32) : targets.to(of_classes.dtype());
-  return reshape(are_labels ? embedding(of_classes, wanted) : matmul(wanted, of_classes), {n});
-}
-
-}  // namespace
-
-Variable training_loss(const Model::State& model, const Variable& outputs, const Tensor& targets) {
-  const Variable losses = (*model.loss)(outputs, targets);
-  if (!model.class_weight.defined()) return sum(losses);
-  return sum(losses * weights_of_samples(model.class_weight, targets, outputs.shape()));
+Variable training_loss(const Model::State& model, const Variable& outputs, const StepData& data) {
+  return weighted_sum((*model.loss)(outputs, data.targets), model.loss_weights, outputs.shape(), data.targets,
+                      data.sample_keys);
 }
 
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {
   const Variable outputs = (*model.module)(data.inputs, model.context(true, data.sample_keys));
   const Variable loss = [&] {
     const TraceScope scope("loss", "loss");
-    return training_loss(model, outputs, data.targets);
+    return training_loss(model, outputs, data);
   }();
   {
     const TraceScope scope("loss", "metrics");

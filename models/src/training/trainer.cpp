@@ -44,9 +44,11 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
   plan_.initial_step = epoch_step_;
   add_progress_bar();
   // Last: the destructor, which takes them away again, is not called when something above throws.
-  if (const auto classes = static_cast<std::int64_t>(options.class_weight.size()); classes > 0)
-    state.class_weight =
-        Tensor::from<double>({classes, 1}, options.class_weight).to(state.backend()).to(state.options.dtype);
+  const TensorOptions table{.dtype = state.options.dtype, .backend = &state.backend()};
+  LossWeights weights{
+      .of_classes = weight_table("[fit] class_weight", options.class_weight, table),
+      .of_samples = sample_weight_table("[fit] sample_weight", options.sample_weight, data.size(), table)};
+  state.loss_weights = std::move(weights);
 }
 
 std::int64_t Trainer::steps_left() const {
@@ -64,7 +66,7 @@ bool Trainer::is_over() const {
 
 Trainer::~Trainer() {
   state_.trainer = nullptr;
-  state_.class_weight = {};
+  state_.loss_weights = {};
   if (ended_) return;
   state_.run.reset();  // the weights are no longer those of what was loaded
   state_.source.clear();
@@ -309,7 +311,7 @@ void Trainer::end_epoch() {
 
 void Trainer::finish_training_part(Logs& logs) {
   const Totals totals = totals_.reduced(*state_.communicator);
-  loss_is_finite_ = std::isfinite(totals.loss.sum);
+  loss_is_finite_ = std::isfinite(totals.loss_sum);
   if (!loss_is_finite_ && !state_.stop) throw_non_finite();
   totals.append_to(logs);
   average_statistics(state_);
@@ -325,8 +327,9 @@ void Trainer::throw_non_finite() const {
 void Trainer::validate(Logs& logs) {
   for (Callback* callback : callbacks_) callback->on_test_begin();
   lend_metrics();
-  const Evaluation evaluation = evaluate_dataset(
-      state_, *options_.validation, {.batch_size = validation_batch(options_, loader_.sampler())});
+  const Evaluation evaluation = evaluate_dataset(state_, *options_.validation,
+                                                 {.batch_size = validation_batch(options_, loader_.sampler()),
+                                                  .sample_weight = options_.validation_sample_weight});
   for (Callback* callback : callbacks_) callback->on_test_end(evaluation.logs);
   for (const auto& [name, value] : evaluation.logs.entries()) logs.set("val_" + name, value);
 }

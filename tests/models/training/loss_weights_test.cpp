@@ -1,4 +1,7 @@
-// `class_weight` against `fit` of real Keras (tests/golden/README.md), and on several ranks.
+// `class_weight` and `sample_weight` against `fit` and `evaluate` of real Keras (tests/golden/README.md), and
+// on several ranks.
+#include <limits>
+
 #include <ronde/core/backend.h>
 #include <ronde/models/file_io.h>
 #include <ronde/nn/activation.h>
@@ -16,6 +19,11 @@ std::vector<double> numbers(const ConfigValue& list) {
   return values;
 }
 
+std::vector<double> numbers_if_any(const ConfigValue& entry, const char* key) {
+  const ConfigValue* list = entry.find(key);
+  return list ? numbers(*list) : std::vector<double>();
+}
+
 Tensor f64(const Shape& shape, const std::vector<double>& values) {
   return Tensor::from<double>(shape, values, &backend("cpu"));
 }
@@ -25,7 +33,8 @@ struct Case {
       : units(entry.at("units").as_int()),
         is_softmax(entry.at("activation").as_string() == "softmax"),
         loss(entry.at("loss").as_string()),
-        class_weight(numbers(entry.at("class_weight"))),
+        class_weight(numbers_if_any(entry, "class_weight")),
+        sample_weight(numbers_if_any(entry, "sample_weight")),
         inputs(f64({10, 2}, numbers(entry.at("inputs")))),
         target(f64({10, units}, std::vector<double>(static_cast<std::size_t>(10 * units)))) {
     const std::vector<double> values = numbers(entry.at("target"));
@@ -33,22 +42,24 @@ struct Case {
     target = are_labels ? f64({10}, values).to(DType::i32) : f64({10, units}, values);
     for (const ConfigValue& part : entry.at("start").as_list()) start.push_back(numbers(part));
     for (const ConfigValue& part : entry.at("end").as_list()) end.push_back(numbers(part));
+    evaluated_8 = entry.at("evaluated_8").as_double();
     shown_loss = entry.at("shown_loss").as_double();
   }
 
   std::int64_t units;
   bool is_softmax;
   std::string loss;
-  std::vector<double> class_weight;
+  std::vector<double> class_weight, sample_weight;
   Tensor inputs, target;
   std::vector<std::vector<double>> start, end;  // kernel and bias
+  double evaluated_8 = 0.0;                     // loss of the first eight samples before it
   double shown_loss = 0.0;
 };
 
 std::vector<Case> cases() {
   const ConfigValue record = from_json(read_file(golden("losses_keras3.15.1.json")));
   std::vector<Case> result;
-  for (const ConfigValue& entry : record.at("class_weight").as_list()) result.emplace_back(entry);
+  for (const ConfigValue& entry : record.at("weights").as_list()) result.emplace_back(entry);
   return result;
 }
 
@@ -73,34 +84,93 @@ void expect_near(const Tensor& actual, const std::vector<double>& expected) {
 }
 
 FitOptions in_order(const Case& one) {
-  return {.global_batch_size = 4, .shuffle = false, .class_weight = one.class_weight, .verbose = 0};
+  return {.global_batch_size = 4,
+          .shuffle = false,
+          .class_weight = one.class_weight,
+          .sample_weight = one.sample_weight,
+          .verbose = 0};
 }
 
-TEST(ClassWeight, TrainsAsKerasDoes) {
-  ASSERT_EQ(cases().size(), 3u);
+void expect_trained(Model& model, const Case& one) {
+  const auto parameters = model.module().parameters();
+  for (std::size_t i = 0; i < one.end.size(); ++i) expect_near(parameters[i].variable.value(), one.end[i]);
+}
+
+TEST(LossWeights, TrainsAsKerasDoes) {
+  ASSERT_EQ(cases().size(), 6u);
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.loss);
     Model model = make_model(one);
     const InMemoryDataset data(one.inputs, one.target);
     const History history = model.fit(data, in_order(one));
     EXPECT_NEAR(history.values.at("loss").at(0), one.shown_loss, 1e-6);
-    const auto parameters = model.module().parameters();
-    for (std::size_t i = 0; i < one.end.size(); ++i) expect_near(parameters[i].variable.value(), one.end[i]);
+    expect_trained(model, one);
   }
 }
 
-TEST(ClassWeight, TrainsAlikeOnSeveralRanksAndInPieces) {
+TEST(LossWeights, TrainsAlikeOnSeveralRanksInPiecesAndInShards) {
+  for (const bool deterministic : {false, true})
+    for (const Case& one : cases())
+      test::run_ranks(3, [&](Communicator& world) {
+        Model model = make_model(one, &world);
+        const InMemoryDataset data(one.inputs, one.target);
+        FitOptions options = in_order(one);
+        options.micro_batch = 1;
+        options.deterministic = deterministic;
+        model.fit(data, options);
+        expect_trained(model, one);
+      });
+}
+
+// Weights go with samples, not with places: another order trains to another end, and so do weights that did
+// not move along.
+TEST(SampleWeight, FollowsShuffledSamples) {
+  const Case one = cases().at(3);
+  const InMemoryDataset data(one.inputs, one.target);
+  std::vector<double> only_seventh(10, 0.0);
+  only_seventh[7] = 2.0;
+  Model alone = make_model(one), among_all = make_model(one);
+  const InMemoryDataset seventh(one.inputs.slice(0, 7, 8).clone(), one.target.slice(0, 7, 8).clone());
+  alone.fit(seventh, {.global_batch_size = 1, .epochs = 2, .sample_weight = {0.2}, .verbose = 0});
+  among_all.fit(data, {.global_batch_size = 10, .epochs = 2, .sample_weight = only_seventh, .verbose = 0});
+  const auto expected = alone.module().parameters(), actual = among_all.module().parameters();
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expect_near(actual[i].variable.value(), expected[i].variable.value().to_vector<double>());
+}
+
+TEST(SampleWeight, OfEvaluationAndValidationIsAsKerasHasIt) {
   for (const Case& one : cases())
-    test::run_ranks(3, [&](Communicator& world) {
+    test::run_ranks(2, [&](Communicator& world) {
       Model model = make_model(one, &world);
-      const InMemoryDataset data(one.inputs, one.target);
+      const InMemoryDataset eight(one.inputs.slice(0, 0, 8).clone(), one.target.slice(0, 0, 8).clone());
+      std::vector<double> weights = one.sample_weight;
+      weights.resize(weights.empty() ? 0 : 8);
+      const Evaluation evaluation =
+          model.evaluate(eight, EvaluateOptions{.batch_size = 3, .sample_weight = weights});
+      EXPECT_NEAR(*evaluation.logs.find("loss"), one.evaluated_8, 1e-6);
       FitOptions options = in_order(one);
-      options.micro_batch = 1;
-      model.fit(data, options);
-      const auto parameters = model.module().parameters();
-      for (std::size_t i = 0; i < one.end.size(); ++i)
-        expect_near(parameters[i].variable.value(), one.end[i]);
+      options.class_weight.assign(options.class_weight.size(), 0.0);  // trains nothing, or only little
+      options.sample_weight.assign(options.sample_weight.size(), 0.0);
+      options.validation = &eight;
+      options.validation_sample_weight = weights;
+      EXPECT_NEAR(model.fit(InMemoryDataset(one.inputs, one.target), options).values.at("val_loss").at(0),
+                  one.evaluated_8, 1e-6);
     });
+}
+
+TEST(SampleWeight, MultipliesThatOfTheClass) {
+  const Case classes = cases().at(0);
+  std::vector<double> product;
+  for (const std::int32_t label : classes.target.to_vector<std::int32_t>())
+    product.push_back(0.5 * classes.class_weight.at(static_cast<std::size_t>(label)));
+  Model together = make_model(classes), as_product = make_model(classes);
+  const InMemoryDataset data(classes.inputs, classes.target);
+  FitOptions options = in_order(classes);
+  options.sample_weight.assign(10, 0.5);
+  const double shown = together.fit(data, options).values.at("loss").at(0);
+  options.class_weight = {};
+  options.sample_weight = product;
+  EXPECT_NEAR(as_product.fit(data, options).values.at("loss").at(0), shown, 1e-12);
 }
 
 TEST(ClassWeight, IsOfThisFitAlone) {
@@ -129,7 +199,7 @@ TEST(ClassWeight, FitThatCannotGoOnLeavesNone) {
   EXPECT_GT(model.fit(data, options).values.at("loss").at(0), 0.0);
 }
 
-TEST(ClassWeight, RefusesWhatCannotBeMeant) {
+TEST(LossWeights, RefusesWhatCannotBeMeant) {
   const Case one = cases().at(0);
   Model model = make_model(one);
   const InMemoryDataset data(one.inputs, one.target);
@@ -140,6 +210,15 @@ TEST(ClassWeight, RefusesWhatCannotBeMeant) {
   options.class_weight = {1.0, -1.0, 2.0};
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
             "[fit] class_weight must be finite and not negative, got -1");
+  options.class_weight = {};
+  options.sample_weight = {1.0, 2.0};
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
+            "[fit] sample_weight: 2 weights for 10 samples");
+  options.sample_weight.assign(10, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
+            "[fit] sample_weight must be finite and not negative, got inf");
+  EXPECT_EQ(message_of<UsageError>([&] { model.evaluate(data, EvaluateOptions{.sample_weight = {1.0}}); }),
+            "[evaluate] sample_weight: 1 weights for 10 samples");
 }
 
 }  // namespace

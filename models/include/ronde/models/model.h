@@ -96,6 +96,9 @@ struct FitOptions {
   /// while training has them, validation and metrics do not, and a batch's mean is over its samples, as in
   /// Keras. Empty: all are 1.
   std::vector<double> class_weight = {};
+  /// Factors of the training loss of each sample of the data set, in its order, as with `class_weight`; the
+  /// same on all ranks. With both, their product. Empty: all are 1.
+  std::vector<double> sample_weight = {};
   const Augmentation* augmentation = nullptr;  ///< of the training samples; must outlive fit
   int loader_threads = 1;  ///< of this rank, that read, decode and augment; changes no value
   /// Goes on where the file that was loaded last (or this model's last `fit`) stopped, mid-epoch too, instead
@@ -133,6 +136,7 @@ struct FitOptions {
   /// Costs about one step in so many, and memory for another set of gradients.
   std::int64_t audit_every = 0;
   const Dataset* validation = nullptr;
+  std::vector<double> validation_sample_weight = {};  ///< as `EvaluateOptions::sample_weight`
   std::int64_t validation_batch_size = 0;  ///< 0: as the training batch of a rank (or virtual shard)
   std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks
   int verbose = -1;  ///< -1: as the terminal says; 0 silent, 1 bar, 2 a line an epoch; rank 0 prints
@@ -143,6 +147,9 @@ struct FitOptions {
 /// Of `evaluate` and `predict`.
 struct EvaluateOptions {
   std::int64_t batch_size = 32;
+  /// Of `evaluate`: factors of the loss of each sample of the data set, in its order; the mean is over the
+  /// samples, and metrics have none, as in Keras. Empty: all are 1.
+  std::vector<double> sample_weight = {};
   /// Test-time augmentation: the outputs for several views of each picture, averaged; those of a softmax
   /// before it. Empty: the inputs as they are.
   std::vector<TestTimeView> views = {};

@@ -45,7 +45,7 @@ class RONDE_API BinaryAccuracy : public BinaryMetric {
  public:
   using Options = BinaryMetricOptions;
   explicit BinaryAccuracy(Options options = {}) : BinaryMetric("BinaryAccuracy", std::move(options)) {}
-  MetricState state() const override;
+  MetricSums sums() const override;
   bool counts_correct() const override { return true; }
 };
 
@@ -54,7 +54,7 @@ class RONDE_API Precision : public BinaryMetric {
  public:
   using Options = BinaryMetricOptions;
   explicit Precision(Options options = {}) : BinaryMetric("Precision", std::move(options)) {}
-  MetricState state() const override;
+  MetricSums sums() const override;
 };
 
 /// Share of found ones among those that are meant.
@@ -62,7 +62,7 @@ class RONDE_API Recall : public BinaryMetric {
  public:
   using Options = BinaryMetricOptions;
   explicit Recall(Options options = {}) : BinaryMetric("Recall", std::move(options)) {}
-  MetricState state() const override;
+  MetricSums sums() const override;
 };
 
 }  // namespace ronde::inline v0

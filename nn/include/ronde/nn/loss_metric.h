@@ -14,7 +14,7 @@ class RONDE_API LossMetric : public Metric {
   explicit LossMetric(std::unique_ptr<Loss> loss, std::string name = {});
   std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override;
-  MetricState state() const override;
+  MetricSums sums() const override;
   void reset() override;
   ConfigValue config() const override;
 
@@ -29,7 +29,7 @@ class RONDE_API LossMetric : public Metric {
 class RONDE_API RootMeanSquaredError : public LossMetric {
  public:
   explicit RootMeanSquaredError(std::string name = "root_mean_squared_error");
-  double value(const MetricState& sums) const override;
+  double value(const MetricSums& sums) const override;
   ConfigValue config() const override;
 };
 

@@ -1,4 +1,4 @@
-/// Metrics: (sum, count) pairs that stay on the device until somebody asks. Those over all ranks are exact.
+/// Metrics: sums that stay on the device until somebody asks. Those over all ranks are exact.
 ///
 /// Of one's own: derive from Metric, add up in `update`; `value` says what the sums mean.
 #pragma once
@@ -6,18 +6,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ronde/core/tensor.h>
 #include <ronde/nn/config.h>
 
 namespace ronde::inline v0 {
 
-/// What a metric has seen. Sums over ranks are exact for counts below 2^53.
-struct MetricState {
-  double sum = 0.0;
-  double count = 0.0;
-  double value() const { return count > 0 ? sum / count : 0.0; }
-};
+/// What a metric has seen: numbers that add up over batches and ranks, exactly as long as they are whole and
+/// below 2^53. Most are a sum and how many values it has.
+using MetricSums = std::vector<double>;
 
 class RONDE_API Metric {
  public:
@@ -26,12 +24,15 @@ class RONDE_API Metric {
   virtual std::string name() const = 0;
   /// Adds a batch of outputs (n, ...) and targets.
   virtual void update(const Tensor& output, const Tensor& target) = 0;
-  /// Waits for the device.
-  virtual MetricState state() const = 0;
+  /// Always as many, zero at first. Waits for the device.
+  virtual MetricSums sums() const = 0;
   virtual void reset() = 0;
-  /// Of the sums over all batches and ranks: their mean, unless the metric is something else.
-  virtual double value(const MetricState& sums) const { return sums.value(); }
-  /// Whether `state().sum` counts right answers and `state().count` all of them.
+  /// Of the sums over all batches and ranks: the mean of {sum, count} (0 of nothing), unless the metric is
+  /// something else.
+  virtual double value(const MetricSums& sums) const { return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0; }
+  /// Of what it has seen here.
+  double result() const { return value(sums()); }
+  /// Whether the first of `sums()` counts right answers and the second all of them.
   virtual bool counts_correct() const { return false; }
   /// As Keras describes it in a file: its name, or its class with options; null: not written, as Keras has
   /// none like it.
@@ -46,7 +47,7 @@ class RONDE_API Accuracy : public Metric {
   explicit Accuracy(std::string name = "accuracy") : name_(std::move(name)) {}
   std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override;
-  MetricState state() const override;
+  MetricSums sums() const override;
   void reset() override;
   bool counts_correct() const override { return true; }
   ConfigValue config() const override;

@@ -17,8 +17,8 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
   explicit TopKCategoricalAccuracy(Options options = {});
   std::string name() const override { return "top_k_categorical_accuracy"; }
   void update(const Tensor& output, const Tensor& target) override;
-  MetricState state() const override { return found_; }
-  void reset() override { found_ = {}; }
+  MetricSums sums() const override;
+  void reset() override { found_ = count_ = 0; }
   bool counts_correct() const override { return true; }
   ConfigValue config() const override { return described("TopKCategoricalAccuracy"); }
 
@@ -27,7 +27,8 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
 
  private:
   int k_;
-  MetricState found_;
+  std::int64_t found_ = 0;
+  std::int64_t count_ = 0;
 };
 
 /// The same; Keras has a class for each kind of targets, and a file that it opens names the right one.

@@ -1,0 +1,58 @@
+#include "training/loss_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ronde/core/ops.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// Of the class of each sample, (n).
+Variable by_class(const Tensor& of_classes, const Tensor& targets, const Shape& outputs) {
+  const std::int64_t classes = outputs.rank() == 2 ? std::max<std::int64_t>(outputs[1], 2) : 0;
+  require<UsageError>(of_classes.size(0) == classes, "[fit] class_weight: ", of_classes.size(0),
+                      " weights for outputs ", outputs);
+  const std::int64_t n = outputs[0];
+  const bool are_labels = targets.count() == n;
+  const Tensor wanted = are_labels ? targets.reshape({n}).to(DType::i32) : targets.to(of_classes.dtype());
+  return reshape(are_labels ? embedding(of_classes, wanted) : matmul(wanted, of_classes), {n});
+}
+
+/// Of each sample, (n).
+Variable by_sample(const Tensor& of_samples, const Tensor& sample_keys) {
+  const std::int64_t n = sample_keys.size(0);
+  return reshape(embedding(of_samples, sample_keys.slice(1, 0, 1).to(DType::i32).reshape({n})), {n});
+}
+
+}  // namespace
+
+Tensor weight_table(const std::string& what, const std::vector<double>& weights,
+                    const TensorOptions& options) {
+  for (const double weight : weights)
+    require<UsageError>(weight >= 0.0 && std::isfinite(weight), what,
+                        " must be finite and not negative, got ", weight);
+  if (weights.empty()) return {};
+  return Tensor::from<double>({static_cast<std::int64_t>(weights.size()), 1}, weights)
+      .to(*options.backend)
+      .to(options.dtype);
+}
+
+Tensor sample_weight_table(const std::string& what, const std::vector<double>& weights, std::int64_t samples,
+                           const TensorOptions& options) {
+  const auto count = static_cast<std::int64_t>(weights.size());
+  require<UsageError>(count == 0 || count == samples, what, ": ", count, " weights for ", samples,
+                      " samples");
+  return weight_table(what, weights, options);
+}
+
+Variable weighted_sum(const Variable& losses, const LossWeights& weights, const Shape& outputs,
+                      const Tensor& targets, const Tensor& sample_keys) {
+  Variable weighted = losses;
+  if (weights.of_classes.defined()) weighted = weighted * by_class(weights.of_classes, targets, outputs);
+  if (weights.of_samples.defined()) weighted = weighted * by_sample(weights.of_samples, sample_keys);
+  return sum(weighted);
+}
+
+}  // namespace ronde::inline v0

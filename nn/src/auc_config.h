@@ -1,0 +1,13 @@
+/// Options of AUC by Keras' keys.
+#pragma once
+
+#include <ronde/nn/auc.h>
+
+namespace ronde::inline v0 {
+
+/// An InputError for a value that Keras does not know, and for areas of each label apart.
+AucOptions auc_options(const ConfigValue& options);
+
+ConfigDict auc_config(const AucOptions& options);
+
+}  // namespace ronde::inline v0
