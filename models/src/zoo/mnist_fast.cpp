@@ -17,7 +17,7 @@ namespace ronde::inline v0 {
 namespace {
 
 /// Pooled first, so that the rest has a quarter of the work.
-void add_group(Sequential& net, std::int64_t filters) {
+void add_pooled_convolution(Sequential& net, std::int64_t filters) {
   net.add(Conv2D({.filters = filters, .use_bias = false, .kernel_initializer = torch_uniform()}));
   net.add(MaxPooling2D());
   net.add(BatchNormalization({.momentum = 0.8, .epsilon = 1e-5, .scale = false}));
@@ -30,7 +30,7 @@ std::unique_ptr<Sequential> mnist_fast() {
   constexpr double kMean = 0.1307, kDeviation = 0.3081;  // of the training pictures
   auto net = std::make_unique<Sequential>();
   net->add(Rescaling({.scale = {1.0 / kDeviation}, .offset = {-kMean / kDeviation}, .name = "normalize"}));
-  for (const std::int64_t filters : {16, 32}) add_group(*net, filters);
+  for (const std::int64_t filters : {16, 32}) add_pooled_convolution(*net, filters);
   net->add(Flatten());
   net->add(Dense({.units = 64, .activation = Activation::relu, .kernel_initializer = torch_uniform()}));
   net->add(Dense({.units = 10, .kernel_initializer = torch_uniform()}));

@@ -3,8 +3,9 @@
 /// A block of rows x columns of the result stays in registers while kProductDepth values of the inner
 /// dimension go by: per value a few loads of b, one broadcast of a per row. A piece of b is copied first, so
 /// that what a block reads is one stretch of memory: rows of a dense layer's weights often lie a power of two
-/// apart and would compete for a few places in the cache. So is a transposed piece of a. An element's sum is
-/// added up in an order that depends on its inner dimension alone.
+/// apart and would compete for a few places in the cache. So is a transposed piece of a. While pieces are
+/// multiplied, the lines of the next ones are fetched. An element's sum is added up in an order that depends
+/// on its inner dimension alone.
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
@@ -38,10 +39,60 @@ struct RightOperand {
 
 enum class Into { nothing, sum };  // what out holds before
 
+// The cache lines of a piece of a matrix that have not been asked for.
+class Lines {
+ public:
+  Lines() = default;
+  Lines(const float* from, std::int64_t pitch, std::int64_t rows, std::int64_t columns)
+      : at_(from), end_(from + columns), pitch_(pitch), rows_(rows), columns_(columns) {}
+
+  // False when there are no more.
+  [[gnu::always_inline]] inline bool fetch() {
+    if (rows_ <= 0) return false;
+    __builtin_prefetch(at_, 0, kSecondLevel);
+    at_ += kCacheLine;
+    if (at_ >= end_) {
+      --rows_;
+      end_ += pitch_;
+      at_ = end_ - columns_;
+    }
+    return true;
+  }
+
+ private:
+  const float* at_ = nullptr;
+  const float* end_ = nullptr;  // of the row
+  std::int64_t pitch_ = 0, rows_ = 0, columns_ = 0;
+};
+
+// Values of the inner dimension that go by from one fetch to the next: few enough for all lines to be there
+// in time, and with AVX2 more than one, as a value takes six cycles only.
+constexpr int kStepsOfFetch = kVectorRegisters >= 32 ? 1 : 4;
+constexpr std::int64_t kLeastDepthOfFetch = 16;  // shorter blocks hide nothing
+
+// What is copied next: its rows lie far apart, where no hardware expects them, and the copy would wait for
+// each. So the products before it ask for a line now and then; for many at once they would wait themselves.
+struct NextPieces {
+  Lines left, right;
+  [[gnu::always_inline]] inline void fetch() {
+    if (!left.fetch()) right.fetch();
+  }
+};
+
+// Results that nothing has read come from memory too, before they are written.
+template <int rows, int vectors>
+inline void fetch_results(float* out, std::int64_t pitch) {
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < vectors * kLanes; c += kCacheLine)
+      __builtin_prefetch(out + r * pitch + c, 1, kSecondLevel);
+}
+
 // out (rows, vectors * kLanes) = or += a (rows, depth) * b (depth, ...)
 template <int rows, int vectors>
 inline void matrix_block(float* out, std::int64_t out_pitch, LeftOperand a, const float* b,
-                         std::int64_t b_pitch, std::int64_t depth, Into into) {
+                         std::int64_t b_pitch, std::int64_t depth, Into into, NextPieces& next) {
+  NextPieces ahead = next;
+  if (into == Into::nothing && depth >= kLeastDepthOfFetch) fetch_results<rows, vectors>(out, out_pitch);
   Vector total[rows][vectors];
 #pragma GCC unroll 12
   for (int r = 0; r < rows; ++r)
@@ -49,7 +100,7 @@ inline void matrix_block(float* out, std::int64_t out_pitch, LeftOperand a, cons
     for (int v = 0; v < vectors; ++v)
       total[r][v] = into == Into::sum ? load(out + r * out_pitch + v * kLanes) : Vector{};
   const float* from = a.a;
-  for (std::int64_t k = 0; k < depth; ++k, from += a.step, b += b_pitch) {
+  const auto step = [&]() __attribute__((always_inline)) {
     Vector w[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) w[v] = load(b + v * kLanes);
@@ -57,7 +108,17 @@ inline void matrix_block(float* out, std::int64_t out_pitch, LeftOperand a, cons
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) total[r][v] += w[v] * from[r * a.row];
+    from += a.step;
+    b += b_pitch;
+  };
+  std::int64_t k = 0;
+  for (; k + kStepsOfFetch <= depth; k += kStepsOfFetch) {
+    ahead.fetch();
+#pragma GCC unroll 4
+    for (int i = 0; i < kStepsOfFetch; ++i) step();
   }
+  for (; k < depth; ++k) step();
+  next = ahead;
 #pragma GCC unroll 12
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
@@ -87,14 +148,15 @@ inline void for_column_blocks(std::int64_t columns, const F& f) {
 
 // All rows of `columns`, a multiple of kLanes.
 inline void matrix_columns(float* out, std::int64_t out_pitch, LeftOperand a, std::int64_t rows,
-                           RightOperand b, std::int64_t columns, std::int64_t depth, Into into) {
+                           RightOperand b, std::int64_t columns, std::int64_t depth, Into into,
+                           NextPieces& next) {
   for_column_blocks(columns, [&]<int vectors>(std::int64_t c) {
     const float* from = b.pitch ? b.b + c : b.b + c * depth;
     const std::int64_t pitch = b.pitch ? b.pitch : vectors * kLanes;
     std::int64_t r = 0;
     const auto block = [&]<int count>() {
       matrix_block<count, vectors>(out + r * out_pitch + c, out_pitch, {a.a + r * a.row, a.row, a.step}, from,
-                                   pitch, depth, into);
+                                   pitch, depth, into, next);
       r += count;
     };
     // Two rows are too few sums to keep the multipliers busy: two times four rather than a block and two.
@@ -174,17 +236,44 @@ inline LeftOperand left_operand(const float* a, const ProductShape& s, std::int6
   return {scratch, kPackedPitch, 1};
 }
 
+inline std::int64_t least(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+
+inline Lines lines_of_left(const float* a, const ProductShape& s, std::int64_t r, std::int64_t k) {
+  const std::int64_t rows = least(kProductStrip, s.m - r), depth = least(kProductDepth, s.k - k);
+  return s.transpose_a ? Lines(a + k * s.a_pitch + r, s.a_pitch, depth, rows)
+                       : Lines(a + r * s.a_pitch + k, s.a_pitch, rows, depth);
+}
+
+inline Lines lines_of_right(const float* b, const ProductShape& s, std::int64_t k, std::int64_t c) {
+  const std::int64_t columns = least(kProductColumns, s.n - c), depth = least(kProductDepth, s.k - k);
+  return s.transpose_b ? Lines(b + c * s.b_pitch + k, s.b_pitch, columns, depth)
+                       : Lines(b + k * s.b_pitch + c, s.b_pitch, depth, columns);
+}
+
 void product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {
+  const bool fetches = s.k >= kLeastDepthOfFetch && s.m > kMatrixRows;  // of fewer rows nothing is copied
+  NextPieces next;
   for (std::int64_t k = 0; k < s.k; k += kProductDepth) {
-    const std::int64_t depth = s.k - k < kProductDepth ? s.k - k : kProductDepth;
+    const std::int64_t depth = least(kProductDepth, s.k - k);
     for (std::int64_t c = 0; c < s.n; c += kProductColumns) {
-      const std::int64_t columns = s.n - c < kProductColumns ? s.n - c : kProductColumns;
+      const std::int64_t columns = least(kProductColumns, s.n - c);
+      const bool is_last = c + columns >= s.n;
+      const std::int64_t next_k = is_last ? k + depth : k, next_c = is_last ? 0 : c + columns;
+      const bool has_next = fetches && next_k < s.k;
       const RightOperand right = right_operand(b, s, k, c, columns, depth, scratch);
+      if (has_next) next.right = lines_of_right(b, s, next_k, next_c);
       for (std::int64_t r = 0; r < s.m; r += kProductStrip) {
-        const std::int64_t rows = s.m - r < kProductStrip ? s.m - r : kProductStrip;
-        matrix_columns(out + r * s.out_pitch + c, s.out_pitch,
-                       left_operand(a, s, r, k, rows, depth, scratch + kProductColumns * kProductDepth), rows,
-                       right, columns, depth, k == 0 ? Into::nothing : Into::sum);
+        const std::int64_t rows = least(kProductStrip, s.m - r);
+        const LeftOperand left =
+            left_operand(a, s, r, k, rows, depth, scratch + kProductColumns * kProductDepth);
+        if (fetches && r + rows < s.m)
+          next.left = lines_of_left(a, s, r + rows, k);
+        else if (has_next)
+          next.left = lines_of_left(a, s, 0, next_k);
+        matrix_columns(out + r * s.out_pitch + c, s.out_pitch, left, rows, right, columns, depth,
+                       k == 0 ? Into::nothing : Into::sum, next);
       }
     }
   }

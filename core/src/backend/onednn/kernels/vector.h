@@ -9,6 +9,8 @@ namespace {
 constexpr int kVectorBytes = RONDE_VECTOR_BYTES;
 constexpr int kVectorRegisters = RONDE_VECTOR_REGISTERS;
 constexpr int kLanes = kVectorBytes / 4;
+constexpr int kCacheLine = 64 / 4;
+constexpr int kSecondLevel = 2;  // of a prefetch: into the second level cache
 
 typedef float Vector __attribute__((vector_size(kVectorBytes)));
 typedef std::int32_t IntVector __attribute__((vector_size(kVectorBytes)));

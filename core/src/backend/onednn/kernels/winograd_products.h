@@ -62,9 +62,8 @@ struct Ahead {
   std::int64_t lines = 0;
 
   void fetch(int point, int points) const {
-    constexpr int kLine = 64 / sizeof(float), kSecondLevel = 2;
     for (std::int64_t i = lines * point / points; i < lines * (point + 1) / points; ++i)
-      __builtin_prefetch(from + i * kLine, 0, kSecondLevel);
+      __builtin_prefetch(from + i * kCacheLine, 0, kSecondLevel);
   }
 };
 
