@@ -56,13 +56,18 @@ Model make_model(Backend& backend, ComputeDtype compute_dtype) {
 }
 
 // The last batch of each epoch is smaller; a file is written on the way and trained on from.
-TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}) {
+TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}, bool weighs = false) {
   const InMemoryDataset data = digits();
   const testing::TempDir directory(testing::memory_directory());
   const std::string file = directory / "model.h5";
   Model model = make_model(backend, compute_dtype);
   FitOptions options{
       .batch_size = 16, .epochs = 2, .check_replicas_every = 2, .validation = &data, .verbose = 0};
+  if (weighs) {
+    options.class_weight = {1.0, 0.5, 2.0, 0.0};
+    for (int i = 0; i < 40; ++i) options.sample_weight.push_back(0.125 * (i % 11));
+    options.validation_sample_weight = options.sample_weight;
+  }
   model.fit(data, options);
   model.save(file);
   TrainingOutcome outcome;
@@ -78,10 +83,10 @@ TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}) {
   return outcome;
 }
 
-void expect_weights_of_the_oracle(ComputeDtype compute_dtype) {
-  const TrainingOutcome expected = train(backend("cpu"), compute_dtype);
+void expect_weights_of_the_oracle(ComputeDtype compute_dtype, bool weighs = false) {
+  const TrainingOutcome expected = train(backend("cpu"), compute_dtype, weighs);
   FakeDevice device({.seed = 7});
-  const TrainingOutcome got = train(device.backend, compute_dtype);
+  const TrainingOutcome got = train(device.backend, compute_dtype, weighs);
   // Of 2 + 1 epochs with 2 whole batches of 16 each: all but the first two of each fit, and 2 small ones.
   EXPECT_GE(device.runtime.replays(), 2);
   EXPECT_EQ(got.weights, expected.weights);
@@ -97,6 +102,11 @@ TEST(CudaTraining, GivesTheWeightsOfTheOracle) {
 
 TEST(CudaTraining, InMixedPrecisionToo) {
   expect_weights_of_the_oracle(DType::bf16);
+}
+
+TEST(CudaTraining, WithWeightsOfClassesAndSamplesToo) {
+  expect_weights_of_the_oracle({}, true);
+  EXPECT_NE(train(backend("cpu"), {}, true).weights, train(backend("cpu")).weights);
 }
 
 TEST(CudaTraining, SaysWhatALibraryRefuses) {

@@ -199,6 +199,27 @@ TEST(ClassWeight, FitThatCannotGoOnLeavesNone) {
   EXPECT_GT(model.fit(data, options).values.at("loss").at(0), 0.0);
 }
 
+// A run that stops goes on with the weights that it had, to the same end; with others it would be another.
+TEST(SampleWeight, BelongsToTheRun) {
+  const Case one = cases().at(4);
+  const InMemoryDataset data(one.inputs, one.target);
+  Model model = make_model(one);
+  FitOptions options = in_order(one);
+  options.max_steps = 2;
+  model.fit(data, options);
+  options.max_steps = 0;
+  options.resume = true;
+  options.sample_weight.back() += 1.0;
+  EXPECT_TRUE(message_of<UsageError>([&] {
+                model.fit(data, options);
+              }).starts_with("[fit] cannot resume: the run to go on with has sample weights 10 with hash "));
+  options.sample_weight = {};
+  EXPECT_TRUE(message_of<UsageError>([&] { model.fit(data, options); }).ends_with("this one has none"));
+  options.sample_weight = one.sample_weight;
+  model.fit(data, options);
+  expect_trained(model, one);
+}
+
 TEST(LossWeights, RefusesWhatCannotBeMeant) {
   const Case one = cases().at(0);
   Model model = make_model(one);
