@@ -1,7 +1,6 @@
 #include "training/fit_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ronde/core/counted.h>
 #include <ronde/models/terminal.h>

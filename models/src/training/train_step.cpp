@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <ronde/core/ops.h>
 #include <ronde/core/trace.h>
 #include <ronde/distributed/nccl_communicator.h>
 
