@@ -86,6 +86,7 @@ Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) 
   require<UsageError>(options.batch_size >= 1, "[evaluate] batch_size must be at least 1, got ",
                       options.batch_size);
   require_fitting_inputs(*state_, data, "evaluate");
+  check_sample_weights("[evaluate] sample_weight", options.sample_weight, data.size());
   if (state_->trainer) state_->trainer->lend_metrics();
   state_->optimizer->synchronise();
   return evaluate_dataset(*state_, data, options);

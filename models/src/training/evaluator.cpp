@@ -88,9 +88,8 @@ Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const Eval
   loader.start(batches * communicator.rank() / communicator.size(), counts[rank]);
 
   RunningTotals totals(model.backend(), model.metrics);
-  const LossWeights weights{
-      .of_samples = sample_weight_table("[evaluate] sample_weight", options.sample_weight, data.size(),
-                                        {.dtype = model.options.dtype, .backend = &model.backend()})};
+  const LossWeights weights{.of_samples = weight_table(options.sample_weight, {.dtype = model.options.dtype,
+                                                                               .backend = &model.backend()})};
   const std::vector<double> own = evaluate_batches(model, loader, options.views, weights, totals);
   Totals all = totals.local();
   const auto width = static_cast<std::int64_t>(to_row(all).size());

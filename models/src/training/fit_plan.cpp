@@ -52,6 +52,10 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
                       "[fit] deterministic: gradients are summed in one fixed tree, which excludes ",
                       exchange);
   if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
+  check_weights("[fit] class_weight", options.class_weight);
+  check_sample_weights("[fit] sample_weight", options.sample_weight, data.size());
+  check_sample_weights("[fit] validation_sample_weight", options.validation_sample_weight,
+                       options.validation ? options.validation->size() : 0);
 }
 
 }  // namespace

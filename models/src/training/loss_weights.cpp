@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 
 namespace ronde::inline v0 {
@@ -28,23 +29,24 @@ Variable by_sample(const Tensor& of_samples, const Tensor& sample_keys) {
 
 }  // namespace
 
-Tensor weight_table(const std::string& what, const std::vector<double>& weights,
-                    const TensorOptions& options) {
+void check_weights(const std::string& what, const std::vector<double>& weights) {
   for (const double weight : weights)
     require<UsageError>(weight >= 0.0 && std::isfinite(weight), what,
                         " must be finite and not negative, got ", weight);
+}
+
+void check_sample_weights(const std::string& what, const std::vector<double>& weights, std::int64_t samples) {
+  const auto count = static_cast<std::int64_t>(weights.size());
+  require<UsageError>(count == 0 || count == samples, what, ": ", counted(count, "weight"), " for ",
+                      counted(samples, "sample"));
+  check_weights(what, weights);
+}
+
+Tensor weight_table(const std::vector<double>& weights, const TensorOptions& options) {
   if (weights.empty()) return {};
   return Tensor::from<double>({static_cast<std::int64_t>(weights.size()), 1}, weights)
       .to(*options.backend)
       .to(options.dtype);
-}
-
-Tensor sample_weight_table(const std::string& what, const std::vector<double>& weights, std::int64_t samples,
-                           const TensorOptions& options) {
-  const auto count = static_cast<std::int64_t>(weights.size());
-  require<UsageError>(count == 0 || count == samples, what, ": ", count, " weights for ", samples,
-                      " samples");
-  return weight_table(what, weights, options);
 }
 
 Variable weighted_sum(const Variable& losses, const LossWeights& weights, const Shape& outputs,

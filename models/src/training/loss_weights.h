@@ -13,13 +13,13 @@ struct LossWeights {
   Tensor of_samples = {};  ///< (samples of the data set, 1); undefined: all are 1
 };
 
-/// (weights, 1), undefined without any. A UsageError that names `what` for one that is negative or not
-/// finite.
-Tensor weight_table(const std::string& what, const std::vector<double>& weights,
-                    const TensorOptions& options);
-/// The same, of the samples of a data set; a UsageError for another number of them.
-Tensor sample_weight_table(const std::string& what, const std::vector<double>& weights, std::int64_t samples,
-                           const TensorOptions& options);
+/// A UsageError that names `what` for a weight that is negative or not finite.
+void check_weights(const std::string& what, const std::vector<double>& weights);
+/// And for another number of them than the data set has samples, if there are any.
+void check_sample_weights(const std::string& what, const std::vector<double>& weights, std::int64_t samples);
+
+/// (weights, 1); undefined without any.
+Tensor weight_table(const std::vector<double>& weights, const TensorOptions& options);
 
 /// The sum of `losses` (n), each times its weights. `targets` are labels, or a row of shares for each sample;
 /// the first column of `sample_keys` says which samples they are. A UsageError when there are not as many

@@ -45,10 +45,8 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
   add_progress_bar();
   // Last: the destructor, which takes them away again, is not called when something above throws.
   const TensorOptions table{.dtype = state.options.dtype, .backend = &state.backend()};
-  LossWeights weights{
-      .of_classes = weight_table("[fit] class_weight", options.class_weight, table),
-      .of_samples = sample_weight_table("[fit] sample_weight", options.sample_weight, data.size(), table)};
-  state.loss_weights = std::move(weights);
+  state.loss_weights = {.of_classes = weight_table(options.class_weight, table),
+                        .of_samples = weight_table(options.sample_weight, table)};
 }
 
 std::int64_t Trainer::steps_left() const {

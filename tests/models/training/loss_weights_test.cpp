@@ -220,6 +220,22 @@ TEST(SampleWeight, BelongsToTheRun) {
   expect_trained(model, one);
 }
 
+// Not an epoch later, when the first validation needs them, nor once a resumed run has been taken up.
+TEST(SampleWeight, IsRefusedBeforeAnythingIsTrained) {
+  const Case one = cases().at(4);
+  const InMemoryDataset data(one.inputs, one.target);
+  Model model = make_model(one);
+  FitOptions options = in_order(one);
+  options.validation = &data;
+  options.validation_sample_weight = {1.0, 2.0};
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
+            "[fit] validation_sample_weight: 2 weights for 10 samples");
+  options.validation = nullptr;
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
+            "[fit] validation_sample_weight: 2 weights for 0 samples");
+  EXPECT_EQ(model.progress().steps, 0);
+}
+
 TEST(LossWeights, RefusesWhatCannotBeMeant) {
   const Case one = cases().at(0);
   Model model = make_model(one);
@@ -239,7 +255,7 @@ TEST(LossWeights, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
             "[fit] sample_weight must be finite and not negative, got inf");
   EXPECT_EQ(message_of<UsageError>([&] { model.evaluate(data, EvaluateOptions{.sample_weight = {1.0}}); }),
-            "[evaluate] sample_weight: 1 weights for 10 samples");
+            "[evaluate] sample_weight: 1 weight for 10 samples");
 }
 
 }  // namespace
