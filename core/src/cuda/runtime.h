@@ -2,8 +2,8 @@
 /// copies, kernels, graphs.
 ///
 /// `CudaBackend` is all logic above it. Two things implement it, each in a module (module.h): the real one
-/// over CUDA, cuDNN and cuBLASLt, and the tests' fake, which computes with the CPU's oracle, late and in a
-/// random legal order.
+/// over CUDA, cuDNN and cuBLASLt, and the tests' fake, which runs the real one's own kernels on the CPU, late
+/// and in a random legal order.
 ///
 /// Nothing throws: each function says by a Status how it went. What happens on the device later is told by
 /// `query`; a failure there is final, and everything after it fails with the same text. An index or a label

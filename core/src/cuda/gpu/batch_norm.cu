@@ -87,16 +87,14 @@ void run_batch_norm(const Call& call, const Place& place) {
     const auto at = [&](int i) { return data<T>(call[i]); };
     const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
     if (is_statistics)
-      statistics_kernel<T, Channels>
-          <<<blocks, kThreads, 0, stream>>>(rows, channels, of_channels(0), of_channels(1), at(2));
+      launch(statistics_kernel<T, Channels>, blocks, kThreads, stream, rows, channels, of_channels(0),
+             of_channels(1), at(2));
     else if (is_forward && count > 0)
-      normalise_kernel<T, Channels><<<blocks_for(count), kThreads, 0, stream>>>(
-          count, channels, at(0), at(1), of_channels(2), of_channels(3), of_channels(4), of_channels(5),
-          epsilon);
+      launch(normalise_kernel<T, Channels>, blocks_for(count), kThreads, stream, count, channels, at(0),
+             at(1), of_channels(2), of_channels(3), of_channels(4), of_channels(5), epsilon);
     else if (!is_forward)
-      backward_kernel<T, Channels>
-          <<<blocks, kThreads, 0, stream>>>(rows, channels, at(0), of_channels(1), of_channels(2), at(3),
-                                            at(4), of_channels(5), of_channels(6), of_channels(7), epsilon);
+      launch(backward_kernel<T, Channels>, blocks, kThreads, stream, rows, channels, at(0), of_channels(1),
+             of_channels(2), at(3), at(4), of_channels(5), of_channels(6), of_channels(7), epsilon);
   });
 }
 

@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/gpu/conv_graph.h"
-#include "cuda/gpu/cuda_check.h"
+#include "cuda/gpu/cuda_resources.h"
 #include "cuda/takes_bfloat16.h"
 
 namespace ronde::inline v0::cuda {

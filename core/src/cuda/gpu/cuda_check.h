@@ -1,8 +1,6 @@
-/// CUDA's runtime in RAII, for the module's own use, and its handles behind the module's. Errors are
-/// GpuErrors.
+/// CUDA's errors as GpuErrors, and its handles behind the module's.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include <cuda_runtime_api.h>
@@ -24,32 +22,5 @@ inline cudaEvent_t native(Event event) {
 inline cudaGraphExec_t native(Graph graph) {
   return reinterpret_cast<cudaGraphExec_t>(graph);
 }
-
-/// One that can be timed.
-class CudaEvent {
- public:
-  CudaEvent() { check_cuda(cudaEventCreate(&event_), "an event"); }
-  ~CudaEvent() { cudaEventDestroy(event_); }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
-  cudaEvent_t get() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-class CudaMemory {
- public:
-  explicit CudaMemory(std::size_t bytes) {
-    if (bytes > 0) check_cuda(cudaMalloc(&memory_, bytes), "memory");
-  }
-  ~CudaMemory() { cudaFree(memory_); }
-  CudaMemory(const CudaMemory&) = delete;
-  CudaMemory& operator=(const CudaMemory&) = delete;
-  void* get() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-};
 
 }  // namespace ronde::inline v0::cuda

@@ -87,19 +87,19 @@ void run_direct_conv2d(const Call& call, const Place& place) {
   const cudaStream_t stream = native(place.stream);
   if (call.op == Op::conv2d)
     with_reals(out.dtype, call[3].defined ? call[3].dtype : out.dtype, [&]<class T, class Bias>(T, Bias) {
-      forward_kernel<T, Bias><<<blocks_for(out.count()), kThreads, 0, stream>>>(
-          conv_of(call[1], call[2], out, params), data<T>(out), data<T>(call[1]), data<T>(call[2]),
-          data<Bias>(call[3]), call.attributes.epilogue == Epilogue::relu);
+      launch(forward_kernel<T, Bias>, blocks_for(out.count()), kThreads, stream,
+             conv_of(call[1], call[2], out, params), data<T>(out), data<T>(call[1]), data<T>(call[2]),
+             data<Bias>(call[3]), call.attributes.epilogue == Epilogue::relu);
     });
   else if (call.op == Op::conv2d_backward_input)
     with_real(out.dtype, [&]<class T>(T) {
-      input_kernel<T><<<blocks_for(out.count()), kThreads, 0, stream>>>(
-          conv_of(out, call[2], call[1], params), data<T>(out), data<T>(call[1]), data<T>(call[2]));
+      launch(input_kernel<T>, blocks_for(out.count()), kThreads, stream,
+             conv_of(out, call[2], call[1], params), data<T>(out), data<T>(call[1]), data<T>(call[2]));
     });
   else
     with_reals(call[2].dtype, out.dtype, [&]<class T, class Weight>(T, Weight) {
-      weight_kernel<T, Weight><<<blocks_for(out.count(), 1), kThreads, 0, stream>>>(
-          conv_of(call[3], out, call[2], params), data<Weight>(out), data<T>(call[2]), data<T>(call[3]));
+      launch(weight_kernel<T, Weight>, blocks_for(out.count(), 1), kThreads, stream,
+             conv_of(call[3], out, call[2], params), data<Weight>(out), data<T>(call[2]), data<T>(call[3]));
     });
 }
 

@@ -24,8 +24,8 @@ void run_dropout(const Call& call, const Place& place) {
   }
   const Index n = x.shape[0], per_sample = x.count() / n;
   with_real(out.dtype, [&]<class T>(T) {
-    dropout_kernel<T><<<blocks_for(draws(n, per_sample)), kThreads, 0, native(place.stream)>>>(
-        n, per_sample, Dropping<Arithmetic<T>>(p, call[2]), data<T>(out), data<T>(x));
+    launch(dropout_kernel<T>, blocks_for(draws(n, per_sample)), kThreads, native(place.stream), n, per_sample,
+           Dropping<Arithmetic<T>>(p, call[2]), data<T>(out), data<T>(x));
   });
 }
 

@@ -291,7 +291,7 @@ void run_copy(const Call& call, cudaStream_t stream) {
   if (all.dense && out.dtype == DType::f32 && x.dtype == DType::bf16 &&
       map_packs(stream, all.count, AsItIs{}, data<float>(out), data<const Half>(x)))
     return;
-  copy_kernel<<<blocks_for(all.count), kThreads, 0, stream>>>(all, out.data, out.dtype, x.data, x.dtype);
+  launch(copy_kernel, blocks_for(all.count), kThreads, stream, all, out.data, out.dtype, x.data, x.dtype);
 }
 
 template <class T>
@@ -304,7 +304,7 @@ void run_unary(const Call& call, const Function<Arithmetic<T>>& f, cudaStream_t 
   };
   if (f.op == UnaryOp::relu && by_packs(Known<Real, UnaryOp::relu>{})) return;
   if (f.op == UnaryOp::affine && by_packs(Known<Real, UnaryOp::affine>{f.alpha, f.beta})) return;
-  unary_kernel<T><<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(out), data<T>(x), f);
+  launch(unary_kernel<T>, blocks_for(all.count), kThreads, stream, all, data<T>(out), data<T>(x), f);
 }
 
 template <class T>
@@ -317,8 +317,8 @@ void run_unary_backward(const Call& call, const Function<Arithmetic<T>>& f, cuda
       map_packs(stream, all.count, Known<Arithmetic<T>, UnaryOp::relu>{}, data<T>(out), data<const T>(grad),
                 data<const T>(y)))
     return;
-  unary_backward_kernel<T><<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(out), data<T>(grad),
-                                                                           data<T>(x), data<T>(y), f);
+  launch(unary_backward_kernel<T>, blocks_for(all.count), kThreads, stream, all, data<T>(out), data<T>(grad),
+         data<T>(x), data<T>(y), f);
 }
 
 template <class T>
@@ -327,8 +327,8 @@ void run_binary(const Call& call, cudaStream_t stream) {
   const Elements<3> all = elements<3>({&out, &a, &b});
   const Combine<Arithmetic<T>> f{call.attributes.binary};
   if (all.dense && map_packs(stream, all.count, f, data<T>(out), data<const T>(a), data<const T>(b))) return;
-  binary_kernel<T>
-      <<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(out), data<T>(a), data<T>(b), f);
+  launch(binary_kernel<T>, blocks_for(all.count), kThreads, stream, all, data<T>(out), data<T>(a), data<T>(b),
+         f);
 }
 
 template <class T>
@@ -337,7 +337,7 @@ void run_accumulate(const Call& call, cudaStream_t stream) {
   const Elements<2> all = elements<2>({&x, &y});
   const AddScaled<Arithmetic<T>> f{static_cast<Arithmetic<T>>(call.attributes.value)};
   if (all.dense && map_packs(stream, all.count, f, data<T>(x), data<const T>(x), data<const T>(y))) return;
-  accumulate_kernel<T><<<blocks_for(all.count), kThreads, 0, stream>>>(all, data<T>(x), data<T>(y), f);
+  launch(accumulate_kernel<T>, blocks_for(all.count), kThreads, stream, all, data<T>(x), data<T>(y), f);
 }
 
 }  // namespace
@@ -349,8 +349,8 @@ void run_elementwise(const Call& call, const Place& place) {
   const cudaStream_t stream = native(place.stream);
   if (count == 0) return;
   if (call.op == Op::fill) {
-    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(elements<1>({&out}), out.data, out.dtype,
-                                                            a.value);
+    launch(fill_kernel, blocks_for(count), kThreads, stream, elements<1>({&out}), out.data, out.dtype,
+           a.value);
     return;
   }
   if (call.op == Op::copy) return run_copy(call, stream);

@@ -29,8 +29,8 @@ template <int N, class T, class Bias>
 void launch_epilogue(const Operand& out, const Operand& x, const Operand& bias, bool has_relu,
                      const Place& place) {
   const Index count = out.count();
-  epilogue_kernel<N, T, Bias><<<blocks_for_packs<N>(count), kThreads, 0, native(place.stream)>>>(
-      count, bias.count(), data<T>(out), data<Arithmetic<T>>(x), data<Bias>(bias), has_relu);
+  launch(epilogue_kernel<N, T, Bias>, blocks_for_packs<N>(count), kThreads, native(place.stream), count,
+         bias.count(), data<T>(out), data<Arithmetic<T>>(x), data<Bias>(bias), has_relu);
 }
 
 }  // namespace

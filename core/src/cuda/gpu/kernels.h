@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "cuda/runtime.h"
 
@@ -17,11 +18,16 @@ struct Complaint {
   std::int64_t limit = 0;  ///< it has to be below this
 };
 
+std::string text_of(const Complaint& complaint);
+
 /// Where a kernel runs.
 struct Place {
   Stream stream = nullptr;
   Complaint* complaint = nullptr;  ///< the device's address of it
 };
+
+/// Enqueues any call that needs no plan, by its family's function.
+void run_kernel(const Call& call, const Place& place);
 
 // elementwise.cu
 void run_elementwise(const Call& call, const Place& place);

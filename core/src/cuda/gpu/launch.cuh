@@ -28,6 +28,14 @@ __device__ inline Index element_step() {
   return static_cast<Index>(gridDim.x) * blockDim.x;
 }
 
+/// Enqueues a kernel; its arguments become what it takes. Every kernel goes by this.
+template <class... Params>
+void launch(void (*kernel)(Params...), dim3 blocks, dim3 threads, cudaStream_t stream,
+            std::type_identity_t<Params>... args) {
+  void* addresses[] = {&args...};
+  check_cuda(cudaLaunchKernel(kernel, blocks, threads, addresses, 0, stream), "a kernel");
+}
+
 /// What is computed in where elements of type T are stored.
 template <class T>
 using Arithmetic = std::conditional_t<std::is_same_v<T, __nv_bfloat16>, float, T>;

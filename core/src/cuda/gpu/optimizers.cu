@@ -198,9 +198,10 @@ void run_step(const Call& call, const Written<T>& written, const T* g, cudaStrea
   const Numbers numbers{call.attributes.step, call.numbers};
   const auto [a, b, c] = written.states;
   if (begin_packs(written.weights, written.rounded, a, b, c, g))
-    step_kernel<kN, Rule><<<blocks_for_packs<kN>(count), kThreads, 0, stream>>>(count, numbers, written, g);
+    launch(step_kernel<kN, Rule, T>, blocks_for_packs<kN>(count), kThreads, stream, count, numbers, written,
+           g);
   else
-    step_kernel<1, Rule><<<blocks_for(count), kThreads, 0, stream>>>(count, numbers, written, g);
+    launch(step_kernel<1, Rule, T>, blocks_for(count), kThreads, stream, count, numbers, written, g);
 }
 
 }  // namespace

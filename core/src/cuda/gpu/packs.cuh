@@ -75,8 +75,8 @@ __global__ void map_kernel(Index count, F f, Out* out, const In*... in) {
 template <class F, class Out, class... In>
 bool map_packs(cudaStream_t stream, Index count, F f, Out* out, const In*... in) {
   if (!begin_packs(out, in...)) return false;
-  map_kernel<F, Out, In...>
-      <<<blocks_for_packs<pack_size<Out, In...>()>(count), kThreads, 0, stream>>>(count, f, out, in...);
+  launch(map_kernel<F, Out, In...>, blocks_for_packs<pack_size<Out, In...>()>(count), kThreads, stream, count,
+         f, out, in...);
   return true;
 }
 

@@ -177,24 +177,24 @@ void run_pooling(const Call& call, const Place& place) {
     if (call.op == Op::max_pool2d)
       with_place(call[1].dtype, [&]<class I>(I) {
         if (call[3].defined)
-          max_pool_dropout_kernel<T, I><<<blocks_for(draws(p.n, count / p.n)), kThreads, 0, stream>>>(
-              p, Dropping<Arithmetic<T>>(call.attributes.dropout, call[3]), data<T>(out), data<I>(call[1]),
-              data<T>(other));
+          launch(max_pool_dropout_kernel<T, I>, blocks_for(draws(p.n, count / p.n)), kThreads, stream, p,
+                 Dropping<Arithmetic<T>>(call.attributes.dropout, call[3]), data<T>(out), data<I>(call[1]),
+                 data<T>(other));
         else
-          max_pool_kernel<T, I>
-              <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<I>(call[1]), data<T>(other));
+          launch(max_pool_kernel<T, I>, blocks, kThreads, stream, p, data<T>(out), data<I>(call[1]),
+                 data<T>(other));
       });
     else if (call.op == Op::max_pool2d_backward)
       with_place(call[2].dtype, [&]<class I>(I) {
         const PooledGradient<T> grad{data<T>(other), call[3].defined ? data<T>(call[3]) : nullptr,
                                      static_cast<Arithmetic<T>>(call.attributes.value)};
-        max_pool_backward_kernel<T, I>
-            <<<blocks, kThreads, 0, stream>>>(p, data<T>(out), grad, data<I>(call[2]));
+        launch(max_pool_backward_kernel<T, I>, blocks, kThreads, stream, p, data<T>(out), grad,
+               data<I>(call[2]));
       });
     else if (call.op == Op::average_pool2d)
-      average_pool_kernel<T><<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other));
+      launch(average_pool_kernel<T>, blocks, kThreads, stream, p, data<T>(out), data<T>(other));
     else
-      average_pool_backward_kernel<T><<<blocks, kThreads, 0, stream>>>(p, data<T>(out), data<T>(other));
+      launch(average_pool_backward_kernel<T>, blocks, kThreads, stream, p, data<T>(out), data<T>(other));
   });
 }
 

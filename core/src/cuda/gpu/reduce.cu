@@ -1,6 +1,6 @@
 // Reductions. Each result is made by one block, whose threads add in double and in an order that never
 // varies.
-#include <cuda/std/limits>
+#include <limits>
 
 #include "cuda/gpu/launch.cuh"
 
@@ -134,10 +134,10 @@ void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* parti
   const cudaStream_t stream = native(place.stream);
   auto* sums = static_cast<double*>(partial);
   with_real(grad_out.dtype, [&]<class T>(T) {
-    bias_pieces_kernel<T><<<grid, dim3(kLanes, kRows), 0, stream>>>(rows, channels, sums, data<T>(grad_out));
+    launch(bias_pieces_kernel<T>, grid, dim3(kLanes, kRows), stream, rows, channels, sums, data<T>(grad_out));
   });
   with_real(bias.dtype, [&]<class T>(T) {
-    bias_sum_kernel<T><<<blocks_for(channels), kThreads, 0, stream>>>(pieces, channels, data<T>(bias), sums);
+    launch(bias_sum_kernel<T>, blocks_for(channels), kThreads, stream, pieces, channels, data<T>(bias), sums);
   });
 }
 
@@ -148,13 +148,13 @@ void run_reduce(const Call& call, cudaStream_t stream) {
   if (out.count() == 0) return;
   const Reduction r = reduction_of(out, x);
   const ReduceOp op = call.attributes.reduce;
-  const double infinity = ::cuda::std::numeric_limits<double>::infinity();
+  const double infinity = std::numeric_limits<double>::infinity();
   const double start = op == ReduceOp::max ? -infinity : op == ReduceOp::min ? infinity : 0.0;
   // Of no elements the mean is 0 * infinity, a NaN.
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(r.reduced.count) : 1.0;
   with_reals(x.dtype, out.dtype, [&]<class T, class Out>(T, Out) {
-    reduce_kernel<T, Out><<<blocks_for(r.kept.count, 1), kThreads, 0, stream>>>(r, data<Out>(out), data<T>(x),
-                                                                                op, start, scale);
+    launch(reduce_kernel<T, Out>, blocks_for(r.kept.count, 1), kThreads, stream, r, data<Out>(out),
+           data<T>(x), op, start, scale);
   });
 }
 
@@ -169,13 +169,13 @@ void run_reduction(const Call& call, const Place& place) {
   with_real(x.dtype, [&]<class T>(T) {
     if (call.op == Op::argmax) {
       if (rows > 0)
-        argmax_kernel<T><<<blocks_for(rows), kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x));
+        launch(argmax_kernel<T>, blocks_for(rows), kThreads, stream, rows, k, data<Index>(out), data<T>(x));
     } else if (call.op == Op::sum_of_squares || call.op == Op::square_sums) {
       const auto pieces = static_cast<unsigned>(out.count());
-      square_sums_kernel<T><<<pieces, kThreads, 0, stream>>>(x.count(), data<double>(out), data<T>(x));
+      launch(square_sums_kernel<T>, pieces, kThreads, stream, x.count(), data<double>(out), data<T>(x));
     } else {
-      count_correct_kernel<T>
-          <<<1, kThreads, 0, stream>>>(rows, k, data<Index>(out), data<T>(x), data<int>(call[2]));
+      launch(count_correct_kernel<T>, 1, kThreads, stream, rows, k, data<Index>(out), data<T>(x),
+             data<int>(call[2]));
     }
   });
 }

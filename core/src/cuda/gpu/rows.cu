@@ -9,11 +9,13 @@ namespace {
 
 template <class T>
 struct AsItIs {
+  static constexpr Op kOp = Op::gather_rows;
   __device__ T operator()(T value) const { return value; }
 };
 
 template <class T, class From>
 struct Scaled {
+  static constexpr Op kOp = Op::gather_scaled;
   ScaledIn<T, From> scale, offset;
   __device__ T operator()(From value) const { return scaled<T>(value, scale, offset); }
 };
@@ -24,7 +26,7 @@ __global__ void gather_kernel(Index n, Index width, Index rows, T* out, const Fr
   for (Index i = first_element(); i < n * width; i += element_step()) {
     const Index row = indices[i / width];
     if (row < 0 || row >= rows) {
-      complain(complaint, Op::gather_rows, row, i / width, rows);
+      complain(complaint, Convert::kOp, row, i / width, rows);
       out[i] = rounded<T>(0.0f);
     } else {
       out[i] = convert(table[row * width + i % width]);
@@ -51,9 +53,9 @@ void run_gather_scaled(const Call& call, const Place& place) {
       using Wide = ScaledIn<T, From>;
       const Scaled<T, From> convert{static_cast<Wide>(call.attributes.value),
                                     static_cast<Wide>(call.attributes.offset)};
-      gather_kernel<<<blocks_for(n * width), kThreads, 0, native(place.stream)>>>(
-          n, width, table.shape[0], data<T>(out), data<const From>(table), data<int>(indices), convert,
-          place.complaint);
+      launch(gather_kernel<T, From, Scaled<T, From>>, blocks_for(n * width), kThreads, native(place.stream),
+             n, width, table.shape[0], data<T>(out), data<const From>(table), data<int>(indices), convert,
+             place.complaint);
     });
   });
 }
@@ -84,14 +86,13 @@ void run_rows(const Call& call, const Place& place) {
   const cudaStream_t stream = native(place.stream);
   if (gathers)
     with_real(table.dtype, [&]<class T>(T) {
-      gather_kernel<<<blocks_for(n * width), kThreads, 0, stream>>>(n, width, rows, data<T>(flat),
-                                                                    data<const T>(table), data<int>(indices),
-                                                                    AsItIs<T>{}, place.complaint);
+      launch(gather_kernel<T, T, AsItIs<T>>, blocks_for(n * width), kThreads, stream, n, width, rows,
+             data<T>(flat), data<const T>(table), data<int>(indices), AsItIs<T>{}, place.complaint);
     });
   else
     with_single_or_double(table.dtype, [&]<class T>(T) {
-      scatter_add_kernel<T><<<blocks_for(width), kThreads, 0, stream>>>(
-          n, width, rows, data<T>(table), data<T>(flat), data<int>(indices), place.complaint);
+      launch(scatter_add_kernel<T>, blocks_for(width), kThreads, stream, n, width, rows, data<T>(table),
+             data<T>(flat), data<int>(indices), place.complaint);
     });
 }
 

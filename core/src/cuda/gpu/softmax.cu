@@ -71,7 +71,7 @@ __global__ void softmax_backward_kernel(Index rows, Index k, T* grad_x, const T*
   }
 }
 
-// Losses and probabilities in one pass; the targets of a row add up to 1.
+// Losses and probabilities in one pass; without its right label, a row's loss is what smoothing makes of it.
 template <class T>
 __global__ void cross_entropy_kernel(Index rows, Index k, T* losses, T* probabilities, const T* logits,
                                      const int* labels, double smoothing, Complaint* complaint) {
@@ -81,16 +81,16 @@ __global__ void cross_entropy_kernel(Index rows, Index k, T* losses, T* probabil
     const bool is_right = label >= 0 && label < k;
     if (!is_right && lane() == 0) complain(complaint, Op::softmax_cross_entropy, label, row, k);
     const double normaliser = log_sum_exp(z, k);
-    double total = 0;
+    double total = 0;  // of -log(p)
     for (Index i = lane(); i < k; i += kWarp) {
-      total += wider(z[i]);
-      probabilities[row * k + i] = rounded<T>(exp(wider(z[i]) - normaliser));
+      const double log_p = wider(z[i]) - normaliser;
+      total -= log_p;
+      probabilities[row * k + i] = rounded<T>(exp(log_p));
     }
     total = sum_warp(total);
-    const double hit = is_right ? wider(z[label]) : 0.0;
+    const double hit = is_right ? normaliser - wider(z[label]) : 0.0;
     if (lane() == 0)
-      losses[row] =
-          rounded<T>(normaliser - (1 - smoothing) * hit - smoothing / static_cast<double>(k) * total);
+      losses[row] = rounded<T>((1 - smoothing) * hit + smoothing / static_cast<double>(k) * total);
   }
 }
 
@@ -118,23 +118,21 @@ void run_softmax(const Call& call, const Place& place) {
     switch (call.op) {
       case Op::softmax:
       case Op::log_softmax:
-        softmax_kernel<T><<<blocks, kThreads, 0, stream>>>(rows, k, data<T>(call[0]), data<T>(call[1]),
-                                                           call.op == Op::log_softmax);
+        launch(softmax_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]), data<T>(call[1]),
+               call.op == Op::log_softmax);
         return;
       case Op::softmax_backward:
       case Op::log_softmax_backward:
-        softmax_backward_kernel<T><<<blocks, kThreads, 0, stream>>>(rows, k, data<T>(call[0]),
-                                                                    data<T>(call[1]), data<T>(call[2]),
-                                                                    call.op == Op::log_softmax_backward);
+        launch(softmax_backward_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]),
+               data<T>(call[1]), data<T>(call[2]), call.op == Op::log_softmax_backward);
         return;
       case Op::softmax_cross_entropy:
-        cross_entropy_kernel<T><<<blocks, kThreads, 0, stream>>>(rows, k, data<T>(call[0]), data<T>(call[1]),
-                                                                 data<T>(x), data<int>(call[3]), smoothing,
-                                                                 place.complaint);
+        launch(cross_entropy_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]), data<T>(call[1]),
+               data<T>(x), data<int>(call[3]), smoothing, place.complaint);
         return;
       default:
-        cross_entropy_backward_kernel<T><<<blocks_for(count), kThreads, 0, stream>>>(
-            rows, k, data<T>(call[0]), data<T>(call[1]), data<T>(call[2]), data<int>(call[3]), smoothing);
+        launch(cross_entropy_backward_kernel<T>, blocks_for(count), kThreads, stream, rows, k,
+               data<T>(call[0]), data<T>(call[1]), data<T>(call[2]), data<int>(call[3]), smoothing);
     }
   });
 }

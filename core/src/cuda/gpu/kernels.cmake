@@ -1,0 +1,12 @@
+# The files of our own kernels: the module compiles them for GPUs, the tests for the CPU.
+set(ronde_cuda_kernels
+  batch_norm.cu
+  direct_conv2d.cu
+  dropout.cu
+  elementwise.cu
+  epilogue.cu
+  optimizers.cu
+  pool2d.cu
+  reduce.cu
+  rows.cu
+  softmax.cu)

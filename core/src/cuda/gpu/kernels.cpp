@@ -1,0 +1,74 @@
+#include "cuda/gpu/kernels.h"
+
+#include "cuda/gpu/plan.h"
+
+namespace ronde::inline v0::cuda {
+
+// In the words of the CPU's kernels.
+std::string text_of(const Complaint& c) {
+  const std::string value = std::to_string(c.value), row = std::to_string(c.row),
+                    limit = std::to_string(c.limit);
+  if (c.op == static_cast<int>(Op::softmax_cross_entropy))
+    return "[softmax_cross_entropy] label " + value + " of row " + row + " is none of the " + limit +
+           (c.limit == 1 ? " class" : " classes");
+  const char* kernel = c.op == static_cast<int>(Op::gather_rows)     ? "gather_rows"
+                       : c.op == static_cast<int>(Op::gather_scaled) ? "gather_scaled"
+                                                                     : "scatter_add_rows";
+  return std::string("[") + kernel + "] index " + value + " at position " + row + " is outside a table of " +
+         limit + (c.limit == 1 ? " row" : " rows");
+}
+
+void run_kernel(const Call& call, const Place& place) {
+  switch (call.op) {
+    case Op::fill:
+    case Op::copy:
+    case Op::unary:
+    case Op::unary_backward:
+    case Op::binary:
+    case Op::accumulate:
+      return run_elementwise(call, place);
+    case Op::reduce:
+    case Op::argmax:
+    case Op::sum_of_squares:
+    case Op::square_sums:
+    case Op::count_correct:
+      return run_reduction(call, place);
+    case Op::gather_rows:
+    case Op::gather_scaled:
+    case Op::scatter_add_rows:
+      return run_rows(call, place);
+    case Op::max_pool2d:
+    case Op::max_pool2d_backward:
+    case Op::average_pool2d:
+    case Op::average_pool2d_backward:
+      return run_pooling(call, place);
+    case Op::softmax:
+    case Op::softmax_backward:
+    case Op::log_softmax:
+    case Op::log_softmax_backward:
+    case Op::softmax_cross_entropy:
+    case Op::softmax_cross_entropy_backward:
+      return run_softmax(call, place);
+    case Op::dropout:
+      return run_dropout(call, place);
+    case Op::batch_statistics:
+    case Op::batch_norm:
+    case Op::batch_norm_backward:
+      return run_batch_norm(call, place);
+    case Op::sgd_step:
+    case Op::rmsprop_step:
+    case Op::adam_step:
+    case Op::adadelta_step:
+    case Op::adagrad_step:
+      return run_optimizer(call, place);
+    case Op::matmul:
+    case Op::dense:
+    case Op::conv2d:
+    case Op::conv2d_backward_input:
+    case Op::conv2d_backward_weight:
+      break;
+  }
+  throw GpuError("a kernel without its plan");
+}
+
+}  // namespace ronde::inline v0::cuda
