@@ -64,7 +64,7 @@ TEST(Threads, OnlyThePoolHasThreads) {
       b->threads().resize(threads);
       const std::int64_t before = tasks_of_process();
       Layer(*b).run();
-      EXPECT_EQ(tasks_of_process(), before);
+      EXPECT_LE(tasks_of_process(), before);  // fewer: one that was about to end
       b->threads().resize(1);
     }
 }

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cuda/emulated/run_kernel.h"
+#include "cuda/fake/libraries.h"
 #include "cuda/plan_key.h"
 #include "cuda/takes_bfloat16.h"
 
@@ -250,6 +252,15 @@ std::string FakeRuntime::check_operands(const cuda::Call& call) const {
   return {};
 }
 
+// What a kernel must not do ends a device, as a bad address on a GPU does.
+void FakeRuntime::run_kernels(const cuda::Call& call, const std::function<void*(const void*)>& behind) {
+  try {
+    run_on_kernels(call, behind);
+  } catch (const std::logic_error& error) {
+    throw DeviceLost(error.what());
+  }
+}
+
 Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std::size_t workspace_bytes) {
   Operation operation;
   for (int i = 0; i < call.operands; ++i) {
@@ -265,7 +276,11 @@ Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std
   operation.run = [this, call, scratch, workspace_bytes] {
     if (!options_.computes) return;
     if (scratch) std::memset(scratch, DeviceMemory::kPoison, workspace_bytes);
-    run_on_oracle(call, oracle_, [this](const void* memory) { return memory_.behind(memory); });
+    const auto behind = [this](const void* memory) { return memory_.behind(memory); };
+    if (cuda::needs_plan(call.op))
+      run_planned(call, oracle_, behind, options_.has_engines);
+    else
+      run_kernels(call, behind);
   };
   return operation;
 }

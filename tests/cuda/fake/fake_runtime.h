@@ -1,9 +1,10 @@
 /// FakeRuntime: a device for tests, behind the same interface as a GPU.
 ///
-/// It computes with the CPU's oracle, late and in a random legal order (scheduler.h); its memory cannot be
-/// read by the host and starts as NaNs (device_memory.h). It refuses what a GPU would let pass to wrong
-/// numbers: a missing event, an operand outside its block, memory given back while it is in use, a copy from
-/// memory that is not pinned; and all that must not happen inside a capture. Thread safe.
+/// It computes with Ronde's own kernels, emulated, and with the CPU's oracle for libraries (libraries.h),
+/// late and in a random legal order (scheduler.h); its memory cannot be read by the host and starts as NaNs
+/// (device_memory.h). It refuses what a GPU would let pass to wrong numbers: a missing event, an operand
+/// outside its block, memory given back while it is in use, a copy from memory that is not pinned; and all
+/// that must not happen inside a capture. Thread safe.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 #include <string>
 #include <thread>
 
+#include "backend/cpu/cpu_backend.h"
 #include "cuda/fake/device_memory.h"
 #include "cuda/fake/fake_collectives.h"
-#include "cuda/fake/oracle.h"
 #include "cuda/fake/scheduler.h"
 #include "cuda/runtime.h"
 
@@ -38,6 +39,7 @@ struct FakeOptions {
   bool is_deaf = false;
   std::string id = "fake:0";   ///< of the hardware
   bool computes = true;        ///< false: kernels are checked and counted, and their results stay NaN
+  bool has_engines = true;     ///< false: its libraries leave to our kernels all that those can do
   bool plans_bfloat16 = true;  ///< false: its libraries have nothing for bf16
   std::function<void(const cuda::Call&)> on_launch = {};  ///< is told of each
 };
@@ -122,6 +124,7 @@ class FakeRuntime final : public cuda::Runtime {
   Access access(const void* memory, std::size_t bytes, bool writes) const;
   bool is_pinned(const void* memory, std::size_t bytes) const;
   std::string check_operands(const cuda::Call& call) const;
+  static void run_kernels(const cuda::Call& call, const std::function<void*(const void*)>& behind);
   Operation operation_of(const cuda::Call& call, void* workspace, std::size_t workspace_bytes);
 
   std::mutex mutex_;

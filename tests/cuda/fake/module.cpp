@@ -1,5 +1,5 @@
 // The fake as a module. `$RONDE_FAKE_CUDA` says what is there: "seed=7 devices=2", "no-driver", "no-device",
-// "no-nccl", "no-bfloat16", "hang-exchange=12".
+// "no-nccl", "no-engines", "no-bfloat16", "hang-exchange=12".
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -43,6 +43,7 @@ FakeOptions options(int device = 0) {
           .failing_exchange = number("fail-exchange", 0),
           .hanging_exchange = number("hang-exchange", 0),
           .id = "fake:" + std::to_string(device),
+          .has_engines = !has("no-engines"),
           .plans_bfloat16 = !has("no-bfloat16")};
 }
 

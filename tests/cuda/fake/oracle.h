@@ -1,4 +1,4 @@
-/// What a Call means: the same kernel of the CPU's oracle. Of bf16 in float, and a result is rounded once.
+/// Products and convolutions by the CPU's oracle; of bf16 in float, and a result is rounded once.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace ronde::test {
 
-/// `behind` maps a device address to where its bytes are. Throws what the oracle throws.
+/// `behind` maps a device address to where its bytes are.
 void run_on_oracle(const cuda::Call& call, CpuBackend& oracle,
                    const std::function<void*(const void*)>& behind);
 

@@ -1,0 +1,63 @@
+// Convolutions where libraries have nothing, by our own kernels; the whole table of kernels has the other
+// ops.
+#include "cuda/fake_device.h"
+
+namespace ronde::test {
+namespace {
+
+struct Shapes {
+  Shape x, weight, out;
+  Conv2dParams params;
+};
+
+const Shapes kShapes[] = {
+    {{2, 5, 4, 3}, {4, 3, 3, 3}, {2, 3, 2, 4}, {}},
+    {{3, 6, 7, 4}, {6, 2, 3, 2}, {3, 3, 4, 6}, {.stride = {2, 2}, .padding = {1, 0, 1, 1}, .groups = 2}},
+    {{1, 9, 8, 2}, {3, 3, 2, 2}, {1, 5, 5, 3}, {.dilation = {2, 3}}},
+    {{300, 1, 1, 5}, {2, 1, 1, 5}, {300, 1, 1, 2}, {}},
+};
+
+void expect_near(const Tensor& got, const Tensor& want, double tolerance) {
+  const auto g = got.to_vector<double>(), w = want.to_vector<double>();
+  ASSERT_EQ(g.size(), w.size());
+  double largest = 0;
+  for (const double value : w) largest = std::max(largest, std::abs(value));
+  for (std::size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(g[i], w[i], tolerance * largest) << i;
+}
+
+// All four results of a layer on `backend`, of operands that are rounded to `dtype`; bf16 has a float bias.
+std::vector<Tensor> results(Backend& backend, const Shapes& s, DType dtype, DType beside) {
+  const auto stored = [&](const Shape& shape, std::uint64_t seed, DType as) {
+    CpuBackend cpu;
+    return random_tensor(cpu, shape, DType::f64, seed).to(DType::bf16).to(as).to(backend);
+  };
+  const std::int64_t o = s.weight[0];
+  const Tensor x = stored(s.x, 1, dtype), w = stored(s.weight, 2, dtype), bias = stored({o}, 3, beside),
+               grad = stored(s.out, 4, dtype);
+  const Tensor out = unwritten(backend, s.out, dtype), grad_x = unwritten(backend, s.x, dtype),
+               grad_w = unwritten(backend, s.weight, beside), grad_bias = unwritten(backend, {o}, beside);
+  backend.conv2d(out, x, w, bias, s.params, Epilogue::relu);
+  backend.conv2d_backward_input(grad_x, grad, w, s.params);
+  backend.conv2d_backward_weight(grad_w, grad_bias, grad, x, s.params);
+  return {out, grad_x, grad_w, grad_bias};
+}
+
+TEST(DirectConv2d, GivesWhatTheOracleGives) {
+  CpuBackend oracle;
+  FakeDevice device({.has_engines = false});
+  for (const Shapes& s : kShapes) {
+    const std::vector<Tensor> want = results(oracle, s, DType::f64, DType::f64);
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      SCOPED_TRACE(cat(dtype, " x ", s.x, " weight ", s.weight));
+      const DType beside = dtype == DType::bf16 ? DType::f32 : dtype;
+      const std::vector<Tensor> got = results(device.backend, s, dtype, beside);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        const bool is_rounded = got[i].dtype() == DType::bf16;
+        expect_near(got[i], want[i], is_rounded ? 0x1p-8 : dtype == DType::f64 ? 1e-13 : 1e-6);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ronde::test

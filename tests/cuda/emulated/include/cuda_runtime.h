@@ -1,0 +1,104 @@
+/// What Ronde's kernels use of CUDA's header of this name, on the CPU: with this folder before the toolkit's,
+/// a file of kernels is plain C++. What is missing here, no kernel has needed yet.
+#pragma once
+
+#include <math.h>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "cuda/emulated/grid.h"
+
+#define __global__
+#define __host__
+#define __device__
+#define __shared__ static thread_local  // the blocks of a thread of the host run one after the other
+
+#define gridDim (ronde::test::at_work.grid)
+#define blockDim (ronde::test::at_work.threads)
+#define blockIdx (ronde::test::at_work.block)
+#define threadIdx (ronde::test::at_work.thread)
+
+using dim3 = ronde::test::Dim3;
+using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidConfiguration = 9 };
+enum cudaMemcpyKind { cudaMemcpyDeviceToDevice = 3 };
+
+inline const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaSuccess ? "no error" : "invalid configuration argument";
+}
+
+// Streams mean nothing here: what is enqueued is done at once.
+
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                                   cudaStream_t) {
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+namespace ronde::test {
+
+template <class... Params, std::size_t... kIndices>
+void call_kernel(void (*kernel)(Params...), void** arguments, std::index_sequence<kIndices...>) {
+  kernel(*static_cast<Params*>(arguments[kIndices])...);
+}
+
+/// The limits that all GPUs share.
+constexpr bool is_valid(dim3 blocks, dim3 threads) {
+  constexpr std::uint64_t kMostThreads = 1024, kMostBlocks = (std::uint64_t{1} << 31) - 1;
+  return threads.count() > 0 && threads.count() <= kMostThreads && threads.z <= 64 && blocks.count() > 0 &&
+         blocks.x <= kMostBlocks && blocks.y <= 65535 && blocks.z <= 65535;
+}
+
+}  // namespace ronde::test
+
+template <class... Params>
+cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 blocks, dim3 threads, void** arguments,
+                             std::size_t, cudaStream_t) {
+  if (!ronde::test::is_valid(blocks, threads)) return cudaErrorInvalidConfiguration;
+  ronde::test::run_grid(blocks, threads, [&] {
+    ronde::test::call_kernel(kernel, arguments, std::index_sequence_for<Params...>{});
+  });
+  return cudaSuccess;
+}
+
+inline void __syncthreads() {
+  ronde::test::wait_for_block();
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, unsigned lanes) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = ronde::test::exchange_in_warp(mask, bits, ronde::test::lane() ^ lanes);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+inline void __threadfence_system() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+inline int atomicCAS_system(int* address, int expected, int desired) {
+  std::atomic_ref(*address).compare_exchange_strong(expected, desired);
+  return expected;
+}
+inline int atomicExch_system(int* address, int value) {
+  return std::atomic_ref(*address).exchange(value);
+}
+
+/// Towards zero; what does not fit becomes the nearest limit.
+inline long long __double2ll_rz(double value) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  if (value >= kTwoTo63) return std::numeric_limits<long long>::max();
+  if (value < -kTwoTo63) return std::numeric_limits<long long>::min();
+  return static_cast<long long>(value);
+}

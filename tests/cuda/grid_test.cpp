@@ -1,0 +1,142 @@
+// What stands for a GPU's threads: that it finds the mistakes that a kernel can make.
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/testing.h"
+#include "cuda/emulated/run_kernel.h"
+
+namespace ronde::test {
+namespace {
+
+template <class... Params>
+cudaError_t start(void (*kernel)(Params...), dim3 blocks, dim3 threads,
+                  std::type_identity_t<Params>... args) {
+  void* addresses[] = {&args...};
+  return cudaLaunchKernel(kernel, blocks, threads, addresses, 0, nullptr);
+}
+
+__global__ void count_threads(int* counts) {
+  const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  ++counts[block * blockDim.x * blockDim.y * blockDim.z + thread];
+}
+
+TEST(EmulatedGrid, RunsEachThreadOnce) {
+  std::vector<int> counts(2 * 3 * 4 * 5 * 6 * 7);
+  EXPECT_EQ(start(count_threads, {2, 3, 4}, {5, 6, 7}, counts.data()), cudaSuccess);
+  EXPECT_EQ(counts, std::vector<int>(counts.size(), 1));
+}
+
+TEST(EmulatedGrid, RefusesWhatNoGpuTakes) {
+  int counts[1] = {};
+  for (const dim3 threads : {dim3(0), dim3(1025), dim3(1, 1, 65)})
+    EXPECT_EQ(start(count_threads, 1, threads, counts), cudaErrorInvalidConfiguration);
+  for (const dim3 blocks : {dim3(0), dim3(1, 65536)})
+    EXPECT_EQ(start(count_threads, blocks, 1, counts), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(counts[0], 0);
+}
+
+constexpr unsigned kThreadsOfBlock = 128;
+
+// The sum of 0 ... 127 for each block, in every thread; `waits` is what a correct kernel does.
+__global__ void sum_indices(int* sums, bool waits) {
+  __shared__ int values[kThreadsOfBlock];
+  values[threadIdx.x] = static_cast<int>(threadIdx.x);
+  if (waits) __syncthreads();
+  int total = 0;
+  for (const int value : values) total += value;
+  sums[blockIdx.x * blockDim.x + threadIdx.x] = total;
+  if (waits) __syncthreads();
+  values[threadIdx.x] = -1;
+}
+
+TEST(EmulatedGrid, AMissingBarrierShows) {
+  constexpr int kSum = 127 * 128 / 2;
+  std::vector<int> sums(3 * kThreadsOfBlock);
+  start(sum_indices, 3, kThreadsOfBlock, sums.data(), true);
+  EXPECT_EQ(sums, std::vector<int>(sums.size(), kSum));
+  start(sum_indices, 3, kThreadsOfBlock, sums.data(), false);
+  EXPECT_NE(sums, std::vector<int>(sums.size(), kSum));
+}
+
+__global__ void half_waits(bool ends) {
+  if (threadIdx.x % 2 == 0) {
+    __syncthreads();
+  } else if (!ends) {
+    __shfl_xor_sync(0xFFFFFFFFu, 1.0, 1);
+  }
+}
+
+TEST(EmulatedGrid, TellsOfThreadsThatWaitForEver) {
+  for (const bool ends : {true, false}) EXPECT_THROW(start(half_waits, 1, 64, ends), Deadlock);
+  int count[1] = {};
+  EXPECT_EQ(start(count_threads, 1, 1, count), cudaSuccess);  // and goes on
+  EXPECT_EQ(count[0], 1);
+}
+
+__global__ void exchange(double* out) {
+  double value = threadIdx.x;
+  for (unsigned lanes = 1; lanes < kWarp; lanes *= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, lanes);
+  out[threadIdx.x] = value;
+}
+
+TEST(EmulatedGrid, LanesExchangeWithinTheirWarp) {
+  std::vector<double> sums(96);
+  start(exchange, 1, 96, sums.data());
+  for (unsigned i = 0; i < 96; ++i) EXPECT_EQ(sums[i], 31 * 32 / 2 + (i / 32) * 32 * 32);
+}
+
+// A call whose kernel is given as it is: one output of four floats, one input of four.
+void run_alone(std::vector<float>& out, std::vector<float>& in, const EnqueueKernels& enqueue) {
+  cuda::Call call{.op = cuda::Op::copy, .outputs = 1, .operands = 2};
+  for (std::size_t i = 0; i < 2; ++i)
+    call.tensors[i] = {
+        .data = i == 0 ? out.data() : in.data(), .defined = true, .rank = 1, .shape = {4}, .strides = {1}};
+  run_on_kernels(
+      call, [](const void* memory) { return const_cast<void*>(memory); }, enqueue);
+}
+
+__global__ void add_one(float* out, const float* in, int first, int count) {
+  const int i = first + static_cast<int>(threadIdx.x);
+  if (i < count) out[i] = in[i] + 1;
+}
+
+TEST(EmulatedKernels, SeeTheirOperandsOnly) {
+  std::vector<float> out(4), in{1, 2, 3, 4};
+  const auto run = [&](int first, int count) {
+    run_alone(out, in, [=](const cuda::Call& call, const cuda::Place&) {
+      start(add_one, 1, 8, static_cast<float*>(call[0].data), static_cast<float*>(call[1].data), first,
+            count);
+    });
+  };
+  run(0, 4);
+  EXPECT_EQ(out, (std::vector<float>{2, 3, 4, 5}));
+  EXPECT_THROW(run(0, 5), KernelFault);
+  EXPECT_THROW(run(-1, 4), KernelFault);
+}
+
+TEST(EmulatedKernels, ReadNothingElse) {
+  std::vector<float> out(4), in{1, 2, 3, 4};
+  run_alone(out, in, [](const cuda::Call& call, const cuda::Place&) {
+    start(add_one, 1, 8, static_cast<float*>(call[0].data), static_cast<float*>(call[1].data) + 1, 0, 4);
+  });
+  EXPECT_EQ(out[2], 5.0f);
+  EXPECT_TRUE(std::isnan(out[3]));
+}
+
+TEST(EmulatedKernels, DoNotWriteTheirInputs) {
+  std::vector<float> out(4), in{1, 2, 3, 4};
+  const EnqueueKernels writes = [](const cuda::Call& call, const cuda::Place&) {
+    start(add_one, 1, 4, static_cast<float*>(call[1].data), static_cast<float*>(call[1].data), 0, 4);
+  };
+  EXPECT_THROW(run_alone(out, in, writes), KernelFault);
+  EXPECT_EQ(in, (std::vector<float>{1, 2, 3, 4}));
+}
+
+}  // namespace
+}  // namespace ronde::test
