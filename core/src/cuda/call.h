@@ -47,15 +47,21 @@ enum class Op : std::uint8_t {
   softmax_cross_entropy,
   softmax_cross_entropy_backward,
   dropout,
-  batch_statistics,
+  batch_statistics,  ///< a third output: scratch for sums, f64 (pieces_of_rows(rows), 2, channels)
   batch_norm,
-  batch_norm_backward,
+  batch_norm_backward,  ///< a fourth output: the same
   sgd_step,
   rmsprop_step,
   adam_step,
   adadelta_step,
   adagrad_step,
 };
+
+/// Sums over so many rows are made by so many pieces, beside each other on the device.
+constexpr std::int64_t pieces_of_rows(std::int64_t rows) {
+  constexpr std::int64_t kRows = 512, kMost = 256;
+  return rows <= kRows ? 1 : (rows > kRows * kMost ? kMost : (rows + kRows - 1) / kRows);
+}
 
 /// A strided view of device memory.
 struct Operand {

@@ -65,6 +65,12 @@ class Workspace {
   void* memory_;
 };
 
+// For the sums of a normalisation.
+Tensor scratch_of_sums(const Tensor& x) {
+  const std::int64_t channels = x.size(-1), rows = channels == 0 ? 0 : x.count() / channels;
+  return Tensor::empty({pieces_of_rows(rows), 2, channels}, {.dtype = DType::f64, .backend = &x.backend()});
+}
+
 }  // namespace
 
 CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
@@ -308,7 +314,8 @@ void CudaBackend::dropout(const Tensor& out, const Tensor& x, const Tensor& samp
 }
 
 void CudaBackend::batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) {
-  enqueue(Op::batch_statistics, 2, {&mean, &variance, &x});
+  const Tensor sums = scratch_of_sums(x);
+  enqueue(Op::batch_statistics, 3, {&mean, &variance, &sums, &x});
 }
 
 void CudaBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
@@ -319,8 +326,9 @@ void CudaBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& m
 void CudaBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                                       const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                       const Tensor& variance, const Tensor& gamma, BatchNormParams params) {
-  enqueue(Op::batch_norm_backward, 3,
-          {&grad_x, &grad_gamma, &grad_beta, &grad_out, &x, &mean, &variance, &gamma},
+  const Tensor sums = scratch_of_sums(x);
+  enqueue(Op::batch_norm_backward, 4,
+          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma},
           {.batch_norm = params});
 }
 

@@ -25,13 +25,14 @@ constexpr DType beside_bfloat16(Op op, int i) {
     case Op::dense:
     case Op::conv2d:
       return i == 3 ? DType::f32 : DType::bf16;
-    case Op::conv2d_backward_weight:
     case Op::batch_statistics:
+      return i == 2 ? DType::f64 : i < 2 ? DType::f32 : DType::bf16;
+    case Op::conv2d_backward_weight:
       return i < 2 ? DType::f32 : DType::bf16;
     case Op::batch_norm:
       return i > 1 ? DType::f32 : DType::bf16;
     case Op::batch_norm_backward:
-      return i == 1 || i == 2 || i > 4 ? DType::f32 : DType::bf16;
+      return i == 3 ? DType::f64 : i == 1 || i == 2 || i > 5 ? DType::f32 : DType::bf16;
     default:
       return DType::bf16;
   }

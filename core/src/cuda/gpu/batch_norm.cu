@@ -1,100 +1,263 @@
-// Batch normalisation over the last axis: a block a channel, sums in double.
-#include "cuda/gpu/launch.cuh"
+// Batch normalisation over the last axis. Sums are made in double, by pieces of the rows and then over these;
+// elements are computed in the type of arithmetic, with a channel's numbers made in double once.
+#include "cuda/gpu/column_sums.cuh"
 
 namespace ronde::inline v0::cuda {
 
 namespace {
 
-template <class T, class Channels>
-__global__ void statistics_kernel(Index rows, Index channels, Channels* mean, Channels* variance,
-                                  const T* x) {
-  // Without rows both are 0, not NaN: a rank may have no samples.
-  const double scale = 1.0 / static_cast<double>(rows > 0 ? rows : 1);
-  for (Index c = blockIdx.x; c < channels; c += gridDim.x) {
-    double total = 0;
-    for (Index row = threadIdx.x; row < rows; row += blockDim.x) total += wider(x[row * channels + c]);
-    const double average = sum_block(total) * scale;
-    double squares = 0;
-    for (Index row = threadIdx.x; row < rows; row += blockDim.x) {
-      const double distance = wider(x[row * channels + c]) - average;
-      squares += distance * distance;
-    }
-    squares = sum_block(squares);
-    if (threadIdx.x != 0) continue;
-    mean[c] = rounded<Channels>(average);
-    variance[c] = rounded<Channels>(squares * scale);
-  }
-}
+constexpr Index kRowsOfThread = 8;  // at least, if there are as many
+constexpr Index kMostBlocks = 1024;
 
 template <class Channels>
 __device__ double value_or(const Channels* values, Index c, double otherwise) {
   return values ? wider(values[c]) : otherwise;
 }
 
+// `sums` is (pieces, 2, channels).
+template <int N>
+__device__ void store_sums(double* sums, Index channels, Index c, const double (&totals)[2 * N]) {
+  for (int k = 0; k < 2 * N; ++k) sums[(2 * blockIdx.y + k / N) * channels + c + k % N] = totals[k];
+}
+
+// Both sums of a channel, for the block's uppermost threads.
+__device__ void sum_pieces(double (&totals)[2], const double* sums, Index pieces, Index channels, Index c) {
+  sum_rows(0, pieces, totals, [&](Index piece, double(&sum)[2]) {
+    if (c >= channels) return;
+    sum[0] += sums[2 * piece * channels + c];
+    sum[1] += sums[(2 * piece + 1) * channels + c];
+  });
+}
+
+// Of the distances from the first row and of their squares: a mean far from 0 costs no precision.
+template <int N, class T>
+__global__ void distances_kernel(Index rows, Index channels, double* sums, const T* x) {
+  const Index c = first_channel<N>();
+  const bool is_there = c < channels;
+  Pack<T, N> first{};
+  if (is_there && rows > 0) first = load_pack<N>(x + c);
+  const Piece piece(rows);
+  double totals[2 * N] = {};
+  sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[2 * N]) {
+    if (!is_there) return;
+    const Pack<T, N> values = load_pack<N>(x + row * channels + c);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const double distance = wider(values.at[k]) - wider(first.at[k]);
+      sum[k] += distance;
+      sum[N + k] += distance * distance;
+    }
+  });
+  if (is_there && threadIdx.y == 0) store_sums<N>(sums, channels, c, totals);
+}
+
 template <class T, class Channels>
-__global__ void normalise_kernel(Index count, Index channels, T* out, const T* x, const Channels* mean,
+__global__ void statistics_kernel(Index rows, Index pieces, Index channels, Channels* mean,
+                                  Channels* variance, const double* sums, const T* x) {
+  const Index c = first_channel<1>();
+  double totals[2] = {};
+  sum_pieces(totals, sums, pieces, channels, c);
+  if (threadIdx.y != 0 || c >= channels) return;
+  // Without rows both are 0, not NaN: a rank may have no samples.
+  const double scale = 1.0 / static_cast<double>(rows > 0 ? rows : 1);
+  const double distance = totals[0] * scale, spread = totals[1] * scale - distance * distance;
+  mean[c] = rounded<Channels>((rows > 0 ? wider(x[c]) : 0.0) + distance);
+  variance[c] = rounded<Channels>(spread < 0 ? 0.0 : spread);  // below 0 by rounding only
+}
+
+/// What a channel's elements are computed with.
+template <class T, int N>
+struct Coefficients {
+  T mean[N], factor[N];  // gamma / deviation
+
+  template <class Channels>
+  __device__ Coefficients(Index c, const Channels* means, const Channels* variances, const Channels* gamma,
+                          double epsilon) {
+    for (int k = 0; k < N; ++k) {
+      const double deviation = 1.0 / sqrt(wider(variances[c + k]) + epsilon);
+      mean[k] = static_cast<T>(wider(means[c + k]));
+      factor[k] = static_cast<T>(deviation * value_or(gamma, c + k, 1.0));
+    }
+  }
+};
+
+/// `f(i)` for the first element i of each of this thread's packs, in all rows.
+template <class F>
+__device__ void for_each_row(Index rows, Index channels, Index c, F&& f) {
+  const Index step = static_cast<Index>(gridDim.y) * blockDim.y;
+  for (Index row = static_cast<Index>(blockIdx.y) * blockDim.y + threadIdx.y; row < rows; row += step)
+    f(row * channels + c);
+}
+
+template <int N, class T, class Channels>
+__global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x, const Channels* mean,
                                  const Channels* variance, const Channels* gamma, const Channels* beta,
                                  double epsilon) {
-  for (Index i = first_element(); i < count; i += element_step()) {
-    const Index c = i % channels;
-    const double deviation = 1.0 / sqrt(wider(variance[c]) + epsilon);
-    const double normalised = (wider(x[i]) - wider(mean[c])) * deviation;
-    out[i] = rounded<T>(normalised * value_or(gamma, c, 1.0) + value_or(beta, c, 0.0));
-  }
+  using Real = Arithmetic<T>;
+  const Index c = first_channel<N>();
+  if (c >= channels) return;
+  const Coefficients<Real, N> of(c, mean, variance, gamma, epsilon);
+  Real offset[N];
+  for (int k = 0; k < N; ++k) offset[k] = static_cast<Real>(value_or(beta, c + k, 0.0));
+  for_each_row(rows, channels, c, [&](Index i) {
+    Pack<T, N> values = load_pack<N>(x + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      values.at[k] = rounded<T>((wide(values.at[k]) - of.mean[k]) * of.factor[k] + offset[k]);
+    store_pack<N>(out + i, values);
+  });
+}
+
+// Of the gradient, and of its products with the distances from the mean.
+template <int N, class T, class Channels>
+__global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, const T* grad, const T* x,
+                                     const Channels* mean) {
+  const Index c = first_channel<N>();
+  const bool is_there = c < channels;
+  double means[N] = {};
+  for (int k = 0; k < N; ++k)
+    if (is_there) means[k] = wider(mean[c + k]);
+  const Piece piece(rows);
+  double totals[2 * N] = {};
+  sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[2 * N]) {
+    if (!is_there) return;
+    const Index i = row * channels + c;
+    const Pack<T, N> grads = load_pack<N>(grad + i), values = load_pack<N>(x + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      sum[k] += wider(grads.at[k]);
+      sum[N + k] += wider(grads.at[k]) * (wider(values.at[k]) - means[k]);
+    }
+  });
+  if (is_there && threadIdx.y == 0) store_sums<N>(sums, channels, c, totals);
+}
+
+// The whole sums take the place of the first piece's.
+template <class Channels>
+__global__ void parameter_gradients_kernel(Index pieces, Index channels, Channels* grad_gamma,
+                                           Channels* grad_beta, double* sums, const Channels* variance,
+                                           double epsilon) {
+  const Index c = first_channel<1>();
+  double totals[2] = {};
+  sum_pieces(totals, sums, pieces, channels, c);
+  if (threadIdx.y != 0 || c >= channels) return;
+  if (grad_beta) grad_beta[c] = rounded<Channels>(totals[0]);
+  if (grad_gamma) grad_gamma[c] = rounded<Channels>(totals[1] / sqrt(wider(variance[c]) + epsilon));
+  sums[c] = totals[0];
+  sums[channels + c] = totals[1];
 }
 
 // grad_x = gamma / deviation * (grad - mean(grad) - x^ * mean(grad * x^)), with x^ the normalised x
-template <class T, class Channels>
-__global__ void backward_kernel(Index rows, Index channels, T* grad_x, Channels* grad_gamma,
-                                Channels* grad_beta, const T* grad, const T* x, const Channels* mean,
-                                const Channels* variance, const Channels* gamma, double epsilon) {
-  for (Index c = blockIdx.x; c < channels; c += gridDim.x) {
-    const double deviation = 1.0 / sqrt(wider(variance[c]) + epsilon);
-    const double average = wider(mean[c]);
-    double sum = 0, sum_x = 0;
-    for (Index row = threadIdx.x; row < rows; row += blockDim.x) {
-      const Index i = row * channels + c;
-      sum += wider(grad[i]);
-      sum_x += wider(grad[i]) * (wider(x[i]) - average) * deviation;
-    }
-    sum = sum_block(sum);
-    sum_x = sum_block(sum_x);
-    const double factor = deviation * value_or(gamma, c, 1.0), count = static_cast<double>(rows);
-    for (Index row = threadIdx.x; row < rows; row += blockDim.x) {
-      const Index i = row * channels + c;
-      const double normalised = (wider(x[i]) - average) * deviation;
-      grad_x[i] = rounded<T>(factor * (wider(grad[i]) - sum / count - normalised * sum_x / count));
-    }
-    if (threadIdx.x != 0) continue;
-    if (grad_gamma) grad_gamma[c] = rounded<Channels>(sum_x);
-    if (grad_beta) grad_beta[c] = rounded<Channels>(sum);
+template <int N, class T, class Channels>
+__global__ void input_gradient_kernel(Index rows, Index channels, T* grad_x, const double* sums,
+                                      const T* grad, const T* x, const Channels* mean,
+                                      const Channels* variance, const Channels* gamma, double epsilon) {
+  using Real = Arithmetic<T>;
+  const Index c = first_channel<N>();
+  if (c >= channels) return;
+  const Coefficients<Real, N> of(c, mean, variance, gamma, epsilon);
+  Real mean_grad[N], slope[N];
+  for (int k = 0; k < N; ++k) {
+    const double count = static_cast<double>(rows);
+    mean_grad[k] = static_cast<Real>(sums[c + k] / count);
+    slope[k] = static_cast<Real>(sums[channels + c + k] / count / (wider(variance[c + k]) + epsilon));
   }
+  for_each_row(rows, channels, c, [&](Index i) {
+    const Pack<T, N> grads = load_pack<N>(grad + i);
+    Pack<T, N> values = load_pack<N>(x + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const Real distance = wide(values.at[k]) - of.mean[k];
+      values.at[k] = rounded<T>(of.factor[k] * (wide(grads.at[k]) - mean_grad[k] - distance * slope[k]));
+    }
+    store_pack<N>(grad_x + i, values);
+  });
+}
+
+struct Table {
+  Index rows, channels;
+
+  explicit Table(const Operand& x) : rows(0), channels(x.shape[static_cast<std::size_t>(x.rank - 1)]) {
+    if (channels > 0) rows = x.count() / channels;
+  }
+};
+
+/// For kernels that write elements: each thread has several rows.
+template <int N>
+ColumnGrid element_grid(const Table& table) {
+  ColumnGrid grid = column_grid<N>(table.channels, 1);
+  const Index rows_of_block = kRowsOfThread * grid.threads.y;
+  const Index blocks = (table.rows + rows_of_block - 1) / rows_of_block;
+  grid.blocks.y = static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
+  return grid;
+}
+
+template <class T, class Channels>
+void run_statistics(const Call& call, cudaStream_t stream) {
+  const Operand &sums = call[2], &x = call[3];
+  const Table table(x);
+  with_packs<T>(table.channels, data<T>(x), nullptr, nullptr, [&]<int kN>(Lanes<kN>) {
+    const ColumnGrid grid = column_grid<kN>(table.channels, sums.shape[0]);
+    launch(distances_kernel<kN, T>, grid.blocks, grid.threads, stream, table.rows, table.channels,
+           data<double>(sums), data<T>(x));
+  });
+  const ColumnGrid grid = column_grid<1>(table.channels, 1);
+  launch(statistics_kernel<T, Channels>, grid.blocks, grid.threads, stream, table.rows, sums.shape[0],
+         table.channels, data<Channels>(call[0]), data<Channels>(call[1]), data<double>(sums), data<T>(x));
+}
+
+template <class T, class Channels>
+void run_normalise(const Call& call, cudaStream_t stream) {
+  const Operand &out = call[0], &x = call[1];
+  const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
+  const Table table(x);
+  if (table.rows == 0) return;
+  with_packs<T>(table.channels, data<T>(out), data<T>(x), nullptr, [&]<int kN>(Lanes<kN>) {
+    const ColumnGrid grid = element_grid<kN>(table);
+    launch(normalise_kernel<kN, T, Channels>, grid.blocks, grid.threads, stream, table.rows, table.channels,
+           data<T>(out), data<T>(x), of_channels(2), of_channels(3), of_channels(4), of_channels(5),
+           call.attributes.batch_norm.epsilon);
+  });
+}
+
+template <class T, class Channels>
+void run_backward(const Call& call, cudaStream_t stream) {
+  const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
+  const auto elements = [&](int i) { return data<T>(call[i]); };
+  const Channels *mean = of_channels(6), *variance = of_channels(7), *gamma = of_channels(8);
+  const Index pieces = call[3].shape[0];
+  double* sums = data<double>(call[3]);
+  const double epsilon = call.attributes.batch_norm.epsilon;
+  const Table table(call[5]);
+  with_packs<T>(table.channels, elements(0), elements(4), elements(5), [&]<int kN>(Lanes<kN>) {
+    const ColumnGrid by_pieces = column_grid<kN>(table.channels, pieces);
+    launch(gradient_sums_kernel<kN, T, Channels>, by_pieces.blocks, by_pieces.threads, stream, table.rows,
+           table.channels, sums, elements(4), elements(5), mean);
+    const ColumnGrid whole = column_grid<1>(table.channels, 1);
+    launch(parameter_gradients_kernel<Channels>, whole.blocks, whole.threads, stream, pieces, table.channels,
+           of_channels(1), of_channels(2), sums, variance, epsilon);
+    if (table.rows == 0) return;
+    const ColumnGrid all = element_grid<kN>(table);
+    launch(input_gradient_kernel<kN, T, Channels>, all.blocks, all.threads, stream, table.rows,
+           table.channels, elements(0), sums, elements(4), elements(5), mean, variance, gamma, epsilon);
+  });
 }
 
 }  // namespace
 
 void run_batch_norm(const Call& call, const Place& place) {
   const bool is_forward = call.op == Op::batch_norm, is_statistics = call.op == Op::batch_statistics;
-  const Operand& x = is_statistics ? call[2] : is_forward ? call[1] : call[4];
-  const Operand& mean = is_statistics ? call[0] : is_forward ? call[2] : call[5];
-  const Index channels = x.shape[static_cast<std::size_t>(x.rank - 1)];
-  if (channels == 0) return;
-  const Index count = x.count(), rows = count / channels;
+  const Operand& x = call[is_statistics ? 3 : is_forward ? 1 : 5];
+  const Operand& mean = call[is_statistics ? 0 : is_forward ? 2 : 6];
+  if (mean.count() == 0) return;
   const cudaStream_t stream = native(place.stream);
-  const unsigned blocks = blocks_for(channels, 1);
-  const double epsilon = call.attributes.batch_norm.epsilon;
   with_reals(x.dtype, mean.dtype, [&]<class T, class Channels>(T, Channels) {
-    const auto at = [&](int i) { return data<T>(call[i]); };
-    const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
     if (is_statistics)
-      launch(statistics_kernel<T, Channels>, blocks, kThreads, stream, rows, channels, of_channels(0),
-             of_channels(1), at(2));
-    else if (is_forward && count > 0)
-      launch(normalise_kernel<T, Channels>, blocks_for(count), kThreads, stream, count, channels, at(0),
-             at(1), of_channels(2), of_channels(3), of_channels(4), of_channels(5), epsilon);
-    else if (!is_forward)
-      launch(backward_kernel<T, Channels>, blocks, kThreads, stream, rows, channels, at(0), of_channels(1),
-             of_channels(2), at(3), at(4), of_channels(5), of_channels(6), of_channels(7), epsilon);
+      run_statistics<T, Channels>(call, stream);
+    else if (is_forward)
+      run_normalise<T, Channels>(call, stream);
+    else
+      run_backward<T, Channels>(call, stream);
   });
 }
 

@@ -1,14 +1,23 @@
 #include "cuda/gpu/dropping.cuh"
+#include "cuda/gpu/row_grid.cuh"
 
 namespace ronde::inline v0::cuda {
 
 namespace {
 
-template <class T>
-__global__ void dropout_kernel(Index n, Index per_sample, Dropping<Arithmetic<T>> dropping, T* out,
-                               const T* x) {
-  for_each_drawn(n, per_sample, dropping,
-                 [&](Index i, Arithmetic<T> factor) { out[i] = rounded<T>(dropped(wide(x[i]), factor)); });
+// A row is a sample.
+template <int N, class T>
+__global__ void dropout_kernel(int samples, int packs, Dropping<Arithmetic<T>> dropping, T* out, const T* x) {
+  for_each_in_rows(samples, packs, [&](int sample, int pack) {
+    const Index element = static_cast<Index>(pack) * N;
+    const Index i = static_cast<Index>(sample) * packs * N + element;
+    Arithmetic<T> factors[N];
+    draw_factors<N>(dropping, sample, element, factors);
+    Pack<T, N> values = load_pack<N>(x + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) values.at[k] = rounded<T>(dropped(wide(values.at[k]), factors[k]));
+    store_pack<N>(out + i, values);
+  });
 }
 
 }  // namespace
@@ -22,10 +31,14 @@ void run_dropout(const Call& call, const Place& place) {
     copy.op = Op::copy;
     return run_elementwise(copy, place);
   }
-  const Index n = x.shape[0], per_sample = x.count() / n;
+  const Index samples = x.shape[0], per_sample = x.count() / samples;
   with_real(out.dtype, [&]<class T>(T) {
-    launch(dropout_kernel<T>, blocks_for(draws(n, per_sample)), kThreads, native(place.stream), n, per_sample,
-           Dropping<Arithmetic<T>>(p, call[2]), data<T>(out), data<T>(x));
+    with_packs<T>(per_sample, data<T>(out), data<T>(x), nullptr, [&]<int kN>(Lanes<kN>) {
+      const RowGrid grid = row_grid(samples, per_sample / kN);
+      launch(dropout_kernel<kN, T>, grid.blocks, grid.threads, native(place.stream),
+             static_cast<int>(samples), static_cast<int>(per_sample / kN),
+             Dropping<Arithmetic<T>>(p, call[2]), data<T>(out), data<T>(x));
+    });
   });
 }
 

@@ -19,35 +19,41 @@ struct Dropping {
         key(random_key(p.seed, p.op)),
         rate(static_cast<float>(p.rate)),
         scale(static_cast<T>(1 / (1 - p.rate))) {}
+
+  __device__ Philox4 draw(int sample, Index number) const {
+    return sample_bits(key, static_cast<std::uint64_t>(sample_keys[2 * sample]),
+                       static_cast<std::uint64_t>(sample_keys[2 * sample + 1]),
+                       static_cast<std::uint64_t>(number));
+  }
+  __device__ T factor(std::uint32_t word) const { return uniform_float(word) >= rate ? scale : T(0); }
 };
 
-/// For `n` samples of so many elements.
-__host__ __device__ inline Index draws(Index n, Index per_sample) {
-  return n * ((per_sample + 3) / 4);
+/// One of four words, without an address: they stay in registers.
+__device__ inline std::uint32_t word_of(const Philox4& words, int i) {
+  return i == 0 ? words[0] : (i == 1 ? words[1] : (i == 2 ? words[2] : words[3]));
+}
+
+/// The factors of N neighbouring elements of a sample, from a multiple of N on: 0 for those that are dropped,
+/// else the scale.
+template <int N, class T>
+__device__ void draw_factors(const Dropping<T>& d, int sample, Index element, T (&factors)[N]) {
+  if constexpr (N < 4) {
+    const Philox4 words = d.draw(sample, element / 4);
+    for (int i = 0; i < N; ++i) factors[i] = d.factor(word_of(words, static_cast<int>(element % 4) + i));
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+      const Philox4 words = d.draw(sample, (element + i) / 4);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) factors[i + k] = d.factor(word_of(words, k));
+    }
+  }
 }
 
 /// What remains of x; an infinity that is dropped is 0 too.
 template <class T>
 __device__ T dropped(T x, T factor) {
   return factor == 0 ? T(0) : x * factor;
-}
-
-/// `f(i, factor)` for all elements: 0 for those that are dropped, else the scale.
-template <class T, class F>
-__device__ void for_each_drawn(Index n, Index per_sample, const Dropping<T>& d, F&& f) {
-  const Index draws_of_sample = (per_sample + 3) / 4;
-  for (Index draw = first_element(); draw < n * draws_of_sample; draw += element_step()) {
-    const Index sample = draw / draws_of_sample, block = draw % draws_of_sample;
-    const Philox4 words = sample_bits(d.key, static_cast<std::uint64_t>(d.sample_keys[2 * sample]),
-                                      static_cast<std::uint64_t>(d.sample_keys[2 * sample + 1]),
-                                      static_cast<std::uint64_t>(block));
-    for (int i = 0; i < 4; ++i) {
-      const Index element = 4 * block + i;
-      if (element >= per_sample) break;
-      f(sample * per_sample + element,
-        uniform_float(words[static_cast<std::size_t>(i)]) >= d.rate ? d.scale : T(0));
-    }
-  }
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -38,6 +38,21 @@ bool begin_packs(const Ts*... elements) {
   return ((reinterpret_cast<std::uintptr_t>(elements) % kPackBytes == 0) && ...);
 }
 
+/// So many elements a thread, as a type.
+template <int N>
+using Lanes = std::integral_constant<int, N>;
+
+/// Calls `f(Lanes<N>)` for rows of so many elements of T: by packs where these do not cross a row's end and
+/// may begin in the tensors, else one by one.
+template <class T, class F>
+void with_packs(Index row, const T* a, const T* b, const T* c, F&& f) {
+  constexpr int kN = pack_size<T>();
+  if (row % kN == 0 && begin_packs(a, b, c))
+    f(Lanes<kN>{});
+  else
+    f(Lanes<1>{});
+}
+
 /// Blocks for so many elements by packs, and what is left of them one by one.
 template <int N>
 unsigned blocks_for_packs(Index elements) {

@@ -1,156 +1,209 @@
-// Pooling of NHWC images. A thread makes one element; backward passes gather, so that nothing is added in an
-// order that varies.
+// Pooling of NHWC images. A thread makes neighbouring channels of one pixel; backward passes gather, so that
+// nothing is added in an order that varies.
 #include "cuda/gpu/dropping.cuh"
-#include "cuda/gpu/launch.cuh"
+#include "cuda/gpu/row_grid.cuh"
 
 namespace ronde::inline v0::cuda {
 
 namespace {
 
 struct Pooling {
-  Index n, h, w, c, oh, ow;
-  Index kh, kw, stride_h, stride_w, top, left;
-};
+  int n, h, w, c, oh, ow;
+  int kh, kw, stride_h, stride_w, top, left;
 
-Pooling pooling_of(const Operand& image, const Operand& pooled, const Pool2dParams& p) {
-  return {image.shape[0], image.shape[1], image.shape[2], image.shape[3], pooled.shape[1], pooled.shape[2],
-          p.window.h,     p.window.w,     p.stride.h,     p.stride.w,     p.padding.top,   p.padding.left};
-}
-
-/// The element i of (n, h, w, c).
-struct Pixel {
-  Index n, y, x, channel;
-  __device__ Pixel(Index i, Index h, Index w, Index c) {
-    channel = i % c;
-    x = i / c % w;
-    y = i / (c * w) % h;
-    n = i / (c * w * h);
+  /// Of a channel of the image, of a channel of the result.
+  __device__ Index in_image(int image, int y, int x, int channel) const {
+    return ((static_cast<Index>(image) * h + y) * w + x) * c + channel;
+  }
+  __device__ Index in_result(int image, int y, int x, int channel) const {
+    return ((static_cast<Index>(image) * oh + y) * ow + x) * c + channel;
   }
 };
 
-__device__ inline Index larger(Index a, Index b) {
+Pooling pooling_of(const Operand& image, const Operand& pooled, const Pool2dParams& p) {
+  const auto size = [](std::int64_t value) { return static_cast<int>(value); };
+  return {size(image.shape[0]),  size(image.shape[1]),  size(image.shape[2]), size(image.shape[3]),
+          size(pooled.shape[1]), size(pooled.shape[2]), size(p.window.h),     size(p.window.w),
+          size(p.stride.h),      size(p.stride.w),      size(p.padding.top),  size(p.padding.left)};
+}
+
+/// The first of the channels of a pixel that a thread makes.
+struct Pixel {
+  int n, y, x, channel;
+};
+
+/// `f(pixel)` for all of h x w images, N channels each.
+template <int N, class F>
+__device__ void for_each_pixel(const Pooling& p, int h, int w, F&& f) {
+  const int packs = p.c / N;
+  for_each_in_rows(p.n * h, w * packs, [&](int row, int i) {
+    f(Pixel{row / h, row % h, i / packs, i % packs * N});
+  });
+}
+
+__device__ inline int larger(int a, int b) {
   return a > b ? a : b;
 }
-__device__ inline Index smaller(Index a, Index b) {
+__device__ inline int smaller(int a, int b) {
   return a < b ? a : b;
 }
 
-/// `f(y, x)` for the pixels of a window that are in the image; (y0, x0) is its corner, which may not be.
-template <class F>
-__device__ void for_each_pixel(const Pooling& p, Index y0, Index x0, F&& f) {
-  for (Index y = larger(y0, 0); y < smaller(y0 + p.kh, p.h); ++y)
-    for (Index x = larger(x0, 0); x < smaller(x0 + p.kw, p.w); ++x) f(y, x);
-}
+/// The pixels of a window that are in the image, and its corner, which may not be.
+struct Window {
+  int y0, x0, top, left, bottom, right;
 
-/// The maximum of window i; its place goes to argmax.
-template <class T, class Place2d>
-__device__ Arithmetic<T> pooled(const Pooling& p, Index i, Place2d* argmax, const T* x) {
-  const Pixel at(i, p.oh, p.ow, p.c);
-  const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
-  Arithmetic<T> best = 0;
-  Index best_index = -1;
-  for_each_pixel(p, y0, x0, [&](Index y, Index col) {
-    const Arithmetic<T> value = wide(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
-    // The first maximum wins, and the first NaN.
-    if (best_index >= 0 && !(value > best || (value != value && best == best))) return;
-    best = value;
-    best_index = (y - y0) * p.kw + col - x0;
-  });
-  argmax[i] = static_cast<Place2d>(best_index);
+  __device__ Window(const Pooling& p, int oy, int ox)
+      : y0(oy * p.stride_h - p.top),
+        x0(ox * p.stride_w - p.left),
+        top(larger(y0, 0)),
+        left(larger(x0, 0)),
+        bottom(smaller(y0 + p.kh, p.h)),
+        right(smaller(x0 + p.kw, p.w)) {}
+
+  __device__ int count() const { return (bottom - top) * (right - left); }
+};
+
+/// Maxima of a window's channels; their places go to argmax.
+template <int N, class T, class Place2d>
+__device__ Pack<Arithmetic<T>, N> maxima(const Pooling& p, const Pixel& at, Place2d* argmax, const T* x) {
+  const Window window(p, at.y, at.x);
+  Pack<Arithmetic<T>, N> best{};
+  Pack<Place2d, N> places;
+  for (int k = 0; k < N; ++k) places.at[k] = static_cast<Place2d>(-1);
+  bool is_first = true;
+  for (int y = window.top; y < window.bottom; ++y)
+    for (int col = window.left; col < window.right; ++col) {
+      const Pack<T, N> values = load_pack<N>(x + p.in_image(at.n, y, col, at.channel));
+      const auto place = static_cast<Place2d>((y - window.y0) * p.kw + col - window.x0);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const Arithmetic<T> value = wide(values.at[k]), b = best.at[k];
+        // The first maximum wins, and the first NaN.
+        if (!is_first && !(value > b || (value != value && b == b))) continue;
+        best.at[k] = value;
+        places.at[k] = place;
+      }
+      is_first = false;
+    }
+  store_pack<N>(argmax + p.in_result(at.n, at.y, at.x, at.channel), places);
   return best;
 }
 
-template <class T, class Place2d>
-__global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
-  for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step())
-    out[i] = rounded<T>(pooled(p, i, argmax, x));
+template <int N, class T>
+__device__ void store_rounded(T* to, const Pack<Arithmetic<T>, N>& values) {
+  Pack<T, N> result;
+#pragma unroll
+  for (int k = 0; k < N; ++k) result.at[k] = rounded<T>(values.at[k]);
+  store_pack<N>(to, result);
 }
 
-template <class T, class Place2d>
+template <int N, class T, class Place2d>
+__global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
+  for_each_pixel<N>(p, p.oh, p.ow, [&](const Pixel& at) {
+    store_rounded(out + p.in_result(at.n, at.y, at.x, at.channel), maxima<N>(p, at, argmax, x));
+  });
+}
+
+template <int N, class T, class Place2d>
 __global__ void max_pool_dropout_kernel(Pooling p, Dropping<Arithmetic<T>> dropping, T* out, Place2d* argmax,
                                         const T* x) {
-  for_each_drawn(p.n, p.oh * p.ow * p.c, dropping, [&](Index i, Arithmetic<T> factor) {
-    out[i] = rounded<T>(dropped(pooled(p, i, argmax, x), factor));
+  for_each_pixel<N>(p, p.oh, p.ow, [&](const Pixel& at) {
+    Arithmetic<T> factors[N];
+    draw_factors<N>(dropping, at.n, p.in_result(0, at.y, at.x, at.channel), factors);
+    Pack<Arithmetic<T>, N> values = maxima<N>(p, at, argmax, x);
+#pragma unroll
+    for (int k = 0; k < N; ++k) values.at[k] = dropped(values.at[k], factors[k]);
+    store_rounded(out + p.in_result(at.n, at.y, at.x, at.channel), values);
   });
 }
 
 /// The windows that hold row (or column) `at`: [first, last].
-__device__ inline Index first_window(Index at, Index before, Index window, Index stride) {
-  const Index padded = at + before - window + 1;
+__device__ inline int first_window(int at, int before, int window, int stride) {
+  const int padded = at + before - window + 1;
   return padded <= 0 ? 0 : (padded + stride - 1) / stride;
 }
-__device__ inline Index last_window(Index at, Index before, Index stride, Index windows) {
+__device__ inline int last_window(int at, int before, int stride, int windows) {
   return smaller((at + before) / stride, windows - 1);
 }
 
 /// `f(oy, ox)` for the windows that hold a pixel.
 template <class F>
 __device__ void for_each_window(const Pooling& p, const Pixel& at, F&& f) {
-  const Index last_y = last_window(at.y, p.top, p.stride_h, p.oh);
-  const Index last_x = last_window(at.x, p.left, p.stride_w, p.ow);
-  for (Index oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
-    for (Index ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) f(oy, ox);
+  const int last_y = last_window(at.y, p.top, p.stride_h, p.oh);
+  const int last_x = last_window(at.x, p.left, p.stride_w, p.ow);
+  for (int oy = first_window(at.y, p.top, p.kh, p.stride_h); oy <= last_y; ++oy)
+    for (int ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) f(oy, ox);
 }
 
-/// The gradient of window `i`'s maximum: through a relu and a dropout too, where their result is given.
+/// The gradients of maxima: through a relu and a dropout too, where their result is given.
 template <class T>
 struct PooledGradient {
   const T* grad_out;
   const T* result;
   Arithmetic<T> scale;
 
-  __device__ Arithmetic<T> operator()(Index i) const {
-    const Arithmetic<T> grad = wide(grad_out[i]);
-    if (!result) return grad;
-    return wide(result[i]) > 0 ? grad * scale : 0;
+  template <int N>
+  __device__ Pack<Arithmetic<T>, N> load(Index i) const {
+    const Pack<T, N> grads = load_pack<N>(grad_out + i);
+    Pack<Arithmetic<T>, N> values;
+#pragma unroll
+    for (int k = 0; k < N; ++k) values.at[k] = wide(grads.at[k]);
+    if (!result) return values;
+    const Pack<T, N> results = load_pack<N>(result + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) values.at[k] = wide(results.at[k]) > 0 ? values.at[k] * scale : 0;
+    return values;
   }
 };
 
-template <class T, class Place2d>
+template <int N, class T, class Place2d>
 __global__ void max_pool_backward_kernel(Pooling p, T* grad_x, PooledGradient<T> grad,
                                          const Place2d* argmax) {
-  for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
-    const Pixel at(i, p.h, p.w, p.c);
-    Arithmetic<T> total = 0;
-    for_each_window(p, at, [&](Index oy, Index ox) {
-      const Index window = ((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel;
-      const Index mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
-      if (static_cast<Index>(argmax[window]) == mine) total += grad(window);
+  for_each_pixel<N>(p, p.h, p.w, [&](const Pixel& at) {
+    Pack<Arithmetic<T>, N> totals{};
+    for_each_window(p, at, [&](int oy, int ox) {
+      const Index i = p.in_result(at.n, oy, ox, at.channel);
+      const int mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
+      const Pack<Place2d, N> places = load_pack<N>(argmax + i);
+      const Pack<Arithmetic<T>, N> grads = grad.template load<N>(i);
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        if (static_cast<int>(places.at[k]) == mine) totals.at[k] += grads.at[k];
     });
-    grad_x[i] = rounded<T>(total);
-  }
+    store_rounded(grad_x + p.in_image(at.n, at.y, at.x, at.channel), totals);
+  });
 }
 
-/// Pixels of the window that are in the image.
-__device__ inline Index size_of_window(const Pooling& p, Index oy, Index ox) {
-  const Index y0 = oy * p.stride_h - p.top, x0 = ox * p.stride_w - p.left;
-  return (smaller(y0 + p.kh, p.h) - larger(y0, 0)) * (smaller(x0 + p.kw, p.w) - larger(x0, 0));
-}
-
-template <class T>
+template <int N, class T>
 __global__ void average_pool_kernel(Pooling p, T* out, const T* x) {
-  for (Index i = first_element(); i < p.n * p.oh * p.ow * p.c; i += element_step()) {
-    const Pixel at(i, p.oh, p.ow, p.c);
-    const Index y0 = at.y * p.stride_h - p.top, x0 = at.x * p.stride_w - p.left;
-    double total = 0;
-    for_each_pixel(p, y0, x0, [&](Index y, Index col) {
-      total += wider(x[((at.n * p.h + y) * p.w + col) * p.c + at.channel]);
-    });
-    out[i] = rounded<T>(total / static_cast<double>(size_of_window(p, at.y, at.x)));
-  }
+  for_each_pixel<N>(p, p.oh, p.ow, [&](const Pixel& at) {
+    const Window window(p, at.y, at.x);
+    double totals[N] = {};
+    for (int y = window.top; y < window.bottom; ++y)
+      for (int col = window.left; col < window.right; ++col) {
+        const Pack<T, N> values = load_pack<N>(x + p.in_image(at.n, y, col, at.channel));
+#pragma unroll
+        for (int k = 0; k < N; ++k) totals[k] += wider(values.at[k]);
+      }
+    Pack<T, N> result;
+#pragma unroll
+    for (int k = 0; k < N; ++k) result.at[k] = rounded<T>(totals[k] / window.count());
+    store_pack<N>(out + p.in_result(at.n, at.y, at.x, at.channel), result);
+  });
 }
 
-template <class T>
+template <int N, class T>
 __global__ void average_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out) {
-  for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
-    const Pixel at(i, p.h, p.w, p.c);
-    Arithmetic<T> total = 0;
-    for_each_window(p, at, [&](Index oy, Index ox) {
-      total += wide(grad_out[((at.n * p.oh + oy) * p.ow + ox) * p.c + at.channel]) /
-               static_cast<Arithmetic<T>>(size_of_window(p, oy, ox));
+  for_each_pixel<N>(p, p.h, p.w, [&](const Pixel& at) {
+    Pack<Arithmetic<T>, N> totals{};
+    for_each_window(p, at, [&](int oy, int ox) {
+      const Pack<T, N> grads = load_pack<N>(grad_out + p.in_result(at.n, oy, ox, at.channel));
+      const auto count = static_cast<Arithmetic<T>>(Window(p, oy, ox).count());
+#pragma unroll
+      for (int k = 0; k < N; ++k) totals.at[k] += wide(grads.at[k]) / count;
     });
-    grad_x[i] = rounded<T>(total);
-  }
+    store_rounded(grad_x + p.in_image(at.n, at.y, at.x, at.channel), totals);
+  });
 }
 
 template <class F>
@@ -161,40 +214,70 @@ void with_place(DType dtype, F&& f) {
     f(0);
 }
 
+/// Launches for all pixels of `out`.
+template <int N, class... Params, class... Args>
+void launch_pixels(void (*kernel)(Pooling, Params...), const Operand& out, cudaStream_t stream,
+                   const Pooling& p, const Args&... args) {
+  const RowGrid grid = row_grid(out.shape[0] * out.shape[1], out.shape[2] * out.shape[3] / N);
+  launch(kernel, grid.blocks, grid.threads, stream, p, args...);
+}
+
+template <class T>
+void run_max_pool(const Call& call, cudaStream_t stream) {
+  const Operand &out = call[0], &argmax = call[1], &x = call[2], &keys = call[3];
+  const Pooling p = pooling_of(x, out, call.attributes.pool);
+  with_place(argmax.dtype, [&]<class I>(I) {
+    const bool is_aligned = begin_packs(data<I>(argmax));
+    with_packs<T>(is_aligned ? p.c : 1, data<T>(out), data<T>(x), nullptr, [&]<int kN>(Lanes<kN>) {
+      if (keys.defined)
+        launch_pixels<kN>(max_pool_dropout_kernel<kN, T, I>, out, stream, p,
+                          Dropping<Arithmetic<T>>(call.attributes.dropout, keys), data<T>(out),
+                          data<I>(argmax), data<T>(x));
+      else
+        launch_pixels<kN>(max_pool_kernel<kN, T, I>, out, stream, p, data<T>(out), data<I>(argmax),
+                          data<T>(x));
+    });
+  });
+}
+
+template <class T>
+void run_max_pool_backward(const Call& call, cudaStream_t stream) {
+  const Operand &grad_x = call[0], &grad_out = call[1], &argmax = call[2], &result = call[3];
+  const Pooling p = pooling_of(grad_x, grad_out, call.attributes.pool);
+  const PooledGradient<T> grad{data<T>(grad_out), result.defined ? data<T>(result) : nullptr,
+                               static_cast<Arithmetic<T>>(call.attributes.value)};
+  with_place(argmax.dtype, [&]<class I>(I) {
+    const bool is_aligned = begin_packs(data<I>(argmax));
+    with_packs<T>(is_aligned ? p.c : 1, data<T>(grad_x), grad.grad_out, grad.result, [&]<int kN>(Lanes<kN>) {
+      launch_pixels<kN>(max_pool_backward_kernel<kN, T, I>, grad_x, stream, p, data<T>(grad_x), grad,
+                        data<I>(argmax));
+    });
+  });
+}
+
+template <class T>
+void run_average_pool(const Call& call, cudaStream_t stream) {
+  const Operand &out = call[0], &in = call[1];
+  const bool is_backward = call.op == Op::average_pool2d_backward;
+  const Pooling p = pooling_of(is_backward ? out : in, is_backward ? in : out, call.attributes.pool);
+  with_packs<T>(p.c, data<T>(out), data<T>(in), nullptr, [&]<int kN>(Lanes<kN>) {
+    launch_pixels<kN>(is_backward ? average_pool_backward_kernel<kN, T> : average_pool_kernel<kN, T>, out,
+                      stream, p, data<T>(out), data<T>(in));
+  });
+}
+
 }  // namespace
 
 void run_pooling(const Call& call, const Place& place) {
-  const Operand& out = call[0];
-  const bool is_backward = call.op == Op::max_pool2d_backward || call.op == Op::average_pool2d_backward;
-  const Index count = out.count();
-  if (count == 0) return;
-  const unsigned blocks = blocks_for(count);
+  if (call[0].count() == 0) return;
   const cudaStream_t stream = native(place.stream);
-  const Pool2dParams& params = call.attributes.pool;
-  const Operand& other = call.op == Op::max_pool2d ? call[2] : call[1];
-  const Pooling p = is_backward ? pooling_of(out, other, params) : pooling_of(other, out, params);
-  with_real(out.dtype, [&]<class T>(T) {
+  with_real(call[0].dtype, [&]<class T>(T) {
     if (call.op == Op::max_pool2d)
-      with_place(call[1].dtype, [&]<class I>(I) {
-        if (call[3].defined)
-          launch(max_pool_dropout_kernel<T, I>, blocks_for(draws(p.n, count / p.n)), kThreads, stream, p,
-                 Dropping<Arithmetic<T>>(call.attributes.dropout, call[3]), data<T>(out), data<I>(call[1]),
-                 data<T>(other));
-        else
-          launch(max_pool_kernel<T, I>, blocks, kThreads, stream, p, data<T>(out), data<I>(call[1]),
-                 data<T>(other));
-      });
+      run_max_pool<T>(call, stream);
     else if (call.op == Op::max_pool2d_backward)
-      with_place(call[2].dtype, [&]<class I>(I) {
-        const PooledGradient<T> grad{data<T>(other), call[3].defined ? data<T>(call[3]) : nullptr,
-                                     static_cast<Arithmetic<T>>(call.attributes.value)};
-        launch(max_pool_backward_kernel<T, I>, blocks, kThreads, stream, p, data<T>(out), grad,
-               data<I>(call[2]));
-      });
-    else if (call.op == Op::average_pool2d)
-      launch(average_pool_kernel<T>, blocks, kThreads, stream, p, data<T>(out), data<T>(other));
+      run_max_pool_backward<T>(call, stream);
     else
-      launch(average_pool_backward_kernel<T>, blocks, kThreads, stream, p, data<T>(out), data<T>(other));
+      run_average_pool<T>(call, stream);
   });
 }
 

@@ -2,7 +2,7 @@
 // varies.
 #include <limits>
 
-#include "cuda/gpu/launch.cuh"
+#include "cuda/gpu/column_sums.cuh"
 
 namespace ronde::inline v0::cuda {
 
@@ -85,59 +85,53 @@ __global__ void count_correct_kernel(Index rows, Index k, Index* total, const T*
   if (threadIdx.x == 0) *total += static_cast<Index>(correct);
 }
 
-// Threads of a block: so many neighbouring channels, so many rows.
-constexpr int kLanes = 32, kRows = kThreads / kLanes;
-constexpr Index kRowsOfPiece = 512;
-
-template <class T>
+template <int N, class T>
 __global__ void bias_pieces_kernel(Index rows, Index channels, double* partial, const T* grad) {
-  __shared__ double sums[kRows][kLanes];
-  const Index channel = static_cast<Index>(blockIdx.x) * kLanes + threadIdx.x;
-  const Index first = static_cast<Index>(blockIdx.y) * kRowsOfPiece;
-  const Index last = first + kRowsOfPiece < rows ? first + kRowsOfPiece : rows;
-  double total = 0;
-  if (channel < channels)
-    for (Index row = first + threadIdx.y; row < last; row += kRows)
-      total += wider(grad[row * channels + channel]);
-  sums[threadIdx.y][threadIdx.x] = total;
-  __syncthreads();
-  if (threadIdx.y != 0 || channel >= channels) return;
-  for (int i = 1; i < kRows; ++i) total += sums[i][threadIdx.x];
-  partial[blockIdx.y * channels + channel] = total;
+  const Index c = first_channel<N>();
+  const Piece piece(rows);
+  double totals[N] = {};
+  sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[N]) {
+    if (c >= channels) return;
+    const Pack<T, N> grads = load_pack<N>(grad + row * channels + c);
+#pragma unroll
+    for (int k = 0; k < N; ++k) sum[k] += wider(grads.at[k]);
+  });
+  if (threadIdx.y != 0 || c >= channels) return;
+  for (int k = 0; k < N; ++k) partial[blockIdx.y * channels + c + k] = totals[k];
 }
 
 template <class T>
 __global__ void bias_sum_kernel(Index pieces, Index channels, T* bias, const double* partial) {
-  for (Index channel = first_element(); channel < channels; channel += element_step()) {
-    double total = 0;
-    for (Index piece = 0; piece < pieces; ++piece) total += partial[piece * channels + channel];
-    bias[channel] = rounded<T>(total);
-  }
-}
-
-Index pieces_of(Index rows) {
-  const Index pieces = (rows + kRowsOfPiece - 1) / kRowsOfPiece;
-  return pieces < 1 ? 1 : pieces;
+  const Index c = first_channel<1>();
+  double total[1] = {};
+  sum_rows(0, pieces, total, [&](Index piece, double(&sum)[1]) {
+    if (c < channels) sum[0] += partial[piece * channels + c];
+  });
+  if (threadIdx.y == 0 && c < channels) bias[c] = rounded<T>(total[0]);
 }
 
 }  // namespace
 
 std::size_t bias_workspace(std::int64_t rows, std::int64_t channels) {
-  return static_cast<std::size_t>(pieces_of(rows) * channels) * sizeof(double);
+  return static_cast<std::size_t>(pieces_of_rows(rows) * channels) * sizeof(double);
 }
 
 void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* partial, const Place& place) {
   const Index channels = bias.count(), rows = channels == 0 ? 0 : grad_out.count() / channels;
   if (channels == 0) return;
-  const Index pieces = pieces_of(rows);
-  const dim3 grid(static_cast<unsigned>((channels + kLanes - 1) / kLanes), static_cast<unsigned>(pieces));
+  const Index pieces = pieces_of_rows(rows);
   const cudaStream_t stream = native(place.stream);
   auto* sums = static_cast<double*>(partial);
   with_real(grad_out.dtype, [&]<class T>(T) {
-    launch(bias_pieces_kernel<T>, grid, dim3(kLanes, kRows), stream, rows, channels, sums, data<T>(grad_out));
+    with_packs<T>(channels, data<T>(grad_out), nullptr, nullptr, [&]<int kN>(Lanes<kN>) {
+      const ColumnGrid grid = column_grid<kN>(channels, pieces);
+      launch(bias_pieces_kernel<kN, T>, grid.blocks, grid.threads, stream, rows, channels, sums,
+             data<T>(grad_out));
+    });
   });
   with_real(bias.dtype, [&]<class T>(T) {
-    launch(bias_sum_kernel<T>, blocks_for(channels), kThreads, stream, pieces, channels, data<T>(bias), sums);
+    const ColumnGrid grid = column_grid<1>(channels, 1);
+    launch(bias_sum_kernel<T>, grid.blocks, grid.threads, stream, pieces, channels, data<T>(bias), sums);
   });
 }
 

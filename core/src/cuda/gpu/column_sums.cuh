@@ -1,0 +1,55 @@
+/// Sums over the rows of a table (rows, channels), for each channel. A block has lanes, which take channels
+/// side by side, N each, and rows of lanes below each other; several blocks share the rows by pieces.
+#pragma once
+
+#include "cuda/gpu/packs.cuh"
+
+namespace ronde::inline v0::cuda {
+
+struct ColumnGrid {
+  dim3 blocks, threads;
+};
+
+/// For N channels a lane, which divides them. `pieces` is what `blockIdx.y` runs over.
+template <int N>
+ColumnGrid column_grid(Index channels, Index pieces) {
+  const Index packs = channels / N;
+  unsigned lanes = 1;
+  while (lanes < 32 && lanes < packs) lanes *= 2;
+  return {dim3(static_cast<unsigned>((packs + lanes - 1) / lanes), static_cast<unsigned>(pieces)),
+          dim3(lanes, kThreads / lanes)};
+}
+
+/// The first of this thread's N channels; it may lie behind the last one.
+template <int N>
+__device__ Index first_channel() {
+  return N * first_element();
+}
+
+/// Calls `add(row, totals)` for this thread's rows of [first, last) and adds up, in an order that never
+/// varies, the totals of all threads of a lane, for the uppermost of them. All threads of a block call it.
+template <int kTotals, class Add>
+__device__ void sum_rows(Index first, Index last, double (&totals)[kTotals], Add&& add) {
+  __shared__ double values[kThreads];
+  for (Index row = first + threadIdx.y; row < last; row += blockDim.y) add(row, totals);
+  const unsigned me = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < kTotals; ++k) {
+    values[me] = totals[k];
+    __syncthreads();
+    for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
+      if (threadIdx.y < half) values[me] += values[me + half * blockDim.x];
+      __syncthreads();
+    }
+    totals[k] = values[me];
+  }
+}
+
+/// Rows [begin, end) of this block's piece.
+struct Piece {
+  Index begin, end;
+  __device__ explicit Piece(Index rows)
+      : begin(rows * blockIdx.y / gridDim.y), end(rows * (blockIdx.y + 1) / gridDim.y) {}
+};
+
+}  // namespace ronde::inline v0::cuda
