@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "backend_ops/tile_backend.h"
+#include "backend_ops/variants.h"
 
 namespace ronde::test {
 
@@ -12,15 +12,39 @@ Backend& oracle() {
   return backend("cpu");
 }
 
-const std::vector<Backend*>& tested_backends() {
-  static const std::vector<Backend*> chosen = [] {
-    const char* name = std::getenv("RONDE_TEST_BACKEND");
-    if (!name || !*name) return backends();
-    if (std::string_view(name) != "tiles") return std::vector{&backend(name)};
-    static const std::unique_ptr<Backend> tiles = make_tile_backend();
-    return tiles ? std::vector{tiles.get()} : std::vector<Backend*>{};
+namespace {
+
+const char* asked_for() {
+  const char* name = std::getenv("RONDE_TEST_BACKEND");
+  return name ? name : "";
+}
+
+/// Those that `$RONDE_TEST_BACKEND` asks for, if it asks for any.
+const std::vector<Variant>& variants() {
+  static const std::vector<Variant> chosen = [] {
+    const std::string_view name = asked_for();
+    std::vector<Variant> all = make_variants();
+    if (name != "variants") std::erase_if(all, [&](const Variant& v) { return v.name != name; });
+    return all;
   }();
   return chosen;
+}
+
+std::string label(const Backend& backend) {
+  for (const Variant& v : variants())
+    if (v.backend.get() == &backend) return v.name;
+  return backend.name();
+}
+
+}  // namespace
+
+std::vector<Backend*> tested_backends() {
+  if (variants().empty()) return *asked_for() ? std::vector{&backend(asked_for())} : backends();
+  const std::string_view suite = ::testing::UnitTest::GetInstance()->current_test_suite()->name();
+  std::vector<Backend*> tested;
+  for (const Variant& v : variants())
+    if (v.is_for(suite)) tested.push_back(v.backend.get());
+  return tested;
 }
 
 Tensor random(const Shape& shape, std::uint64_t seed, double low, double high) {
@@ -69,15 +93,10 @@ void expect_near_oracle(const Tensor& actual, const Tensor& expected, double tol
 
 namespace {
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value && *value;
-}
-
-/// Whether this run is about kernels that a variable chose: all else has been tested without it.
+/// Whether this run is about kernels that somebody chose: all else has been tested without it.
 bool is_about_chosen_kernels() {
-  const char* name = std::getenv("RONDE_TEST_BACKEND");
-  return is_set("RONDE_ISA") || is_set("RONDE_CONV") || (name && std::string_view(name) == "tiles");
+  const char* isa = std::getenv("RONDE_ISA");
+  return !variants().empty() || (isa && *isa);
 }
 
 /// Numbers of threads to try. The oracle's loops are slow, and with one thread they are what all is
@@ -97,7 +116,7 @@ void for_each_setting(const std::function<void(Backend&, DType)>& body, const st
   for (Backend* candidate : tested_backends())
     for (const DType dtype : dtypes)
       for (const int threads : threads_for(*candidate, dtype)) {
-        SCOPED_TRACE(cat(candidate->name(), " ", dtype, ", ", threads, " threads"));
+        SCOPED_TRACE(cat(label(*candidate), " ", dtype, ", ", threads, " threads"));
         candidate->threads().resize(threads);
         body(*candidate, dtype);
         candidate->threads().resize(1);

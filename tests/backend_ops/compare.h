@@ -5,8 +5,8 @@
 ///     });
 ///
 /// Inputs are numbers that a float holds exactly, so all runs see the same; for bf16 they are rounded to it
-/// first, for the oracle too. Each is run in f32, f64 and bf16 on every backend, with 1 to 3 threads; where a
-/// variable chooses kernels (RONDE_ISA, RONDE_CONV), on those that obey it, in the types that they have. An
+/// first, for the oracle too. Each is run in f32, f64 and bf16 on every backend, with 1 to 3 threads; where
+/// kernels are chosen (RONDE_ISA, variants.h), on those alone, in the types that they have. An
 /// element may be off by a fraction of the largest
 /// magnitude of its tensor: 2e-6 in f32 (some 30 units in the last place, for sums of up to a thousand
 /// terms), 1e-13 in f64, 2^-8 and a little in bf16 (the result is rounded once).
@@ -38,9 +38,9 @@ struct Tolerance {
 
 Backend& oracle();
 
-/// What is tested: all backends of the CPU, or the one that `$RONDE_TEST_BACKEND` names ("cuda"; "tiles":
-/// that of tile_backend.h).
-const std::vector<Backend*>& tested_backends();
+/// What is tested: all backends of the CPU, or what `$RONDE_TEST_BACKEND` names: a backend ("cuda"), a
+/// variant (variants.h), or "variants": all that make a difference for the current test.
+std::vector<Backend*> tested_backends();
 
 /// Values in [low, high) on the oracle, f64.
 Tensor random(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1);

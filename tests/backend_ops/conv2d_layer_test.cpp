@@ -1,6 +1,6 @@
 // A convolution with relu and max-pooling in one kernel, and all its gradients in another.
 #include "backend_ops/compare.h"
-#include "backend_ops/tile_backend.h"
+#include "backend_ops/variants.h"
 
 namespace ronde::test {
 namespace {
