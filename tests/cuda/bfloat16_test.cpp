@@ -116,7 +116,7 @@ TEST(Bfloat16OnTheDevice, AMissingPlanIsAskedForOnce) {
   EXPECT_EQ(watched.device.runtime.prepared(), 2);  // for bf16, and then for floats
 }
 
-using Cause = cuda::FloatCopies::Cause;
+using Cause = cuda::Detours::Cause;
 
 // Two products of one shape and one of another: one reason, two places.
 TEST(Bfloat16OnTheDevice, FloatCopiesAreSaidToBeOnce) {
@@ -131,7 +131,7 @@ TEST(Bfloat16OnTheDevice, FloatCopiesAreSaidToBeOnce) {
   backend.matmul(wide, a, b, {});
   backend.scatter_add_rows(square, a.slice(0, 0, 1), rows);
   backend.unary(UnaryOp::relu, square, square, {});
-  const std::vector<cuda::FloatCopies::Entry> entries = device.backend.float_copies().entries();
+  const std::vector<cuda::Detours::Entry> entries = device.backend.detours().entries();
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].cause, Cause::library);
   EXPECT_EQ(entries[0].calls, 3);
@@ -139,21 +139,21 @@ TEST(Bfloat16OnTheDevice, FloatCopiesAreSaidToBeOnce) {
                                                          "matmul (4, 3) bf16 <- (4, 4) bf16 (4, 3) bf16"}));
   EXPECT_EQ(entries[1].cause, Cause::design);
   EXPECT_EQ(
-      take_float_copies(backend),
+      take_detours(backend),
       (std::vector<std::string>{
           "matmul of bfloat16 goes by float32 copies, refused by a library: there is no engine for bf16 "
           "(matmul (4, 4) bf16 <- (4, 4) bf16, and 1 more like it)",
           "scatter_add_rows of bfloat16 goes by float32 copies, by design: what comes to a row is added up "
           "in float32 (scatter_add_rows (4, 4) bf16 <- (1, 4) bf16 (1) i32)"}));
   backend.matmul(square, a, a, {});
-  EXPECT_TRUE(take_float_copies(backend).empty());
+  EXPECT_TRUE(take_detours(backend).empty());
 }
 
 TEST(Bfloat16OnTheDevice, WhereLibrariesTakeAllNothingIsSaid) {
   FakeDevice device;
   const Tensor a = stored(device.backend, {4, 4}, 1), out = unwritten(device.backend, {4, 4}, DType::bf16);
   device.backend.matmul(out, a, a, {});
-  EXPECT_TRUE(take_float_copies(device.backend).empty());
+  EXPECT_TRUE(take_detours(device.backend).empty());
 }
 
 TEST(Bfloat16OnTheDevice, OptimizersTakeNone) {

@@ -1,5 +1,7 @@
 // Convolutions where libraries have nothing, by our own kernels; the whole table of kernels has the other
 // ops.
+#include <ronde/core/cuda.h>
+
 #include "cuda/fake_device.h"
 
 namespace ronde::test {
@@ -57,6 +59,19 @@ TEST(DirectConv2d, GivesWhatTheOracleGives) {
       }
     }
   }
+}
+
+TEST(DirectConv2d, IsSaidToBeSlowOnce) {
+  FakeDevice device({.has_engines = false});
+  results(device.backend, kShapes[0], DType::f32, DType::f32);
+  results(device.backend, kShapes[0], DType::f32, DType::f32);
+  const std::vector<std::string> lines = take_detours(device.backend);
+  ASSERT_EQ(lines.size(), 3u);  // forward, and both gradients
+  EXPECT_EQ(
+      lines[0].find("conv2d goes by a kernel that is slow: there is no engine for it (conv2d (2, 3, 2, 4)"),
+      0u)
+      << lines[0];
+  EXPECT_TRUE(take_detours(device.backend).empty());
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ struct Step {
 
 std::int64_t operations_in_float(FakeDevice& device) {
   std::int64_t calls = 0;
-  for (const auto& entry : device.backend.float_copies().entries()) calls += entry.calls;
+  for (const auto& entry : device.backend.detours().entries()) calls += entry.calls;
   return calls;
 }
 
@@ -84,7 +84,7 @@ Step second_step(const Net& net, std::int64_t batch, const Precision& precision)
   const std::int64_t before = operations_in_float(device);
   model.train_on_batch(inputs, labels);
   step.in_float = operations_in_float(device) - before;
-  step.why = device.backend.float_copies().take_news();
+  step.why = device.backend.detours().take_news();
   return step;
 }
 

@@ -117,9 +117,9 @@ ChosenDevice choose_device(const std::string& name, int index) {
   return {&cuda_backend(count > 0 ? index % count : 0), name == "auto" ? "a GPU is usable" : ""};
 }
 
-std::vector<std::string> take_float_copies(Backend& backend) {
+std::vector<std::string> take_detours(Backend& backend) {
   auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend);
-  return gpu ? gpu->float_copies().take_news() : std::vector<std::string>();
+  return gpu ? gpu->detours().take_news() : std::vector<std::string>();
 }
 
 Tensor on_host(const Tensor& tensor) {

@@ -128,6 +128,7 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
     made.refusal = status.text;
   else
     check(status, "planning a kernel");
+  if (status.ok() && *status.text) detours_.add(call, Detours::Cause::slow_kernel, status.text);
   return plans_.emplace(key, made).first->second;
 }
 
@@ -151,9 +152,9 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
   if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);
   if (const char* why = why_not_bfloat16(call))
-    return enqueue_in_float(call, tensors, FloatCopies::Cause::design, why);
+    return enqueue_in_float(call, tensors, Detours::Cause::design, why);
   const Planned planned = plan_for(call);
-  if (planned.refusal) return enqueue_in_float(call, tensors, FloatCopies::Cause::library, *planned.refusal);
+  if (planned.refusal) return enqueue_in_float(call, tensors, Detours::Cause::library, *planned.refusal);
   const Workspace workspace(allocator_, planned.workspace);
   check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
   note_outputs(call);
@@ -190,10 +191,10 @@ void CudaBackend::round(const Tensor& rounded, const Tensor& weights) {
   check(runtime_.launch(call, nullptr, nullptr, stream_), "rounding weights");
 }
 
-void CudaBackend::enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause,
+void CudaBackend::enqueue_in_float(const Call& call, Tensors tensors, Detours::Cause cause,
                                    const std::string& why) {
   require(!is_optimizer_step(call.op), "[cuda] the step of an optimizer takes no bf16");
-  float_copies_.add(call, cause, why);
+  detours_.add(call, cause, why);
   using Access = KernelArgument::Access;
   const Access of_outputs =
       call.op == Op::accumulate || call.op == Op::scatter_add_rows ? Access::updated : Access::written;

@@ -6,7 +6,7 @@
 /// error of that next wait.
 ///
 /// A kernel that cannot read or write its bf16 operands (takes_bfloat16.h), or for which a library has no
-/// plan, is given float copies of them, and its results are rounded: `float_copies` has the list.
+/// plan, is given float copies of them, and its results are rounded: `detours` has the list.
 ///
 /// Inside `captured_step.h` nothing may wait, copy from the host or need new memory of the device.
 #pragma once
@@ -22,8 +22,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 
+#include "cuda/detours.h"
 #include "cuda/device_allocator.h"
-#include "cuda/float_copies.h"
 #include "cuda/rounded_copies.h"
 #include "cuda/runtime.h"
 #include "cuda/staging.h"
@@ -49,7 +49,7 @@ class CudaBackend : public Backend {
   DeviceAllocator& allocator() { return allocator_; }
   /// Plans made so far.
   std::size_t plans() const;
-  FloatCopies& float_copies() { return float_copies_; }
+  Detours& detours() { return detours_; }
   /// Whoever writes to memory of this device by another way than this class tells them.
   RoundedCopies& rounded_copies() { return rounded_copies_; }
 
@@ -160,7 +160,7 @@ class CudaBackend : public Backend {
     enqueue(op, outputs, Tensors(tensors.begin(), tensors.size()), attributes);
   }
   void enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes);
-  void enqueue_in_float(const Call& call, Tensors tensors, FloatCopies::Cause cause, const std::string& why);
+  void enqueue_in_float(const Call& call, Tensors tensors, Detours::Cause cause, const std::string& why);
   void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
   void note_outputs(const Call& call);
   Tensor make_rounded(const Tensor& weights);
@@ -175,7 +175,7 @@ class CudaBackend : public Backend {
   DeviceAllocator allocator_;
   Staging staging_;
   Repetition repetition_;
-  FloatCopies float_copies_;
+  Detours detours_;
   RoundedCopies rounded_copies_;
   ThreadPool threads_;
   mutable std::mutex mutex_;

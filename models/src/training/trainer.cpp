@@ -207,7 +207,7 @@ void Trainer::train_on(const Batch& batch) {
     if (const std::string why = train_step_.take_fallback(); !why.empty())
       warn(cat("steps run kernel by kernel instead of as one graph: ", why));
   }
-  for (const std::string& line : take_float_copies(state_.backend())) warn(line);
+  for (const std::string& line : take_detours(state_.backend())) warn(line);
   audit_.agree();
   stopwatch_.mark();
   if (is_last) update(state_.progress.steps + 1);

@@ -49,11 +49,11 @@ void multiply_then_add_bias(const Call& call, CpuBackend& oracle, const Behind& 
   });
 }
 
+}  // namespace
+
 bool is_convolution(Op op) {
   return op == Op::conv2d || op == Op::conv2d_backward_input || op == Op::conv2d_backward_weight;
 }
-
-}  // namespace
 
 void run_planned(const Call& call, CpuBackend& oracle, const Behind& behind, bool libraries) {
   Call rest = call;

@@ -10,6 +10,8 @@
 
 namespace ronde::test {
 
+bool is_convolution(cuda::Op op);
+
 /// A call that needs a plan; `libraries` says whether they have what could be done without them. `behind`
 /// maps a device address to where its bytes are.
 void run_planned(const cuda::Call& call, CpuBackend& oracle, const std::function<void*(const void*)>& behind,

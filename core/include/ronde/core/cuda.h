@@ -101,10 +101,11 @@ class RONDE_API RepeatedStep {
   std::unique_ptr<State> state_;
 };
 
-/// What a GPU computed by way of float32 copies although it was given bfloat16, and why: a line for each
-/// operation and reason, each told once in a process. "by design" where nothing else is meant; where a
-/// library refused, training is slower than it might be. Empty for other backends.
-RONDE_API std::vector<std::string> take_float_copies(Backend& backend);
+/// What a GPU computes by a slower way than one might think, and why: a line for each operation and reason,
+/// each told once in a process. By float32 copies although it was given bfloat16 ("by design" where nothing
+/// else is meant; or a library has refused it), or by a kernel of Ronde's that is slow, as cuDNN has none.
+/// Empty for other backends.
+RONDE_API std::vector<std::string> take_detours(Backend& backend);
 
 /// The tensor itself when it lies in host memory, else a copy there (dense, on the default backend): for what
 /// reads bytes.

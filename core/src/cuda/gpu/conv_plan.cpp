@@ -175,6 +175,7 @@ class ConvPlan final : public PlanTag {
     bias_ = bias_workspace(call[2].count() / channels, channels);
   }
 
+  const char* remark() const override { return engine_ ? "" : "cuDNN has none for such a convolution"; }
   std::size_t workspace() const override { return own_ + bias_; }
 
   void run(const Call& call, void* workspace, const Place& place) override {

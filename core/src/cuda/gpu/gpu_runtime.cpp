@@ -180,7 +180,7 @@ Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan
                        : make_conv_plan(call, math, cudnn_, place).release();
     check_cuda(cudaStreamSynchronize(tuning_), "planning");
     *workspace = (*plan)->workspace();
-    return {};
+    return {Outcome::ok, (*plan)->remark()};
   } catch (const GpuError& error) {
     return answer(Outcome::unsupported, error.what());
   }

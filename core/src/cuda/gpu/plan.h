@@ -15,6 +15,8 @@ struct GpuError : std::runtime_error {
 
 struct PlanTag {
   virtual ~PlanTag() = default;
+  /// Why it is slow; empty: it is not.
+  virtual const char* remark() const { return ""; }
   /// Bytes that `run` needs.
   virtual std::size_t workspace() const = 0;
   /// Throws GpuError.

@@ -1,4 +1,4 @@
-#include "cuda/float_copies.h"
+#include "cuda/detours.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ std::string place_of(const Call& call) {
 
 }  // namespace
 
-void FloatCopies::add(const Call& call, Cause cause, const std::string& why) {
+void Detours::add(const Call& call, Cause cause, const std::string& why) {
   const std::string place = place_of(call);
   const std::lock_guard lock(mutex_);
   auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
@@ -34,12 +34,12 @@ void FloatCopies::add(const Call& call, Cause cause, const std::string& why) {
     entry->places.push_back(place);
 }
 
-std::vector<FloatCopies::Entry> FloatCopies::entries() const {
+std::vector<Detours::Entry> Detours::entries() const {
   const std::lock_guard lock(mutex_);
   return entries_;
 }
 
-std::vector<std::string> FloatCopies::take_news() {
+std::vector<std::string> Detours::take_news() {
   std::vector<std::string> lines;
   if (!has_news_) return lines;
   const std::lock_guard lock(mutex_);
@@ -48,13 +48,14 @@ std::vector<std::string> FloatCopies::take_news() {
   return lines;
 }
 
-std::string to_string(const FloatCopies::Entry& entry) {
-  const bool is_refused = entry.cause == FloatCopies::Cause::library;
+std::string to_string(const Detours::Entry& entry) {
+  const char* way = entry.cause == Detours::Cause::design ? " of bfloat16 goes by float32 copies, by design: "
+                    : entry.cause == Detours::Cause::library
+                        ? " of bfloat16 goes by float32 copies, refused by a library: "
+                        : " goes by a kernel that is slow: ";
   const std::string more =
       entry.places.size() > 1 ? cat(", and ", entry.places.size() - 1, " more like it") : std::string();
-  return cat(entry.op, " of bfloat16 goes by float32 copies, ",
-             is_refused ? "refused by a library" : "by design", ": ", entry.why, " (", entry.places.front(),
-             more, ")");
+  return cat(entry.op, way, entry.why, " (", entry.places.front(), more, ")");
 }
 
 }  // namespace ronde::inline v0::cuda

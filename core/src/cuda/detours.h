@@ -1,8 +1,9 @@
-/// FloatCopies: the operations of a device that were given float copies of their bf16 operands, and why.
+/// Detours: the operations of a device that go a slower way than one might think, and why.
 ///
-/// That costs a pass over each operand, and the tensor cores of a product. Either no kernel takes such
-/// operands by design (takes_bfloat16.h), or a library has refused what it might have taken: then somebody
-/// should hear of it. Thread safe.
+/// Float copies of bf16 operands cost a pass over each of them, and the tensor cores of a product. Either no
+/// kernel takes such operands by design (takes_bfloat16.h), or a library has refused what it might have
+/// taken. And a convolution that a library has nothing for is computed by a kernel of our own that is right
+/// but slow. Somebody should hear of it. Thread safe.
 #pragma once
 
 #include <atomic>
@@ -15,9 +16,9 @@
 
 namespace ronde::inline v0::cuda {
 
-class FloatCopies {
+class Detours {
  public:
-  enum class Cause { design, library };
+  enum class Cause { design, library, slow_kernel };
   struct Entry {
     Op op;
     Cause cause;
@@ -40,6 +41,6 @@ class FloatCopies {
   std::atomic<bool> has_news_ = false;
 };
 
-std::string to_string(const FloatCopies::Entry& entry);
+std::string to_string(const Detours::Entry& entry);
 
 }  // namespace ronde::inline v0::cuda
