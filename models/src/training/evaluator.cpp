@@ -43,35 +43,49 @@ std::vector<std::int64_t> batches_of_ranks(std::int64_t batches, int ranks) {
   return counts;
 }
 
-/// Sum and count of the loss, then the sums of each metric.
-std::vector<double> to_row(const Totals& totals) {
-  std::vector<double> row{totals.loss_sum, totals.samples};
-  for (const auto& [metric, sums] : totals.metrics) row.insert(row.end(), sums.begin(), sums.end());
-  return row;
+/// Calls `f(sum)` for the sums of metrics that count, or of those that do not.
+template <class F>
+void for_each_sum(Totals& totals, bool counts, F&& f) {
+  for (auto& [metric, sums] : totals.metrics)
+    if (metric->sums_are_counts() == counts)
+      for (double& sum : sums) f(sum);
+}
+
+/// Of some batches.
+struct Sums {
+  std::vector<double> rows = {};    ///< of each: the loss and its count, and metrics that do not count
+  std::vector<double> counts = {};  ///< of all: metrics that count, whose sums are the same in any order
+};
+
+void append_row(std::vector<double>& rows, Totals& totals) {
+  rows.push_back(totals.loss_sum);
+  rows.push_back(totals.samples);
+  for_each_sum(totals, false, [&](double sum) { rows.push_back(sum); });
 }
 
 void add_row(Totals& totals, const double* row) {
   totals.loss_sum += *row++;
   totals.samples += *row++;
-  for (auto& [metric, sums] : totals.metrics)
-    for (double& sum : sums) sum += *row++;
+  for_each_sum(totals, false, [&](double& sum) { sum += *row++; });
 }
 
-/// Sums of this rank's batches, a row each.
-std::vector<double> evaluate_batches(Model::State& model, DataLoader& loader,
-                                     const std::vector<TestTimeView>& views, const LossWeights& weights,
-                                     RunningTotals& totals) {
+/// Of this rank's batches. `totals` are empty before and afterwards.
+Sums evaluate_batches(Model::State& model, DataLoader& loader, const std::vector<TestTimeView>& views,
+                      const LossWeights& weights, RunningTotals& totals) {
   const FixedChunks fixed(kChunks);
   const NoGrad no_grad;
-  std::vector<double> rows;
+  Sums all;
+  Totals nothing = totals.local();
+  for_each_sum(nothing, true, [&](double zero) { all.counts.push_back(zero); });
   while (const Batch* batch = loader.next()) {
-    totals.reset();
     add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, views, weights, totals);
-    const std::vector<double> row = to_row(totals.local());
-    rows.insert(rows.end(), row.begin(), row.end());
+    Totals of_batch = totals.local();
+    append_row(all.rows, of_batch);
+    auto count = all.counts.begin();
+    for_each_sum(of_batch, true, [&](double sum) { *count++ += sum; });
+    totals.reset();
   }
-  totals.reset();
-  return rows;
+  return all;
 }
 
 }  // namespace
@@ -90,12 +104,17 @@ Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const Eval
   RunningTotals totals(model.backend(), model.metrics);
   const LossWeights weights{.of_samples = weight_table(options.sample_weight, {.dtype = model.options.dtype,
                                                                                .backend = &model.backend()})};
-  const std::vector<double> own = evaluate_batches(model, loader, options.views, weights, totals);
+  Sums own = evaluate_batches(model, loader, options.views, weights, totals);
   Totals all = totals.local();
-  const auto width = static_cast<std::int64_t>(to_row(all).size());
+  std::vector<double> empty_row;
+  append_row(empty_row, all);
+  const auto width = static_cast<std::int64_t>(empty_row.size());
   const Tensor rows = Tensor::empty({batches, width}, {.dtype = DType::f64, .backend = &backend("cpu")});
-  communicator.allgatherv(rows, Tensor::from<double>({counts[rank], width}, own), counts).wait();
+  communicator.allgatherv(rows, Tensor::from<double>({counts[rank], width}, own.rows), counts).wait();
   for (std::int64_t b = 0; b < batches; ++b) add_row(all, rows.data<double>() + b * width);
+  if (!own.counts.empty()) allreduce_values(communicator, own.counts);
+  auto count = own.counts.begin();
+  for_each_sum(all, true, [&](double& sum) { sum = *count++; });
 
   Evaluation result;
   all.append_to(result.logs);

@@ -37,7 +37,8 @@ class GuardedCopy {
         before_(kGuard + reinterpret_cast<std::uintptr_t>(range.begin) % kGuard),
         size_(static_cast<std::size_t>(range.end - range.begin)),
         bytes_(static_cast<char*>(::operator new (before_ + size_ + kGuard, std::align_val_t{kGuard}))) {
-    for (std::size_t i = 0; i < before_ + size_ + kGuard; ++i) bytes_.get()[i] = poison_at(bytes_.get() + i);
+    poison(bytes_.get(), before_);
+    poison(copy() + size_, kGuard);
     std::memcpy(copy(), range.begin, size_);
   }
 
@@ -52,6 +53,9 @@ class GuardedCopy {
   char poison_at(const char* address) const {
     return static_cast<char>(reinterpret_cast<std::uintptr_t>(address) % 2 == 0 ? poison_ & 0xFF
                                                                                 : poison_ >> 8);
+  }
+  void poison(char* bytes, std::size_t count) const {
+    for (char* byte = bytes; byte < bytes + count; ++byte) *byte = poison_at(byte);
   }
   bool is_poison(const char* bytes, std::size_t count) const {
     for (const char* byte = bytes; byte < bytes + count; ++byte)

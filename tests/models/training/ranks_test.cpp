@@ -1,10 +1,12 @@
 // Training on 1 to 4 ranks is the same training.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <mutex>
 
 #include <ronde/core/thread_pool.h>
+#include <ronde/nn/top_k_accuracy.h>
 
 #include "models/testing.h"
 #include "support/thread_ranks.h"
@@ -99,22 +101,50 @@ TEST(Ranks, EvaluationCountsEverySampleOnce) {
   }
 }
 
+/// The mean of all outputs' squares: a metric of somebody's own, whose sums round.
+class MeanSquare : public Metric {
+ public:
+  std::string name() const override { return "mean_square"; }
+  void update(const Tensor& output, const Tensor&) override {
+    for (const double value : output.to_vector<double>()) sum_ += value * value;
+    count_ += static_cast<double>(output.count());
+  }
+  MetricSums sums() const override { return {sum_, count_}; }
+  void reset() override { sum_ = count_ = 0.0; }
+
+ private:
+  double sum_ = 0.0, count_ = 0.0;
+};
+
+// Metrics that count between others.
+CompileOptions compile_with_metrics() {
+  CompileOptions options = small_compile();
+  options.metrics = {std::make_shared<Accuracy>(), std::make_shared<MeanSquare>(),
+                     std::make_shared<SparseTopKCategoricalAccuracy>(TopKOptions{.k = 2})};
+  return options;
+}
+
 TEST(Ranks, EvaluationGivesTheSameBitsOnAnyNumberOfRanksAndThreads) {
   const InMemoryDataset data = small_images(103);
   ThreadPool& pool = default_backend().threads();
   const int before = pool.size();
-  std::vector<double> losses;
+  std::vector<std::vector<double>> results;
   for (const int threads : {1, 3})
     for (const int ranks : {1, 2, 3, 5, 8, 16}) {
       pool.resize(threads);
       run_ranks(ranks, [&](Communicator& world) {
-        Model model = small_model({.communicator = &world, .seed = 5});
-        const double loss = model.evaluate(data, 8).loss_sum;
-        if (world.rank() == 0) losses.push_back(loss);
+        Model model(small_net(), {6, 6, 1}, {.communicator = &world, .seed = 5});
+        model.compile(compile_with_metrics());
+        const Evaluation e = model.evaluate(data, 8);
+        if (world.rank() != 0) return;
+        results.push_back({e.loss_sum, static_cast<double>(e.correct)});
+        for (const auto& [name, value] : e.logs.entries()) results.back().push_back(value);
       });
     }
   pool.resize(before);
-  EXPECT_EQ(losses, std::vector<double>(losses.size(), losses.front()));
+  ASSERT_EQ(results.front().size(), 6u);
+  EXPECT_EQ(results.front()[1], std::round(results.front()[3] * 103));
+  EXPECT_EQ(results, std::vector<std::vector<double>>(results.size(), results.front()));
 }
 
 TEST(Ranks, EvaluationWithFewerSamplesThanRanks) {

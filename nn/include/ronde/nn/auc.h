@@ -42,6 +42,7 @@ class RONDE_API AUC : public Metric {
   /// Of those meant, how many are above each threshold and not above the next; then of the others.
   MetricSums sums() const override { return counts_; }
   void reset() override { counts_.assign(counts_.size(), 0.0); }
+  bool sums_are_counts() const override { return true; }
   double value(const MetricSums& sums) const override;
   ConfigValue config() const override;
 

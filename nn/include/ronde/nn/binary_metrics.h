@@ -25,6 +25,7 @@ class RONDE_API BinaryMetric : public Metric {
   std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override;
   void reset() override;
+  bool sums_are_counts() const override { return true; }
   ConfigValue config() const override;
 
  protected:

@@ -34,6 +34,9 @@ class RONDE_API Metric {
   double result() const { return value(sums()); }
   /// Whether the first of `sums()` counts right answers and the second all of them.
   virtual bool counts_correct() const { return false; }
+  /// Whether all sums are whole numbers: they add up alike in any order, so that an evaluation need not keep
+  /// those of each batch for a result that does not depend on the number of ranks.
+  virtual bool sums_are_counts() const { return counts_correct(); }
   /// As Keras describes it in a file: its name, or its class with options; null: not written, as Keras has
   /// none like it.
   virtual ConfigValue config() const { return {}; }
