@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 
 #include "cuda/call.h"
 #include "cuda/gpu/kernels.h"

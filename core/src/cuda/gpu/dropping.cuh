@@ -20,7 +20,7 @@ struct Dropping {
         rate(static_cast<float>(p.rate)),
         scale(static_cast<T>(1 / (1 - p.rate))) {}
 
-  __device__ Philox4 draw(int sample, Index number) const {
+  __device__ Philox4 draw(Index sample, Index number) const {
     return sample_bits(key, static_cast<std::uint64_t>(sample_keys[2 * sample]),
                        static_cast<std::uint64_t>(sample_keys[2 * sample + 1]),
                        static_cast<std::uint64_t>(number));

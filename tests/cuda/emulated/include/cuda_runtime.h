@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
