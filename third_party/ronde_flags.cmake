@@ -22,10 +22,10 @@ set(RONDE_ROOM_VISIBILITY hidden)
 if(RONDE_SANITIZE)
   set(RONDE_ROOM_TYPE SHARED)
   set(RONDE_ROOM_VISIBILITY default)
-  # Short debug information keeps the sanitized suite fast to build.
-  target_compile_options(ronde_flags INTERFACE
-    -fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
-  target_link_options(ronde_flags INTERFACE -fsanitize=${RONDE_SANITIZE})
+  # Short debug information keeps the sanitized suite fast to build. Options of the folder come before those of a target,
+  # which can so take a sanitizer back; what a target gets from a library comes after its own.
+  add_compile_options(-fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  add_link_options(-fsanitize=${RONDE_SANITIZE})
 elseif(RONDE_HARDEN)
   target_compile_options(ronde_product_flags INTERFACE
     -fstack-protector-strong -Werror=format-security
