@@ -22,6 +22,7 @@ namespace {
 /// Buffers for the largest batch; `batch` holds views of them.
 struct Slot {
   Tensor inputs, targets, keys;
+  Tensor numbers;  // of an augmentation on the device
   Batch batch;
   std::vector<SampleKey> samples;
   std::vector<std::int64_t> indices;
@@ -47,7 +48,7 @@ struct DataLoader::State {
   ~State();
   void start(std::int64_t first, std::int64_t count);
   const Batch* next();
-  const Batch* copied(const Batch& batch);
+  const Batch* copied(const Slot& slot);
 
   // The threads' part. Those with a lock expect it held and give it back held.
   void run();
@@ -57,6 +58,7 @@ struct DataLoader::State {
   Slot* claimable();
   void prepare(Slot& slot, std::int64_t step) const;
   void read(const Slot& slot, std::int64_t first_row, std::int64_t end_row) const;
+  void read_resident(const Slot& slot, std::int64_t first_row, std::int64_t end_row) const;
   void augment(const Batch& batch, std::int64_t first_row, std::int64_t end_row) const;
   void stop();
 
@@ -68,6 +70,7 @@ struct DataLoader::State {
   std::optional<ResidentInputs> resident;
   Batch on_device;  // room for the largest batch, where batches go to a device
   Batch given;      // the part of it that `next` gave
+  Tensor numbers_on_device;
 
   std::mutex mutex;  // guards all below, and the slots' state
   std::condition_variable to_do, done;
@@ -96,7 +99,9 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
         .inputs = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, options.backend}),
         .targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), options.backend}),
         .sample_keys = Tensor::empty({n, 2}, {DType::i64, options.backend})};
-  resident = ResidentInputs::make(data, options, n);
+  resident = ResidentInputs::make(data, options, sampler.options().seed, n);
+  const Shape numbers{n, resident ? resident->numbers() : 0};
+  if (resident) numbers_on_device = Tensor::empty(numbers, {DType::f64, options.backend});
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
   rows_at_once = std::max<std::int64_t>(1, (n + pieces - 1) / pieces);
@@ -107,6 +112,7 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
     slot.inputs = Tensor::empty(inputs, {options.dtype, &backend});
     slot.targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), &backend});
     slot.keys = Tensor::empty({n, 2}, {DType::i64, &backend});
+    slot.numbers = Tensor::empty(numbers, {DType::f64, &backend});
     slot.samples.reserve(static_cast<std::size_t>(n));
     slot.indices.reserve(static_cast<std::size_t>(n));
     free.push_back(&slot);
@@ -170,11 +176,12 @@ const Batch* DataLoader::State::next() {
   ready.erase(found);
   ++next_step;
   lock.unlock();
-  return on_device.inputs.defined() ? copied(in_use->batch) : &in_use->batch;
+  return on_device.inputs.defined() ? copied(*in_use) : &in_use->batch;
 }
 
 /// Its copy on the device, which the device's stream fills behind all that uses the one before.
-const Batch* DataLoader::State::copied(const Batch& batch) {
+const Batch* DataLoader::State::copied(const Slot& slot) {
+  const Batch& batch = slot.batch;
   const std::int64_t n = batch.size();
   given = {.step = batch.step,
            .global_count = batch.global_count,
@@ -183,10 +190,13 @@ const Batch* DataLoader::State::copied(const Batch& batch) {
            .sample_keys = on_device.sample_keys.slice(0, 0, n)};
   given.targets.copy_from(batch.targets);
   given.sample_keys.copy_from(batch.sample_keys);
-  if (resident)
-    resident->gather(given.inputs, given.sample_keys);
-  else
+  if (resident) {
+    const Tensor numbers = numbers_on_device.slice(0, 0, n);
+    numbers.copy_from(slot.numbers.slice(0, 0, n));
+    resident->gather(given.inputs, given.sample_keys, numbers);
+  } else {
     given.inputs.copy_from(batch.inputs);
+  }
   return &given;
 }
 
@@ -277,6 +287,7 @@ void DataLoader::State::prepare(Slot& slot, std::int64_t prepared_step) const {
 
 /// With an augmentation a few samples at a time, which are still in the cache when they are augmented.
 void DataLoader::State::read(const Slot& slot, std::int64_t first_row, std::int64_t end_row) const {
+  if (resident) return read_resident(slot, first_row, end_row);
   constexpr std::int64_t kCacheBytes = 128 << 10;
   const Batch& batch = slot.batch;
   const auto row_bytes = static_cast<std::int64_t>(batch.inputs.byte_size()) / batch.size();
@@ -289,13 +300,23 @@ void DataLoader::State::read(const Slot& slot, std::int64_t first_row, std::int6
             .subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(next_row - row));
     {
       const TraceScope scope("loader", "read", {"rows", next_row - row}, {"batch", batch.step});
-      const Tensor targets = batch.targets.slice(0, row, next_row);
-      resident ? resident->read_targets(samples, targets)
-               : dataset.read(samples, batch.inputs.slice(0, row, next_row), targets);
+      dataset.read(samples, batch.inputs.slice(0, row, next_row), batch.targets.slice(0, row, next_row));
     }
     if (augmentation) augment(batch, row, next_row);
     row = next_row;
   }
+}
+
+/// What is left to the host.
+void DataLoader::State::read_resident(const Slot& slot, std::int64_t first_row, std::int64_t end_row) const {
+  const TraceScope scope("loader", "read", {"rows", end_row - first_row}, {"batch", slot.batch.step});
+  const auto samples =
+      std::span(slot.indices)
+          .subspan(static_cast<std::size_t>(first_row), static_cast<std::size_t>(end_row - first_row));
+  resident->read_targets(samples, slot.batch.targets.slice(0, first_row, end_row));
+  if (augmentation)
+    resident->draw(slot.numbers.slice(0, first_row, end_row),
+                   slot.batch.sample_keys.slice(0, first_row, end_row));
 }
 
 void DataLoader::State::augment(const Batch& batch, std::int64_t first_row, std::int64_t end_row) const {

@@ -1,6 +1,7 @@
 #include <ronde/data/in_memory_dataset.h>
 
 #include <cstring>
+#include <typeinfo>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
@@ -57,6 +58,10 @@ InMemoryDataset::InMemoryDataset(const Tensor& inputs, const Tensor& targets, In
   for (std::int64_t i = 0; i < targets_.count(); ++i)
     require(labels[i] >= 0 && labels[i] < classes, "[in_memory_dataset] label ", labels[i], " of sample ", i,
             " is none of ", counted(classes, "class", "classes"));
+}
+
+const InMemoryDataset* InMemoryDataset::in_memory() const {
+  return typeid(*this) == typeid(InMemoryDataset) ? this : nullptr;
 }
 
 void InMemoryDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,

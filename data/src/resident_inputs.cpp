@@ -1,37 +1,75 @@
 #include "resident_inputs.h"
 
+#include <algorithm>
 #include <limits>
-#include <typeinfo>
 
 #include <ronde/core/backend.h>
 
 namespace ronde::inline v0 {
 
+namespace {
+
+/// (n, ...) as pictures; samples that are none have one row, whose last extent counts as channels.
+Tensor as_pictures(const Tensor& samples, const Shape& shape) {
+  const std::int64_t n = samples.size(0);
+  if (shape.rank() == 3) return samples.reshape(shape.batch_of(n));
+  const std::int64_t channels = shape.rank() > 0 ? shape.back() : 1;
+  return samples.reshape({n, 1, channels == 0 ? 0 : shape.count() / channels, channels});
+}
+
+}  // namespace
+
 std::optional<ResidentInputs> ResidentInputs::make(const Dataset& dataset, const LoaderOptions& options,
-                                                   std::int64_t most) {
-  if (!options.backend || options.backend->device().type == DeviceType::cpu || options.augmentation)
-    return std::nullopt;
-  if (typeid(dataset) != typeid(InMemoryDataset))
-    return std::nullopt;  // a derived one may read something else
-  const auto& in_memory = static_cast<const InMemoryDataset&>(dataset);
-  const Tensor& inputs = in_memory.inputs();
+                                                   std::uint64_t seed, std::int64_t most) {
+  if (!options.backend || options.backend->device().type == DeviceType::cpu) return std::nullopt;
+  ResidentInputs resident;
+  resident.dataset_ = dataset.in_memory();
+  resident.seed_ = seed;
+  if (!resident.dataset_) return std::nullopt;
+  const Tensor inputs = resident.dataset_->inputs().slice(0, 0, dataset.size());
   if (static_cast<std::int64_t>(inputs.byte_size()) > options.resident_bytes ||
       inputs.size(0) > std::numeric_limits<std::int32_t>::max())
     return std::nullopt;
-  ResidentInputs resident;
-  resident.dataset_ = &in_memory;
+  if (options.augmentation && !resident.plan(*options.augmentation)) return std::nullopt;
   resident.table_ = inputs.to(*options.backend).reshape({inputs.size(0), inputs.shape().tail(1).count()});
   resident.indices_ = Tensor::empty({most}, {DType::i32, options.backend});
   return resident;
 }
 
-void ResidentInputs::gather(const Tensor& inputs, const Tensor& keys) const {
+/// Whether kernels can make the augmentation. The steps are those of any sample.
+bool ResidentInputs::plan(const Augmentation& augmentation) {
+  augmentation_ = &augmentation;
+  PictureChanges changes(dataset_->input_shape());
+  AugmentationRandom random(seed_, {});
+  if (augmentation.plan(changes, random)) steps_ = changes.steps_of_kernel();
+  return steps_.has_value();
+}
+
+void ResidentInputs::draw(const Tensor& numbers, const Tensor& keys) const {
+  PictureChanges changes(dataset_->input_shape());
+  const std::int64_t* key = keys.data<std::int64_t>();
+  double* to = numbers.data<double>();
+  for (std::int64_t i = 0; i < keys.size(0); ++i, key += 2) {
+    AugmentationRandom random(seed_, {.sample = key[0], .epoch = key[1]});
+    changes.clear();
+    require(augmentation_->plan(changes, random) && std::ranges::equal(changes.steps(), steps_->all()),
+            "[augmentation] the steps that it plans for sample ", key[0], " are not those of the others");
+    to = std::ranges::copy(changes.numbers(), to).out;
+  }
+}
+
+void ResidentInputs::gather(const Tensor& inputs, const Tensor& keys, const Tensor& numbers) const {
   const std::int64_t n = keys.size(0);
   const Tensor indices = indices_.slice(0, 0, n);
-  table_.backend().copy(indices.reshape({n, 1}), keys.slice(1, 0, 1));
-  const InMemoryOptions& options = dataset_->options();
-  table_.backend().gather_scaled(inputs.reshape({n, table_.size(1)}), table_, indices, options.scale,
-                                 options.offset);
+  Backend& backend = table_.backend();
+  backend.copy(indices.reshape({n, 1}), keys.slice(1, 0, 1));
+  const InMemoryOptions& stored = dataset_->options();
+  if (!steps_)
+    return backend.gather_scaled(inputs.reshape({n, table_.size(1)}), table_, indices, stored.scale,
+                                 stored.offset);
+  const Shape shape = dataset_->input_shape();
+  backend.change_pictures(as_pictures(inputs, shape), as_pictures(table_, shape), indices, numbers,
+                          {.scale = stored.scale, .offset = stored.offset, .steps = *steps_});
 }
 
 }  // namespace ronde::inline v0

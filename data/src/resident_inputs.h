@@ -1,5 +1,5 @@
 /// ResidentInputs: the inputs of a data set in memory, kept on a device as they are stored (bytes, for
-/// images), so that a batch is gathered and scaled there.
+/// images), so that a batch is gathered, scaled and augmented there.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,31 @@ namespace ronde::inline v0 {
 
 class ResidentInputs {
  public:
-  /// For batches of up to `most` samples. Nothing where batches have to be made in host memory: on a CPU,
-  /// with an augmentation, of another data set or of a larger one than the options allow.
+  /// For batches of up to `most` samples. Nothing where batches have to be made in host memory: on a CPU, with
+  /// an augmentation that no kernel makes, of a data set that is not in memory or is larger than the options
+  /// allow. `seed`: of the augmentation.
   static std::optional<ResidentInputs> make(const Dataset& dataset, const LoaderOptions& options,
-                                            std::int64_t most);
+                                            std::uint64_t seed, std::int64_t most);
 
-  /// Writes the inputs of the samples that `keys`, i64 (n, 2), have in their first column.
-  void gather(const Tensor& inputs, const Tensor& keys) const;
+  /// Numbers that the augmentation of a sample is made of; 0: there is none.
+  std::int64_t numbers() const { return steps_ ? steps_->numbers : 0; }
+  /// Draws them for the samples of `keys`, i64 (n, 2), into f64 (n, numbers()); both in host memory. Several
+  /// threads may do so at once.
+  void draw(const Tensor& numbers, const Tensor& keys) const;
+
+  /// Writes the inputs of the samples that `keys` have in their first column. All are on the device.
+  void gather(const Tensor& inputs, const Tensor& keys, const Tensor& numbers) const;
   void read_targets(std::span<const std::int64_t> samples, const Tensor& targets) const {
     dataset_->read_targets(samples, targets);
   }
 
  private:
+  bool plan(const Augmentation& augmentation);
+
   const InMemoryDataset* dataset_ = nullptr;
+  const Augmentation* augmentation_ = nullptr;
+  std::optional<PictureSteps> steps_;  // of the augmentation
+  std::uint64_t seed_ = 0;
   Tensor table_;    // (samples, elements)
   Tensor indices_;  // i32 (most)
 };

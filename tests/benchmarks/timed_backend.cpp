@@ -159,6 +159,11 @@ class TimedBackend : public Backend {
     time("gather_scaled", {out}, {out, indices},
          [&] { inner_.gather_scaled(out, table, indices, scale, offset); });
   }
+  void change_pictures(const Tensor& out, const Tensor& table, const Tensor& indices, const Tensor& numbers,
+                       const PictureParams& params) override {
+    time("change_pictures", {out}, {out, numbers},
+         [&] { inner_.change_pictures(out, table, indices, numbers, params); });
+  }
   void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) override {
     time("scatter_add_rows", {x}, {x, indices}, [&] { inner_.scatter_add_rows(table, x, indices); });
   }

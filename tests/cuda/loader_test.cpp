@@ -1,7 +1,11 @@
 // Batches for a device: the same as for the CPU, whether their inputs are kept on the device or come one by
 // one.
 #include <ronde/data/data_loader.h>
+#include <ronde/data/image_data_generator.h>
 #include <ronde/data/in_memory_dataset.h>
+#include <ronde/data/pixel_augmentations.h>
+#include <ronde/data/subset.h>
+#include <ronde/data/test_time_views.h>
 
 #include "cuda/fake_device.h"
 
@@ -46,7 +50,7 @@ struct Halved : Augmentation {
 
 /// Two epochs of batches of 7, the last ones smaller; their inputs, targets and keys behind one another.
 std::vector<double> read_all(const Dataset& data, const LoaderOptions& options) {
-  DataLoader loader(data, ShardedSampler({.size = kSamples, .global_batch = 7}), options);
+  DataLoader loader(data, ShardedSampler({.size = data.size(), .global_batch = 7, .seed = 4}), options);
   std::vector<double> all;
   loader.start(0, 8);
   while (const Batch* batch = loader.next())
@@ -61,8 +65,9 @@ std::vector<double> read_all(const Dataset& data, const LoaderOptions& options) 
 bool are_resident(const Dataset& data, LoaderOptions options = {}) {
   const std::vector<double> expected = read_all(data, options);
   bool gathers = false;
-  FakeDevice device(
-      {.on_launch = [&](const cuda::Call& call) { gathers |= call.op == cuda::Op::gather_scaled; }});
+  FakeDevice device({.on_launch = [&](const cuda::Call& call) {
+    gathers |= call.op == cuda::Op::gather_scaled || call.op == cuda::Op::change_pictures;
+  }});
   options.backend = &device.backend;
   EXPECT_EQ(read_all(data, options), expected);
   return gathers;
@@ -72,6 +77,70 @@ TEST(LoaderOnDevice, KeepsInputsInMemoryThere) {
   EXPECT_TRUE(are_resident(bytes()));
   EXPECT_TRUE(are_resident(bytes(), {.dtype = DType::f64, .threads = 3}));
   EXPECT_TRUE(are_resident(values()));
+}
+
+TEST(LoaderOnDevice, KeepsTheFirstSamplesThere) {
+  const InMemoryDataset data = bytes();
+  const Subset first(data, 9), of_it(first, 5);
+  EXPECT_TRUE(are_resident(first, {.resident_bytes = 9 * 6}));
+  EXPECT_TRUE(are_resident(of_it));
+}
+
+// Bit for bit what the CPU makes.
+TEST(LoaderOnDevice, AugmentsThere) {
+  const InMemoryDataset data = bytes();
+  const Augment generated = image_data_generator({.rotation_range = 20,
+                                                  .width_shift_range = 0.3,
+                                                  .height_shift_range = 0.3,
+                                                  .brightness_range = {{0.5, 1.5}},
+                                                  .shear_range = 10,
+                                                  .zoom_range = 0.2,
+                                                  .horizontal_flip = true,
+                                                  .rescale = 2.0});
+  EXPECT_TRUE(are_resident(data, {.augmentation = &generated, .threads = 2}));
+  EXPECT_TRUE(are_resident(data, {.dtype = DType::f64, .augmentation = &generated}));
+  const Augment cropped(RandomCrop({.padding = 2, .fill = {.mode = FillMode::reflect}}), AlternatingFlip(),
+                        Augment(Cutout({.size = 2}), Normalize({.mean = {0.4}, .standard_deviation = {0.2}})));
+  EXPECT_TRUE(are_resident(data, {.augmentation = &cropped}));
+  EXPECT_TRUE(are_resident(Subset(data, 8), {.augmentation = &cropped}));
+  const Normalize of_columns({.mean = {1, 2, 3, 4, 5}, .standard_deviation = {2}});
+  EXPECT_TRUE(are_resident(values(), {.augmentation = &of_columns}));
+}
+
+TEST(LoaderOnDevice, LeavesWhatNoKernelMakesToTheHost) {
+  const InMemoryDataset data = bytes();
+  const Augment twice(RandomShift({.width_shift_range = 0.2}),
+                      RandomShift({.width_shift_range = 0.2, .fill = {.mode = FillMode::reflect}}));
+  EXPECT_FALSE(are_resident(data, {.augmentation = &twice}));
+  const Augment own(RandomShift({.width_shift_range = 0.2}), Halved());
+  EXPECT_FALSE(are_resident(data, {.augmentation = &own}));
+}
+
+/// Not what Augmentation::plan may do.
+struct Moody : PlannedAugmentation {
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const override {
+    if (random.coin()) changes.multiply(0.5, 0.0, 1.0);
+    return true;
+  }
+};
+
+TEST(LoaderOnDevice, StepsThatDifferAreAnError) {
+  const Moody moody;
+  FakeDevice device;
+  EXPECT_THROW(read_all(bytes(), {.backend = &device.backend, .augmentation = &moody}), Error);
+}
+
+TEST(LoaderOnDevice, ViewsAreMadeThere) {
+  FakeDevice device;
+  const Tensor images = random_tensor(backend("cpu"), {4, 5, 6, 3}, DType::f32, 3);
+  for (const TestTimeView& view : shifted_mirror_views(2)) {
+    const Tensor seen = view_images(images.to(device.backend), view);
+    EXPECT_EQ(&seen.backend(), &device.backend);
+    EXPECT_EQ(seen.to_vector<float>(), view_images(images, view).to_vector<float>());
+  }
+  const TestTimeView own{Augment(Halved())};
+  EXPECT_EQ(view_images(images.to(device.backend), own).to_vector<float>(),
+            view_images(images, own).to_vector<float>());
 }
 
 TEST(LoaderOnDevice, LeavesTheRestOnTheHost) {

@@ -30,6 +30,7 @@ enum class Op : std::uint8_t {
   dense,
   gather_rows,
   gather_scaled,
+  change_pictures,
   scatter_add_rows,
   conv2d,
   conv2d_backward_input,
@@ -111,6 +112,7 @@ struct Attributes {
   Conv2dParams conv = {};
   Pool2dParams pool = {};
   DropoutParams dropout = {};
+  PictureParams pictures = {};
   BatchNormParams batch_norm = {};
   StepNumbers step = {};
 };

@@ -277,6 +277,11 @@ void CudaBackend::gather_scaled(const Tensor& out, const Tensor& table, const Te
   enqueue(Op::gather_scaled, 1, {&out, &table, &indices}, {.value = scale, .offset = offset});
 }
 
+void CudaBackend::change_pictures(const Tensor& out, const Tensor& table, const Tensor& indices,
+                                  const Tensor& numbers, const PictureParams& params) {
+  enqueue(Op::change_pictures, 1, {&out, &table, &indices, &numbers}, {.pictures = params});
+}
+
 void CudaBackend::scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) {
   enqueue(Op::scatter_add_rows, 1, {&table, &x, &indices});
 }

@@ -40,7 +40,8 @@ constexpr DType beside_bfloat16(Op op, int i) {
 
 /// Whether there is such a kernel at all; scatter_add_rows would round each time that it adds to a row.
 constexpr bool may_take_bfloat16(Op op) {
-  return op < Op::sgd_step && op != Op::gather_scaled && op != Op::scatter_add_rows;
+  return op < Op::sgd_step && op != Op::gather_scaled && op != Op::change_pictures &&
+         op != Op::scatter_add_rows;
 }
 
 /// Why a call goes by float copies; nullptr: there is a kernel that takes it as it is. Of those operands that

@@ -13,6 +13,21 @@ TestTimeView moved(double pixels, Side side, double weight) {
   return {Augment(FixedMap({.xx = right, .x0 = -pixels, .y0 = -pixels}, reflect)), weight};
 }
 
+/// Undefined: the images are in host memory, or no kernel makes the view.
+Tensor view_on_device(const Tensor& images, const TestTimeView& view) {
+  if (images.backend().device().type == DeviceType::cpu) return {};
+  PictureChanges changes(images.shape().tail(1));
+  AugmentationRandom random(0, {});
+  if (!view.augment.plan(changes, random)) return {};
+  const std::optional<PictureSteps> steps = changes.steps_of_kernel();
+  if (!steps) return {};
+  const Tensor result = Tensor::empty_like(images);
+  const std::vector<double> row(changes.numbers().begin(), changes.numbers().end());
+  const Tensor numbers = Tensor::from<double>({1, steps->numbers}, row, &images.backend());
+  images.backend().change_pictures(result, images.contiguous(), {}, numbers, {.steps = *steps});
+  return result;
+}
+
 }  // namespace
 
 std::vector<TestTimeView> mirror_views() {
@@ -29,6 +44,7 @@ std::vector<TestTimeView> shifted_mirror_views(std::int64_t pixels) {
 }
 
 Tensor view_images(const Tensor& images, const TestTimeView& view) {
+  if (const Tensor seen = view_on_device(images, view); seen.defined()) return seen;
   const Tensor result = Tensor::empty(images.shape(), {.dtype = images.dtype(), .backend = &backend("cpu")});
   result.copy_from(images);
   const Shape image = images.shape().tail(1);

@@ -95,6 +95,11 @@ class RONDE_API Backend {
   /// scaled.h.
   virtual void gather_scaled(const Tensor& out, const Tensor& table, const Tensor& indices, double scale,
                              double offset) = 0;
+  /// Pictures out (n, h, w, c), f32 or f64, of a table (rows, h, w, c): those at `indices`, scaled as by
+  /// gather_scaled, then changed. Undefined indices: the table's n pictures in their order. numbers: f64 (n,
+  /// steps.numbers), or (1, steps.numbers) for all.
+  virtual void change_pictures(const Tensor& out, const Tensor& table, const Tensor& indices,
+                               const Tensor& numbers, const PictureParams& params) = 0;
   /// Accumulates x (n, d): row indices[i] of the table += row i of x; into each row in ascending order of i.
   virtual void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) = 0;
 

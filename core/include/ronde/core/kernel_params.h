@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <ronde/core/picture_steps.h>
+
 namespace ronde::inline v0 {
 
 /// A (height, width) pair.
@@ -78,6 +80,11 @@ struct DropoutParams {
   double rate = 0.5;       ///< fraction dropped; what stays is scaled by 1 / (1 - rate)
   std::uint64_t seed = 0;  ///< of the run
   std::uint64_t op = 0;    ///< of the layer or call site
+};
+
+struct PictureParams {
+  double scale = 1.0, offset = 0.0;  ///< of what a table stores
+  PictureSteps steps = {};
 };
 
 struct BatchNormParams {

@@ -39,6 +39,8 @@ class CpuBackend : public Backend {
   void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) override;
   void gather_scaled(const Tensor& out, const Tensor& table, const Tensor& indices, double scale,
                      double offset) override;
+  void change_pictures(const Tensor& out, const Tensor& table, const Tensor& indices, const Tensor& numbers,
+                       const PictureParams& params) override;
   void scatter_add_rows(const Tensor& table, const Tensor& x, const Tensor& indices) override;
   void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dParams& params, Epilogue epilogue) override;

@@ -1,30 +1,10 @@
 // Rows of a table, chosen by index.
 #include <algorithm>
-#include <type_traits>
-
-#include <ronde/core/counted.h>
-#include <ronde/core/scaled.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/table.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-constexpr std::int64_t kGrain = 16384;  // elements
-
-std::int64_t grain_of(std::int64_t width) {
-  return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, width));
-}
-
-void require_rows(const char* kernel, const Tensor& indices, std::int64_t rows) {
-  const std::int32_t* index = indices.data<std::int32_t>();
-  for (std::int64_t i = 0; i < indices.count(); ++i)
-    require(index[i] >= 0 && index[i] < rows, "[", kernel, "] index ", index[i], " at position ", i,
-            " is outside a table of ", counted(rows, "row"));
-}
-
-}  // namespace
 
 void CpuBackend::gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) {
   require_rows("gather_rows", indices, table.size(0));
@@ -39,34 +19,16 @@ void CpuBackend::gather_rows(const Tensor& out, const Tensor& table, const Tenso
   });
 }
 
-namespace {
-
-template <class F>
-void visit_stored(DType dtype, F&& f) {
-  visit_dtype(dtype, [&]<class From>(From) {
-    if constexpr (std::is_arithmetic_v<From> && !std::is_same_v<From, std::int64_t>)
-      f(From{});
-    else
-      throw Error(cat("[gather_scaled] expects a table of u8, i32, f32 or f64, got ", dtype));
-  });
-}
-
-}  // namespace
-
 void CpuBackend::gather_scaled(const Tensor& out, const Tensor& table, const Tensor& indices, double scale,
                                double offset) {
   require_rows("gather_scaled", indices, table.size(0));
   const std::int64_t width = table.size(1);
   const std::int32_t* index = indices.data<std::int32_t>();
   visit_real(out.dtype(), "gather_scaled", [&]<class T>(T) {
-    visit_stored(table.dtype(), [&]<class From>(From) {
-      using Wide = ScaledIn<T, From>;
+    visit_stored(table.dtype(), "gather_scaled", [&]<class From>(From) {
       threads_.parallel_for(indices.count(), grain_of(width), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          std::transform(table.data<From>() + index[i] * width, table.data<From>() + (index[i] + 1) * width,
-                         out.data<T>() + i * width, [&](From value) {
-                           return scaled<T>(value, static_cast<Wide>(scale), static_cast<Wide>(offset));
-                         });
+          scale_row(out.data<T>() + i * width, table.data<From>() + index[i] * width, width, scale, offset);
       });
     });
   });

@@ -6,6 +6,7 @@ set(ronde_cuda_kernels
   elementwise.cu
   epilogue.cu
   optimizers.cu
+  pictures.cu
   pool2d.cu
   reduce.cu
   rows.cu

@@ -4,6 +4,23 @@
 
 namespace ronde::inline v0::cuda {
 
+namespace {
+
+const char* name_of_table_op(int op) {
+  switch (static_cast<Op>(op)) {
+    case Op::gather_rows:
+      return "gather_rows";
+    case Op::gather_scaled:
+      return "gather_scaled";
+    case Op::change_pictures:
+      return "change_pictures";
+    default:
+      return "scatter_add_rows";
+  }
+}
+
+}  // namespace
+
 // In the words of the CPU's kernels.
 std::string text_of(const Complaint& c) {
   const std::string value = std::to_string(c.value), row = std::to_string(c.row),
@@ -11,10 +28,7 @@ std::string text_of(const Complaint& c) {
   if (c.op == static_cast<int>(Op::softmax_cross_entropy))
     return "[softmax_cross_entropy] label " + value + " of row " + row + " is none of the " + limit +
            (c.limit == 1 ? " class" : " classes");
-  const char* kernel = c.op == static_cast<int>(Op::gather_rows)     ? "gather_rows"
-                       : c.op == static_cast<int>(Op::gather_scaled) ? "gather_scaled"
-                                                                     : "scatter_add_rows";
-  return std::string("[") + kernel + "] index " + value + " at position " + row + " is outside a table of " +
+  return std::string("[") + name_of_table_op(c.op) + "] index " + value + " at position " + row + " is outside a table of " +
          limit + (c.limit == 1 ? " row" : " rows");
 }
 
@@ -37,6 +51,8 @@ void run_kernel(const Call& call, const Place& place) {
     case Op::gather_scaled:
     case Op::scatter_add_rows:
       return run_rows(call, place);
+    case Op::change_pictures:
+      return run_pictures(call, place);
     case Op::max_pool2d:
     case Op::max_pool2d_backward:
     case Op::average_pool2d:

@@ -37,6 +37,8 @@ void run_reduction(const Call& call, const Place& place);
 void run_softmax(const Call& call, const Place& place);
 // rows.cu
 void run_rows(const Call& call, const Place& place);
+// pictures.cu
+void run_pictures(const Call& call, const Place& place);
 // dropout.cu
 void run_dropout(const Call& call, const Place& place);
 // pool2d.cu

@@ -67,6 +67,17 @@ void with_single_or_double(DType dtype, F&& f) {
     f(float{});
 }
 
+/// Calls `f` with a zero of the type in which a table of a data set is stored.
+template <class F>
+void with_stored(DType dtype, F&& f) {
+  if (dtype == DType::u8)
+    f(static_cast<unsigned char>(0));
+  else if (dtype == DType::i32)
+    f(0);
+  else
+    with_single_or_double(dtype, f);
+}
+
 /// Calls `f` with a zero of the type in which elements are stored.
 template <class F>
 void with_real(DType dtype, F&& f) {

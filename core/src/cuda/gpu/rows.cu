@@ -34,16 +34,6 @@ __global__ void gather_kernel(Index n, Index width, Index rows, T* out, const Fr
   }
 }
 
-template <class F>
-void with_stored(DType dtype, F&& f) {
-  if (dtype == DType::u8)
-    f(static_cast<unsigned char>(0));
-  else if (dtype == DType::i32)
-    f(0);
-  else
-    with_single_or_double(dtype, f);
-}
-
 void run_gather_scaled(const Call& call, const Place& place) {
   const Operand &out = call[0], &table = call[1], &indices = call[2];
   const Index n = indices.count(), width = table.shape[1];

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <ronde/core/philox.h>
+#include <ronde/core/picture_changes.h>
 #include <ronde/core/tensor.h>
 #include <ronde/data/sampler.h>
 
@@ -65,44 +66,29 @@ class RONDE_API Augmentation {
   /// Changes one sample in place. `image` has a data set's input_shape(), (h, w, c) for pictures, is f32 or
   /// f64, dense and in host memory.
   virtual void apply(const Tensor& image, AugmentationRandom& random) const = 0;
+  /// Adds what `apply` would do with the same random numbers to `changes`, so that a GPU can do it: the same
+  /// steps for every sample, whose numbers differ. False: they are none that PictureChanges has, nothing was
+  /// added, and batches are made in host memory.
+  virtual bool plan(PictureChanges& changes, AugmentationRandom& random) const;
 };
 
-/// Where an output pixel comes from: x' = xx x + xy y + x0, y' = yx x + yy y + y0, in pixels from the middle
-/// of the picture, x to the right and y downwards.
-struct AffineMap {
-  double xx = 1.0, xy = 0.0, x0 = 0.0;
-  double yx = 0.0, yy = 1.0, y0 = 0.0;
-};
-
-/// Looks up with `inner` first: the map of a picture changed by `outer` and then by `inner`.
-RONDE_API AffineMap operator*(const AffineMap& outer, const AffineMap& inner);
-
-/// What lies beyond a picture's border: of a row abcd
-enum class FillMode {
-  nearest,   ///< aaaa|abcd|dddd
-  constant,  ///< kkkk|abcd|kkkk, k = fill_value, without a transition
-  reflect,   ///< dcba|abcd|dcba
-};
-
-struct Fill {
-  FillMode mode = FillMode::nearest;
-  double value = 0.0;  ///< of FillMode::constant
-  bool operator==(const Fill&) const = default;
+/// An augmentation made of the steps of PictureChanges.
+class RONDE_API PlannedAugmentation : public Augmentation {
+ public:
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const override = 0;
+  void apply(const Tensor& image, AugmentationRandom& random) const final;
 };
 
 /// An augmentation that moves pixels; bilinear interpolation. A chain merges neighbours of equal fill and
 /// interpolates once.
-class RONDE_API GeometricAugmentation : public Augmentation {
+class RONDE_API GeometricAugmentation : public PlannedAugmentation {
  public:
   /// Draws the map for a picture of this size.
   virtual AffineMap draw(std::int64_t height, std::int64_t width, AugmentationRandom& random) const = 0;
   /// nullptr: never looks beyond the border (a flip).
   virtual const Fill* fill() const { return nullptr; }
-  void apply(const Tensor& image, AugmentationRandom& random) const final;
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const final;
 };
-
-/// Fills `out` (h, w, c) with what `map` finds in `in` of the same shape; they must not overlap.
-RONDE_API void resample(const Tensor& out, const Tensor& in, const AffineMap& map, const Fill& fill = {});
 
 /// Augmentations one after the other. Copies are cheap and share them.
 class RONDE_API Augment : public Augmentation {
@@ -121,6 +107,7 @@ class RONDE_API Augment : public Augmentation {
   }
 
   void apply(const Tensor& image, AugmentationRandom& random) const override;
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const override;
 
  private:
   std::vector<std::shared_ptr<const Augmentation>> stages_;

@@ -31,8 +31,9 @@ struct LoaderOptions {
   /// Where batches lie; nullptr: the default backend. Those for a GPU are filled in host memory and copied by
   /// `next`, always to the same place.
   Backend* backend = nullptr;
-  /// The inputs of an InMemoryDataset of up to so many bytes are kept on a GPU, where batches without an
-  /// augmentation are then gathered from them: only keys and targets travel.
+  /// Inputs in memory (Dataset::in_memory) of up to so many bytes are kept on a GPU, where batches are then
+  /// gathered from them, and augmented (Augmentation::plan): only keys, targets and what an augmentation drew
+  /// travel.
   std::int64_t resident_bytes = std::int64_t{1} << 30;
   int ring = 3;  ///< batches in flight, the one in use included; at least 2
   /// Applied to each sample, with the sampler's seed; must outlive the loader. nullptr: none.

@@ -13,6 +13,8 @@
 
 namespace ronde::inline v0 {
 
+class InMemoryDataset;
+
 class RONDE_API Dataset {
  public:
   virtual ~Dataset() = default;
@@ -29,6 +31,9 @@ class RONDE_API Dataset {
   /// So many samples lie together and are best read together (`SamplerOptions.shuffle_block`); 0: any order
   /// is as good.
   virtual std::int64_t block_size() const { return 0; }
+  /// The samples in memory of which the first size() are this one's, in their order; nullptr: there are none.
+  /// From them batches are made where they are needed: on a GPU, if that is where the net is.
+  virtual const InMemoryDataset* in_memory() const { return nullptr; }
 
   /// Writes sample samples[i] into row i of `inputs` (n, input_shape...) in f32 or f64 and of `targets` (n,
   /// target_shape...) in target_dtype(). Both are dense and in host memory.

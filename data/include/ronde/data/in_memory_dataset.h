@@ -31,6 +31,8 @@ class RONDE_API InMemoryDataset : public Dataset {
   Shape target_shape() const override { return targets_.shape().tail(1); }
   DType target_dtype() const override { return targets_.dtype(); }
   std::vector<std::string> class_names() const override { return options_.class_names; }
+  /// Itself, unless it is of a derived class, which may read something else.
+  const InMemoryDataset* in_memory() const override;
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
   /// The targets alone, as `read` writes them.

@@ -14,10 +14,10 @@ struct RandomBrightnessOptions {
 };
 
 /// Multiplies all values of a picture by U(brightness_range).
-class RONDE_API RandomBrightness : public Augmentation {
+class RONDE_API RandomBrightness : public PlannedAugmentation {
  public:
   explicit RandomBrightness(RandomBrightnessOptions options);
-  void apply(const Tensor& image, AugmentationRandom& random) const override;
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const override;
 
  private:
   RandomBrightnessOptions options_;
@@ -30,10 +30,10 @@ struct CutoutOptions {
 
 /// Covers a square whose middle is any pixel; what stands out of the picture is cut. Source: DeVries, Taylor,
 /// "Improved regularization of convolutional neural networks with cutout", 2017.
-class RONDE_API Cutout : public Augmentation {
+class RONDE_API Cutout : public PlannedAugmentation {
  public:
   explicit Cutout(CutoutOptions options = {});
-  void apply(const Tensor& image, AugmentationRandom& random) const override;
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const override;
 
  private:
   CutoutOptions options_;
@@ -46,10 +46,10 @@ struct NormalizeOptions {
 
 /// (x - mean) / standard_deviation per channel (the last axis). Test data need it too: see
 /// augmented_dataset.h.
-class RONDE_API Normalize : public Augmentation {
+class RONDE_API Normalize : public PlannedAugmentation {
  public:
   explicit Normalize(const NormalizeOptions& options);
-  void apply(const Tensor& image, AugmentationRandom& random) const override;
+  bool plan(PictureChanges& changes, AugmentationRandom& random) const override;
 
  private:
   std::vector<double> mean_;

@@ -19,6 +19,7 @@ class RONDE_API Subset : public Dataset {
   DType target_dtype() const override { return dataset_->target_dtype(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   std::int64_t block_size() const override { return dataset_->block_size(); }
+  const InMemoryDataset* in_memory() const override { return dataset_->in_memory(); }
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
 

@@ -26,7 +26,8 @@ RONDE_API std::vector<TestTimeView> mirror_views();
 /// CIFAR-10 in 3.29 seconds", 2024.
 RONDE_API std::vector<TestTimeView> shifted_mirror_views(std::int64_t pixels = 1);
 
-/// The view of each of `images` (n, h, w, c), in new host memory; f32 or f64.
+/// The view of each of `images` (n, h, w, c), f32 or f64, in new memory: where they are if that is a GPU that
+/// can make it (Augmentation::plan), else the host's.
 RONDE_API Tensor view_images(const Tensor& images, const TestTimeView& view);
 
 }  // namespace ronde::inline v0
