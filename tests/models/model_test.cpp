@@ -62,13 +62,13 @@ TEST(Zoo, FastCifarNetBeginsWhitenedAndTrains) {
 }
 
 TEST(Zoo, FastCifarNetSparesGradientsOfRateZero) {
-  const InMemoryDataset pictures = bright_pictures(4);
+  const InMemoryDataset pictures = bright_pictures(2);
   const auto train = [&](std::vector<Callback*> callbacks) {
     Model model(cifar10_fast(), {32, 32, 3}, {});
     prepare_cifar10_fast(model.module(), pictures);
-    model.compile({.optimizer = cifar10_fast_optimizer({.total_steps = 5, .steps_per_epoch = 1}),
+    model.compile({.optimizer = cifar10_fast_optimizer({.total_steps = 4, .steps_per_epoch = 1}),
                    .loss = std::make_unique<CategoricalCrossentropy>()});
-    model.fit(pictures, {.batch_size = 4, .epochs = 5, .callbacks = std::move(callbacks), .verbose = 0});
+    model.fit(pictures, {.batch_size = 2, .epochs = 4, .callbacks = std::move(callbacks), .verbose = 0});
     std::int64_t trained = model.module().parameter_count(true);
     return std::pair(model.weights_sha256(), trained);
   };
