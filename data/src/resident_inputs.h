@@ -11,9 +11,9 @@ namespace ronde::inline v0 {
 
 class ResidentInputs {
  public:
-  /// For batches of up to `most` samples. Nothing where batches have to be made in host memory: on a CPU, with
-  /// an augmentation that no kernel makes, of a data set that is not in memory or is larger than the options
-  /// allow. `seed`: of the augmentation.
+  /// For batches of up to `most` samples. Nothing where batches have to be made in host memory: on a CPU,
+  /// with an augmentation that no kernel makes, of a data set that is not in memory or is larger than the
+  /// options allow. `seed`: of the augmentation.
   static std::optional<ResidentInputs> make(const Dataset& dataset, const LoaderOptions& options,
                                             std::uint64_t seed, std::int64_t most);
 

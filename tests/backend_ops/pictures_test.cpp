@@ -55,7 +55,8 @@ void expect_same(const Source& source, const Shape& picture, const Planned& plan
     const Tensor actual = changed(b, dtype, source, picture, plan);
     // A float of a table of doubles, near a step of values or places.
     expect_near_oracle(actual, expected, dtype == DType::f64 ? 1e-13 : 2e-6);
-    EXPECT_EQ(actual.to_vector<double>(), changed(oracle(), dtype, source, picture, plan).to_vector<double>());
+    EXPECT_EQ(actual.to_vector<double>(),
+              changed(oracle(), dtype, source, picture, plan).to_vector<double>());
   });
 }
 

@@ -99,8 +99,9 @@ TEST(LoaderOnDevice, AugmentsThere) {
                                                   .rescale = 2.0});
   EXPECT_TRUE(are_resident(data, {.augmentation = &generated, .threads = 2}));
   EXPECT_TRUE(are_resident(data, {.dtype = DType::f64, .augmentation = &generated}));
-  const Augment cropped(RandomCrop({.padding = 2, .fill = {.mode = FillMode::reflect}}), AlternatingFlip(),
-                        Augment(Cutout({.size = 2}), Normalize({.mean = {0.4}, .standard_deviation = {0.2}})));
+  const Augment cropped(
+      RandomCrop({.padding = 2, .fill = {.mode = FillMode::reflect}}), AlternatingFlip(),
+      Augment(Cutout({.size = 2}), Normalize({.mean = {0.4}, .standard_deviation = {0.2}})));
   EXPECT_TRUE(are_resident(data, {.augmentation = &cropped}));
   EXPECT_TRUE(are_resident(Subset(data, 8), {.augmentation = &cropped}));
   const Normalize of_columns({.mean = {1, 2, 3, 4, 5}, .standard_deviation = {2}});

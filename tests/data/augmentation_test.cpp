@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "data/augmentation_testing.h"
 
@@ -217,6 +219,38 @@ TEST(Augment, DoesOthersInTheirOrder) {
     }
     EXPECT_EQ(augmented(chain, image, {.sample = s}).to_vector<double>(), step_by_step.to_vector<double>());
   }
+}
+
+/// One of a user's own, which plans nothing.
+struct Squared : Augmentation {
+  void apply(const Tensor& image, AugmentationRandom& random) const override {
+    const double factor = random.uniform(0.5, 1.0);
+    for (double& value : std::span(image.data<double>(), static_cast<std::size_t>(image.count())))
+      value *= factor * value;
+  }
+};
+
+TEST(Augment, MayHoldChainsAndOnesOwn) {
+  const Tensor image = picture({6, 6, 1});
+  const RandomShift shift({.width_shift_range = 0.3});
+  const RandomBrightness bright({.brightness_range = {0.5, 1.5}});
+  const Squared squared;
+  const Augment inner(bright, squared), chain(shift, inner, bright);
+  for (std::int64_t s = 0; s < 10; ++s) {
+    const Tensor expected = image.clone();
+    const AugmentationRandom random(0, {.sample = s});
+    const std::pair<const Augmentation*, AugmentationRandom> steps[] = {
+        {&shift, random.stream(0)},
+        {&bright, random.stream(1).stream(0)},
+        {&squared, random.stream(1).stream(1)},
+        {&bright, random.stream(2)}};
+    for (auto [one, own] : steps) one->apply(expected, own);
+    EXPECT_EQ(augmented(chain, image, {.sample = s}).to_vector<double>(), expected.to_vector<double>());
+  }
+  PictureChanges changes(image.shape());
+  AugmentationRandom random(0, {});
+  EXPECT_FALSE(inner.plan(changes, random));
+  EXPECT_TRUE(changes.steps().empty());
 }
 
 TEST(Augment, EmptyChangesNothing) {

@@ -14,8 +14,7 @@ void move(T* picture, const PictureExtent& extent, const PictureStep& step, cons
   const AffineMap map = map_of(numbers);
   if (map == AffineMap{}) return;
   const std::vector<T> before(picture, picture + extent.count());
-  resample_picture(picture, before.data(), extent, map,
-                   {.mode = step.fill, .value = fill_value_of(numbers)});
+  resample_picture(picture, before.data(), extent, map, {.mode = step.fill, .value = fill_value_of(numbers)});
 }
 
 template <class T>

@@ -22,8 +22,8 @@ PictureExtent extent_of(const Shape& shape) {
 /// A value for each channel; one serves all.
 void spread(double* to, std::span<const double> values, std::int64_t channels) {
   require(values.size() == 1 || static_cast<std::int64_t>(values.size()) == channels,
-          "[augmentation] normalize has ", counted(static_cast<std::int64_t>(values.size()), "value"), " for ",
-          counted(channels, "channel"));
+          "[augmentation] normalize has ", counted(static_cast<std::int64_t>(values.size()), "value"),
+          " for ", counted(channels, "channel"));
   for (std::int64_t c = 0; c < channels; ++c)
     to[c] = values[values.size() == 1 ? 0 : static_cast<std::size_t>(c)];
 }

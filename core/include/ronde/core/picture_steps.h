@@ -1,5 +1,5 @@
-/// What becomes of a picture (h, w, c), as plain data: so that the changes of a batch can be drawn ahead and a
-/// device make them.
+/// What becomes of a picture (h, w, c), as plain data: so that the changes of a batch can be drawn ahead and
+/// a device make them.
 #pragma once
 
 #include <array>

@@ -28,8 +28,8 @@ std::string text_of(const Complaint& c) {
   if (c.op == static_cast<int>(Op::softmax_cross_entropy))
     return "[softmax_cross_entropy] label " + value + " of row " + row + " is none of the " + limit +
            (c.limit == 1 ? " class" : " classes");
-  return std::string("[") + name_of_table_op(c.op) + "] index " + value + " at position " + row + " is outside a table of " +
-         limit + (c.limit == 1 ? " row" : " rows");
+  return std::string("[") + name_of_table_op(c.op) + "] index " + value + " at position " + row +
+         " is outside a table of " + limit + (c.limit == 1 ? " row" : " rows");
 }
 
 void run_kernel(const Call& call, const Place& place) {

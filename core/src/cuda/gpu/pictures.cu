@@ -25,8 +25,8 @@ struct Place2d {
 };
 
 template <class T>
-__device__ T changed_by(const PictureStep& step, const double* numbers, const Batch& b, Place2d at, int channel,
-                        T value) {
+__device__ T changed_by(const PictureStep& step, const double* numbers, const Batch& b, Place2d at,
+                        int channel, T value) {
   const double* own = numbers + step.first;
   if (step.kind == PictureStep::Kind::multiply)
     return multiplied(value, static_cast<T>(own[0]), static_cast<T>(own[1]), static_cast<T>(own[2]));
