@@ -33,8 +33,8 @@ constexpr Position position_of(double coordinate) {
 
 /// Where the pixels of an axis of a separable map come from.
 struct Axis {
-  double start = 0.0,
-         step = 1.0;  ///< the step is not negative: mirrored pictures are made from the other end
+  double start = 0.0;
+  double step = 1.0;  ///< not negative: mirrored pictures are made from the other end
   bool is_mirrored = false;
   std::int64_t size = 0;
 
