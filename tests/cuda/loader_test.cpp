@@ -139,6 +139,10 @@ TEST(LoaderOnDevice, ViewsAreMadeThere) {
     EXPECT_EQ(&seen.backend(), &device.backend);
     EXPECT_EQ(seen.to_vector<float>(), view_images(images, view).to_vector<float>());
   }
+  const Tensor rows = random_tensor(backend("cpu"), {4, 5}, DType::f32, 3);
+  const TestTimeView centred{Augment(Normalize({.mean = {0.5}, .standard_deviation = {2}}))};
+  EXPECT_EQ(view_images(rows.to(device.backend), centred).to_vector<float>(),
+            view_images(rows, centred).to_vector<float>());
   const TestTimeView own{Augment(Halved())};
   EXPECT_EQ(view_images(images.to(device.backend), own).to_vector<float>(),
             view_images(images, own).to_vector<float>());

@@ -13,9 +13,9 @@ TestTimeView moved(double pixels, Side side, double weight) {
   return {Augment(FixedMap({.xx = right, .x0 = -pixels, .y0 = -pixels}, reflect)), weight};
 }
 
-/// Undefined: the images are in host memory, or no kernel makes the view.
+/// Undefined: they are in host memory or no images, or no kernel makes the view.
 Tensor view_on_device(const Tensor& images, const TestTimeView& view) {
-  if (images.backend().device().type == DeviceType::cpu) return {};
+  if (images.backend().device().type == DeviceType::cpu || images.rank() != 4) return {};
   PictureChanges changes(images.shape().tail(1));
   AugmentationRandom random(0, {});
   if (!view.augment.plan(changes, random)) return {};

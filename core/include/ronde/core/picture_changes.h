@@ -1,7 +1,7 @@
 /// PictureChanges: what becomes of a picture, step by step, before it is done.
 ///
 ///     PictureChanges changes(image.shape());
-///     changes.move({.x0 = 2.5}, {.mode = FillMode::reflect});
+///     changes.move({.x0 = 2.5}, Fill{.mode = FillMode::reflect});
 ///     changes.cover({.top = 0, .bottom = 8, .left = 4, .right = 12}, 0.0);
 ///     changes.apply(image);
 #pragma once
