@@ -2,6 +2,13 @@
 
 namespace ronde::inline v0 {
 
+// A picture is rounded between two augmentations, and a move of each would become one: other pictures than
+// `read` gives.
+bool AugmentedDataset::plan(PictureChanges& changes, std::int64_t sample) const {
+  AugmentationRandom random(seed_, {.sample = sample, .epoch = 0});
+  return dataset_->plan(changes, sample) && changes.steps().empty() && augmentation_->plan(changes, random);
+}
+
 void AugmentedDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,
                             const Tensor& targets) const {
   dataset_->read(samples, inputs, targets);

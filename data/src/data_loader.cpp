@@ -314,9 +314,8 @@ void DataLoader::State::read_resident(const Slot& slot, std::int64_t first_row, 
       std::span(slot.indices)
           .subspan(static_cast<std::size_t>(first_row), static_cast<std::size_t>(end_row - first_row));
   resident->read_targets(samples, slot.batch.targets.slice(0, first_row, end_row));
-  if (augmentation)
-    resident->draw(slot.numbers.slice(0, first_row, end_row),
-                   slot.batch.sample_keys.slice(0, first_row, end_row));
+  resident->draw(slot.numbers.slice(0, first_row, end_row),
+                 slot.batch.sample_keys.slice(0, first_row, end_row));
 }
 
 void DataLoader::State::augment(const Batch& batch, std::int64_t first_row, std::int64_t end_row) const {

@@ -23,26 +23,32 @@ std::optional<ResidentInputs> ResidentInputs::make(const Dataset& dataset, const
                                                    std::uint64_t seed, std::int64_t most) {
   if (!options.backend || options.backend->device().type == DeviceType::cpu) return std::nullopt;
   ResidentInputs resident;
-  resident.dataset_ = dataset.in_memory();
+  resident.dataset_ = &dataset;
+  resident.stored_ = dataset.in_memory();
+  resident.augmentation_ = options.augmentation;
   resident.seed_ = seed;
-  if (!resident.dataset_) return std::nullopt;
-  const Tensor inputs = resident.dataset_->inputs().slice(0, 0, dataset.size());
+  if (!resident.stored_) return std::nullopt;
+  const Tensor inputs = resident.stored_->inputs().slice(0, 0, dataset.size());
   if (static_cast<std::int64_t>(inputs.byte_size()) > options.resident_bytes ||
       inputs.size(0) > std::numeric_limits<std::int32_t>::max())
     return std::nullopt;
-  if (options.augmentation && !resident.plan(*options.augmentation)) return std::nullopt;
+  PictureChanges changes(dataset.input_shape());
+  if (!resident.plan(changes, {})) return std::nullopt;
+  const std::optional<PictureSteps> steps = changes.steps_of_kernel();
+  if (!steps) return std::nullopt;
+  resident.steps_ = *steps;
   resident.table_ = inputs.to(*options.backend).reshape({inputs.size(0), inputs.shape().tail(1).count()});
   resident.indices_ = Tensor::empty({most}, {DType::i32, options.backend});
   return resident;
 }
 
-/// Whether kernels can make the augmentation. The steps are those of any sample.
-bool ResidentInputs::plan(const Augmentation& augmentation) {
-  augmentation_ = &augmentation;
-  PictureChanges changes(dataset_->input_shape());
-  AugmentationRandom random(seed_, {});
-  if (augmentation.plan(changes, random)) steps_ = changes.steps_of_kernel();
-  return steps_.has_value();
+/// Whether the steps of what becomes of a sample are known; those of any sample are the same.
+bool ResidentInputs::plan(PictureChanges& changes, SampleKey sample) const {
+  if (!dataset_->plan(changes, sample.sample)) return false;
+  if (!augmentation_) return true;
+  // On a CPU the picture is rounded in between, and moves of both would not be made as one.
+  AugmentationRandom random(seed_, sample);
+  return changes.steps().empty() && augmentation_->plan(changes, random);
 }
 
 void ResidentInputs::draw(const Tensor& numbers, const Tensor& keys) const {
@@ -50,9 +56,9 @@ void ResidentInputs::draw(const Tensor& numbers, const Tensor& keys) const {
   const std::int64_t* key = keys.data<std::int64_t>();
   double* to = numbers.data<double>();
   for (std::int64_t i = 0; i < keys.size(0); ++i, key += 2) {
-    AugmentationRandom random(seed_, {.sample = key[0], .epoch = key[1]});
     changes.clear();
-    require(augmentation_->plan(changes, random) && std::ranges::equal(changes.steps(), steps_->all()),
+    require(plan(changes, {.sample = key[0], .epoch = key[1]}) &&
+                std::ranges::equal(changes.steps(), steps_.all()),
             "[augmentation] the steps that it plans for sample ", key[0], " are not those of the others");
     to = std::ranges::copy(changes.numbers(), to).out;
   }
@@ -63,13 +69,13 @@ void ResidentInputs::gather(const Tensor& inputs, const Tensor& keys, const Tens
   const Tensor indices = indices_.slice(0, 0, n);
   Backend& backend = table_.backend();
   backend.copy(indices.reshape({n, 1}), keys.slice(1, 0, 1));
-  const InMemoryOptions& stored = dataset_->options();
-  if (!steps_)
+  const InMemoryOptions& stored = stored_->options();
+  if (steps_.count == 0)
     return backend.gather_scaled(inputs.reshape({n, table_.size(1)}), table_, indices, stored.scale,
                                  stored.offset);
   const Shape shape = dataset_->input_shape();
   backend.change_pictures(as_pictures(inputs, shape), as_pictures(table_, shape), indices, numbers,
-                          {.scale = stored.scale, .offset = stored.offset, .steps = *steps_});
+                          {.scale = stored.scale, .offset = stored.offset, .steps = steps_});
 }
 
 }  // namespace ronde::inline v0

@@ -12,29 +12,30 @@ namespace ronde::inline v0 {
 class ResidentInputs {
  public:
   /// For batches of up to `most` samples. Nothing where batches have to be made in host memory: on a CPU,
-  /// with an augmentation that no kernel makes, of a data set that is not in memory or is larger than the
-  /// options allow. `seed`: of the augmentation.
+  /// with an augmentation that no kernel makes or that follows one of the data set's own, of a data set that
+  /// is not in memory or is larger than the options allow. `seed`: of the augmentation.
   static std::optional<ResidentInputs> make(const Dataset& dataset, const LoaderOptions& options,
                                             std::uint64_t seed, std::int64_t most);
 
-  /// Numbers that the augmentation of a sample is made of; 0: there is none.
-  std::int64_t numbers() const { return steps_ ? steps_->numbers : 0; }
-  /// Draws them for the samples of `keys`, i64 (n, 2), into f64 (n, numbers()); both in host memory. Several
+  /// Numbers that the changes of a sample are made of; 0: there are none.
+  std::int64_t numbers() const { return steps_.numbers; }
+  /// Makes them for the samples of `keys`, i64 (n, 2), into f64 (n, numbers()); both in host memory. Several
   /// threads may do so at once.
   void draw(const Tensor& numbers, const Tensor& keys) const;
 
   /// Writes the inputs of the samples that `keys` have in their first column. All are on the device.
   void gather(const Tensor& inputs, const Tensor& keys, const Tensor& numbers) const;
   void read_targets(std::span<const std::int64_t> samples, const Tensor& targets) const {
-    dataset_->read_targets(samples, targets);
+    stored_->read_targets(samples, targets);
   }
 
  private:
-  bool plan(const Augmentation& augmentation);
+  bool plan(PictureChanges& changes, SampleKey sample) const;
 
-  const InMemoryDataset* dataset_ = nullptr;
+  const Dataset* dataset_ = nullptr;
+  const InMemoryDataset* stored_ = nullptr;  // the same, before its changes
   const Augmentation* augmentation_ = nullptr;
-  std::optional<PictureSteps> steps_;  // of the augmentation
+  PictureSteps steps_;  // of the data set or the augmentation
   std::uint64_t seed_ = 0;
   Tensor table_;    // (samples, elements)
   Tensor indices_;  // i32 (most)

@@ -1,5 +1,6 @@
 // Batches for a device: the same as for the CPU, whether their inputs are kept on the device or come one by
 // one.
+#include <ronde/data/augmented_dataset.h>
 #include <ronde/data/data_loader.h>
 #include <ronde/data/image_data_generator.h>
 #include <ronde/data/in_memory_dataset.h>
@@ -106,6 +107,20 @@ TEST(LoaderOnDevice, AugmentsThere) {
   EXPECT_TRUE(are_resident(Subset(data, 8), {.augmentation = &cropped}));
   const Normalize of_columns({.mean = {1, 2, 3, 4, 5}, .standard_deviation = {2}});
   EXPECT_TRUE(are_resident(values(), {.augmentation = &of_columns}));
+}
+
+TEST(LoaderOnDevice, MakesAnAugmentedDataSetThere) {
+  const InMemoryDataset data = bytes();
+  const Augment changes(RandomShift({.width_shift_range = 0.4}), Cutout({.size = 1}),
+                        Normalize({.mean = {0.4}, .standard_deviation = {0.2}}));
+  const AugmentedDataset changed(data, changes, 3);
+  EXPECT_TRUE(are_resident(changed, {.threads = 2}));
+  EXPECT_TRUE(are_resident(Subset(changed, 8)));
+  EXPECT_TRUE(are_resident(AugmentedDataset(Subset(data, 8), changes), {.dtype = DType::f64}));
+  // Of two, the first one's picture is rounded before the second.
+  EXPECT_FALSE(are_resident(changed, {.augmentation = &changes}));
+  EXPECT_FALSE(are_resident(AugmentedDataset(changed, changes)));
+  EXPECT_FALSE(are_resident(AugmentedDataset(data, Halved())));
 }
 
 TEST(LoaderOnDevice, LeavesWhatNoKernelMakesToTheHost) {

@@ -12,7 +12,7 @@
 
 namespace ronde::inline v0 {
 
-class RONDE_API AugmentedDataset : public Dataset {
+class RONDE_API AugmentedDataset final : public Dataset {
  public:
   /// Both must outlive it. Random augmentations give a sample the same picture whenever it is read.
   AugmentedDataset(const Dataset& dataset, const Augmentation& augmentation, std::uint64_t seed = 0)
@@ -24,6 +24,8 @@ class RONDE_API AugmentedDataset : public Dataset {
   DType target_dtype() const override { return dataset_->target_dtype(); }
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   std::int64_t block_size() const override { return dataset_->block_size(); }
+  const InMemoryDataset* in_memory() const override { return dataset_->in_memory(); }
+  bool plan(PictureChanges& changes, std::int64_t sample) const override;
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
 

@@ -14,6 +14,7 @@
 namespace ronde::inline v0 {
 
 class InMemoryDataset;
+class PictureChanges;
 
 class RONDE_API Dataset {
  public:
@@ -34,6 +35,9 @@ class RONDE_API Dataset {
   /// The samples in memory of which the first size() are this one's, in their order; nullptr: there are none.
   /// From them batches are made where they are needed: on a GPU, if that is where the net is.
   virtual const InMemoryDataset* in_memory() const { return nullptr; }
+  /// What becomes of sample `sample` of in_memory() before it is this one's: adds it to `changes`, as
+  /// Augmentation::plan does, or is false.
+  virtual bool plan(PictureChanges& /*changes*/, std::int64_t /*sample*/) const { return true; }
 
   /// Writes sample samples[i] into row i of `inputs` (n, input_shape...) in f32 or f64 and of `targets` (n,
   /// target_shape...) in target_dtype(). Both are dense and in host memory.

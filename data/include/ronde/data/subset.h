@@ -8,7 +8,7 @@
 namespace ronde::inline v0 {
 
 /// The other data set must outlive it.
-class RONDE_API Subset : public Dataset {
+class RONDE_API Subset final : public Dataset {
  public:
   /// The first `size` samples, 1 <= size <= dataset.size().
   Subset(const Dataset& dataset, std::int64_t size);
@@ -20,6 +20,9 @@ class RONDE_API Subset : public Dataset {
   std::vector<std::string> class_names() const override { return dataset_->class_names(); }
   std::int64_t block_size() const override { return dataset_->block_size(); }
   const InMemoryDataset* in_memory() const override { return dataset_->in_memory(); }
+  bool plan(PictureChanges& changes, std::int64_t sample) const override {
+    return dataset_->plan(changes, sample);
+  }
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
 
