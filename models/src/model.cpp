@@ -89,7 +89,7 @@ Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) 
   check_sample_weights("[evaluate] sample_weight", options.sample_weight, data.size());
   if (state_->trainer) state_->trainer->lend_metrics();
   state_->optimizer->synchronise();
-  return evaluate_dataset(*state_, data, options);
+  return Evaluator(*state_, data, options).run();
 }
 
 Tensor Model::predict(const Tensor& inputs, std::int64_t batch_size) {

@@ -115,6 +115,33 @@ TEST(CudaTraining, WithWeightsOfClassesAndSamplesToo) {
   EXPECT_NE(train(backend("cpu"), {}, true).weights, train(backend("cpu")).weights);
 }
 
+TEST(CudaTraining, AnEvaluationWaitsOnceForAllOfItsBatches) {
+  FakeDevice device;
+  Model model = make_model(device.backend, {});
+  const auto reads_of = [&](std::int64_t batch_size) {
+    const std::int64_t before = device.runtime.reads();
+    model.evaluate(digits(), batch_size);
+    return device.runtime.reads() - before;
+  };
+  reads_of(20);
+  const std::int64_t of_many = reads_of(4);
+  EXPECT_EQ(of_many, reads_of(20));
+}
+
+/// To the device, in so many epochs.
+std::size_t bytes_of_training(std::int64_t epochs) {
+  const InMemoryDataset data = digits();
+  FakeDevice device;
+  make_model(device.backend, {})
+      .fit(data, {.batch_size = 16, .epochs = epochs, .validation = &data, .verbose = 0});
+  return device.runtime.bytes_to_device();
+}
+
+TEST(CudaTraining, DataOfAValidationStayOnTheDevice) {
+  const std::size_t of_an_epoch = bytes_of_training(3) - bytes_of_training(2);
+  EXPECT_LT(of_an_epoch, digits().inputs().byte_size() / 2);
+}
+
 TEST(CudaTraining, SaysWhatALibraryRefuses) {
   FakeDevice device({.plans_bfloat16 = false});
   Model model = make_model(device.backend, DType::bf16);

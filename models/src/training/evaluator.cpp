@@ -7,10 +7,8 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/core/trace.h>
-#include <ronde/data/data_loader.h>
 #include <ronde/models/view_outputs.h>
 
-#include "training/running_totals.h"
 #include "training/train_step.h"
 
 namespace ronde::inline v0 {
@@ -21,15 +19,6 @@ std::int64_t correct_count(const Totals& totals) {
   for (const auto& [metric, sums] : totals.metrics)
     if (metric->counts_correct()) return std::llround(sums[0]);
   return 0;
-}
-
-void add_outcome(Model::State& model, const StepData& data, const std::vector<TestTimeView>& views,
-                 const LossWeights& weights, RunningTotals& totals) {
-  const Variable outputs =
-      view_outputs(*model.module, data.inputs, views, model.context(false, data.sample_keys));
-  const Variable losses = (*model.loss)(outputs, data.targets);
-  totals.add(weighted_sum(losses, weights, outputs.shape(), data.targets, data.sample_keys).value(),
-             outputs.value(), data.targets, data.inputs.size(0));
 }
 
 /// Loops of kernels are cut into so many chunks, whatever the number of threads; more threads are of no use.
@@ -51,64 +40,78 @@ void for_each_sum(Totals& totals, bool counts, F&& f) {
       for (double& sum : sums) f(sum);
 }
 
-/// Of some batches.
-struct Sums {
-  std::vector<double> rows = {};    ///< of each: the loss and its count, and metrics that do not count
-  std::vector<double> counts = {};  ///< of all: metrics that count, whose sums are the same in any order
-};
-
-void append_row(std::vector<double>& rows, Totals& totals) {
-  rows.push_back(totals.loss_sum);
-  rows.push_back(totals.samples);
-  for_each_sum(totals, false, [&](double sum) { rows.push_back(sum); });
-}
-
 void add_row(Totals& totals, const double* row) {
   totals.loss_sum += *row++;
   totals.samples += *row++;
   for_each_sum(totals, false, [&](double& sum) { sum += *row++; });
 }
 
-/// Of this rank's batches. `totals` are empty before and afterwards.
-Sums evaluate_batches(Model::State& model, DataLoader& loader, const std::vector<TestTimeView>& views,
-                      const LossWeights& weights, RunningTotals& totals) {
+}  // namespace
+
+/// Of this rank's batches.
+struct Evaluator::Sums {
+  std::vector<double> rows = {};    ///< of each: the loss and its count, and metrics that do not count
+  std::vector<double> counts = {};  ///< of all: metrics that count, whose sums are the same in any order
+};
+
+Evaluator::Evaluator(Model::State& model, const Dataset& data, EvaluateOptions options)
+    : model_(model),
+      views_(std::move(options.views)),
+      loader_(data,
+              ShardedSampler({.size = data.size(), .global_batch = options.batch_size, .shuffle = false}),
+              {.dtype = model.options.dtype, .backend = &model.backend()}),
+      totals_(model.backend(), model.metrics),
+      weights_{.of_samples = weight_table(options.sample_weight,
+                                          {.dtype = model.options.dtype, .backend = &model.backend()})} {}
+
+void Evaluator::add_outcome(const Batch& batch) {
+  const Variable outputs =
+      view_outputs(*model_.module, batch.inputs, views_, model_.context(false, batch.sample_keys));
+  const Variable losses = (*model_.loss)(outputs, batch.targets);
+  totals_.add(weighted_sum(losses, weights_, outputs.shape(), batch.targets, batch.sample_keys).value(),
+              outputs.value(), batch.targets, batch.size());
+}
+
+// Only metrics that do not count are read after each batch, which waits for the device.
+Evaluator::Sums Evaluator::evaluate_batches(std::int64_t batches) {
   const FixedChunks fixed(kChunks);
   const NoGrad no_grad;
   Sums all;
-  Totals nothing = totals.local();
-  for_each_sum(nothing, true, [&](double zero) { all.counts.push_back(zero); });
-  while (const Batch* batch = loader.next()) {
-    add_outcome(model, {batch->inputs, batch->targets, batch->sample_keys}, views, weights, totals);
-    Totals of_batch = totals.local();
-    append_row(all.rows, of_batch);
-    auto count = all.counts.begin();
-    for_each_sum(of_batch, true, [&](double sum) { *count++ += sum; });
-    totals.reset();
+  std::int64_t b = 0;
+  const Tensor losses = Tensor::empty({batches}, {.dtype = DType::f64, .backend = &model_.backend()});
+  while (const Batch* batch = loader_.next()) {
+    add_outcome(*batch);
+    totals_.move_loss(losses.view(b++, {}));
+    all.rows.insert(all.rows.end(), {0.0, static_cast<double>(batch->size())});
+    for (const auto& metric : model_.metrics) {
+      if (metric->sums_are_counts()) continue;
+      const MetricSums sums = metric->sums();
+      all.rows.insert(all.rows.end(), sums.begin(), sums.end());
+      metric->reset();
+    }
   }
+  auto row = all.rows.begin();
+  for (const double loss : losses.to_vector<double>()) {
+    *row = loss;
+    row += static_cast<std::ptrdiff_t>(all.rows.size()) / batches;
+  }
+  Totals rest = totals_.local();
+  for_each_sum(rest, true, [&](double sum) { all.counts.push_back(sum); });
   return all;
 }
 
-}  // namespace
-
-Evaluation evaluate_dataset(Model::State& model, const Dataset& data, const EvaluateOptions& options) {
+Evaluation Evaluator::run() {
   const TraceScope scope("evaluation", "evaluation");
-  Communicator& communicator = *model.communicator;
-  DataLoader loader(
-      data, ShardedSampler({.size = data.size(), .global_batch = options.batch_size, .shuffle = false}),
-      {.dtype = model.options.dtype, .backend = &model.backend()});
-  const std::int64_t batches = loader.sampler().steps_per_epoch();
+  Communicator& communicator = *model_.communicator;
+  const std::int64_t batches = loader_.sampler().steps_per_epoch();
   const std::vector<std::int64_t> counts = batches_of_ranks(batches, communicator.size());
   const auto rank = static_cast<std::size_t>(communicator.rank());
-  loader.start(batches * communicator.rank() / communicator.size(), counts[rank]);
-
-  RunningTotals totals(model.backend(), model.metrics);
-  const LossWeights weights{.of_samples = weight_table(options.sample_weight, {.dtype = model.options.dtype,
-                                                                               .backend = &model.backend()})};
-  Sums own = evaluate_batches(model, loader, options.views, weights, totals);
-  Totals all = totals.local();
-  std::vector<double> empty_row;
-  append_row(empty_row, all);
-  const auto width = static_cast<std::int64_t>(empty_row.size());
+  totals_.reset();
+  Totals all = totals_.local();
+  loader_.start(batches * communicator.rank() / communicator.size(), counts[rank]);
+  Sums own = evaluate_batches(counts[rank]);
+  std::int64_t width = 2;
+  for_each_sum(all, false, [&](double) { ++width; });
   const Tensor rows = Tensor::empty({batches, width}, {.dtype = DType::f64, .backend = &backend("cpu")});
   communicator.allgatherv(rows, Tensor::from<double>({counts[rank], width}, own.rows), counts).wait();
   for (std::int64_t b = 0; b < batches; ++b) add_row(all, rows.data<double>() + b * width);

@@ -61,6 +61,12 @@ void RunningTotals::add(const Tensor& loss_sum, const Tensor& outputs, const Ten
   for (const auto& metric : *metrics_) metric->update(outputs, targets);
 }
 
+void RunningTotals::move_loss(const Tensor& to) {
+  to.copy_from(loss_sum_);
+  loss_sum_.fill(0.0);
+  samples_ = 0;
+}
+
 void RunningTotals::close_shard(int shard) {
   add_to(of_shards_.at(static_cast<std::size_t>(shard - shards_.first)), values());
   clear();

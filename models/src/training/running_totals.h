@@ -36,6 +36,9 @@ class RunningTotals {
   void reset();
   /// `loss_sum`: a scalar, the sum of the losses of `samples` samples. Enqueues only.
   void add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets, std::int64_t samples);
+  /// Moves the sum of the losses to `to`, a scalar of f64 on the device; what metrics have seen stays.
+  /// Enqueues only.
+  void move_loss(const Tensor& to);
   /// What was added since the last call is of this virtual shard, one of this rank's. Waits for the device.
   void close_shard(int shard);
   /// Of this rank. Waits for the device.

@@ -11,7 +11,6 @@
 #include <ronde/distributed/watchdog.h>
 #include <ronde/models/progress_bar.h>
 
-#include "training/evaluator.h"
 #include "training/fit_plan.h"
 #include "training/non_finite_report.h"
 #include "training/resume.h"
@@ -325,9 +324,11 @@ void Trainer::throw_non_finite() const {
 void Trainer::validate(Logs& logs) {
   for (Callback* callback : callbacks_) callback->on_test_begin();
   lend_metrics();
-  const Evaluation evaluation = evaluate_dataset(state_, *options_.validation,
-                                                 {.batch_size = validation_batch(options_, loader_.sampler()),
-                                                  .sample_weight = options_.validation_sample_weight});
+  if (!validator_)
+    validator_.emplace(state_, *options_.validation,
+                       EvaluateOptions{.batch_size = validation_batch(options_, loader_.sampler()),
+                                       .sample_weight = options_.validation_sample_weight});
+  const Evaluation evaluation = validator_->run();
   for (Callback* callback : callbacks_) callback->on_test_end(evaluation.logs);
   for (const auto& [name, value] : evaluation.logs.entries()) logs.set("val_" + name, value);
 }

@@ -13,6 +13,7 @@
 
 #include "model_state.h"
 #include "training/checkpointer.h"
+#include "training/evaluator.h"
 #include "training/non_finite_guard.h"
 #include "training/rank_watch.h"
 #include "training/replica_check.h"
@@ -89,6 +90,7 @@ class Trainer {
   NonFiniteGuard guard_;
   ReplicaCheck replica_check_;
   StepAudit audit_;
+  std::optional<Evaluator> validator_;
   History history_;
   std::int64_t epoch_ = 0;              // of the next step
   std::int64_t epoch_step_ = 0;         // steps of that epoch that are done

@@ -71,6 +71,9 @@ class FakeRuntime final : public cuda::Runtime {
   std::int64_t launches() const { return launches_; }
   std::int64_t prepared() const { return prepared_; }
   std::int64_t replays() const { return replays_; }
+  std::size_t bytes_to_device() const { return bytes_to_device_; }
+  /// Copies to the host, each of which somebody waits for.
+  std::int64_t reads() const { return reads_; }
 
   const cuda::DeviceFacts& facts() const override { return facts_; }
   cuda::Collectives* collectives() override { return &collectives_; }
@@ -137,7 +140,8 @@ class FakeRuntime final : public cuda::Runtime {
   std::map<cuda::Event, std::unique_ptr<FakeEvent>> events_;
   std::map<cuda::Graph, std::unique_ptr<std::vector<Operation>>> graphs_;
   std::unique_ptr<Capture> capture_;
-  std::int64_t launches_ = 0, prepared_ = 0, replays_ = 0;
+  std::int64_t launches_ = 0, prepared_ = 0, replays_ = 0, reads_ = 0;
+  std::size_t bytes_to_device_ = 0;
   FakeCollectives collectives_{*this};  // the last, whose thread uses all else
 };
 
