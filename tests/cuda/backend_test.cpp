@@ -86,7 +86,7 @@ TEST(CudaBackend, KeysTellPatternsApart) {
   others[4].tensors[1].data = reinterpret_cast<char*>(&call) + 4;
   for (const cuda::Call& other : others) EXPECT_NE(cuda::plan_key(other, {}), key);
   EXPECT_NE(cuda::plan_key(call, {.mode = cuda::MathMode::tf32}), key);
-  EXPECT_NE(cuda::plan_key(call, {.deterministic = true}), key);
+  EXPECT_NE(cuda::plan_key(call, {.engines = cuda::Engines::deterministic}), key);
 }
 
 TEST(CudaBackend, AWrongLabelIsToldOnceAndTheDeviceGoesOn) {

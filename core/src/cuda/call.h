@@ -140,10 +140,17 @@ enum class MathMode : std::uint8_t {
   tf32,  ///< factors with 10 bits of mantissa, sums in floats: what tensor cores take
 };
 
+/// Which of a library's algorithms for a convolution are taken.
+enum class Engines : std::uint8_t {
+  fastest,        ///< by trial, also of those whose sums vary in their last bits each time
+  tuned,          ///< by trial, of those that give the same bits each time; another process may take another
+  deterministic,  ///< the first such one, the same in each process
+};
+
 /// What a library may choose among its algorithms by.
 struct MathOptions {
   MathMode mode = MathMode::f32;
-  bool deterministic = false;  ///< only algorithms that give the same bits each time
+  Engines engines = Engines::tuned;
 };
 
 }  // namespace ronde::inline v0::cuda

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/gpu/conv_engines.h"
 #include "cuda/gpu/conv_graph.h"
 #include "cuda/gpu/cuda_resources.h"
 #include "cuda/takes_bfloat16.h"
@@ -16,59 +17,9 @@ namespace ronde::inline v0::cuda {
 namespace {
 
 constexpr std::int64_t kMostConvWorkspace = std::int64_t{256} << 20;
-constexpr std::size_t kMostCandidates = 8;
-constexpr int kTrials = 3;  // of each; the fastest counts
-
-std::vector<CudnnDescriptor> recommended(const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode) {
-  CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
-      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode)
-      .finalize();
-  std::vector<CudnnDescriptor> engines;
-  std::vector<cudnnBackendDescriptor_t> handles;
-  for (std::size_t i = 0; i < kMostCandidates; ++i)
-    handles.push_back(engines.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
-  std::int64_t count = 0;
-  check_cudnn(
-      cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                               static_cast<std::int64_t>(handles.size()), &count, handles.data()),
-      "asking for engines");
-  while (engines.size() > static_cast<std::size_t>(count)) engines.pop_back();
-  return engines;
-}
-
-bool has_note(const CudnnDescriptor& configuration, cudnnBackendNumericalNote_t note) {
-  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  cudnnBackendDescriptor_t handle = engine.get();
-  std::int64_t count = 0;
-  check_cudnn(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &handle),
-              "reading an engine");
-  std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
-  check_cudnn(
-      cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.data()),
-      "reading an engine's notes");
-  return std::find(notes.begin(), notes.begin() + count, note) != notes.begin() + count;
-}
-
-/// Which engines a call may have.
-struct Choice {
-  MathOptions math;
-  bool is_bfloat16;
-};
-
-// Of bf16 tensor cores lose nothing.
-bool may_use(const CudnnDescriptor& configuration, const Choice& choice) {
-  const auto has = [&](cudnnBackendNumericalNote_t note) { return has_note(configuration, note); };
-  if (choice.math.deterministic && has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
-  if (!choice.is_bfloat16 && choice.math.mode == MathMode::tf32) return true;
-  for (const auto note :
-       {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
-        CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_FFT})
-    if (has(note)) return false;
-  return choice.is_bfloat16 || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-}
+constexpr std::size_t kMostCandidates = 8, kMostCompiled = 3;
+constexpr int kTrials = 3, kRuns = 5;  // of each candidate; the fastest trial counts
+constexpr float kNever = std::numeric_limits<float>::infinity();
 
 /// One engine, ready to run.
 class Engine {
@@ -83,7 +34,8 @@ class Engine {
 
   std::int64_t workspace() const { return workspace_; }
 
-  void run(cudnnHandle_t handle, const std::vector<int>& operands, const Call& call, void* workspace) const {
+  /// What a run is given: a call's operands and memory.
+  static CudnnDescriptor pack(const std::vector<int>& operands, const Call& call, void* workspace) {
     std::vector<std::int64_t> ids;
     std::vector<void*> pointers;
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -97,6 +49,10 @@ class Engine {
         .set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids.data())
         .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace)
         .finalize();
+    return pack;
+  }
+
+  void run(cudnnHandle_t handle, const CudnnDescriptor& pack) const {
     check_cudnn(cudnnBackendExecute(handle, plan_.get(), pack.get()), "running a convolution");
   }
 
@@ -105,14 +61,16 @@ class Engine {
   std::int64_t workspace_ = 0;
 };
 
-/// Milliseconds of the fastest of a few runs.
-float time_of(const Engine& engine, cudnnHandle_t handle, const std::vector<int>& operands, const Call& call,
-              void* workspace, cudaStream_t stream) {
+/// Milliseconds of some runs behind one another, so that the device is waited for and not the host; of the
+/// fastest of a few trials. kNever: it does not run; another one may.
+float time_of(const Engine& engine, cudnnHandle_t handle, const CudnnDescriptor& pack,
+              cudaStream_t stream) try {
   const CudaEvent begin, end;
-  float best = std::numeric_limits<float>::infinity();
+  engine.run(handle, pack);
+  float best = kNever;
   for (int trial = 0; trial < kTrials; ++trial) {
     check_cuda(cudaEventRecord(begin.get(), stream), "timing");
-    engine.run(handle, operands, call, workspace);
+    for (int run = 0; run < kRuns; ++run) engine.run(handle, pack);
     check_cuda(cudaEventRecord(end.get(), stream), "timing");
     check_cuda(cudaEventSynchronize(end.get()), "timing");
     float milliseconds = 0;
@@ -120,28 +78,29 @@ float time_of(const Engine& engine, cudnnHandle_t handle, const std::vector<int>
     best = std::min(best, milliseconds);
   }
   return best;
+} catch (const GpuError&) {
+  cudaGetLastError();  // it is taken note of
+  return kNever;
 }
 
-/// Those that can be used, best recommended first.
-std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const Choice& choice, cudnnHandle_t handle) {
+/// Those that can be used, best recommended first. Compiling one takes most of a second.
+std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const EngineRules& rules,
+                                   cudnnHandle_t handle) {
+  const std::size_t most = rules.math.engines == Engines::deterministic ? 1 : kMostCandidates;
+  std::size_t compiled = 0;
   std::vector<Engine> usable;
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    std::vector<CudnnDescriptor> configurations;
+  for (const CudnnDescriptor& configuration : allowed_engines(graph, rules)) {
+    if (usable.size() == most) break;
+    const bool is_compiled = is_compiled_at_run_time(configuration);
+    if (is_compiled && compiled == kMostCompiled) continue;
     try {
-      configurations = recommended(graph, mode);
+      Engine engine(configuration, handle);
+      if (engine.workspace() > kMostConvWorkspace) continue;
+      usable.push_back(std::move(engine));
+      compiled += is_compiled ? 1 : 0;
     } catch (const GpuError&) {
-      continue;  // of this mode there are none
+      continue;  // recommended, but not for this device
     }
-    for (const CudnnDescriptor& configuration : configurations) {
-      try {
-        if (!may_use(configuration, choice)) continue;
-        Engine engine(configuration, handle);
-        if (engine.workspace() <= kMostConvWorkspace) usable.push_back(std::move(engine));
-      } catch (const GpuError&) {
-        continue;  // recommended, but not for this device
-      }
-    }
-    if (!usable.empty()) break;
   }
   return usable;
 }
@@ -151,16 +110,30 @@ std::size_t fastest(const std::vector<Engine>& engines, cudnnHandle_t handle,
   std::int64_t most = 0;
   for (const Engine& engine : engines) most = std::max(most, engine.workspace());
   const CudaMemory workspace(static_cast<std::size_t>(most));
+  const CudnnDescriptor pack = Engine::pack(operands, call, workspace.get());
   std::size_t best = 0;
-  float best_time = std::numeric_limits<float>::infinity();
+  float best_time = kNever;
   for (std::size_t i = 0; i < engines.size(); ++i) {
-    const float time = time_of(engines[i], handle, operands, call, workspace.get(), stream);
-    if (time < best_time) {
-      best_time = time;
-      best = i;
-    }
+    const float time = time_of(engines[i], handle, pack, stream);
+    if (time >= best_time) continue;
+    best_time = time;
+    best = i;
   }
+  if (best_time == kNever) throw GpuError("none of cuDNN's engines for a convolution runs");
   return best;
+}
+
+/// The fastest, or the first where there is no room to try them.
+std::size_t choose(const std::vector<Engine>& engines, cudnnHandle_t handle, const std::vector<int>& operands,
+                   const Call& call, cudaStream_t stream) {
+  if (engines.size() == 1) return 0;
+  try {
+    return fastest(engines, handle, operands, call, stream);
+  } catch (const GpuError& error) {
+    if (error.outcome != Outcome::out_of_memory) throw;
+    cudaGetLastError();
+    return 0;
+  }
 }
 
 /// The gradient of a bias comes from our own kernel, in its own part of the workspace behind cuDNN's.
@@ -182,7 +155,7 @@ class ConvPlan final : public PlanTag {
     if (engine_) {
       const std::lock_guard lock(cudnn_.mutex);
       check_cudnn(cudnnSetStream(cudnn_.handle, native(place.stream)), "choosing a stream");
-      engine_->run(cudnn_.handle, operands_, call, workspace);
+      engine_->run(cudnn_.handle, Engine::pack(operands_, call, workspace));
     } else {
       run_direct_conv2d(call, place);
     }
@@ -208,16 +181,15 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
     const ConvGraph graph = make_conv_graph(call);
     operands = graph.operands;
     check_cudnn(cudnnSetStream(handle, native(place.stream)), "choosing a stream");
-    const Choice choice{math, has_bfloat16(call)};
-    std::vector<Engine> engines = usable_engines(make_operation_graph(graph, handle), choice, handle);
+    const EngineRules rules{math, has_bfloat16(call)};
+    const CudnnDescriptor operations = make_operation_graph(graph, handle);
+    std::vector<Engine> engines = usable_engines(operations, rules, handle);
+    if (engines.empty() && math.engines == Engines::tuned)
+      engines = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle);
     // Of float copies there may be one.
-    if (engines.empty() && choice.is_bfloat16)
-      throw GpuError("cuDNN has no engine for a convolution of bf16");
-    if (!engines.empty()) {
-      const bool tries = !math.deterministic && engines.size() > 1;
-      const std::size_t best = tries ? fastest(engines, handle, operands, call, native(place.stream)) : 0;
-      chosen.emplace(std::move(engines[best]));
-    }
+    if (engines.empty() && rules.is_bfloat16) throw GpuError("cuDNN has no engine for a convolution of bf16");
+    if (!engines.empty())
+      chosen.emplace(std::move(engines[choose(engines, handle, operands, call, native(place.stream))]));
   }
   return std::make_unique<ConvPlan>(call, std::move(chosen), std::move(operands), cudnn);
 }

@@ -17,10 +17,9 @@ struct Cudnn {
   std::mutex mutex = {};
 };
 
-/// Tries the engines that cuDNN recommends on the call's own operands and keeps the fastest. Without TF32,
-/// and of bf16, none that rounds its inputs or transforms them by Winograd; in deterministic mode none that
-/// may vary, and the first that fits instead of the fastest. Throws GpuError where only of bf16 there is
-/// none. `cudnn` must outlive the plan.
+/// Tries the engines that may be used (conv_engines.h) on the call's own operands and keeps the fastest; in
+/// deterministic mode it takes the first. Throws GpuError where only of bf16 there is none. `cudnn` must
+/// outlive the plan.
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place);
 

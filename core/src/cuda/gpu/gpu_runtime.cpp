@@ -14,29 +14,6 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-Outcome outcome_of(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return Outcome::ok;
-    case cudaErrorNotReady:
-      return Outcome::not_ready;
-    case cudaErrorMemoryAllocation:
-      return Outcome::out_of_memory;
-    case cudaErrorStreamCaptureUnsupported:
-    case cudaErrorStreamCaptureInvalidated:
-    case cudaErrorStreamCaptureUnjoined:
-    case cudaErrorStreamCaptureIsolation:
-    case cudaErrorStreamCaptureImplicit:
-    case cudaErrorStreamCaptureMerge:
-    case cudaErrorStreamCaptureUnmatched:
-    case cudaErrorStreamCaptureWrongThread:
-    case cudaErrorCapturedEvent:
-      return Outcome::refused;
-    default:
-      return Outcome::failed;
-  }
-}
-
 Status no_kernel() {
   return answer(Outcome::refused, "no kernel takes these bf16 operands");
 }
@@ -182,7 +159,8 @@ Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan
     *workspace = (*plan)->workspace();
     return {Outcome::ok, (*plan)->remark()};
   } catch (const GpuError& error) {
-    return answer(Outcome::unsupported, error.what());
+    cudaGetLastError();
+    return answer(error.outcome, error.what());
   }
 }
 
@@ -203,6 +181,7 @@ Status GpuRuntime::launch(const Call& call, Plan plan, void* workspace, Stream s
     else
       run_kernel(call, place);
   } catch (const GpuError& error) {
+    cudaGetLastError();  // it is told; the next call begins without it
     return answer(Outcome::failed, error.what());
   }
   return result(cudaGetLastError());

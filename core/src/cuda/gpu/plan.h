@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "cuda/gpu/kernels.h"
 
@@ -10,7 +11,10 @@ namespace ronde::inline v0::cuda {
 
 /// How the module tells itself of errors; becomes a Status where the module ends.
 struct GpuError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit GpuError(const std::string& text, Outcome how = Outcome::unsupported)
+      : std::runtime_error(text), outcome(how) {}
+
+  Outcome outcome;
 };
 
 struct PlanTag {

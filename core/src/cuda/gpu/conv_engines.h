@@ -1,0 +1,25 @@
+/// Which of cuDNN's engines a convolution may have. Needs no device: a machine without one can ask for
+/// another's.
+#pragma once
+
+#include <vector>
+
+#include "cuda/gpu/cudnn_descriptor.h"
+
+namespace ronde::inline v0::cuda {
+
+struct EngineRules {
+  MathOptions math = {};
+  bool is_bfloat16 = false;
+};
+
+/// Configurations that cuDNN recommends for a graph and that the rules allow, the best first: without TF32,
+/// and of bf16, none that rounds its inputs or transforms them by Winograd; none that does not give the same
+/// bits each time, unless the rules ask for the fastest. `device`: whose, as cuDNN's descriptor of its
+/// properties; nullptr: that of the graph's handle.
+std::vector<CudnnDescriptor> allowed_engines(const CudnnDescriptor& graph, const EngineRules& rules,
+                                             const CudnnDescriptor* device = nullptr);
+
+bool is_compiled_at_run_time(const CudnnDescriptor& configuration);
+
+}  // namespace ronde::inline v0::cuda

@@ -1,0 +1,85 @@
+// What cuDNN recommends for an H200, asked without one: in each precision there is something for every
+// convolution of the nets that gives the same bits each time.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cuda/conv_patterns.h"
+#include "cuda/gpu/conv_engines.h"
+#include "cuda/gpu/conv_graph.h"
+
+namespace ronde::test {
+namespace {
+
+using cuda::CudnnDescriptor;
+using cuda::Engines;
+using cuda::MathMode;
+
+constexpr std::string_view kH200 =
+    R"({"deviceName": "NVIDIA H200", "cudaDeviceId": 0, "deviceVer": 900, "driverVer": 13000,
+    "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536,
+    "multiProcessorCount": 132, "warpSize": 32, "maxSharedMemoryPerBlock": 49152,
+    "maxSharedMemoryPerBlockOptin": 232448, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
+    "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+    "supportCoopLaunch": 1, "smClockRateKHz": 1980000, "memClockRateKHz": 3201000, "l2CacheSize": 62914560,
+    "totalGlobalMem": 150000000000})";
+
+CudnnDescriptor h200() {
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  const std::string json(kH200);
+  device
+      .set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+           static_cast<std::int64_t>(json.size()) + 1, json.c_str())
+      .finalize();
+  return device;
+}
+
+/// Numbers of the engines in the order of the recommendation.
+std::vector<std::int64_t> engines_of(const cuda::Call& call, const cuda::EngineRules& rules) {
+  static const CudnnDescriptor device = h200();
+  const cuda::ConvGraph graph = cuda::make_conv_graph(call);
+  std::vector<std::int64_t> numbers;
+  for (const CudnnDescriptor& configuration :
+       cuda::allowed_engines(cuda::make_operation_graph(graph, nullptr), rules, &device)) {
+    CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cudnnBackendDescriptor_t handle = engine.get();
+    std::int64_t count = 0;
+    cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                             1, &count, &handle);
+    numbers.push_back(engine.get_int(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  }
+  return numbers;
+}
+
+// Engine 0 computes anything, slowly. Those for plain floats stand behind more than 20 for tensor cores.
+TEST(ConvEngines, FloatsHaveMoreThanTheGenericOne) {
+  for (const Layer& layer : kLayers) {
+    const Patterns p = patterns_of(layer, 128);
+    for (const cuda::Call& call : {p.forward, p.plain, p.by_input, p.by_weight}) {
+      const std::vector<std::int64_t> engines =
+          engines_of(call, {.math = {.engines = Engines::deterministic}});
+      EXPECT_TRUE(std::any_of(engines.begin(), engines.end(), [](auto number) { return number != 0; }))
+          << layer.name << ", operation " << static_cast<int>(call.op);
+    }
+  }
+}
+
+TEST(ConvEngines, OnlyTheFastestMayVary) {
+  const cuda::Call call = patterns_of(kLayers[1], 128).by_weight;
+  const auto count = [&](Engines engines) { return engines_of(call, {.math = {.engines = engines}}).size(); };
+  EXPECT_EQ(count(Engines::deterministic), count(Engines::tuned));
+  EXPECT_LT(count(Engines::tuned), count(Engines::fastest));
+}
+
+TEST(ConvEngines, TensorCoresAreForTf32AndBfloat16) {
+  const auto count = [](DType dtype, MathMode mode) {
+    return engines_of(patterns_of(kLayers[3], 128, dtype).plain, {{.mode = mode}, dtype == DType::bf16})
+        .size();
+  };
+  EXPECT_LT(2 * count(DType::f32, MathMode::f32), count(DType::f32, MathMode::tf32));
+  EXPECT_GT(count(DType::bf16, MathMode::f32), 8u);
+}
+
+}  // namespace
+}  // namespace ronde::test
