@@ -97,6 +97,18 @@ TEST(GpuRanks, TrainAsRanksOnTheCpuDo) {
   }
 }
 
+// Of 47 samples the last batch has 8 and 7: for one rank as many as in a whole batch, for the other fewer.
+TEST(GpuRanks, CaptureABatchTogetherOrNotAtAll) {
+  const std::vector<Trained> expected = train_on_cpus(2, {.samples = 47});
+  EXPECT_EQ(train_on_gpus(2, {.samples = 47})[0].sha, expected[0].sha);
+}
+
+// 3 ranks and 2 samples at the end of each epoch.
+TEST(GpuRanks, TrainWithBatchesThatNotAllHaveSamplesOf) {
+  const std::vector<Trained> expected = train_on_cpus(3, {.samples = 50});
+  EXPECT_EQ(train_on_gpus(3, {.samples = 50})[0].sha, expected[0].sha);
+}
+
 TEST(GpuRanks, TrainAsOneRankDoesWithTheWholeBatch) {
   const std::vector<Trained> one = train_on_cpus(1, {.batch_size = 24, .dropout = false});
   const std::vector<Trained> three = train_on_gpus(3, {.batch_size = 8, .dropout = false});

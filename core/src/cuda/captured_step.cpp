@@ -76,6 +76,13 @@ void CapturedStep::run_as(Calls calls, const Body& body) {
   body();
 }
 
+/// Of a part of a step, which nobody must repeat.
+void CapturedStep::abandon_capture() {
+  Graph part = nullptr;
+  backend_.runtime().end_capture(backend_.stream(), &part);
+  if (part) backend_.runtime().destroy_graph(part);
+}
+
 void CapturedStep::capture(const Body& body, const Body& counting) {
   Runtime& runtime = backend_.runtime();
   backend_.rounded_copies().make_true();
@@ -92,12 +99,12 @@ void CapturedStep::capture(const Body& body, const Body& counting) {
     if (counting) run_as(Calls::captured, counting);
   } catch (const Error& error) {
     if (is_counted) {
-      runtime.end_capture(backend_.stream(), &graph_);
+      abandon_capture();
       throw;
     }
     fallback_ = error.what();
   } catch (...) {
-    runtime.end_capture(backend_.stream(), &graph_);
+    abandon_capture();
     throw;
   }
   const Status ended = runtime.end_capture(backend_.stream(), &graph_);

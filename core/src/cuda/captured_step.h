@@ -51,6 +51,7 @@ class CapturedStep {
   using Calls = CudaBackend::Repetition::Calls;
   void run_as(Calls calls, const Body& body);
   void capture(const Body& body, const Body& counting);
+  void abandon_capture();
 
   CudaBackend& backend_;
   DeviceAllocator::Pool pool_;

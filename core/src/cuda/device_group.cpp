@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include <ronde/core/device_group.h>
@@ -23,8 +21,6 @@ using cuda::Outcome;
 using cuda::Status;
 
 namespace {
-
-constexpr std::chrono::milliseconds kPause{1};
 
 CudaBackend* gpu_of(Backend& backend) {
   return dynamic_cast<CudaBackend*>(&backend);
@@ -68,12 +64,15 @@ struct DeviceGroup::State {
   }
 
   void fail(const std::string& why) {
-    const std::lock_guard lock(mutex);
-    if (!problem.empty()) return;
-    problem = why;
-    // First this: what is aborted ends without its numbers, and no wait may take that for success.
-    runtime.give_up(problem.c_str());
-    has_failed = true;
+    {
+      const std::lock_guard lock(mutex);
+      if (!problem.empty()) return;
+      problem = why;
+      // First this: what is aborted ends without its numbers, and no wait may take that for success.
+      runtime.give_up(problem.c_str());
+      has_failed = true;
+    }
+    // Who waits is told meanwhile.
     if (group) collectives.abort(group);
   }
 
@@ -85,12 +84,11 @@ struct DeviceGroup::State {
 
   /// Until the library has done on the host what it was asked for; or somebody has ended it.
   void wait_for_library(const char* doing) {
-    for (;;) {
+    for (cuda::Pauses pauses;; pauses.pause()) {
       require_alive();
       const Status status = collectives.progress(group);
       if (status.ok()) return;
       if (status.outcome != Outcome::not_ready) fail(cat("[nccl] ", doing, ": ", status.text));
-      std::this_thread::sleep_for(kPause);
     }
   }
 

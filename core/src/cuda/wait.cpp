@@ -1,26 +1,27 @@
 #include "cuda/wait.h"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr int kEagerQueries = 200;  // some 100 us: a step of a small net
-constexpr std::chrono::microseconds kShortestPause{10}, kLongestPause{500};
+constexpr int kEagerQuestions = 200;  // some 100 us: a step of a small net
+constexpr std::chrono::microseconds kLongestPause{500};
 
 }  // namespace
 
+void Pauses::pause() {
+  if (++questions_ <= kEagerQuestions) return std::this_thread::yield();
+  std::this_thread::sleep_for(next_);
+  next_ = std::min(2 * next_, kLongestPause);
+}
+
 Status wait_for(Runtime& runtime, Event event) {
-  auto pause = kShortestPause;
-  for (int queries = 0;; ++queries) {
+  for (Pauses pauses;; pauses.pause()) {
     const Status status = runtime.query(event);
     if (status.outcome != Outcome::not_ready) return status;
-    if (queries < kEagerQueries) continue;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLongestPause);
   }
 }
 

@@ -53,7 +53,11 @@ void StepWatch::step() {
 void StepWatch::watch() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kRound, [&] { return is_over_; })) {
-    if (!group_.poll()) return;
+    // Where ranks are lost this takes a while, in which nobody is to wait for the lock.
+    lock.unlock();
+    const bool is_alive = group_.poll();
+    lock.lock();
+    if (!is_alive) return;
     try {
       has_passed();
     } catch (const Error&) {

@@ -52,20 +52,23 @@ CapturedPass::CapturedPass(Model::State& model) : model_(model) {
 }
 
 bool CapturedPass::takes(const StepData& data) {
-  if (!pass_ || data.inputs.size(0) == 0 || !data.sample_keys.defined()) return false;
+  const int ranks = model_.communicator->size();
+  const bool all_have_samples = ranks == 1 || data.global_count >= ranks;
+  if (!pass_ || data.inputs.size(0) == 0 || !data.sample_keys.defined() || !all_have_samples) return false;
   if (!inputs_.defined()) {
+    global_count_ = data.global_count;
     inputs_ = data.inputs;
     targets_ = data.targets;
     keys_ = data.sample_keys;
   }
+  // This rank's samples may be as many as in the main batch where another one has fewer.
+  if (ranks > 1 && data.global_count != global_count_) return false;
   return is_same(inputs_, data.inputs) && is_same(targets_, data.targets) && is_same(keys_, data.sample_keys);
 }
 
-bool CapturedPass::takes_update(const StepData& data) const {
-  // Else the host would ask the device how many samples there were.
-  const bool knows_samples = model_.communicator->size() == 1 || data.global_count > 0;
-  return knows_samples && model_.optimizer->options().local_steps.period == 1 &&
-         !model_.optimizer->has_gate() && steps_on_device_ &&
+bool CapturedPass::takes_update() const {
+  return model_.optimizer->options().local_steps.period == 1 && !model_.optimizer->has_gate() &&
+         steps_on_device_ &&
          std::all_of(model_.metrics.begin(), model_.metrics.end(),
                      [](const auto& metric) { return counts_on_device(*metric); });
 }

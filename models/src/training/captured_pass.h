@@ -20,10 +20,11 @@ class CapturedPass {
  public:
   explicit CapturedPass(Model::State& model);
 
-  /// Whether this batch, whose gradients start from zero, is one that is repeated.
+  /// Whether this batch, whose gradients start from zero, is one that is repeated. The same on all ranks:
+  /// NCCL wants a sum in the graphs of all or of none.
   bool takes(const StepData& data);
   /// Whether it may be the whole step, the update included, where the batch is the only one of its update.
-  bool takes_update(const StepData& data) const;
+  bool takes_update() const;
   /// Forward and backward.
   void run(const StepData& data, RunningTotals& totals);
   /// The whole step; returns the samples of all ranks.
@@ -39,6 +40,7 @@ class CapturedPass {
   std::optional<RepeatedStep> step_;
   Tensor inputs_, targets_, keys_;  // of the main batch
   Tensor outputs_, loss_;           // of the latest run
+  std::int64_t global_count_ = 0;   // samples of all ranks in the main batch
   bool steps_on_device_ = false;    // the optimizer
   bool told_ = false;
 };

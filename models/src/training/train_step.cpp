@@ -54,9 +54,12 @@ void TrainStep::add(const StepData& data, Position position, RunningTotals& tota
   if (position == Position::last) model_.optimizer->expect(samples_);
   std::optional<DistributedOptimizer::NoSync> held_back;
   if (position == Position::within || audit.is_due()) held_back.emplace(*model_.optimizer);
-  const bool is_whole = micro_batch_ == 0 || micro_batch_ >= count;
+  // On all ranks, whose shares of a batch differ by one sample.
+  const std::int64_t ranks = model_.communicator->size();
+  const std::int64_t largest = std::max(count, (data.global_count + ranks - 1) / ranks);
+  const bool is_whole = micro_batch_ == 0 || micro_batch_ >= largest;
   if (is_first && is_whole && !audit.is_due() && captured_->takes(data)) {
-    if (position == Position::within || !captured_->takes_update(data)) return captured_->run(data, totals);
+    if (position == Position::within || !captured_->takes_update()) return captured_->run(data, totals);
     updated_ = captured_->run_with_update(data, samples_, totals);
     return;
   }

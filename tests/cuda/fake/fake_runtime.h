@@ -66,6 +66,11 @@ class FakeRuntime final : public cuda::Runtime {
   Status give_to_ranks(cuda::Stream stream, std::int64_t number, const RankBuffers& buffers,
                        const MakeOperation& make, const std::function<void()>& fail);
   FakeCollectives& ranks() { return collectives_; }
+  /// This thread is in the middle of a capture.
+  bool captures() {
+    const std::lock_guard lock(mutex_);
+    return is_capturing();
+  }
   /// Memory that was not given back.
   std::size_t memory_in_use() const { return memory_.in_use(); }
   std::int64_t launches() const { return launches_; }

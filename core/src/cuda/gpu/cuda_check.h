@@ -9,32 +9,9 @@
 
 namespace ronde::inline v0::cuda {
 
-inline Outcome outcome_of(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return Outcome::ok;
-    case cudaErrorNotReady:
-      return Outcome::not_ready;
-    case cudaErrorMemoryAllocation:
-      return Outcome::out_of_memory;
-    case cudaErrorStreamCaptureUnsupported:
-    case cudaErrorStreamCaptureInvalidated:
-    case cudaErrorStreamCaptureUnjoined:
-    case cudaErrorStreamCaptureIsolation:
-    case cudaErrorStreamCaptureImplicit:
-    case cudaErrorStreamCaptureMerge:
-    case cudaErrorStreamCaptureUnmatched:
-    case cudaErrorStreamCaptureWrongThread:
-    case cudaErrorCapturedEvent:
-      return Outcome::refused;
-    default:
-      return Outcome::failed;
-  }
-}
-
 inline void check_cuda(cudaError_t error, const char* doing) {
-  if (error == cudaSuccess) return;
-  throw GpuError(std::string(doing) + ": " + cudaGetErrorString(error), outcome_of(error));
+  if (error != cudaSuccess)
+    throw GpuError(std::string(doing) + ": " + cudaGetErrorString(error), Outcome::failed);
 }
 
 inline cudaStream_t native(Stream stream) {

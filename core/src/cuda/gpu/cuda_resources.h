@@ -23,7 +23,8 @@ class CudaEvent {
 class CudaMemory {
  public:
   explicit CudaMemory(std::size_t bytes) {
-    if (bytes > 0) check_cuda(cudaMalloc(&memory_, bytes), "memory");
+    if (bytes > 0 && cudaMalloc(&memory_, bytes) != cudaSuccess)
+      throw GpuError("no memory for trials", Outcome::out_of_memory);
   }
   ~CudaMemory() { cudaFree(memory_); }
   CudaMemory(const CudaMemory&) = delete;

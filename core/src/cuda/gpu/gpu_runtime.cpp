@@ -14,6 +14,29 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
+Outcome outcome_of(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return Outcome::ok;
+    case cudaErrorNotReady:
+      return Outcome::not_ready;
+    case cudaErrorMemoryAllocation:
+      return Outcome::out_of_memory;
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureWrongThread:
+    case cudaErrorCapturedEvent:
+      return Outcome::refused;
+    default:
+      return Outcome::failed;
+  }
+}
+
 Status no_kernel() {
   return answer(Outcome::refused, "no kernel takes these bf16 operands");
 }

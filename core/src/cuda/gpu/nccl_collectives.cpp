@@ -1,9 +1,13 @@
 // Collectives by NCCL. Its communicators are non-blocking, so that no host hangs in it for a rank that does
 // not come: a call returns at once, and ncclCommGetAsyncError tells how far it is.
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -14,11 +18,38 @@
 
 namespace ronde::inline v0::cuda {
 
+/// A call on a thread of its own, and whether it has come back. Note [Aborting]: NCCL's abort lets the device
+/// go at once, but comes back only when all graphs with calls of the communicator are destroyed. These are
+/// destroyed by who is told of the abort, so it must not hold that one up.
+class CallApart {
+ public:
+  explicit CallApart(std::function<void()> call) : state_(std::make_shared<State>()) {
+    std::thread([state = state_, call = std::move(call)] {
+      call();
+      const std::lock_guard lock(state->mutex);
+      state->is_back = true;
+      state->changed.notify_all();
+    }).detach();
+  }
+  bool wait_for(std::chrono::seconds patience) const {
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, patience, [&] { return state_->is_back; });
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_back = false;
+  };
+  std::shared_ptr<State> state_;
+};
+
 /// One of NCCL's communicators.
 struct GroupTag {
   std::mutex mutex;  // of NCCL's calls on it
   ncclComm_t comm = nullptr;
-  bool is_aborted = false;
+  std::optional<CallApart> abort;
 };
 
 namespace {
@@ -103,7 +134,7 @@ class NcclCollectives final : public Collectives {
 
   Status progress(Group group) override {
     const std::lock_guard lock(group->mutex);
-    if (group->is_aborted) return answer(Outcome::failed, "NCCL: the communicator was aborted");
+    if (group->abort) return answer(Outcome::failed, "NCCL: the communicator was aborted");
     ncclResult_t state = ncclSuccess;
     const ncclResult_t asked = nccl().CommGetAsyncError(group->comm, &state);
     return status_of(asked == ncclSuccess ? state : asked, group->comm);
@@ -111,7 +142,7 @@ class NcclCollectives final : public Collectives {
 
   Status enqueue(Group group, const GroupCall& call, Stream stream) override {
     const std::lock_guard lock(group->mutex);
-    if (group->is_aborted) return answer(Outcome::failed, "NCCL: the communicator was aborted");
+    if (group->abort) return answer(Outcome::failed, "NCCL: the communicator was aborted");
     ncclDataType_t type = ncclFloat32;
     if (!type_of(call.dtype, &type)) return answer(Outcome::unsupported, "NCCL knows no such numbers");
     use();
@@ -136,6 +167,7 @@ class NcclCollectives final : public Collectives {
 
   Status enroll(Group group, void* memory, std::size_t bytes, void** handle) override {
     const std::lock_guard lock(group->mutex);
+    if (group->abort) return answer(Outcome::unsupported, "NCCL: the communicator was aborted");
     use();
     const Status status = status_of(nccl().CommRegister(group->comm, memory, bytes, handle), group->comm);
     return status.ok() ? status : answer(Outcome::unsupported, status.text);
@@ -143,34 +175,41 @@ class NcclCollectives final : public Collectives {
 
   Status withdraw(Group group, void* handle) override {
     const std::lock_guard lock(group->mutex);
-    if (group->is_aborted || !handle) return {};
+    if (group->abort || !handle) return {};
     use();
     return status_of(nccl().CommDeregister(group->comm, handle), group->comm);
   }
 
   Status abort(Group group) override {
     const std::lock_guard lock(group->mutex);
-    if (group->is_aborted) return {};
-    group->is_aborted = true;
-    use();
-    return status_of(nccl().CommAbort(group->comm), nullptr);
+    if (!group->abort) group->abort.emplace(aborting(group->comm));
+    return {};
   }
 
   Status leave(Group group) override {
     const std::unique_ptr<GroupTag> gone(group);
-    if (group->is_aborted) return {};
     use();
-    Status status = status_of(nccl().CommFinalize(group->comm), group->comm);
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (status.outcome == Outcome::not_ready && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(kPause);
-      status = progress(group);
+    if (!group->abort) {
+      Status status = status_of(nccl().CommFinalize(group->comm), group->comm);
+      const auto end = std::chrono::steady_clock::now() + kPatience;
+      while (status.outcome == Outcome::not_ready && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(kPause);
+        status = progress(group);
+      }
+      if (status.ok()) return status_of(nccl().CommDestroy(group->comm), nullptr);
+      group->abort.emplace(aborting(group->comm));
     }
-    return status_of(status.ok() ? nccl().CommDestroy(group->comm) : nccl().CommAbort(group->comm), nullptr);
+    return group->abort->wait_for(kPatience) ? Status{} : answer(Outcome::failed, "NCCL: no end of an abort");
   }
 
  private:
   void use() const { cudaSetDevice(device_); }
+  std::function<void()> aborting(ncclComm_t comm) const {
+    return [device = device_, comm] {
+      cudaSetDevice(device);
+      nccl().CommAbort(comm);
+    };
+  }
 
   int device_;
 };
