@@ -60,7 +60,7 @@ enum class Op : std::uint8_t {
 
 /// Sums over so many rows are made by so many pieces, beside each other on the device.
 constexpr std::int64_t pieces_of_rows(std::int64_t rows) {
-  constexpr std::int64_t kRows = 512, kMost = 256;
+  constexpr std::int64_t kRows = 64, kMost = 512;
   return rows <= kRows ? 1 : (rows > kRows * kMost ? kMost : (rows + kRows - 1) / kRows);
 }
 

@@ -65,21 +65,34 @@ __global__ void statistics_kernel(Index rows, Index pieces, Index channels, Chan
   variance[c] = rounded<Channels>(spread < 0 ? 0.0 : spread);  // below 0 by rounding only
 }
 
-/// What a channel's elements are computed with.
-template <class T, int N>
-struct Coefficients {
-  T mean[N], factor[N];  // gamma / deviation
+/// Numbers of the block's channels, each made once by one of its threads, for all of them.
+template <int kNumbers, class T>
+struct ChannelNumbers {
+  T (&values)[kNumbers][kThreads];
 
-  template <class Channels>
-  __device__ Coefficients(Index c, const Channels* means, const Channels* variances, const Channels* gamma,
-                          double epsilon) {
-    for (int k = 0; k < N; ++k) {
-      const double deviation = 1.0 / sqrt(wider(variances[c + k]) + epsilon);
-      mean[k] = static_cast<T>(wider(means[c + k]));
-      factor[k] = static_cast<T>(deviation * value_or(gamma, c + k, 1.0));
+  /// `make(c, numbers)` for the channels of a block whose threads have N each. All threads call it.
+  template <int N, class Make>
+  __device__ void fill(Index channels, Make&& make) {
+    const unsigned me = threadIdx.y * blockDim.x + threadIdx.x;
+    const Index c = static_cast<Index>(blockIdx.x) * blockDim.x * N + me;
+    if (me < N * blockDim.x && c < channels) {
+      T numbers[kNumbers];
+      make(c, numbers);
+      for (int i = 0; i < kNumbers; ++i) values[i][me] = numbers[i];
     }
+    __syncthreads();
+  }
+  /// Number `i` of the thread's channel k.
+  template <int N>
+  __device__ T of(int i, int k) const {
+    return values[i][N * threadIdx.x + k];
   }
 };
+
+template <class Channels>
+__device__ double inverse_deviation(const Channels* variance, Index c, double epsilon) {
+  return 1.0 / sqrt(wider(variance[c]) + epsilon);
+}
 
 /// `f(i)` for the first element i of each of this thread's packs, in all rows.
 template <class F>
@@ -94,17 +107,28 @@ __global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x,
                                  const Channels* variance, const Channels* gamma, const Channels* beta,
                                  double epsilon) {
   using Real = Arithmetic<T>;
+  __shared__ Real values[3][kThreads];
+  ChannelNumbers<3, Real> numbers{values};
+  numbers.template fill<N>(channels, [&](Index c, Real(&of)[3]) {
+    of[0] = static_cast<Real>(wider(mean[c]));
+    of[1] = static_cast<Real>(inverse_deviation(variance, c, epsilon) * value_or(gamma, c, 1.0));
+    of[2] = static_cast<Real>(value_or(beta, c, 0.0));
+  });
   const Index c = first_channel<N>();
   if (c >= channels) return;
-  const Coefficients<Real, N> of(c, mean, variance, gamma, epsilon);
-  Real offset[N];
-  for (int k = 0; k < N; ++k) offset[k] = static_cast<Real>(value_or(beta, c + k, 0.0));
+  Real means[N], factors[N], offsets[N];
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    means[k] = numbers.template of<N>(0, k);
+    factors[k] = numbers.template of<N>(1, k);
+    offsets[k] = numbers.template of<N>(2, k);
+  }
   for_each_row(rows, channels, c, [&](Index i) {
-    Pack<T, N> values = load_pack<N>(x + i);
+    Pack<T, N> result = load_pack<N>(x + i);
 #pragma unroll
     for (int k = 0; k < N; ++k)
-      values.at[k] = rounded<T>((wide(values.at[k]) - of.mean[k]) * of.factor[k] + offset[k]);
-    store_pack<N>(out + i, values);
+      result.at[k] = rounded<T>((wide(result.at[k]) - means[k]) * factors[k] + offsets[k]);
+    store_pack<N>(out + i, result);
   });
 }
 
@@ -153,24 +177,34 @@ __global__ void input_gradient_kernel(Index rows, Index channels, T* grad_x, con
                                       const T* grad, const T* x, const Channels* mean,
                                       const Channels* variance, const Channels* gamma, double epsilon) {
   using Real = Arithmetic<T>;
+  __shared__ Real values[4][kThreads];
+  ChannelNumbers<4, Real> numbers{values};
+  numbers.template fill<N>(channels, [&](Index c, Real(&of)[4]) {
+    const double count = static_cast<double>(rows);
+    of[0] = static_cast<Real>(wider(mean[c]));
+    of[1] = static_cast<Real>(inverse_deviation(variance, c, epsilon) * value_or(gamma, c, 1.0));
+    of[2] = static_cast<Real>(sums[c] / count);
+    of[3] = static_cast<Real>(sums[channels + c] / count / (wider(variance[c]) + epsilon));
+  });
   const Index c = first_channel<N>();
   if (c >= channels) return;
-  const Coefficients<Real, N> of(c, mean, variance, gamma, epsilon);
-  Real mean_grad[N], slope[N];
+  Real means[N], factors[N], mean_grads[N], slopes[N];
+#pragma unroll
   for (int k = 0; k < N; ++k) {
-    const double count = static_cast<double>(rows);
-    mean_grad[k] = static_cast<Real>(sums[c + k] / count);
-    slope[k] = static_cast<Real>(sums[channels + c + k] / count / (wider(variance[c + k]) + epsilon));
+    means[k] = numbers.template of<N>(0, k);
+    factors[k] = numbers.template of<N>(1, k);
+    mean_grads[k] = numbers.template of<N>(2, k);
+    slopes[k] = numbers.template of<N>(3, k);
   }
   for_each_row(rows, channels, c, [&](Index i) {
     const Pack<T, N> grads = load_pack<N>(grad + i);
-    Pack<T, N> values = load_pack<N>(x + i);
+    Pack<T, N> result = load_pack<N>(x + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      const Real distance = wide(values.at[k]) - of.mean[k];
-      values.at[k] = rounded<T>(of.factor[k] * (wide(grads.at[k]) - mean_grad[k] - distance * slope[k]));
+      const Real distance = wide(result.at[k]) - means[k];
+      result.at[k] = rounded<T>(factors[k] * (wide(grads.at[k]) - mean_grads[k] - distance * slopes[k]));
     }
-    store_pack<N>(grad_x + i, values);
+    store_pack<N>(grad_x + i, result);
   });
 }
 
@@ -201,7 +235,7 @@ void run_statistics(const Call& call, cudaStream_t stream) {
     launch(distances_kernel<kN, T>, grid.blocks, grid.threads, stream, table.rows, table.channels,
            data<double>(sums), data<T>(x));
   });
-  const ColumnGrid grid = column_grid<1>(table.channels, 1);
+  const ColumnGrid grid = grid_of_pieces(table.channels);
   launch(statistics_kernel<T, Channels>, grid.blocks, grid.threads, stream, table.rows, sums.shape[0],
          table.channels, data<Channels>(call[0]), data<Channels>(call[1]), data<double>(sums), data<T>(x));
 }
@@ -233,7 +267,7 @@ void run_backward(const Call& call, cudaStream_t stream) {
     const ColumnGrid by_pieces = column_grid<kN>(table.channels, pieces);
     launch(gradient_sums_kernel<kN, T, Channels>, by_pieces.blocks, by_pieces.threads, stream, table.rows,
            table.channels, sums, elements(4), elements(5), mean);
-    const ColumnGrid whole = column_grid<1>(table.channels, 1);
+    const ColumnGrid whole = grid_of_pieces(table.channels);
     launch(parameter_gradients_kernel<Channels>, whole.blocks, whole.threads, stream, pieces, table.channels,
            of_channels(1), of_channels(2), sums, variance, epsilon);
     if (table.rows == 0) return;

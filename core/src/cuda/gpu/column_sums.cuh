@@ -12,12 +12,17 @@ struct ColumnGrid {
 
 /// For N channels a lane, which divides them. `pieces` is what `blockIdx.y` runs over.
 template <int N>
-ColumnGrid column_grid(Index channels, Index pieces) {
+ColumnGrid column_grid(Index channels, Index pieces, unsigned most_lanes = 32) {
   const Index packs = channels / N;
   unsigned lanes = 1;
-  while (lanes < 32 && lanes < packs) lanes *= 2;
+  while (lanes < most_lanes && lanes < packs) lanes *= 2;
   return {dim3(static_cast<unsigned>((packs + lanes - 1) / lanes), static_cast<unsigned>(pieces)),
           dim3(lanes, kThreads / lanes)};
+}
+
+/// For sums over pieces, which are few: fewer lanes, so that a thread has fewer pieces to wait for.
+inline ColumnGrid grid_of_pieces(Index channels) {
+  return column_grid<1>(channels, 1, 8);
 }
 
 /// The first of this thread's N channels; it may lie behind the last one.
@@ -30,19 +35,22 @@ __device__ Index first_channel() {
 /// varies, the totals of all threads of a lane, for the uppermost of them. All threads of a block call it.
 template <int kTotals, class Add>
 __device__ void sum_rows(Index first, Index last, double (&totals)[kTotals], Add&& add) {
-  __shared__ double values[kThreads];
+  __shared__ double values[kTotals][kThreads];
+#pragma unroll 4
   for (Index row = first + threadIdx.y; row < last; row += blockDim.y) add(row, totals);
   const unsigned me = threadIdx.y * blockDim.x + threadIdx.x;
 #pragma unroll
-  for (int k = 0; k < kTotals; ++k) {
-    values[me] = totals[k];
-    __syncthreads();
-    for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
-      if (threadIdx.y < half) values[me] += values[me + half * blockDim.x];
-      __syncthreads();
+  for (int k = 0; k < kTotals; ++k) values[k][me] = totals[k];
+  __syncthreads();
+  for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
+    if (threadIdx.y < half) {
+#pragma unroll
+      for (int k = 0; k < kTotals; ++k) values[k][me] += values[k][me + half * blockDim.x];
     }
-    totals[k] = values[me];
+    __syncthreads();
   }
+#pragma unroll
+  for (int k = 0; k < kTotals; ++k) totals[k] = values[k][me];
 }
 
 /// Rows [begin, end) of this block's piece.

@@ -130,7 +130,7 @@ void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* parti
     });
   });
   with_real(bias.dtype, [&]<class T>(T) {
-    const ColumnGrid grid = column_grid<1>(channels, 1);
+    const ColumnGrid grid = grid_of_pieces(channels);
     launch(bias_sum_kernel<T>, grid.blocks, grid.threads, stream, pieces, channels, data<T>(bias), sums);
   });
 }
