@@ -98,7 +98,7 @@ shards() {
     grep -E 'FAILED|C\+\+ exception|=========' "$work/log" | head -n 20
     note FAILED "$name" "in $count processes: $(shown "$@")" "$(ended "$status"), $passed tests passed; $(
       sed -n 's/^\[  FAILED  \] \([A-Za-z0-9_]*\.[A-Za-z0-9_/]*\).*/\1/p' "$work/log" | sort -u | head -n 10 | paste -sd ' '
-    ) $(grep -h 'C++ exception' "$work/log" | head -n 1 | cut -c1-300)"
+    ) $(grep -hE 'C\+\+ exception|^========= (Invalid|Error|Race|ERROR)' "$work/log" | head -n 1 | cut -c1-300)"
   fi
 }
 
