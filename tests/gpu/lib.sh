@@ -71,7 +71,8 @@ part() {
   else
     failed=1
     tail -n 20 "$work/log"
-    note FAILED "$name" "$(shown "$@")" "$(ended "$status"): $(grep -E '^ronde: |C\+\+ exception|Error' "$work/log" | tail -n 1 | cut -c1-300)"
+    figure=$(grep -E '^ronde: |C\+\+ exception|Error' "$work/log" | tail -n 1 | cut -c1-300)
+    note FAILED "$name" "$(shown "$@")" "$(ended "$status"): $figure"
   fi
   return "$status"
 }
@@ -171,8 +172,11 @@ speed() {
   local json=$work/$1.json
   [[ -f $json ]] || return 0
   sed -n '/"epochs"/,/^ *\]/p' "$json" >"$work/epochs"
-  note measured "$1" "images_per_second in --metrics-json" "$(field "$work/epochs" images_per_second | cut -d. -f1) images/s of the last of $(
-    grep -c '"epoch":' "$work/epochs") epochs, of $(field "$work/epochs" seconds | cut -c1-6) s"
+  local rate epochs seconds
+  rate=$(field "$work/epochs" images_per_second | cut -d. -f1)
+  epochs=$(grep -c '"epoch":' "$work/epochs")
+  seconds=$(field "$work/epochs" seconds | cut -c1-6)
+  note measured "$1" "images_per_second in --metrics-json" "$rate images/s of the last of $epochs epochs, of $seconds s"
 }
 
 # at_least BOUND NAME FULL: the test accuracy after a training on all of the FULL samples.
