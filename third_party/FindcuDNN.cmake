@@ -1,6 +1,8 @@
 # Finds cuDNN 9 beside the CUDA toolkit, in $CUDNN_ROOT or in cuDNN_ROOT: cuDNN::cuDNN, cuDNN_VERSION.
 find_path(cuDNN_INCLUDE_DIR cudnn_graph.h HINTS ENV CUDNN_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
-find_library(cuDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ENV CUDNN_ROOT ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
+# pip's packages have no libcudnn.so: the first folder with either, lest a system's library comes to CUDNN_ROOT's header.
+find_library(cuDNN_LIBRARY NAMES cudnn libcudnn.so.9 NAMES_PER_DIR HINTS ENV CUDNN_ROOT ${CUDAToolkit_LIBRARY_DIR}
+  PATH_SUFFIXES lib lib64)
 mark_as_advanced(cuDNN_INCLUDE_DIR cuDNN_LIBRARY)
 
 set(version_file ${cuDNN_INCLUDE_DIR}/cudnn_version.h)

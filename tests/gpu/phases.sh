@@ -1,0 +1,194 @@
+# The phases of `check`, most valuable first. A line of the table: name, seconds it may take, what it tells.
+# shellcheck shell=bash
+
+phases=(
+  "info 30 versions, and whether a GPU is usable, from the tool and from the kernels' tests"
+  "tiny 60 a small training in float32 and in bfloat16"
+  "oracle 180 every kernel x shape x dtype against the f64 oracle, in up to 8 processes"
+  "mnist 90 images/s and accuracy, float32 and bfloat16"
+  "cifar10 90 images/s, float32 and bfloat16"
+  "torch 90 the same nets in PyTorch, eager"
+  "equal 120 graph = no graph and run twice, bit for bit"
+  "resume 90 files of the GPU and the CPU go on on the other; stopped and resumed = not stopped"
+  "ranks 130 two ranks on one GPU by NCCL, bit for bit"
+  "tf32 100 the table of kernels with TF32: only products may differ"
+  "memcheck 120 compute-sanitizer: accesses beside memory"
+  "racecheck 260 compute-sanitizer: threads of a block that race"
+  "torch-compile 280 the same nets in PyTorch, torch.compile(mode=max-autotune)"
+)
+
+oracle=(env RONDE_TEST_BACKEND=cuda "$ops" --gtest_brief=1)
+small="--epochs 1 --train-samples 6400 --test-samples 1000 --batch-size 100 --seed 3"
+# What a fake device computes in seconds. CTest runs the whole table of kernels on it.
+if [[ -n $rehearses ]]; then
+  oracle+=("--gtest_filter=Dense*:Softmax*")
+  small="--epochs 1 --train-samples 32 --test-samples 16 --batch-size 8 --seed 3"
+fi
+
+phase_info() {
+  local status=passed
+  part "versions" "$bin/ronde" info
+  grep -Eq 'GPU +none' "$work/log" && status=FAILED && failed=1
+  note "$status" "a GPU is usable" "$(shown "$bin/ronde" info)" "$(sed -n 's/^ *GPU  *//p' "$work/log")"
+  # For whoever has to find out what is missing there.
+  { nvidia-smi; echo; echo "LD_LIBRARY_PATH=$libraries"; ronde ldd "$module" "$ops"; } >"$work/log" 2>&1
+  log_of "the driver, and where libraries are" nvidia-smi, ldd
+  part "the tests of kernels open the module" env RONDE_TEST_BACKEND=cuda "$ops" --gtest_brief=1 --gtest_filter=Dense.*
+}
+
+phase_tiny() {
+  has MNIST || return
+  train small train_mnist $small
+  train mixed train_mnist $small --precision mixed_bfloat16
+}
+
+phase_oracle() { shards "every kernel x shape x dtype against the f64 oracle" "${oracle[@]}"; }
+
+phase_tf32() {
+  local filter=-Matmul*:Dense*:Conv2d*
+  [[ -n $rehearses ]] && filter=Softmax*
+  shards "the same with TF32: only products may differ" env RONDE_TEST_BACKEND=cuda RONDE_CUDA_MATH=tf32 \
+    "$ops" --gtest_brief=1 "--gtest_filter=$filter"
+}
+
+# figures NAME FULL BOUND PROGRAM ARGS...: in both precisions, as a user would train; FULL is how many samples there are,
+# BOUND is "" or the test accuracy that training on all of them has to reach.
+figures() {
+  local name=$1 full=$2 bound=$3 precision
+  shift 3
+  for precision in float32 mixed_bfloat16; do
+    train "$name-$precision" "$@" --precision "$precision"
+    data "$name-$precision" "$full"
+    speed "$name-$precision"
+    [[ -z $bound ]] || at_least "$bound" "$name-$precision" "$full"
+  done
+}
+
+phase_mnist() {
+  has MNIST || return
+  local length="--epochs 12 --seed 1" bound=0.97  # 0.986 on a CPU
+  [[ -n $rehearses ]] && length="${small/--epochs 1/--epochs 2}" && bound=0
+  figures mnist 60,000 "$bound" train_mnist $length
+}
+
+phase_cifar10() {
+  has CIFAR-10 || return
+  local length="--epochs 6 --steps-per-epoch 1563 --seed 1"  # a pass over all of the data, however much is there
+  [[ -n $rehearses ]] && length="--epochs 2 --steps-per-epoch 2 --batch-size 2 --test-samples 8 --seed 1"
+  figures cifar10 50,000 "" train_cifar10 $length
+}
+
+# pytorch HOW: a row for each line as it came, also if time was over before the last; and the ratio to ours, if we have it.
+pytorch() {
+  local how=$1 status=0 net precision rate ours
+  if [[ -n $rehearses ]] || ! limited python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    note "left out" "PyTorch on the same nets, $how" "python3 -c 'import torch'" "is not installed, or has no GPU"
+    return
+  fi
+  limited python3 "$here/bench_torch.py" "$how" >"$work/log" 2>&1 || status=$?
+  log_of "PyTorch, $how" python3 "$here/bench_torch.py" "$how"
+  while read -r net precision _ rate; do
+    note measured "PyTorch, $net-$precision, $how" "tests/gpu/bench_torch.py $how" "$rate images/s"
+    ours=$(figure "$net-$precision")
+    [[ -n $ours ]] && note ratio "Ronde / PyTorch, $net-$precision, $how" "the rows above" "$(
+      awk -v a="$ours" -v b="$rate" 'BEGIN { printf "%.2f", a / b }'
+    ) (PyTorch: one batch that stays on the GPU, no data set, no augmentation, no metrics$(
+      [[ $how == compile ]] && echo "; its optimizer is outside the graph"))"
+  done < <(grep -E "^[a-z0-9]+ (float32|mixed_bfloat16) $how [0-9]+$" "$work/log")
+  if ((status != 0)); then
+    failed=1
+    tail -n 20 "$work/log"
+    note FAILED "PyTorch, $how" "tests/gpu/bench_torch.py $how" "$(ended "$status"): $(tail -n 1 "$work/log" | cut -c1-200)"
+  fi
+}
+
+phase_torch() { pytorch eager; }
+phase_torch_compile() { pytorch compile; }
+
+phase_equal() {
+  has MNIST || return
+  local -x RONDE_CUDA_ENGINES=deterministic
+  train bits train_mnist $small
+  RONDE_CUDA_GRAPHS=off train bits-without-graphs train_mnist $small
+  equal "graph = no graph, bit for bit" "$work/bits.json" "$work/bits-without-graphs.json"
+  train bits-again train_mnist $small
+  equal "run twice, bit for bit" "$work/bits.json" "$work/bits-again.json"
+  train bits-mixed train_mnist $small --precision mixed_bfloat16
+  RONDE_CUDA_GRAPHS=off train bits-mixed-without-graphs train_mnist $small --precision mixed_bfloat16
+  equal "mixed precision, graph = no graph, bit for bit" "$work/bits-mixed.json" "$work/bits-mixed-without-graphs.json"
+}
+
+phase_resume() {
+  has MNIST || return
+  local -x RONDE_CUDA_ENGINES=deterministic
+  local two=${small/--epochs 1/--epochs 2} three=${small/--epochs 1/--epochs 3}
+  train straight train_mnist $two --dir "$work/straight"
+  train stopped train_mnist $small --dir "$work/stopped"
+  train resumed train_mnist $two --dir "$work/stopped" --resume auto
+  equal "stopped and resumed = not stopped, bit for bit" "$work/straight.json" "$work/resumed.json"
+  part "a file of the GPU goes on on the CPU" "$bin/train_mnist" --device cpu $three --dir "$work/stopped" --resume auto
+  part "a file of the CPU goes on on the GPU" "$bin/train_mnist" --device cuda ${small/--epochs 1/--epochs 4} \
+    --dir "$work/stopped" --resume auto
+}
+
+# ranks NAME PROGRAM ARGS...: two processes without a launcher. NCCL takes ranks with different NCCL_HOSTID for ranks of
+# two machines, so that both may use one GPU: right, but slow, so no speed is noted.
+ranks() {
+  local name=$1 program=$2 status=0 pids=() rank
+  shift 2
+  rm -f "$work/meeting"
+  for rank in 0 1; do
+    ronde env RONDE_RANK=$rank RONDE_WORLD_SIZE=2 RONDE_RENDEZVOUS="file:$work/meeting" RONDE_IFACE=lo \
+      NCCL_HOSTID="rank-$rank" NCCL_SOCKET_IFNAME=lo NCCL_ALGO=Ring NCCL_PROTO=Simple NCCL_MAX_CTAS=1 \
+      NCCL_NVLS_ENABLE=0 NCCL_MNNVL_ENABLE=0 NCCL_IB_DISABLE=1 RONDE_HANG_TIMEOUT=60 \
+      "$bin/$program" --device cuda --metrics-json "$work/$name.json" "$@" >"$work/rank.$rank" 2>&1 &
+    pids+=($!)
+  done
+  for rank in "${pids[@]}"; do wait "$rank" || status=$?; done
+  cat "$work/rank.0" "$work/rank.1" >"$work/log"
+  log_of "$name" "RONDE_RANK=... NCCL_HOSTID=..." "$program" "$@"
+  local row=("$program on two ranks by NCCL, $name" "RONDE_RANK=... NCCL_HOSTID=... $program --device cuda $*")
+  if ((status == 0)); then
+    note passed "${row[@]}" "$(grep -h 'Test accuracy' "$work/log" | tail -n 1)"
+  else
+    failed=1
+    tail -n 20 "$work/log"
+    note FAILED "${row[@]}" "$(ended "$status"): $(grep '^ronde: ' "$work/log" | tail -n 1 | cut -c1-300)"
+  fi
+}
+
+phase_ranks() {
+  has MNIST || return
+  local -x RONDE_CUDA_ENGINES=deterministic
+  ranks two-ranks train_mnist $small
+  ranks two-ranks-again train_mnist $small
+  equal "two ranks, run twice, bit for bit" "$work/two-ranks.json" "$work/two-ranks-again.json"
+  RONDE_CUDA_GRAPHS=off ranks two-ranks-without-graphs train_mnist $small
+  equal "two ranks: sums over the ranks inside the graph = outside, bit for bit" "$work/two-ranks.json" \
+    "$work/two-ranks-without-graphs.json"
+}
+
+# sanitize TOOL OPTIONS...: all kernels of ours. Suites of nothing but a library's products, and of no GPU, are left out;
+# kernels of libraries are not looked at, and what these call and forgive is no error of ours.
+sanitize() {
+  local tool=$1 sanitizer
+  shift
+  sanitizer=$(PATH=$PATH:/usr/local/cuda/bin:$pip_bin command -v compute-sanitizer)
+  if [[ -n $rehearses || -z $sanitizer ]]; then
+    note "left out" "compute-sanitizer $tool" "command -v compute-sanitizer" "is not installed, or would see no GPU"
+    return
+  fi
+  ronde env RONDE_TEST_BACKEND=cuda "$sanitizer" --tool "$tool" "$ops" --gtest_brief=1 --gtest_filter=Dropout.* \
+    >"$work/log" 2>&1
+  if grep -q 'Device not supported' "$work/log"; then
+    log_of "compute-sanitizer $tool" "$sanitizer" --tool "$tool"
+    note "left out" "compute-sanitizer $tool" "compute-sanitizer --tool $tool" "Device not supported"
+    return
+  fi
+  local filter=-Matmul*:Threads*:Isa*:ConvAlgorithm*
+  shards "compute-sanitizer $tool, all kernels of ours" env RONDE_TEST_BACKEND=cuda "$sanitizer" --tool "$tool" "$@" \
+    --kernel-name kns=ronde --port "{port}" --error-exitcode 1 "$ops" --gtest_brief=1 "--gtest_filter=$filter"
+}
+
+phase_memcheck() { sanitize memcheck --report-api-errors no; }
+phase_racecheck() { sanitize racecheck; }
