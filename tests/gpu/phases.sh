@@ -22,7 +22,7 @@ small="--epochs 1 --train-samples 6400 --test-samples 1000 --batch-size 100 --se
 # What a fake device computes in seconds. CTest runs the whole table of kernels on it.
 if [[ -n $rehearses ]]; then
   oracle+=("--gtest_filter=Dense*:Softmax*")
-  small="--epochs 1 --train-samples 32 --test-samples 16 --batch-size 8 --seed 3"
+  small="--epochs 1 --train-samples 16 --test-samples 4 --batch-size 4 --seed 3"
 fi
 
 phase_info() {
@@ -74,7 +74,7 @@ phase_mnist() {
 phase_cifar10() {
   has CIFAR-10 || return
   local length="--epochs 6 --steps-per-epoch 1563 --seed 1"  # a pass over all of the data, however much is there
-  [[ -n $rehearses ]] && length="--epochs 2 --steps-per-epoch 2 --batch-size 2 --test-samples 8 --seed 1"
+  [[ -n $rehearses ]] && length="--epochs 2 --steps-per-epoch 2 --batch-size 1 --test-samples 2 --seed 1"
   figures cifar10 50,000 "" train_cifar10 $length
 }
 
