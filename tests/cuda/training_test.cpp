@@ -128,6 +128,15 @@ TEST(CudaTraining, AnEvaluationWaitsOnceForAllOfItsBatches) {
   EXPECT_EQ(of_many, reads_of(20));
 }
 
+TEST(CudaTraining, DeterministicModeHasDeterministicEngines) {
+  FakeDevice device;
+  Model model = make_model(device.backend, {});
+  model.fit(digits(), {.batch_size = 16, .epochs = 1, .verbose = 0});
+  EXPECT_EQ(device.runtime.math().engines, cuda::Engines::tuned);
+  model.fit(digits(), {.batch_size = 16, .epochs = 2, .deterministic = true, .verbose = 0});
+  EXPECT_EQ(device.runtime.math().engines, cuda::Engines::deterministic);
+}
+
 /// To the device, in so many epochs.
 std::size_t bytes_of_training(std::int64_t epochs) {
   const InMemoryDataset data = digits();

@@ -117,6 +117,10 @@ ChosenDevice choose_device(const std::string& name, int index) {
   return {&cuda_backend(count > 0 ? index % count : 0), name == "auto" ? "a GPU is usable" : ""};
 }
 
+void use_deterministic_engines(Backend& backend) {
+  if (auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend)) gpu->use_engines(cuda::Engines::deterministic);
+}
+
 std::vector<std::string> take_detours(Backend& backend) {
   auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend);
   return gpu ? gpu->detours().take_news() : std::vector<std::string>();

@@ -117,10 +117,15 @@ void CudaBackend::synchronize() {
   check(runtime_.complaint(), "a kernel");
 }
 
+void CudaBackend::use_engines(Engines engines) {
+  const std::lock_guard lock(mutex_);
+  options_.math.engines = engines;
+}
+
 CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   if (!needs_plan(call.op)) return {};
-  const std::string key = plan_key(call, options_.math);
   const std::lock_guard lock(mutex_);
+  const std::string key = plan_key(call, options_.math);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   Planned made;
   const Status status = runtime_.prepare(call, options_.math, &made.plan, &made.workspace);

@@ -64,6 +64,8 @@ class CudaBackend : public Backend {
   /// Whether calls are left out, because a graph repeats them: only the host's part of a body is wanted.
   bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
   bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
+  /// Of the convolutions planned from here on.
+  void use_engines(Engines engines);
 
   std::string name() const override { return "cuda"; }
   Device device() const override { return {DeviceType::cuda, options_.index}; }

@@ -37,7 +37,10 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       replica_check_(state, options.check_replicas_every),
       audit_(state, options.audit_every),
       epoch_(options.initial_epoch) {
-  if (options.deterministic) sharded_step_.emplace(state, loader_.sampler().shards());
+  if (options.deterministic) {
+    use_deterministic_engines(state.backend());
+    sharded_step_.emplace(state, loader_.sampler().shards());
+  }
   if (options.resume) go_on();
   plan_.initial_epoch = epoch_;
   plan_.initial_step = epoch_step_;

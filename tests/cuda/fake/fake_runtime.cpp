@@ -221,12 +221,13 @@ Status FakeRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind
                        .accesses = {access(to, bytes, true), access(from, bytes, false)}});
 }
 
-Status FakeRuntime::prepare(const cuda::Call& call, const cuda::MathOptions&, cuda::Plan* plan,
+Status FakeRuntime::prepare(const cuda::Call& call, const cuda::MathOptions& math, cuda::Plan* plan,
                             std::size_t* workspace) {
   const std::lock_guard lock(mutex_);
   if (is_capturing()) return break_capture("a kernel was planned");
   if (!cuda::needs_plan(call.op)) return refuse("a plan for a kernel that has none");
   ++prepared_;
+  math_ = math;
   if (!options_.plans_bfloat16 && cuda::has_bfloat16(call))
     return answer(Outcome::unsupported, "there is no engine for bf16");
   *plan = reinterpret_cast<cuda::Plan>(prepared_);

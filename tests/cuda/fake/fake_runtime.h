@@ -75,6 +75,8 @@ class FakeRuntime final : public cuda::Runtime {
   std::size_t memory_in_use() const { return memory_.in_use(); }
   std::int64_t launches() const { return launches_; }
   std::int64_t prepared() const { return prepared_; }
+  /// Of the latest plan.
+  cuda::MathOptions math() const { return math_; }
   std::int64_t replays() const { return replays_; }
   std::size_t bytes_to_device() const { return bytes_to_device_; }
   /// Copies to the host, each of which somebody waits for.
@@ -147,6 +149,7 @@ class FakeRuntime final : public cuda::Runtime {
   std::unique_ptr<Capture> capture_;
   std::int64_t launches_ = 0, prepared_ = 0, replays_ = 0, reads_ = 0;
   std::size_t bytes_to_device_ = 0;
+  cuda::MathOptions math_ = {};
   FakeCollectives collectives_{*this};  // the last, whose thread uses all else
 };
 

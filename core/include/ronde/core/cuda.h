@@ -101,6 +101,10 @@ class RONDE_API RepeatedStep {
   std::unique_ptr<State> state_;
 };
 
+/// From here on a GPU's convolutions are the same in each process, and perhaps slower: as with
+/// `$RONDE_CUDA_ENGINES=deterministic`. Of other backends they are anyway.
+RONDE_API void use_deterministic_engines(Backend& backend);
+
 /// What a GPU computes by a slower way than one might think, and why: a line for each operation and reason,
 /// each told once in a process. By float32 copies although it was given bfloat16 ("by design" where nothing
 /// else is meant; or a library has refused it), or by a kernel of Ronde's that is slow, as cuDNN has none.

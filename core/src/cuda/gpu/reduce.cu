@@ -1,5 +1,6 @@
 // Reductions. Each result is made by one block, whose threads add in double and in an order that never
 // varies.
+#include <algorithm>
 #include <limits>
 
 #include "cuda/gpu/column_sums.cuh"
@@ -47,6 +48,50 @@ __global__ void reduce_kernel(Reduction r, Out* out, const T* x, ReduceOp op, do
     }
     total = combine_block(total, [op](double a, double b) { return combined(op, a, b); });
     if (threadIdx.x == 0) out[at[0]] = rounded<Out>(total * scale);
+  }
+}
+
+/// Dense tables (rows, channels) behind one another, whose rows are added up.
+struct Tables {
+  Index count = 1, rows = 1, channels = 1;
+};
+
+/// If a reduction is of such tables, and not so long that one block would be busy with it alone.
+bool find_tables(const Operand& out, const Operand& x, Tables& tables) {
+  constexpr Index kMostRows = 4096;
+  int last = -1;  // the last axis that is reduced
+  for (int i = 0; i < x.rank; ++i)
+    if (out.shape[static_cast<std::size_t>(i)] != x.shape[static_cast<std::size_t>(i)]) last = i;
+  Index dense = 1;  // stride of axis i of a dense x; the same for out, which has fewer
+  Index dense_out = 1;
+  bool is_outside = false;  // in front of the reduced axes
+  for (int i = x.rank - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    const bool is_reduced = out.shape[axis] != x.shape[axis];
+    if (x.shape[axis] > 1 && x.strides[axis] != dense) return false;
+    if (out.shape[axis] > 1 && out.strides[axis] != dense_out) return false;
+    dense *= x.shape[axis];
+    dense_out *= out.shape[axis];
+    if (is_reduced && is_outside) return false;
+    if (i < last && !is_reduced && x.shape[axis] > 1) is_outside = true;
+    (i > last ? tables.channels : is_reduced ? tables.rows : tables.count) *= x.shape[axis];
+  }
+  return tables.channels > 1 && tables.rows <= kMostRows;
+}
+
+template <int N, class T, class Out>
+__global__ void table_sums_kernel(Tables of, Out* out, const T* x, double scale) {
+  const Index c = first_channel<N>();
+  for (Index table = blockIdx.y; table < of.count; table += gridDim.y) {
+    double totals[N] = {};
+    sum_rows(0, of.rows, totals, [&](Index row, double(&sum)[N]) {
+      if (c >= of.channels) return;
+      const Pack<T, N> values = load_pack<N>(x + (table * of.rows + row) * of.channels + c);
+#pragma unroll
+      for (int k = 0; k < N; ++k) sum[k] += wider(values.at[k]);
+    });
+    if (threadIdx.y != 0 || c >= of.channels) continue;
+    for (int k = 0; k < N; ++k) out[table * of.channels + c + k] = rounded<Out>(totals[k] * scale);
   }
 }
 
@@ -146,7 +191,17 @@ void run_reduce(const Call& call, cudaStream_t stream) {
   const double start = op == ReduceOp::max ? -infinity : op == ReduceOp::min ? infinity : 0.0;
   // Of no elements the mean is 0 * infinity, a NaN.
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(r.reduced.count) : 1.0;
+  Tables tables;
+  const bool is_of_tables =
+      (op == ReduceOp::sum || op == ReduceOp::mean) && x.count() > 0 && find_tables(out, x, tables);
   with_reals(x.dtype, out.dtype, [&]<class T, class Out>(T, Out) {
+    if (is_of_tables)
+      return with_packs<T>(tables.channels, data<T>(x), nullptr, nullptr, [&]<int kN>(Lanes<kN>) {
+        constexpr Index kMostBlocks = 65535;
+        const ColumnGrid grid = column_grid<kN>(tables.channels, std::min(tables.count, kMostBlocks));
+        launch(table_sums_kernel<kN, T, Out>, grid.blocks, grid.threads, stream, tables, data<Out>(out),
+               data<T>(x), scale);
+      });
     launch(reduce_kernel<T, Out>, blocks_for(r.kept.count, 1), kThreads, stream, r, data<Out>(out),
            data<T>(x), op, start, scale);
   });
