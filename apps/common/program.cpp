@@ -15,6 +15,7 @@
 #include <ronde/models/preemption.h>
 
 #include "common/device_choice.h"
+#include "common/resume.h"
 #include "common/run_clock.h"
 #include "common/run_files.h"
 #include "common/same_options.h"
@@ -72,6 +73,7 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
   const Recipe recipe = program.recipe(options.recipe);
   const TrainPlan plan = make_plan(recipe, options, world.size());
   const RunFiles files = run_files(options, recipe, plan);
+  settle_resume(world, options);
   prepare_directories(world, options, files);
   uploader = make_uploader(world, options);
 

@@ -11,8 +11,13 @@
 
 namespace ronde::apps {
 
+/// Collective, before any file is made: what --resume names becomes a file (model_file.h). IoError when there
+/// is none that can be read.
+void settle_resume(Communicator& world, TrainOptions& options);
+
 /// Collective: the file to go on from, the same on all ranks; empty: a new run. With `auto` it is the most
-/// advanced good one among those that this run would write; files passed over are named on stderr. The recipe
+/// advanced good one among those that this run would write; files passed over are named on stderr, and the
+/// damaged ones renamed, as this run may write others of the same names. The recipe
 /// `estimator` goes on by itself in a --dir that has checkpoints.
 std::string find_resume_file(Communicator& world, const TrainOptions& options, const Recipe& recipe,
                              const RunFiles& files);
