@@ -133,7 +133,9 @@ void declare_safety(CommandLine& line, TrainOptions& options) {
 }
 
 void declare_interruptions(CommandLine& line, TrainOptions& options) {
-  line.group("Interruptions (USR1: save and go on; USR2, TERM: save and end with status 75)");
+  line.group(
+      "Interruptions (USR1: save and go on; USR2, TERM: save and end with status 75; Ctrl-C: save and end "
+      "with 130)");
   line.option("max-seconds", "N",
               "save and end with status 75 before the program has run so long;\n"
               "in a job of Slurm, before its time is up, without this option",

@@ -167,6 +167,18 @@ void print_end(Model& model, const TrainingJob& job, const Report& report, doubl
   std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);
 }
 
+bool is_saved(ExitStatus status) {
+  return status == ExitStatus::saved || status == ExitStatus::interrupted;
+}
+
+// The error's line is to stand below the bar that it ends.
+void end_early(const Communicator& world, const TrainingJob& job, ReportWriter& writer,
+               const std::string& status) {
+  if (world.rank() != 0) return;
+  if (writer.has_begun() && job.options.verbosity() == 1) std::putchar('\n'), std::fflush(stdout);
+  writer.write_end(status);
+}
+
 }  // namespace
 
 void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) {
@@ -195,10 +207,10 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
     report.status = "finished";
     writer.write(model);
   } catch (const CollectiveError& error) {
-    if (world.rank() == 0) writer.write_end(error.status() == ExitStatus::saved ? "saved" : "failed");
+    end_early(world, job, writer, is_saved(error.status()) ? "saved" : "failed");
     throw;
   } catch (...) {
-    if (world.rank() == 0) writer.write_end("failed");
+    end_early(world, job, writer, "failed");
     throw;
   }
   write_page(world, job, report, std::move(details), clock);
