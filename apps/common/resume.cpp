@@ -105,6 +105,13 @@ std::string resume_line(const std::string& file, std::int64_t epochs, std::int64
   return cat("from ", file, ", after ", counted(epochs, "epoch"), " and ", counted(steps, "step"), " in all");
 }
 
+std::string repeated_epochs(const Report& report, std::int64_t epochs) {
+  const std::int64_t last = report.epochs.empty() ? 0 : report.epochs.back().epoch;
+  if (last <= epochs) return "";
+  if (last == epochs + 1) return cat("; epoch ", last, " is trained again");
+  return cat("; epochs ", epochs + 1, " to ", last, " are trained again");
+}
+
 void recall_epochs(const RunFiles& files, Report& report) {
   for (const std::string& path : files.metrics) {
     try {

@@ -30,6 +30,10 @@ std::string leave_earlier_run(const RunFiles& files);
 /// A line for the banner.
 std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps);
 
+/// "; epoch 3 is trained again" where the run has been further than the file it goes on from, which may be
+/// that of its best epoch.
+std::string repeated_epochs(const Report& report, std::int64_t epochs);
+
 /// What the metrics file of the run that goes on says of its epochs, so that it does not forget them; nothing
 /// when there is no such file. For rank 0.
 void recall_epochs(const RunFiles& files, Report& report);

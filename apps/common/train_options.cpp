@@ -150,7 +150,8 @@ void declare_checkpoints(CommandLine& line, TrainOptions& options) {
   line.group("Checkpoints, in --dir");
   line.option("checkpoint", "PATTERN",
               "file to save to after each epoch; {epoch}, {val_loss:.2f} ... are\n"
-              "filled in; a name without them holds the best val_loss",
+              "filled in; a name without them holds the epoch of the best\n"
+              "val_loss only, which is tested at the end",
               text(options.checkpoint));
   line.option("save-steps", "N|auto",
               "save every N steps too, as model-<epoch>-<batch>.h5; auto: as\n"
@@ -164,7 +165,8 @@ void declare_checkpoints(CommandLine& line, TrainOptions& options) {
               whole_number(options.keep, 1));
   line.option("resume", "auto|FILE",
               "go on where a checkpoint was saved, as if training had never\n"
-              "stopped; auto: the latest",
+              "stopped; auto: the most advanced that is there. Where one file\n"
+              "holds the best epoch, those after it are trained again",
               text(options.resume));
 }
 

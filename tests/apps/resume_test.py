@@ -122,6 +122,19 @@ class Resume(harness.ProgramTest):
                 self.assertIn("from out/at-3.h5, after 3 epochs and 12 steps", result.out)
                 self.out_of_the_way()
 
+    def test_one_file_holds_the_best_epoch(self):
+        """Which need not be the last: what that means is said, at the end and when the run goes on."""
+        options = [*MNIST, "--learning-rate", "0.5"]  # so much that it only gets worse
+        metrics, result = self.finished(*options)
+        best = min(metrics["epochs"], key=lambda epoch: epoch["val_loss"])["epoch"]
+        self.assertLess(best, 3)
+        self.assertRegex(result.out, rf"\nTested weights: of epoch {best}, the best val_loss \(out/checkpoint\.h5\)\n"
+                                     r"Test loss: \S+\nTest accuracy: \S+\n\Z")
+        again, result = self.finished(*options, "--resume", "auto")
+        epochs = {1: "epochs 2 to 3 are", 2: "epoch 3 is"}[best]
+        self.assertRegex(result.out, rf"resume .* after {best} epochs? and \d+ steps in all; {epochs} trained again\n")
+        self.assertEqual(again["weights_sha256"], metrics["weights_sha256"])
+
     def test_the_rate_is_the_run_s(self):
         self.finished(*MNIST, "--warmup-epochs", "2", "--epochs", "1")
         for ranks in (1, 2):
