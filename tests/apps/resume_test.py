@@ -5,8 +5,8 @@ import re
 
 import harness
 
-# Four steps an epoch.
-CIFAR10 = ["--dir", "out", "--epochs", "3", "--global-batch-size", "16", "--test-samples", "16", "--verbose", "2"]
+# Four steps an epoch; all 12 test samples of CIFAR-10.
+CIFAR10 = ["--dir", "out", "--epochs", "3", "--global-batch-size", "16", "--test-samples", "12", "--verbose", "2"]
 MNIST = ["--train-samples", "64", *CIFAR10, "--optimizer", "adam"]
 
 
@@ -202,6 +202,12 @@ class Resume(harness.ProgramTest):
         after = harness.snapshot(self.work)
         self.assertEqual({name: after[name] for name in before if name.endswith(".h5")},
                          {name: before[name] for name in before if name.endswith(".h5")})
+
+    def test_file_of_another_program(self):
+        self.finished(*MNIST)
+        self.program = "train_cifar10"
+        self.assert_refused(self.train(*CIFAR10, "--dir", "cifar", "--resume", "out/checkpoint.h5", data=self.cifar), 65,
+                            "out/checkpoint.h5: is of another net: has 4 layers with weights, this net has 6")
 
     def test_disk_full(self):
         """No file may grow over 12 MB: checkpoints fail as on a full disk. The one before stays as it was."""
