@@ -10,10 +10,11 @@
 namespace ronde::apps {
 namespace {
 
-// Some file systems grant every right and yet take no file.
+// Some file systems grant every right and yet take no file. A full one may have room again when it counts.
 std::error_code try_file_in(const std::filesystem::path& directory) {
   const std::string path = (directory / cat(".ronde-try.", ::getpid())).string();
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EEXIST)) return {};
   if (file < 0) return {errno, std::generic_category()};
   ::close(file);
   ::unlink(path.c_str());

@@ -92,7 +92,9 @@ void declare_output(CommandLine& line, TrainOptions& options) {
               text(options.dir));
   line.option("log-dir", "D", "for training.csv and TensorBoard's files (default: logs in --dir)",
               text(options.log_dir));
-  line.option("metrics-json", "FILE", "results for scripts, after each epoch and at the end",
+  line.option("metrics-json", "FILE",
+              "results for scripts, after each epoch and at the end; its folder\n"
+              "has to be there",
               text(options.metrics_json));
   line.option("timeline", "FILE",
               "what each thread of each rank did when, for ui.perfetto.dev or\n"
