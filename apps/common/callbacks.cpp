@@ -1,5 +1,9 @@
 #include "common/callbacks.h"
 
+#include <unistd.h>
+
+#include <string_view>
+
 #include <ronde/models/csv_logger.h>
 #include <ronde/models/learning_rate_warmup.h>
 #include <ronde/models/preemption.h>
@@ -10,6 +14,15 @@
 #include "common/weights_line.h"
 
 namespace ronde::apps {
+namespace {
+
+// Within a signal's handler, below the bar of a terminal.
+void say_interrupted() {
+  constexpr std::string_view kLine = "\nCtrl-C: saving after this step; again to end at once\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+}
+
+}  // namespace
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
                                    const RunFiles& files) {
@@ -20,8 +33,8 @@ TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& re
     callbacks_.push_back(std::make_unique<WeightsLine>());
   add_checkpoints(options, recipe, plan, files);
   if (!files.logs.empty()) add_logs(files);
-  callbacks_.push_back(std::make_unique<Preemption>(
-      PreemptionOptions{.filepath = files.on_signal, .end_time = options.end_time}));
+  callbacks_.push_back(std::make_unique<Preemption>(PreemptionOptions{
+      .filepath = files.on_signal, .end_time = options.end_time, .on_interrupt = say_interrupted}));
 }
 
 void TrainerCallbacks::add_warmup(const TrainOptions& options, const TrainPlan& plan) {

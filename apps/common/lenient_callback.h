@@ -25,6 +25,7 @@ class LenientCallback : public Callback {
 
   std::string state_name() const override { return inner_->state_name(); }
   CallbackState state() const override { return inner_->state(); }
+  void require_same_run(const CallbackState& state) const override { inner_->require_same_run(state); }
   void restore(const CallbackState& state) override { inner_->restore(state); }
 
  private:

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/heartbeat.h>
@@ -15,6 +16,7 @@
 #include <ronde/models/preemption.h>
 
 #include "common/device_choice.h"
+#include "common/resume.h"
 #include "common/run_clock.h"
 #include "common/run_files.h"
 #include "common/same_options.h"
@@ -59,6 +61,12 @@ void print_warnings(const CommandLine& line) {
     std::fprintf(stderr, "ronde: warning: %s\n", warning.c_str());
 }
 
+void warn_of_missing(const char* option, std::optional<std::int64_t> wanted, std::int64_t there) {
+  if (wanted.value_or(0) > there)
+    std::fprintf(stderr, "ronde: warning: %s %s: the data has %s, and all of them are used\n", option,
+                 grouped(*wanted).c_str(), to_string(counted(there, "sample")).c_str());
+}
+
 // The last moment at which nothing depends on how far the training has come.
 void wait_if_spare(const Communicator& world, TrainOptions& options, double started, RunClock& clock) {
   const double held = wait_while_held(world.rank());
@@ -72,6 +80,7 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
   const Recipe recipe = program.recipe(options.recipe);
   const TrainPlan plan = make_plan(recipe, options, world.size());
   const RunFiles files = run_files(options, recipe, plan);
+  settle_resume(world, options);
   prepare_directories(world, options, files);
   uploader = make_uploader(world, options);
 
@@ -81,6 +90,10 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
     if (options.download) pause.emplace();  // which may take any time
     data = load_training_data(world, options, program.data);
   });
+  if (world.rank() == 0) {
+    warn_of_missing("--train-samples", options.train_samples, data->train.size());
+    warn_of_missing("--test-samples", options.test_samples, data->test.size());
+  }
   const Subset train = subset(data->train, options.train_samples.value_or(data->train.size()));
   const Subset test = subset(data->test, options.test_samples.value_or(data->test.size()));
   wait_if_spare(world, options, started, clock);

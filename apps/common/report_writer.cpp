@@ -34,6 +34,7 @@ ReportWriter::ReportWriter(Report& report, ReportWriterOptions options)
     : report_(report), options_(std::move(options)), sampler_(options_.sampler) {}
 
 void ReportWriter::on_train_begin(Model&, const TrainingPlan& plan) {
+  has_begun_ = true;
   std::erase_if(report_.epochs, [&](const EpochReport& entry) { return entry.epoch > plan.initial_epoch; });
 }
 
@@ -86,7 +87,7 @@ void ReportWriter::write(Model& model) {
 }
 
 void ReportWriter::write_end(const std::string& status) noexcept {
-  if (report_.epochs.empty()) return;
+  if (!has_begun_ || report_.epochs.empty()) return;
   try {
     report_.status = status;
     for (const std::string& path : options_.paths) {

@@ -30,8 +30,10 @@ class ReportWriter : public Callback {
   /// end of an epoch that is a warning only: a full disk is no reason to stop training.
   void write(Model& model);
   /// This rank alone, when the run ends early; errors are of no interest any more. `status`: "failed",
-  /// "saved".
+  /// "saved". What was refused before it began leaves the results of the run before as they are.
   void write_end(const std::string& status) noexcept;
+  /// Whether `fit` has begun to train.
+  bool has_begun() const { return has_begun_; }
 
  private:
   std::int64_t samples_of(std::int64_t epoch) const;
@@ -39,6 +41,7 @@ class ReportWriter : public Callback {
   Report& report_;
   ReportWriterOptions options_;
   ShardedSampler sampler_;
+  bool has_begun_ = false;
   bool warned_ = false;
 };
 

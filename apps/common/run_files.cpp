@@ -1,16 +1,15 @@
 #include "common/run_files.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
 #include <ronde/core/error.h>
 
 #include "common/banner.h"
+#include "common/output_place.h"
 
 namespace ronde::apps {
 namespace {
@@ -18,19 +17,6 @@ namespace {
 constexpr const char* kOnSignal = "on-signal.h5";
 constexpr const char* kNewRun = ".new-run";
 constexpr const char* kStepPattern = "model-{epoch:03d}-{batch:05d}.h5";
-
-void prepare(const std::string& option, const std::filesystem::path& directory) {
-  const std::filesystem::path target = directory.empty() ? "." : directory;
-  std::error_code error;
-  std::filesystem::create_directories(target, error);
-  if (!error && !std::filesystem::is_directory(target, error))
-    error = std::make_error_code(std::errc::not_a_directory);
-  // To go on there, its files must be found too.
-  if (!error && ::access(target.c_str(), R_OK | W_OK | X_OK) != 0)
-    error = std::error_code(errno, std::generic_category());
-  require<IoError>(!error, "cannot write in ", target.string(), ": ", error.message(), ": give another ",
-                   option);
-}
 
 // Whoever may write in a directory may put other files in place of ours, unless its sticky bit forbids that.
 // Shared scratch directories are often so, and the owner may not even be able to change them: no error.
@@ -90,6 +76,24 @@ std::filesystem::path directory_of(const std::string& file) {
   return std::filesystem::path(file.substr(0, file.find('{'))).parent_path();
 }
 
+// Options that name one file, whose folder is not made for it.
+std::vector<std::pair<std::string, std::string>> single_files(const TrainOptions& options) {
+  std::vector<std::pair<std::string, std::string>> files;
+  if (!options.timeline.empty()) files.emplace_back("--timeline", options.timeline);
+  if (!options.metrics_json.empty()) files.emplace_back("--metrics-json", options.metrics_json);
+  return files;
+}
+
+// Whether the file's folder is one of those that a run makes, or lies above one.
+bool will_be_made(const std::string& file, const TrainOptions& options) {
+  const std::string folder = std::filesystem::absolute(file).lexically_normal().parent_path().string();
+  for (const std::string& made : {options.dir, options.log_dir, options.path_in_dir("logs")}) {
+    const std::string path = std::filesystem::absolute(made + "/").lexically_normal().string();
+    if (!made.empty() && path.starts_with(folder + "/")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
@@ -121,15 +125,16 @@ void prepare_directories(Communicator& world, const TrainOptions& options, const
     if (world.rank() != 0) return;
     const bool saves =
         !files.epoch_checkpoints.empty() || !files.step_checkpoints.empty() || !files.saved_model.empty();
-    if (saves || !options.dir.empty()) prepare("--dir", options.dir);
-    if (!options.checkpoint.empty()) prepare("--checkpoint", directory_of(files.epoch_checkpoints));
-    if (!files.logs.empty()) prepare(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
-    if (!options.timeline.empty()) prepare("--timeline", directory_of(options.timeline));
+    for (const auto& [option, file] : single_files(options))
+      if (!will_be_made(file, options)) require_place(option, file);
+    if (saves || !options.dir.empty()) make_place("--dir", options.dir);
+    if (!options.checkpoint.empty()) make_place("--checkpoint", directory_of(files.epoch_checkpoints));
+    if (!files.logs.empty()) make_place(options.log_dir.empty() ? "--dir" : "--log-dir", files.logs);
+    for (const auto& [option, file] : single_files(options)) require_place(option, file);
     for (const std::string& file : {files.epoch_checkpoints, files.saved_model, files.report})
       require_replaceable(file);
     for (const std::string& file : files.metrics) require_replaceable(file);
     if (saves || !options.dir.empty()) warn_if_open_to_all(options.dir);
-    if (!options.metrics_json.empty()) prepare("--metrics-json", directory_of(options.metrics_json));
   });
 }
 

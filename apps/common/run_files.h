@@ -38,7 +38,8 @@ struct RunFiles {
 RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan);
 
 /// Collective; rank 0 makes the directories and tries them, before training begins rather than hours later.
-/// An IoError, on all ranks, names the option and the reason.
+/// An IoError, on all ranks, names the option and the reason. What names one file (--metrics-json,
+/// --timeline) needs a folder that is there.
 void prepare_directories(Communicator& world, const TrainOptions& options, const RunFiles& files);
 
 }  // namespace ronde::apps

@@ -17,7 +17,7 @@ CallbackState SameRate::state() const {
   return {{{"learning_rate", rate_}, {"warmup_epochs", warmup_epochs_}}, {}};
 }
 
-void SameRate::restore(const CallbackState& state) {
+void SameRate::require_same_run(const CallbackState& state) const {
   const ConfigValue values(state.values);
   require_same("learning rate", values.at("learning_rate").as_double(), rate_);
   require_same("warmup epochs", values.at("warmup_epochs").as_int(), warmup_epochs_);

@@ -18,7 +18,7 @@ class SameRate : public Callback {
   std::string state_name() const override { return "rate_of_the_run"; }
   CallbackState state() const override;
   /// UsageError when the run to go on with was given something else.
-  void restore(const CallbackState& state) override;
+  void require_same_run(const CallbackState& state) const override;
 
  private:
   double rate_;

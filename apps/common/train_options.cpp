@@ -92,7 +92,9 @@ void declare_output(CommandLine& line, TrainOptions& options) {
               text(options.dir));
   line.option("log-dir", "D", "for training.csv and TensorBoard's files (default: logs in --dir)",
               text(options.log_dir));
-  line.option("metrics-json", "FILE", "results for scripts, after each epoch and at the end",
+  line.option("metrics-json", "FILE",
+              "results for scripts, after each epoch and at the end; its folder\n"
+              "has to be there",
               text(options.metrics_json));
   line.option("timeline", "FILE",
               "what each thread of each rank did when, for ui.perfetto.dev or\n"
@@ -133,7 +135,9 @@ void declare_safety(CommandLine& line, TrainOptions& options) {
 }
 
 void declare_interruptions(CommandLine& line, TrainOptions& options) {
-  line.group("Interruptions (USR1: save and go on; USR2, TERM: save and end with status 75)");
+  line.group(
+      "Interruptions (USR1: save and go on; USR2, TERM: save and end with status 75; Ctrl-C: save and end "
+      "with 130)");
   line.option("max-seconds", "N",
               "save and end with status 75 before the program has run so long;\n"
               "in a job of Slurm, before its time is up, without this option",
@@ -148,7 +152,8 @@ void declare_checkpoints(CommandLine& line, TrainOptions& options) {
   line.group("Checkpoints, in --dir");
   line.option("checkpoint", "PATTERN",
               "file to save to after each epoch; {epoch}, {val_loss:.2f} ... are\n"
-              "filled in; a name without them holds the best val_loss",
+              "filled in; a name without them holds the epoch of the best\n"
+              "val_loss only, which is tested at the end",
               text(options.checkpoint));
   line.option("save-steps", "N|auto",
               "save every N steps too, as model-<epoch>-<batch>.h5; auto: as\n"
@@ -162,7 +167,8 @@ void declare_checkpoints(CommandLine& line, TrainOptions& options) {
               whole_number(options.keep, 1));
   line.option("resume", "auto|FILE",
               "go on where a checkpoint was saved, as if training had never\n"
-              "stopped; auto: the latest",
+              "stopped; auto: the most advanced that is there. Where one file\n"
+              "holds the best epoch, those after it are trained again",
               text(options.resume));
 }
 

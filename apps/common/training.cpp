@@ -68,11 +68,13 @@ void print_banner(const Communicator& world, const TrainingJob& job, const Repor
 
 // What the banner says of it.
 std::string resume_text(const Communicator& world, const TrainingJob& job, const std::string& resumed_from,
-                        const TrainingProgress& progress) {
+                        const TrainingProgress& progress, const Report& report) {
   const std::string earlier = resumed_from.empty() && world.rank() == 0 ? leave_earlier_run(job.files) : "";
   if (!earlier.empty()) return cat("no: a new run; ", earlier, " is of an earlier one");
   const bool says_resume = !job.options.resume.empty() || !resumed_from.empty();
-  return says_resume ? resume_line(resumed_from, progress.epochs, progress.steps) : "";
+  if (!says_resume) return "";
+  return resume_line(resumed_from, progress.epochs, progress.steps) +
+         repeated_epochs(report, progress.epochs);
 }
 
 TestReport to_report(const Evaluation& evaluation) {
@@ -156,15 +158,36 @@ void write_page(Communicator& world, const TrainingJob& job, const Report& repor
   });
 }
 
-void print_end(Model& model, const TrainingJob& job, const Report& report, double seconds) {
+// Whose accuracy the last line tells, where it need not be the last epoch's; empty elsewhere.
+std::string tested_weights(const Model& model, const TrainingJob& job, const Learned& learned) {
+  if (!learned.keeps_best || learned.checkpoint != job.files.epoch_checkpoints) return "";
+  return cat("Tested weights: of epoch ", model.progress().epochs, ", the best val_loss (",
+             learned.checkpoint, ")\n");
+}
+
+void print_end(Model& model, const TrainingJob& job, const Report& report, double seconds,
+               const std::string& tested) {
   if (job.options.verbosity() != 0) {
     if (job.recipe.shown_predictions > 0) show_predictions(model, job.test, job.recipe.shown_predictions);
     print_tuning(model, job);
     print_exchange(model, job);
     print_places(job);
+    std::fputs(tested.c_str(), stdout);
   }
   if (job.recipe.is_record) std::printf("Seconds from data in memory to tested model: %.2f\n", seconds);
   std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);
+}
+
+bool is_saved(ExitStatus status) {
+  return status == ExitStatus::saved || status == ExitStatus::interrupted;
+}
+
+// The error's line is to stand below the bar that it ends.
+void end_early(const Communicator& world, const TrainingJob& job, ReportWriter& writer,
+               const std::string& status) {
+  if (world.rank() != 0) return;
+  if (writer.has_begun() && job.options.verbosity() == 1) std::putchar('\n'), std::fflush(stdout);
+  writer.write_end(status);
 }
 
 }  // namespace
@@ -174,7 +197,7 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   Model model = make_model(world, job);
   Report report = describe(world, job, model);
   const std::string resumed_from = go_on(world, job, model, report);
-  print_banner(world, job, report, resume_text(world, job, resumed_from, model.progress()));
+  print_banner(world, job, report, resume_text(world, job, resumed_from, model.progress(), report));
 
   const auto upload = [&](const std::string& path) {
     if (job.uploader && world.rank() == 0 && !path.empty()) job.uploader->offer(path);
@@ -183,27 +206,29 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   ReportWriter writer(report,
                       {.paths = job.files.metrics, .sampler = sampling(job, world), .on_written = upload});
   std::optional<EvaluationDetails> details;
+  std::string tested;
   double seconds = 0.0;
   std::optional<Timeline> timeline;
   if (const auto wanted = timeline_options(job.options)) timeline.emplace(world, *wanted);
   try {
     const Learned learned = learn(model, job, resumed_from, writer, clock);
     details = test(model, job, learned, report, clock);
+    tested = tested_weights(model, job, learned);
     seconds = clock.total_seconds() - begin;
     if (!job.files.saved_model.empty()) model.save(job.files.saved_model);
     if (timeline) timeline->stop();
     report.status = "finished";
     writer.write(model);
   } catch (const CollectiveError& error) {
-    if (world.rank() == 0) writer.write_end(error.status() == ExitStatus::saved ? "saved" : "failed");
+    end_early(world, job, writer, is_saved(error.status()) ? "saved" : "failed");
     throw;
   } catch (...) {
-    if (world.rank() == 0) writer.write_end("failed");
+    end_early(world, job, writer, "failed");
     throw;
   }
   write_page(world, job, report, std::move(details), clock);
   if (job.uploader && world.rank() == 0) offer_results(*job.uploader, job.options, job.files);
-  if (world.rank() == 0) print_end(model, job, report, seconds);
+  if (world.rank() == 0) print_end(model, job, report, seconds, tested);
   // As after `--non-finite skip` where no step could be made any more.
   if (!std::isfinite(report.test->loss))
     throw CollectiveError("the test loss is not a finite number: these weights are of no use",

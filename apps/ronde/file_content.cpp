@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/core/sha256.h>
 #include <ronde/data/npz.h>
+#include <ronde/data/packed_dataset.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/models/seal.h>
 
+#include "common/model_file.h"
+
 namespace ronde::apps {
 namespace {
+
+constexpr std::string_view kHdf5 = "\x89HDF", kPacked = "\x89RONDE";
 
 /// "conv2d/kernel" of "conv2d/kernel:0" and, in files of Keras 3, of "sequential/conv2d/kernel".
 std::string weight_name(const SavedLayer& layer, const SavedWeight& weight) {
@@ -87,9 +94,61 @@ FileContent arrays_content(const std::string& kind, const Map& arrays) {
   return content;
 }
 
+// At most so many, from a place that counts from the end if it is negative; none of what is no file.
+std::string some_bytes(const std::string& path, std::streamoff at) {
+  std::error_code ignored;
+  std::string bytes(256, '\0');
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";  // opening a pipe would wait
+  std::ifstream file(path, std::ios::binary);
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path, ignored));
+  file.seekg(at < 0 ? std::max<std::streamoff>(0, size + at) : at);
+  file.read(bytes.data(), std::ssize(bytes));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes;
+}
+
+bool has_model_ending(const std::string& path) {
+  const auto endings = {".h5", ".hdf5", ".keras", ".safetensors", ".npz"};
+  return std::any_of(endings.begin(), endings.end(), [&](const char* one) { return path.ends_with(one); });
+}
+
+/// What a file is that neither is called nor begins as one with weights; empty for all others.
+std::string other_kind(const std::string& path) {
+  const std::string begin = some_bytes(path, 0);
+  if (begin.empty() || begin.starts_with(kHdf5) || begin.starts_with("PK") || has_model_ending(path))
+    return "";
+  if (begin.starts_with(kPacked)) return "a data set made by `ronde data pack`";
+  const std::size_t text = begin.find_first_not_of(" \r\n\t");
+  const bool is_json = text != std::string::npos && (begin[text] == '{' || begin[text] == '[');
+  return is_json ? "JSON, as a run's metrics.json (`ronde report` takes its folder)" : "another file";
+}
+
+void require_model(const std::string& path) {
+  const std::string other = other_kind(path);
+  if (other.empty() || is_sealed(some_bytes(path, -256))) return;
+  throw NoModelFile(cat(path, ": is no model file, but ", other));
+}
+
+FileContent packed_content(const std::string& path) {
+  const PackedDataset data(path);
+  data.verify();
+  const std::vector<std::string> names = data.class_names();
+  return {.lines = {{"kind", "data set, made by `ronde data pack`"},
+                    {"size", to_string(counted(std::filesystem::file_size(path), "byte"))},
+                    {"checked", "SHA-256 of its header, CRC-32 of each block"},
+                    {"samples", grouped(data.size())},
+                    {"inputs", cat(data.input_shape(), ", ", data.stored_dtype())},
+                    {"targets", cat(data.target_shape(), ", ", data.target_dtype())},
+                    {"classes", names.empty() ? "not named" : cat(names.size(), ": ", joined(names))}},
+          .tensors = {}};
+}
+
 }  // namespace
 
-FileContent read_content(const std::string& path) {
+FileContent read_content(const std::string& name) {
+  const std::string path = model_file(name);
+  if (some_bytes(path, 0).starts_with(kPacked)) return packed_content(path);
+  require_model(path);
   const std::string bytes = read_file(path);
   FileContent content;
   if (path.ends_with(".npz")) {
@@ -106,11 +165,13 @@ FileContent read_content(const std::string& path) {
   return content;
 }
 
-Model load_model(const std::string& path, ModelOptions options) {
+Model load_model(const std::string& name, ModelOptions options) {
+  const std::string path = model_file(name);
   require<InputError>(!path.ends_with(".onnx"), path, ": ONNX is written by `ronde export`, but not read");
   for (const char* ending : {".safetensors", ".npz"})
     require<InputError>(!path.ends_with(ending), path, ": *", ending,
                         " holds weights and no net: give the .h5 or .keras file");
+  require_model(path);
   return Model::load(path, std::move(options));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <ronde/core/error.h>
 #include <ronde/core/tensor.h>
 #include <ronde/models/model.h>
 
@@ -19,11 +20,18 @@ struct FileContent {
   std::vector<NamedTensor> tensors;  ///< in the file's order
 };
 
-/// Of a model file, .safetensors or .npz, whole. IoError when it cannot be read, InputError when it is none
-/// of them or damaged.
+/// Good or not, it was never meant to hold a model.
+struct NoModelFile : InputError {
+  using InputError::InputError;
+};
+
+/// Of a model file, .safetensors, .npz or packed data set, whole. `path` may be a run's folder
+/// (model_file.h). IoError when it cannot be read, NoModelFile when it is none of them, InputError when it is
+/// damaged.
 FileContent read_content(const std::string& path);
 
-/// Model::load; what is wrong with a file that holds weights alone is said in words.
+/// Model::load, from a run's folder too; what is wrong with a file that holds weights alone, or none, is said
+/// in words.
 Model load_model(const std::string& path, ModelOptions options = {});
 
 }  // namespace ronde::apps

@@ -7,6 +7,7 @@
 #include <ronde/core/error.h>
 
 #include "common/banner.h"
+#include "common/model_file.h"
 #include "ronde/commands.h"
 #include "ronde/file_content.h"
 
@@ -31,16 +32,24 @@ void print_tensors(const std::vector<NamedTensor>& tensors) {
               to_string(counted(elements, "value")).c_str(), to_string(counted(bytes, "byte")).c_str());
 }
 
+void say_at_once(const std::string& file, const char* what) {
+  std::printf("%s: %s\n", file.c_str(), what);
+  std::fflush(stdout);
+}
+
 /// What is wrong goes to stderr, as all errors do; that something is goes to stdout, for scripts.
-void inspect(const std::string& file) {
+void inspect(const std::string& name) {
+  const std::string file = model_file(name);
   // A good one would be called damaged.
   require<UsageError>(!file.ends_with(".onnx"), file, ": ONNX is written by `ronde export`, but not read");
   FileContent content;
   try {
     content = read_content(file);
-  } catch (const InputError& error) {
-    std::printf("%s: damaged\n", file.c_str());
-    std::fflush(stdout);
+  } catch (const NoModelFile&) {
+    say_at_once(file, "no model file");
+    throw;
+  } catch (const InputError&) {
+    say_at_once(file, "damaged");
     throw;
   }
   std::printf("%s", banner(file + ": good", content.lines).c_str());
@@ -51,13 +60,14 @@ void inspect(const std::string& file) {
 
 Command inspect_command() {
   const auto file = std::make_shared<std::string>();
-  return {.name = "inspect",
-          .help = "what a model file holds, and whether it is good or damaged",
-          .details =
-              "Reads models (.h5, .keras, .weights.h5), .safetensors and .npz. Exit status 65 when the file "
-              "is damaged.",
-          .arguments = {argument("FILE", "model file", text(*file))},
-          .run = [file](Communicator& world) { on_main(world, [&] { inspect(*file); }); }};
+  return {
+      .name = "inspect",
+      .help = "what a model file holds, and whether it is good or damaged",
+      .details =
+          "Reads models (.h5, .keras, .weights.h5), .safetensors, .npz and data sets of `ronde data pack`.\n"
+          "Exit status 65 when the file is damaged, or none of these.",
+      .arguments = {argument("FILE", "model file", text(*file))},
+      .run = [file](Communicator& world) { on_main(world, [&] { inspect(*file); }); }};
 }
 
 }  // namespace ronde::apps

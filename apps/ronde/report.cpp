@@ -6,6 +6,7 @@
 #include <ronde/distributed/timeline.h>
 #include <ronde/models/file_io.h>
 
+#include "common/output_place.h"
 #include "report/report_files.h"
 #include "report/timeline_summary.h"
 #include "ronde/commands.h"
@@ -31,6 +32,7 @@ void report(const ReportOptions& options) {
     return;
   }
   const std::string path = options.output.empty() ? options.directory + "/report.html" : options.output;
+  if (!options.output.empty()) require_place("--output", options.output);
   atomic_write_file(path, html_report(read_run_report(options.directory)));
   std::printf("%s\n", path.c_str());
 }

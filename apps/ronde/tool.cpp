@@ -35,6 +35,16 @@ struct Declared {
   CLI::Option* option = nullptr;
 };
 
+/// Of a line that names no command: its answer is the help.
+class NoCommand : public UsageError {
+ public:
+  NoCommand(const std::string& message, std::string help) : UsageError(message), help_(std::move(help)) {}
+  const std::string& help() const { return help_; }
+
+ private:
+  std::string help_;
+};
+
 /// CLI11's parser for a list of commands.
 class Parser {
  public:
@@ -163,7 +173,7 @@ const Command& Parser::parse(int argc, char** argv) {
     CLI::App& app = chosen_app();
     if (!app.remaining(true).empty()) refuse_extra(app);
     const std::string what = error.what();
-    require<UsageError>(commands_.contains(&app), "no command given: ", help_hint(app));
+    if (!commands_.contains(&app)) throw NoCommand(cat("no command given: ", help_hint(app)), app_.help());
     const bool lacks_value = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch);
     throw UsageError(
         cat(lacks_value ? what.substr(0, what.find(':')) + " needs a value" : what, ": ", help_hint(app)));
@@ -203,16 +213,28 @@ std::vector<char*> cut_off_rest(int argc, char** argv, const std::vector<Command
   return own;
 }
 
+// "ronde help data get" is "ronde data get --help".
+std::vector<char*> with_help_behind(std::vector<char*> words) {
+  static char help[] = "--help";
+  if (words.size() < 2 || std::string(words[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.push_back(help);
+  return words;
+}
+
 int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
   Parser parser(commands);
   const Command* command = nullptr;
   std::vector<std::string> rest;
   try {
-    std::vector<char*> own = cut_off_rest(argc, argv, commands, rest);
+    std::vector<char*> own = with_help_behind(cut_off_rest(argc, argv, commands, rest));
     command = &parser.parse(static_cast<int>(own.size()), own.data());
     if (command->supervise) return command->supervise(rest);
   } catch (const CLI::Success& wanted) {
     return launch_rank() == 0 ? parser.print(wanted) : 0;
+  } catch (const NoCommand& error) {
+    if (launch_rank() == 0) std::fprintf(stderr, "%s\nronde: %s\n", error.help().c_str(), error.what());
+    return static_cast<int>(error.status());
   } catch (const Error& error) {
     if (launch_rank() == 0) std::fprintf(stderr, "ronde: %s\n", error.what());
     return static_cast<int>(error.status());

@@ -16,6 +16,7 @@ void Callback::on_train_batch_end(std::int64_t, const Logs&) {}
 void Callback::on_test_begin() {}
 void Callback::on_test_end(const Logs&) {}
 void Callback::on_save_point(SavePoint&) {}
+void Callback::require_same_run(const CallbackState&) const {}
 void Callback::restore(const CallbackState&) {}
 
 std::string Callback::resume_from(const std::function<void(const std::string&)>&) const {

@@ -18,10 +18,19 @@ namespace ronde::inline v0 {
 
 namespace {
 
+/// Of the weights, for errors: what is wrong with a file may be that it is not for this net.
+std::vector<WeightAssignment> match_net(const Module& net, const SavedModel& file) {
+  try {
+    return match_file(net, file);
+  } catch (const InputError& error) {
+    throw InputError(cat("is of another net: ", error.what()));
+  }
+}
+
 /// Everything is compared before anything is assigned. Returns the optimizer's whole state, nothing if the
 /// file has none.
 std::vector<OptimizerSlot> restore(Model::State& model, const SavedModel& file) {
-  std::vector<WeightAssignment> weights = match_file(*model.module, file);
+  std::vector<WeightAssignment> weights = match_net(*model.module, file);
   std::vector<WeightAssignment> state;
   std::vector<OptimizerSlot> slots;
   Optimizer* optimizer = model.optimizer ? &model.optimizer->optimizer() : nullptr;

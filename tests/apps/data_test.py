@@ -71,6 +71,12 @@ class Data(harness.ProgramTest):
         self.assert_refused(pack, 74, "pipe: cannot be written: File exists")
         self.assertTrue((self.work / "pipe").is_fifo())
 
+    def test_more_samples_than_there_are(self):
+        for ranks in (1, 2):
+            result = self.train("--epochs", "1", "--train-samples", "70000", "--test-samples", "129", ranks=ranks)
+            self.assert_trained(result, [r"--train-samples 70,000: the data has 512 samples, and all of them are used$",
+                                         r"--test-samples 129: the data has 128 samples, and all of them are used$"])
+
     def test_ranks_with_other_data(self):
         other = self.work / "other"
         harness.write_mnist(other, train=41, test=20)

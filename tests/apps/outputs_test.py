@@ -16,14 +16,24 @@ class Outputs(harness.ProgramTest):
         self.assertEqual(list(harness.snapshot(self.work)), ["checkpoint.h5"])
 
     def test_directories_are_made(self):
-        self.assert_trained(self.train(*SHORT, "--dir", "a/b", "--log-dir", "c/d", "--metrics-json", "e/m.json"))
+        self.assert_trained(self.train(*SHORT, "--dir", "a/b", "--log-dir", "c/d", "--metrics-json", "a/m.json"))
         self.assertEqual([name for name in harness.snapshot(self.work) if "tfevents" not in name],
-                         ["a/b/checkpoint.h5", "a/b/metrics.json", "a/b/report.html", "c/d/evaluation.json",
-                          "c/d/training.csv", "e/m.json"])
-        self.assertEqual(self.metrics("a/b/metrics.json"), self.metrics("e/m.json"))
+                         ["a/b/checkpoint.h5", "a/b/metrics.json", "a/b/report.html", "a/m.json", "c/d/evaluation.json",
+                          "c/d/training.csv"])
+        self.assertEqual(self.metrics("a/b/metrics.json"), self.metrics("a/m.json"))
         lines = (self.work / "c/d/training.csv").read_bytes().decode().split("\r\n")
         self.assertEqual(lines[0], "epoch,accuracy,loss,val_accuracy,val_loss")
         self.assertEqual([line.split(",")[0] for line in lines[1:3]], ["0", "1"])
+
+    def test_a_file_s_folder_is_not_made(self):
+        """Of what is not in --dir: it is more likely a typing error."""
+        for option, name in (("--metrics-json", "nope/m.json"), ("--timeline", "nope/t.json"), ("--metrics-json", "out/a/m.json")):
+            result = self.train(*SHORT, "--dir", "out", option, name)
+            folder = name.rsplit("/", 1)[0]
+            self.assert_refused(result, 74, f"cannot write in {folder}: No such file or directory: make it, or give another {option}")
+            self.assertEqual(list(self.work.iterdir()), [])
+        self.assert_trained(self.train(*SHORT, "--dir", "out", "--metrics-json", self.work / "out/m.json",
+                                       "--timeline", "out/t.json"))
 
     def test_checkpoint_pattern(self):
         self.assert_trained(self.train(*SHORT, "--checkpoint", "at-{epoch:02d}.h5"))
@@ -38,7 +48,8 @@ class Outputs(harness.ProgramTest):
         (self.work / "file").write_text("in the way")
         before = harness.snapshot(self.work)
         for option in (["--dir", "file/sub"], ["--log-dir", "file/sub"], ["--metrics-json", "file/m.json"],
-                       ["--checkpoint", "file/c.h5"], ["--dir", "/proc/none"]):
+                       ["--checkpoint", "file/c.h5"], ["--dir", "/proc/none"], ["--dir", "/proc"], ["--metrics-json", "/proc/m.json"],
+                       ["--timeline", "/proc/t.json"]):
             for ranks in (1, 2):
                 with self.subTest(option=option, ranks=ranks):
                     self.assert_refused(self.train(*SHORT, *option, ranks=ranks), 74, f"cannot write in .*{option[0]}")

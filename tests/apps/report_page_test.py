@@ -79,6 +79,12 @@ class ReportPage(ToolTest):
         self.assert_refused(self.ronde("report", "none"), 74, "none: no such directory")
         self.assert_refused(self.ronde("report", self.work), 74, "neither metrics.json nor training.csv")
 
+    def test_output_needs_its_folder(self):
+        self.assert_refused(self.ronde("report", self.run_dir, "--output", "nope/x.html"), 74,
+                            "cannot write in nope: No such file or directory: make it, or give another --output")
+        self.assertFalse((self.work / "nope").exists())
+        self.assertEqual(self.done("report", self.run_dir, "--output", "x.html"), "x.html\n")
+
     def test_damaged_results(self):
         shutil.copytree(self.run_dir, self.work / "run")
         for name, content in (("metrics.json", "{"), ("metrics.json", json.dumps({"epochs": 1})),

@@ -5,8 +5,8 @@ import re
 
 import harness
 
-# Four steps an epoch.
-CIFAR10 = ["--dir", "out", "--epochs", "3", "--global-batch-size", "16", "--test-samples", "16", "--verbose", "2"]
+# Four steps an epoch; all 12 test samples of CIFAR-10.
+CIFAR10 = ["--dir", "out", "--epochs", "3", "--global-batch-size", "16", "--test-samples", "12", "--verbose", "2"]
 MNIST = ["--train-samples", "64", *CIFAR10, "--optimizer", "adam"]
 
 
@@ -86,10 +86,26 @@ class Resume(harness.ProgramTest):
         for name, change in (("at-3.h5", lambda data: data[:-100]), ("at-2.h5", lambda data: data[:9000] + b"?" + data[9001:])):
             path = self.work / "out" / name
             path.write_bytes(change(path.read_bytes()))
+        damaged = {name: (self.work / "out" / name).read_bytes() for name in ("at-2.h5", "at-3.h5")}
         resumed, result = self.finished(*pattern, "--resume", "auto", warnings=[
-            r"out/at-2\.h5: .*SHA-256.*passed over", r"out/at-3\.h5: .*passed over"])
+            r"out/at-2\.h5: .*SHA-256.*passed over, and kept as out/at-2\.h5\.damaged$",
+            r"out/at-3\.h5: .*passed over, and kept as out/at-3\.h5\.damaged$"])
         self.assertRegex(result.out, "resume +from out/at-1.h5, after 1 epoch and 4 steps")
         self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"])
+        for name, content in damaged.items():
+            self.assertEqual((self.work / "out" / f"{name}.damaged").read_bytes(), content)
+        (self.work / "out/at-3.h5").write_text("hello")
+        self.finished(*pattern, "--resume", "auto", warnings=[r"kept as out/at-3\.h5\.2\.damaged$"])
+        self.finished(*pattern, "--resume", "auto")
+
+    def test_the_only_checkpoint_is_damaged(self):
+        self.finished(*MNIST)
+        path = self.work / "out/checkpoint.h5"
+        path.write_bytes(path.read_bytes()[:-100])
+        content = path.read_bytes()
+        _, result = self.finished(*MNIST, "--resume", "auto", warnings=[r"kept as out/checkpoint\.h5\.damaged$"])
+        self.assertIn("no checkpoint found: a new run", result.out)
+        self.assertEqual((self.work / "out/checkpoint.h5.damaged").read_bytes(), content)
 
     def test_not_from_an_earlier_run(self):
         """Which left more epochs behind, at the same place, than the new run has made so far."""
@@ -106,6 +122,19 @@ class Resume(harness.ProgramTest):
                 self.assertIn("from out/at-3.h5, after 3 epochs and 12 steps", result.out)
                 self.out_of_the_way()
 
+    def test_one_file_holds_the_best_epoch(self):
+        """Which need not be the last: what that means is said, at the end and when the run goes on."""
+        options = [*MNIST, "--learning-rate", "0.5"]  # so much that it only gets worse
+        metrics, result = self.finished(*options)
+        best = min(metrics["epochs"], key=lambda epoch: epoch["val_loss"])["epoch"]
+        self.assertLess(best, 3)
+        self.assertRegex(result.out, rf"\nTested weights: of epoch {best}, the best val_loss \(out/checkpoint\.h5\)\n"
+                                     r"Test loss: \S+\nTest accuracy: \S+\n\Z")
+        again, result = self.finished(*options, "--resume", "auto")
+        epochs = {1: "epochs 2 to 3 are", 2: "epoch 3 is"}[best]
+        self.assertRegex(result.out, rf"resume .* after {best} epochs? and \d+ steps in all; {epochs} trained again\n")
+        self.assertEqual(again["weights_sha256"], metrics["weights_sha256"])
+
     def test_the_rate_is_the_run_s(self):
         self.finished(*MNIST, "--warmup-epochs", "2", "--epochs", "1")
         for ranks in (1, 2):
@@ -114,6 +143,42 @@ class Resume(harness.ProgramTest):
                 result = self.train(*MNIST, "--warmup-epochs", "2", *options, "--resume", "auto", ranks=ranks)
                 self.assert_refused(result, 2, f"cannot resume: the run to go on with has {what}: give the same")
         self.finished(*MNIST, "--warmup-epochs", "2", "--resume", "auto")
+
+    def test_a_refusal_leaves_everything_as_it_was(self):
+        self.finished(*MNIST, "--checkpoint", "at-{epoch}.h5")
+        (self.work / "out/at-3.h5").unlink()  # so that logs have more epochs than the file to go on from
+        before = harness.snapshot(self.work)
+        for ranks in (1, 2):
+            for options, status, pattern in (
+                (["--learning-rate", "0.5", "--resume", "auto"], 2, "cannot resume: .*learning rate"),
+                (["--seed", "1", "--resume", "out/at-1.h5"], 2, "cannot resume: .*seed 0, this one has 1"),
+                (["--resume", "nosuch.h5"], 74, "nosuch.h5: cannot be read: No such file"),
+                (["--resume", "nosuch.h5", "--dir", "new"], 74, "nosuch.h5: cannot be read: No such file"),
+            ):
+                with self.subTest(ranks=ranks, options=options):
+                    result = self.train(*MNIST, "--checkpoint", "at-{epoch}.h5", *options, ranks=ranks)
+                    self.assert_refused(result, status, pattern)
+                    self.assertEqual(harness.snapshot(self.work), before)
+        self.assertFalse((self.work / "new").exists())
+
+    def test_keras_archives(self):
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.keras"]
+        undisturbed, _ = self.finished(*pattern)
+        (self.work / "out/at-3.keras").unlink()
+        resumed, result = self.finished(*pattern, "--resume", "auto")
+        self.assertIn("from out/at-2.keras, after 2 epochs and 8 steps", result.out)
+        self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"])
+
+    def test_the_folder_of_a_run(self):
+        undisturbed, _ = self.finished(*MNIST)
+        resumed, result = self.finished(*MNIST, "--dir", "other", "--resume", "out")
+        self.assertRegex(result.out, "resume +from out/checkpoint.h5, after")
+        self.assertEqual(self.metrics("other/metrics.json")["weights_sha256"], undisturbed["weights_sha256"])
+        self.finished(*MNIST, "--dir", "many", "--checkpoint", "at-{epoch}.h5")
+        (self.work / "empty").mkdir()
+        for folder, pattern in (("many", "many: is a folder: name the model file in it: many/at-1.h5, many/at-2.h5, many/at-3.h5"),
+                                ("empty", "empty: is a folder without a model file")):
+            self.assert_refused(self.train(*MNIST, "--resume", folder), 74, pattern)
 
     def test_from_a_file(self):
         self.finished(*MNIST, "--checkpoint", "at-{epoch}.h5")
@@ -137,6 +202,12 @@ class Resume(harness.ProgramTest):
         after = harness.snapshot(self.work)
         self.assertEqual({name: after[name] for name in before if name.endswith(".h5")},
                          {name: before[name] for name in before if name.endswith(".h5")})
+
+    def test_file_of_another_program(self):
+        self.finished(*MNIST)
+        self.program = "train_cifar10"
+        self.assert_refused(self.train(*CIFAR10, "--dir", "cifar", "--resume", "out/checkpoint.h5", data=self.cifar), 65,
+                            "out/checkpoint.h5: is of another net: has 4 layers with weights, this net has 6")
 
     def test_disk_full(self):
         """No file may grow over 12 MB: checkpoints fail as on a full disk. The one before stays as it was."""

@@ -146,10 +146,28 @@ class Signals(Interrupted):
         job.wait_for("Epoch 1/2")
         job.process.send_signal(signal.SIGTERM)
         self.assertEqual(job.finish(), 75, job.out)
-        again = self.start(self.command(*OPTIONS, "--resume", "auto"))
-        again.wait_for(r"Epoch \d/2")
-        again.process.send_signal(signal.SIGINT)
-        self.assertEqual(again.finish(), -signal.SIGINT)  # a shell says 130
+
+    def test_ctrl_c_saves(self):
+        expected = self.undisturbed()
+        job = self.start(self.command(*OPTIONS))
+        job.wait_for("Epoch 1/2")
+        job.process.send_signal(signal.SIGINT)
+        self.assertEqual(job.finish(), 130, job.out)
+        self.assertIn("\nCtrl-C: saving after this step; again to end at once\n", job.out)
+        self.assertRegex(job.out, r"\nronde: \[fit\] interrupted: saved out/on-signal.h5 after \d+ steps?; start it again")
+        result = self.train(*OPTIONS, "--resume", "auto")
+        self.assert_trained(result)
+        self.assertIn("from out/on-signal.h5", result.out)
+        self.assertEqual(self.weights(), expected)
+
+    def test_second_ctrl_c_ends_at_once(self):
+        job = self.start(self.command("--epochs", "1000", "--batch-size", "512", "--audit-steps", "1", "--verbose", "2"))
+        job.wait_for("Epoch 1/1000")
+        job.process.send_signal(signal.SIGINT)
+        job.wait_for("Ctrl-C: saving")
+        job.process.send_signal(signal.SIGINT)
+        self.assertEqual(job.finish(), -signal.SIGINT, job.out)  # a shell says 130
+        self.assertFalse((self.work / "on-signal.h5").exists())
 
     def test_time_limit(self):
         result = self.train(*OPTIONS, "--epochs", "1000", "--max-seconds", "8", ranks=2)
@@ -254,4 +272,5 @@ class Supervised(Interrupted):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs, and theirs, ignore
     harness.main()

@@ -56,6 +56,7 @@ class Timelines(harness.ProgramTest):
                 ends.append(end)
 
     def test_all_ranks_and_threads(self):
+        (self.work / "out").mkdir()
         result = self.trained("--timeline", "out/t.json", "--checkpoint", "a.h5", ranks=2)
         self.assertIn("Timeline: out/t.json", result.out)
         self.assertEqual(os.listdir(self.work / "out"), ["t.json"])

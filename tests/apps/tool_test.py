@@ -29,15 +29,26 @@ class Usage(ToolTest):
         for name in ("get", "pack"):
             self.assertIn(f"Usage: ronde data {name}", self.done("data", name, "--help"))
 
+    def test_help_as_a_word(self):
+        self.assertEqual(self.done("help"), self.done("--help"))
+        self.assertEqual(self.done("help", "data", "pack"), self.done("data", "pack", "--help"))
+
+    def test_no_command_shows_the_help(self):
+        for words in ((), ("data",)):
+            for ranks in (1, 2):
+                result = self.ronde(*words, ranks=ranks)
+                name = " ".join(("ronde", *words))
+                self.assert_refused(result, 2, f"no command given: see `{name} --help`")
+                self.assertEqual(result.err.count(self.done(*words, "--help")), 1, result)
+                self.assertEqual(result.out, "")
+
     def test_version(self):
         self.assertRegex(self.done("--version"), r"\Aronde \d+\.\d+\.\d+\n\Z")
 
     def test_mistakes(self):
         for words, pattern in (
-            ([], "no command given: see `ronde --help`"),
             (["evalute", "x"], "unknown command evalute: did you mean evaluate"),
             (["zzzzzz"], "unknown command zzzzzz: see"),
-            (["data"], "no command given: see `ronde data --help`"),
             (["data", "git", "mnist"], "unknown command git: did you mean get"),
             (["data", "get", "imagenet"], "imagenet: give one of mnist, cifar10"),
             (["summary"], "FILE is required: see `ronde summary --help`"),
@@ -173,11 +184,48 @@ class Model(ToolTest):
     def test_inspect_says_damaged(self):
         good = self.model.read_bytes()
         for name, content in (("flipped", good[:5000] + bytes([good[5000] ^ 1]) + good[5001:]), ("cut", good[:20000]),
-                              ("empty", b""), ("text", b"hello\n" * 100), ("zip.npz", b"PK\3\4 no zip at all")):
+                              ("empty", b""), ("text.h5", b"hello\n" * 100), ("zip.npz", b"PK\3\4 no zip at all"),
+                              ("begin", b"?" + good[1:])):
             with self.subTest(name=name):
                 result = self.ronde("inspect", self.write(name, content))
                 self.assertEqual(result.out, f"{self.work / name}: damaged\n")
                 self.assert_refused(result, 65, name)
+
+    def test_inspect_of_other_files(self):
+        for path, kind in ((self.run_dir / "metrics.json", "JSON, as a run's metrics.json"),
+                           (self.write("text", b"hello\n" * 100), "another file")):
+            result = self.ronde("inspect", path)
+            self.assert_refused(result, 65, f"{path}: is no model file, but {kind}")
+            self.assertEqual(result.out, f"{path}: no model file\n")
+            self.assert_refused(self.ronde("summary", path), 65, f"{path}: is no model file, but {kind}")
+
+    def test_inspect_of_a_packed_data_set(self):
+        self.done("data", "pack", self.pictures_by_class(60), "photos.ronde", "--grey")
+        out = self.done("inspect", "photos.ronde")
+        self.assertIn("photos.ronde: good\n", out)
+        for pattern in (r"samples +60\n", r"inputs +\(28, 28, 1\), u8\n", r"targets +\(\), i32\n",
+                        r"classes +10: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\n"):
+            self.assertRegex(out, pattern)
+        self.assert_refused(self.ronde("summary", "photos.ronde"), 65, "is no model file, but a data set made by `ronde data pack`")
+        content = bytearray((self.work / "photos.ronde").read_bytes())
+        content[-500] ^= 1
+        self.write("bad.ronde", bytes(content))
+        result = self.ronde("inspect", "bad.ronde")
+        self.assert_refused(result, 65, "bad.ronde")
+        self.assertEqual(result.out, "bad.ronde: damaged\n")
+
+    def test_the_folder_of_a_run(self):
+        self.write("run/checkpoint.h5", self.model.read_bytes())
+        self.assertIn("run/checkpoint.h5: good\n", self.done("inspect", "run"))
+        for words in (["summary", "run"], ["evaluate", "run", "--data", "photos"], ["export", "run", "out.npz"]):
+            self.pictures_by_class(20)
+            self.done(*words)
+        self.write("run/on-signal.h5", self.model.read_bytes())
+        self.write("run/saved_models/net.h5", self.model.read_bytes())
+        hint = "run: is a folder: name the model file in it: run/checkpoint.h5, run/on-signal.h5, run/saved_models/net.h5"
+        for command in ("inspect", "summary"):
+            self.assert_refused(self.ronde(command, "run"), 74, hint)
+            self.assert_refused(self.ronde(command, "photos"), 74, "photos: is a folder without a model file")
 
     def test_weights_alone_are_no_net(self):
         for ending in ("onnx", "safetensors", "npz"):

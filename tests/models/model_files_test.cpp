@@ -94,17 +94,18 @@ TEST(ModelFiles, AnotherNetIsRefusedBeforeAnythingIsAssigned) {
   Model model(std::move(wider), {6, 6, 1}, {.seed = 1});
   const std::string before = model.weights_sha256();
   EXPECT_EQ(message_of<Error>([&] { model.load_weights(dir / "model.h5"); }),
-            dir / "model.h5" + ": layer dense has kernel (16, 3), this net has (64, 3)");
+            dir / "model.h5" + ": is of another net: layer dense has kernel (16, 3), this net has (64, 3)");
   EXPECT_EQ(model.weights_sha256(), before);
 
   Model fewer(std::make_unique<Sequential>(Flatten(), Dense({.units = 3})), {6, 6, 1});
   EXPECT_EQ(message_of<Error>([&] { fewer.load_weights(dir / "model.h5"); }),
-            dir / "model.h5" + ": has 2 layers with weights, this net has 1");
+            dir / "model.h5" + ": is of another net: has 2 layers with weights, this net has 1");
   Model no_bias(std::make_unique<Sequential>(Conv2D({.filters = 4, .use_bias = false}), MaxPooling2D(),
                                              Flatten(), Dense({.units = 3})),
                 {6, 6, 1});
-  EXPECT_EQ(message_of<Error>([&] { no_bias.load_weights(dir / "model.h5"); }),
-            dir / "model.h5" + ": layer conv2d has 2 weights, layer conv2d of this net has 1");
+  EXPECT_EQ(
+      message_of<Error>([&] { no_bias.load_weights(dir / "model.h5"); }),
+      dir / "model.h5" + ": is of another net: layer conv2d has 2 weights, layer conv2d of this net has 1");
 }
 
 ExitStatus status_of(const std::string& path) {
@@ -207,7 +208,7 @@ TEST(ModelFiles, OwnModulesAreSavedByName) {
   loaded.load_weights(dir / "own.h5");
   EXPECT_EQ(loaded.weights_sha256(), model.weights_sha256());
   EXPECT_EQ(message_of<Error>([&] { refused.load_weights(dir / "own.h5"); }),
-            dir / "own.h5" + ": has no weight deep/kernel, this net has");
+            dir / "own.h5" + ": is of another net: has no weight deep/kernel, this net has");
   EXPECT_EQ(status_of(dir / "own.h5"), ExitStatus::bad_input);
 }
 

@@ -13,7 +13,7 @@ namespace ronde::inline v0 {
 namespace {
 
 // What ranks tell each other; the highest counts.
-enum Notice : int { kNothing, kSave, kTimeIsUp, kEnd };
+enum Notice : int { kNothing, kSave, kTimeIsUp, kEnd, kInterrupt };
 
 constexpr double kReserve = 3.0;       // times what a save takes, and what a step takes
 constexpr double kUnknownSave = 2.0;   // seconds, before anything was saved
@@ -23,6 +23,11 @@ constexpr double kShortestSave = 0.3;  // in case the disk is slower next time
 std::atomic<int> signalled{kNothing};
 static_assert(std::atomic<int>::is_always_lock_free);
 
+// Whose SIGINT it is, of several trainings in one process.
+std::atomic<const Preemption*> interruptible{nullptr};
+void (*tell_of_interrupt)() = nullptr;  // set before the handler that calls it
+struct sigaction interrupt_before {};
+
 extern "C" void remember_signal(int number) {
   if (number == SIGUSR1) {
     int nothing = kNothing;
@@ -31,6 +36,35 @@ extern "C" void remember_signal(int number) {
   }
   signalled.store(kEnd);
   if (number == SIGTERM) std::signal(SIGTERM, SIG_DFL);
+}
+
+extern "C" void remember_interrupt(int) {
+  signalled.store(kInterrupt);
+  std::signal(SIGINT, SIG_DFL);
+  tell_of_interrupt();
+}
+
+void catch_interrupt(const Preemption* owner, void (*tell)()) {
+  const Preemption* nobody = nullptr;
+  if (tell == nullptr || !interruptible.compare_exchange_strong(nobody, owner)) return;
+  tell_of_interrupt = tell;
+  struct sigaction action {};
+  action.sa_handler = remember_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, nullptr, &interrupt_before);
+  if (interrupt_before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
+}
+
+void release_interrupt(const Preemption* owner) {
+  if (interruptible.load() != owner) return;
+  sigaction(SIGINT, &interrupt_before, nullptr);
+  interruptible.store(nullptr);
+}
+
+const char* reason(int notice) {
+  if (notice == kInterrupt) return "interrupted";
+  return notice == kEnd ? "told to end by a signal" : "the time is nearly up";
 }
 
 double unix_time() {
@@ -51,8 +85,20 @@ Preemption::Preemption(PreemptionOptions options) : options_(std::move(options))
   require<UsageError>(!options_.filepath.empty(), "[preemption] needs a filepath");
 }
 
+Preemption::~Preemption() {
+  release_interrupt(this);
+}
+
 void Preemption::on_train_begin(Model&, const TrainingPlan&) {
   last_step_ = longest_step_ = 0.0;
+  catch_interrupt(this, options_.on_interrupt);
+}
+
+// One that came after the last step has nothing left to save, and does what it would have done.
+void Preemption::on_train_end(const Logs&) {
+  release_interrupt(this);
+  int interrupt = kInterrupt;
+  if (signalled.compare_exchange_strong(interrupt, kNothing)) std::raise(SIGINT);
 }
 
 bool Preemption::is_time(double now) const {
@@ -80,14 +126,15 @@ void Preemption::on_save_point(SavePoint& point) {
               .on_snapshot = {},
               .on_settled = [outcome](const SaveOutcome& found) { *outcome = found; }});
   if (notice == kSave) return;
-  const char* why = notice == kEnd ? "told to end by a signal" : "the time is nearly up";
-  point.then([outcome, why, path = options_.filepath, steps = model().progress().steps] {
+  const char* why = reason(notice);
+  const ExitStatus status = notice == kInterrupt ? ExitStatus::interrupted : ExitStatus::saved;
+  point.then([outcome, why, status, path = options_.filepath, steps = model().progress().steps] {
     if (!outcome->written)
       throw CollectiveError(cat("[fit] ", why, ", but what was done could not be saved: ", outcome->problem),
                             ExitStatus::io, 0);
     throw CollectiveError(cat("[fit] ", why, ": saved ", path, " after ", counted(steps, "step"),
                               "; start it again to go on from there (--resume auto)"),
-                          ExitStatus::saved, 0);
+                          status, 0);
   });
 }
 

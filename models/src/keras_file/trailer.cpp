@@ -30,6 +30,7 @@ std::optional<std::int64_t> parse(std::string_view digits) {
 }  // namespace
 
 const std::size_t kTrailerLength = kProgressLength + kLength;
+const std::size_t kArchiveEndLength = kTrailerLength + 1024;
 
 void append_progress(std::string& bytes, const FileProgress& progress) {
   std::array<char, 64> line{};
@@ -65,6 +66,12 @@ std::optional<FileProgress> read_progress(std::string_view end_of_file) {
   const auto steps = parse(end_of_file.substr(kProgress.size() + kEpochDigits + 1, kStepDigits));
   if (!epochs || !steps) return {};
   return FileProgress{*epochs, *steps};
+}
+
+std::optional<FileProgress> read_archive_progress(std::string_view end_of_archive) {
+  const std::size_t at = end_of_archive.rfind(kProgress);
+  if (at == std::string_view::npos) return {};
+  return read_progress(end_of_archive.substr(at, kTrailerLength));
 }
 
 }  // namespace ronde::inline v0

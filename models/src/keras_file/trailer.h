@@ -34,5 +34,10 @@ std::string_view verify_trailer(std::string_view bytes);
 extern const std::size_t kTrailerLength;
 /// What the last kTrailerLength bytes of a file say, unverified; nothing when they are not the two lines.
 std::optional<FileProgress> read_progress(std::string_view end_of_file);
+/// The same of a .keras archive, whose last member ends with the two lines, and behind which its directory
+/// lies: `end_of_archive` are the last kArchiveEndLength bytes, or all.
+std::optional<FileProgress> read_archive_progress(std::string_view end_of_archive);
+/// More than the lines and the directory of three members take.
+extern const std::size_t kArchiveEndLength;
 
 }  // namespace ronde::inline v0

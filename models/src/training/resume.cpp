@@ -59,6 +59,15 @@ std::string precision_of(const ModelOptions& options) {
   return computed == options.dtype ? cat(computed) : "mixed_bfloat16";
 }
 
+/// The next of a name is the last.
+using StatesByName = std::map<std::string, std::vector<const SavedCallback*>>;
+
+StatesByName states_by_name(const std::vector<SavedCallback>& saved) {
+  StatesByName states;
+  for (auto one = saved.rbegin(); one != saved.rend(); ++one) states[one->name].push_back(&*one);
+  return states;
+}
+
 }  // namespace
 
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
@@ -123,10 +132,19 @@ std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callback
   return saved;
 }
 
+void require_same_run(const std::vector<Callback*>& callbacks, const std::vector<SavedCallback>& saved) {
+  StatesByName left = states_by_name(saved);
+  for (const Callback* callback : callbacks) {
+    std::vector<const SavedCallback*>& states = left[callback->state_name()];
+    if (states.empty()) continue;
+    callback->require_same_run({states.back()->values, states.back()->tensors});
+    states.pop_back();
+  }
+}
+
 std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbacks,
                                            const std::vector<SavedCallback>& saved) {
-  std::map<std::string, std::vector<const SavedCallback*>> left;  // the next of a name is the last
-  for (auto one = saved.rbegin(); one != saved.rend(); ++one) left[one->name].push_back(&*one);
+  StatesByName left = states_by_name(saved);
   std::vector<std::string> lines;
   for (Callback* callback : callbacks) {
     const std::string name = callback->state_name();

@@ -25,6 +25,8 @@ std::string describe_differences(const ConfigDict& before, const ConfigDict& now
 
 /// On rank 0.
 std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks);
+/// Asks each callback whether what the one of the same name remembered is of its run. UsageError.
+void require_same_run(const std::vector<Callback*>& callbacks, const std::vector<SavedCallback>& saved);
 /// Gives each callback what the one of the same name (the first, the second, ... of that name) remembered.
 /// Returns a line for each that has no counterpart.
 std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbacks,

@@ -104,6 +104,7 @@ void Trainer::go_on() {
              "stopped"));
   require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ",
                       counted(run.epoch_step, "step"), " are done of an epoch of ", plan_.steps_per_epoch);
+  collectively(*state_.communicator, [&] { require_same_run(callbacks_, run.callbacks); });
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
   non_finite_ = run.non_finite;

@@ -25,6 +25,7 @@ struct Run {
   std::function<void(int rank, std::int64_t steps)> at_step = {};
   bool resume = false;
   std::string file = {};
+  void (*on_interrupt)() = nullptr;
 };
 
 struct PreemptionOutcome {
@@ -54,7 +55,7 @@ PreemptionOutcome train_until(const Run& run) {
       ++steps;
       if (run.at_step) run.at_step(world.rank(), steps);
     }});
-    Preemption preemption({.filepath = run.file, .end_time = run.end_time});
+    Preemption preemption({.filepath = run.file, .end_time = run.end_time, .on_interrupt = run.on_interrupt});
     FitOptions fit{.global_batch_size = 4, .epochs = 3};
     fit.verbose = 0;
     fit.resume = run.resume;
@@ -125,6 +126,52 @@ TEST(Preemption, EndsBeforeItsTimeIsUp) {
   EXPECT_NE(late.error.find("the time is nearly up"), std::string::npos) << late.error;
   EXPECT_LE(late.steps[0], 3);
   EXPECT_EQ(train_until({.ranks = 2, .resume = true, .file = file}).weights, early.weights);
+}
+
+volatile std::sig_atomic_t interrupts_told = 0;
+
+TEST(Preemption, SavesAndEndsWhenInterrupted) {
+  for (const int ranks : {1, 3}) {
+    const TempDir dir;
+    const std::string file = dir / "on-signal.h5";
+    const std::string undisturbed = train_until({.ranks = ranks, .file = file}).weights;
+    interrupts_told = 0;
+    const PreemptionOutcome ended = train_until({.ranks = ranks,
+                                                 .at_step =
+                                                     [&](int rank, std::int64_t steps) {
+                                                       if (rank == 0 && steps == 6) std::raise(SIGINT);
+                                                     },
+                                                 .file = file,
+                                                 .on_interrupt = [] { interrupts_told = 1; }});
+    EXPECT_EQ(interrupts_told, 1);
+    EXPECT_EQ(ended.status, ExitStatus::interrupted) << ended.error;
+    EXPECT_NE(ended.error.find("interrupted: saved " + file + " after "), std::string::npos) << ended.error;
+    EXPECT_EQ(train_until({.ranks = ranks, .resume = true, .file = file}).weights, undisturbed);
+  }
+}
+
+sighandler_t interrupt_handler() {
+  struct sigaction action {};
+  sigaction(SIGINT, nullptr, &action);
+  return action.sa_handler;
+}
+
+TEST(Preemption, LeavesInterruptsAsTheyAreOutsideOfTraining) {
+  const TempDir dir;
+  const auto before = std::signal(SIGINT, SIG_DFL);
+  sighandler_t within = SIG_DFL;
+  const auto train = [&] {
+    train_until({.at_step = [&](int, std::int64_t) { within = interrupt_handler(); },
+                 .file = dir / "on-signal.h5",
+                 .on_interrupt = [] {}});
+  };
+  train();
+  EXPECT_NE(within, SIG_DFL);
+  EXPECT_EQ(interrupt_handler(), SIG_DFL);
+  std::signal(SIGINT, SIG_IGN);  // as in the background of a shell
+  train();
+  EXPECT_EQ(within, SIG_IGN);
+  std::signal(SIGINT, before);
 }
 
 TEST(Preemption, DoesNotClaimToHaveSavedWhatItHasNot) {

@@ -185,15 +185,17 @@ TEST(KerasFiles, SayWhichLayerDiffers) {
     EXPECT_EQ(model.weights_sha256(), before);
     return message.substr(dir.path().size() + 1);
   };
+  EXPECT_EQ(complaint(small_net(), {8, 8, 1}),
+            "net.weights.h5: is of another net: layer layers/dense has weight 0 (16, 3), in this net it is "
+            "dense/kernel (36, 3)");
   EXPECT_EQ(
-      complaint(small_net(), {8, 8, 1}),
-      "net.weights.h5: layer layers/dense has weight 0 (16, 3), in this net it is dense/kernel (36, 3)");
-  EXPECT_EQ(complaint(std::make_unique<Sequential>(Flatten(), Dense({.units = 3})), {4, 4, 1}),
-            "net.weights.h5: has weights of a layer layers/conv2d, which this net has not");
+      complaint(std::make_unique<Sequential>(Flatten(), Dense({.units = 3})), {4, 4, 1}),
+      "net.weights.h5: is of another net: has weights of a layer layers/conv2d, which this net has not");
   auto deeper = small_net();
   deeper->add(Dense({.units = 2}));
-  EXPECT_EQ(complaint(std::move(deeper), {6, 6, 1}),
-            "net.weights.h5: has no weights of a layer layers/dense_1, which this net has");
+  EXPECT_EQ(
+      complaint(std::move(deeper), {6, 6, 1}),
+      "net.weights.h5: is of another net: has no weights of a layer layers/dense_1, which this net has");
 }
 
 TEST(KerasFiles, AnUnknownLayerOrANoArchiveIsSaidSo) {

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <set>
 
 #include <ronde/models/backup_and_restore.h>
 #include <ronde/models/file_io.h>
@@ -116,9 +117,9 @@ TEST(CheckpointFailure, WeightsThatAreNotFiniteAreNotSaved) {
 }
 
 /// Files 1-1.h5 ... 1-4.h5.
-void make_checkpoints(const TempDir& dir) {
+void make_checkpoints(const TempDir& dir, const std::string& ending = ".h5") {
   Model model = small_model();
-  ModelCheckpoint checkpoint({.filepath = dir / "{epoch}-{batch}.h5", .save_steps = 1});
+  ModelCheckpoint checkpoint({.filepath = cat(dir / "{epoch}-{batch}", ending), .save_steps = 1});
   model.fit(small_images(16), {.batch_size = 4, .callbacks = {&checkpoint}, .verbose = 0});
 }
 
@@ -136,6 +137,24 @@ TEST(LatestCheckpoint, IsTheMostAdvancedWhateverItsTimeAndName) {
   EXPECT_EQ(latest_checkpoint(dir / "1-2.h5").path, dir / "1-2.h5");
   EXPECT_EQ(latest_checkpoint(dir / "*/{epoch}.h5").path, "");
   EXPECT_EQ(latest_checkpoint(dir / "not there/{epoch}.h5").path, "");
+}
+
+TEST(LatestCheckpoint, MayBeAnArchiveOfKeras) {
+  const TempDir dir(memory_directory());
+  make_checkpoints(dir, ".keras");
+  const LatestCheckpoint latest = latest_checkpoint(dir / "{epoch}-{batch}.keras");
+  EXPECT_EQ(latest.path, dir / "1-4.keras");
+  EXPECT_EQ(latest.steps, 4);
+  EXPECT_EQ(latest_checkpoint(dir.path()).path, latest.path);
+  std::string bytes = read_file(dir / "1-4.keras");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  atomic_write_file(dir / "1-4.keras", bytes);
+  bytes = read_file(dir / "1-3.keras");
+  atomic_write_file(dir / "1-3.keras", bytes.substr(0, bytes.size() - 1));
+  const LatestCheckpoint good = latest_checkpoint(dir.path());
+  EXPECT_EQ(good.path, dir / "1-2.keras");
+  EXPECT_EQ(good.skipped.size(), 2u);
+  EXPECT_EQ(good.damaged.size(), 2u);
 }
 
 TEST(LatestCheckpoint, SkipsWhatIsDamagedAndSaysWhy) {
@@ -156,6 +175,10 @@ TEST(LatestCheckpoint, SkipsWhatIsDamagedAndSaysWhy) {
   EXPECT_EQ(latest.skipped[1],
             dir / "1-4.h5" + ": damaged: its bytes are not those that were written (SHA-256 differs)");
   EXPECT_EQ(latest.skipped[2], dir / "weights.h5" + ": is cut off, or no checkpoint of Ronde");
+  const std::set<std::string> damaged(latest.damaged.begin(), latest.damaged.end());
+  EXPECT_EQ(damaged, (std::set<std::string>{dir / "1-3.h5", dir / "1-4.h5", dir / "weights.h5"}));
+  for (const std::string& path : damaged) std::filesystem::rename(path, path + kDamagedEnding);
+  EXPECT_TRUE(latest_checkpoint(dir / "*").skipped.empty()) << "what is kept aside is looked at";
 }
 
 /// Six epochs of 2 steps; throws when `dies_after` epochs are over.

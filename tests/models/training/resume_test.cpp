@@ -2,6 +2,7 @@
 // checkpoint, bit for bit.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -217,6 +218,54 @@ TEST(Resume, ARateThatAUsersCallbackSets) {
                                  return callbacks;
                                },
                            .fit = {.epochs = 2}});
+}
+
+/// Belongs to runs of one kind.
+class OfKind : public Callback {
+ public:
+  OfKind(std::int64_t kind, std::atomic<int>& begun) : kind_(kind), begun_(begun) {}
+  void on_train_begin(Model&, const TrainingPlan&) override { ++begun_; }
+  std::string state_name() const override { return "kind"; }
+  CallbackState state() const override { return {{{"kind", kind_}}, {}}; }
+  void require_same_run(const CallbackState& state) const override {
+    const std::int64_t before = ConfigValue(state.values).at("kind").as_int();
+    require<UsageError>(before == kind_, "kind ", before, " is not ", kind_);
+  }
+
+ private:
+  std::int64_t kind_;
+  std::atomic<int>& begun_;
+};
+
+TEST(Resume, ACallbackRefusesAnotherRunBeforeAnythingBegins) {
+  for (const int ranks : {1, 3}) {
+    const TempDir dir(memory_directory());
+    std::atomic<int> begun = 0;
+    const auto job_of = [&](std::int64_t kind) {
+      return Job{.callbacks =
+                     [&begun, kind] {
+                       Callbacks callbacks;
+                       add<OfKind>(callbacks, 1, begun);
+                       add<OfKind>(callbacks, kind, begun);
+                       return callbacks;
+                     },
+                 .fit = {.epochs = 2},
+                 .ranks = ranks};
+    };
+    train(job_of(2), dir.path());
+    begun = 0;
+    const auto before = files_in(dir);
+    try {
+      train(job_of(3), dir.path(), dir / "1.h5");
+      ADD_FAILURE() << "goes on";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()), "kind 2 is not 3");
+    }
+    EXPECT_EQ(begun, 0);
+    EXPECT_TRUE(files_in(dir) == before);
+    train(job_of(2), dir.path(), dir / "1.h5");
+    EXPECT_EQ(begun, 2 * ranks);
+  }
 }
 
 std::unique_ptr<Sequential> normalised_net() {

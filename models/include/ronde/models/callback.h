@@ -63,6 +63,9 @@ class RONDE_API Callback {
   virtual std::string state_name() const { return {}; }
   /// Saved with a checkpoint, on rank 0, after every callback has seen the same step or epoch.
   virtual CallbackState state() const { return {}; }
+  /// Asked on all ranks, with rank 0's state, before anything of a resumed training begins: UsageError when
+  /// this callback belongs to another run. Such a refusal leaves all files as they were.
+  virtual void require_same_run(const CallbackState& state) const;
   /// Called on all ranks with rank 0's state when training is resumed: after on_train_begin, and when it goes
   /// on within an epoch, after the on_epoch_begin that is repeated then. InputError when it does not fit.
   virtual void restore(const CallbackState& state);

@@ -9,6 +9,9 @@
 /// it. What was saved goes on bit for bit (FitOptions::resume). A signal to any one rank counts for all: they
 /// hear of it with the next gradients and act after the same step, so looking costs no communication.
 ///
+/// Ctrl-C (SIGINT) ends a process as ever, unless `on_interrupt` is given: then, while `fit` runs, it saves
+/// too, and the status is `interrupted` (130); a second one ends the process at once.
+///
 /// Give it to `fit` as the last callback. mpirun passes USR1 and USR2 on at once, but TERM only 1 s before it
 /// kills the ranks; a second TERM ends the process as if nobody had caught it.
 #pragma once
@@ -27,13 +30,20 @@ struct PreemptionOptions {
   /// Seconds since 1970 (Slurm's SLURM_JOB_END_TIME); 0: none. The training ends so early that there is time
   /// for saving three times over.
   double end_time = 0.0;
+  /// Called in the handler of the first SIGINT: only what is safe in one. A process that ignores SIGINT, as
+  /// those in a shell's background do, goes on ignoring it.
+  void (*on_interrupt)() = nullptr;
 };
 
 class RONDE_API Preemption : public Callback {
  public:
   explicit Preemption(PreemptionOptions options);
+  ~Preemption() override;
+  Preemption(const Preemption&) = delete;
+  Preemption& operator=(const Preemption&) = delete;
 
   void on_train_begin(Model& model, const TrainingPlan& plan) override;
+  void on_train_end(const Logs& logs) override;
   void on_train_batch_end(std::int64_t batch, const Logs& logs) override;
   void on_save_point(SavePoint& point) override;
 
