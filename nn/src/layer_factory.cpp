@@ -145,6 +145,33 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
   throw InputError(cat("layer class \"", class_name, "\" is not supported; known are ", known));
 }
 
+namespace {
+
+bool is_for_training_only(const std::string& key) {
+  return key.ends_with("_regularizer") || key.ends_with("_constraint");
+}
+
+void append_left_out(const ConfigValue& value, std::vector<std::string>& left_out) {
+  if (value.is_list())
+    for (const ConfigValue& item : value.as_list()) append_left_out(item, left_out);
+  if (!value.is_dict()) return;
+  const ConfigValue* name = value.find("name");
+  for (const auto& [key, item] : value.as_dict()) {
+    if (!is_for_training_only(key))
+      append_left_out(item, left_out);
+    else if (!item.is_null())
+      left_out.push_back(cat(key, " of ", name && name->is_string() ? name->as_string() : "a layer"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> left_out_of_training(const ConfigValue& description) {
+  std::vector<std::string> left_out;
+  append_left_out(description, left_out);
+  return left_out;
+}
+
 std::vector<std::string> layer_class_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kLayers) names.emplace_back(entry.class_name);

@@ -71,6 +71,9 @@ struct ModelOptions {
   /// optimizer, losses and metrics stay in f32, and so does what is saved: the file is a float32 model.
   /// Empty: all is computed in `dtype`.
   std::optional<DType> compute_dtype = {};
+  /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric
+  /// or regularizer that is not known here. Empty: a line on stderr.
+  std::function<void(const std::string& problem)> warn = {};
 };
 
 struct CompileOptions {
@@ -194,7 +197,9 @@ class RONDE_API Model {
   /// wrote; .safetensors and .npz with Keras' or PyTorch's names. Collective.
   void load_weights(const std::string& path);
   /// A model from a file's own description, with the seed of the run that saved it; compiled as it was, as
-  /// far as the file says and Ronde knows. Collective.
+  /// far as the file says and Ronde knows; `ModelOptions::warn` is told of the rest. What only training needs
+  /// stands in no other use's way: without an optimizer that is known here the model evaluates and predicts,
+  /// and training it on, or one whose regularizers are not known, is an error until `compile`. Collective.
   static Model load(const std::string& path, ModelOptions options = {});
   /// The same file without the net's description and the training state; also, told by the suffix,
   /// .weights.h5 (Keras 3's), .safetensors or .npz. Collective.
@@ -210,7 +215,10 @@ class RONDE_API Model {
   Optimizer& optimizer();
   const Loss& loss() const;
   Communicator& communicator();
+  /// Has an optimizer and a loss.
   bool is_compiled() const;
+  /// Can be evaluated: compiled, or loaded from a file whose loss is known here, if not its optimizer.
+  bool has_loss() const;
   const TrainingProgress& progress() const;
   /// What this rank has sent for training since `compile`.
   ExchangeStatistics exchange_statistics() const;
