@@ -97,7 +97,7 @@ struct LeftOut {
   std::vector<std::string> of_layers = {};    ///< regularizers, constraints
 
   void say(const Warn& warn) const {
-    for (const std::string& line : of_training) say_problem(warn, cat(path, ": ", line, ": left out"));
+    for (const std::string& line : of_training) say_problem(warn, cat(path, ": left out: ", line));
     if (!of_layers.empty())
       say_problem(warn, cat(path, ": ", joined(of_layers), ": not supported, so no part of the loss here"));
   }

@@ -21,6 +21,7 @@
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "known_names.h"
 #include "layer_config.h"
 #include "snake_case.h"
 
@@ -140,9 +141,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
       throw InputError(error.what());
     }
   }
-  std::string known;
-  for (const Entry& entry : kLayers) known += cat(known.empty() ? "" : ", ", entry.class_name);
-  throw InputError(cat("layer class \"", class_name, "\" is not supported; known are ", known));
+  throw InputError(unknown_name("layer class", class_name, layer_class_names()));
 }
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include "auc_config.h"
 #include "config_options.h"
+#include "known_names.h"
 #include "loss_factory.h"
 
 namespace ronde::inline v0 {
@@ -80,12 +81,23 @@ const MetricEntry kMetrics[] = {
     {{"sparse_top_k_categorical_accuracy", "SparseTopKCategoricalAccuracy"},
      top_k<SparseTopKCategoricalAccuracy>},
     {{"auc", "AUC"}, auc},
-    {{"root_mean_squared_error", "RootMeanSquaredError"}, root_mean_squared_error},
+    {{"root_mean_squared_error", "RootMeanSquaredError", "rmse", "RMSE"}, root_mean_squared_error},
 };
 
 bool is_metric_of_loss(const std::string& name) {
   // Keras' metric of this name is the loss's negative.
   return is_loss_name(name) && name != "cosine_similarity" && name != "CosineSimilarity";
+}
+
+/// Those that are metrics alone, then those of losses.
+std::vector<std::string> metric_names(Aliases aliases) {
+  std::vector<std::string> names;
+  for (const MetricEntry& entry : kMetrics)
+    names.insert(names.end(), entry.names.begin(),
+                 aliases == Aliases::with ? entry.names.end() : entry.names.begin() + 1);
+  for (const std::string& name : loss_names(aliases))
+    if (is_metric_of_loss(name)) names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -100,8 +112,10 @@ std::shared_ptr<Metric> make_metric(const std::string& name, const ConfigValue& 
   for (const MetricEntry& entry : kMetrics)
     if (std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end())
       return entry.make(name, options);
-  const std::string loss = name == "LogCoshError" ? "LogCosh" : name;
-  require<InputError>(is_metric_of_loss(loss), "metric \"", name, "\" is not supported");
+  const std::string loss = name == "LogCoshError" || name == "log_cosh_error" ? "LogCosh" : name;
+  if (!is_metric_of_loss(loss))
+    throw InputError(
+        unknown_name("metric", name, metric_names(Aliases::without), metric_names(Aliases::with)));
   return std::make_shared<LossMetric>(make_loss(loss, options), shown_name(options, name));
 }
 

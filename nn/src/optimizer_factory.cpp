@@ -7,6 +7,7 @@
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 
+#include "known_names.h"
 #include "schedule_config.h"
 
 namespace ronde::inline v0 {
@@ -138,13 +139,17 @@ std::unique_ptr<Optimizer> read_adagrad(const OptimizerConfig& c) {
 }
 
 struct Entry {
+  const char* class_name;
   const char* name;  // lower case
   std::unique_ptr<Optimizer> (*read)(const OptimizerConfig& config);
 };
 
-constexpr Entry kOptimizers[] = {{"sgd", read_sgd},           {"rmsprop", read_rmsprop},
-                                 {"adam", read_adam},         {"adamw", read_adamw},
-                                 {"adadelta", read_adadelta}, {"adagrad", read_adagrad}};
+constexpr Entry kOptimizers[] = {{"SGD", "sgd", read_sgd},
+                                 {"RMSprop", "rmsprop", read_rmsprop},
+                                 {"Adam", "adam", read_adam},
+                                 {"AdamW", "adamw", read_adamw},
+                                 {"Adadelta", "adadelta", read_adadelta},
+                                 {"Adagrad", "adagrad", read_adagrad}};
 
 }  // namespace
 
@@ -164,7 +169,10 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
       throw InputError(error.what());
     }
   }
-  throw InputError(cat("optimizer class \"", class_name, "\" is not supported"));
+  std::vector<std::string> known, spelt_lower;
+  for (const Entry& entry : kOptimizers) known.emplace_back(entry.class_name);
+  for (const Entry& entry : kOptimizers) spelt_lower.emplace_back(entry.name);
+  throw InputError(unknown_name("optimizer class", class_name, known, spelt_lower));
 }
 
 }  // namespace ronde::inline v0

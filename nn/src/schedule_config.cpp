@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config_options.h"
+#include "known_names.h"
 
 namespace ronde::inline v0 {
 
@@ -135,16 +136,14 @@ ReadSchedule read_schedule(const ConfigValue& described) {
   const ConfigValue* config = described.find("config");
   require<InputError>(name != nullptr && name->is_string() && config != nullptr && config->is_dict(),
                       "expected a number or the description of a schedule");
-  std::string known;
+  std::vector<std::string> known;
   for (const ScheduleEntry& entry : kSchedules) {
-    if (name->as_string() != entry.class_name) {
-      known = cat(known, known.empty() ? "" : ", ", entry.class_name);
-      continue;
-    }
+    known.emplace_back(entry.class_name);
+    if (name->as_string() != known.back()) continue;
     const ScheduleConfig reader(*config);
     return {reader.largest(), entry.read(reader)};
   }
-  throw InputError(cat("schedule \"", name->as_string(), "\" is not supported; known are ", known));
+  throw InputError(unknown_name("schedule", name->as_string(), known));
 }
 
 ConfigValue keras_schedule(const LearningRateSchedule& schedule, double rate) {

@@ -73,7 +73,18 @@ TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("Recall")->name(), "recall");
   const ConfigDict wrapped{{"name", "mse"}, {"dtype", "float32"}, {"fn", "mean_squared_error"}};
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
-  EXPECT_EQ(message_of([] { make_metric("F1Score"); }), "metric \"F1Score\" is not supported");
+  EXPECT_EQ(make_metric("rmse")->name(), "rmse");
+  EXPECT_EQ(make_metric("log_cosh_error")->name(), "log_cosh_error");
+  const std::string advice = message_of([] { make_metric("acuracy"); });
+  EXPECT_TRUE(
+      advice.starts_with("metric \"acuracy\" is not supported, did you mean accuracy? Known are accuracy, "))
+      << advice;
+  for (const char* known : {", precision, ", ", mean_squared_error, ", ", auc, "})
+    EXPECT_NE(advice.find(known), std::string::npos) << advice;
+  EXPECT_NE(message_of([] {
+              make_metric("SparsTopKCategoricalAccuracy");
+            }).find("did you mean SparseTopKCategoricalAccuracy?"),
+            std::string::npos);
   EXPECT_THROW(make_metric("cosine_similarity"), InputError);  // Keras' is the loss's negative
   // Keras writes null for what was not asked for.
   const ConfigDict nothing{{"name", ConfigValue()}, {"thresholds", ConfigValue()}, {"top_k", ConfigValue()}};

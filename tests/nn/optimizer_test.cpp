@@ -296,7 +296,13 @@ TEST(OptimizerFactory, ReadsOtherSpellings) {
 }
 
 TEST(OptimizerFactory, RefusesWhatItCannotDo) {
-  EXPECT_THROW(optimizer_from_config("Lion", ConfigDict{}), InputError);
+  EXPECT_EQ(
+      message_of([] { optimizer_from_config("Ftrl", ConfigDict{}); }),
+      "optimizer class \"Ftrl\" is not supported; known are SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad");
+  EXPECT_EQ(
+      message_of([] { optimizer_from_config("AdamX", ConfigDict{}); }),
+      "optimizer class \"AdamX\" is not supported, did you mean Adam? Known are SGD, RMSprop, Adam, AdamW, "
+      "Adadelta, Adagrad");
   EXPECT_THROW(optimizer_from_config("Adam", ConfigDict{{"weight_decay", 0.1}}), InputError);
   const ConfigDict schedule{{"learning_rate", ConfigDict{{"class_name", "ExponentialDecay"}}}};
   EXPECT_EQ(message_of([&] { optimizer_from_config("SGD", schedule); }),
