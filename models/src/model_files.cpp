@@ -5,6 +5,7 @@
 #include "callbacks/log_problem.h"
 #include "capture.h"
 #include "keras_file/json.h"
+#include "keras_file/model_ending.h"
 #include "model_state.h"
 #include "training/evaluator.h"
 #include "training/trainer.h"
@@ -142,6 +143,7 @@ void load_named_weights(Model::State& model, const std::string& path) {
 }  // namespace
 
 void Model::save(const std::string& path, SaveOptions options) {
+  require_model_ending("save", path);
   average_statistics(*state_);
   std::vector<OptimizerSlot> slots;
   if (state_->optimizer) slots = state_->optimizer->gather_slots();
@@ -157,6 +159,7 @@ void Model::save(const std::string& path, SaveOptions options) {
 }
 
 void Model::save_weights(const std::string& path) {
+  if (!is_named_weights_file(path)) require_model_ending("save_weights", path);
   average_statistics(*state_);
   collectively(communicator(), [&] {
     if (communicator().rank() != 0) return;

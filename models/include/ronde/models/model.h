@@ -189,8 +189,9 @@ class RONDE_API Model {
   /// Loss averaged over the ranks' samples after one update; for own training loops.
   double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
 
-  /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras.
-  /// Collective; a failure is thrown on all ranks.
+  /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras. A
+  /// UsageError for an ending that promises another format, as .onnx (`write_onnx`). Collective; a failure is
+  /// thrown on all ranks.
   void save(const std::string& path, SaveOptions options = {});
   /// Reads weights (and optimizer state, if the file has it and it is that of the same kind of optimizer) on
   /// rank 0 after checking every shape, then broadcasts. Any file that `save` or `save_weights` or a Keras
