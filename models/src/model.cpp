@@ -55,6 +55,7 @@ void Model::State::set_loss(std::unique_ptr<Loss> given, std::vector<std::shared
   loss = std::move(given);
   metrics = std::move(shown);
   if (const auto metric = loss->default_metric(); metric && metrics.empty()) metrics.push_back(metric);
+  for (const auto& metric : metrics) metric->expect_outputs(module->output_shape().tail(1));
 }
 
 void Model::State::require_trainable(const char* verb) const {

@@ -3,11 +3,13 @@
 
 #include <ronde/nn/auc.h>
 #include <ronde/nn/binary_metrics.h>
+#include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/top_k_accuracy.h>
 
 #include "auc_config.h"
 #include "config_options.h"
+#include "fbeta_config.h"
 #include "known_names.h"
 #include "loss_factory.h"
 
@@ -61,6 +63,13 @@ std::shared_ptr<Metric> root_mean_squared_error(const std::string& name, const C
                        : std::make_shared<RootMeanSquaredError>(shown);
 }
 
+template <class Made>
+std::shared_ptr<Metric> fbeta(const std::string& name, const ConfigValue& options) {
+  FBetaOptions chosen = fbeta_options(name, options);
+  chosen.name = shown_name(options, name);
+  return std::make_shared<Made>(std::move(chosen));
+}
+
 std::shared_ptr<Metric> auc(const std::string&, const ConfigValue& options) {
   return std::make_shared<AUC>(auc_options(options));
 }
@@ -77,6 +86,12 @@ const MetricEntry kMetrics[] = {
     {{"binary_accuracy", "BinaryAccuracy"}, binary<BinaryAccuracy>},
     {{"precision", "Precision"}, binary<Precision>},
     {{"recall", "Recall"}, binary<Recall>},
+    {{"true_positives", "TruePositives"}, binary<TruePositives>},
+    {{"false_positives", "FalsePositives"}, binary<FalsePositives>},
+    {{"true_negatives", "TrueNegatives"}, binary<TrueNegatives>},
+    {{"false_negatives", "FalseNegatives"}, binary<FalseNegatives>},
+    {{"f1_score", "F1Score"}, fbeta<F1Score>},
+    {{"fbeta_score", "FBetaScore", "f_beta_score"}, fbeta<FBetaScore>},
     {{"top_k_categorical_accuracy", "TopKCategoricalAccuracy"}, top_k<TopKCategoricalAccuracy>},
     {{"sparse_top_k_categorical_accuracy", "SparseTopKCategoricalAccuracy"},
      top_k<SparseTopKCategoricalAccuracy>},

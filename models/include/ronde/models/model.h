@@ -39,6 +39,8 @@ class RONDE_API Logs {
   void set(const std::string& name, double value);
   /// nullptr when there is none of that name.
   const double* find(const std::string& name) const;
+  /// A UsageError that names those there are.
+  double at(const std::string& name) const;
   const std::vector<std::pair<std::string, double>>& entries() const& { return entries_; }
   /// So that a loop may run over `model.evaluate(data).logs.entries()`.
   std::vector<std::pair<std::string, double>> entries() && { return std::move(entries_); }
@@ -206,10 +208,10 @@ class RONDE_API Model {
   /// .weights.h5 (Keras 3's), .safetensors or .npz. Collective.
   void save_weights(const std::string& path);
   /// Keras' table.
-  std::string summary() const;
+  [[nodiscard]] std::string summary() const;
   /// SHA-256, hex, over all weights in name order, each as name, NUL, little-endian f32 bytes in Keras'
   /// layout.
-  std::string weights_sha256() const;
+  [[nodiscard]] std::string weights_sha256() const;
 
   Module& module();
   ParameterArena& arena();
@@ -217,9 +219,9 @@ class RONDE_API Model {
   const Loss& loss() const;
   Communicator& communicator();
   /// Has an optimizer and a loss.
-  bool is_compiled() const;
+  [[nodiscard]] bool is_compiled() const;
   /// Can be evaluated: compiled, or loaded from a file whose loss is known here, if not its optimizer.
-  bool has_loss() const;
+  [[nodiscard]] bool has_loss() const;
   const TrainingProgress& progress() const;
   /// What this rank has sent for training since `compile`.
   ExchangeStatistics exchange_statistics() const;
