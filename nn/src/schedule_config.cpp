@@ -164,7 +164,7 @@ ConfigValue keras_schedule(const LearningRateSchedule& schedule, double rate) {
 }
 
 ConfigValue keras_schedule(const char* class_name, ConfigDict settings) {
-  settings.emplace_back("name", ConfigValue());
+  settings.emplace_back("name", class_name);  // Keras 3 trains with no schedule that has none
   return ConfigDict{{"module", "keras.optimizers.schedules"},
                     {"class_name", class_name},
                     {"config", std::move(settings)},
