@@ -248,7 +248,8 @@ TEST(LayerFactory, WhatOnlyTrainingSeesIsLeftOutAndNamed) {
     "config": {"layers": [
       {"class_name": "Dense", "config": {"name": "a", "kernel_regularizer": null}},
       {"class_name": "Dense", "config": {"name": "b", "bias_constraint": {}}},
-      {"class_name": "Dense", "config": {"name": "c", "kernel_regularizer": "l2", "bias_regularizer": "l1"}}]}})"));
+      {"class_name": "Dense", "config": {"name": "c", "kernel_regularizer": "l2",
+                                      "bias_regularizer": "l1"}}]}})"));
   EXPECT_EQ(
       left_out_of_training(net),
       (std::vector<std::string>{"bias_constraint of b", "kernel_regularizer of c", "bias_regularizer of c"}));
