@@ -5,12 +5,12 @@
 #include <cstdlib>
 
 #include <ronde/core/error.h>
+#include <ronde/core/nearest_word.h>
 #include <CLI/CLI.hpp>
 
 #include "common/banner.h"
 #include "common/config_file.h"
 #include "common/environment.h"
-#include "common/nearest_word.h"
 
 namespace ronde::apps {
 namespace {

@@ -8,9 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <ronde/core/nearest_word.h>
 #include <ronde/core/text.h>
-
-#include "common/nearest_word.h"
 
 namespace ronde::apps {
 namespace {

@@ -53,9 +53,14 @@ void print_result(const std::string& description, const EvaluationDetails& detai
 
 void evaluate(Communicator& world, const EvaluateOptions& options) {
   Model model = load_model(options.file, {.communicator = &world});
-  if (!model.is_compiled())
+  if (!model.has_loss()) {
+    if (world.rank() == 0)
+      std::fprintf(stderr,
+                   "ronde: warning: %s: has no loss that is known, so this is categorical_crossentropy\n",
+                   options.file.c_str());
     model.compile(
         {.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  }
   DataRequest request = options.data;
   request.shape = model.module().input_shape();
   NamedData data;

@@ -23,9 +23,22 @@ struct ExportOptions {
 
 std::string format_of(const ExportOptions& options) {
   if (!options.format.empty()) return options.format;
-  for (const char* format : {"onnx", "safetensors", "npz"})
+  for (const char* format : {"onnx", "safetensors", "npz", "keras", "h5"})
     if (options.output.ends_with(cat(".", format))) return format;
-  throw UsageError(cat("export ", options.output, ": give --to onnx, safetensors or npz"));
+  throw UsageError(
+      cat("export ", options.output, ": give --to onnx, safetensors or npz, or a file *.h5 or *.keras"));
+}
+
+bool is_kerases(const std::string& format) {
+  return format == "keras" || format == "h5";
+}
+
+void write_keras(Model& model, const std::string& path, const std::string& format) {
+  // The ending is what Keras goes by, too.
+  require<UsageError>(path.ends_with(cat(".", format)), "export ", path, ": --to ", format,
+                      " writes a file that ends in .", format);
+  if (path.ends_with(".weights.h5")) return model.save_weights(path);
+  model.save(path);
 }
 
 void export_model(const ExportOptions& options) {
@@ -35,6 +48,7 @@ void export_model(const ExportOptions& options) {
   if (format == "onnx") write_onnx(options.output, model.module());
   if (format == "safetensors") write_safetensors(options.output, model.module(), names);
   if (format == "npz") write_npz(options.output, model.module(), names);
+  if (is_kerases(format)) write_keras(model, options.output, format);
   std::printf("%s\n", options.output.c_str());
 }
 
@@ -44,15 +58,17 @@ Command export_command() {
   const auto options = std::make_shared<ExportOptions>();
   return {
       .name = "export",
-      .help = "write a model for other programs: ONNX, safetensors, NumPy's npz",
+      .help = "write a model for other programs: ONNX, safetensors, npz, Keras' .h5 and .keras",
       .details =
-          "ONNX holds the whole net, for onnxruntime and others; safetensors and npz its weights.\n\n"
+          "ONNX holds the whole net, for onnxruntime and others; safetensors and npz its weights. Keras' two "
+          "kinds of files, .h5 and .keras, become each other, with what training goes on with.\n\n"
+          "  ronde export model.h5 model.keras\n"
           "  ronde export model.h5 --to onnx model.onnx\n"
           "  ronde export model.h5 --to safetensors --names torch model.safetensors",
       .arguments = {argument("FILE", "model file", text(options->file)),
                     argument("OUT", "file to write", text(options->output)),
-                    option("--to", "FORMAT", "onnx|safetensors|npz (default: by OUT's ending)",
-                           one_of(options->format, {"onnx", "safetensors", "npz"})),
+                    option("--to", "FORMAT", "onnx|safetensors|npz|keras|h5 (default: by OUT's ending)",
+                           one_of(options->format, {"onnx", "safetensors", "npz", "keras", "h5"})),
                     option("--names", "STYLE", "keras|torch: names and layouts of weights (default keras)",
                            one_of(options->names, {"keras", "torch"}))},
       .run = [options](Communicator& world) { on_main(world, [&] { export_model(*options); }); }};

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include <ronde/core/error.h>
+#include <ronde/core/nearest_word.h>
 #include <ronde/distributed/runtime.h>
 #include <CLI/CLI.hpp>
 
-#include "common/nearest_word.h"
 #include "common/standard_output.h"
 
 namespace ronde::apps {

@@ -17,4 +17,11 @@ const double* Logs::find(const std::string& name) const {
   return nullptr;
 }
 
+double Logs::at(const std::string& name) const {
+  if (const double* value = find(name)) return *value;
+  std::string known;
+  for (const auto& [key, value] : entries_) known = cat(known, known.empty() ? "" : ", ", key);
+  throw UsageError(cat("[logs] there is no \"", name, "\", only ", known.empty() ? "nothing yet" : known));
+}
+
 }  // namespace ronde::inline v0

@@ -51,13 +51,24 @@ bool has_changed(const ParameterArena& arena) {
 
 }  // namespace
 
+void Model::State::set_loss(std::unique_ptr<Loss> given, std::vector<std::shared_ptr<Metric>> shown) {
+  loss = std::move(given);
+  metrics = std::move(shown);
+  if (const auto metric = loss->default_metric(); metric && metrics.empty()) metrics.push_back(metric);
+  for (const auto& metric : metrics) metric->expect_outputs(module->output_shape().tail(1));
+}
+
+void Model::State::require_trainable(const char* verb) const {
+  require<UsageError>(untrainable.empty(), "[", verb, "] ", untrainable,
+                      "; call compile to train this model");
+  require<UsageError>(optimizer != nullptr, "[", verb, "] the model is not compiled");
+}
+
 void Model::compile(CompileOptions options) {
   require<UsageError>(options.optimizer != nullptr, "[compile] needs an optimizer");
   require<UsageError>(options.loss != nullptr, "[compile] needs a loss");
-  state_->loss = std::move(options.loss);
-  state_->metrics = std::move(options.metrics);
-  if (const auto shown = state_->loss->default_metric(); shown && state_->metrics.empty())
-    state_->metrics.push_back(shown);
+  state_->set_loss(std::move(options.loss), std::move(options.metrics));
+  state_->untrainable.clear();
   state_->optimizer.reset();  // the old one's hooks go before the new one's come
   if (has_changed(*state_->arena)) state_->arena = std::make_unique<ParameterArena>(*state_->module);
   state_->optimizer = std::make_unique<DistributedOptimizer>(std::move(options.optimizer),
@@ -82,13 +93,13 @@ Evaluation Model::evaluate(const Dataset& data, std::int64_t batch_size) {
 }
 
 Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) {
-  require<UsageError>(is_compiled(), "[evaluate] the model is not compiled, so it has no loss");
+  require<UsageError>(has_loss(), "[evaluate] the model is not compiled, so it has no loss");
   require<UsageError>(options.batch_size >= 1, "[evaluate] batch_size must be at least 1, got ",
                       options.batch_size);
   require_fitting_inputs(*state_, data, "evaluate");
   check_sample_weights("[evaluate] sample_weight", options.sample_weight, data.size());
   if (state_->trainer) state_->trainer->lend_metrics();
-  state_->optimizer->synchronise();
+  if (state_->optimizer) state_->optimizer->synchronise();
   return Evaluator(*state_, data, options).run();
 }
 
@@ -130,7 +141,7 @@ Tensor make_keys(std::int64_t count, int rank, std::int64_t step, Backend& backe
 }  // namespace
 
 double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys) {
-  require<UsageError>(is_compiled(), "[train_on_batch] the model is not compiled");
+  state_->require_trainable("train_on_batch");
   RunningTotals totals(state_->backend(), state_->metrics);
   const Tensor keys = sample_keys.defined() ? sample_keys
                                             : make_keys(inputs.size(0), state_->communicator->rank(),
@@ -158,7 +169,7 @@ Optimizer& Model::optimizer() {
   return state_->optimizer->optimizer();
 }
 const Loss& Model::loss() const {
-  require<UsageError>(is_compiled(), "[model] is not compiled, so it has no loss");
+  require<UsageError>(has_loss(), "[model] is not compiled, so it has no loss");
   return *state_->loss;
 }
 Communicator& Model::communicator() {
@@ -166,6 +177,9 @@ Communicator& Model::communicator() {
 }
 bool Model::is_compiled() const {
   return state_->optimizer != nullptr;
+}
+bool Model::has_loss() const {
+  return state_->loss != nullptr;
 }
 ExchangeStatistics Model::exchange_statistics() const {
   return state_->optimizer ? state_->optimizer->statistics() : ExchangeStatistics();

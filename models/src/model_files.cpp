@@ -1,8 +1,11 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/nn/layer_factory.h>
 
+#include "callbacks/log_problem.h"
 #include "capture.h"
 #include "keras_file/json.h"
+#include "keras_file/model_ending.h"
 #include "model_state.h"
 #include "training/evaluator.h"
 #include "training/trainer.h"
@@ -72,6 +75,12 @@ void broadcast_state(Model::State& model, const std::vector<OptimizerSlot>& slot
   model.arena->bump_version();
 }
 
+std::string joined(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) all = cat(all, all.empty() ? "" : ", ", part);
+  return all;
+}
+
 /// Runs `f` with the path put before the InputErrors of what does not fit.
 template <class F>
 void naming(const std::string& path, F&& f) {
@@ -89,6 +98,33 @@ SavedModel read_on_main(Communicator& communicator, const std::string& path) {
     if (communicator.rank() == 0) file = read_saved_model(path);
   });
   return file;
+}
+
+/// What of a file's description is not taken over.
+struct LeftOut {
+  std::string path;
+  std::vector<std::string> of_training = {};  ///< optimizer, loss, metrics
+  std::vector<std::string> of_layers = {};    ///< regularizers, constraints
+
+  void say(const Warn& warn) const {
+    for (const std::string& line : of_training) say_problem(warn, cat(path, ": left out: ", line));
+    if (!of_layers.empty())
+      say_problem(warn, cat(path, ": ", joined(of_layers), ": not supported, so no part of the loss here"));
+  }
+  /// Empty for a model that may be trained on as it is.
+  std::string why_untrainable(bool is_compiled) const {
+    if (!is_compiled && !of_training.empty()) return cat(path, ": ", joined(of_training));
+    if (of_layers.empty()) return {};
+    return cat(path, ": ", joined(of_layers), " would not be trained with");
+  }
+};
+
+/// Without an optimizer that is known, as far as an evaluation needs it.
+void compile_as_described(Model& model, Model::State& state, CompileOptions options) {
+  if (options.optimizer && options.loss)
+    model.compile(std::move(options));
+  else if (options.loss)
+    state.set_loss(std::move(options.loss), std::move(options.metrics));
 }
 
 void restore_on_all(Model::State& model, const SavedModel& file, const std::string& path) {
@@ -116,6 +152,7 @@ void load_named_weights(Model::State& model, const std::string& path) {
 }  // namespace
 
 void Model::save(const std::string& path, SaveOptions options) {
+  require_model_ending("save", path);
   average_statistics(*state_);
   std::vector<OptimizerSlot> slots;
   if (state_->optimizer) slots = state_->optimizer->gather_slots();
@@ -131,6 +168,7 @@ void Model::save(const std::string& path, SaveOptions options) {
 }
 
 void Model::save_weights(const std::string& path) {
+  if (!is_named_weights_file(path)) require_model_ending("save_weights", path);
   average_statistics(*state_);
   collectively(communicator(), [&] {
     if (communicator().rank() != 0) return;
@@ -163,10 +201,16 @@ Model Model::load(const std::string& path, ModelOptions options) {
       model = std::make_unique<Model>(std::move(described.net), described.input_shape, options);
     });
   });
-  CompileOptions compile_options;
-  naming(path, [&] { compile_options = compile_options_from_config(training, settings.as_dict()); });
-  if (compile_options.optimizer && compile_options.loss) model->compile(std::move(compile_options));
+  DescribedTraining described;
+  naming(path, [&] { described = training_from_config(training, settings.as_dict()); });
+  const LeftOut left_out{path, described.unknown, left_out_of_training(config)};
+  if (communicator.rank() == 0) left_out.say(options.warn);
+  const double rate = described.options.optimizer ? described.options.optimizer->learning_rate() : 0.0;
+  compile_as_described(*model, *model->state_, std::move(described.options));
   restore_on_all(*model->state_, file, path);
+  // It goes with the described schedule; the run's schedule and rate may have shared it out otherwise.
+  if (model->is_compiled() && model->optimizer().schedule()) model->optimizer().set_learning_rate(rate);
+  model->state_->untrainable = left_out.why_untrainable(model->is_compiled());
   return std::move(*model);
 }
 

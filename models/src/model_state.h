@@ -22,10 +22,16 @@ struct Model::State {
   Communicator* communicator = nullptr;
   std::unique_ptr<ParameterArena> arena;
 
-  // After compile:
+  // After compile (or `load`, which may leave out the optimizer):
   std::unique_ptr<DistributedOptimizer> optimizer;
   std::unique_ptr<Loss> loss;
   std::vector<std::shared_ptr<Metric>> metrics;
+  /// Why the model of a file is not trained on before it is compiled anew; empty: it may be.
+  std::string untrainable;
+
+  void set_loss(std::unique_ptr<Loss> loss, std::vector<std::shared_ptr<Metric>> metrics);
+  /// A UsageError for a model without optimizer, or one that would not be trained as its file says.
+  void require_trainable(const char* verb) const;
 
   TrainingProgress progress;
   bool stop = false;

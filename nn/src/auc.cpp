@@ -94,9 +94,22 @@ AUC::AUC(Options options)
 
 void AUC::update(const Tensor& output, const Tensor& target) {
   check_like_outputs(name(), target, output.shape());
+  const std::size_t buckets = thresholds_.size() + 1;
+  if (options_.multi_label &&
+      (output.rank() != 2 || counts_.size() != 2 * buckets * static_cast<std::size_t>(output.size(1))))
+    expect_outputs(output.shape().tail(1));
+  const std::size_t labels = counts_.size() / (2 * buckets);
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
   for (std::size_t i = 0; i < said.size(); ++i)
-    ++counts_[bucket_of(said[i]) + (meant[i] != 0.0 ? 0 : thresholds_.size() + 1)];
+    ++counts_[2 * buckets * (i % labels) + bucket_of(said[i]) + (meant[i] != 0.0 ? 0 : buckets)];
+}
+
+void AUC::expect_outputs(const Shape& outputs) {
+  if (!options_.multi_label) return;
+  require<UsageError>(outputs.rank() == 1, "[", name(),
+                      "] multi_label expects outputs of shape (n, labels), got ", outputs,
+                      " without the batch");
+  counts_.assign(2 * (thresholds_.size() + 1) * static_cast<std::size_t>(outputs[0]), 0.0);
 }
 
 // How many of the thresholds an output is above.
@@ -111,11 +124,19 @@ std::size_t AUC::bucket_of(double output) const {
 }
 
 double AUC::value(const MetricSums& sums) const {
+  const auto width = static_cast<std::ptrdiff_t>(2 * (thresholds_.size() + 1));
+  double areas = 0.0;
+  for (auto label = sums.begin(); label != sums.end(); label += width)
+    areas += area(MetricSums(label, label + width));
+  return areas * static_cast<double>(width) / static_cast<double>(sums.size());
+}
+
+double AUC::area(const MetricSums& sums) const {
   const std::vector<AtThreshold> points = cumulated(sums);
-  double area = 0.0;
+  double sum = 0.0;
   for (std::size_t i = 1; i < points.size(); ++i)
-    area += area_between(points[i - 1], points[i], points.back(), options_);
-  return area;
+    sum += area_between(points[i - 1], points[i], points.back(), options_);
+  return sum;
 }
 
 ConfigValue AUC::config() const {

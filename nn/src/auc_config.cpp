@@ -42,12 +42,10 @@ void read_name(const ConfigValue& options, const char* key,
 }  // namespace
 
 AucOptions auc_options(const ConfigValue& options) {
-  for (const char* key : {"num_labels", "label_weights"})
-    require<InputError>(!find_option(options, key), "metric \"AUC\": ", key, " is not supported");
-  const ConfigValue* multi_label = find_option(options, "multi_label");
-  require<InputError>(!multi_label || !multi_label->as_bool(),
-                      "metric \"AUC\": multi_label is not supported");
+  require<InputError>(!find_option(options, "label_weights"),
+                      "metric \"AUC\": label_weights is not supported");
   AucOptions chosen;
+  if (const ConfigValue* labels = find_option(options, "multi_label")) chosen.multi_label = labels->as_bool();
   if (const ConfigValue* name = find_option(options, "name")) chosen.name = name->as_string();
   if (const ConfigValue* number = find_option(options, "num_thresholds"))
     chosen.num_thresholds = static_cast<int>(number->as_int());
@@ -67,6 +65,7 @@ ConfigDict auc_config(const AucOptions& options) {
                     {"summation_method", name_of(kSummations, options.summation)}};
   if (!options.thresholds.empty())
     config.emplace_back("thresholds", ConfigList(options.thresholds.begin(), options.thresholds.end()));
+  if (options.multi_label) config.emplace_back("multi_label", true);
   if (options.from_logits) config.emplace_back("from_logits", true);
   return config;
 }

@@ -81,9 +81,7 @@ ConfigDict BatchNormalization::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config) {
-  for (const char* key :
-       {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint", "renorm_clipping"})
-    config.expect_null(key);
+  config.expect_null("renorm_clipping");
   config.expect_false("renorm");
   config.expect_last_axis("axis");
   return std::make_unique<BatchNormalization>(BatchNormalizationOptions{

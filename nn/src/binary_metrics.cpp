@@ -71,4 +71,10 @@ MetricSums Recall::sums() const {
   return share(outcomes().true_positives, outcomes().false_negatives);
 }
 
+MetricSums OutcomeCount::sums() const {
+  const BinaryOutcomes& counts = outcomes();
+  return share(counts.*outcome_, counts.true_positives + counts.false_positives + counts.true_negatives +
+                                     counts.false_negatives - counts.*outcome_);
+}
+
 }  // namespace ronde::inline v0

@@ -78,9 +78,6 @@ ConfigDict Conv2D::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig& config) {
-  for (const char* key : {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
-                          "kernel_constraint", "bias_constraint"})
-    config.expect_null(key);
   config.expect_text("data_format", "channels_last");
   return std::make_unique<Conv2D>(Conv2DOptions{
       .filters = config.integer("filters"),

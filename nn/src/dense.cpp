@@ -51,9 +51,7 @@ ConfigDict Dense::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig& config) {
-  for (const char* key : {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
-                          "kernel_constraint", "bias_constraint", "lora_rank", "quantization_config"})
-    config.expect_null(key);
+  for (const char* key : {"lora_rank", "quantization_config"}) config.expect_null(key);
   return std::make_unique<Dense>(DenseOptions{
       .units = config.integer("units"),
       .activation = config.activation(),

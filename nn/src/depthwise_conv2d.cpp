@@ -71,9 +71,6 @@ ConfigDict DepthwiseConv2D::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig& config) {
-  for (const char* key : {"depthwise_regularizer", "bias_regularizer", "activity_regularizer",
-                          "depthwise_constraint", "bias_constraint"})
-    config.expect_null(key);
   config.expect_text("data_format", "channels_last");
   return std::make_unique<DepthwiseConv2D>(DepthwiseConv2DOptions{
       .kernel = config.size("kernel_size", {3, 3}),

@@ -21,6 +21,7 @@
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "known_names.h"
 #include "layer_config.h"
 #include "snake_case.h"
 
@@ -140,9 +141,34 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
       throw InputError(error.what());
     }
   }
-  std::string known;
-  for (const Entry& entry : kLayers) known += cat(known.empty() ? "" : ", ", entry.class_name);
-  throw InputError(cat("layer class \"", class_name, "\" is not supported; known are ", known));
+  throw InputError(unknown_name("layer class", class_name, layer_class_names()));
+}
+
+namespace {
+
+bool is_for_training_only(const std::string& key) {
+  return key.ends_with("_regularizer") || key.ends_with("_constraint");
+}
+
+void append_left_out(const ConfigValue& value, std::vector<std::string>& left_out) {
+  if (value.is_list())
+    for (const ConfigValue& item : value.as_list()) append_left_out(item, left_out);
+  if (!value.is_dict()) return;
+  const ConfigValue* name = value.find("name");
+  for (const auto& [key, item] : value.as_dict()) {
+    if (!is_for_training_only(key))
+      append_left_out(item, left_out);
+    else if (!item.is_null())
+      left_out.push_back(cat(key, " of ", name && name->is_string() ? name->as_string() : "a layer"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> left_out_of_training(const ConfigValue& description) {
+  std::vector<std::string> left_out;
+  append_left_out(description, left_out);
+  return left_out;
 }
 
 std::vector<std::string> layer_class_names() {

@@ -7,6 +7,7 @@
 #include <ronde/nn/regression_loss.h>
 
 #include "config_options.h"
+#include "known_names.h"
 
 namespace ronde::inline v0 {
 
@@ -79,13 +80,22 @@ const LossEntry* find_loss(const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> loss_names(Aliases aliases) {
+  std::vector<std::string> names;
+  for (const LossEntry& entry : kLosses)
+    names.insert(names.end(), entry.names.begin(),
+                 aliases == Aliases::with ? entry.names.end() : entry.names.begin() + 1);
+  return names;
+}
+
 bool is_loss_name(const std::string& name) {
   return find_loss(name) != nullptr;
 }
 
 std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options) {
   const LossEntry* entry = find_loss(name);
-  require<InputError>(entry != nullptr, "loss \"", name, "\" is not supported");
+  if (entry == nullptr)
+    throw InputError(unknown_name("loss", name, loss_names(Aliases::without), loss_names(Aliases::with)));
   check_common(name, options);
   return entry->make(options);
 }

@@ -3,11 +3,14 @@
 
 #include <ronde/nn/auc.h>
 #include <ronde/nn/binary_metrics.h>
+#include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/top_k_accuracy.h>
 
 #include "auc_config.h"
 #include "config_options.h"
+#include "fbeta_config.h"
+#include "known_names.h"
 #include "loss_factory.h"
 
 namespace ronde::inline v0 {
@@ -60,6 +63,13 @@ std::shared_ptr<Metric> root_mean_squared_error(const std::string& name, const C
                        : std::make_shared<RootMeanSquaredError>(shown);
 }
 
+template <class Made>
+std::shared_ptr<Metric> fbeta(const std::string& name, const ConfigValue& options) {
+  FBetaOptions chosen = fbeta_options(name, options);
+  chosen.name = shown_name(options, name);
+  return std::make_shared<Made>(std::move(chosen));
+}
+
 std::shared_ptr<Metric> auc(const std::string&, const ConfigValue& options) {
   return std::make_shared<AUC>(auc_options(options));
 }
@@ -76,16 +86,33 @@ const MetricEntry kMetrics[] = {
     {{"binary_accuracy", "BinaryAccuracy"}, binary<BinaryAccuracy>},
     {{"precision", "Precision"}, binary<Precision>},
     {{"recall", "Recall"}, binary<Recall>},
+    {{"true_positives", "TruePositives"}, binary<TruePositives>},
+    {{"false_positives", "FalsePositives"}, binary<FalsePositives>},
+    {{"true_negatives", "TrueNegatives"}, binary<TrueNegatives>},
+    {{"false_negatives", "FalseNegatives"}, binary<FalseNegatives>},
+    {{"f1_score", "F1Score"}, fbeta<F1Score>},
+    {{"fbeta_score", "FBetaScore", "f_beta_score"}, fbeta<FBetaScore>},
     {{"top_k_categorical_accuracy", "TopKCategoricalAccuracy"}, top_k<TopKCategoricalAccuracy>},
     {{"sparse_top_k_categorical_accuracy", "SparseTopKCategoricalAccuracy"},
      top_k<SparseTopKCategoricalAccuracy>},
     {{"auc", "AUC"}, auc},
-    {{"root_mean_squared_error", "RootMeanSquaredError"}, root_mean_squared_error},
+    {{"root_mean_squared_error", "RootMeanSquaredError", "rmse", "RMSE"}, root_mean_squared_error},
 };
 
 bool is_metric_of_loss(const std::string& name) {
   // Keras' metric of this name is the loss's negative.
   return is_loss_name(name) && name != "cosine_similarity" && name != "CosineSimilarity";
+}
+
+/// Those that are metrics alone, then those of losses.
+std::vector<std::string> metric_names(Aliases aliases) {
+  std::vector<std::string> names;
+  for (const MetricEntry& entry : kMetrics)
+    names.insert(names.end(), entry.names.begin(),
+                 aliases == Aliases::with ? entry.names.end() : entry.names.begin() + 1);
+  for (const std::string& name : loss_names(aliases))
+    if (is_metric_of_loss(name)) names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -100,8 +127,10 @@ std::shared_ptr<Metric> make_metric(const std::string& name, const ConfigValue& 
   for (const MetricEntry& entry : kMetrics)
     if (std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end())
       return entry.make(name, options);
-  const std::string loss = name == "LogCoshError" ? "LogCosh" : name;
-  require<InputError>(is_metric_of_loss(loss), "metric \"", name, "\" is not supported");
+  const std::string loss = name == "LogCoshError" || name == "log_cosh_error" ? "LogCosh" : name;
+  if (!is_metric_of_loss(loss))
+    throw InputError(
+        unknown_name("metric", name, metric_names(Aliases::without), metric_names(Aliases::with)));
   return std::make_shared<LossMetric>(make_loss(loss, options), shown_name(options, name));
 }
 

@@ -6,6 +6,8 @@
 #include <ronde/core/trace.h>
 #include <ronde/nn/optimizer.h>
 
+#include "schedule_config.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -57,19 +59,6 @@ void clip_each(const ParameterArena& arena, const OptimizerPart& part, double sc
   }
 }
 
-/// learning_rate / (1 + decay * iterations) in the form that all versions of Keras take: Keras 3 refuses the
-/// key `decay`.
-ConfigValue decaying_rate(double learning_rate, double decay) {
-  return ConfigDict{{"module", "keras.optimizers.schedules"},
-                    {"class_name", "InverseTimeDecay"},
-                    {"config", ConfigDict{{"initial_learning_rate", learning_rate},
-                                          {"decay_steps", 1},
-                                          {"decay_rate", decay},
-                                          {"staircase", false},
-                                          {"name", ConfigValue()}}},
-                    {"registered_name", ConfigValue()}};
-}
-
 }  // namespace
 
 Optimizer::Optimizer(const Common& common) : common_(common), learning_rate_(common.learning_rate) {
@@ -114,10 +103,19 @@ double Optimizer::current_learning_rate() const {
   return learning_rate_ * (schedule_ ? (*schedule_)(updates) : 1.0) / (1.0 + common_.decay * updates);
 }
 
+/// Keras 3 refuses the key `decay`, so learning_rate / (1 + decay * iterations) is a schedule too.
+ConfigValue Optimizer::described_rate() const {
+  if (common_.decay != 0.0)
+    return keras_schedule("InverseTimeDecay", {{"initial_learning_rate", learning_rate_},
+                                               {"decay_steps", 1},
+                                               {"decay_rate", common_.decay},
+                                               {"staircase", false}});
+  const ConfigValue described = schedule_ ? keras_schedule(*schedule_, learning_rate_) : ConfigValue();
+  return described.is_null() ? ConfigValue(learning_rate_) : described;
+}
+
 ConfigDict Optimizer::config() const {
-  ConfigDict config{{"name", name()}};
-  config.emplace_back("learning_rate", common_.decay == 0.0 ? ConfigValue(learning_rate_)
-                                                            : decaying_rate(learning_rate_, common_.decay));
+  ConfigDict config{{"name", name()}, {"learning_rate", described_rate()}};
   const auto add_if_set = [&](const char* key, double value) {
     if (value != 0.0) config.emplace_back(key, value);
   };
@@ -132,7 +130,7 @@ ConfigDict settings_of(const Optimizer& optimizer) {
   ConfigDict settings;
   for (const ConfigDict& some : {optimizer.config(), optimizer.own_settings()}) {
     for (const auto& [key, value] : some) {
-      if (key == "learning_rate" && value.is_dict()) {  // one that decays
+      if (key == "learning_rate" && value.is_dict() && !optimizer.schedule()) {  // one that decays
         for (const auto& [name, part] : value.at("config").as_dict())
           if (name != "initial_learning_rate" && name != "name") settings.emplace_back(name, part);
       } else if (key != "learning_rate" && key != "name") {

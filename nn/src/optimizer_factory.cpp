@@ -7,6 +7,9 @@
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 
+#include "known_names.h"
+#include "schedule_config.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -16,6 +19,7 @@ class OptimizerConfig {
  public:
   OptimizerConfig(std::string label, const ConfigValue& config) : label_(std::move(label)), config_(config) {
     require<InputError>(config.is_dict(), "[", label_, "] config is not a dict");
+    read_rate();
   }
 
   double number(const char* key, double otherwise) const {
@@ -25,14 +29,13 @@ class OptimizerConfig {
     return read(key, otherwise, [](const ConfigValue& value) { return value.as_bool(); });
   }
   double rate(double otherwise) const {
-    if (const ConfigValue* schedule = inverse_time_decay())
-      return schedule->at("initial_learning_rate").as_double();
+    if (schedule_.shape) return schedule_.rate;
     return number("learning_rate", number("lr", otherwise));
   }
-  double decay() const {
-    if (const ConfigValue* schedule = inverse_time_decay())
-      return schedule->at("decay_rate").as_double() / schedule->at("decay_steps").as_double();
-    return number("decay", 0.0);
+  double decay() const { return decay_; }
+  /// Beside `rate`, as a share of it; nullptr: none.
+  std::shared_ptr<const LearningRateSchedule> schedule() const {
+    return decay_ == 0.0 ? schedule_.shape : nullptr;
   }
   ClipOptions clip() const {
     return {.norm = number("clipnorm", 0.0),
@@ -42,21 +45,20 @@ class OptimizerConfig {
   void expect_no_weight_decay() const {
     const double decay = number("weight_decay", 0.0);
     require<InputError>(decay == 0.0, "[", label_, "] weight_decay: ", decay,
-                        " is not supported, only AdamW's");
+                        " is not supported, only AdamW's and SGD's");
   }
 
  private:
-  /// The arguments of the schedule that means the same as the old key `decay`; nullptr when the rate is none.
-  const ConfigValue* inverse_time_decay() const {
+  /// The old key `decay` means the same as an InverseTimeDecay without staircase.
+  void read_rate() {
+    decay_ = number("decay", 0.0);
     const ConfigValue* rate = config_.find("learning_rate");
-    if (rate == nullptr || !rate->is_dict() || rate->find("config") == nullptr) return nullptr;
-    const ConfigValue* name = rate->find("class_name");
-    if (name == nullptr || !name->is_string() || name->as_string() != "InverseTimeDecay") return nullptr;
-    const ConfigValue& schedule = rate->at("config");
-    const ConfigValue* staircase = schedule.find("staircase");
-    require<InputError>(staircase == nullptr || !staircase->as_bool(), "[", label_,
-                        "] learning_rate: an InverseTimeDecay with staircase is not supported");
-    return &schedule;
+    if (rate == nullptr || !rate->is_dict()) return;
+    schedule_ = read("learning_rate", ReadSchedule(), read_schedule);
+    const ConfigValue& settings = rate->at("config");
+    const ConfigValue* staircase = settings.find("staircase");
+    if (rate->at("class_name").as_string() == "InverseTimeDecay" && !(staircase && staircase->as_bool()))
+      decay_ = settings.at("decay_rate").as_double() / settings.at("decay_steps").as_double();
   }
 
   template <class T, class F>
@@ -72,6 +74,8 @@ class OptimizerConfig {
 
   std::string label_;
   const ConfigValue& config_;
+  ReadSchedule schedule_;
+  double decay_ = 0.0;
 };
 
 std::unique_ptr<Optimizer> read_sgd(const OptimizerConfig& c) {
@@ -135,13 +139,17 @@ std::unique_ptr<Optimizer> read_adagrad(const OptimizerConfig& c) {
 }
 
 struct Entry {
+  const char* class_name;
   const char* name;  // lower case
   std::unique_ptr<Optimizer> (*read)(const OptimizerConfig& config);
 };
 
-constexpr Entry kOptimizers[] = {{"sgd", read_sgd},           {"rmsprop", read_rmsprop},
-                                 {"adam", read_adam},         {"adamw", read_adamw},
-                                 {"adadelta", read_adadelta}, {"adagrad", read_adagrad}};
+constexpr Entry kOptimizers[] = {{"SGD", "sgd", read_sgd},
+                                 {"RMSprop", "rmsprop", read_rmsprop},
+                                 {"Adam", "adam", read_adam},
+                                 {"AdamW", "adamw", read_adamw},
+                                 {"Adadelta", "adadelta", read_adadelta},
+                                 {"Adagrad", "adagrad", read_adagrad}};
 
 }  // namespace
 
@@ -152,14 +160,19 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
   for (const Entry& entry : kOptimizers) {
     if (plain != entry.name) continue;
     const OptimizerConfig reader(class_name, config);
-    if (plain != "adamw") reader.expect_no_weight_decay();
+    if (plain != "adamw" && plain != "sgd") reader.expect_no_weight_decay();
     try {
-      return entry.read(reader);
+      std::unique_ptr<Optimizer> optimizer = entry.read(reader);
+      optimizer->set_schedule(reader.schedule());
+      return optimizer;
     } catch (const UsageError& error) {
       throw InputError(error.what());
     }
   }
-  throw InputError(cat("optimizer class \"", class_name, "\" is not supported"));
+  std::vector<std::string> known, spelt_lower;
+  for (const Entry& entry : kOptimizers) known.emplace_back(entry.class_name);
+  for (const Entry& entry : kOptimizers) spelt_lower.emplace_back(entry.name);
+  throw InputError(unknown_name("optimizer class", class_name, known, spelt_lower));
 }
 
 }  // namespace ronde::inline v0

@@ -26,6 +26,11 @@ ConfigDict config_of(const char* class_name, const DecayOptions& options) {
           {"staircase", options.staircase}};
 }
 
+/// 1 at 0, 0 at 1.
+double half_cosine_down(double done) {
+  return 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+}
+
 ConfigValue list_of(const std::vector<double>& numbers) {
   return ConfigList(numbers.begin(), numbers.end());
 }
@@ -79,16 +84,53 @@ ConfigDict PiecewiseConstant::config() const {
 
 CosineDecay::CosineDecay(CosineDecayOptions options) : options_(options) {
   check_decay_steps(options.decay_steps);
+  require<UsageError>(options.warmup_steps >= 0, "[schedule] warmup_steps must not be negative, got ",
+                      options.warmup_steps);
 }
 double CosineDecay::operator()(double position) const {
-  const double done = std::clamp(position / options_.decay_steps, 0.0, 1.0);
-  const double cosine = 0.5 * (1.0 + std::cos(std::numbers::pi * done));
-  return options_.initial_rate * ((1.0 - options_.alpha) * cosine + options_.alpha);
+  const bool warms_up = options_.warmup_steps != 0.0 || options_.warmup_target != 0.0;
+  if (warms_up && position < options_.warmup_steps)
+    return options_.initial_rate +
+           (options_.warmup_target - options_.initial_rate) * (position / options_.warmup_steps);
+  const double done = std::clamp((position - options_.warmup_steps) / options_.decay_steps, 0.0, 1.0);
+  return (warms_up ? options_.warmup_target : options_.initial_rate) *
+         ((1.0 - options_.alpha) * half_cosine_down(done) + options_.alpha);
 }
 ConfigDict CosineDecay::config() const {
-  return {{"class_name", "CosineDecay"},
+  ConfigDict config{{"class_name", "CosineDecay"},
+                    {"initial_rate", options_.initial_rate},
+                    {"decay_steps", options_.decay_steps},
+                    {"alpha", options_.alpha}};
+  if (options_.warmup_steps != 0.0 || options_.warmup_target != 0.0) {
+    config.emplace_back("warmup_target", options_.warmup_target);
+    config.emplace_back("warmup_steps", options_.warmup_steps);
+  }
+  return config;
+}
+
+CosineDecayRestarts::CosineDecayRestarts(CosineDecayRestartsOptions options) : options_(options) {
+  check_decay_steps(options.first_decay_steps);
+  require<UsageError>(options.t_mul >= 1.0, "[schedule] t_mul must be at least 1, got ", options.t_mul);
+}
+double CosineDecayRestarts::operator()(double position) const {
+  double done = std::max(0.0, position / options_.first_decay_steps), restarts = std::floor(done);
+  if (options_.t_mul == 1.0) {
+    done -= restarts;
+  } else {
+    // The periods before this one are a geometric series.
+    restarts = std::floor(std::log(1.0 - done * (1.0 - options_.t_mul)) / std::log(options_.t_mul));
+    const double length = std::pow(options_.t_mul, restarts);
+    done = (done - (1.0 - length) / (1.0 - options_.t_mul)) / length;
+  }
+  const double height = std::pow(options_.m_mul, restarts);
+  return options_.initial_rate * ((1.0 - options_.alpha) * height * half_cosine_down(done) + options_.alpha);
+}
+ConfigDict CosineDecayRestarts::config() const {
+  return {{"class_name", "CosineDecayRestarts"},
           {"initial_rate", options_.initial_rate},
-          {"decay_steps", options_.decay_steps},
+          {"first_decay_steps", options_.first_decay_steps},
+          {"t_mul", options_.t_mul},
+          {"m_mul", options_.m_mul},
           {"alpha", options_.alpha}};
 }
 
@@ -96,15 +138,18 @@ PolynomialDecay::PolynomialDecay(PolynomialDecayOptions options) : options_(opti
   check_decay_steps(options.decay_steps);
 }
 double PolynomialDecay::operator()(double position) const {
-  const double left = 1.0 - std::clamp(position / options_.decay_steps, 0.0, 1.0);
+  const double rounds = options_.cycle ? std::max(1.0, std::ceil(position / options_.decay_steps)) : 1.0;
+  const double left = 1.0 - std::clamp(position / (options_.decay_steps * rounds), 0.0, 1.0);
   return (options_.initial_rate - options_.end_rate) * std::pow(left, options_.power) + options_.end_rate;
 }
 ConfigDict PolynomialDecay::config() const {
-  return {{"class_name", "PolynomialDecay"},
-          {"initial_rate", options_.initial_rate},
-          {"decay_steps", options_.decay_steps},
-          {"end_rate", options_.end_rate},
-          {"power", options_.power}};
+  ConfigDict config{{"class_name", "PolynomialDecay"},
+                    {"initial_rate", options_.initial_rate},
+                    {"decay_steps", options_.decay_steps},
+                    {"end_rate", options_.end_rate},
+                    {"power", options_.power}};
+  if (options_.cycle) config.emplace_back("cycle", true);
+  return config;
 }
 
 OneCycle::OneCycle(OneCycleOptions options) : options_(options) {

@@ -12,7 +12,6 @@
 #include <ronde/data/subset.h>
 #include <ronde/models/file_io.h>
 
-#include "common/nearest_word.h"
 #include "models/testing.h"
 #include "report/axis.h"
 #include "report/epoch_table.h"
@@ -208,14 +207,6 @@ TEST(Probabilities, SoftmaxOnlyWhereNeeded) {
   const std::vector<double> p = probabilities(std::vector<double>{1000.0, 1000.0 + std::log(3.0)});
   EXPECT_NEAR(p[0], 0.25, 1e-12);
   EXPECT_NEAR(p[1], 0.75, 1e-12);
-}
-
-TEST(NearestWord, IsWhatWasMeant) {
-  const std::vector<std::string> words{"evaluate", "export", "inspect"};
-  EXPECT_EQ(nearest_word("evalute", words), "evaluate");
-  EXPECT_EQ(nearest_word("exprot", words), "export");
-  EXPECT_EQ(nearest_word("x", words), "");
-  EXPECT_EQ(nearest_word("train", words), "");
 }
 
 TEST(ReportJson, MetricsComeBack) {

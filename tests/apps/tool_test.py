@@ -59,7 +59,7 @@ class Usage(ToolTest):
             (["evaluate", "m.h5"], "--data is required"),
             (["evaluate", "m.h5", "--data"], "--data needs a value"),
             (["predict", "m.h5", "a.png", "--resize=maybe"], "--resize maybe: give true or false"),
-            (["export", "m.h5", "out", "--to", "pdf"], "--to pdf: give one of onnx, safetensors, npz"),
+            (["export", "m.h5", "out", "--to", "pdf"], "--to pdf: give one of onnx, safetensors, npz, keras, h5"),
         ):
             with self.subTest(words=words):
                 self.assert_refused(self.ronde(*words), 2, pattern)
@@ -266,9 +266,24 @@ class Model(ToolTest):
             content[len(content) // 2] ^= 4  # in the middle of some weight
             self.assert_refused(self.ronde("inspect", self.write("bad-" + name, bytes(content))), 65, "bad-" + name)
 
+    def test_export_turns_kerases_files_into_each_other(self):
+        def facts(name):
+            return [line for line in self.done("inspect", name).splitlines()
+                    if re.match(" *(net|epoch|step|seed|optimizer|SHA-256)", line)]
+
+        self.assertEqual(self.done("export", self.model, "out.keras"), "out.keras\n")
+        self.assertIn("config.json", zipfile.ZipFile(self.work / "out.keras").namelist())
+        self.done("export", "out.keras", "--to", "h5", "again.h5")
+        self.assertEqual((self.work / "again.h5").read_bytes()[:4], b"\x89HDF")
+        self.assertGreaterEqual(len(facts(self.model)), 5)
+        self.assertEqual(facts("again.h5"), facts(self.model))
+        result = self.ronde("export", self.model, "--to", "keras", "out.h5")
+        self.assert_refused(result, 2, "out.h5: --to keras writes a file that ends in .keras")
+        self.assertFalse((self.work / "out.h5").exists())
+
     def test_export_needs_a_format(self):
         result = self.ronde("export", self.model, "out.pdf")
-        self.assert_refused(result, 2, "out.pdf: give --to onnx, safetensors or npz")
+        self.assert_refused(result, 2, "out.pdf: give --to onnx, safetensors or npz, or a file [*].h5 or [*].keras")
 
 
 class Evaluate(ToolTest):

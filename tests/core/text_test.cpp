@@ -1,4 +1,5 @@
 #include <ronde/core/counted.h>
+#include <ronde/core/nearest_word.h>
 #include <ronde/core/text.h>
 
 #include "core/testing.h"
@@ -55,6 +56,14 @@ TEST(Error, RequireCarriesTheValuesAndTheStatus) {
   EXPECT_EQ(status_of([] { require<UsageError>(false, "x"); }), ExitStatus::usage);
   EXPECT_EQ(status_of([] { require<InputError>(false, "x"); }), ExitStatus::bad_input);
   EXPECT_EQ(status_of([] { require<IoError>(false, "x"); }), ExitStatus::io);
+}
+
+TEST(NearestWord, IsWhatWasMeant) {
+  const std::vector<std::string> words{"evaluate", "export", "inspect"};
+  EXPECT_EQ(nearest_word("evalute", words), "evaluate");
+  EXPECT_EQ(nearest_word("exprot", words), "export");
+  EXPECT_EQ(nearest_word("x", words), "");
+  EXPECT_EQ(nearest_word("train", words), "");
 }
 
 }  // namespace

@@ -72,6 +72,16 @@ def metric_cases():
     yield "AUC", {}, p[:, :1], np.ones((12, 1))
     yield "AUC", {"curve": "PR"}, p[:, :1], np.zeros((12, 1))
     yield "AUC", {"num_thresholds": 11}, p.round(1), hard  # on the thresholds, 0 and 1 among them
+    for name in ("TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives"):
+        for options in ({}, {"thresholds": 0.7}):
+            yield name, options, p, hard
+    for curve in ("ROC", "PR"):
+        yield "AUC", {"multi_label": True, "num_labels": 3, "curve": curve}, p, hard
+    q, often = numbers((12, 4), 10, 0.0, 1.0), np.eye(4)[np.random.default_rng(11).choice(4, 12, p=(0.6, 0.3, 0.1, 0))]
+    for average in ("micro", "macro", "weighted"):
+        yield "F1Score", {"average": average}, q, often
+        yield "FBetaScore", {"average": average, "beta": 2.0, "threshold": 0.4}, p, hard
+        yield "F1Score", {"average": average}, q.round(1), often  # some rows have the largest twice
     x, t = numbers((12, 3), 5), numbers((12, 3), 6)
     for name in ("RootMeanSquaredError", "MeanSquaredError", "MeanAbsoluteError", "MeanAbsolutePercentageError",
                  "LogCoshError"):
@@ -90,7 +100,7 @@ def loss_entry(name, options, output, target):
 
 def metric_entry(name, options, output, target):
     keras.backend.clear_session()  # else the second one is precision_1
-    dtype = "float32" if "TopK" in name else "float64"  # all that in_top_k takes
+    dtype = "float32" if "TopK" in name or "Score" in name else "float64"  # all that these take
     metric = getattr(keras.metrics, name)(dtype=dtype, **options)
     for part in (slice(0, 5), slice(5, None)):
         metric.update_state(target[part], output[part].astype(dtype))

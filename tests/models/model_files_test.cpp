@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <ronde/models/file_io.h>
+#include <ronde/models/model_checkpoint.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/batch_normalization.h>
@@ -278,6 +279,26 @@ TEST(ModelFiles, HasExactlyTheKeysThatKeras2And3Know) {
   for (const char* key : {"weight_decay", "jit_compile", "loss_scale_factor", "is_legacy_optimizer"})
     EXPECT_EQ(optimizer.at("config").find(key), nullptr) << key;
   ASSERT_NE(file.training_config.find("loss_weights"), nullptr);
+}
+
+// Who gives another format's ending wants that format, not HDF5 by its name.
+TEST(ModelFiles, OtherFormatsEndingsAreRefused) {
+  const TempDir dir;
+  Model model = small_model();
+  for (const char* ending : {".onnx", ".pt", ".tflite", ".pb", ".json", ".npz", ".safetensors"}) {
+    const std::string path = dir / cat("net", ending);
+    const std::string message = message_of<UsageError>([&] { model.save(path); });
+    EXPECT_TRUE(message.starts_with(cat("[save] ", path, ": ", ending, " is another format."))) << message;
+    for (const char* advice : {".h5", ".keras", "save_weights", "write_onnx", "`ronde export`"})
+      EXPECT_NE(message.find(advice), std::string::npos) << message;
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_THROW(ModelCheckpoint({.filepath = path}), UsageError);
+  }
+  EXPECT_THROW(model.save_weights(dir / "net.onnx"), UsageError);
+  for (const char* fine : {"net", "net.hdf5", "net.epoch-3", "onnx"}) {
+    model.save(dir / fine);
+    EXPECT_EQ(Model::load(dir / fine).weights_sha256(), model.weights_sha256()) << fine;
+  }
 }
 
 }  // namespace

@@ -152,5 +152,16 @@ TEST(Logs, KeepOrderAndReplace) {
   EXPECT_EQ(logs.find("none"), nullptr);
 }
 
+TEST(Logs, AtNamesWhatThereIs) {
+  Logs logs;
+  EXPECT_EQ(message_of<UsageError>([&] { logs.at("loss"); }),
+            "[logs] there is no \"loss\", only nothing yet");
+  logs.set("loss", 0.5);
+  logs.set("accuracy", 0.25);
+  EXPECT_EQ(logs.at("accuracy"), 0.25);
+  EXPECT_EQ(message_of<UsageError>([&] { logs.at("acc"); }),
+            "[logs] there is no \"acc\", only loss, accuracy");
+}
+
 }  // namespace
 }  // namespace ronde::testing

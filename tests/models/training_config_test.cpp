@@ -7,6 +7,7 @@
 #include "keras_file/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
+#include "support/thread_ranks.h"
 
 namespace ronde::testing {
 namespace {
@@ -57,6 +58,28 @@ TEST(TrainingConfig, MetricsComeBackFromBothKindsOfFiles) {
     EXPECT_EQ(after.logs.entries(), expected) << ending;
     EXPECT_EQ(after.correct, before.correct);
   }
+}
+
+// Also where a rank has no sample at all: two samples on three ranks.
+TEST(TrainingConfig, MetricsOfEachClassAreTheSameOnAnyNumberOfRanks) {
+  std::vector<double> values;
+  std::vector<float> pixels;
+  for (int i = 0; i < 72; ++i) pixels.push_back(static_cast<float>(i % 7) / 7.0F);
+  for (const int ranks : {1, 3})
+    test::run_ranks(ranks, [&](Communicator& world) {
+      Model model(small_net(), {6, 6, 1}, {.communicator = &world});
+      model.compile({.optimizer = std::make_unique<Adam>(),
+                     .loss = std::make_unique<CategoricalCrossentropy>(),
+                     .metrics = {make_metric("F1Score"), make_metric("TruePositives"),
+                                 make_metric("AUC", ConfigDict{{"multi_label", true}})}});
+      const InMemoryDataset data(Tensor::from<float>({2, 6, 6, 1}, pixels),
+                                 Tensor::from<float>({2, 3}, {1, 0, 0, 0, 1, 0}));
+      const Logs logs = model.evaluate(data, 1).logs;
+      if (world.rank() != 0) return;
+      for (const char* name : {"f1_score", "true_positives", "auc"}) values.push_back(*logs.find(name));
+    });
+  ASSERT_EQ(values.size(), 6u);
+  EXPECT_EQ(std::vector(values.begin(), values.begin() + 3), std::vector(values.begin() + 3, values.end()));
 }
 
 TEST(TrainingConfig, IsWhatKerasKnows) {

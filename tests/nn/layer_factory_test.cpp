@@ -201,8 +201,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[Conv2D \"c\"] data_format: \"channels_first\" is not supported, only \"channels_last\"");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "activation": "exponential"})"),
             "[Dense \"d\"] activation: \"exponential\" is not supported");
-  EXPECT_EQ(message("Dense", R"({"units": 2, "kernel_regularizer": {"class_name": "L2"}})"),
-            "[Dense] kernel_regularizer: is not supported");
+  EXPECT_EQ(message("Dense", R"({"units": 2, "lora_rank": 4})"), "[Dense] lora_rank: is not supported");
   EXPECT_EQ(message("Dense", R"({"name": "d"})"), "[Dense \"d\"] units: missing");
   EXPECT_EQ(message("Dense", R"({"units": 2.5})"), "[Dense] units: expected an integer, found a number");
   EXPECT_EQ(message("Dense", R"({"units": 2, "kernel_initializer": {"class_name": "Orthogonal"}})"),
@@ -227,6 +226,33 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
        {"[]", "3", "null", R"({"name": 3, "units": 2})", R"({"units": 2, "trainable": "yes"})"})
     EXPECT_THROW(parse("Dense", json), InputError) << json;
   EXPECT_THROW(parse("Sequential", R"({"layers": [{"config": {}}]})"), InputError);
+}
+
+// Outputs are what they are without them; who trains on is told by name.
+TEST(LayerFactory, WhatOnlyTrainingSeesIsLeftOutAndNamed) {
+  const char* l2 = R"({"class_name": "L2", "config": {"l2": 0.01}})";
+  for (const char* layer :
+       {R"("Dense", "config": {"name": "x", "units": 2, "kernel_regularizer")",
+        R"("Conv2D", "config": {"name": "x", "filters": 2, "bias_regularizer")",
+        R"("DepthwiseConv2D", "config": {"name": "x", "depthwise_constraint")",
+        R"("BatchNormalization", "config": {"name": "x", "gamma_regularizer")",
+        R"("Embedding", "config": {"name": "x", "input_dim": 2, "output_dim": 2, "activity_regularizer")"}) {
+    const std::string text = cat(R"({"class_name": )", layer, ": ", l2, "}}");
+    const ConfigValue described = from_json(ordered_json::parse(text));
+    const auto built = layer_from_config(described.at("class_name").as_string(), described.at("config"));
+    EXPECT_EQ(built->name(), "x");
+    const std::string key = text.substr(0, text.find(cat("\": ", l2)));
+    EXPECT_EQ(left_out_of_training(described), std::vector{cat(key.substr(key.rfind('"') + 1), " of x")});
+  }
+  const ConfigValue net = from_json(ordered_json::parse(R"({"class_name": "Sequential",
+    "config": {"layers": [
+      {"class_name": "Dense", "config": {"name": "a", "kernel_regularizer": null}},
+      {"class_name": "Dense", "config": {"name": "b", "bias_constraint": {}}},
+      {"class_name": "Dense", "config": {"name": "c", "kernel_regularizer": "l2",
+                                      "bias_regularizer": "l1"}}]}})"));
+  EXPECT_EQ(
+      left_out_of_training(net),
+      (std::vector<std::string>{"bias_constraint of b", "kernel_regularizer of c", "bias_regularizer of c"}));
 }
 
 }  // namespace

@@ -139,7 +139,14 @@ TEST(Loss, IsMadeByName) {
                            "log_cosh", "poisson", "cosine_similarity", "kl_divergence"})
     EXPECT_EQ(make_loss(name)->name(), name);
   EXPECT_EQ(make_loss("mse")->name(), "mean_squared_error");
-  EXPECT_THROW(make_loss("hinge"), InputError);
+  const std::string known =
+      "nown are categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy, "
+      "mean_squared_error, mean_absolute_error, mean_absolute_percentage_error, "
+      "mean_squared_logarithmic_error, "
+      "huber, log_cosh, poisson, cosine_similarity, kl_divergence";
+  EXPECT_EQ(message_of([] { make_loss("contrastive"); }), "loss \"contrastive\" is not supported; k" + known);
+  EXPECT_EQ(message_of([] { make_loss("MeanSquareError"); }),
+            "loss \"MeanSquareError\" is not supported, did you mean MeanSquaredError? K" + known);
 }
 
 TEST(Loss, IsMadeOfOptionsThatItKnows) {

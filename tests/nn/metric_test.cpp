@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <ronde/nn/auc.h>
+#include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/regression_loss.h>
 
@@ -73,7 +74,18 @@ TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("Recall")->name(), "recall");
   const ConfigDict wrapped{{"name", "mse"}, {"dtype", "float32"}, {"fn", "mean_squared_error"}};
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
-  EXPECT_EQ(message_of([] { make_metric("F1Score"); }), "metric \"F1Score\" is not supported");
+  EXPECT_EQ(make_metric("rmse")->name(), "rmse");
+  EXPECT_EQ(make_metric("log_cosh_error")->name(), "log_cosh_error");
+  const std::string advice = message_of([] { make_metric("acuracy"); });
+  EXPECT_TRUE(
+      advice.starts_with("metric \"acuracy\" is not supported, did you mean accuracy? Known are accuracy, "))
+      << advice;
+  for (const char* known : {", precision, ", ", mean_squared_error, ", ", auc, "})
+    EXPECT_NE(advice.find(known), std::string::npos) << advice;
+  EXPECT_NE(message_of([] {
+              make_metric("SparsTopKCategoricalAccuracy");
+            }).find("did you mean SparseTopKCategoricalAccuracy?"),
+            std::string::npos);
   EXPECT_THROW(make_metric("cosine_similarity"), InputError);  // Keras' is the loss's negative
   // Keras writes null for what was not asked for.
   const ConfigDict nothing{{"name", ConfigValue()}, {"thresholds", ConfigValue()}, {"top_k", ConfigValue()}};
@@ -92,8 +104,7 @@ TEST(Auc, RefusesWhatItCannotMean) {
     return message_of([&] { make_metric("AUC", ConfigDict{{key, value}}); });
   };
   EXPECT_EQ(refused("curve", "PRC"), "metric \"AUC\": curve must be one of ROC, PR, got PRC");
-  EXPECT_EQ(refused("multi_label", true), "metric \"AUC\": multi_label is not supported");
-  EXPECT_EQ(refused("num_labels", 3), "metric \"AUC\": num_labels is not supported");
+  EXPECT_EQ(refused("label_weights", ConfigList{0.5, 0.5}), "metric \"AUC\": label_weights is not supported");
   EXPECT_THROW(AUC({.num_thresholds = 1}), UsageError);
   EXPECT_THROW(AUC({.thresholds = {0.5, 1.5}}), UsageError);
   AUC auc;
@@ -114,6 +125,44 @@ TEST(Accuracy, RefusesWrongTargets) {
             "[accuracy] expects 4 labels, got 1");
   EXPECT_THROW(accuracy.update(scores(), random_tensor({4, 2})), Error);
   EXPECT_THROW(accuracy.update(random_tensor({4}), i32_tensor({0, 0, 0, 0})), Error);
+}
+
+// Ranks without samples have as many sums as the others, so what they have been told decides, not the data.
+TEST(FBetaScore, HasASumOfEachClassBeforeTheFirstSample) {
+  F1Score score({.average = ScoreAverage::macro});
+  score.expect_outputs({4});
+  EXPECT_EQ(score.sums(), MetricSums(12, 0.0));
+  EXPECT_EQ(score.result(), 0.0);
+  AUC auc({.num_thresholds = 3, .multi_label = true});
+  auc.expect_outputs({4});
+  EXPECT_EQ(auc.sums().size(), 4u * 2 * 2);
+  EXPECT_THROW(F1Score().expect_outputs({2, 2}), UsageError);
+}
+
+// Two halves add up to the whole, exactly.
+TEST(FBetaScore, OfTheClassesApart) {
+  const Tensor said = f64_tensor({4, 2}, {0.9, 0.1, 0.8, 0.2, 0.3, 0.7, 0.6, 0.4});
+  const Tensor meant = f64_tensor({4, 2}, {1, 0, 0, 1, 0, 1, 1, 0});
+  F1Score whole, first, second;
+  whole.update(said, meant);
+  // Class 0: 2 of 3 that say so, 2 of 2 that are meant; class 1: 1 of 1 and 1 of 2.
+  const std::vector<double> scores = whole.scores(whole.sums());
+  ASSERT_EQ(scores.size(), 2u);
+  EXPECT_DOUBLE_EQ(scores[0], 0.8);
+  EXPECT_DOUBLE_EQ(scores[1], 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(whole.result(), (0.8 + 2.0 / 3.0) / 2.0);
+  first.update(said.slice(0, 0, 1), meant.slice(0, 0, 1));
+  second.update(said.slice(0, 1, 4), meant.slice(0, 1, 4));
+  MetricSums sums = first.sums();
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += second.sums()[i];
+  EXPECT_EQ(sums, whole.sums());
+  EXPECT_THROW(F1Score({.threshold = 0.0}), UsageError);
+  EXPECT_THROW(FBetaScore({.beta = 0.0}), UsageError);
+  EXPECT_THROW(whole.update(said, meant.slice(1, 0, 1)), Error);
+  EXPECT_EQ(message_of([] {
+              make_metric("F1Score", ConfigDict{{"average", "samples"}});
+            }),
+            "metric \"F1Score\": average must be one of micro, macro, weighted, got samples");
 }
 
 }  // namespace

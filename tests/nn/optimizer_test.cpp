@@ -230,6 +230,7 @@ TEST(OptimizerFactory, ConfigsSurviveARoundTrip) {
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   optimizers.push_back(
       std::make_unique<SGD>(SGDOptions{.learning_rate = 2, .momentum = 0.9, .nesterov = true}));
+  optimizers.push_back(std::make_unique<SGD>(SGDOptions{.weight_decay = 0.1}));
   optimizers.push_back(std::make_unique<RMSprop>(
       RMSpropOptions{.rho = 0.8, .momentum = 0.1, .epsilon = 1e-5, .centered = true, .decay = 1e-6}));
   optimizers.push_back(std::make_unique<Adam>(
@@ -295,11 +296,17 @@ TEST(OptimizerFactory, ReadsOtherSpellings) {
 }
 
 TEST(OptimizerFactory, RefusesWhatItCannotDo) {
-  EXPECT_THROW(optimizer_from_config("Lion", ConfigDict{}), InputError);
+  EXPECT_EQ(
+      message_of([] { optimizer_from_config("Ftrl", ConfigDict{}); }),
+      "optimizer class \"Ftrl\" is not supported; known are SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad");
+  EXPECT_EQ(
+      message_of([] { optimizer_from_config("AdamX", ConfigDict{}); }),
+      "optimizer class \"AdamX\" is not supported, did you mean Adam? Known are SGD, RMSprop, Adam, AdamW, "
+      "Adadelta, Adagrad");
   EXPECT_THROW(optimizer_from_config("Adam", ConfigDict{{"weight_decay", 0.1}}), InputError);
   const ConfigDict schedule{{"learning_rate", ConfigDict{{"class_name", "ExponentialDecay"}}}};
   EXPECT_EQ(message_of([&] { optimizer_from_config("SGD", schedule); }),
-            "[SGD] learning_rate: expected a number, found a dict");
+            "[SGD] learning_rate: expected a number or the description of a schedule");
 }
 
 }  // namespace

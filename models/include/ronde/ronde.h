@@ -7,7 +7,10 @@
 #include <ronde/data/augmented_dataset.h>
 #include <ronde/data/cifar10.h>
 #include <ronde/data/csv.h>
+#include <ronde/data/data_directory.h>
 #include <ronde/data/data_loader.h>
+#include <ronde/data/download.h>
+#include <ronde/data/idx.h>
 #include <ronde/data/image_data_generator.h>
 #include <ronde/data/image_folder.h>
 #include <ronde/data/in_memory_dataset.h>
@@ -16,6 +19,7 @@
 #include <ronde/data/patch_whitening.h>
 #include <ronde/data/subset.h>
 #include <ronde/data/test_time_views.h>
+#include <ronde/data/zip.h>
 #include <ronde/distributed/runtime.h>
 #include <ronde/distributed/timeline.h>
 #include <ronde/distributed/watchdog.h>
@@ -55,6 +59,7 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/auc.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/binary_metrics.h>
@@ -64,16 +69,19 @@
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
+#include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/layer_factory.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/muon.h>
+#include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
@@ -84,4 +92,5 @@
 #include <ronde/nn/sgd.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/top_k_accuracy.h>
+#include <ronde/nn/weight_layout.h>
 #include <ronde/nn/zero_padding2d.h>

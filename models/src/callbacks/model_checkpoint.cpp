@@ -12,6 +12,7 @@
 #include "callbacks/save_interval.h"
 #include "files/file_remover.h"
 #include "files/temporary_file.h"
+#include "keras_file/model_ending.h"
 #include "weights/named_weights_file.h"
 
 namespace ronde::inline v0 {
@@ -55,6 +56,7 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
   interval_ = measured_ ? kFirstSaveInterval : options_.save_steps;
   require<UsageError>(!is_named_weights_file(options_.filepath), "[model_checkpoint] ", options_.filepath,
                       ": checkpoints are files of Keras' (.h5, .keras, .weights.h5)");
+  require_model_ending("model_checkpoint", options_.filepath);
   format_pattern(options_.filepath, stand_in);  // throws now what would be thrown after the first epoch
   monitor_.set_best(options_.initial_value_threshold);
 }

@@ -79,7 +79,8 @@ ConfigValue archive_compile_config(const ConfigValue& training_config) {
 }
 
 ConfigValue training_config_from_archive(const ConfigValue& compile_config) {
-  if (!compile_config.is_dict() || compile_config.find("optimizer") == nullptr) return {};
+  // Keras 3 leaves the optimizer out of a file when it has saved an .h5 before.
+  if (!compile_config.is_dict() || compile_config.find("loss") == nullptr) return {};
   ConfigDict config;
   for (const auto& [key, value] : compile_config.as_dict()) {
     if (key != "optimizer")

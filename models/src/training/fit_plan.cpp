@@ -23,7 +23,7 @@ int resolve_verbosity(const FitOptions& options, const Communicator& communicato
 }
 
 void check(const Model::State& model, const Dataset& data, const FitOptions& options) {
-  require<UsageError>(model.optimizer != nullptr, "[fit] the model is not compiled");
+  model.require_trainable("fit");
   require_fitting_inputs(model, data, "fit");
   require<UsageError>(options.batch_size >= 1, "[fit] batch_size must be at least 1, got ",
                       options.batch_size);

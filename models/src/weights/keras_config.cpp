@@ -7,6 +7,8 @@
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/sequential.h>
 
+#include "keras_file/json.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -69,23 +71,30 @@ Described described(const ConfigValue& config) {
   return options.is_dict() ? Described{config.at("class_name").as_string(), options} : Described();
 }
 
-/// nullptr for what is not known here.
+/// nullptr for what is not known here, and a line in `unknown`.
 template <class Made>
-Made made_or_null(Made (*make)(const std::string&, const ConfigValue&), const ConfigValue& config) {
+Made made_or_null(Made (*make)(const std::string&, const ConfigValue&), const ConfigValue& config,
+                  const char* kind, std::vector<std::string>& unknown) {
   const Described object = described(config);
   try {
+    require<InputError>(!object.name.empty(), kind, " ", to_json(config), " is not supported");
     return make(object.name, object.options);
-  } catch (const InputError&) {
+  } catch (const InputError& error) {
+    unknown.emplace_back(error.what());
     return nullptr;
   }
 }
 
-/// Those that are known here; Keras nests them in a list for each output.
-void append_metrics(std::vector<std::shared_ptr<Metric>>& metrics, const ConfigValue& config) {
-  if (config.is_list())
-    for (const ConfigValue& inner : config.as_list()) append_metrics(metrics, inner);
-  else if (auto metric = made_or_null(make_metric, config))
-    metrics.push_back(std::move(metric));
+/// Those that are known here; Keras nests them in a list or a dict for each output.
+void append_metrics(const ConfigValue& config, DescribedTraining& training) {
+  if (config.is_list()) {
+    for (const ConfigValue& inner : config.as_list()) append_metrics(inner, training);
+  } else if (config.is_dict() && !config.find("class_name")) {
+    for (const auto& [output, inner] : config.as_dict()) append_metrics(inner, training);
+  } else if (!config.is_null()) {
+    if (auto metric = made_or_null(make_metric, config, "metric", training.unknown))
+      training.options.metrics.push_back(std::move(metric));
+  }
 }
 
 }  // namespace
@@ -117,8 +126,8 @@ ConfigValue loss_config(const Loss& loss) {
   return ConfigDict{{"class_name", class_name_of(loss.name())}, {"config", options}};
 }
 
-/// Those that Keras knows. With this loss Keras 2 makes another metric of "accuracy" when it opens an .h5, so the
-/// class is named.
+/// Those that Keras knows. With this loss Keras 2 makes another metric of "accuracy" when it opens an .h5, so
+/// the class is named.
 ConfigList metrics_config(const std::vector<std::shared_ptr<Metric>>& metrics, const Loss& loss) {
   ConfigList described;
   for (const auto& metric : metrics) {
@@ -138,7 +147,8 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                             const std::vector<std::shared_ptr<Metric>>& metrics) {
   const ConfigDict settings = optimizer.config();
   // Keras would refuse the file for an optimizer or a loss that it does not know.
-  if (settings.empty() || !made_or_null(make_loss, loss.name())) return {};
+  std::vector<std::string> unknown;
+  if (settings.empty() || !made_or_null(make_loss, loss.name(), "loss", unknown)) return {};
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
   const std::string class_name = optimizer.name() == "AdamW" ? "Custom>AdamW" : optimizer.name();
   return ConfigDict{{"loss", loss_config(loss)},
@@ -161,23 +171,42 @@ DescribedNet net_from_config(const ConfigValue& config) {
   return {layer_from_config(class_name, described), read_input_shape(described)};
 }
 
-CompileOptions compile_options_from_config(const ConfigValue& config, const ConfigDict& settings) {
-  CompileOptions options;
-  if (!config.is_dict()) return options;
-  const ConfigValue* loss = config.find("loss");
-  const ConfigValue* optimizer = config.find("optimizer_config");
-  if (loss) options.loss = made_or_null(make_loss, *loss);
-  if (const ConfigValue* metrics = config.find("metrics")) append_metrics(options.metrics, *metrics);
-  if (optimizer && optimizer->is_dict() && optimizer->find("class_name") && optimizer->find("config")) {
-    ConfigValue all = optimizer->at("config");
-    if (all.is_dict() && !settings.empty()) {
-      ConfigDict merged = all.as_dict();
-      merged.insert(merged.end(), settings.begin(), settings.end());
-      all = merged;
-    }
-    options.optimizer = optimizer_from_config(optimizer->at("class_name").as_string(), all);
+namespace {
+
+std::unique_ptr<Optimizer> read_optimizer(const ConfigValue& described, const ConfigDict& settings) {
+  ConfigValue all = described.at("config");
+  if (all.is_dict() && !settings.empty()) {
+    ConfigDict merged = all.as_dict();
+    merged.insert(merged.end(), settings.begin(), settings.end());
+    all = merged;
   }
-  return options;
+  return optimizer_from_config(described.at("class_name").as_string(), all);
+}
+
+bool says_something(const ConfigValue* value) {
+  return value && !value->is_null() && !(value->is_list() && value->as_list().empty()) &&
+         !(value->is_dict() && value->as_dict().empty());
+}
+
+}  // namespace
+
+DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings) {
+  DescribedTraining training;
+  if (!config.is_dict()) return training;
+  if (const ConfigValue* loss = config.find("loss"); says_something(loss))
+    training.options.loss = made_or_null(make_loss, *loss, "loss", training.unknown);
+  if (const ConfigValue* metrics = config.find("metrics")) append_metrics(*metrics, training);
+  for (const char* key : {"weighted_metrics", "loss_weights"})
+    if (says_something(config.find(key))) training.unknown.push_back(cat(key, " are not supported"));
+  const ConfigValue* optimizer = config.find("optimizer_config");
+  if (!optimizer || !optimizer->is_dict() || !optimizer->find("class_name") || !optimizer->find("config"))
+    return training;
+  try {
+    training.options.optimizer = read_optimizer(*optimizer, settings);
+  } catch (const InputError& error) {
+    training.unknown.emplace_back(error.what());
+  }
+  return training;
 }
 
 }  // namespace ronde::inline v0

@@ -26,7 +26,11 @@ struct DescribedNet {
 DescribedNet net_from_config(const ConfigValue& config);
 
 /// What a training_config says, as far as Ronde knows it; without optimizer or loss when it does not.
+struct DescribedTraining {
+  CompileOptions options;
+  std::vector<std::string> unknown;  ///< a line for each thing that is left out
+};
 /// `settings`: those of the optimizer that Keras has no keys for.
-CompileOptions compile_options_from_config(const ConfigValue& config, const ConfigDict& settings);
+DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings);
 
 }  // namespace ronde::inline v0

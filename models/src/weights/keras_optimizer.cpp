@@ -86,6 +86,13 @@ SavedSlot zeros_for(const std::vector<Parameter>& weights) {
   return slot;
 }
 
+/// Keras 3 keeps no rate that a schedule gives.
+bool has_schedule(const Optimizer& optimizer) {
+  for (const auto& [key, value] : optimizer.config())
+    if (key == "learning_rate") return value.is_dict();
+  return false;
+}
+
 KerasState split(const std::vector<SavedWeight>& weights) {
   KerasState state;
   auto rest = weights.begin();
@@ -150,7 +157,7 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
   const std::string prefix = optimizer.name() + "/";
   std::vector<SavedWeight> result;
   result.push_back({prefix + "iter:0", Tensor::from<std::int64_t>({}, {optimizer.iterations()})});
-  if (state == KerasOptimizerState::keras3)
+  if (state == KerasOptimizerState::keras3 && !has_schedule(optimizer))
     result.push_back({prefix + "learning_rate:0", Tensor::full({}, optimizer.current_learning_rate())});
 
   // In an .h5 a Keras 2 takes our description for that of a legacy optimizer; AdamW has no such.

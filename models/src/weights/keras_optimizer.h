@@ -1,10 +1,10 @@
 /// An optimizer's state <-> Keras' own list of it, whose meaning lies in the order alone.
 ///
-/// Note [Keras' optimizer weights]: first the number of updates, in Keras 3 then the learning rate, then the
-/// slots. With the optimizers of Keras up to 2.10 ("legacy" since then) one slot follows the other: m of all
-/// weights, then v of all weights. Later ones go weight by weight where a slot is a pair, m and v of Adam,
-/// both sums of Adadelta; other slots (Adam's largest v, RMSprop's) still follow one another. Weights come in
-/// the order of Keras' model.trainable_weights.
+/// Note [Keras' optimizer weights]: first the number of updates, in Keras 3 then the learning rate, unless a
+/// schedule gives it, then the slots. With the optimizers of Keras up to 2.10 ("legacy" since then) one slot
+/// follows the other: m of all weights, then v of all weights. Later ones go weight by weight where a slot is
+/// a pair, m and v of Adam, both sums of Adadelta; other slots (Adam's largest v, RMSprop's) still follow one
+/// another. Weights come in the order of Keras' model.trainable_weights.
 #pragma once
 
 #include <optional>

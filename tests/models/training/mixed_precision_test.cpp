@@ -9,7 +9,7 @@
 namespace ronde::testing {
 namespace {
 
-constexpr ModelOptions kMixed{.compute_dtype = DType::bf16};
+const ModelOptions kMixed{.compute_dtype = DType::bf16};
 
 double largest_difference(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();

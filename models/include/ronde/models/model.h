@@ -39,6 +39,8 @@ class RONDE_API Logs {
   void set(const std::string& name, double value);
   /// nullptr when there is none of that name.
   const double* find(const std::string& name) const;
+  /// A UsageError that names those there are.
+  double at(const std::string& name) const;
   const std::vector<std::pair<std::string, double>>& entries() const& { return entries_; }
   /// So that a loop may run over `model.evaluate(data).logs.entries()`.
   std::vector<std::pair<std::string, double>> entries() && { return std::move(entries_); }
@@ -71,6 +73,9 @@ struct ModelOptions {
   /// optimizer, losses and metrics stay in f32, and so does what is saved: the file is a float32 model.
   /// Empty: all is computed in `dtype`.
   std::optional<DType> compute_dtype = {};
+  /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric
+  /// or regularizer that is not known here. Empty: a line on stderr.
+  std::function<void(const std::string& problem)> warn = {};
 };
 
 struct CompileOptions {
@@ -186,31 +191,37 @@ class RONDE_API Model {
   /// Loss averaged over the ranks' samples after one update; for own training loops.
   double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
 
-  /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras.
-  /// Collective; a failure is thrown on all ranks.
+  /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras. A
+  /// UsageError for an ending that promises another format, as .onnx (`write_onnx`). Collective; a failure is
+  /// thrown on all ranks.
   void save(const std::string& path, SaveOptions options = {});
   /// Reads weights (and optimizer state, if the file has it and it is that of the same kind of optimizer) on
   /// rank 0 after checking every shape, then broadcasts. Any file that `save` or `save_weights` or a Keras
   /// wrote; .safetensors and .npz with Keras' or PyTorch's names. Collective.
   void load_weights(const std::string& path);
   /// A model from a file's own description, with the seed of the run that saved it; compiled as it was, as
-  /// far as the file says and Ronde knows. Collective.
+  /// far as the file says and Ronde knows; `ModelOptions::warn` is told of the rest. What only training needs
+  /// stands in no other use's way: without an optimizer that is known here the model evaluates and predicts,
+  /// and training it on, or one whose regularizers are not known, is an error until `compile`. Collective.
   static Model load(const std::string& path, ModelOptions options = {});
   /// The same file without the net's description and the training state; also, told by the suffix,
   /// .weights.h5 (Keras 3's), .safetensors or .npz. Collective.
   void save_weights(const std::string& path);
   /// Keras' table.
-  std::string summary() const;
+  [[nodiscard]] std::string summary() const;
   /// SHA-256, hex, over all weights in name order, each as name, NUL, little-endian f32 bytes in Keras'
   /// layout.
-  std::string weights_sha256() const;
+  [[nodiscard]] std::string weights_sha256() const;
 
   Module& module();
   ParameterArena& arena();
   Optimizer& optimizer();
   const Loss& loss() const;
   Communicator& communicator();
-  bool is_compiled() const;
+  /// Has an optimizer and a loss.
+  [[nodiscard]] bool is_compiled() const;
+  /// Can be evaluated: compiled, or loaded from a file whose loss is known here, if not its optimizer.
+  [[nodiscard]] bool has_loss() const;
   const TrainingProgress& progress() const;
   /// What this rank has sent for training since `compile`.
   ExchangeStatistics exchange_statistics() const;

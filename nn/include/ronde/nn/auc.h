@@ -26,11 +26,13 @@ struct AucOptions {
   std::vector<double> thresholds =
       {};                    ///< between 0 and 1; instead of evenly spaced ones, with 0 and 1 added
   bool from_logits = false;  ///< the outputs go through a sigmoid here
+  bool multi_label = false;  ///< outputs (n, labels): the mean of the areas of the labels, each by its own
   std::string name = "auc";
 };
 
 /// Outputs are probabilities 0 ... 1 of yes, read by the host; targets that are not 0 mean it, and have the
-/// outputs' shape, or (n) for outputs (n, 1). Several outputs of a sample count as several samples.
+/// outputs' shape, or (n) for outputs (n, 1). Several outputs of a sample count as several samples, unless
+/// they are several labels.
 class RONDE_API AUC : public Metric {
  public:
   using Options = AucOptions;
@@ -39,15 +41,18 @@ class RONDE_API AUC : public Metric {
   std::string name() const override { return options_.name; }
   /// An Error for outputs that are not between 0 and 1; those that are not numbers say no.
   void update(const Tensor& output, const Tensor& target) override;
-  /// Of those meant, how many are above each threshold and not above the next; then of the others.
+  /// Of those meant, how many are above each threshold and not above the next; then of the others. One label
+  /// after the other.
   MetricSums sums() const override { return counts_; }
   void reset() override { counts_.assign(counts_.size(), 0.0); }
+  void expect_outputs(const Shape& outputs) override;
   bool sums_are_counts() const override { return true; }
   double value(const MetricSums& sums) const override;
   ConfigValue config() const override;
 
  private:
   std::size_t bucket_of(double output) const;
+  double area(const MetricSums& sums) const;
 
   Options options_;
   std::vector<float> thresholds_;  // sorted, without the lowest, which all outputs are above

@@ -58,6 +58,46 @@ class RONDE_API Precision : public BinaryMetric {
   MetricSums sums() const override;
 };
 
+/// How many of one outcome there were.
+class RONDE_API OutcomeCount : public BinaryMetric {
+ public:
+  using Options = BinaryMetricOptions;
+  /// Those, then all that were seen.
+  MetricSums sums() const override;
+  double value(const MetricSums& sums) const override { return sums[0]; }
+
+ protected:
+  OutcomeCount(const char* class_name, std::int64_t BinaryOutcomes::*outcome, Options options)
+      : BinaryMetric(class_name, std::move(options)), outcome_(outcome) {}
+
+ private:
+  std::int64_t BinaryOutcomes::*outcome_;
+};
+
+class RONDE_API TruePositives : public OutcomeCount {
+ public:
+  explicit TruePositives(Options options = {})
+      : OutcomeCount("TruePositives", &BinaryOutcomes::true_positives, std::move(options)) {}
+};
+
+class RONDE_API FalsePositives : public OutcomeCount {
+ public:
+  explicit FalsePositives(Options options = {})
+      : OutcomeCount("FalsePositives", &BinaryOutcomes::false_positives, std::move(options)) {}
+};
+
+class RONDE_API TrueNegatives : public OutcomeCount {
+ public:
+  explicit TrueNegatives(Options options = {})
+      : OutcomeCount("TrueNegatives", &BinaryOutcomes::true_negatives, std::move(options)) {}
+};
+
+class RONDE_API FalseNegatives : public OutcomeCount {
+ public:
+  explicit FalseNegatives(Options options = {})
+      : OutcomeCount("FalseNegatives", &BinaryOutcomes::false_negatives, std::move(options)) {}
+};
+
 /// Share of found ones among those that are meant.
 class RONDE_API Recall : public BinaryMetric {
  public:

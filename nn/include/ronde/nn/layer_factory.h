@@ -11,9 +11,13 @@ namespace ronde::inline v0 {
 
 /// The layer that a file of Keras 2.10 to 3.15 describes. Unknown keys are ignored; "Custom>X" is X. An
 /// InputError names an unknown class, or layer, key and value when Ronde cannot do what is asked for
-/// (channels_first, regularizers, unknown activations). A Sequential's InputLayers are skipped: the caller
-/// reads the input shape.
+/// (channels_first, unknown activations). A Sequential's InputLayers are skipped: the caller reads the input
+/// shape. Regularizers and constraints, which change training and no output, are left out:
+/// `left_out_of_training` names them.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
+/// The regularizers and constraints in the description of a layer or of a whole net: "kernel_regularizer of
+/// dense_1", in its order; for `layer_from_config` they are not there.
+RONDE_API std::vector<std::string> left_out_of_training(const ConfigValue& description);
 /// Keras' class names that `layer_from_config` knows, in alphabetical order.
 RONDE_API std::vector<std::string> layer_class_names();
 /// The class in snake case, from which Keras makes the names of layers: "DepthwiseConv2D" ->

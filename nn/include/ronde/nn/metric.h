@@ -22,9 +22,12 @@ class RONDE_API Metric {
   virtual ~Metric() = default;
   /// "accuracy"
   virtual std::string name() const = 0;
+  /// Told before the first `update` what shape the outputs of a sample have, for a metric whose number of
+  /// sums depends on it: ranks without samples have as many. A model does so when it is compiled.
+  virtual void expect_outputs(const Shape& outputs) { static_cast<void>(outputs); }
   /// Adds a batch of outputs (n, ...) and targets.
   virtual void update(const Tensor& output, const Tensor& target) = 0;
-  /// Always as many, zero at first. Waits for the device.
+  /// Always as many after `expect_outputs`, zero at first. Waits for the device.
   virtual MetricSums sums() const = 0;
   virtual void reset() = 0;
   /// Of the sums over all batches and ranks: the mean of {sum, count} (0 of nothing), unless the metric is

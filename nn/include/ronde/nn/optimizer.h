@@ -63,9 +63,9 @@ class RONDE_API Optimizer {
 
   /// Keras' class name: "Adam".
   virtual std::string name() const = 0;
-  /// Keras' keys; learning_rate as it is now, with a decay as the schedule InverseTimeDecay. Settings Keras
-  /// has no key for are left out. Empty for an optimizer that Keras does not have, which files for Keras
-  /// leave out.
+  /// Keras' keys; learning_rate as it is now, with a decay as the schedule InverseTimeDecay, or else with a
+  /// `schedule` that Keras has. Settings Keras has no key for are left out. Empty for an optimizer that Keras
+  /// does not have, which files for Keras leave out.
   virtual ConfigDict config() const;
   /// The settings Keras has no key for, where they are not the defaults; `optimizer_from_config` knows them
   /// beside those of config().
@@ -131,6 +131,8 @@ class RONDE_API Optimizer {
   double momentum_factor() const { return momentum_factor_; }
 
  private:
+  ConfigValue described_rate() const;
+
   Common common_;
   double learning_rate_;
   double momentum_factor_ = 1.0;

@@ -8,7 +8,8 @@
 ///     optimizer.set_schedule(std::make_shared<OneCycle>(OneCycleOptions{.peak_rate = 1, .total_steps =
 ///     235}));
 ///
-/// Formulas and names are Keras'; the warm-up's is Horovod's, the one cycle's PyTorch's.
+/// Formulas and names are Keras', and all of Keras' schedules are here, so that an optimizer with one comes
+/// from and goes to its files; the warm-up's is Horovod's, the one cycle's PyTorch's.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +81,11 @@ class RONDE_API PiecewiseConstant : public LearningRateSchedule {
 struct CosineDecayOptions {
   double initial_rate = 0.001;
   double decay_steps = 1.0;
-  double alpha = 0.0;  ///< what is left at the end, as a share of initial_rate
+  double alpha = 0.0;  ///< what is left at the end, as a share of the rate that decays
+  /// With either set, the rate first goes in warmup_steps along a straight line from initial_rate to
+  /// warmup_target, and decays from there in the decay_steps that follow.
+  double warmup_target = 0.0;
+  double warmup_steps = 0.0;
 };
 
 /// initial_rate * ((1 - alpha) * (1 + cos(pi * min(position / decay_steps, 1))) / 2 + alpha)
@@ -94,11 +99,32 @@ class RONDE_API CosineDecay : public LearningRateSchedule {
   CosineDecayOptions options_;
 };
 
+struct CosineDecayRestartsOptions {
+  double initial_rate = 0.001;
+  double first_decay_steps = 1.0;
+  double t_mul = 2.0;  ///< how many times longer each period is than the one before it
+  double m_mul = 1.0;  ///< what the rate at the start of a period is of the one before it
+  double alpha = 0.0;  ///< what is left at the end of a period, as a share of initial_rate
+};
+
+/// CosineDecay that begins anew at the end of each period.
+/// Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
+class RONDE_API CosineDecayRestarts : public LearningRateSchedule {
+ public:
+  explicit CosineDecayRestarts(CosineDecayRestartsOptions options);
+  double operator()(double position) const override;
+  ConfigDict config() const override;
+
+ private:
+  CosineDecayRestartsOptions options_;
+};
+
 struct PolynomialDecayOptions {
   double initial_rate = 0.001;
   double decay_steps = 1.0;
   double end_rate = 0.0001;
   double power = 1.0;  ///< 1: a straight line
+  bool cycle = false;  ///< decay_steps are taken as many times as the position needs, instead of stopping
 };
 
 /// (initial_rate - end_rate) * (1 - min(position / decay_steps, 1)) ^ power + end_rate

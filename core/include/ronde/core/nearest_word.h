@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
-namespace ronde::apps {
+#include <ronde/core/export.h>
+
+namespace ronde::inline v0 {
 
 /// The one of `words` with the fewest letters to insert, delete or replace; empty when it would take more
 /// than three, or more than half of the word.
-std::string nearest_word(const std::string& given, const std::vector<std::string>& words);
+RONDE_API std::string nearest_word(const std::string& given, const std::vector<std::string>& words);
 
-}  // namespace ronde::apps
+}  // namespace ronde::inline v0

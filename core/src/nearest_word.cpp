@@ -1,9 +1,10 @@
-#include "common/nearest_word.h"
+#include <ronde/core/nearest_word.h>
 
 #include <algorithm>
 #include <cstddef>
 
-namespace ronde::apps {
+namespace ronde::inline v0 {
+
 namespace {
 
 // Levenshtein's distance, one row at a time.
@@ -37,4 +38,4 @@ std::string nearest_word(const std::string& given, const std::vector<std::string
   return nearest;
 }
 
-}  // namespace ronde::apps
+}  // namespace ronde::inline v0

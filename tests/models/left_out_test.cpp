@@ -1,0 +1,192 @@
+// Model files with what is not known here: the net comes all the same, and what is left out is named.
+#include <atomic>
+#include <vector>
+
+#include <ronde/models/saved_model.h>
+
+#include "keras_file/json.h"
+#include "models/testing.h"
+#include "support/temp_dir.h"
+#include "support/thread_ranks.h"
+
+namespace ronde::testing {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// Every value of this key, wherever it is.
+ConfigValue with(const ConfigValue& tree, const std::string& key, const ConfigValue& value) {
+  if (tree.is_list()) {
+    ConfigList list;
+    for (const ConfigValue& item : tree.as_list()) list.push_back(with(item, key, value));
+    return list;
+  }
+  if (!tree.is_dict()) return tree;
+  ConfigDict dict;
+  for (const auto& [name, item] : tree.as_dict())
+    dict.emplace_back(name, name == key ? value : with(item, key, value));
+  return dict;
+}
+
+/// A trained model's file, of either kind, with another description.
+class LeftOut : public ::testing::TestWithParam<const char*> {
+ protected:
+  LeftOut() {
+    model_.fit(small_images(12), {.batch_size = 4, .verbose = 0});
+    model_.save(path_);
+    file_ = read_saved_model(path_);
+  }
+  void describe_training(const std::string& key, const std::string& json) {
+    file_.training_config = with(file_.training_config, key, from_json(json));
+  }
+  Model load(ModelOptions options = {}) {
+    write_saved_model(path_, file_);
+    options.warn = [this](const std::string& line) { lines_.push_back(line); };
+    return Model::load(path_, options);
+  }
+  /// What is wrong with training `model` on.
+  std::string refusal(Model& model) {
+    const std::string why = message_of<UsageError>([&] { model.fit(small_images(4), {.verbose = 0}); });
+    const std::string of_one = message_of<UsageError>([&] {
+      model.train_on_batch(Tensor::zeros({1, 6, 6, 1}), Tensor::from<std::int32_t>({1}, {0}));
+    });
+    EXPECT_EQ(of_one.substr(of_one.find(']')), why.substr(why.find(']')));
+    return why;
+  }
+  void expect_same_predictions(Model& loaded) {
+    const Tensor images = Tensor::full({2, 6, 6, 1}, 0.5);
+    EXPECT_EQ(loaded.predict(images).to_vector<float>(), model_.predict(images).to_vector<float>());
+  }
+
+  const TempDir dir_;
+  const std::string path_ = dir_ / cat("model", GetParam());
+  Model model_ = small_model();
+  SavedModel file_;
+  Lines lines_;
+};
+
+TEST_P(LeftOut, AnOptimizerIsNeededForTrainingOnly) {
+  describe_training("optimizer_config", R"({"class_name": "Nadam", "config": {"learning_rate": 0.1}})");
+  Model loaded = load();
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_NE(lines_[0].find(cat(path_, ": left out: optimizer class \"Nadam\" is not supported")),
+            std::string::npos)
+      << lines_[0];
+  EXPECT_FALSE(loaded.is_compiled());
+  ASSERT_TRUE(loaded.has_loss());
+  expect_same_predictions(loaded);
+  const InMemoryDataset data = small_images(8);
+  EXPECT_EQ(loaded.evaluate(data).logs.entries(), model_.evaluate(data).logs.entries());
+  const std::string why = refusal(loaded);
+  EXPECT_NE(why.find("[fit] "), std::string::npos) << why;
+  EXPECT_NE(why.find("\"Nadam\" is not supported"), std::string::npos) << why;
+  EXPECT_NE(why.find("call compile"), std::string::npos) << why;
+  loaded.save(path_);  // as a model that is not compiled
+  EXPECT_FALSE(Model::load(path_).has_loss());
+  loaded.compile(small_compile());
+  EXPECT_EQ(loaded.fit(data, {.batch_size = 4, .verbose = 0}).epochs.size(), 1u);
+}
+
+TEST_P(LeftOut, OfAnOptimizerTheRateToo) {
+  describe_training("learning_rate", R"({"class_name": "MySchedule", "config": {}})");
+  Model loaded = load();
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_NE(lines_[0].find("[Adam] learning_rate: schedule \"MySchedule\" is not supported"),
+            std::string::npos)
+      << lines_[0];
+  EXPECT_FALSE(loaded.is_compiled());
+}
+
+// Keras' evaluate adds what they cost to the loss, and its fit trains with them.
+TEST_P(LeftOut, Regularizers) {
+  ConfigDict config = file_.model_config.at("config").as_dict();
+  for (auto& [key, value] : config) {
+    if (key != "layers") continue;
+    ConfigList layers = value.as_list();
+    ConfigDict last = layers.back().as_dict();
+    for (auto& [part, content] : last) {
+      if (part != "config") continue;
+      ConfigDict settings = content.as_dict();
+      settings.emplace_back("kernel_regularizer",
+                            from_json(R"({"class_name": "L2", "config": {"l2": 0.01}})"));
+      content = settings;
+    }
+    layers.back() = last;
+    value = layers;
+  }
+  file_.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", config}};
+  Model loaded = load();
+  EXPECT_EQ(lines_, Lines{cat(path_,
+                              ": kernel_regularizer of dense: not supported, so no part of the loss "
+                              "here")});
+  EXPECT_TRUE(loaded.is_compiled());
+  expect_same_predictions(loaded);
+  EXPECT_EQ(refusal(loaded), cat("[fit] ", path_,
+                                 ": kernel_regularizer of dense would not be trained with; "
+                                 "call compile to train this model"));
+  loaded.compile(small_compile());
+  EXPECT_EQ(loaded.fit(small_images(8), {.batch_size = 4, .verbose = 0}).epochs.size(), 1u);
+}
+
+TEST_P(LeftOut, LossesAndMetricsAreNamed) {
+  describe_training("metrics", R"(["accuracy", {"class_name": "MeanIoU", "config": {"num_classes": 3}}])");
+  describe_training("weighted_metrics", R"(["mae"])");
+  Model loaded = load();
+  ASSERT_EQ(lines_.size(), 2u);
+  EXPECT_NE(lines_[0].find("metric \"MeanIoU\" is not supported"), std::string::npos) << lines_[0];
+  EXPECT_NE(lines_[1].find("weighted_metrics are not supported"), std::string::npos) << lines_[1];
+  EXPECT_EQ(loaded.evaluate(small_images(8)).logs.entries(), model_.evaluate(small_images(8)).logs.entries());
+  EXPECT_TRUE(loaded.is_compiled());
+  loaded.fit(small_images(8), {.batch_size = 4, .verbose = 0});  // metrics train nothing
+
+  lines_.clear();
+  describe_training("weighted_metrics", "null");
+  describe_training("metrics", "null");
+  describe_training("loss", R"("categorical_hinge")");
+  Model without_loss = load();
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_NE(lines_[0].find("loss \"categorical_hinge\" is not supported"), std::string::npos) << lines_[0];
+  EXPECT_FALSE(without_loss.has_loss());
+  expect_same_predictions(without_loss);
+  const std::string why = message_of<UsageError>([&] { without_loss.evaluate(small_images(8)); });
+  EXPECT_NE(why.find("not compiled, so it has no loss"), std::string::npos) << why;
+  EXPECT_NE(refusal(without_loss).find("\"categorical_hinge\" is not supported"), std::string::npos);
+}
+
+TEST_P(LeftOut, NothingIsSaidOfAFileThatIsUnderstood) {
+  load();
+  EXPECT_EQ(lines_, Lines{});
+}
+
+// In a schedule's file the rate is the schedule's, however the run had shared it out.
+TEST_P(LeftOut, ASchedulesRateComesBack) {
+  model_.optimizer().set_learning_rate(0.5);
+  model_.optimizer().set_schedule(std::make_shared<PolynomialDecay>(
+      PolynomialDecayOptions{.initial_rate = 0.1, .decay_steps = 30, .end_rate = 0.01}));
+  model_.save(path_);
+  Model loaded = Model::load(path_);
+  EXPECT_EQ(loaded.optimizer().iterations(), 3);
+  EXPECT_DOUBLE_EQ(loaded.optimizer().current_learning_rate(), model_.optimizer().current_learning_rate());
+  model_.fit(small_images(12), {.batch_size = 4, .verbose = 0});
+  loaded.fit(small_images(12), {.batch_size = 4, .verbose = 0});
+  EXPECT_DOUBLE_EQ(loaded.optimizer().current_learning_rate(), model_.optimizer().current_learning_rate());
+}
+
+TEST_P(LeftOut, IsSaidByRank0Alone) {
+  describe_training("metrics", R"(["MeanIoU"])");
+  write_saved_model(path_, file_);
+  std::atomic<int> lines = 0;
+  test::run_ranks(2, [&](Communicator& world) {
+    Model loaded = Model::load(path_, {.communicator = &world, .warn = [&](const std::string&) {
+                                         EXPECT_EQ(world.rank(), 0);
+                                         ++lines;
+                                       }});
+    EXPECT_TRUE(loaded.is_compiled());
+  });
+  EXPECT_EQ(lines, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, LeftOut, ::testing::Values(".h5", ".keras"));
+
+}  // namespace
+}  // namespace ronde::testing
