@@ -21,6 +21,7 @@ constexpr std::array kOthers{
     "RONDE_ALLREDUCE",
     "RONDE_BACKEND",
     "RONDE_CONV",
+    "RONDE_CUDA_ENGINES",
     "RONDE_CUDA_GRAPHS",
     "RONDE_CUDA_MATH",
     "RONDE_CUDA_MODULE",

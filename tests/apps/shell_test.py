@@ -66,7 +66,7 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.complete("ronde evaluate model.h5 --spl"), ["--split"])
 
     def test_values(self):
-        self.assertEqual(self.complete("ronde export m.h5 --to "), ["onnx", "safetensors", "npz"])
+        self.assertEqual(self.complete("ronde export m.h5 --to "), ["onnx", "safetensors", "npz", "keras", "h5"])
         self.assertEqual(self.complete("ronde predict m.h5 --classes c"), ["cifar10"])
         self.assertEqual(self.complete("train_mnist --optimizer ada"), ["adadelta", "adam", "adamw"])
         self.assertEqual(self.complete("ronde evaluate m.h5 --split "), ["train", "test"])

@@ -1,6 +1,8 @@
 // CudaBackend's own logic; what its kernels compute is the table of tests/backend_ops.
 #include "cuda/fake_device.h"
+#include "cuda/math_options.h"
 #include "cuda/plan_key.h"
+#include "data/environment.h"
 
 namespace ronde::test {
 namespace {
@@ -120,6 +122,16 @@ TEST(CudaBackend, GivesTheDeviceBackAsItWas) {
     product(a, a).to_vector<float>();
   }
   EXPECT_EQ(runtime.memory_in_use(), 0u);
+}
+
+TEST(MathOptions, AreThoseOfTheEnvironment) {
+  EXPECT_EQ(cuda::math_options().engines, cuda::Engines::tuned);
+  const testing::SetEnv engines("RONDE_CUDA_ENGINES", "deterministic"), math("RONDE_CUDA_MATH", "tf32");
+  EXPECT_EQ(cuda::math_options().engines, cuda::Engines::deterministic);
+  EXPECT_EQ(cuda::math_options().mode, cuda::MathMode::tf32);
+  const testing::SetEnv wrong("RONDE_CUDA_ENGINES", "quick");
+  expect_error([] { cuda::math_options(); },
+               "$RONDE_CUDA_ENGINES expects tuned, fastest or deterministic, got \"quick\"");
 }
 
 }  // namespace

@@ -5,10 +5,12 @@ failed=0
 phase=
 deadline=0
 
-# limited COMMAND...: ends it when its phase's time is over (exit status 124, or 137 if it does not listen).
+# limited COMMAND...: ends it when its phase's time is over (exit status 124, or 137 if it does not listen), or does not
+# begin it then.
 limited() {
   local left=$((deadline - SECONDS))
-  timeout -k 5 "$((left > 0 ? left : 1))" "$@"
+  ((left > 0)) || return 124
+  timeout -k 5 "$left" "$@"
 }
 
 # ronde COMMAND...: one of Ronde's programs. The libraries that it takes along are not for anybody else.
