@@ -29,14 +29,19 @@ Variable Dense::forward(const Variable& x, const Context&) {
   require(x.shape().back() == inputs, "[", label(), "] expects ", counted(inputs, "input"), ", got ",
           x.shape().back());
   const Variable rows = x.rank() == 2 ? x : reshape(x, {x.shape().count() / inputs, inputs});
-  const bool fused = options_.activation == Activation::relu;
-  Variable y = dense(rows, kernel_, bias_, fused ? Epilogue::relu : Epilogue::none);
+  const Epilogue epilogue = call().epilogue;
+  Variable y = dense(rows, kernel_, bias_, epilogue);
   if (x.rank() != 2) {
     Shape shape = x.shape();
     shape[-1] = options_.units;
     y = reshape(y, shape);
   }
-  return fused ? y : apply_activation(options_.activation, y);
+  return epilogue == Epilogue::relu ? y : apply_activation(options_.activation, y);
+}
+
+DenseCall Dense::call() const {
+  const bool relu = options_.activation == Activation::relu;
+  return {kernel_, bias_, relu ? Epilogue::relu : Epilogue::none};
 }
 
 ConfigDict Dense::config() const {

@@ -1,31 +1,26 @@
 #include "image_run.h"
 
-#include <type_traits>
-#include <typeinfo>
+#include <optional>
 #include <utility>
 
 namespace ronde::inline v0 {
 
-// The next layer, taken into the run, if it is of just this class.
-template <class Layer>
-Layer* ImageRun::next() {
-  if (length_ == layers_.size() || !layers_[length_]->is_built()) return nullptr;
-  Module& layer = *layers_[length_];
-  if (typeid(layer) != typeid(Layer)) return nullptr;
-  if constexpr (std::is_same_v<Layer, Conv2D>)
-    if (!static_cast<Conv2D&>(layer).is_one_call()) return nullptr;
-  ++length_;
-  return static_cast<Layer*>(&layer);
+namespace {
+
+bool is_one_conv2d_call(const Conv2D& layer) {
+  return layer.is_one_call();
 }
 
-ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : layers_(layers) {
-  conv_ = next<Conv2D>();
+}  // namespace
+
+ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
+  conv_ = next<Conv2D>(is_one_conv2d_call);
   if (!conv_) return;
   if (x.shape().rank() != 4 || x.shape().tail(1) != conv_->input_shape()) {
-    length_ = 0;
+    clear();
     return;
   }
-  if (Conv2D* second = next<Conv2D>()) front_ = std::exchange(conv_, second);
+  if (Conv2D* second = next<Conv2D>(is_one_conv2d_call)) front_ = std::exchange(conv_, second);
   pool_ = next<MaxPooling2D>();
   dropout_ = next<Dropout>();
 }
@@ -36,15 +31,8 @@ Variable ImageRun::operator()(const Variable& x, const Context& context) const {
     conv.options.max_pool = {.window = pool_->options().pool,
                              .stride = pool_->options().strides,
                              .padding = pool_->options().padding};
-  return conv2d_layer(layers_.front()->in_compute_dtype(x),
-                      front_ ? std::optional(front_->call()) : std::nullopt, conv,
-                      dropout_ ? dropout_->call(x, context) : std::nullopt);
-}
-
-std::string ImageRun::path() const {
-  std::string path;
-  for (const Module* layer : layers_.first(length_)) path += (path.empty() ? "" : " + ") + layer->path();
-  return path;
+  return conv2d_layer(first().in_compute_dtype(x), front_ ? std::optional(front_->call()) : std::nullopt,
+                      conv, dropout_ ? dropout_->call(x, context) : std::nullopt);
 }
 
 }  // namespace ronde::inline v0

@@ -37,7 +37,7 @@ ConfigDict config_of(const CrossentropyOptions& options) {
 
 /// What softmax was applied to, when that is known.
 Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
-  return precise(options.from_logits ? output : softmax_input(output));
+  return options.from_logits ? output : softmax_input(output);
 }
 
 /// (n, k) with a 1 at each label.
@@ -84,7 +84,7 @@ Variable CategoricalCrossentropy::operator()(const Variable& output, const Tenso
   const Variable p = precise(output);
   const Variable distribution = smooth(target.to(p.dtype()), options_.label_smoothing);
   const Variable logits = logits_of(output, options_);
-  return logits.defined() ? softmax_cross_entropy_soft(logits, distribution)
+  return logits.defined() ? softmax_cross_entropy_soft(precise(logits), distribution)
                           : clipped_cross_entropy(p, distribution);
 }
 

@@ -3,6 +3,7 @@
 #include <ronde/nn/sequential.h>
 
 #include "auto_name.h"
+#include "dense_run.h"
 #include "image_run.h"
 #include "layer_config.h"
 
@@ -15,21 +16,36 @@ Module& Sequential::append(std::unique_ptr<Module> layer) {
   return add_module(name, std::move(layer));
 }
 
-// A dry run calls each layer, to let it see its input.
-Variable Sequential::forward(const Variable& x, const Context& context) {
-  const std::vector<Module*> layers = children();
-  const bool is_dry = context.trace != nullptr;
-  Variable y = x;
-  for (std::size_t i = 0; i < layers.size();) {
-    const ImageRun run(is_dry ? std::span<Module* const>() : std::span(layers).subspan(i), y);
-    if (run.length() < 2) {
-      y = (*layers[i++])(y, context);
-      continue;
-    }
-    const TraceLayer traced(is_tracing() ? run.path() : std::string());
-    y = run(y, context);
-    i += run.length();
+namespace {
+
+using Layers = std::span<Module* const>;
+
+// How many of the first layers were computed, as a run.
+template <class Run>
+std::size_t computed_by(Layers layers, Variable& y, const Context& context) {
+  const Run run(layers, y);
+  if (run.length() < 2) return 0;
+  const TraceLayer traced(is_tracing() ? run.path() : std::string());
+  y = run(y, context);
+  return run.length();
+}
+
+// The same, as a run or by the first layer alone. A dry run calls each layer, to let it see its input.
+std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
+  if (context.trace == nullptr) {
+    if (const std::size_t length = computed_by<ImageRun>(layers, y, context)) return length;
+    if (const std::size_t length = computed_by<DenseRun>(layers, y, context)) return length;
   }
+  y = (*layers.front())(y, context);
+  return 1;
+}
+
+}  // namespace
+
+Variable Sequential::forward(const Variable& x, const Context& context) {
+  const std::vector<Module*> modules = children();
+  Variable y = x;
+  for (Layers layers(modules); !layers.empty();) layers = layers.subspan(compute_first(layers, y, context));
   return y;
 }
 

@@ -154,6 +154,38 @@ TEST(Elementwise, Accumulate) {
             [](Backend& b, Tensors out, Tensors in) { b.accumulate(out[0], in[0], -0.75); });
 }
 
+TEST(Elementwise, AccumulateOfFloatsInDouble) {
+  for_each_setting(
+      [](Backend& backend, DType) {
+        const TensorOptions precise{.dtype = DType::f64, .backend = &backend};
+        const Tensor x = Tensor::from<double>({3}, std::vector{1e9, 0.0, -2.0}, &backend).to(DType::f64),
+                     y = Tensor::from<float>({3}, std::vector{0.125f, 3.0f, 2.0f}, &backend);
+        backend.accumulate(x, y, 0.5);
+        EXPECT_EQ(x.to_vector<double>(), (std::vector{1e9 + 0.0625, 1.5, -1.0}));
+        const Tensor total = Tensor::full({}, 7.0, precise);
+        backend.accumulate(total, y.view(1, {}), 1.0);
+        EXPECT_EQ(total.item(), 10.0);
+      },
+      {DType::f32});
+}
+
+// By itself, with the gradient of a bias, and where the gradient already lies.
+TEST(Elementwise, ReluBackward) {
+  for (const Shape& shape :
+       {Shape{0, 3}, Shape{1, 1}, Shape{5, 7}, Shape{2, 3, 3, 8}, Shape{1000, 16}, Shape{3, 300}})
+    for (const double scale : {1.0, 1.25}) {
+      SCOPED_TRACE(cat(shape, " scale ", scale));
+      compare({blank(shape), blank(shape), blank({shape.back()}), random(shape, 3)},
+              {random(shape, 1), random(shape, 2)},
+              [&](Backend& b, Tensors out, Tensors in) {
+                b.relu_backward(out[0], {}, in[0], in[1], scale);
+                b.relu_backward(out[1], out[2], in[0], in[1], scale);
+                b.relu_backward(out[3], {}, out[3], in[1], scale);
+              },
+              {.f32 = 4e-6});
+    }
+}
+
 TEST(Elementwise, FillAndCopy) {
   for (const Shape& shape : kElementwiseShapes)
     compare({blank(shape), blank(shape)}, {random(shape, 2)}, [](Backend& b, Tensors out, Tensors in) {

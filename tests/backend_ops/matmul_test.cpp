@@ -49,5 +49,17 @@ TEST(Dense, BiasAndEpilogue) {
       }
 }
 
+// The gradients of the weight and of the bias, which may be left out.
+TEST(Dense, BackwardOfWeightAndBias) {
+  for (const Sizes& s : kSizes)
+    for (const bool with_bias : {false, true}) {
+      SCOPED_TRACE(cat(s.m, "x", s.n, "x", s.k, " ", with_bias));
+      compare({blank({s.k, s.n}), with_bias ? blank({s.n}) : Tensor()},
+              {random({s.m, s.n}, 1), random({s.m, s.k}, 2)}, [&](Backend& backend, Tensors out, Tensors in) {
+                backend.dense_backward_weight(out[0], out[1], in[0], in[1]);
+              });
+    }
+}
+
 }  // namespace
 }  // namespace ronde::test

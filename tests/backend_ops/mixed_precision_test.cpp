@@ -110,6 +110,38 @@ TEST(MixedKernels, PreciseGradientsOfWeights) {
   }
 }
 
+TEST(MixedKernels, PreciseGradientsOfDenseWeights) {
+  for (const auto& [n, inputs, units] : {std::array{5, 7, 3}, {128, 200, 64}, {300, 16, 10}, {0, 4, 6}}) {
+    SCOPED_TRACE(cat(n, " x ", inputs, " x ", units));
+    compare_mixed(
+        {{blank({inputs, units}), blank({units})}, 2}, {{random({n, units}, 1), random({n, inputs}, 2)}},
+        [](Backend& b, Tensors out, Tensors in) { b.dense_backward_weight(out[0], out[1], in[0], in[1]); });
+  }
+}
+
+TEST(MixedKernels, PreciseGradientsOfABiasBeforeRelu) {
+  for (const Shape& shape : {Shape{1, 5}, {300, 7}, {2, 9, 9, 64}, {0, 3}}) {
+    SCOPED_TRACE(cat(shape));
+    compare_mixed(
+        {{blank(shape), blank({shape.back()})}, 1}, {{random(shape, 1), random(shape, 2)}},
+        [](Backend& b, Tensors out, Tensors in) { b.relu_backward(out[0], out[1], in[0], in[1], 1.25); });
+  }
+}
+
+TEST(MixedKernels, PreciseLosses) {
+  const Shape shape{33, 10};
+  const Tensor labels = Tensor::full({shape[0]}, 3, {.dtype = DType::i32, .backend = &oracle()});
+  compare_mixed({{blank({shape[0]}), blank(shape)}, 2}, {{random(shape, 1, -30, 30)}},
+                [&](Backend& b, Tensors out, Tensors in) {
+                  b.softmax_cross_entropy(out[0], out[1], in[0], labels.to(b), 0.1);
+                });
+  compare_mixed({{blank(shape)}}, {{random({}, 2), random(shape, 3, 0, 1)}, 2},
+                [&](Backend& b, Tensors out, Tensors in) {
+                  b.softmax_cross_entropy_backward(out[0], in[0].broadcast_to({shape[0]}), in[1],
+                                                   labels.to(b), 0.1);
+                });
+}
+
 TEST(MixedKernels, PreciseSumsOverRows) {
   for (const Shape& shape : {Shape{1, 5}, {300, 7}, {1000, 64}, {0, 3}}) {
     SCOPED_TRACE(cat(shape));

@@ -36,5 +36,14 @@ TEST(Softmax, CrossEntropy) {
     }
 }
 
+// As a mean of losses gives it to all of them.
+TEST(Softmax, OneGradientOfAllLosses) {
+  const Tensor labels = Tensor::full({40}, 3, {.dtype = DType::i32, .backend = &oracle()});
+  compare({blank({40, 10})}, {random({}, 1), random({40, 10}, 2, 0, 1), labels},
+          [](Backend& b, Tensors out, Tensors in) {
+            b.softmax_cross_entropy_backward(out[0], in[0].broadcast_to({40}), in[1], in[2], 0.1);
+          });
+}
+
 }  // namespace
 }  // namespace ronde::test

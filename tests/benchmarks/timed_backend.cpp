@@ -121,6 +121,11 @@ class TimedBackend : public Backend {
     time(cat(name_of(op), "_backward"), {grad_x}, {grad_y, y.defined() ? y : x},
          [&] { inner_.unary_backward(op, grad_x, grad_y, x, y, params); });
   }
+  void relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y, const Tensor& y,
+                     double scale) override {
+    time("relu_backward", {grad_x, grad_bias}, {grad_y, y},
+         [&] { inner_.relu_backward(grad_x, grad_bias, grad_y, y, scale); });
+  }
   void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) override {
     time(op == BinaryOp::add ? "add" : "binary", {out}, {a, b}, [&] { inner_.binary(op, out, a, b); });
   }
@@ -150,6 +155,20 @@ class TimedBackend : public Backend {
     time(
         "dense", {out}, {x, weight, bias}, [&] { inner_.dense(out, x, weight, bias, epilogue); },
         2.0 * static_cast<double>(out.count() * weight.size(0)));
+  }
+  void dense_dropout(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     Epilogue epilogue, const Tensor& sample_keys, const DropoutParams& params) override {
+    time(
+        "dense_dropout", {out}, {x, weight, bias},
+        [&] { inner_.dense_dropout(out, x, weight, bias, epilogue, sample_keys, params); },
+        2.0 * static_cast<double>(out.count() * weight.size(0)));
+  }
+  void dense_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                             const Tensor& x) override {
+    time(
+        "dense_backward_weight", {grad_weight, grad_bias}, {grad_out, x},
+        [&] { inner_.dense_backward_weight(grad_weight, grad_bias, grad_out, x); },
+        2.0 * static_cast<double>(grad_weight.count() * x.size(0)));
   }
   void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) override {
     time("gather_rows", {out}, {out, indices}, [&] { inner_.gather_rows(out, table, indices); });

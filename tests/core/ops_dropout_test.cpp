@@ -46,6 +46,30 @@ TEST(Dropout, GradientHasTheSameMask) {
                    {random_tensor({0, 3})});
 }
 
+// With a relu there is no mask in the backward pass: the result says what was dropped.
+TEST(Dropout, BehindDenseIsTwoCalls) {
+  for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu})
+    for (const double rate : {0.0, 0.25}) {
+      const DropoutParams params{.rate = rate, .seed = 7, .op = 3};
+      const auto f = [&](const Variables& v) {
+        return dense_dropout(v[0], {v[1], v[2], epilogue}, {keys({4, 8, 15}, 2), params});
+      };
+      const std::vector<Tensor> inputs{random_tensor({3, 5}, 1), random_tensor({5, 6}, 2),
+                                       random_tensor({6}, 3)};
+      const Variables v(inputs.begin(), inputs.end());
+      expect_close(
+          f(v).value(),
+          dropout(dense(v[0], v[1], v[2], epilogue), keys({4, 8, 15}, 2), params).value().to_vector<double>(),
+          1e-15, "forward");
+      expect_gradients(f, inputs);
+    }
+  EXPECT_EQ(message_of([&] {
+              dense_dropout(random_tensor({2, 3}), {random_tensor({3, 1}), {}, Epilogue::relu},
+                            {keys({1}, 0), kDropout});
+            }),
+            "[dropout] sample keys must be i64 (2, 2), got i64 (1, 2)");
+}
+
 TEST(Dropout, RateZeroIsTheIdentity) {
   const Variable x = Variable::parameter(random_tensor({2, 3}));
   EXPECT_TRUE(dropout(x, {}, {.rate = 0}).same_as(x));

@@ -63,6 +63,23 @@ TEST(MixedPrecision, Dense) {
   expect_mixed([](const Variables& v) { return dense(v[0], v[1]); }, {inputs[0], inputs[1]}, {true, true});
 }
 
+// As precise as of the same logits in f32.
+TEST(MixedPrecision, SoftmaxCrossEntropy) {
+  const Tensor logits = random_tensor({4, 3}).to(DType::bf16);
+  const Tensor labels =
+      Tensor::from<std::int32_t>({4}, std::vector<std::int32_t>{0, 2, 1, 1}, &logits.backend());
+  const Variable rounded = Variable::parameter(logits), single = Variable::parameter(logits.to(DType::f32));
+  const Variable losses = softmax_cross_entropy(rounded, labels, 0.1),
+                 expected = softmax_cross_entropy(single, labels, 0.1);
+  EXPECT_EQ(losses.dtype(), DType::f32);
+  EXPECT_EQ(losses.value().to_vector<float>(), expected.value().to_vector<float>());
+  mean(losses).backward();
+  mean(expected).backward();
+  EXPECT_EQ(rounded.grad().dtype(), DType::bf16);
+  EXPECT_EQ(rounded.grad().to(DType::f32).to_vector<float>(),
+            single.grad().to(DType::bf16).to(DType::f32).to_vector<float>());
+}
+
 TEST(MixedPrecision, Conv2d) {
   const std::vector<Tensor> inputs{random_tensor({2, 6, 6, 4}, 1), random_tensor({8, 3, 3, 4}, 2),
                                    random_tensor({8}, 3)};

@@ -157,6 +157,47 @@ TEST(Sequential, RunsOfImageLayersChangeNothing) {
 }
 
 // Images of another size than the net was built for.
+// Dense with a relu and the dropout behind it are one operation; a class of the user's is called as it is.
+TEST(Sequential, DropoutBehindDenseChangesNothing) {
+  struct Doubling : Dropout {
+    using Dropout::Dropout;
+    Variable forward(const Variable& x, const Context& context) override {
+      return Dropout::forward(x, context) * 2.0;
+    }
+  };
+  for (const auto activation : {Activation::relu, Activation::linear, Activation::tanh}) {
+    Sequential net(Dense({.units = 5, .activation = activation}), Dropout(0.25),
+                   Dense({.units = 4, .activation = activation}), Doubling(0.5));
+    net.build({3}, in_f64());
+    randomize(net);
+    const Tensor x = random_tensor({2, 3});
+    const Tensor keys = Tensor::from<std::int64_t>({2, 2}, {3, 1, 4, 1}, &x.backend());
+    const Context context{.training = true, .seed = 11, .sample_keys = keys};
+    const auto gradients = [&](const std::function<Variable(const Variable&)>& f) {
+      for (Parameter p : net.parameters()) p.variable.zero_grad();
+      const Variable input = Variable::parameter(x), y = f(input);
+      sum(square(y)).backward();
+      std::vector<double> all = y.value().to_vector<double>();
+      const auto append = [&](const Tensor& grad) {
+        for (const double value : grad.to_vector<double>()) all.push_back(value);
+      };
+      append(input.grad());
+      for (const Parameter& p : net.parameters()) append(p.variable.grad());
+      return all;
+    };
+    EXPECT_EQ(gradients([&](const Variable& input) { return net(input, context); }),
+              gradients([&](Variable y) {
+                for (Module* layer : net.layers()) y = (*layer)(y, context);
+                return y;
+              }));
+    EXPECT_EQ(net(x).value().to_vector<double>(), [&] {
+      Variable y = x;
+      for (Module* layer : net.layers()) y = (*layer)(y);
+      return y.value().to_vector<double>();
+    }());
+  }
+}
+
 TEST(Sequential, ARunsErrorsNameTheLayer) {
   Sequential net(Conv2D({.filters = 16}), Conv2D({.filters = 16}), MaxPooling2D());
   net.build({12, 12, 1});

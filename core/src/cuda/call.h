@@ -19,6 +19,7 @@ enum class Op : std::uint8_t {
   copy,
   unary,
   unary_backward,
+  relu_backward,  ///< a third output, if there is a second: scratch for its sums
   binary,
   accumulate,
   reduce,
@@ -27,7 +28,8 @@ enum class Op : std::uint8_t {
   square_sums,  ///< of sum_of_squares, by pieces: out (pieces), x (count), piece p from count * p / pieces on
   count_correct,
   matmul,
-  dense,
+  dense,  ///< with sample keys as a fifth operand: and dropout of the result
+  dense_backward_weight,
   gather_rows,
   gather_scaled,
   change_pictures,
@@ -37,7 +39,8 @@ enum class Op : std::uint8_t {
   conv2d_backward_weight,
   max_pool2d,  ///< with sample keys as a fourth operand: and dropout of the result
   /// With y as a fourth operand, max_pool2d's result with a relu before and perhaps a dropout behind: the
-  /// gradient through these too, `value` * grad_out where y is positive.
+  /// gradient through these too, `value` * grad_out where y is positive. Two more outputs, both or none: the
+  /// gradient of a bias in front of all that, and scratch for its sums.
   max_pool2d_backward,
   average_pool2d,
   average_pool2d_backward,
@@ -58,7 +61,8 @@ enum class Op : std::uint8_t {
   adagrad_step,
 };
 
-/// Sums over so many rows are made by so many pieces, beside each other on the device.
+/// Sums over so many rows are made by so many pieces, beside each other on the device. Scratch for the
+/// gradient of a bias: f64 (pieces_of_rows(rows), channels).
 constexpr std::int64_t pieces_of_rows(std::int64_t rows) {
   constexpr std::int64_t kRows = 64, kMost = 512;
   return rows <= kRows ? 1 : (rows > kRows * kMost ? kMost : (rows + kRows - 1) / kRows);

@@ -73,6 +73,12 @@ Tensor scratch_of_sums(const Tensor& x) {
 
 }  // namespace
 
+Tensor CudaBackend::scratch_of_bias(const Tensor& grad_bias, const Tensor& grad) {
+  if (!grad_bias.defined()) return {};
+  const std::int64_t channels = grad_bias.count(), rows = channels == 0 ? 0 : grad.count() / channels;
+  return Tensor::empty({pieces_of_rows(rows), channels}, {.dtype = DType::f64, .backend = &grad.backend()});
+}
+
 CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
     : runtime_(runtime),
       options_(options),
@@ -233,6 +239,12 @@ void CudaBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor&
   enqueue(Op::unary_backward, 1, {&grad_x, &grad_y, &x, &y}, {.unary = op, .unary_params = params});
 }
 
+void CudaBackend::relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y,
+                                const Tensor& y, double scale) {
+  const Tensor sums = scratch_of_bias(grad_bias, y);
+  enqueue(Op::relu_backward, 3, {&grad_x, &grad_bias, &sums, &grad_y, &y}, {.value = scale});
+}
+
 void CudaBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
   enqueue(Op::binary, 1, {&out, &a, &b}, {.binary = op});
 }
@@ -271,6 +283,16 @@ void CudaBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, Ma
 void CudaBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                         Epilogue epilogue) {
   enqueue(Op::dense, 1, {&out, &x, &weight, &bias}, {.epilogue = epilogue});
+}
+
+void CudaBackend::dense_dropout(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                Epilogue epilogue, const Tensor& sample_keys, const DropoutParams& params) {
+  enqueue(Op::dense, 1, {&out, &x, &weight, &bias, &sample_keys}, {.epilogue = epilogue, .dropout = params});
+}
+
+void CudaBackend::dense_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
+                                        const Tensor& grad_out, const Tensor& x) {
+  enqueue(Op::dense_backward_weight, 2, {&grad_weight, &grad_bias, &grad_out, &x});
 }
 
 void CudaBackend::gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) {

@@ -85,6 +85,8 @@ class CudaBackend : public Backend {
   void unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) override;
   void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
                       const Tensor& y, UnaryParams params) override;
+  void relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y, const Tensor& y,
+                     double scale) override;
   void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) override;
   void accumulate(const Tensor& x, const Tensor& y, double alpha) override;
   void reduce(ReduceOp op, const Tensor& out, const Tensor& x) override;
@@ -94,6 +96,10 @@ class CudaBackend : public Backend {
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) override;
   void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
              Epilogue epilogue) override;
+  void dense_dropout(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     Epilogue epilogue, const Tensor& sample_keys, const DropoutParams& params) override;
+  void dense_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                             const Tensor& x) override;
   void gather_rows(const Tensor& out, const Tensor& table, const Tensor& indices) override;
   void gather_scaled(const Tensor& out, const Tensor& table, const Tensor& indices, double scale,
                      double offset) override;
@@ -164,6 +170,8 @@ class CudaBackend : public Backend {
     enqueue(op, outputs, Tensors(tensors.begin(), tensors.size()), attributes);
   }
   void enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes);
+  /// For the sums of a bias' gradient, if it is wanted, over all that lies in front of the last axis.
+  static Tensor scratch_of_bias(const Tensor& grad_bias, const Tensor& grad);
   void enqueue_in_float(const Call& call, Tensors tensors, Detours::Cause cause, const std::string& why);
   void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
   void note_outputs(const Call& call);

@@ -26,8 +26,15 @@ void CudaBackend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, con
   Backend::conv2d_max_pool2d(out, argmax, x, weight, bias, params, epilogue, pool);
 }
 
+// A relu's gradient and its sums are one pass.
 void CudaBackend::conv2d_backward(const Conv2dBackward& layer) {
-  layer.argmax.defined() ? pooled_backward(layer, 1.0) : Backend::conv2d_backward(layer);
+  if (layer.argmax.defined()) return pooled_backward(layer, 1.0);
+  if (!layer.out.defined()) return Backend::conv2d_backward(layer);
+  Conv2dBackward conv = layer;
+  conv.grad_out = Tensor::empty_like(layer.out);
+  relu_backward(conv.grad_out, layer.grad_bias, layer.grad_out, layer.out, 1.0);
+  conv.out = conv.grad_bias = {};
+  Backend::conv2d_backward(conv);
 }
 
 bool CudaBackend::fuses(const Conv2dLayer& layer) const {
@@ -56,8 +63,10 @@ void CudaBackend::pooled_backward(const Conv2dBackward& layer, double dropout_sc
   const Shape shape{pooled.size(0), layer.conv_out.h, layer.conv_out.w, pooled.size(3)};
   Conv2dBackward conv = layer;
   conv.grad_out = Tensor::empty(shape, pooled.options());
-  conv.out = conv.argmax = {};
-  enqueue(Op::max_pool2d_backward, 1, {&conv.grad_out, &pooled, &layer.argmax, &layer.out},
+  conv.out = conv.argmax = conv.grad_bias = {};
+  const Tensor sums = scratch_of_bias(layer.grad_bias, conv.grad_out);
+  enqueue(Op::max_pool2d_backward, 3,
+          {&conv.grad_out, &layer.grad_bias, &sums, &pooled, &layer.argmax, &layer.out},
           {.value = dropout_scale, .pool = layer.pool});
   Backend::conv2d_backward(conv);
 }
@@ -69,7 +78,9 @@ void CudaBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tens
 
 void CudaBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
                                       const Pool2dParams& params) {
-  enqueue(Op::max_pool2d_backward, 1, {&grad_x, &grad_out, &argmax}, {.pool = params});
+  const Tensor no_bias;
+  enqueue(Op::max_pool2d_backward, 3, {&grad_x, &no_bias, &no_bias, &grad_out, &argmax, &no_bias},
+          {.pool = params});
 }
 
 void CudaBackend::average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) {

@@ -36,6 +36,7 @@ bool needs_plan(Op op) {
   switch (op) {
     case Op::matmul:
     case Op::dense:
+    case Op::dense_backward_weight:
     case Op::conv2d:
     case Op::conv2d_backward_input:
     case Op::conv2d_backward_weight:

@@ -12,8 +12,8 @@ inline bool has_bfloat16(const Call& call) {
   return false;
 }
 
-/// What operand `i` may be where others are bf16: the gradient of a weight, a bias, statistics and sums are
-/// f32 in mixed precision.
+/// What operand `i` may be where others are bf16: the gradient of a weight, a bias, statistics, sums and what
+/// a loss is made of are f32 in mixed precision.
 constexpr DType beside_bfloat16(Op op, int i) {
   switch (op) {
     case Op::sum_of_squares:
@@ -28,7 +28,14 @@ constexpr DType beside_bfloat16(Op op, int i) {
     case Op::batch_statistics:
       return i == 2 ? DType::f64 : i < 2 ? DType::f32 : DType::bf16;
     case Op::conv2d_backward_weight:
+    case Op::dense_backward_weight:
+    case Op::softmax_cross_entropy:
       return i < 2 ? DType::f32 : DType::bf16;
+    case Op::softmax_cross_entropy_backward:
+      return i == 0 ? DType::bf16 : DType::f32;
+    case Op::relu_backward:
+    case Op::max_pool2d_backward:
+      return i == 2 ? DType::f64 : i == 1 ? DType::f32 : DType::bf16;
     case Op::batch_norm:
       return i > 1 ? DType::f32 : DType::bf16;
     case Op::batch_norm_backward:

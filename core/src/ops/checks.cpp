@@ -38,6 +38,18 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis) {
   return static_cast<int>(axis < 0 ? axis + x.rank() : axis);
 }
 
+void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutParams& params) {
+  require<UsageError>(params.rate >= 0.0 && params.rate < 1.0, "[dropout] rate must be in [0, 1), got ",
+                      params.rate);
+  require_floating("dropout", x);
+  require(x.rank() > 0, "[dropout] input must be (n, ...), got a scalar");
+  require(sample_keys.defined() && sample_keys.dtype() == DType::i64 &&
+              sample_keys.shape() == Shape{x.size(0), 2},
+          "[dropout] sample keys must be i64 (", x.size(0), ", 2), got ", sample_keys);
+  require(&sample_keys.backend() == &x.backend(),
+          "[dropout] input and sample keys lie on different backends");
+}
+
 Tensor weight_value(const Tensor& weight, const Tensor& x) {
   const bool is_rounded = x.dtype() == DType::bf16 && weight.dtype() == DType::f32;
   return is_rounded ? weight.backend().rounded(weight) : weight.contiguous();

@@ -19,23 +19,11 @@ struct DropoutNode final : Node {
   }
 };
 
-void check(const Tensor& x, const Tensor& sample_keys, const DropoutParams& params) {
-  require<UsageError>(params.rate >= 0.0 && params.rate < 1.0, "[dropout] rate must be in [0, 1), got ",
-                      params.rate);
-  require_floating("dropout", x);
-  require(x.rank() > 0, "[dropout] input must be (n, ...), got a scalar");
-  require(sample_keys.defined() && sample_keys.dtype() == DType::i64 &&
-              sample_keys.shape() == Shape{x.size(0), 2},
-          "[dropout] sample keys must be i64 (", x.size(0), ", 2), got ", sample_keys);
-  require(&sample_keys.backend() == &x.backend(),
-          "[dropout] input and sample keys lie on different backends");
-}
-
 }  // namespace
 
 Variable dropout(const Variable& x, const Tensor& sample_keys, DropoutParams params) {
   if (params.rate == 0.0) return x;
-  check(x.value(), sample_keys, params);
+  require_dropout(x.value(), sample_keys, params);
   const Tensor keys = sample_keys.contiguous();
   const Tensor y = Tensor::empty_like(x.value());
   y.backend().dropout(y, x.value().contiguous(), keys, params);

@@ -28,10 +28,6 @@ void set_summed(InputGrads& grads, int input, const Shape& shape, const Tensor& 
 /// out (of any shape with `grad`'s trailing axes) = grad summed over stretched axes; NumPy's rule backwards.
 void sum_to(const Tensor& out, const Tensor& grad);
 
-/// The gradient in front of a fused relu, from the one behind it: grad where y > 0. In place if nobody else
-/// sees grad_y, which saves a pass's worth of memory as large as the layer's output.
-Tensor before_epilogue(Epilogue epilogue, const Tensor& grad_y, const Tensor& y, const InputGrads& grads);
-
 /// grad_bias (c) = sum of grad (..., c) over all axes but the last.
 void bias_grad(const Tensor& grad_bias, const Tensor& grad);
 

@@ -14,8 +14,7 @@ struct SoftmaxCrossEntropyNode final : Node {
 
   const char* name() const override { return "softmax_cross_entropy"; }
   void backward(const Tensor& grad, InputGrads& grads) override {
-    grad.backend().softmax_cross_entropy_backward(grads.out(0), grad.contiguous(), probabilities, labels,
-                                                  smoothing);
+    grad.backend().softmax_cross_entropy_backward(grads.out(0), grad, probabilities, labels, smoothing);
   }
 };
 
@@ -35,8 +34,10 @@ Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels, dou
   require<UsageError>(label_smoothing >= 0.0 && label_smoothing <= 1.0,
                       "[softmax_cross_entropy] label smoothing must be in [0, 1], got ", label_smoothing);
   const Tensor x = logits.value().contiguous(), classes = labels.contiguous();
-  const Tensor losses = Tensor::empty({x.size(0)}, x.options());
-  const Tensor probabilities = Tensor::empty_like(x);
+  const TensorOptions precise{.dtype = x.dtype() == DType::bf16 ? DType::f32 : x.dtype(),
+                              .backend = &x.backend()};
+  const Tensor losses = Tensor::empty({x.size(0)}, precise);
+  const Tensor probabilities = Tensor::empty(x.shape(), precise);
   x.backend().softmax_cross_entropy(losses, probabilities, x, classes, label_smoothing);
   if (!Node::needed({logits})) return losses;
   auto node = std::make_shared<SoftmaxCrossEntropyNode>();

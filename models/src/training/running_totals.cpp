@@ -26,8 +26,7 @@ RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr
                              const VirtualShards& shards)
     : metrics_(&metrics),
       shards_(shards),
-      loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})),
-      addend_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})) {
+      loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})) {
   for (const auto& metric : metrics) held_.emplace_back(metric->sums().size());
   reset();
 }
@@ -55,8 +54,7 @@ void RunningTotals::clear() {
 
 void RunningTotals::add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets,
                         std::int64_t samples) {
-  addend_.copy_from(loss_sum);
-  loss_sum_.backend().accumulate(loss_sum_, addend_, 1.0);
+  loss_sum_.backend().accumulate(loss_sum_, loss_sum, 1.0);
   samples_ += samples;
   for (const auto& metric : *metrics_) metric->update(outputs, targets);
 }

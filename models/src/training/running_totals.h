@@ -75,7 +75,6 @@ class RunningTotals {
   std::vector<std::vector<double>> of_shards_;  // of this rank's closed shards
   std::vector<MetricSums> held_;                // of each metric, counted before what it holds now
   Tensor loss_sum_;                             // f64 scalar: sums over an epoch keep their digits
-  Tensor addend_;                               // f64 scalar
   std::int64_t samples_ = 0;
 };
 

@@ -27,7 +27,7 @@ void add_bias_gradient(const Call& call, const Behind& behind) {
 }
 
 // The product goes to scratch memory in float where the result is bf16, and is rounded with its bias.
-void multiply_then_add_bias(const Call& call, CpuBackend& oracle, const Behind& behind) {
+void multiply_then_finish(const Call& call, CpuBackend& oracle, const Behind& behind) {
   Call product = call;
   product.op = Op::matmul;
   product.operands = 3;
@@ -42,11 +42,14 @@ void multiply_then_add_bias(const Call& call, CpuBackend& oracle, const Behind& 
     return memory == scratch.data() ? const_cast<void*>(memory) : behind(memory);
   };
   run_on_oracle(product, oracle, anywhere);
-  const Call epilogue{.op = call.op, .outputs = 1, .operands = 3, .tensors = {call[0], result, call[3]}};
-  const bool has_relu = call.attributes.epilogue == Epilogue::relu;
-  run_on_kernels(epilogue, anywhere, [&](const Call& c, const Place& place) {
-    cuda::run_epilogue(c[0], c[1], c[2], has_relu, place);
-  });
+  Call epilogue = call;
+  epilogue.tensors[1] = result;
+  run_on_kernels(epilogue, anywhere,
+                 [&](const Call& c, const Place& place) { cuda::run_epilogue(c, c[1], place); });
+}
+
+bool has_epilogue(const Call& call) {
+  return call.op == Op::dense && (call[3].defined || call[4].defined);
 }
 
 }  // namespace
@@ -57,14 +60,15 @@ bool is_convolution(Op op) {
 
 void run_planned(const Call& call, CpuBackend& oracle, const Behind& behind, bool libraries) {
   Call rest = call;
-  if (call.op == Op::conv2d_backward_weight && call[1].defined) {
+  const bool is_gradient = call.op == Op::conv2d_backward_weight || call.op == Op::dense_backward_weight;
+  if (is_gradient && call[1].defined) {
     add_bias_gradient(call, behind);
     rest.tensors[1] = {};
   }
   if (!libraries && is_convolution(call.op))
     run_on_kernels(rest, behind, cuda::run_direct_conv2d);
-  else if (!libraries && call.op == Op::dense && call[3].defined && call[0].count() > 0)
-    multiply_then_add_bias(call, oracle, behind);
+  else if (!libraries && has_epilogue(call) && call[0].count() > 0)
+    multiply_then_finish(call, oracle, behind);
   else
     run_on_oracle(rest, oracle, behind);
 }

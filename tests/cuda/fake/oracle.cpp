@@ -30,7 +30,10 @@ void run(Op op, CpuBackend& o, const Attributes& a, const Operands& t) {
     case Op::matmul:
       return o.matmul(t[0], t[1], t[2], a.matmul);
     case Op::dense:
+      if (t[4].defined()) return o.dense_dropout(t[0], t[1], t[2], t[3], a.epilogue, t[4], a.dropout);
       return o.dense(t[0], t[1], t[2], t[3], a.epilogue);
+    case Op::dense_backward_weight:
+      return o.dense_backward_weight(t[0], t[1], t[2], t[3]);
     case Op::conv2d:
       return o.conv2d(t[0], t[1], t[2], t[3], a.conv, a.epilogue);
     case Op::conv2d_backward_input:

@@ -65,8 +65,12 @@ class RONDE_API Backend {
   /// alone for all others; what is not read may be undefined.
   virtual void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
                               const Tensor& y, UnaryParams params) = 0;
+  /// Of y (..., c), behind a relu and perhaps a dropout: grad_x = (y > 0 ? scale : 0) * grad_y, and, unless
+  /// undefined, grad_bias (c) = the same summed over all axes but the last. grad_x may be grad_y.
+  virtual void relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y,
+                             const Tensor& y, double scale);
   virtual void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) = 0;
-  /// x += alpha * y
+  /// x += alpha * y; x may be f64 beside an f32 y.
   virtual void accumulate(const Tensor& x, const Tensor& y, double alpha) = 0;
 
   // --- reductions
@@ -87,6 +91,12 @@ class RONDE_API Backend {
   /// out (n, units) = epilogue(x (n, in) * weight (in, units) + bias (units)); bias optional.
   virtual void dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                      Epilogue epilogue) = 0;
+  /// The same values as by dense and dropout, one after the other.
+  virtual void dense_dropout(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                             Epilogue epilogue, const Tensor& sample_keys, const DropoutParams& params);
+  /// Writes grad_weight (in, units) = x^T grad_out and, unless undefined, grad_bias (units).
+  virtual void dense_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
+                                     const Tensor& grad_out, const Tensor& x);
 
   // --- rows of a table (rows, d), chosen by indices i32 (n); an error for an index outside 0 ... rows - 1
   /// out (n, d) = row indices[i] of the table.
@@ -144,10 +154,10 @@ class RONDE_API Backend {
   virtual void log_softmax(const Tensor& out, const Tensor& x) = 0;
   virtual void log_softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) = 0;
   /// Row losses (n) and probabilities (n, k) of logits (n, k) and class labels i32 (n), by log-sum-exp.
-  /// Target of class j: (j == label) * (1 - smoothing) + smoothing / k.
+  /// Target of class j: (j == label) * (1 - smoothing) + smoothing / k. Of logits in bf16 both are f32.
   virtual void softmax_cross_entropy(const Tensor& losses, const Tensor& probabilities, const Tensor& logits,
                                      const Tensor& labels, double smoothing) = 0;
-  /// grad_logits = (probabilities - target) * grad_losses (n).
+  /// grad_logits = (probabilities - target) * grad_losses (n), which may be a view.
   virtual void softmax_cross_entropy_backward(const Tensor& grad_logits, const Tensor& grad_losses,
                                               const Tensor& probabilities, const Tensor& labels,
                                               double smoothing) = 0;

@@ -83,6 +83,18 @@ RONDE_API Variable matmul(const Variable& a, const Variable& b);
 /// x (n, in) * weight (in, units) + bias (units); bias optional.
 RONDE_API Variable dense(const Variable& x, const Variable& weight, const Variable& bias = {},
                          Epilogue epilogue = Epilogue::none);
+/// What one call of dense and one of dropout get beside their input.
+struct DenseCall {
+  Variable weight, bias;
+  Epilogue epilogue = Epilogue::none;
+};
+struct DropoutCall {
+  Tensor sample_keys;
+  DropoutParams params{};
+};
+/// dropout of dense: the same values as by two calls. With a relu in between less is computed, as the
+/// gradient passes where the result is positive: no mask is drawn again, and one result is kept.
+RONDE_API Variable dense_dropout(const Variable& x, const DenseCall& call, const DropoutCall& drop);
 
 /// Row indices[...] of table (rows, d) for each index: i32 (n, ...) -> (n, ..., d). The gradient of rows that
 /// no index names is zero.
@@ -110,14 +122,10 @@ struct Conv2dOptions {
 RONDE_API Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias = {},
                           Conv2dOptions options = {});
 
-/// What one call of conv2d and one of dropout get.
+/// What one call of conv2d gets.
 struct Conv2dCall {
   Variable weight, bias;
   Conv2dOptions options{};
-};
-struct DropoutCall {
-  Tensor sample_keys;
-  DropoutParams params{};
 };
 /// conv2d by `front`, conv2d by `conv`, dropout, one after the other; both others are optional. The same
 /// values as by three calls, where the backend can in less time: a result in between is not kept, but made
@@ -158,7 +166,8 @@ RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma
                                         const BatchStatistics& statistics, BatchNormParams params = {});
 
 // --- losses: one value per row of the batch, (n)
-/// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 (n).
+/// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 (n). Losses of logits in bf16
+/// are f32.
 RONDE_API Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
                                          double label_smoothing = 0.0);
 /// Targets are distributions (n, k).

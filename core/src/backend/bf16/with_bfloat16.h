@@ -58,6 +58,11 @@ class WithBfloat16 final : public Base {
     in_float([&, this](const auto&... t) { this->Base::unary_backward(op, t..., params); }, written(grad_x),
              read(grad_y), read(x), read(y));
   }
+  void relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y, const Tensor& y,
+                     double scale) override {
+    in_float([&, this](const auto&... t) { this->Base::relu_backward(t..., scale); }, written(grad_x),
+             written(grad_bias), read(grad_y), read(y));
+  }
   void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) override {
     in_float([&, this](const auto&... t) { this->Base::binary(op, t...); }, written(out), read(a), read(b));
   }

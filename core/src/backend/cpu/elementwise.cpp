@@ -169,8 +169,12 @@ void CpuBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const T
 void CpuBackend::accumulate(const Tensor& x, const Tensor& y, double alpha) {
   visit_real(x.dtype(), "accumulate", [&]<class T>(T) {
     const T scale = static_cast<T>(alpha);
-    for_each_element(
-        threads_, x.shape(), [scale](T& sum, T value) { sum += scale * value; }, view<T>(x), view<T>(y));
+    const auto add = [&]<class Y>(Y) {
+      for_each_element(
+          threads_, x.shape(), [scale](T& sum, Y value) { sum += scale * static_cast<T>(value); }, view<T>(x),
+          view<Y>(y));
+    };
+    y.dtype() == DType::f32 ? add(float{}) : add(T{});
   });
 }
 

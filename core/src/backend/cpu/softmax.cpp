@@ -128,12 +128,13 @@ void CpuBackend::softmax_cross_entropy_backward(const Tensor& grad_logits, const
   visit_real(grad_logits.dtype(), "softmax_cross_entropy_backward", [&]<class T>(T) {
     T* gz = grad_logits.data<T>();
     const T *g = grad_losses.data<T>(), *p = probabilities.data<T>();
+    const std::int64_t step = grad_losses.strides()[0];
     for_each_row(threads_, grad_logits, [=](std::int64_t row, std::int64_t k) {
       for (std::int64_t j = 0; j < k; ++j) {
         const double hit = j == label[row / k] ? 1 - smoothing : 0;
         const double target = hit + smoothing / static_cast<double>(k);
-        gz[row + j] =
-            static_cast<T>((static_cast<double>(p[row + j]) - target) * static_cast<double>(g[row / k]));
+        gz[row + j] = static_cast<T>((static_cast<double>(p[row + j]) - target) *
+                                     static_cast<double>(g[row / k * step]));
       }
     });
   });

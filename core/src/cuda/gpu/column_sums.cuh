@@ -60,4 +60,12 @@ struct Piece {
       : begin(rows * blockIdx.y / gridDim.y), end(rows * (blockIdx.y + 1) / gridDim.y) {}
 };
 
+/// Leaves the sums of a lane's N channels with those of the other pieces, (pieces, channels).
+template <int N>
+__device__ void store_piece(const double (&totals)[N], double* partial, Index channel, Index channels) {
+  if (threadIdx.y != 0 || channel >= channels) return;
+#pragma unroll
+  for (int k = 0; k < N; ++k) partial[blockIdx.y * channels + channel + k] = totals[k];
+}
+
 }  // namespace ronde::inline v0::cuda

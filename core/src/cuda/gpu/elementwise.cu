@@ -263,12 +263,12 @@ __global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, C
   }
 }
 
-template <class T>
-__global__ void accumulate_kernel(Elements<2> all, T* x, const T* y, AddScaled<Arithmetic<T>> f) {
+template <class T, class Y>
+__global__ void accumulate_kernel(Elements<2> all, T* x, const Y* y, AddScaled<Arithmetic<T>> f) {
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
-    x[at[0]] = rounded<T>(f(wide(x[at[0]]), wide(y[at[1]])));
+    x[at[0]] = rounded<T>(f(wide(x[at[0]]), static_cast<Arithmetic<T>>(wide(y[at[1]]))));
   }
 }
 
@@ -336,8 +336,11 @@ void run_accumulate(const Call& call, cudaStream_t stream) {
   const Operand &x = call[0], &y = call[1];
   const Elements<2> all = elements<2>({&x, &y});
   const AddScaled<Arithmetic<T>> f{static_cast<Arithmetic<T>>(call.attributes.value)};
+  if (x.dtype == DType::f64 && y.dtype == DType::f32)
+    return launch(accumulate_kernel<double, float>, blocks_for(all.count), kThreads, stream, all,
+                  data<double>(x), data<float>(y), {call.attributes.value});
   if (all.dense && map_packs(stream, all.count, f, data<T>(x), data<const T>(x), data<const T>(y))) return;
-  launch(accumulate_kernel<T>, blocks_for(all.count), kThreads, stream, all, data<T>(x), data<T>(y), f);
+  launch(accumulate_kernel<T, T>, blocks_for(all.count), kThreads, stream, all, data<T>(x), data<T>(y), f);
 }
 
 }  // namespace

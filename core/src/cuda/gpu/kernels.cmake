@@ -9,5 +9,6 @@ set(ronde_cuda_kernels
   pictures.cu
   pool2d.cu
   reduce.cu
+  relu_backward.cu
   rows.cu
   softmax.cu)

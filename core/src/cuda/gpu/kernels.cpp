@@ -41,6 +41,8 @@ void run_kernel(const Call& call, const Place& place) {
     case Op::binary:
     case Op::accumulate:
       return run_elementwise(call, place);
+    case Op::relu_backward:
+      return run_relu_backward(call, place);
     case Op::reduce:
     case Op::argmax:
     case Op::sum_of_squares:
@@ -79,6 +81,7 @@ void run_kernel(const Call& call, const Place& place) {
       return run_optimizer(call, place);
     case Op::matmul:
     case Op::dense:
+    case Op::dense_backward_weight:
     case Op::conv2d:
     case Op::conv2d_backward_input:
     case Op::conv2d_backward_weight:

@@ -31,6 +31,8 @@ void run_kernel(const Call& call, const Place& place);
 
 // elementwise.cu
 void run_elementwise(const Call& call, const Place& place);
+// relu_backward.cu
+void run_relu_backward(const Call& call, const Place& place);
 // reduce.cu
 void run_reduction(const Call& call, const Place& place);
 // softmax.cu
@@ -47,9 +49,9 @@ void run_pooling(const Call& call, const Place& place);
 void run_batch_norm(const Call& call, const Place& place);
 // optimizers.cu
 void run_optimizer(const Call& call, const Place& place);
-// epilogue.cu: out = x + bias, with or without a relu; x, of out's shape, is float where out is bf16
-void run_epilogue(const Operand& out, const Operand& x, const Operand& bias, bool has_relu,
-                  const Place& place);
+// epilogue.cu: out of a call of dense from its product x, which is float where out is bf16: bias, relu and
+// dropout, of which the call may have none
+void run_epilogue(const Call& call, const Operand& x, const Place& place);
 // direct_conv2d.cu: any stride, dilation, groups and floating dtype; slow
 void run_direct_conv2d(const Call& call, const Place& place);
 
@@ -57,5 +59,7 @@ void run_direct_conv2d(const Call& call, const Place& place);
 /// `partial` has bias_workspace(...) bytes.
 std::size_t bias_workspace(std::int64_t rows, std::int64_t channels);
 void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* partial, const Place& place);
+/// The last of it: bias = the sum of `pieces` pieces.
+void run_bias_sum(const Operand& bias, std::int64_t pieces, const void* partial, const Place& place);
 
 }  // namespace ronde::inline v0::cuda

@@ -1,5 +1,8 @@
 // Pooling of NHWC images. A thread makes neighbouring channels of one pixel; backward passes gather, so that
 // nothing is added in an order that varies.
+#include <limits>
+
+#include "cuda/gpu/column_sums.cuh"
 #include "cuda/gpu/dropping.cuh"
 #include "cuda/gpu/row_grid.cuh"
 
@@ -156,22 +159,49 @@ struct PooledGradient {
   }
 };
 
+/// Gradients of a pixel's channels.
+template <int N, class T, class Place2d>
+__device__ Pack<Arithmetic<T>, N> gradients_of_maxima(const Pooling& p, const Pixel& at,
+                                                      const PooledGradient<T>& grad, const Place2d* argmax) {
+  Pack<Arithmetic<T>, N> totals{};
+  for_each_window(p, at, [&](int oy, int ox) {
+    const Index i = p.in_result(at.n, oy, ox, at.channel);
+    const int mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
+    const Pack<Place2d, N> places = load_pack<N>(argmax + i);
+    const Pack<Arithmetic<T>, N> grads = grad.template load<N>(i);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (static_cast<int>(places.at[k]) == mine) totals.at[k] += grads.at[k];
+  });
+  return totals;
+}
+
 template <int N, class T, class Place2d>
 __global__ void max_pool_backward_kernel(Pooling p, T* grad_x, PooledGradient<T> grad,
                                          const Place2d* argmax) {
   for_each_pixel<N>(p, p.h, p.w, [&](const Pixel& at) {
-    Pack<Arithmetic<T>, N> totals{};
-    for_each_window(p, at, [&](int oy, int ox) {
-      const Index i = p.in_result(at.n, oy, ox, at.channel);
-      const int mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
-      const Pack<Place2d, N> places = load_pack<N>(argmax + i);
-      const Pack<Arithmetic<T>, N> grads = grad.template load<N>(i);
-#pragma unroll
-      for (int k = 0; k < N; ++k)
-        if (static_cast<int>(places.at[k]) == mine) totals.at[k] += grads.at[k];
-    });
-    store_rounded(grad_x + p.in_image(at.n, at.y, at.x, at.channel), totals);
+    store_rounded(grad_x + p.in_image(at.n, at.y, at.x, at.channel),
+                  gradients_of_maxima<N>(p, at, grad, argmax));
   });
+}
+
+/// And their sums over all pixels, by pieces: the gradient of a bias.
+template <int N, class T, class Place2d>
+__global__ void max_pool_backward_sums_kernel(Pooling p, T* grad_x, double* partial, PooledGradient<T> grad,
+                                              const Place2d* argmax) {
+  const auto channel = static_cast<int>(first_channel<N>());
+  const Piece piece(static_cast<Index>(p.n) * p.h * p.w);
+  double totals[N] = {};
+  sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[N]) {
+    if (channel >= p.c) return;
+    const int y = static_cast<int>(row) / p.w;
+    const Pixel at{y / p.h, y % p.h, static_cast<int>(row) % p.w, channel};
+    const Pack<Arithmetic<T>, N> grads = gradients_of_maxima<N>(p, at, grad, argmax);
+#pragma unroll
+    for (int k = 0; k < N; ++k) sum[k] += static_cast<double>(grads.at[k]);
+    store_rounded(grad_x + row * p.c + channel, grads);
+  });
+  store_piece<N>(totals, partial, channel, p.c);
 }
 
 template <int N, class T>
@@ -240,19 +270,36 @@ void run_max_pool(const Call& call, cudaStream_t stream) {
   });
 }
 
+/// Launches for all pixels of `grad_x` by pieces.
+template <int N, class T, class Place2d>
+void launch_with_sums(const Call& call, cudaStream_t stream, const Pooling& p, const PooledGradient<T>& grad,
+                      const Place2d* argmax) {
+  const Operand &grad_x = call[0], &partial = call[2];
+  if (p.c > 0 && grad_x.count() / p.c > std::numeric_limits<int>::max())
+    throw GpuError("images have more pixels than a kernel counts");
+  const ColumnGrid grid = column_grid<N>(p.c, partial.shape[0]);
+  launch(max_pool_backward_sums_kernel<N, T, Place2d>, grid.blocks, grid.threads, stream, p, data<T>(grad_x),
+         data<double>(partial), grad, argmax);
+}
+
 template <class T>
-void run_max_pool_backward(const Call& call, cudaStream_t stream) {
-  const Operand &grad_x = call[0], &grad_out = call[1], &argmax = call[2], &result = call[3];
+void run_max_pool_backward(const Call& call, const Place& place) {
+  const cudaStream_t stream = native(place.stream);
+  const Operand &grad_x = call[0], &bias = call[1], &grad_out = call[3], &argmax = call[4], &result = call[5];
   const Pooling p = pooling_of(grad_x, grad_out, call.attributes.pool);
   const PooledGradient<T> grad{data<T>(grad_out), result.defined ? data<T>(result) : nullptr,
                                static_cast<Arithmetic<T>>(call.attributes.value)};
   with_place(argmax.dtype, [&]<class I>(I) {
     const bool is_aligned = begin_packs(data<I>(argmax));
     with_packs<T>(is_aligned ? p.c : 1, data<T>(grad_x), grad.grad_out, grad.result, [&]<int kN>(Lanes<kN>) {
-      launch_pixels<kN>(max_pool_backward_kernel<kN, T, I>, grad_x, stream, p, data<T>(grad_x), grad,
-                        data<I>(argmax));
+      if (bias.defined)
+        launch_with_sums<kN>(call, stream, p, grad, data<I>(argmax));
+      else
+        launch_pixels<kN>(max_pool_backward_kernel<kN, T, I>, grad_x, stream, p, data<T>(grad_x), grad,
+                          data<I>(argmax));
     });
   });
+  if (bias.defined) run_bias_sum(bias, call[2].shape[0], call[2].data, place);
 }
 
 template <class T>
@@ -269,13 +316,15 @@ void run_average_pool(const Call& call, cudaStream_t stream) {
 }  // namespace
 
 void run_pooling(const Call& call, const Place& place) {
-  if (call[0].count() == 0) return;
+  // Of no pixels the sums are zeros.
+  const bool has_bias = call.op == Op::max_pool2d_backward && call[1].defined && call[1].count() > 0;
+  if (call[0].count() == 0 && !has_bias) return;
   const cudaStream_t stream = native(place.stream);
   with_real(call[0].dtype, [&]<class T>(T) {
     if (call.op == Op::max_pool2d)
       run_max_pool<T>(call, stream);
     else if (call.op == Op::max_pool2d_backward)
-      run_max_pool_backward<T>(call, stream);
+      run_max_pool_backward<T>(call, place);
     else
       run_average_pool<T>(call, stream);
   });

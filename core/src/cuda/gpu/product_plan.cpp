@@ -18,16 +18,28 @@ struct Product {
   bool transpose_a = false, transpose_b = false;
 };
 
+bool is_gradient(const Call& call) {
+  return call.op == Op::dense_backward_weight;
+}
+const Operand& a_of(const Call& call) {
+  return call[is_gradient(call) ? 3 : 1];
+}
+const Operand& b_of(const Call& call) {
+  return call[2];
+}
+/// That is added, or the gradient of one.
+const Operand& bias_of(const Call& call) {
+  return call[is_gradient(call) ? 1 : 3];
+}
+
 Product product_of(const Call& call) {
-  const Operand &out = call[0], &a = call[1];
+  const Operand& out = call[0];
   const auto last = static_cast<std::size_t>(out.rank) - 1;
   Product p{.m = out.shape[last - 1], .n = out.shape[last]};
-  if (call.op == Op::matmul) {
-    p.transpose_a = call.attributes.matmul.transpose_a;
-    p.transpose_b = call.attributes.matmul.transpose_b;
-    if (out.rank == 3) p.batch = out.shape[0];
-  }
-  p.k = a.shape[p.transpose_a ? last - 1 : last];
+  p.transpose_a = is_gradient(call) || (call.op == Op::matmul && call.attributes.matmul.transpose_a);
+  p.transpose_b = call.op == Op::matmul && call.attributes.matmul.transpose_b;
+  if (out.rank == 3) p.batch = out.shape[0];
+  p.k = a_of(call).shape[p.transpose_a ? last - 1 : last];
   return p;
 }
 
@@ -37,7 +49,7 @@ cudaDataType_t type_of(DType dtype) {
 
 // Of bf16 factors each product is exact in float, whatever the mode.
 cublasComputeType_t compute_type(const Call& call, const MathOptions& math) {
-  const DType factors = call[1].dtype;
+  const DType factors = b_of(call).dtype;
   if (factors == DType::f64) return CUBLAS_COMPUTE_64F;
   return factors == DType::f32 && math.mode == MathMode::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                               : CUBLAS_COMPUTE_32F;
@@ -50,37 +62,38 @@ std::uint32_t alignment(const void* memory) {
   return bytes;
 }
 
-/// A bias goes into cuBLASLt's epilogue if it has the result's dtype. Else our own kernel adds it and rounds,
-/// to bf16 from a product in float: each result is rounded once.
+/// A bias, or its gradient, goes into cuBLASLt's epilogue if it has the result's dtype and nothing is dropped
+/// behind it. Else our own kernel adds it, from a product in float if the result is bf16: each is rounded
+/// once.
 class ProductPlan final : public PlanTag {
  public:
   ProductPlan(const Call& call, const MathOptions& math, cublasLtHandle_t handle)
       : product_(product_of(call)),
         compute_(compute_type(call, math)),
-        a_(type_of(call[1].dtype)),
-        b_(type_of(call[2].dtype)),
+        a_(type_of(a_of(call).dtype)),
+        b_(type_of(b_of(call).dtype)),
         handle_(handle) {
-    const bool has_bias = call.op == Op::dense && call[3].defined;
-    if (has_bias && call[3].dtype == call[0].dtype && find(call, Bias::by_library)) return;
-    if (find(call, has_bias ? Bias::by_kernel : Bias::none)) return;
+    const bool has_bias = call.op != Op::matmul && bias_of(call).defined;
+    const bool drops = call.op == Op::dense && call.operands > 4 && call[4].defined;
+    if (has_bias && !drops && bias_of(call).dtype == call[0].dtype && find(call, Bias::by_library)) return;
+    if (find(call, has_bias || drops ? Bias::by_kernel : Bias::none)) return;
     throw GpuError("cuBLASLt has no algorithm for a product");
   }
 
-  std::size_t workspace() const override {
-    return is_in_scratch_ ? scratch_begins() + scratch_bytes() : heuristic_.workspaceSize;
-  }
+  std::size_t workspace() const override { return own_begins() + own_bytes_; }
 
   void run(const Call& call, void* workspace, const Place& place) override {
-    if (call[0].count() == 0) return;
+    if (call[0].count() == 0 && !is_gradient(call)) return;
     const Operand result = result_of(call, workspace);
     if (is_trivial())
       run_elementwise({.op = Op::fill, .outputs = 1, .operands = 1, .tensors = {result}}, place);
     else
       multiply(call, result, workspace, place);
-    const bool has_relu = call.op == Op::dense && call.attributes.epilogue == Epilogue::relu;
-    if (bias_ == Bias::by_kernel)
-      run_epilogue(call[0], result, call[3], has_relu, place);
-    else if (has_relu)
+    if (bias_ == Bias::by_kernel && is_gradient(call))
+      run_bias_gradient(bias_of(call), b_of(call), static_cast<char*>(workspace) + own_begins(), place);
+    else if (bias_ == Bias::by_kernel)
+      run_epilogue(call, result, place);
+    else if (call.op == Op::dense && call.attributes.epilogue == Epilogue::relu)
       apply_relu(call[0], place);
   }
 
@@ -89,9 +102,11 @@ class ProductPlan final : public PlanTag {
 
   bool is_trivial() const { return product_.k == 0 || product_.m * product_.n * product_.batch == 0; }
 
-  std::size_t scratch_begins() const { return (heuristic_.workspaceSize + 255) / 256 * 256; }
-  std::size_t scratch_bytes() const {
-    return static_cast<std::size_t>(product_.batch * product_.m * product_.n) * sizeof(float);
+  /// Our own part of the workspace, behind the library's.
+  std::size_t own_begins() const { return (heuristic_.workspaceSize + 255) / 256 * 256; }
+  std::size_t own_bytes(const Call& call) const {
+    if (is_in_scratch_) return static_cast<std::size_t>(product_.m * product_.n) * sizeof(float);
+    return bias_ == Bias::by_kernel && is_gradient(call) ? bias_workspace(product_.k, product_.n) : 0;
   }
 
   /// Where the product itself goes.
@@ -99,7 +114,7 @@ class ProductPlan final : public PlanTag {
     Operand result = call[0];
     if (!is_in_scratch_) return result;
     result.dtype = DType::f32;
-    result.data = static_cast<char*>(workspace) + scratch_begins();
+    result.data = static_cast<char*>(workspace) + own_begins();
     return result;
   }
 
@@ -121,8 +136,10 @@ class ProductPlan final : public PlanTag {
     description.set(CUBLASLT_MATMUL_DESC_TRANSA, product_.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     description.set(CUBLASLT_MATMUL_DESC_TRANSB, product_.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (bias_ == Bias::by_library) {
-      description.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(call[3].data));
+      // Its first factor is our second.
+      description.set(CUBLASLT_MATMUL_DESC_EPILOGUE,
+                      is_gradient(call) ? CUBLASLT_EPILOGUE_BGRADA : CUBLASLT_EPILOGUE_BIAS);
+      description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias_of(call).data));
     }
     return description;
   }
@@ -130,8 +147,8 @@ class ProductPlan final : public PlanTag {
   /// Its factors a and b, in our order; where the result lies nowhere yet it will be well aligned.
   void prefer(Preference& preference, const Call& call, const Operand& result) const {
     preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostProductWorkspace);
-    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(call[2].data));
-    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(call[1].data));
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(b_of(call).data));
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(a_of(call).data));
     preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(result.data));
     preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(result.data));
     // Partial sums in bf16 would each be rounded.
@@ -142,7 +159,8 @@ class ProductPlan final : public PlanTag {
   /// Whether there is an algorithm that leaves the bias to whom `bias` says.
   bool find(const Call& call, Bias bias) {
     bias_ = is_trivial() && bias == Bias::by_library ? Bias::by_kernel : bias;
-    is_in_scratch_ = bias_ == Bias::by_kernel && call[0].dtype == DType::bf16;
+    is_in_scratch_ = bias_ == Bias::by_kernel && !is_gradient(call) && call[0].dtype == DType::bf16;
+    own_bytes_ = own_bytes(call);
     if (is_trivial()) return true;
     const Operand result = result_of(call, nullptr);
     const Description description = description_of(call);
@@ -164,7 +182,7 @@ class ProductPlan final : public PlanTag {
     const bool is_double = compute_ == CUBLAS_COMPUTE_64F;
     const void* alpha = is_double ? static_cast<const void*>(&one) : &one_f;
     const void* beta = is_double ? static_cast<const void*>(&zero) : &zero_f;
-    check_cublas(cublasLtMatmul(handle_, description.get(), alpha, call[2].data, b.get(), call[1].data,
+    check_cublas(cublasLtMatmul(handle_, description.get(), alpha, b_of(call).data, b.get(), a_of(call).data,
                                 a.get(), beta, result.data, out.get(), result.data, out.get(),
                                 &heuristic_.algo, workspace, heuristic_.workspaceSize, native(place.stream)),
                  "a product");
@@ -185,6 +203,7 @@ class ProductPlan final : public PlanTag {
   cudaDataType_t a_, b_;
   Bias bias_ = Bias::none;
   bool is_in_scratch_ = false;  ///< the product itself, as floats
+  std::size_t own_bytes_ = 0;
   cublasLtHandle_t handle_;
   cublasLtMatmulHeuristicResult_t heuristic_{};
 };

@@ -141,8 +141,7 @@ __global__ void bias_pieces_kernel(Index rows, Index channels, double* partial, 
 #pragma unroll
     for (int k = 0; k < N; ++k) sum[k] += wider(grads.at[k]);
   });
-  if (threadIdx.y != 0 || c >= channels) return;
-  for (int k = 0; k < N; ++k) partial[blockIdx.y * channels + c + k] = totals[k];
+  store_piece(totals, partial, c, channels);
 }
 
 template <class T>
@@ -174,9 +173,15 @@ void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* parti
              data<T>(grad_out));
     });
   });
+  run_bias_sum(bias, pieces, partial, place);
+}
+
+void run_bias_sum(const Operand& bias, std::int64_t pieces, const void* partial, const Place& place) {
+  const Index channels = bias.count();
   with_real(bias.dtype, [&]<class T>(T) {
     const ColumnGrid grid = grid_of_pieces(channels);
-    launch(bias_sum_kernel<T>, grid.blocks, grid.threads, stream, pieces, channels, data<T>(bias), sums);
+    launch(bias_sum_kernel<T>, grid.blocks, grid.threads, native(place.stream), pieces, channels,
+           data<T>(bias), static_cast<const double*>(partial));
   });
 }
 

@@ -72,8 +72,8 @@ __global__ void softmax_backward_kernel(Index rows, Index k, T* grad_x, const T*
 }
 
 // Losses and probabilities in one pass; without its right label, a row's loss is what smoothing makes of it.
-template <class T>
-__global__ void cross_entropy_kernel(Index rows, Index k, T* losses, T* probabilities, const T* logits,
+template <class T, class Out>
+__global__ void cross_entropy_kernel(Index rows, Index k, Out* losses, Out* probabilities, const T* logits,
                                      const int* labels, double smoothing, Complaint* complaint) {
   for (Index row = first_row(); row < rows; row += row_step()) {
     const T* z = logits + row * k;
@@ -85,55 +85,67 @@ __global__ void cross_entropy_kernel(Index rows, Index k, T* losses, T* probabil
     for (Index i = lane(); i < k; i += kWarp) {
       const double log_p = wider(z[i]) - normaliser;
       total -= log_p;
-      probabilities[row * k + i] = rounded<T>(exp(log_p));
+      probabilities[row * k + i] = rounded<Out>(exp(log_p));
     }
     total = sum_warp(total);
     const double hit = is_right ? normaliser - wider(z[label]) : 0.0;
     if (lane() == 0)
-      losses[row] = rounded<T>((1 - smoothing) * hit + smoothing / static_cast<double>(k) * total);
+      losses[row] = rounded<Out>((1 - smoothing) * hit + smoothing / static_cast<double>(k) * total);
   }
 }
 
-template <class T>
-__global__ void cross_entropy_backward_kernel(Index rows, Index k, T* grad_logits, const T* grad_losses,
-                                              const T* probabilities, const int* labels, double smoothing) {
+/// From one loss to the next it is `step` elements: none where all have the same gradient.
+template <class T, class In>
+__global__ void cross_entropy_backward_kernel(Index rows, Index k, T* grad_logits, const In* grad_losses,
+                                              Index step, const In* probabilities, const int* labels,
+                                              double smoothing) {
   for (Index i = first_element(); i < rows * k; i += element_step()) {
     const Index row = i / k, j = i % k;
     const double target = (j == labels[row] ? 1 - smoothing : 0.0) + smoothing / static_cast<double>(k);
-    grad_logits[i] = rounded<T>((wider(probabilities[i]) - target) * wider(grad_losses[row]));
+    grad_logits[i] = rounded<T>((wider(probabilities[i]) - target) * wider(grad_losses[row * step]));
   }
+}
+
+void run_cross_entropy(const Call& call, const Place& place) {
+  const Operand &losses = call[0], &logits = call[2];
+  const Index rows = logits.shape[0], k = logits.shape[1];
+  if (logits.count() == 0) return;
+  with_reals(logits.dtype, losses.dtype, [&]<class T, class Out>(T, Out) {
+    launch(cross_entropy_kernel<T, Out>, blocks_for(rows, kRowsOfBlock), kThreads, native(place.stream), rows,
+           k, data<Out>(losses), data<Out>(call[1]), data<T>(logits), data<int>(call[3]),
+           call.attributes.value, place.complaint);
+  });
+}
+
+void run_cross_entropy_backward(const Call& call, const Place& place) {
+  const Operand &grad = call[0], &grad_losses = call[1];
+  const Index rows = grad.shape[0], k = grad.shape[1];
+  if (grad.count() == 0) return;
+  with_reals(grad.dtype, grad_losses.dtype, [&]<class T, class In>(T, In) {
+    launch(cross_entropy_backward_kernel<T, In>, blocks_for(grad.count()), kThreads, native(place.stream),
+           rows, k, data<T>(grad), data<In>(grad_losses), static_cast<Index>(grad_losses.strides[0]),
+           data<In>(call[2]), data<int>(call[3]), call.attributes.value);
+  });
 }
 
 }  // namespace
 
 void run_softmax(const Call& call, const Place& place) {
-  const Operand& x = call.op == Op::softmax_cross_entropy ? call[2] : call[0];
+  if (call.op == Op::softmax_cross_entropy) return run_cross_entropy(call, place);
+  if (call.op == Op::softmax_cross_entropy_backward) return run_cross_entropy_backward(call, place);
+  const Operand& x = call[0];
   const Index k = x.shape[static_cast<std::size_t>(x.rank - 1)], count = x.count();
   if (count == 0) return;
   const Index rows = count / k;
   const cudaStream_t stream = native(place.stream);
   const unsigned blocks = blocks_for(rows, kRowsOfBlock);
-  const double smoothing = call.attributes.value;
   with_real(x.dtype, [&]<class T>(T) {
-    switch (call.op) {
-      case Op::softmax:
-      case Op::log_softmax:
-        launch(softmax_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]), data<T>(call[1]),
-               call.op == Op::log_softmax);
-        return;
-      case Op::softmax_backward:
-      case Op::log_softmax_backward:
-        launch(softmax_backward_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]),
-               data<T>(call[1]), data<T>(call[2]), call.op == Op::log_softmax_backward);
-        return;
-      case Op::softmax_cross_entropy:
-        launch(cross_entropy_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]), data<T>(call[1]),
-               data<T>(x), data<int>(call[3]), smoothing, place.complaint);
-        return;
-      default:
-        launch(cross_entropy_backward_kernel<T>, blocks_for(count), kThreads, stream, rows, k,
-               data<T>(call[0]), data<T>(call[1]), data<T>(call[2]), data<int>(call[3]), smoothing);
-    }
+    if (call.op == Op::softmax || call.op == Op::log_softmax)
+      launch(softmax_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]), data<T>(call[1]),
+             call.op == Op::log_softmax);
+    else
+      launch(softmax_backward_kernel<T>, blocks, kThreads, stream, rows, k, data<T>(call[0]),
+             data<T>(call[1]), data<T>(call[2]), call.op == Op::log_softmax_backward);
   });
 }
 

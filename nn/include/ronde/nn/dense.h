@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
 #include <ronde/nn/initializer.h>
 
@@ -25,6 +26,9 @@ class RONDE_API Dense : public Module {
   ConfigDict config() const override;
   /// (..., inputs) -> (..., units)
   Variable forward(const Variable& x, const Context& context) override;
+  /// The weights as built, and what the operation dense computes with them: all of the layer if the
+  /// activation is relu or none, else all but that.
+  DenseCall call() const;
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;

@@ -13,7 +13,32 @@ Tensor convolved(Backend& backend, const Tensor& x, const Conv2dStage& stage) {
   return y;
 }
 
+void sum_rows(Backend& backend, const Tensor& sums, const Tensor& x) {
+  const std::int64_t c = sums.count(), rows = c == 0 ? 0 : x.count() / c;
+  backend.reduce(ReduceOp::sum, sums.reshape({1, c}), x.reshape({rows, c}));
+}
+
 }  // namespace
+
+void Backend::relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y,
+                            const Tensor& y, double scale) {
+  unary_backward(UnaryOp::relu, grad_x, grad_y, y, y, {});
+  if (scale != 1.0) unary(UnaryOp::affine, grad_x, grad_x, {.alpha = scale, .beta = 0.0});
+  if (grad_bias.defined()) sum_rows(*this, grad_bias, grad_x);
+}
+
+void Backend::dense_dropout(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                            Epilogue epilogue, const Tensor& sample_keys, const DropoutParams& params) {
+  const Tensor y = Tensor::empty_like(out);
+  dense(y, x, weight, bias, epilogue);
+  dropout(out, y, sample_keys, params);
+}
+
+void Backend::dense_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
+                                    const Tensor& grad_out, const Tensor& x) {
+  matmul(grad_weight, x, grad_out, {.transpose_a = true});
+  if (grad_bias.defined()) sum_rows(*this, grad_bias, grad_out);
+}
 
 void Backend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                 const Tensor& weight, const Tensor& bias, const Conv2dParams& params,

@@ -1,0 +1,47 @@
+/// LayerRun: layers of a Sequential, one behind the other, that one operation computes. Classes derived from
+/// these layers may compute something else, and inputs of another size than in `build` get their errors from
+/// the layers: such runs are empty.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <typeinfo>
+
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+class LayerRun {
+ public:
+  std::size_t length() const { return length_; }
+  /// The layers' paths, for a timeline.
+  std::string path() const {
+    std::string path;
+    for (const Module* layer : layers_.first(length_)) path += (path.empty() ? "" : " + ") + layer->path();
+    return path;
+  }
+
+ protected:
+  explicit LayerRun(std::span<Module* const> layers) : layers_(layers) {}
+
+  Module& first() const { return *layers_.front(); }
+  void clear() { length_ = 0; }
+  /// The next layer, taken into the run, if it is of just this class and `fits` it.
+  template <class Layer>
+  Layer* next(bool (*fits)(const Layer&) = nullptr) {
+    if (length_ == layers_.size() || !layers_[length_]->is_built()) return nullptr;
+    Module& module = *layers_[length_];
+    if (typeid(module) != typeid(Layer)) return nullptr;
+    auto& layer = static_cast<Layer&>(module);
+    if (fits && !fits(layer)) return nullptr;
+    ++length_;
+    return &layer;
+  }
+
+ private:
+  std::span<Module* const> layers_;
+  std::size_t length_ = 0;
+};
+
+}  // namespace ronde::inline v0
