@@ -141,7 +141,10 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
       throw InputError(error.what());
     }
   }
-  throw InputError(unknown_name("layer class", class_name, layer_class_names()));
+  const ConfigValue* name = config.is_dict() ? config.find("name") : nullptr;
+  const std::string of =
+      name && name->is_string() ? cat("layer \"", name->as_string(), "\": class") : "layer class";
+  throw InputError(unknown_name(of, class_name, layer_class_names()));
 }
 
 namespace {
