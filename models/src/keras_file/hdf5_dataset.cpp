@@ -41,7 +41,13 @@ bool check_storage(const Handle& dataset, const std::string& path) {
 Stored check_shape(const Handle& dataset, const std::string& path, bool compressed) {
   const Handle type(H5Dget_type(dataset), H5Tclose, cat("reading ", path));
   const Handle space(H5Dget_space(dataset), H5Sclose, cat("reading ", path));
-  require<Hdf5Error>(H5Tget_class(type) == H5T_FLOAT, path, " does not hold floating-point numbers");
+  const H5T_class_t kind = H5Tget_class(type);
+  // A Keras model in bfloat16 has opaque values, a quantized one integers: no damage.
+  require<InputError>(
+      kind != H5T_OPAQUE && kind != H5T_INTEGER, path,
+      " holds numbers that are not float16, float32 or float64, as in a model of bfloat16 or a "
+      "quantized one; only weights of these are read");
+  require<Hdf5Error>(kind == H5T_FLOAT, path, " does not hold floating-point numbers");
   const std::size_t element = H5Tget_size(type);
   require<Hdf5Error>(element <= 8, path, " has elements of ", counted(element, "byte"));
   const int rank = check(H5Sget_simple_extent_ndims(space), cat("reading ", path));

@@ -352,11 +352,24 @@ TEST(SavedModel, DeclaringMoreThanTheFileHoldsIsRefused) {
 }
 
 TEST(SavedModel, OtherTypesAreRefused) {
-  EXPECT_NE(refusal([](hid_t group) { make_dataset(group, H5T_STD_I32LE, {2}); }).find("floating-point"),
+  EXPECT_NE(refusal([](hid_t group) { make_dataset(group, H5T_C_S1, {2}); }).find("floating-point"),
             std::string::npos);
   EXPECT_NE(refusal([](hid_t group) { H5Gclose(make_group(group, "w")); }).find("w is not a dataset"),
             std::string::npos);
   EXPECT_NE(refusal([](hid_t) {}).find("finding w failed"), std::string::npos);
+}
+
+// As h5py writes NumPy's bfloat16, and a quantized layer's integers: another kind of model, not a damaged
+// one.
+TEST(SavedModel, NumbersOfOtherKindsAreNoDamage) {
+  const hid_t bfloat16 = H5Tcreate(H5T_OPAQUE, 2);
+  for (const hid_t type : {bfloat16, H5Tcopy(H5T_STD_I8LE)}) {
+    const std::string message = refusal([&](hid_t group) { make_dataset(group, type, {2}); });
+    EXPECT_NE(message.find("w holds numbers that are not float16, float32 or float64"), std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("damaged"), std::string::npos) << message;
+    H5Tclose(type);
+  }
 }
 
 }  // namespace
