@@ -21,8 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 NamedData known_set(const DataRequest& request) {
-  const TrainingData data =
-      (request.name == "mnist" ? mnist_source() : cifar10_source()).load(request.directory);
+  const TrainingData data = request.name == "mnist"     ? mnist_source().load(request.directory)
+                            : request.name == "cifar10" ? cifar10_source().load(request.directory)
+                                                        : load_fashion_mnist(request.directory);
   const InMemoryDataset& part = request.split == "train" ? data.train : data.test;
   return {std::make_shared<InMemoryDataset>(part), cat(data.description, ", ", request.split, " part")};
 }
@@ -59,10 +60,12 @@ std::optional<double> number(std::string_view text) {
 }  // namespace
 
 NamedData open_data(const DataRequest& request) {
-  if (request.name == "mnist" || request.name == "cifar10") return known_set(request);
+  for (const char* name : {"mnist", "fashion-mnist", "cifar10"})
+    if (request.name == name) return known_set(request);
   std::error_code error;
   require<IoError>(fs::exists(request.name, error), request.name,
-                   ": no such folder or file, and no data set's name: give mnist, cifar10, a folder with one "
+                   ": no such folder or file, and no data set's name: give mnist, fashion-mnist, cifar10, a "
+                   "folder with one "
                    "sub-folder of pictures for each class, a .csv table or a packed file");
   if (fs::is_directory(request.name, error)) return folder(request);
   if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) return table(request);

@@ -1,5 +1,5 @@
-/// Data sets as they are named on the command line: mnist, cifar10, a folder of pictures, a table, a packed
-/// file.
+/// Data sets as they are named on the command line: mnist, fashion-mnist, cifar10, a folder of pictures, a
+/// table, a packed file.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 namespace ronde::apps {
 
 struct DataRequest {
-  std::string name;       ///< "mnist", "cifar10" or a path
-  std::string directory;  ///< of mnist and cifar10; empty: the default
+  std::string name;       ///< "mnist", "fashion-mnist", "cifar10" or a path
+  std::string directory;  ///< of the sets with a name; empty: the default
   std::string split = "test";
   /// Of one sample, where the data leave it open (tables); pictures of a folder get its channels.
   std::optional<Shape> shape = {};
