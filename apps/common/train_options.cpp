@@ -140,7 +140,9 @@ void declare_interruptions(CommandLine& line, TrainOptions& options) {
       "with 130)");
   line.option("max-seconds", "N",
               "save and end with status 75 before the program has run so long;\n"
-              "in a job of Slurm, before its time is up, without this option",
+              "in a job of Slurm, before its time is up, without this option.\n"
+              "Keeps time for three steps and three saves: 6 s for these before\n"
+              "the first one, so that a shorter N ends it after a step",
               positive_number(options.max_seconds));
   line.option("hang-timeout", "SECONDS",
               "end with status 86, and say which rank is to blame, when the\n"
