@@ -1,4 +1,5 @@
 // `ronde evaluate FILE --data mnist|fashion-mnist|cifar10|DIR`, on any number of ranks
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -46,6 +47,7 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
   }
   DataRequest request = options.data;
   request.shape = model.module().input_shape();
+  if (request.resize) request.given.emplace_back("--resize");
   NamedData data;
   collectively(world, [&] {
     data = open_data(request);
@@ -60,6 +62,9 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
                                                      .loader_threads = default_backend().threads().size()});
   const std::string which =
       part.size() < data.dataset->size() ? cat(", the first ", grouped(part.size())) : "";
+  if (world.rank() == 0 && !std::isfinite(details.test.loss))
+    std::fprintf(stderr, "ronde: warning: %s: its loss on these data is no finite number\n",
+                 options.file.c_str());
   const Evaluated evaluated{options.file, cat(data.description, which), world.size()};
   if (world.rank() == 0) std::fputs(output(options, evaluated, details).c_str(), stdout);
 }
@@ -81,16 +86,18 @@ Command evaluate_command() {
            required_option("--data", "NAME", "mnist|fashion-mnist|cifar10|FOLDER|TABLE.csv|PACKED",
                            text(data.name)),
            option("--split", "PART", "train|test, of the sets with a name (default test)",
-                  one_of(data.split, {"train", "test"})),
+                  noted(data, "--split", one_of(data.split, {"train", "test"}))),
            option("--samples,--test-samples", "N", "use the first N", whole_number(options->samples, 1)),
            option("--batch-size", "N", "images a rank computes at once (default 128)",
                   whole_number(options->batch_size, 1)),
            flag("--resize", "bring pictures of a folder to the net's size", data.resize),
-           option("--label-column", "NAME", "of a table: a name, first or last", text(data.label_column)),
-           option("--scale", "X", "the net sees byte * X + offset (default 1/255)", fraction(data.scale)),
-           option("--offset", "X", "see --scale (default 0)", fraction(data.offset)),
+           option("--label-column", "NAME", "of a table: a name, first or last",
+                  noted(data, "--label-column", text(data.label_column))),
+           option("--scale", "X", "the net sees byte * X + offset (default 1/255)",
+                  noted(data, "--scale", fraction(data.scale))),
+           option("--offset", "X", "see --scale (default 0)", noted(data, "--offset", fraction(data.offset))),
            option("--data-dir", "DIR", "of the sets with a name (default: $RONDE_DATA, else ~/.cache/ronde)",
-                  text(data.directory)),
+                  noted(data, "--data-dir", text(data.directory))),
            flag("--confusion", "also how often each class was taken for which", options->confusion),
            flag("--json", "for scripts: all of it, the confusion matrix too", options->json)},
       .run = [options](Communicator& world) { evaluate(world, *options); }};

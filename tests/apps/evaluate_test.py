@@ -1,6 +1,7 @@
 """`ronde evaluate`: counts that agree with the training, with other sources of the same pictures, and with `ronde predict`."""
 
 import json
+import pathlib
 import re
 import shutil
 
@@ -61,6 +62,25 @@ class Evaluate(ToolTest):
         result = self.ronde("evaluate", self.model, "--data", "photos.ronde")
         self.assert_refused(result, 65, r"photos.ronde: samples are \(30, 40, 1\), the net takes \(28, 28, 1\)")
         self.assertNotIn("--resize", result.err)  # which is for folders
+
+    def test_options_of_other_data(self):
+        """An option that would do nothing is refused: nobody should think that it did."""
+        folder, table = self.pictures_by_class(10), self.write("a.csv", b"0,1\n1,2\n")
+        for data, words in (("mnist", ["--scale", "1"]), ("mnist", ["--resize"]), ("mnist", ["--label-column", "last"]),
+                            (folder, ["--split", "train"]), (folder, ["--data-dir", self.data]),
+                            (table, ["--resize"]), (self.model, ["--scale", "1"])):
+            result = self.ronde("evaluate", self.model, "--data", data, *words)
+            self.assert_refused(result, 2, rf"{words[0]}: .*{pathlib.Path(data).name} is .*, for which it means nothing")
+        result = self.ronde("data", "pack", "mnist", "m.ronde", "--data-dir", self.data, "--size", "14x14")
+        self.assert_refused(result, 2, "--size: mnist is a set of its own form")
+        self.assertFalse((self.work / "m.ronde").exists())
+
+    def test_a_loss_that_is_not_finite_is_warned_about(self):
+        self.done("data", "pack", self.write("big.csv", b"1" + 784 * b",3e38" + b"\n"), "big.ronde", "--size", "28x28x1",
+                  "--scale", "1")
+        result = self.ronde("evaluate", self.model, "--data", "big.ronde")
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(result.warnings, [f"ronde: warning: {self.model}: its loss on these data is no finite number"])
 
     def test_too_many_classes(self):
         for label in range(11):
