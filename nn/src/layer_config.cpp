@@ -1,5 +1,7 @@
 #include "layer_config.h"
 
+#include <algorithm>
+
 #include "config_options.h"
 #include "snake_case.h"
 
@@ -30,6 +32,11 @@ ConfigList pair(Size2d size) {
 
 std::string to_string(Padding padding) {
   return padding == Padding::same ? "same" : "valid";
+}
+
+std::string without_slashes(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
 }
 
 LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)

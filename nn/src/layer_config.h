@@ -25,6 +25,9 @@ ConfigDict input_layer(const std::string& name, const Module& net);
 ConfigList pair(Size2d size);
 std::string to_string(Padding padding);
 
+/// Keras 2 allows '/' in the names of layers; here, as in Keras 3, it stands between names: '_' in its place.
+std::string without_slashes(std::string name);
+
 /// The config of one layer, being read.
 class LayerConfig {
  public:

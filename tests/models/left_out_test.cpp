@@ -219,6 +219,26 @@ TEST_P(LeftOut, DtypesThatAreNotThoseOfTheModel) {
   EXPECT_EQ(lines_, Lines{});
 }
 
+// Keras 2 allows them, as in its DenseNet121; Keras 3 does not.
+TEST_P(LeftOut, SlashesInNames) {
+  file_.model_config = with(file_.model_config, "name", "block1/part");  // of the net and each layer
+  file_.state.reset();                                                   // which a file of Keras has not
+  ConfigDict config = file_.model_config.at("config").as_dict();
+  for (auto& [key, value] : config) {
+    if (key != "layers") continue;
+    ConfigList layers;
+    for (const ConfigValue& layer : value.as_list())
+      layers.push_back(with(layer, "name", cat("block1/part", layers.size())));
+    value = layers;
+  }
+  file_.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", config}};
+  Model loaded = load();
+  EXPECT_EQ(lines_, Lines{cat(path_, ": '/' in the names of ", loaded.module().children().size() + 1,
+                              " layers is '_' here, as Keras 3 wants it")});
+  EXPECT_EQ(loaded.module().children().back()->name(), "block1_part5");
+  expect_same_predictions(loaded);
+}
+
 // What a layer says against its inputs is a fault of the file, and so named.
 TEST_P(LeftOut, NetsThatDoNotFitTogetherNameTheFile) {
   file_.model_config = with(file_.model_config, "pool_size", ConfigList{ConfigValue(9), ConfigValue(9)});

@@ -220,6 +220,9 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "ReLU, Rescaling, Sequential, Softmax, Subtract, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
+  EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
+                                "config": {"mode": "int8", "source_name": "float32"}}})"),
+            "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :

@@ -43,10 +43,8 @@ Stored check_shape(const Handle& dataset, const std::string& path, bool compress
   const Handle space(H5Dget_space(dataset), H5Sclose, cat("reading ", path));
   const H5T_class_t kind = H5Tget_class(type);
   const bool is_bfloat16 = kind == H5T_OPAQUE && H5Tget_size(type) == 2;
-  // A quantized Keras model has integers: no damage.
-  require<InputError>(kind != H5T_INTEGER, path,
-                      " holds integers, as in a quantized model, which is not supported");
-  require<Hdf5Error>(kind == H5T_FLOAT || is_bfloat16, path, " does not hold floating-point numbers");
+  // Integers are what some layers of Keras count; whether a net has such layers its description says.
+  require<Hdf5Error>(kind == H5T_FLOAT || kind == H5T_INTEGER || is_bfloat16, path, " does not hold numbers");
   const std::size_t element = H5Tget_size(type);
   require<Hdf5Error>(element <= 8, path, " has elements of ", counted(element, "byte"));
   const int rank = check(H5Sget_simple_extent_ndims(space), cat("reading ", path));

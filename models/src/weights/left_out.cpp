@@ -90,6 +90,10 @@ void LeftOut::say(const Warn& warn) const {
                 cat(path, ": ", joined(of_start),
                     ": not supported; the weights are the file's, but what is saved here names another"));
   for (const std::string& line : of_computing) say_problem(warn, cat(path, ": ", line));
+  if (renamed > 0)
+    say_problem(warn, cat(path, ": '/' in the ",
+                          renamed == 1 ? "name of 1 layer" : cat("names of ", renamed, " layers"),
+                          " is '_' here, as Keras 3 wants it"));
 }
 
 std::string LeftOut::why_untrainable(bool is_compiled) const {
@@ -108,6 +112,7 @@ LeftOut find_left_out(const std::string& path, const ConfigValue& net, const Des
                    .of_computing = other_dtypes(net, policy_of(options))};
   for_each_layer(net, [&](const std::string&, const ConfigValue& config) {
     append_initializers(config, left_out.of_start);
+    if (name_in(config).find('/') != std::string::npos) ++left_out.renamed;
   });
   return left_out;
 }

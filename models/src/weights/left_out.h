@@ -19,6 +19,7 @@ struct LeftOut {
   std::vector<std::string> of_layers = {};     ///< regularizers, constraints
   std::vector<std::string> of_start = {};      ///< initializers
   std::vector<std::string> of_computing = {};  ///< dtypes
+  std::int64_t renamed = 0;                    ///< layers whose names have a '/'
 
   /// A line for each kind of thing.
   void say(const Warn& warn) const;
