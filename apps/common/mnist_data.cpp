@@ -1,5 +1,10 @@
 #include "common/mnist_data.h"
 
+#include <algorithm>
+#include <vector>
+
+#include <ronde/core/error.h>
+#include <ronde/core/text.h>
 #include <ronde/data/data_directory.h>
 #include <ronde/data/download.h>
 #include <ronde/data/mnist.h>
@@ -19,6 +24,25 @@ DataSource mnist_source() {
             const std::string description = mnist.description();
             return {std::move(mnist.train), std::move(mnist.test), description};
           }};
+}
+
+TrainingData load_fashion_mnist(const std::string& directory) {
+  // Where a set in MNIST's form lies right in a directory that was asked for, it is meant.
+  std::vector<std::string> places{
+      cat(directory.empty() ? default_data_directory() : directory, "/fashion-mnist")};
+  if (!directory.empty()) places.push_back(directory);
+  places.emplace_back("/usr/share/datasets/fashion-mnist");  // Debian's dataset-fashion-mnist
+  const auto place = std::find_if(places.begin(), places.end(),
+                                  [](const std::string& where) { return has_mnist({.directory = where}); });
+  require<IoError>(
+      place != places.end(), "data: no Fashion-MNIST in ", places.front(),
+      directory.empty() ? "" : cat(", ", directory), " or ", places.back(),
+      "; put train-images-idx3-ubyte.gz and its three companions into one of these, or name their "
+      "directory with --data-dir");
+  Mnist clothes = load_mnist({.directory = *place});
+  require<InputError>(clothes.name != "MNIST", "data: ", clothes.source, ": holds MNIST, not Fashion-MNIST");
+  const std::string description = clothes.description();
+  return {std::move(clothes.train), std::move(clothes.test), description};
 }
 
 }  // namespace ronde::apps

@@ -21,6 +21,15 @@ Setter steps(TraceWindow& target) {
   };
 }
 
+/// More than any machine has cores would fail when the system starts no more, which says nothing to anybody.
+Setter number_of_threads(std::optional<std::int64_t>& target) {
+  static constexpr std::int64_t kMost = 4096;
+  return [&target, number = whole_number(target, 1)](const std::string& value) -> std::string {
+    const std::string wrong = number(value);
+    return wrong.empty() && *target <= kMost ? "" : cat("give a whole number from 1 to ", kMost);
+  };
+}
+
 // "auto" is 0.
 Setter steps_or_auto(std::optional<std::int64_t>& target) {
   return [&target, number = whole_number(target, 1)](const std::string& value) -> std::string {
@@ -72,7 +81,7 @@ void declare_machine(CommandLine& line, TrainOptions& options) {
               "bfloat16, weights stay in float32)",
               one_of(options.precision, {"float32", "float64", "mixed_bfloat16"}));
   line.option("threads", "N", "of a rank (default: cores / ranks on the node)",
-              whole_number(options.threads, 1));
+              number_of_threads(options.threads));
   line.flag("deterministic",
             "the same bits for any number of threads and, at one\n"
             "--global-batch-size, of ranks; slower",
@@ -140,7 +149,9 @@ void declare_interruptions(CommandLine& line, TrainOptions& options) {
       "with 130)");
   line.option("max-seconds", "N",
               "save and end with status 75 before the program has run so long;\n"
-              "in a job of Slurm, before its time is up, without this option",
+              "in a job of Slurm, before its time is up, without this option.\n"
+              "Keeps time for three steps and three saves: 6 s for these before\n"
+              "the first one, so that a shorter N ends it after a step",
               positive_number(options.max_seconds));
   line.option("hang-timeout", "SECONDS",
               "end with status 86, and say which rank is to blame, when the\n"

@@ -53,15 +53,18 @@ std::string training_text(const BenchResult& result) {
 }
 
 std::string remarks(const BenchResult& result) {
-  std::string text;
+  std::string text =
+      "\n\"Of the peak\" counts the multiplications that a convolution is defined by. Winograd's way to "
+      "compute "
+      "one makes\nfewer of them, so that it may be above 100 %; RONDE_CONV=direct makes all.\n";
   if (result.ranks > 1) {
-    text =
+    text +=
         "\nImages per second of all ranks: each rank for itself, all at the same time, and all together. "
         "\"Expected\"\n"
         "is what the all-reduce above leaves when it hides behind the backward pass and takes no core from "
         "it.\n";
   } else {
-    text =
+    text +=
         "\nOne rank has nobody to talk to: `mpirun -np 2 ronde bench` measures the all-reduce and scaling "
         "too.\n";
   }

@@ -1,5 +1,5 @@
-// `ronde evaluate FILE --data mnist|cifar10|DIR`, on any number of ranks
-#include <algorithm>
+// `ronde evaluate FILE --data mnist|fashion-mnist|cifar10|DIR`, on any number of ranks
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -11,10 +11,9 @@
 #include <ronde/models/model.h>
 #include <ronde/nn/sgd.h>
 
-#include "common/banner.h"
 #include "report/evaluation_details.h"
-#include "report/html_text.h"
 #include "ronde/commands.h"
+#include "ronde/evaluation_output.h"
 #include "ronde/file_content.h"
 #include "ronde/source_data.h"
 
@@ -26,29 +25,14 @@ struct EvaluateOptions {
   DataRequest data;
   std::optional<std::int64_t> samples;
   std::int64_t batch_size = 128;
+  bool confusion = false;
+  bool json = false;
 };
 
-/// "96.67 %"; "-" of nothing.
-std::string percentage(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), 2) + " %" : "-";
-}
-
-void print_classes(const EvaluationDetails& details) {
-  int width = 5;
-  for (const std::string& name : details.class_names) width = std::max(width, static_cast<int>(name.size()));
-  std::printf("\n  %-*s  accuracy   right     of\n", width, "class");
-  for (std::int64_t label = 0; label < details.classes(); ++label) {
-    const std::int64_t samples = details.count(label), right = details.confused(label, label);
-    std::printf("  %-*s  %8s  %6s %6s\n", width, details.class_names[static_cast<std::size_t>(label)].c_str(),
-                percentage(right, samples).c_str(), grouped(right).c_str(), grouped(samples).c_str());
-  }
-}
-
-void print_result(const std::string& description, const EvaluationDetails& details) {
-  const TestReport& test = details.test;
-  std::printf("%s\nLoss: %.4f\nAccuracy: %.4f (%s of %s)\n", description.c_str(), test.loss, test.accuracy,
-              grouped(test.correct).c_str(), grouped(test.count).c_str());
-  print_classes(details);
+std::string output(const EvaluateOptions& options, const Evaluated& evaluated,
+                   const EvaluationDetails& details) {
+  if (options.json) return evaluation_json(evaluated, details);
+  return cat(evaluation_text(evaluated, details), options.confusion ? confusion_text(details) : "");
 }
 
 void evaluate(Communicator& world, const EvaluateOptions& options) {
@@ -63,6 +47,7 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
   }
   DataRequest request = options.data;
   request.shape = model.module().input_shape();
+  if (request.resize) request.given.emplace_back("--resize");
   NamedData data;
   collectively(world, [&] {
     data = open_data(request);
@@ -77,7 +62,11 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
                                                      .loader_threads = default_backend().threads().size()});
   const std::string which =
       part.size() < data.dataset->size() ? cat(", the first ", grouped(part.size())) : "";
-  if (world.rank() == 0) print_result(data.description + which, details);
+  if (world.rank() == 0 && !std::isfinite(details.test.loss))
+    std::fprintf(stderr, "ronde: warning: %s: its loss on these data is no finite number\n",
+                 options.file.c_str());
+  const Evaluated evaluated{options.file, cat(data.description, which), world.size()};
+  if (world.rank() == 0) std::fputs(output(options, evaluated, details).c_str(), stdout);
 }
 
 }  // namespace
@@ -85,27 +74,33 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
 Command evaluate_command() {
   const auto options = std::make_shared<EvaluateOptions>();
   DataRequest& data = options->data;
-  return {.name = "evaluate",
-          .help = "loss and accuracy of a model on a data set, also by class",
-          .details =
-              "On one process or under mpirun; counts are exact on any number of ranks.\n\n"
-              "  ronde evaluate checkpoint.h5 --data mnist\n"
-              "  mpirun -np 4 ronde evaluate model.h5 --data photos --resize",
-          .arguments =
-              {argument("FILE", "model file", text(options->file)),
-               required_option("--data", "NAME", "mnist|cifar10|FOLDER|TABLE.csv|PACKED", text(data.name)),
-               option("--split", "PART", "train|test, of mnist and cifar10 (default test)",
-                      one_of(data.split, {"train", "test"})),
-               option("--samples,--test-samples", "N", "use the first N", whole_number(options->samples, 1)),
-               option("--batch-size", "N", "images a rank computes at once (default 128)",
-                      whole_number(options->batch_size, 1)),
-               flag("--resize", "bring pictures of a folder to the net's size", data.resize),
-               option("--label-column", "NAME", "of a table: a name, first or last", text(data.label_column)),
-               option("--scale", "X", "the net sees byte * X + offset (default 1/255)", fraction(data.scale)),
-               option("--offset", "X", "see --scale (default 0)", fraction(data.offset)),
-               option("--data-dir", "DIR", "of mnist and cifar10 (default: $RONDE_DATA, else ~/.cache/ronde)",
-                      text(data.directory))},
-          .run = [options](Communicator& world) { evaluate(world, *options); }};
+  return {
+      .name = "evaluate",
+      .help = "loss and accuracy of a model on a data set, also by class",
+      .details =
+          "On one process or under mpirun; counts are exact on any number of ranks.\n\n"
+          "  ronde evaluate checkpoint.h5 --data mnist\n"
+          "  mpirun -np 4 ronde evaluate model.h5 --data photos --resize",
+      .arguments =
+          {argument("FILE", "model file", text(options->file)),
+           required_option("--data", "NAME", "mnist|fashion-mnist|cifar10|FOLDER|TABLE.csv|PACKED",
+                           text(data.name)),
+           option("--split", "PART", "train|test, of the sets with a name (default test)",
+                  noted(data, "--split", one_of(data.split, {"train", "test"}))),
+           option("--samples,--test-samples", "N", "use the first N", whole_number(options->samples, 1)),
+           option("--batch-size", "N", "images a rank computes at once (default 128)",
+                  whole_number(options->batch_size, 1)),
+           flag("--resize", "bring pictures of a folder to the net's size", data.resize),
+           option("--label-column", "NAME", "of a table: a name, first or last",
+                  noted(data, "--label-column", text(data.label_column))),
+           option("--scale", "X", "the net sees byte * X + offset (default 1/255)",
+                  noted(data, "--scale", fraction(data.scale))),
+           option("--offset", "X", "see --scale (default 0)", noted(data, "--offset", fraction(data.offset))),
+           option("--data-dir", "DIR", "of the sets with a name (default: $RONDE_DATA, else ~/.cache/ronde)",
+                  noted(data, "--data-dir", text(data.directory))),
+           flag("--confusion", "also how often each class was taken for which", options->confusion),
+           flag("--json", "for scripts: all of it, the confusion matrix too", options->json)},
+      .run = [options](Communicator& world) { evaluate(world, *options); }};
 }
 
 }  // namespace ronde::apps

@@ -1,8 +1,11 @@
 #include "ronde/source_data.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include <ronde/core/counted.h>
@@ -21,8 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 NamedData known_set(const DataRequest& request) {
-  const TrainingData data =
-      (request.name == "mnist" ? mnist_source() : cifar10_source()).load(request.directory);
+  const TrainingData data = request.name == "mnist"     ? mnist_source().load(request.directory)
+                            : request.name == "cifar10" ? cifar10_source().load(request.directory)
+                                                        : load_fashion_mnist(request.directory);
   const InMemoryDataset& part = request.split == "train" ? data.train : data.test;
   return {std::make_shared<InMemoryDataset>(part), cat(data.description, ", ", request.split, " part")};
 }
@@ -56,16 +60,43 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
+/// What would be passed over in silence is refused.
+void allow_only(const DataRequest& request, const char* kind,
+                std::initializer_list<std::string_view> options) {
+  for (const std::string& option : request.given)
+    require<UsageError>(std::find(options.begin(), options.end(), option) != options.end(), option, ": ",
+                        request.name, " is ", kind, ", for which it means nothing: leave it out");
+}
+
 }  // namespace
 
+Setter noted(DataRequest& request, const char* option, Setter set) {
+  return [&request, option, set = std::move(set)](const std::string& value) {
+    request.given.emplace_back(option);
+    return set(value);
+  };
+}
+
 NamedData open_data(const DataRequest& request) {
-  if (request.name == "mnist" || request.name == "cifar10") return known_set(request);
+  for (const char* name : {"mnist", "fashion-mnist", "cifar10"}) {
+    if (request.name != name) continue;
+    allow_only(request, "a set of its own form", {"--split", "--data-dir"});
+    return known_set(request);
+  }
   std::error_code error;
   require<IoError>(fs::exists(request.name, error), request.name,
-                   ": no such folder or file, and no data set's name: give mnist, cifar10, a folder with one "
+                   ": no such folder or file, and no data set's name: give mnist, fashion-mnist, cifar10, a "
+                   "folder with one "
                    "sub-folder of pictures for each class, a .csv table or a packed file");
-  if (fs::is_directory(request.name, error)) return folder(request);
-  if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) return table(request);
+  if (fs::is_directory(request.name, error)) {
+    allow_only(request, "a folder", {"--resize", "--size", "--grey", "--scale", "--offset"});
+    return folder(request);
+  }
+  if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) {
+    allow_only(request, "a table", {"--size", "--label-column", "--scale", "--offset"});
+    return table(request);
+  }
+  allow_only(request, "a packed file", {});
   const auto packed = std::make_shared<PackedDataset>(request.name);
   return {packed, cat(counted(packed->size(), "sample"), " of ", request.name)};
 }

@@ -1,10 +1,11 @@
-/// Data sets as they are named on the command line: mnist, cifar10, a folder of pictures, a table, a packed
-/// file.
+/// Data sets as they are named on the command line: mnist, fashion-mnist, cifar10, a folder of pictures, a
+/// table, a packed file.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ronde/data/dataset.h>
 
@@ -13,8 +14,8 @@
 namespace ronde::apps {
 
 struct DataRequest {
-  std::string name;       ///< "mnist", "cifar10" or a path
-  std::string directory;  ///< of mnist and cifar10; empty: the default
+  std::string name;       ///< "mnist", "fashion-mnist", "cifar10" or a path
+  std::string directory;  ///< of the sets with a name; empty: the default
   std::string split = "test";
   /// Of one sample, where the data leave it open (tables); pictures of a folder get its channels.
   std::optional<Shape> shape = {};
@@ -22,7 +23,11 @@ struct DataRequest {
   std::string label_column = {};
   double scale = 1.0 / 255;  ///< of pixels
   double offset = 0.0;
+  std::vector<std::string> given = {};  ///< options that were given, by `noted`
 };
+
+/// `set`, which also notes in the request that the option was given.
+Setter noted(DataRequest& request, const char* option, Setter set);
 
 struct NamedData {
   std::shared_ptr<const Dataset> dataset;
@@ -30,7 +35,8 @@ struct NamedData {
   bool can_resize = false;  ///< DataRequest::resize means something
 };
 
-/// IoError when there is no such thing, InputError when it is damaged.
+/// IoError when there is no such thing, InputError when it is damaged, UsageError for an option that this
+/// kind of data does not have.
 NamedData open_data(const DataRequest& request);
 
 /// Takes "28x28", "28x28x1" (height, width, channels; 3 unless given).

@@ -93,7 +93,8 @@ Evaluation Model::evaluate(const Dataset& data, std::int64_t batch_size) {
 }
 
 Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) {
-  require<UsageError>(has_loss(), "[evaluate] the model is not compiled, so it has no loss");
+  require<UsageError>(has_loss(), "[evaluate] the model is not compiled, so it has no loss",
+                      state_->untrainable.empty() ? "" : "; ", state_->untrainable);
   require<UsageError>(options.batch_size >= 1, "[evaluate] batch_size must be at least 1, got ",
                       options.batch_size);
   require_fitting_inputs(*state_, data, "evaluate");

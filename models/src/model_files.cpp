@@ -1,8 +1,6 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/saved_model.h>
-#include <ronde/nn/layer_factory.h>
 
-#include "callbacks/log_problem.h"
 #include "capture.h"
 #include "keras_file/json.h"
 #include "keras_file/model_ending.h"
@@ -12,6 +10,7 @@
 #include "weights/keras_config.h"
 #include "weights/keras_optimizer.h"
 #include "weights/layers_by_class.h"
+#include "weights/left_out.h"
 #include "weights/named_weights_file.h"
 #include "weights/saved_layers.h"
 #include "weights/saved_optimizer.h"
@@ -75,10 +74,15 @@ void broadcast_state(Model::State& model, const std::vector<OptimizerSlot>& slot
   model.arena->bump_version();
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& part : parts) all = cat(all, all.empty() ? "" : ", ", part);
-  return all;
+/// Runs `f`, which makes what a file describes, with the path put before its errors: whatever a layer has to
+/// say against its inputs or its options is a fault of the file.
+template <class F>
+void describing(const std::string& path, F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    throw InputError(cat(path, ": ", error.what()));
+  }
 }
 
 /// Runs `f` with the path put before the InputErrors of what does not fit.
@@ -99,25 +103,6 @@ SavedModel read_on_main(Communicator& communicator, const std::string& path) {
   });
   return file;
 }
-
-/// What of a file's description is not taken over.
-struct LeftOut {
-  std::string path;
-  std::vector<std::string> of_training = {};  ///< optimizer, loss, metrics
-  std::vector<std::string> of_layers = {};    ///< regularizers, constraints
-
-  void say(const Warn& warn) const {
-    for (const std::string& line : of_training) say_problem(warn, cat(path, ": left out: ", line));
-    if (!of_layers.empty())
-      say_problem(warn, cat(path, ": ", joined(of_layers), ": not supported, so no part of the loss here"));
-  }
-  /// Empty for a model that may be trained on as it is.
-  std::string why_untrainable(bool is_compiled) const {
-    if (!is_compiled && !of_training.empty()) return cat(path, ": ", joined(of_training));
-    if (of_layers.empty()) return {};
-    return cat(path, ": ", joined(of_layers), " would not be trained with");
-  }
-};
 
 /// Without an optimizer that is known, as far as an evaluation needs it.
 void compile_as_described(Model& model, Model::State& state, CompileOptions options) {
@@ -196,14 +181,14 @@ Model Model::load(const std::string& path, ModelOptions options) {
 
   std::unique_ptr<Model> model;
   collectively(communicator, [&] {
-    naming(path, [&] {
+    describing(path, [&] {
       DescribedNet described = net_from_config(config);
       model = std::make_unique<Model>(std::move(described.net), described.input_shape, options);
     });
   });
   DescribedTraining described;
   naming(path, [&] { described = training_from_config(training, settings.as_dict()); });
-  const LeftOut left_out{path, described.unknown, left_out_of_training(config)};
+  const LeftOut left_out = find_left_out(path, config, described, options);
   if (communicator.rank() == 0) left_out.say(options.warn);
   const double rate = described.options.optimizer ? described.options.optimizer->learning_rate() : 0.0;
   compile_as_described(*model, *model->state_, std::move(described.options));

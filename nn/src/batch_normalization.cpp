@@ -3,6 +3,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/batch_normalization.h>
 
+#include "image_checks.h"
 #include "layer_config.h"
 
 namespace ronde::inline v0 {
@@ -28,6 +29,7 @@ BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : opti
 
 void BatchNormalization::build_weights(const Shape& input, const BuildOptions& options) {
   require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
+  require_last_axis(*this, options_.axis, input);
   const auto add = [&](const char* name, const Initializer& initializer, bool trainable) {
     return add_parameter(
         {.name = name,
@@ -83,8 +85,8 @@ template <>
 std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config) {
   config.expect_null("renorm_clipping");
   config.expect_false("renorm");
-  config.expect_last_axis("axis");
   return std::make_unique<BatchNormalization>(BatchNormalizationOptions{
+      .axis = config.axis(),
       .momentum = config.number("momentum", 0.99),
       .epsilon = config.number("epsilon", 1e-3),
       .center = config.boolean("center", true),

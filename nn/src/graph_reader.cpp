@@ -47,7 +47,7 @@ class GraphReader {
     const Reference input = only_end("input_layers");
     if (!layers_[input.layer].is_input) refuse("input_layers", "is not an InputLayer");
     mark_needed(output);
-    layers_[input.layer].calls[0].result = graph_->input(layers_[input.layer].name);
+    layers_[input.layer].calls[0].result = graph_->input(without_slashes(layers_[input.layer].name));
     add_calls();
     graph_->output(*call(output).result);
     return std::move(graph_);
@@ -74,7 +74,7 @@ class GraphReader {
         layer.calls.emplace_back();
       } else {
         layer.module = layer_from_config(class_name, inner);
-        if (layer.module->name().empty()) layer.module->set_name(layer.name);
+        if (layer.module->name().empty()) layer.module->set_name(without_slashes(layer.name));
         if (const ConfigValue* nested = inner.find("layers"); nested && nested->is_list())
           layer.has_input_layer =
               !nested->as_list().empty() && nested->as_list()[0].at("class_name").as_string() == "InputLayer";

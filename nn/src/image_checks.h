@@ -1,4 +1,4 @@
-/// Checks of image shapes that name the layer.
+/// Checks of shapes that name the layer.
 #pragma once
 
 #include <string>
@@ -15,5 +15,7 @@ void require_window_fits(const Module& layer, const Shape& shape, Size2d window,
                          Padding padding);
 /// Both extents are positive.
 void require_positive(const Module& layer, const char* what, Size2d size);
+/// `axis` is -1, or the last of `shape`'s.
+void require_last_axis(const Module& layer, std::int64_t axis, const Shape& shape);
 
 }  // namespace ronde::inline v0

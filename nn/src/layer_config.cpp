@@ -1,5 +1,7 @@
 #include "layer_config.h"
 
+#include <algorithm>
+
 #include "config_options.h"
 #include "snake_case.h"
 
@@ -30,6 +32,11 @@ ConfigList pair(Size2d size) {
 
 std::string to_string(Padding padding) {
   return padding == Padding::same ? "same" : "valid";
+}
+
+std::string without_slashes(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
 }
 
 LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)
@@ -94,6 +101,15 @@ Padding LayerConfig::padding() const {
   return name == "same" ? Padding::same : Padding::valid;
 }
 
+std::int64_t LayerConfig::axis() const {
+  if (find("axis") == nullptr) return -1;
+  return read("axis", [](const ConfigValue& v) {
+    if (!v.is_list()) return v.as_int();
+    require<InputError>(v.as_list().size() == 1, "expected one axis, found ", v.as_list().size());
+    return v.as_list()[0].as_int();
+  });
+}
+
 Activation::Kind LayerConfig::activation() const {
   const ConfigValue* value = find("activation");
   if (value == nullptr) return Activation::linear;
@@ -110,7 +126,12 @@ Activation::Kind LayerConfig::activation() const {
 }
 
 Initializer LayerConfig::initializer(const char* key, Initializer otherwise) const {
-  return find(key) != nullptr ? read(key, &Initializer::from_config) : otherwise;
+  if (find(key) == nullptr) return otherwise;
+  try {
+    return Initializer::from_config(*find(key));
+  } catch (const InputError&) {
+    return otherwise;
+  }
 }
 
 void LayerConfig::expect_null(const char* key) const {
@@ -124,17 +145,6 @@ void LayerConfig::expect_text(const char* key, const char* value) const {
 
 void LayerConfig::expect_false(const char* key) const {
   if (boolean(key, false)) refuse(key, "true is not supported");
-}
-
-void LayerConfig::expect_last_axis(const char* key) const {
-  const ConfigValue* value = find(key);
-  if (value == nullptr) return;
-  const std::int64_t axis = read(key, [](const ConfigValue& v) {
-    if (!v.is_list()) return v.as_int();
-    require<InputError>(v.as_list().size() == 1, "expected one axis, found ", v.as_list().size());
-    return v.as_list()[0].as_int();
-  });
-  if (axis != -1 && axis != 1 && axis != 3) refuse(key, cat(axis, " is not supported, only the last axis"));
 }
 
 }  // namespace ronde::inline v0

@@ -25,6 +25,9 @@ ConfigDict input_layer(const std::string& name, const Module& net);
 ConfigList pair(Size2d size);
 std::string to_string(Padding padding);
 
+/// Keras 2 allows '/' in the names of layers; here, as in Keras 3, it stands between names: '_' in its place.
+std::string without_slashes(std::string name);
+
 /// The config of one layer, being read.
 class LayerConfig {
  public:
@@ -38,7 +41,10 @@ class LayerConfig {
   Size2d size(const char* key, Size2d otherwise) const;
   std::optional<Size2d> size(const char* key) const;
   Padding padding() const;
+  /// `axis`, alone or in a list, as Keras 2 writes that of a layer that was built; -1 where it is missing.
+  std::int64_t axis() const;
   Activation::Kind activation() const;
+  /// `otherwise` for one that is not known here, too: weights that come from a file do not depend on it.
   Initializer initializer(const char* key, Initializer otherwise) const;
   /// The entry, or nullptr when it is absent or null.
   const ConfigValue* find(const char* key) const;
@@ -47,9 +53,6 @@ class LayerConfig {
   void expect_null(const char* key) const;
   void expect_text(const char* key, const char* value) const;
   void expect_false(const char* key) const;
-  /// An axis, alone or in a list: -1, 3 (images) or 1 (vectors, as Keras writes it for them; a file of
-  /// channels_first images fails when its weights are read, by their shapes).
-  void expect_last_axis(const char* key) const;
   [[noreturn]] void refuse(const char* key, const std::string& why) const;
 
  private:

@@ -122,6 +122,14 @@ constexpr Entry kLayers[] = {
     {"ZeroPadding2D", read_layer<ZeroPadding2D>},
 };
 
+/// Its weights are integers and scales, of which this library makes nothing.
+void refuse_quantized(const LayerConfig& config) {
+  const ConfigValue* dtype = config.find("dtype");
+  const ConfigValue* policy = dtype && dtype->is_dict() ? dtype->find("class_name") : nullptr;
+  if (policy && policy->is_string() && policy->as_string().starts_with("Quantized"))
+    config.refuse("dtype", cat(policy->as_string(), ": a quantized layer is not supported"));
+}
+
 }  // namespace
 
 std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
@@ -131,9 +139,10 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     if (plain != entry.class_name) continue;
     const LayerConfig reader(plain, config);
     try {
+      refuse_quantized(reader);
       std::unique_ptr<Module> layer = entry.read(reader);
       const std::string name = reader.text("name", "");
-      if (!name.empty()) layer->set_name(name);
+      if (!name.empty()) layer->set_name(without_slashes(name));
       if (!reader.boolean("trainable", true)) layer->set_trainable(false);
       return layer;
     } catch (const UsageError& error) {
@@ -141,7 +150,10 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
       throw InputError(error.what());
     }
   }
-  throw InputError(unknown_name("layer class", class_name, layer_class_names()));
+  const ConfigValue* name = config.is_dict() ? config.find("name") : nullptr;
+  const std::string of =
+      name && name->is_string() ? cat("layer \"", name->as_string(), "\": class") : "layer class";
+  throw InputError(unknown_name(of, class_name, layer_class_names()));
 }
 
 namespace {

@@ -35,9 +35,12 @@ ConfigDict config_of(const CrossentropyOptions& options) {
   return config;
 }
 
-/// What softmax was applied to, when that is known.
+/// What the probabilities were made of, when that is known. As in Keras on TensorFlow it does not matter
+/// which of the two functions made them: of any, these are the logits.
 Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
-  return options.from_logits ? output : softmax_input(output);
+  if (options.from_logits) return output;
+  const Variable of_softmax = softmax_input(output);
+  return of_softmax.defined() ? of_softmax : sigmoid_input(output);
 }
 
 /// (n, k) with a 1 at each label.
@@ -103,11 +106,12 @@ ConfigDict BinaryCrossentropy::config() const {
 }
 
 Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& target) const {
-  const auto [x, hard] = loss_operands(name(), output, target);
+  const Variable logits = logits_of(output, options_);
+  const auto [x, hard] = loss_operands(name(), logits.defined() ? logits : output, target);
   // Two classes share what is spread.
   const double smoothing = options_.label_smoothing;
   const Variable t = smoothing == 0.0 ? hard : hard * (1.0 - smoothing) + 0.5 * smoothing;
-  if (options_.from_logits) return mean_of_samples(relu(x) - x * t + log(1.0 + exp(-abs(x))));
+  if (logits.defined()) return mean_of_samples(relu(x) - x * t + log(1.0 + exp(-abs(x))));
   const Variable p = clamp(x, kLossEpsilon, 1.0 - kLossEpsilon);
   return mean_of_samples(-(t * log(p) + (1.0 - t) * log(1.0 - p)));
 }

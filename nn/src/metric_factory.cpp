@@ -43,9 +43,10 @@ std::shared_ptr<Metric> binary(const std::string& name, const ConfigValue& optio
 }
 
 template <class Made>
-std::shared_ptr<Metric> top_k(const std::string&, const ConfigValue& options) {
+std::shared_ptr<Metric> top_k(const std::string& name, const ConfigValue& options) {
   const ConfigValue* k = find_option(options, "k");
-  return std::make_shared<Made>(TopKOptions{.k = k ? static_cast<int>(k->as_int()) : 5});
+  return std::make_shared<Made>(
+      TopKOptions{.k = k ? static_cast<int>(k->as_int()) : 5, .name = shown_name(options, name)});
 }
 
 std::shared_ptr<Metric> accuracy(const std::string& name, const ConfigValue& options) {

@@ -42,10 +42,18 @@ class OptimizerConfig {
             .global_norm = number("global_clipnorm", 0.0),
             .value = number("clipvalue", 0.0)};
   }
+  double weight_decay() const { return number("weight_decay", 0.0); }
   void expect_no_weight_decay() const {
-    const double decay = number("weight_decay", 0.0);
+    const double decay = weight_decay();
     require<InputError>(decay == 0.0, "[", label_, "] weight_decay: ", decay,
-                        " is not supported, only AdamW's and SGD's");
+                        " is not supported, only Adam's, AdamW's and SGD's");
+  }
+  /// What Keras' base class of all optimizers can do and these cannot.
+  void expect_plain_updates() const {
+    require<InputError>(!boolean("use_ema", false), "[", label_, "] use_ema: true is not supported");
+    const double batches = number("gradient_accumulation_steps", 1.0);
+    require<InputError>(batches == 1.0, "[", label_, "] gradient_accumulation_steps: ", batches,
+                        " is not supported here, only as `fit`'s backward_passes_per_step");
   }
 
  private:
@@ -100,7 +108,11 @@ std::unique_ptr<Optimizer> read_rmsprop(const OptimizerConfig& c) {
                      .clip = c.clip()});
 }
 
+std::unique_ptr<Optimizer> read_adamw(const OptimizerConfig& c);
+
+/// Keras' Adam with weight decay is its AdamW under another name.
 std::unique_ptr<Optimizer> read_adam(const OptimizerConfig& c) {
+  if (c.weight_decay() != 0.0) return read_adamw(c);
   return std::make_unique<Adam>(AdamOptions{.learning_rate = c.rate(0.001),
                                             .beta_1 = c.number("beta_1", 0.9),
                                             .beta_2 = c.number("beta_2", 0.999),
@@ -160,7 +172,8 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
   for (const Entry& entry : kOptimizers) {
     if (plain != entry.name) continue;
     const OptimizerConfig reader(class_name, config);
-    if (plain != "adamw" && plain != "sgd") reader.expect_no_weight_decay();
+    reader.expect_plain_updates();
+    if (!plain.starts_with("adam") && plain != "sgd") reader.expect_no_weight_decay();
     try {
       std::unique_ptr<Optimizer> optimizer = entry.read(reader);
       optimizer->set_schedule(reader.schedule());

@@ -1,9 +1,14 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/softmax.h>
 
+#include "image_checks.h"
 #include "layer_config.h"
 
 namespace ronde::inline v0 {
+
+void Softmax::build_weights(const Shape& input, const BuildOptions&) {
+  require_last_axis(*this, axis_, input);
+}
 
 Variable Softmax::forward(const Variable& x, const Context&) {
   return softmax(x);
@@ -17,8 +22,7 @@ ConfigDict Softmax::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig& config) {
-  config.expect_last_axis("axis");
-  return std::make_unique<Softmax>();
+  return std::make_unique<Softmax>(config.axis());
 }
 
 }  // namespace ronde::inline v0

@@ -7,8 +7,8 @@
 
 namespace ronde::inline v0 {
 
-TopKCategoricalAccuracy::TopKCategoricalAccuracy(Options options) : k_(options.k) {
-  require<UsageError>(k_ > 0, "[top_k_categorical_accuracy] k must be positive, got ", k_);
+TopKCategoricalAccuracy::TopKCategoricalAccuracy(Options options) : options_(std::move(options)) {
+  require<UsageError>(options_.k > 0, "[top_k_categorical_accuracy] k must be positive, got ", options_.k);
 }
 
 void TopKCategoricalAccuracy::update(const Tensor& output, const Tensor& target) {
@@ -23,7 +23,7 @@ void TopKCategoricalAccuracy::update(const Tensor& output, const Tensor& target)
     const double* of_row = scores.data() + static_cast<std::int64_t>(row) * width;
     const double own = of_row[classes[row]];
     const auto larger = std::count_if(of_row, of_row + width, [&](double other) { return other > own; });
-    if (std::isfinite(own) && larger < k_) ++found_;
+    if (std::isfinite(own) && larger < options_.k) ++found_;
   }
   count_ += static_cast<std::int64_t>(classes.size());
 }
@@ -33,7 +33,7 @@ MetricSums TopKCategoricalAccuracy::sums() const {
 }
 
 ConfigValue TopKCategoricalAccuracy::described(const char* class_name) const {
-  return ConfigDict{{"class_name", class_name}, {"config", ConfigDict{{"name", name()}, {"k", k_}}}};
+  return ConfigDict{{"class_name", class_name}, {"config", ConfigDict{{"name", name()}, {"k", options_.k}}}};
 }
 
 }  // namespace ronde::inline v0

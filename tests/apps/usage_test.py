@@ -44,6 +44,7 @@ class Usage(harness.ProgramTest):
             (["--learning-rate", "nan"], "--learning-rate nan: give a number greater than 0"),
             (["--learning-rate=-0.1"], "--learning-rate -0.1: give a number"),
             (["--threads", "1.5"], "--threads 1.5: give a whole number"),
+            (["--threads", "5000"], "--threads 5000: give a whole number from 1 to 4096"),
             (["--optimizer", "adam2"], "--optimizer adam2: give one of adadelta, adam"),
             (["--recipe", "mine"], "--recipe mine: give one of keras, tf2, estimator"),
             (["--batch-size", "8", "--global-batch-size", "8"], "contradict each other"),

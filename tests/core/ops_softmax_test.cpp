@@ -47,6 +47,16 @@ TEST(SoftmaxInput, IsTheLogitsOfADirectResultOnly) {
   EXPECT_FALSE(softmax_input(Variable()).defined());
 }
 
+TEST(SigmoidInput, IsTheLogitsOfADirectResultOnly) {
+  const Variable x = Variable::parameter(random_tensor({2, 3}));
+  const Variable y = sigmoid(x);
+  EXPECT_TRUE(sigmoid_input(y).same_as(x));
+  EXPECT_FALSE(softmax_input(y).defined());
+  EXPECT_FALSE(sigmoid_input(softmax(x)).defined());
+  EXPECT_FALSE(sigmoid_input(y * 1.0).defined());
+  EXPECT_FALSE(sigmoid_input(Variable()).defined());
+}
+
 TEST(SoftmaxInput, IsRememberedWhileNothingIsRecorded) {
   const NoGrad no_grad;
   const Variable x(random_tensor({2, 3}));

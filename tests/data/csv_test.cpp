@@ -103,6 +103,7 @@ TEST_F(Csv, ThatIsWrongIsNamedWithItsLine) {
   expect_refused("1,2\n3,x7\n", ":2: column 2 is \"x7\", expected a number");
   expect_refused("label,pixel1\n3,1\n4,\n", ":3: column 2 (pixel1) is \"\", expected a number");
   expect_refused("1,2\n1,nan\n", ":2: column 2 is \"nan\", expected a number");
+  expect_refused("1,2\n1,-1e39\n", ":2: column 2 is -1e+39, more than a float32 holds");
   expect_refused("1,2\n1,1e999\n", ":2: column 2 is \"1e999\", expected a number");
   expect_refused("1,2\n-1,2\n", ":2: column 1 is -1, expected the number of a class from 0 on");
   expect_refused("1,2\n1.5,2\n", ":2: column 1 is 1.5, expected the number of a class from 0 on");

@@ -120,10 +120,15 @@ def weight_cases():
     yield 3, "softmax", "sparse_categorical_crossentropy", labels, samples
     yield 1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), samples
     yield 2, "sigmoid", "mean_squared_error", numbers((10, 2), 7, 0.0, 1.0), samples
+    # Without weights: sigmoids that round to 0 and 1, and crossentropies of what the other function made.
+    yield 1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), {}, 20.0
+    yield 3, "softmax", "binary_crossentropy", bits((10, 3), 8), {}
+    yield 3, "sigmoid", "categorical_crossentropy", np.eye(3)[labels], {}
+    yield 3, "sigmoid", "sparse_categorical_crossentropy", labels, {}
 
 
-def weight_entry(units, activation, loss, target, weights):
-    x = numbers((10, 2), 3)
+def weight_entry(units, activation, loss, target, weights, scale=1.0):
+    x = scale * numbers((10, 2), 3)
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(units, activation=activation)])
     start = [numbers((2, units), 4), numbers((units,), 5)]
     model.set_weights(start)

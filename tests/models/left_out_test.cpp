@@ -117,8 +117,8 @@ TEST_P(LeftOut, Regularizers) {
   file_.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", config}};
   Model loaded = load();
   EXPECT_EQ(lines_, Lines{cat(path_,
-                              ": kernel_regularizer of dense: not supported, so no part of the loss "
-                              "here")});
+                              ": kernel_regularizer of dense: not supported, so no part of loss or "
+                              "training here")});
   EXPECT_TRUE(loaded.is_compiled());
   expect_same_predictions(loaded);
   EXPECT_EQ(refusal(loaded), cat("[fit] ", path_,
@@ -149,8 +149,101 @@ TEST_P(LeftOut, LossesAndMetricsAreNamed) {
   EXPECT_FALSE(without_loss.has_loss());
   expect_same_predictions(without_loss);
   const std::string why = message_of<UsageError>([&] { without_loss.evaluate(small_images(8)); });
-  EXPECT_NE(why.find("not compiled, so it has no loss"), std::string::npos) << why;
+  EXPECT_NE(why.find(cat("not compiled, so it has no loss; ", path_, ": loss \"categorical_hinge\" is not")),
+            std::string::npos)
+      << why;
   EXPECT_NE(refusal(without_loss).find("\"categorical_hinge\" is not supported"), std::string::npos);
+}
+
+// Without them the loss and its gradients are others.
+TEST_P(LeftOut, WeightsOfLossesAreNamedAndStopTraining) {
+  describe_training("loss_weights", "[0.5]");
+  Model loaded = load();
+  EXPECT_EQ(lines_, Lines{cat(path_, ": left out: loss_weights [0.5]")});
+  EXPECT_TRUE(loaded.is_compiled());
+  EXPECT_EQ(refusal(loaded), cat("[fit] ", path_,
+                                 ": loss_weights [0.5] would not be trained with; call compile to train this "
+                                 "model"));
+}
+
+TEST_P(LeftOut, WhatAnOptimizerDoesBesideItsUpdates) {
+  describe_training("optimizer_config",
+                    R"({"class_name": "Adam", "config": {"use_ema": true, "ema_momentum": 0.9}})");
+  Model loaded = load();
+  EXPECT_EQ(lines_, Lines{cat(path_, ": left out: [Adam] use_ema: true is not supported")});
+  EXPECT_NE(refusal(loaded).find("use_ema"), std::string::npos);
+}
+
+// Keras writes it so when it was compiled with a list or a dict of the outputs.
+TEST_P(LeftOut, NotALossOfTheOneOutput) {
+  const InMemoryDataset data = small_images(8);
+  for (const char* loss :
+       {R"(["sparse_categorical_crossentropy"])", R"({"dense": "sparse_categorical_crossentropy"})"}) {
+    describe_training("loss", loss);
+    EXPECT_EQ(load().evaluate(data).logs.entries(), model_.evaluate(data).logs.entries()) << loss;
+    EXPECT_EQ(lines_, Lines{}) << loss;
+  }
+}
+
+TEST_P(LeftOut, InitializersAreNamedOnly) {
+  file_.model_config =
+      with(file_.model_config, "kernel_initializer",
+           from_json(R"({"class_name": "Orthogonal", "config": {"gain": 1.0, "seed": null}})"));
+  Model loaded = load();
+  EXPECT_EQ(lines_,
+            Lines{cat(path_,
+                      ": kernel_initializer of conv2d, kernel_initializer of dense: not supported; the "
+                      "weights are the file's, but what is saved here names another")});
+  expect_same_predictions(loaded);
+  loaded.fit(small_images(8), {.batch_size = 4, .verbose = 0});
+}
+
+TEST_P(LeftOut, DtypesThatAreNotThoseOfTheModel) {
+  const ConfigValue as_it_is = file_.model_config;
+  file_.model_config = with(
+      as_it_is, "dtype",
+      from_json(R"({"module": "keras", "class_name": "DTypePolicy", "config": {"name": "mixed_bfloat16"}})"));
+  Model loaded = load();
+  EXPECT_EQ(lines_, Lines{cat(path_, ": dtype mixed_bfloat16 of 5 layers: computed in float32 here")});
+  expect_same_predictions(loaded);
+  lines_.clear();
+  load({.compute_dtype = DType::bf16});
+  EXPECT_EQ(lines_, Lines{});
+  file_.model_config = with(as_it_is, "dtype", "float64");
+  load();
+  EXPECT_EQ(lines_, Lines{cat(path_, ": dtype float64 of 5 layers: computed in float32 here")});
+  lines_.clear();
+  load({.dtype = DType::f64});
+  file_.model_config = as_it_is;
+  load({.compute_dtype = DType::bf16});  // whoever asks for it knows
+  EXPECT_EQ(lines_, Lines{});
+}
+
+// Keras 2 allows them, as in its DenseNet121; Keras 3 does not.
+TEST_P(LeftOut, SlashesInNames) {
+  file_.model_config = with(file_.model_config, "name", "block1/part");  // of the net and each layer
+  file_.state.reset();                                                   // which a file of Keras has not
+  ConfigDict config = file_.model_config.at("config").as_dict();
+  for (auto& [key, value] : config) {
+    if (key != "layers") continue;
+    ConfigList layers;
+    for (const ConfigValue& layer : value.as_list())
+      layers.push_back(with(layer, "name", cat("block1/part", layers.size())));
+    value = layers;
+  }
+  file_.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", config}};
+  Model loaded = load();
+  EXPECT_EQ(lines_, Lines{cat(path_, ": '/' in the names of ", loaded.module().children().size() + 1,
+                              " layers is '_' here, as Keras 3 wants it")});
+  EXPECT_EQ(loaded.module().children().back()->name(), "block1_part5");
+  expect_same_predictions(loaded);
+}
+
+// What a layer says against its inputs is a fault of the file, and so named.
+TEST_P(LeftOut, NetsThatDoNotFitTogetherNameTheFile) {
+  file_.model_config = with(file_.model_config, "pool_size", ConfigList{ConfigValue(9), ConfigValue(9)});
+  EXPECT_EQ(message_of<Error>([&] { load(); }),
+            cat(path_, ": [max_pooling2d] a window of 9 x 9 does not fit into images of 4 x 4"));
 }
 
 TEST_P(LeftOut, NothingIsSaidOfAFileThatIsUnderstood) {

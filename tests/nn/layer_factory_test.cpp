@@ -204,12 +204,10 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Dense", R"({"units": 2, "lora_rank": 4})"), "[Dense] lora_rank: is not supported");
   EXPECT_EQ(message("Dense", R"({"name": "d"})"), "[Dense \"d\"] units: missing");
   EXPECT_EQ(message("Dense", R"({"units": 2.5})"), "[Dense] units: expected an integer, found a number");
-  EXPECT_EQ(message("Dense", R"({"units": 2, "kernel_initializer": {"class_name": "Orthogonal"}})"),
-            "[Dense] kernel_initializer: initializer \"Orthogonal\" is not supported");
   EXPECT_EQ(message("MaxPooling2D", R"({"pool_size": [1, 2, 3]})"),
             "[MaxPooling2D] pool_size: expected two integers, found 3");
-  EXPECT_EQ(message("BatchNormalization", R"({"axis": 2})"),
-            "[BatchNormalization] axis: 2 is not supported, only the last axis");
+  EXPECT_EQ(message("BatchNormalization", R"({"axis": [1, 2]})"),
+            "[BatchNormalization] axis: expected one axis, found 2");
   EXPECT_EQ(message("ZeroPadding2D", R"({"name": "z", "padding": [1, 2, 3]})"),
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
@@ -220,12 +218,46 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
             "ReLU, Rescaling, Sequential, Softmax, Subtract, ZeroPadding2D");
+  EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
+            "layer \"memory\": class \"GRU\" is not supported;");
+  EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
+                                "config": {"mode": "int8", "source_name": "float32"}}})"),
+            "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :
        {"[]", "3", "null", R"({"name": 3, "units": 2})", R"({"units": 2, "trainable": "yes"})"})
     EXPECT_THROW(parse("Dense", json), InputError) << json;
   EXPECT_THROW(parse("Sequential", R"({"layers": [{"config": {}}]})"), InputError);
+}
+
+// Keras writes the last axis by its number, too. Another one has weights or outputs of the same shape where
+// extents are equal, so that only the axis tells.
+TEST(LayerFactory, AxesAreThoseOfTheInputs) {
+  for (const char* layer : {"BatchNormalization", "Softmax"}) {
+    const auto built = [&](const char* axis, const Shape& shape) {
+      return message_of([&] { parse(layer, cat(R"({"name": "x", "axis": )", axis, "}"))->build(shape); });
+    };
+    for (const auto& [axis, shape] : {std::pair{"-1", Shape{4, 4, 4}},
+                                      {"3", {4, 4, 4}},
+                                      {"[3]", {4, 4, 4}},
+                                      {"2", {4, 4}},
+                                      {"1", {4}},
+                                      {"[1]", {4}}})
+      EXPECT_EQ(built(axis, shape), "no error") << cat(layer, ' ', axis, ' ', shape);
+    EXPECT_EQ(built("1", {4, 4, 4}),
+              "[x] axis: 1 of inputs (1, 4, 4, 4) is not supported, only the last axis");
+    EXPECT_EQ(built("[2]", {4, 4, 4}),
+              "[x] axis: 2 of inputs (1, 4, 4, 4) is not supported, only the last axis");
+    EXPECT_EQ(built("1", {4, 4}), "[x] axis: 1 of inputs (1, 4, 4) is not supported, only the last axis");
+    EXPECT_EQ(built("-2", {4, 4}), "[x] axis: -2 of inputs (1, 4, 4) is not supported, only the last axis");
+  }
+}
+
+// Weights that come from a file do not depend on how they would have begun.
+TEST(LayerFactory, AnUnknownInitializerIsTheDefault) {
+  const auto dense = parse("Dense", R"({"units": 2, "kernel_initializer": {"class_name": "Orthogonal"}})");
+  EXPECT_EQ(to_json(dense->config()), to_json(parse("Dense", R"({"units": 2})")->config()));
 }
 
 // Outputs are what they are without them; who trains on is told by name.

@@ -76,6 +76,10 @@ TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
   EXPECT_EQ(make_metric("rmse")->name(), "rmse");
   EXPECT_EQ(make_metric("log_cosh_error")->name(), "log_cosh_error");
+  const auto best_two = make_metric("SparseTopKCategoricalAccuracy", ConfigDict{{"k", 2}, {"name", "top2"}});
+  EXPECT_EQ(best_two->name(), "top2");
+  EXPECT_EQ(make_metric("TopKCategoricalAccuracy", best_two->config().at("config"))->name(), "top2");
+  EXPECT_EQ(make_metric("TopKCategoricalAccuracy")->name(), "top_k_categorical_accuracy");
   const std::string advice = message_of([] { make_metric("acuracy"); });
   EXPECT_TRUE(
       advice.starts_with("metric \"acuracy\" is not supported, did you mean accuracy? Known are accuracy, "))

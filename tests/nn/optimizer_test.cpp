@@ -7,6 +7,7 @@
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 
+#include "nn/config_json.h"
 #include "nn/vector_net.h"
 
 namespace ronde::test {
@@ -295,6 +296,16 @@ TEST(OptimizerFactory, ReadsOtherSpellings) {
             1.0);
 }
 
+// Keras decays the weights of any optimizer alike, so that its Adam with a decay is its AdamW.
+TEST(OptimizerFactory, AdamWithWeightDecayIsAdamW) {
+  const auto decaying = optimizer_from_config(
+      "Adam", ConfigDict{{"learning_rate", 0.5}, {"weight_decay", 0.25}, {"beta_1", 0.75}});
+  const AdamW expected({.learning_rate = 0.5, .weight_decay = 0.25, .beta_1 = 0.75});
+  EXPECT_EQ(decaying->name(), "AdamW");
+  EXPECT_EQ(to_json(decaying->config()), to_json(expected.config()));
+  EXPECT_EQ(optimizer_from_config("Adam", ConfigDict{{"weight_decay", 0.0}})->name(), "Adam");
+}
+
 TEST(OptimizerFactory, RefusesWhatItCannotDo) {
   EXPECT_EQ(
       message_of([] { optimizer_from_config("Ftrl", ConfigDict{}); }),
@@ -303,7 +314,23 @@ TEST(OptimizerFactory, RefusesWhatItCannotDo) {
       message_of([] { optimizer_from_config("AdamX", ConfigDict{}); }),
       "optimizer class \"AdamX\" is not supported, did you mean Adam? Known are SGD, RMSprop, Adam, AdamW, "
       "Adadelta, Adagrad");
-  EXPECT_THROW(optimizer_from_config("Adam", ConfigDict{{"weight_decay", 0.1}}), InputError);
+  EXPECT_EQ(message_of([] {
+              optimizer_from_config("RMSprop", ConfigDict{{"weight_decay", 0.5}});
+            }),
+            "[RMSprop] weight_decay: 0.5 is not supported, only Adam's, AdamW's and SGD's");
+  // Of all Keras' optimizers: weights would be others without them.
+  for (const char* name : {"SGD", "RMSprop", "Adam", "AdamW", "Adadelta", "Adagrad"}) {
+    EXPECT_EQ(message_of([&] {
+                optimizer_from_config(name, ConfigDict{{"use_ema", true}});
+              }),
+              cat("[", name, "] use_ema: true is not supported"));
+    EXPECT_TRUE(message_of([&] {
+                  optimizer_from_config(name, ConfigDict{{"gradient_accumulation_steps", 2}});
+                }).starts_with(cat("[", name, "] gradient_accumulation_steps: 2 is not supported")));
+    optimizer_from_config(name, ConfigDict{{"use_ema", false},
+                                           {"ema_momentum", 0.99},
+                                           {"gradient_accumulation_steps", ConfigValue()}});
+  }
   const ConfigDict schedule{{"learning_rate", ConfigDict{{"class_name", "ExponentialDecay"}}}};
   EXPECT_EQ(message_of([&] { optimizer_from_config("SGD", schedule); }),
             "[SGD] learning_rate: expected a number or the description of a schedule");

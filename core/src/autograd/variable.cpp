@@ -32,12 +32,13 @@ void Variable::State::accumulate(const Tensor& contribution, bool is_ours) {
     grad = is_ours ? contribution : contribution.clone();
 }
 
-void Variable::State::set_softmax_input(const Variable& y, const Variable& x) {
+void Variable::State::set_logits(const Variable& y, const Variable& x, Squashing how) {
   y.state_->origin = x.state_;
+  y.state_->squashing = how;
 }
 
-Variable Variable::State::softmax_input(const Variable& y) {
-  return y.defined() ? Variable(y.state_->origin) : Variable();
+Variable Variable::State::logits(const Variable& y, Squashing how) {
+  return y.defined() && y.state_->squashing == how ? Variable(y.state_->origin) : Variable();
 }
 
 Variable::Variable(Tensor value) : state_(std::make_shared<State>(std::move(value))) {

@@ -15,10 +15,13 @@ struct Variable::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Remembers that `y` is the softmax of `x`.
-  static void set_softmax_input(const Variable& y, const Variable& x);
-  /// The `x` of the above, or an undefined variable.
-  static Variable softmax_input(const Variable& y);
+  /// What makes probabilities of logits.
+  enum class Squashing { none, softmax, sigmoid };
+
+  /// Remembers that `y` is that of `x`.
+  static void set_logits(const Variable& y, const Variable& x, Squashing how);
+  /// The `x` of the above where it was made this way, else an undefined variable.
+  static Variable logits(const Variable& y, Squashing how);
 
   /// Adds to the gradient. `is_ours`: nobody else sees the memory of `contribution`, so it may be kept.
   void accumulate(const Tensor& contribution, bool is_ours);
@@ -29,7 +32,8 @@ struct Variable::State {
   bool grad_bound = false;  // grad is memory of the caller: it stays, zero_grad or not
   bool requires_grad = false;
   std::shared_ptr<Node> node;     // what made this; none for a leaf
-  std::shared_ptr<State> origin;  // of a softmax's result: the logits
+  std::shared_ptr<State> origin;  // of the result of a softmax or a sigmoid: the logits
+  Squashing squashing = Squashing::none;
   std::vector<std::function<void(const Variable&)>> hooks;
 };
 

@@ -1,5 +1,6 @@
 #include <ronde/core/ops.h>
 
+#include "autograd/variable_state.h"
 #include "ops/unary.h"
 
 namespace ronde::inline v0 {
@@ -25,7 +26,13 @@ Variable silu(const Variable& x) {
 }
 
 Variable sigmoid(const Variable& x) {
-  return apply_unary(UnaryOp::sigmoid, "sigmoid", x);
+  const Variable y = apply_unary(UnaryOp::sigmoid, "sigmoid", x);
+  Variable::State::set_logits(y, x, Variable::State::Squashing::sigmoid);
+  return y;
+}
+
+Variable sigmoid_input(const Variable& y) {
+  return Variable::State::logits(y, Variable::State::Squashing::sigmoid);
 }
 
 Variable tanh(const Variable& x) {

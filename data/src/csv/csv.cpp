@@ -47,6 +47,7 @@ class CsvTable {
   std::size_t find_label(std::string_view line) const;
   void read_row(std::string_view line);
   double slow_number(CsvFields& fields, std::size_t column) const;
+  float slow_input(CsvFields& fields, std::size_t column) const;
   void keep_row();
   void keep_label(double value);
   InMemoryDataset make_dataset() const;
@@ -105,6 +106,13 @@ double CsvTable::slow_number(CsvFields& fields, std::size_t column) const {
   return *value;
 }
 
+float CsvTable::slow_input(CsvFields& fields, std::size_t column) const {
+  const double value = slow_number(fields, column);
+  lines_.expect(std::abs(value) <= std::numeric_limits<float>::max(), column_name(column), " is ", value,
+                ", more than a float32 holds");
+  return static_cast<float>(value);
+}
+
 void CsvTable::read_row(std::string_view line) {
   CsvFields fields(line, options_.delimiter);
   auto input = row_.begin();
@@ -114,7 +122,7 @@ void CsvTable::read_row(std::string_view line) {
     if (column == label_)
       keep_label(quick ? small : slow_number(fields, column));
     else
-      *input++ = quick ? static_cast<float>(small) : static_cast<float>(slow_number(fields, column));
+      *input++ = quick ? static_cast<float>(small) : slow_input(fields, column);
   }
   std::size_t columns = columns_;
   for (; !fields.at_end(); ++columns) fields.next();

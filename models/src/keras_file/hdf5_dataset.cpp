@@ -41,7 +41,10 @@ bool check_storage(const Handle& dataset, const std::string& path) {
 Stored check_shape(const Handle& dataset, const std::string& path, bool compressed) {
   const Handle type(H5Dget_type(dataset), H5Tclose, cat("reading ", path));
   const Handle space(H5Dget_space(dataset), H5Sclose, cat("reading ", path));
-  require<Hdf5Error>(H5Tget_class(type) == H5T_FLOAT, path, " does not hold floating-point numbers");
+  const H5T_class_t kind = H5Tget_class(type);
+  const bool is_bfloat16 = kind == H5T_OPAQUE && H5Tget_size(type) == 2;
+  // Integers are what some layers of Keras count; whether a net has such layers its description says.
+  require<Hdf5Error>(kind == H5T_FLOAT || kind == H5T_INTEGER || is_bfloat16, path, " does not hold numbers");
   const std::size_t element = H5Tget_size(type);
   require<Hdf5Error>(element <= 8, path, " has elements of ", counted(element, "byte"));
   const int rank = check(H5Sget_simple_extent_ndims(space), cat("reading ", path));
@@ -51,7 +54,7 @@ Stored check_shape(const Handle& dataset, const std::string& path, bool compress
   check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), cat("reading ", path));
   const hsize_t available = H5Dget_storage_size(dataset) * (compressed ? kMaxCompression : 1);
   hsize_t room = available / element;  // elements that may still be declared: no product can overflow
-  Stored stored{{}, element == 8 ? DType::f64 : DType::f32};
+  Stored stored{{}, is_bfloat16 ? DType::bf16 : element == 8 ? DType::f64 : DType::f32};
   for (int axis = 0; axis < rank; ++axis) {
     const hsize_t extent = extents[static_cast<std::size_t>(axis)];
     require<Hdf5Error>(extent > 0 && extent <= room, path, " declares more elements than the file holds");
@@ -60,6 +63,15 @@ Stored check_shape(const Handle& dataset, const std::string& path, bool compress
   }
   require<Hdf5Error>(room > 0, path, " holds no data");
   return stored;
+}
+
+/// Numbers of two bytes that HDF5 does not know, as h5py writes NumPy's bfloat16 for Keras.
+Tensor read_bfloat16(const Handle& dataset, const std::string& path, const Shape& shape) {
+  const Handle type(H5Dget_type(dataset), H5Tclose, cat("reading ", path));
+  const Tensor values = Tensor::empty(shape, {.dtype = DType::bf16});
+  check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.raw()),
+        cat("reading ", path, ", which is damaged,"));
+  return values.to(DType::f32);
 }
 
 hid_t native_type(DType dtype) {
@@ -94,6 +106,7 @@ Tensor read_dataset(hid_t parent, const std::string& path) {
   const Handle dataset = open_object(parent, path);
   require<Hdf5Error>(H5Iget_type(dataset) == H5I_DATASET, path, " is not a dataset");
   const Stored stored = check_shape(dataset, path, check_storage(dataset, path));
+  if (stored.dtype == DType::bf16) return read_bfloat16(dataset, path, stored.shape);
   const Tensor values = Tensor::empty(stored.shape, {.dtype = stored.dtype});
   check(H5Dread(dataset, native_type(stored.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.raw()),
         cat("reading ", path, ", which is damaged,"));

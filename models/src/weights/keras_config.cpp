@@ -85,6 +85,14 @@ Made made_or_null(Made (*make)(const std::string&, const ConfigValue&), const Co
   }
 }
 
+/// The loss itself, where Keras has it in a list or a dict of the outputs, of which there is one.
+const ConfigValue& of_one_output(const ConfigValue& loss) {
+  if (loss.is_list() && loss.as_list().size() == 1) return loss.as_list().front();
+  if (loss.is_dict() && !loss.find("class_name") && loss.as_dict().size() == 1)
+    return loss.as_dict().front().second;
+  return loss;
+}
+
 /// Those that are known here; Keras nests them in a list or a dict for each output.
 void append_metrics(const ConfigValue& config, DescribedTraining& training) {
   if (config.is_list()) {
@@ -194,10 +202,12 @@ DescribedTraining training_from_config(const ConfigValue& config, const ConfigDi
   DescribedTraining training;
   if (!config.is_dict()) return training;
   if (const ConfigValue* loss = config.find("loss"); says_something(loss))
-    training.options.loss = made_or_null(make_loss, *loss, "loss", training.unknown);
+    training.options.loss = made_or_null(make_loss, of_one_output(*loss), "loss", training.unknown);
   if (const ConfigValue* metrics = config.find("metrics")) append_metrics(*metrics, training);
-  for (const char* key : {"weighted_metrics", "loss_weights"})
-    if (says_something(config.find(key))) training.unknown.push_back(cat(key, " are not supported"));
+  if (says_something(config.find("weighted_metrics")))
+    training.unknown.emplace_back("weighted_metrics are not supported");
+  if (says_something(config.find("loss_weights")))
+    training.unknown_factors.push_back(cat("loss_weights ", to_json(config.at("loss_weights"))));
   const ConfigValue* optimizer = config.find("optimizer_config");
   if (!optimizer || !optimizer->is_dict() || !optimizer->find("class_name") || !optimizer->find("config"))
     return training;

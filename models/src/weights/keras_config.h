@@ -28,7 +28,8 @@ DescribedNet net_from_config(const ConfigValue& config);
 /// What a training_config says, as far as Ronde knows it; without optimizer or loss when it does not.
 struct DescribedTraining {
   CompileOptions options;
-  std::vector<std::string> unknown;  ///< a line for each thing that is left out
+  std::vector<std::string> unknown;          ///< a line for each thing that is left out
+  std::vector<std::string> unknown_factors;  ///< of the loss, which would be another without them
 };
 /// `settings`: those of the optimizer that Keras has no keys for.
 DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings);

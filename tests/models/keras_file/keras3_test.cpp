@@ -215,7 +215,7 @@ TEST(KerasFiles, AnUnknownLayerOrANoArchiveIsSaidSo) {
   const std::string good = config->bytes;
   config->bytes.replace(good.find("\"DepthwiseConv2D\""), 17, "\"MysteriousLayer\"");
   const std::string message = complaint(entries);
-  EXPECT_NE(message.find("layer class \"MysteriousLayer\" is not supported; known are "), std::string::npos)
+  EXPECT_NE(message.find(": class \"MysteriousLayer\" is not supported; known are "), std::string::npos)
       << message;
   EXPECT_NE(message.find("DepthwiseConv2D"), std::string::npos) << message;
   config->bytes = std::string("{");

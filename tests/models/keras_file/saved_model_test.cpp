@@ -352,11 +352,39 @@ TEST(SavedModel, DeclaringMoreThanTheFileHoldsIsRefused) {
 }
 
 TEST(SavedModel, OtherTypesAreRefused) {
-  EXPECT_NE(refusal([](hid_t group) { make_dataset(group, H5T_STD_I32LE, {2}); }).find("floating-point"),
+  EXPECT_NE(refusal([](hid_t group) { make_dataset(group, H5T_C_S1, {2}); }).find("does not hold numbers"),
             std::string::npos);
   EXPECT_NE(refusal([](hid_t group) { H5Gclose(make_group(group, "w")); }).find("w is not a dataset"),
             std::string::npos);
   EXPECT_NE(refusal([](hid_t) {}).find("finding w failed"), std::string::npos);
+}
+
+TEST(SavedModel, ReadsBfloat16AsKerasSavesItAndCounts) {
+  const TempDir dir;
+  const std::string path = hdf5_file(dir, [](hid_t file) {
+    write_fixed_names(file, "layer_names", {"dense"}, 5);
+    const hid_t group = make_group(file, "dense");
+    write_fixed_names(group, "weight_names", {"w", "n"}, 1);
+    const hid_t space = H5Screate(H5S_SCALAR);  // a count, as of Normalization
+    const hid_t count = H5Dcreate2(group, "n", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const std::int64_t seven = 7;
+    H5Dwrite(count, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &seven);
+    H5Dclose(count);
+    H5Sclose(space);
+    const hid_t type = H5Tcreate(H5T_OPAQUE, 2);
+    make_dataset(group, type, {3});
+    const hid_t dataset = H5Dopen2(group, "w", H5P_DEFAULT);
+    const std::uint16_t values[] = {0x3f80, 0xc020, 0x3eab};  // 1, -2.5, 1 / 3 rounded to 8 bits
+    H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(dataset);
+    H5Tclose(type);
+    H5Gclose(group);
+  });
+  const SavedModel model = read_saved_model(path);
+  ASSERT_EQ(model.layers.size(), 1u);
+  EXPECT_EQ(model.layers[0].weights.at(0).values.to_vector<float>(),
+            (std::vector<float>{1.0F, -2.5F, 0.333984375F}));
+  EXPECT_EQ(model.layers[0].weights.at(1).values.to_vector<double>(), std::vector<double>{7.0});
 }
 
 }  // namespace

@@ -56,10 +56,18 @@ struct Case {
   double shown_loss = 0.0;
 };
 
-std::vector<Case> cases() {
-  const ConfigValue record = from_json(read_file(golden("losses_keras3.15.1.json")));
+/// Of Keras of this version: six with weights, then four without.
+std::vector<Case> all_cases(const char* version = "3.15.1") {
+  const ConfigValue record = from_json(read_file(golden(cat("losses_keras", version, ".json"))));
   std::vector<Case> result;
   for (const ConfigValue& entry : record.at("weights").as_list()) result.emplace_back(entry);
+  return result;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> result = all_cases();
+  std::erase_if(result,
+                [](const Case& one) { return one.class_weight.empty() && one.sample_weight.empty(); });
   return result;
 }
 
@@ -98,7 +106,7 @@ void expect_trained(Model& model, const Case& one) {
 
 TEST(LossWeights, TrainsAsKerasDoes) {
   ASSERT_EQ(cases().size(), 6u);
-  for (const Case& one : cases()) {
+  for (const Case& one : all_cases()) {
     SCOPED_TRACE(one.loss);
     Model model = make_model(one);
     const InMemoryDataset data(one.inputs, one.target);
@@ -108,9 +116,28 @@ TEST(LossWeights, TrainsAsKerasDoes) {
   }
 }
 
+// Sigmoids that round to 0 and 1 have a loss and a gradient all the same; a crossentropy takes the logits of
+// whatever made its probabilities.
+TEST(Crossentropies, GoBackToTheLogitsAsKerasDoes) {
+  for (const char* version : {"2.15.0", "3.15.1"}) {
+    const std::vector<Case> all = all_cases(version);
+    ASSERT_EQ(all.size(), 10u);
+    for (std::size_t i = 6; i < all.size(); ++i) {
+      const Case& one = all[i];
+      SCOPED_TRACE(cat(version, ' ', one.is_softmax ? "softmax " : "sigmoid ", one.loss));
+      Model model = make_model(one);
+      const InMemoryDataset eight(one.inputs.slice(0, 0, 8).clone(), one.target.slice(0, 0, 8).clone());
+      EXPECT_NEAR(model.evaluate(eight).logs.at("loss"), one.evaluated_8, 1e-6);
+      const History history = model.fit(InMemoryDataset(one.inputs, one.target), in_order(one));
+      EXPECT_NEAR(history.values.at("loss").at(0), one.shown_loss, 1e-6);
+      expect_trained(model, one);
+    }
+  }
+}
+
 TEST(LossWeights, TrainsAlikeOnSeveralRanksInPiecesAndInShards) {
   for (const bool deterministic : {false, true})
-    for (const Case& one : cases())
+    for (const Case& one : all_cases())
       test::run_ranks(3, [&](Communicator& world) {
         Model model = make_model(one, &world);
         const InMemoryDataset data(one.inputs, one.target);

@@ -55,6 +55,8 @@ RONDE_API Variable log_softmax(const Variable& x);
 /// What `softmax` was applied to when `y` is its direct result, else an undefined variable. Lets a loss on
 /// probabilities work on logits, as Keras does; remembered even while nothing is recorded.
 RONDE_API Variable softmax_input(const Variable& y);
+/// The same of `sigmoid`.
+RONDE_API Variable sigmoid_input(const Variable& y);
 
 // --- reductions; no axes = all of them
 struct ReduceOptions {

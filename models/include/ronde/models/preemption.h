@@ -28,7 +28,8 @@ RONDE_API void catch_preemption_signals();
 struct PreemptionOptions {
   std::string filepath = {};  ///< replaced by each save
   /// Seconds since 1970 (Slurm's SLURM_JOB_END_TIME); 0: none. The training ends so early that there is time
-  /// for saving three times over.
+  /// for saving three times over, and for three of its longest steps: a save counts as it took last, 0.3 s
+  /// at least, and 2 s before anything was saved.
   double end_time = 0.0;
   /// Called in the handler of the first SIGINT: only what is safe in one. A process that ignores SIGINT, as
   /// those in a shell's background do, goes on ignoring it.

@@ -12,6 +12,7 @@
 /// of values per channel; Keras 3 does not. `MovingVariance::unbiased` is the former.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <ronde/core/ops.h>
@@ -23,6 +24,7 @@ namespace ronde::inline v0 {
 enum class MovingVariance { biased, unbiased };
 
 struct BatchNormalizationOptions {
+  std::int64_t axis = -1;  ///< of the channels: the last, as -1 or as its number; `build` refuses others
   double momentum = 0.99;
   double epsilon = 1e-3;
   bool center = true;  ///< has beta

@@ -24,9 +24,12 @@ class RONDE_API Loss {
 };
 
 struct CrossentropyOptions {
-  bool from_logits =
-      false;  ///< false: the outputs are probabilities; the direct result of a softmax is taken back
-              ///< to its logits, other probabilities are clipped to [1e-7, 1 - 1e-7]
+  /// false: the outputs are probabilities. The direct result of a softmax or a sigmoid is taken back to its
+  /// logits, so that neither loss nor gradient stops at a number that rounds to 0 or 1; other probabilities
+  /// are clipped to [1e-7, 1 - 1e-7]. Logits are logits to any of the losses, whichever function they went
+  /// through: the binary one of a softmax's result is that of a sigmoid of the softmax's inputs, as in Keras
+  /// on TensorFlow.
+  bool from_logits = false;
   double label_smoothing = 0.0;  ///< so much of each target is spread over all classes
 };
 

@@ -6,7 +6,8 @@
 namespace ronde::inline v0 {
 
 struct TopKOptions {
-  int k = 5;  ///< positive
+  int k = 5;              ///< positive
+  std::string name = {};  ///< shown; empty: Keras' for the class
 };
 
 /// Targets: i32 labels (n) or one-hot (n, classes). Outputs are read by the host. Ties count as found.
@@ -15,7 +16,7 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
   using Options = TopKOptions;
   /// A UsageError for a k that is not positive.
   explicit TopKCategoricalAccuracy(Options options = {});
-  std::string name() const override { return "top_k_categorical_accuracy"; }
+  std::string name() const override { return shown_or("top_k_categorical_accuracy"); }
   void update(const Tensor& output, const Tensor& target) override;
   MetricSums sums() const override;
   void reset() override { found_ = count_ = 0; }
@@ -24,9 +25,10 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
 
  protected:
   ConfigValue described(const char* class_name) const;
+  std::string shown_or(const char* name) const { return options_.name.empty() ? name : options_.name; }
 
  private:
-  int k_;
+  Options options_;
   std::int64_t found_ = 0;
   std::int64_t count_ = 0;
 };
@@ -35,7 +37,7 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
 class RONDE_API SparseTopKCategoricalAccuracy : public TopKCategoricalAccuracy {
  public:
   using TopKCategoricalAccuracy::TopKCategoricalAccuracy;
-  std::string name() const override { return "sparse_top_k_categorical_accuracy"; }
+  std::string name() const override { return shown_or("sparse_top_k_categorical_accuracy"); }
   ConfigValue config() const override { return described("SparseTopKCategoricalAccuracy"); }
 };
 

@@ -1,0 +1,120 @@
+#include "weights/left_out.h"
+
+#include <map>
+
+#include <ronde/core/counted.h>
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/layer_factory.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) all = cat(all, all.empty() ? "" : ", ", part);
+  return all;
+}
+
+/// visit(class name, config) for each layer, those of nested nets too.
+template <class Visit>
+void for_each_layer(const ConfigValue& net, Visit&& visit) {
+  const ConfigValue* config = net.is_dict() ? net.find("config") : nullptr;
+  const ConfigValue* layers = config && config->is_dict() ? config->find("layers") : config;
+  if (!layers || !layers->is_list()) return;
+  for (const ConfigValue& layer : layers->as_list()) {
+    const ConfigValue& inner = layer.at("config");
+    if (inner.is_dict()) visit(layer.at("class_name").as_string(), inner);
+    for_each_layer(layer, visit);
+  }
+}
+
+std::string name_in(const ConfigValue& config) {
+  const ConfigValue* name = config.find("name");
+  return name && name->is_string() ? name->as_string() : "a layer";
+}
+
+bool is_known_initializer(const ConfigValue& described) {
+  try {
+    Initializer::from_config(described);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+void append_initializers(const ConfigValue& config, std::vector<std::string>& unknown) {
+  for (const auto& [key, value] : config.as_dict())
+    if (key.ends_with("_initializer") && !value.is_null() && !is_known_initializer(value))
+      unknown.push_back(cat(key, " of ", name_in(config)));
+}
+
+/// "mixed_bfloat16", from a name or a policy {"class_name": "DTypePolicy", "config": {"name": ...}}; empty
+/// where nothing is said.
+std::string dtype_in(const ConfigValue& config) {
+  const ConfigValue* dtype = config.find("dtype");
+  if (dtype && dtype->is_dict()) dtype = dtype->find("config");
+  if (dtype && dtype->is_dict()) dtype = dtype->find("name");
+  return dtype && dtype->is_string() ? dtype->as_string() : "";
+}
+
+/// Keras' name of what a model with these options computes in.
+std::string policy_of(const ModelOptions& options) {
+  if (options.compute_dtype && *options.compute_dtype == DType::bf16) return "mixed_bfloat16";
+  return options.dtype == DType::f64 ? "float64" : options.dtype == DType::bf16 ? "bfloat16" : "float32";
+}
+
+/// Of layers that another dtype was asked for than float32, which is nobody's wish but Keras' default.
+std::vector<std::string> other_dtypes(const ConfigValue& net, const std::string& here) {
+  std::map<std::string, std::int64_t> layers;
+  for_each_layer(net, [&](const std::string& class_name, const ConfigValue& config) {
+    if (class_name != "InputLayer" && !config.find("layers")) ++layers[dtype_in(config)];
+  });
+  for (const std::string& expected : {std::string(), std::string("float32"), here}) layers.erase(expected);
+  std::vector<std::string> lines;
+  for (const auto& [dtype, count] : layers)
+    lines.push_back(cat("dtype ", dtype, " of ", counted(count, "layer"), ": computed in ", here, " here"));
+  return lines;
+}
+
+}  // namespace
+
+void LeftOut::say(const Warn& warn) const {
+  for (const std::string& line : of_training) say_problem(warn, cat(path, ": left out: ", line));
+  for (const std::string& line : of_loss) say_problem(warn, cat(path, ": left out: ", line));
+  if (!of_layers.empty())
+    say_problem(warn,
+                cat(path, ": ", joined(of_layers), ": not supported, so no part of loss or training here"));
+  if (!of_start.empty())
+    say_problem(warn,
+                cat(path, ": ", joined(of_start),
+                    ": not supported; the weights are the file's, but what is saved here names another"));
+  for (const std::string& line : of_computing) say_problem(warn, cat(path, ": ", line));
+  if (renamed > 0)
+    say_problem(warn, cat(path, ": '/' in the ",
+                          renamed == 1 ? "name of 1 layer" : cat("names of ", renamed, " layers"),
+                          " is '_' here, as Keras 3 wants it"));
+}
+
+std::string LeftOut::why_untrainable(bool is_compiled) const {
+  if (!is_compiled && !of_training.empty()) return cat(path, ": ", joined(of_training));
+  std::vector<std::string> missing = of_layers;
+  missing.insert(missing.end(), of_loss.begin(), of_loss.end());
+  return missing.empty() ? std::string() : cat(path, ": ", joined(missing), " would not be trained with");
+}
+
+LeftOut find_left_out(const std::string& path, const ConfigValue& net, const DescribedTraining& training,
+                      const ModelOptions& options) {
+  LeftOut left_out{.path = path,
+                   .of_training = training.unknown,
+                   .of_loss = training.unknown_factors,
+                   .of_layers = left_out_of_training(net),
+                   .of_computing = other_dtypes(net, policy_of(options))};
+  for_each_layer(net, [&](const std::string&, const ConfigValue& config) {
+    append_initializers(config, left_out.of_start);
+    if (name_in(config).find('/') != std::string::npos) ++left_out.renamed;
+  });
+  return left_out;
+}
+
+}  // namespace ronde::inline v0
