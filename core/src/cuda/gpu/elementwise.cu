@@ -136,6 +136,12 @@ struct Function {
         return abs(x);
       case UnaryOp::power:
         return pow(x, alpha);
+      case UnaryOp::softplus:
+        return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+      case UnaryOp::sin:
+        return sin(x);
+      case UnaryOp::cos:
+        return cos(x);
       case UnaryOp::clamp:
         break;
     }
@@ -175,6 +181,12 @@ struct Function {
         return x > 0 ? T(1) : (x < 0 ? T(-1) : T(0));
       case UnaryOp::power:
         return alpha == 0 ? T(0) : alpha * pow(x, alpha - 1);
+      case UnaryOp::softplus:
+        return logistic(x);
+      case UnaryOp::sin:
+        return cos(x);
+      case UnaryOp::cos:
+        return -sin(x);
       case UnaryOp::clamp:
         break;
     }
