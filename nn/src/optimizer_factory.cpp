@@ -3,6 +3,8 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/adamax.h>
+#include <ronde/nn/nadam.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
@@ -138,6 +140,17 @@ std::unique_ptr<Optimizer> read_adagrad(const OptimizerConfig& c) {
                      .clip = c.clip()});
 }
 
+/// Options of one optimizer of Adam's kind.
+template <class Made, class Options>
+std::unique_ptr<Optimizer> read_like_adam(const OptimizerConfig& c) {
+  return std::make_unique<Made>(Options{.learning_rate = c.rate(0.001),
+                                        .beta_1 = c.number("beta_1", 0.9),
+                                        .beta_2 = c.number("beta_2", 0.999),
+                                        .epsilon = c.number("epsilon", 1e-7),
+                                        .decay = c.decay(),
+                                        .clip = c.clip()});
+}
+
 struct Entry {
   const char* class_name;
   const char* name;  // lower case
@@ -149,7 +162,9 @@ constexpr Entry kOptimizers[] = {{"SGD", "sgd", read_sgd},
                                  {"Adam", "adam", read_adam},
                                  {"AdamW", "adamw", read_adamw},
                                  {"Adadelta", "adadelta", read_adadelta},
-                                 {"Adagrad", "adagrad", read_adagrad}};
+                                 {"Adagrad", "adagrad", read_adagrad},
+                                 {"Adamax", "adamax", read_like_adam<Adamax, AdamaxOptions>},
+                                 {"Nadam", "nadam", read_like_adam<Nadam, NadamOptions>}};
 
 }  // namespace
 
