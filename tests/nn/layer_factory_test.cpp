@@ -135,7 +135,7 @@ TEST(LayerFactory, EveryInitializerSurvivesARoundTrip) {
 }
 
 TEST(LayerFactory, EveryActivationSurvivesARoundTrip) {
-  for (int kind = Activation::linear; kind <= Activation::log_softmax; ++kind) {
+  for (int kind = Activation::linear; kind <= Activation::kLastKind; ++kind) {
     const Activation layer(static_cast<Activation::Kind>(kind));
     const auto copy = layer_from_config("Activation", layer.config());
     EXPECT_EQ(static_cast<const Activation&>(*copy).kind(), kind);
