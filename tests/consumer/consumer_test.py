@@ -99,9 +99,9 @@ class Package(InTemporaryDirectory):
     def test_needs_no_foreign_header(self):
         prefix = self.install()
         headers = run(CXX, "-std=c++20", "-M", f"-I{prefix}/include", self.program).replace("\\\n", " ").split()
-        foreign = [header for header in headers if FOREIGN_HEADERS.search(header.replace(str(self.root), ""))]
-        self.assertEqual(foreign, [])
         ours = [header for header in headers if "/ronde/" in header]
+        foreign = [header for header in set(headers) - set(ours) if FOREIGN_HEADERS.search(header)]
+        self.assertEqual(foreign, [])
         self.assertTrue(ours and all(header.startswith(str(prefix)) for header in ours), ours)
 
     def test_umbrella_header_compiles_alone(self):
