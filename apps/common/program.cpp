@@ -8,7 +8,6 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
-#include <ronde/core/thread_pool.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/heartbeat.h>
 #include <ronde/distributed/runtime.h>
@@ -29,7 +28,7 @@ namespace {
 
 void use_threads(const TrainOptions& options) {
   if (!options.threads) return;
-  for (Backend* backend : backends()) backend->threads().resize(static_cast<int>(*options.threads));
+  set_thread_count(static_cast<int>(*options.threads));
 }
 
 double unix_time() {

@@ -34,7 +34,12 @@ Shape Shape::batch_of(std::int64_t n) const {
 }
 
 Shape Shape::tail(int from) const {
+  if (from == rank_) return {};
   return Shape(std::span(begin() + wrap(from), end()));
+}
+
+void Shape::refuse(int axis) const {
+  throw Error(cat("[shape] there is no axis ", axis, " in ", *this));
 }
 
 bool Shape::operator==(const Shape& other) const {

@@ -234,7 +234,7 @@ template RONDE_API std::vector<std::int32_t> Tensor::to_vector() const;
 template RONDE_API std::vector<std::int64_t> Tensor::to_vector() const;
 
 double Tensor::item() const {
-  require(count() == 1, "[item] of a tensor with ", counted(count(), "element"));
+  require(!defined() || count() == 1, "[item] of a tensor with ", counted(count(), "element"));
   return to_vector<double>().front();
 }
 

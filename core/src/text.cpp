@@ -1,15 +1,42 @@
 #include <ronde/core/text.h>
 
+#include <locale.h>
+
+#include <array>
 #include <cstdio>
 
 #include <ronde/core/counted.h>
 
 namespace ronde::inline v0 {
 
-TextPiece::TextPiece(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.9g", value);
-  owned_ = buffer;
+namespace {
+
+/// While it lives, this thread formats numbers as in the locale "C".
+class PlainNumbers {
+ public:
+  PlainNumbers() : before_(uselocale(plain())) {}
+  ~PlainNumbers() { uselocale(before_); }
+  PlainNumbers(const PlainNumbers&) = delete;
+  PlainNumbers& operator=(const PlainNumbers&) = delete;
+
+ private:
+  static locale_t plain() {
+    static const locale_t locale = newlocale(LC_NUMERIC_MASK, "C", static_cast<locale_t>(nullptr));
+    return locale;
+  }
+
+  locale_t before_;
+};
+
+}  // namespace
+
+TextPiece::TextPiece(double value) : owned_(formatted("%.9g", value)) {}
+
+std::string formatted(const char* format, double value) {
+  const PlainNumbers plain_numbers;
+  std::array<char, 512> text{};  // more than %.99f of the largest number
+  const int length = std::snprintf(text.data(), text.size(), format, value);
+  return {text.data(), static_cast<std::size_t>(length)};
 }
 
 std::string concatenate(std::initializer_list<TextPiece> pieces) {

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <ronde/core/backend.h>
-#include <ronde/core/thread_pool.h>
 #include <ronde/distributed/allreduce_path.h>
 #include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/self_communicator.h>
@@ -187,7 +186,7 @@ void init(int, char**) {
     watchdog->watch(communicator->flight_recorder(), nullptr, {});
   }
   const int threads = thread_count(*communicator);
-  for (Backend* backend : backends()) backend->threads().resize(threads);
+  set_thread_count(threads);
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
   // Here nothing of any program has begun. One that can get further before it has to wait says so.

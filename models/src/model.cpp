@@ -39,6 +39,7 @@ Model::Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOpti
 
 Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
 
 namespace {
 
@@ -139,10 +140,23 @@ Tensor make_keys(std::int64_t count, int rank, std::int64_t step, Backend& backe
   return Tensor::from<std::int64_t>({count, 2}, keys, &backend);
 }
 
+void check_batch(const Shape& sample, const Tensor& inputs, const Tensor& targets, const Tensor& keys) {
+  require<UsageError>(inputs.defined() && inputs.rank() >= 1 && inputs.shape().tail(1) == sample,
+                      "[train_on_batch] the net takes inputs of shape ", sample, ", got ", inputs,
+                      " with the batch");
+  require<UsageError>(targets.defined() && targets.rank() >= 1 && targets.size(0) == inputs.size(0),
+                      "[train_on_batch] inputs ", inputs, " and targets ", targets,
+                      " must have the same number of samples");
+  require<UsageError>(
+      !keys.defined() || (keys.dtype() == DType::i64 && keys.shape() == Shape{inputs.size(0), 2}),
+      "[train_on_batch] sample_keys must be i64 (", inputs.size(0), ", 2), got ", keys);
+}
+
 }  // namespace
 
 double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys) {
   state_->require_trainable("train_on_batch");
+  check_batch(module().input_shape(), inputs, targets, sample_keys);
   RunningTotals totals(state_->backend(), state_->metrics);
   const Tensor keys = sample_keys.defined() ? sample_keys
                                             : make_keys(inputs.size(0), state_->communicator->rank(),

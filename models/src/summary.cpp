@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdio>
 
 #include <ronde/models/model.h>
 
@@ -46,9 +45,7 @@ std::string memory_text(std::int64_t count, DType dtype) {
   static constexpr const char* kUnits[] = {"Byte", "KB", "MB", "GB", "TB"};
   std::size_t unit = 0;
   for (; size >= 1024 && unit < 4; ++unit) size /= 1024;
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.2f %s", size, kUnits[unit]);
-  return buffer.data();
+  return cat(formatted("%.2f ", size), kUnits[unit]);
 }
 
 }  // namespace

@@ -33,9 +33,17 @@ Variable apply_activation(Activation::Kind kind, const Variable& x) {
     case Activation::softmax:
       return softmax(x);
     case Activation::log_softmax:
+      return log_softmax(x);
+    case Activation::softplus:
+      return softplus(x);
+    case Activation::softsign:
+      return softsign(x);
+    case Activation::selu:
+      return selu(x);
+    case Activation::exponential:
       break;
   }
-  return log_softmax(x);
+  return exp(x);
 }
 
 Variable Activation::forward(const Variable& x, const Context&) {
@@ -49,8 +57,9 @@ ConfigDict Activation::config() const {
 }
 
 std::string to_string(Activation::Kind kind) {
-  static constexpr const char* kNames[] = {"linear", "relu",    "leaky_relu", "elu",     "gelu",
-                                           "swish",  "sigmoid", "tanh",       "softmax", "log_softmax"};
+  static constexpr const char* kNames[] = {"linear",   "relu",     "leaky_relu", "elu",        "gelu",
+                                           "swish",    "sigmoid",  "tanh",       "softmax",    "log_softmax",
+                                           "softplus", "softsign", "selu",       "exponential"};
   return kNames[kind];
 }
 

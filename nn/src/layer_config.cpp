@@ -119,7 +119,7 @@ Activation::Kind LayerConfig::activation() const {
   const ConfigValue& name = is_wrapped ? value->at("config") : *value;
   if (!name.is_string()) refuse("activation", "only activations with a name are supported");
   if (name.as_string() == "silu") return Activation::silu;
-  for (int kind = Activation::linear; kind <= Activation::log_softmax; ++kind)
+  for (int kind = Activation::linear; kind <= Activation::kLastKind; ++kind)
     if (name.as_string() == to_string(static_cast<Activation::Kind>(kind)))
       return static_cast<Activation::Kind>(kind);
   refuse("activation", cat("\"", name.as_string(), "\" is not supported"));

@@ -9,7 +9,7 @@ namespace ronde::inline v0 {
 void Accuracy::update(const Tensor& output, const Tensor& target) {
   require(output.rank() == 2, "[accuracy] expects outputs of shape (n, classes), got ", output.shape());
   if (output.size(1) == 1) {
-    const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, 0.5);
+    const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, {});
     one_class_ += outcomes.true_positives + outcomes.true_negatives;
     count_ += output.size(0);
     return;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include <ronde/nn/auc.h>
 #include <ronde/nn/binary_metrics.h>
@@ -25,11 +26,7 @@ std::string shown_name(const ConfigValue& options, const std::string& asked) {
   return is_class ? std::string() : asked;
 }
 
-template <class Made>
-std::shared_ptr<Metric> binary(const std::string& name, const ConfigValue& options) {
-  for (const char* key : {"top_k", "class_id"})
-    require<InputError>(!find_option(options, key), "metric \"", name, "\": ", key, " is not supported");
-  BinaryMetricOptions chosen{.name = shown_name(options, name)};
+std::optional<double> threshold_in(const std::string& name, const ConfigValue& options) {
   for (const char* key : {"threshold", "thresholds"}) {
     const ConfigValue* threshold = find_option(options, key);
     if (threshold && threshold->is_list()) {
@@ -37,8 +34,22 @@ std::shared_ptr<Metric> binary(const std::string& name, const ConfigValue& optio
                           "\": several thresholds are not supported");
       threshold = &threshold->as_list().front();
     }
-    if (threshold) chosen.threshold = threshold->as_double();
+    if (threshold) return threshold->as_double();
   }
+  return {};
+}
+
+template <class Made>
+std::shared_ptr<Metric> binary(const std::string& name, const ConfigValue& options) {
+  return std::make_shared<Made>(BinaryMetricOptions{.threshold = threshold_in(name, options).value_or(0.5),
+                                                    .name = shown_name(options, name)});
+}
+
+template <class Made>
+std::shared_ptr<Metric> precision(const std::string& name, const ConfigValue& options) {
+  PrecisionOptions chosen{.threshold = threshold_in(name, options), .name = shown_name(options, name)};
+  if (const ConfigValue* k = find_option(options, "top_k")) chosen.top_k = k->as_int();
+  if (const ConfigValue* id = find_option(options, "class_id")) chosen.class_id = id->as_int();
   return std::make_shared<Made>(std::move(chosen));
 }
 
@@ -85,8 +96,8 @@ const MetricEntry kMetrics[] = {
       "SparseCategoricalAccuracy"},
      accuracy},
     {{"binary_accuracy", "BinaryAccuracy"}, binary<BinaryAccuracy>},
-    {{"precision", "Precision"}, binary<Precision>},
-    {{"recall", "Recall"}, binary<Recall>},
+    {{"precision", "Precision"}, precision<Precision>},
+    {{"recall", "Recall"}, precision<Recall>},
     {{"true_positives", "TruePositives"}, binary<TruePositives>},
     {{"false_positives", "FalsePositives"}, binary<FalsePositives>},
     {{"true_negatives", "TrueNegatives"}, binary<TrueNegatives>},

@@ -95,9 +95,7 @@ void Muon::update_weight(const Slice& weight, const StepParams& step) {
   Backend& backend = w.backend();
   const std::int64_t rows = w.size(0), columns = w.size(1);
   Tensor u = room_.update.view(0, w.shape()), next = room_.next.view(0, w.shape());
-  backend.unary(UnaryOp::affine, u, weight.gradients, {.alpha = step.grad_scale});
-  if (step.clip_value > 0)
-    backend.unary(UnaryOp::clamp, u, u, {.alpha = -step.clip_value, .beta = step.clip_value});
+  scale_gradients(u, weight.gradients, step);
   backend.unary(UnaryOp::affine, m, m, {.alpha = options_.momentum});
   backend.accumulate(m, u, 1.0);
   if (options_.nesterov)

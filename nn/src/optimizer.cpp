@@ -68,7 +68,13 @@ Optimizer::Optimizer(const Common& common) : common_(common), learning_rate_(com
                       clip.global_norm, ", value ", clip.value);
   require<UsageError>((clip.norm > 0) + (clip.global_norm > 0) + (clip.value > 0) <= 1,
                       "[optimizer] at most one of clip.norm, clip.global_norm and clip.value may be set");
-  require<UsageError>(common.decay >= 0, "[optimizer] decay must not be negative, got ", common.decay);
+  const auto check = [](const char* what, double value) {
+    require<UsageError>(value >= 0 && std::isfinite(value), "[optimizer] ", what,
+                        " must be a finite number and not negative, got ", value);
+  };
+  check("learning_rate", common.learning_rate);
+  check("decay", common.decay);
+  check("weight_decay", common.weight_decay);
 }
 
 void Optimizer::attach(ParameterArena& arena) {
@@ -91,6 +97,19 @@ Tensor Optimizer::make_state(const std::string& slot, double value) const {
   std::int64_t elements = 0;
   for (const ArenaRange& range : part_.ranges) elements += range.count();
   return Tensor::full({elements}, value, arena().values().options());
+}
+
+Tensor Optimizer::make_scratch() const {
+  std::int64_t most = 0;
+  for (const ArenaRange& range : part_.ranges) most = std::max(most, range.count());
+  return Tensor::empty({most}, arena().values().options());
+}
+
+void Optimizer::scale_gradients(const Tensor& to, const Tensor& gradients, const StepParams& step) {
+  Backend& backend = gradients.backend();
+  backend.unary(UnaryOp::affine, to, gradients, {.alpha = step.grad_scale});
+  if (step.clip_value > 0)
+    backend.unary(UnaryOp::clamp, to, to, {.alpha = -step.clip_value, .beta = step.clip_value});
 }
 
 ParameterArena& Optimizer::arena() const {

@@ -3,6 +3,8 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/adamax.h>
+#include <ronde/nn/nadam.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
@@ -150,18 +152,32 @@ std::unique_ptr<Optimizer> read_adagrad(const OptimizerConfig& c) {
                      .clip = c.clip()});
 }
 
+/// Options of one optimizer of Adam's kind.
+template <class Made, class Options>
+std::unique_ptr<Optimizer> read_like_adam(const OptimizerConfig& c) {
+  return std::make_unique<Made>(Options{.learning_rate = c.rate(0.001),
+                                        .beta_1 = c.number("beta_1", 0.9),
+                                        .beta_2 = c.number("beta_2", 0.999),
+                                        .epsilon = c.number("epsilon", 1e-7),
+                                        .decay = c.decay(),
+                                        .clip = c.clip()});
+}
+
 struct Entry {
   const char* class_name;
   const char* name;  // lower case
   std::unique_ptr<Optimizer> (*read)(const OptimizerConfig& config);
+  bool decays_weights;
 };
 
-constexpr Entry kOptimizers[] = {{"SGD", "sgd", read_sgd},
-                                 {"RMSprop", "rmsprop", read_rmsprop},
-                                 {"Adam", "adam", read_adam},
-                                 {"AdamW", "adamw", read_adamw},
-                                 {"Adadelta", "adadelta", read_adadelta},
-                                 {"Adagrad", "adagrad", read_adagrad}};
+constexpr Entry kOptimizers[] = {{"SGD", "sgd", read_sgd, true},
+                                 {"RMSprop", "rmsprop", read_rmsprop, false},
+                                 {"Adam", "adam", read_adam, true},
+                                 {"AdamW", "adamw", read_adamw, true},
+                                 {"Adadelta", "adadelta", read_adadelta, false},
+                                 {"Adagrad", "adagrad", read_adagrad, false},
+                                 {"Adamax", "adamax", read_like_adam<Adamax, AdamaxOptions>, false},
+                                 {"Nadam", "nadam", read_like_adam<Nadam, NadamOptions>, false}};
 
 }  // namespace
 
@@ -173,7 +189,7 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
     if (plain != entry.name) continue;
     const OptimizerConfig reader(class_name, config);
     reader.expect_plain_updates();
-    if (!plain.starts_with("adam") && plain != "sgd") reader.expect_no_weight_decay();
+    if (!entry.decays_weights) reader.expect_no_weight_decay();
     try {
       std::unique_ptr<Optimizer> optimizer = entry.read(reader);
       optimizer->set_schedule(reader.schedule());

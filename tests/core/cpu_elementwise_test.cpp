@@ -48,6 +48,9 @@ const UnaryCase kUnaryCases[] = {
     {"abs", UnaryOp::abs, {}, [](double x) { return x < 0 ? -x : x; }},
     {"power", UnaryOp::power, {2.5, 0}, [](double x) { return x * x * std::sqrt(x); }, 0.2, 3},
     {"clamp", UnaryOp::clamp, {-0.5, 0.75}, [](double x) { return std::fmin(std::fmax(x, -0.5), 0.75); }},
+    {"softplus", UnaryOp::softplus, {}, [](double x) { return std::log(1 + std::exp(x)); }},
+    {"sin", UnaryOp::sin, {}, [](double x) { return 2 * std::sin(x / 2) * std::cos(x / 2); }},
+    {"cos", UnaryOp::cos, {}, [](double x) { return 1 - 2 * std::sin(x / 2) * std::sin(x / 2); }},
 };
 
 Values points(const UnaryCase& c, std::int64_t count) {
@@ -124,7 +127,7 @@ TEST(CpuElementwise, ExtremesNeitherOverflowNorHideNan) {
   CpuBackend cpu;
   const Tensor x = test::tensor(cpu, {3}, {-1000, 1000, std::nan("")}), y = Tensor::empty_like(x);
   for (const UnaryOp op : {UnaryOp::sigmoid, UnaryOp::silu, UnaryOp::relu, UnaryOp::elu, UnaryOp::gelu,
-                           UnaryOp::clamp, UnaryOp::leaky_relu}) {
+                           UnaryOp::clamp, UnaryOp::leaky_relu, UnaryOp::softplus}) {
     cpu.unary(op, y, x, {0.5, 0.75});
     const Values got = y.to_vector<double>();
     EXPECT_TRUE(std::isfinite(got[0]) && std::isfinite(got[1])) << static_cast<int>(op);

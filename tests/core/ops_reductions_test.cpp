@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include <ronde/core/backend.h>
@@ -55,6 +56,50 @@ TEST(Reductions, Gradients) {
     for (const ReduceOptions& o : options)
       for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 3, 1}, Shape{5, 1, 2}})
         expect_gradients([&](const Variables& v) { return f(v[0], o) * 2.0; }, {random_tensor(shape, 3)});
+}
+
+TEST(Reductions, VarianceAndLogSumExp) {
+  const Tensor x = f64_tensor({2, 3}, {1, 2, 6, 4, -5, 4});
+  expect_close(variance(x, {.axes = {1}}).value(), {14.0 / 3, 18}, 1e-14, "variance of rows");
+  EXPECT_NEAR(variance(x).item(), 74.0 / 6, 1e-13);
+  expect_close(log_sum_exp(x, {.axes = {0}, .keep_dims = true}).value(),
+               {std::log(std::exp(1) + std::exp(4)), std::log(std::exp(2) + std::exp(-5)),
+                std::log(std::exp(6) + std::exp(4))},
+               1e-14, "log_sum_exp of columns");
+  EXPECT_EQ(log_sum_exp(x, {.axes = {0}, .keep_dims = true}).shape(), (Shape{1, 3}));
+  for (const auto& f : {variance, log_sum_exp})
+    for (const ReduceOptions& o : {ReduceOptions{}, {.axes = {-1}}, {.axes = {0, 2}, .keep_dims = true}})
+      expect_gradients([&](const Variables& v) { return f(v[0], o); }, {random_tensor({2, 3, 4}, 5)});
+}
+
+TEST(Reductions, LogSumExpOfExtremes) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  EXPECT_NEAR(log_sum_exp(f64_tensor({2}, {2000, 2000})).item(), 2000 + std::log(2.0), 1e-10);
+  EXPECT_EQ(log_sum_exp(f64_tensor({2}, {-kInf, -kInf})).item(), -kInf);
+  EXPECT_EQ(log_sum_exp(f64_tensor({2}, {1, kInf})).item(), kInf);
+  EXPECT_EQ(log_sum_exp(f64_tensor({2}, {-kInf, 3})).item(), 3);
+  EXPECT_TRUE(std::isnan(log_sum_exp(f64_tensor({2}, {std::nan(""), 3})).item()));
+}
+
+TEST(Argmax, FirstLargestOfEachRow) {
+  const Tensor x = f64_tensor({2, 2, 3}, {1, 3, 2, 7, 7, 0, -2, -3, -1, 0, 0, 5});
+  const Tensor best = argmax(x);
+  EXPECT_EQ(best.shape(), (Shape{2, 2}));
+  EXPECT_EQ(best.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 2, 2}));
+  EXPECT_EQ(argmax(f64_tensor({2, 3}, {1, 9, 2, 8, 0, 9}).permute({1, 0})).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1, 0, 1}));
+  EXPECT_EQ(argmax(f64_tensor({2}, {1, 3})).shape(), Shape{});
+  EXPECT_NE(test::message_of([] { argmax(f64_tensor({2, 0}, {})); }).find("(2, 0)"), std::string::npos);
+}
+
+TEST(OneHot, OfLabels) {
+  const Tensor rows = one_hot(test::i32_tensor({2, 0, 3, -1}), 3);
+  EXPECT_EQ(rows.shape(), (Shape{4, 3}));
+  EXPECT_EQ(rows.dtype(), DType::f32);
+  expect_close(rows, {0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0, "one_hot");
+  EXPECT_EQ(one_hot(Tensor::zeros({2, 5}, {.dtype = DType::u8}), 4).shape(), (Shape{2, 5, 4}));
+  EXPECT_NE(test::message_of([] { one_hot(Tensor::zeros({3}), 4); }).find("f32 (3,)"), std::string::npos);
+  EXPECT_NE(test::message_of([] { one_hot(test::i32_tensor({0}), 0); }).find("classes"), std::string::npos);
 }
 
 TEST(Reductions, OfViewsAndScalars) {

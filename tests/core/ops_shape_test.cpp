@@ -72,6 +72,27 @@ TEST(ShapeOps, GradientOfConcat) {
   expect_gradients([](const Variables& v) { return square(concat({v[0]}, 1)); }, {random_tensor({2, 2}, 1)});
 }
 
+TEST(ShapeOps, StacksAlongANewAxis) {
+  const Tensor a = test::f64_tensor({2, 2}, {1, 2, 3, 4}), b = test::f64_tensor({2, 2}, {5, 6, 7, 8});
+  test::expect_close(stack({a, b}).value(), {1, 2, 3, 4, 5, 6, 7, 8}, 0, "in front");
+  EXPECT_EQ(stack({a, b, a}, 1).shape(), (Shape{2, 3, 2}));
+  test::expect_close(stack({a, b}, 1).value(), {1, 2, 5, 6, 3, 4, 7, 8}, 0, "between");
+  test::expect_close(stack({a, b}, -1).value(), {1, 5, 2, 6, 3, 7, 4, 8}, 0, "behind");
+  EXPECT_EQ(stack({test::f64_tensor({}, {3})}).shape(), Shape{1});
+  for (const int axis : {0, 1, 2, -1})
+    expect_gradients(
+        [&](const Variables& v) {
+          return stack({v[0], v[1], v[0]}, axis);
+        },
+        {random_tensor({2, 3}, 1), random_tensor({2, 3}, 2)});
+  EXPECT_EQ(message_of([&] {
+              stack({a, random_tensor({2, 3})});
+            }),
+            "[stack] shapes (2, 2) and (2, 3) differ");
+  EXPECT_EQ(message_of([&] { stack({a}, 3); }), "[stack] axis 3 of a result with 3 axes");
+  EXPECT_EQ(message_of([] { stack({}); }), "[stack] of no parts");
+}
+
 TEST(ShapeOps, SlicesOfOneVariableOverlap) {
   expect_gradients(
       [](const Variables& v) { return slice(v[0], 0, 0, 3) * slice(v[0], 0, 1, 4) + slice(v[0], 0, 2, 3); },

@@ -1,5 +1,7 @@
 #include <cstdlib>
 
+#include <ronde/core/thread_pool.h>
+
 #include "core/testing.h"
 
 namespace ronde {
@@ -20,6 +22,16 @@ TEST(Registry, AnUnknownNameIsAUsageErrorThatListsTheNames) {
     EXPECT_NE(text.find("\"abacus\""), std::string::npos) << text;
     for (const Backend* each : backends()) EXPECT_NE(text.find(each->name()), std::string::npos) << text;
   }
+}
+
+TEST(Registry, ThreadsOfAllBackends) {
+  const int before = thread_count();
+  set_thread_count(3);
+  EXPECT_EQ(thread_count(), 3);
+  for (Backend* each : backends()) EXPECT_EQ(each->threads().size(), 3) << each->name();
+  EXPECT_THROW(set_thread_count(0), UsageError);
+  EXPECT_EQ(thread_count(), 3);
+  set_thread_count(before);
 }
 
 // The choice is made once per process, so each case asks in a process of its own.

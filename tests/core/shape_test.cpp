@@ -16,6 +16,14 @@ TEST(Shape, CountsAndIndexesFromBothEnds) {
   EXPECT_EQ(shape, (Shape{2, 7, 5}));
 }
 
+TEST(Shape, RefusesAnAxisThatThereIsNot) {
+  Shape shape{2, 3};
+  test::expect_error([&] { (void)shape[2]; }, "no axis 2 in (2, 3)");
+  test::expect_error([&] { shape[-3] = 1; }, "no axis -3 in (2, 3)");
+  test::expect_error([&] { (void)Shape().back(); }, "no axis -1 in ()");
+  test::expect_error([&] { (void)shape.tail(3); }, "no axis 3 in (2, 3)");
+}
+
 TEST(Shape, AScalarHasOneElement) {
   EXPECT_EQ(Shape().count(), 1);
   EXPECT_EQ(Shape({4, 0}).count(), 0);

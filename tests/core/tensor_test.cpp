@@ -1,5 +1,8 @@
 #include <ronde/core/tensor.h>
 
+#include <cmath>
+#include <utility>
+
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
@@ -103,6 +106,31 @@ TEST(Tensor, CopiesBetweenDTypesAndStrides) {
   EXPECT_FALSE(clone.shares_storage_with(x));
   EXPECT_TRUE(x.to(DType::f32).shares_storage_with(x));
   EXPECT_TRUE(x.contiguous().shares_storage_with(x));
+}
+
+TEST(Tensor, ShowsItsValues) {
+  EXPECT_EQ(values_text(Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6.5f})),
+            "f32 (2, 3)\n[[1, 2, 3],\n [4, 5, 6.5]]");
+  EXPECT_EQ(values_text(Tensor::from<float>({2, 2, 1}, {0.1f, -1e10f, 1e-7f, 1.0f / 3}).permute({1, 0, 2})),
+            "f32 (2, 2, 1)\n[[[0.1],\n  [1e-07]],\n [[-1e+10],\n  [0.333333]]]");
+  EXPECT_EQ(values_text(Tensor::from<std::int64_t>({2}, {1234567890123, -1})),
+            "i64 (2,)\n[1234567890123, -1]");
+  EXPECT_EQ(values_text(Tensor::full({}, 2.5)), "f32 ()\n2.5");
+  EXPECT_EQ(values_text(Tensor::zeros({0, 4})), "f32 (0, 4)\n[]");
+  EXPECT_EQ(values_text(Tensor()), "undefined");
+  EXPECT_EQ(values_text(Tensor::full({1}, std::nan(""))), "f32 (1,)\n[nan]");
+  std::vector<std::int32_t> many(2002);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int32_t>(i);
+  EXPECT_EQ(values_text(Tensor::from<std::int32_t>({2, 1001}, many)),
+            "i32 (2, 1001)\n[[0, 1, 2, ..., 998, 999, 1000],\n [1001, 1002, 1003, ..., 1999, 2000, 2001]]");
+}
+
+TEST(Tensor, MovedFromIsUndefined) {
+  Tensor x = iota({2, 3});
+  const Tensor y = std::move(x);
+  EXPECT_FALSE(x.defined());  // NOLINT: that is what is tested
+  test::expect_error([&] { (void)x.item(); }, "before it was given a value");
+  EXPECT_EQ(y.count(), 6);
 }
 
 TEST(Tensor, KeepsItsBackend) {

@@ -1,8 +1,14 @@
+#include <array>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+
 #include <ronde/core/counted.h>
 #include <ronde/core/nearest_word.h>
 #include <ronde/core/text.h>
 
 #include "core/testing.h"
+#include "support/temp_dir.h"
 
 namespace ronde {
 namespace {
@@ -56,6 +62,25 @@ TEST(Error, RequireCarriesTheValuesAndTheStatus) {
   EXPECT_EQ(status_of([] { require<UsageError>(false, "x"); }), ExitStatus::usage);
   EXPECT_EQ(status_of([] { require<InputError>(false, "x"); }), ExitStatus::bad_input);
   EXPECT_EQ(status_of([] { require<IoError>(false, "x"); }), ExitStatus::io);
+}
+
+// A host may have chosen any locale: where files are named, and people read numbers, a point is a point.
+TEST(Text, NumbersHaveAPointInEveryLocale) {
+  const ronde::testing::TempDir dir;
+  const std::string made = cat("localedef -c -i de_DE -f UTF-8 ", dir.path(), "/de_DE.UTF-8 2>/dev/null");
+  if (std::system(made.c_str()) != 0) GTEST_SKIP() << "no sources of locales here";
+  setenv("LOCPATH", dir.path().c_str(), 1);
+  if (!std::setlocale(LC_ALL, "de_DE.UTF-8")) GTEST_SKIP() << "the locale cannot be used";
+  std::array<char, 8> of_the_locale{};
+  std::snprintf(of_the_locale.data(), of_the_locale.size(), "%.1f", 1.5);
+  const std::string with_cat = cat(0.25), with_format = formatted("%07.2f", 2.5);
+  std::array<char, 8> afterwards{};
+  std::snprintf(afterwards.data(), afterwards.size(), "%.1f", 1.5);
+  std::setlocale(LC_ALL, "C");
+  EXPECT_STREQ(of_the_locale.data(), "1,5");
+  EXPECT_EQ(with_cat, "0.25");
+  EXPECT_EQ(with_format, "0002.50");
+  EXPECT_STREQ(afterwards.data(), "1,5") << "the host's locale is left as it was";
 }
 
 TEST(NearestWord, IsWhatWasMeant) {

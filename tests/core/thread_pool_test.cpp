@@ -1,5 +1,8 @@
 #include <ronde/core/thread_pool.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -173,6 +176,30 @@ TEST(ThreadPool, WakesWorkersThatFellAsleep) {
       while (begun < 2) std::this_thread::yield();
     });
   }
+}
+
+// The child has the pool, but none of its threads: who starts a loop does all of it.
+TEST(ThreadPool, AForkedChildComputesAlone) {
+  ThreadPool pool(3);
+  const auto add_up = [&] {
+    std::atomic<std::int64_t> sum = 0;
+    pool.parallel_for(1000, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) sum += i;
+    });
+    return sum.load();
+  };
+  EXPECT_EQ(add_up(), 499500);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);  // instead of a test that hangs
+    bool right = true;
+    for (int i = 0; i < 100; ++i) right = right && add_up() == 499500;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ThreadPool, Resizes) {

@@ -75,6 +75,12 @@ def metric_cases():
     for name in ("TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives"):
         for options in ({}, {"thresholds": 0.7}):
             yield name, options, p, hard
+    for name in ("Precision", "Recall"):
+        for options in ({"class_id": 1}, {"top_k": 2}, {"top_k": 1, "class_id": 2}, {"top_k": 2, "thresholds": 0.7},
+                        {"top_k": 3}):
+            yield name, options, p, hard
+        yield name, {"top_k": 2}, p.round(1), hard  # equal outputs
+        yield name, {"top_k": 2}, scores, np.eye(7)[labels]  # outputs below 0
     for curve in ("ROC", "PR"):
         yield "AUC", {"multi_label": True, "num_labels": 3, "curve": curve}, p, hard
     q, often = numbers((12, 4), 10, 0.0, 1.0), np.eye(4)[np.random.default_rng(11).choice(4, 12, p=(0.6, 0.3, 0.1, 0))]
@@ -100,7 +106,8 @@ def loss_entry(name, options, output, target):
 
 def metric_entry(name, options, output, target):
     keras.backend.clear_session()  # else the second one is precision_1
-    dtype = "float32" if "TopK" in name or "Score" in name else "float64"  # all that these take
+    single = "TopK" in name or "Score" in name or "top_k" in options  # all that these take
+    dtype = "float32" if single else "float64"
     metric = getattr(keras.metrics, name)(dtype=dtype, **options)
     for part in (slice(0, 5), slice(5, None)):
         metric.update_state(target[part], output[part].astype(dtype))

@@ -1,10 +1,23 @@
-# cmake -D ROOT=<source tree> -P all_headers.cmake: <ronde/ronde.h> brings every public header of nn, data and models,
-# but for those that are left out here.
+# cmake -D ROOT=<source tree> -P all_headers.cmake: <ronde/ronde.h> brings every public header, but for those that are left out here.
 cmake_minimum_required(VERSION 3.23)
 set(left_out
-  ronde/data/block_permutation.h  # inside of the sampler of packed data
-  ronde/models/build_info.h       # what `ronde info` prints
-  ronde/models/terminal.h         # what the progress bar asks
+  ronde/core/build_info.h             # what `ronde info` prints
+  ronde/core/device_group.h           # how a device backend's ranks sum
+  ronde/core/machine.h                # what `ronde info` prints
+  ronde/core/machine_speed.h          # what `ronde bench` measures
+  ronde/core/nearest_word.h           # "did you mean"
+  ronde/core/scaled.h                 # inside of kernels
+  ronde/core/sha256.h                 # of files
+  ronde/core/signals.h                # of programs
+  ronde/data/block_permutation.h      # inside of the sampler of packed data
+  ronde/distributed/heartbeat.h       # between `ronde run` and its ranks
+  ronde/distributed/nccl_communicator.h  # made where ranks have GPUs
+  ronde/distributed/network.h         # of launchers
+  ronde/distributed/rank_facts.h      # what ranks tell each other about their machines
+  ronde/distributed/scaling_model.h   # what `ronde bench` computes
+  ronde/distributed/shard_sum.h       # inside of the deterministic mode
+  ronde/models/build_info.h           # what `ronde info` prints
+  ronde/models/terminal.h             # what the progress bar asks
   )
 
 set(open ronde/ronde.h)
@@ -27,7 +40,7 @@ while(open)
 endwhile()
 
 set(missing)
-foreach(room nn data models)
+foreach(room core nn data distributed models)
   file(GLOB headers RELATIVE ${ROOT}/${room}/include ${ROOT}/${room}/include/ronde/${room}/*.h)
   foreach(header ${headers})
     if(NOT header IN_LIST reached AND NOT header IN_LIST left_out)

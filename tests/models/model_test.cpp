@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <thread>
+#include <utility>
 
 #include <ronde/core/ops.h>
 #include <ronde/models/cifar10_cnn.h>
@@ -139,6 +142,55 @@ TEST(WeightsSha256, IsOverKerasLayoutInNameOrder) {
             "0bd95388f6d1504f79833476753ecab84bf7f5b98add342dfc379f8a8826493b");
   EXPECT_EQ(Model::load(golden("mnist_cnn_keras2.15.0.h5")).weights_sha256(),
             "6ba014079591e62db8aa503c87c1a4a4ee8ee4c2bb02059a0674a3de13c125d5");
+}
+
+TEST(Model, TrainOnBatchSaysWhatDoesNotFit) {
+  Model model = small_model();
+  const std::string before = model.weights_sha256();
+  const auto refusal = [&](const Tensor& inputs, const Tensor& targets, const Tensor& keys = {}) {
+    return message_of<UsageError>([&] { model.train_on_batch(inputs, targets, keys); });
+  };
+  const Tensor images = Tensor::zeros({4, 6, 6, 1}), labels = Tensor::zeros({4}, {.dtype = DType::i32});
+  EXPECT_EQ(refusal(Tensor::zeros({4, 6, 5, 1}), labels),
+            "[train_on_batch] the net takes inputs of shape (6, 6, 1), got f32 (4, 6, 5, 1) with the batch");
+  EXPECT_EQ(
+      refusal(images, Tensor::zeros({5}, {.dtype = DType::i32})),
+      "[train_on_batch] inputs f32 (4, 6, 6, 1) and targets i32 (5,) must have the same number of samples");
+  EXPECT_EQ(
+      refusal(images, {}),
+      "[train_on_batch] inputs f32 (4, 6, 6, 1) and targets undefined must have the same number of samples");
+  EXPECT_EQ(refusal({}, labels),
+            "[train_on_batch] the net takes inputs of shape (6, 6, 1), got undefined with the batch");
+  EXPECT_EQ(refusal(images, labels, Tensor::zeros({3, 2}, {.dtype = DType::i64})),
+            "[train_on_batch] sample_keys must be i64 (4, 2), got i64 (3, 2)");
+  EXPECT_EQ(model.weights_sha256(), before);
+  EXPECT_EQ(refusal(images, labels), "no error");
+  EXPECT_NE(model.weights_sha256(), before);
+}
+
+TEST(Model, IsReplacedByAssignment) {
+  Model model = small_model(), other = small_model({.seed = 7});
+  const std::string hash = other.weights_sha256();
+  ASSERT_NE(model.weights_sha256(), hash);
+  model = std::move(other);
+  EXPECT_EQ(model.weights_sha256(), hash);
+  EXPECT_EQ(model.predict(Tensor::zeros({2, 6, 6, 1})).shape(), (Shape{2, 3}));
+}
+
+// As the header promises: what several threads get is what one gets.
+TEST(Model, PredictsInSeveralThreadsAtOnce) {
+  Model model = small_model();
+  const InMemoryDataset data = small_images(64);
+  const Tensor inputs = data.inputs().to(DType::f32);
+  const std::vector<float> alone = model.predict(inputs, 8).to_vector<float>();
+  std::array<std::vector<float>, 4> together;
+  std::vector<std::thread> threads;
+  for (std::vector<float>& result : together)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) result = model.predict(inputs, 8).to_vector<float>();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& result : together) EXPECT_EQ(result, alone);
 }
 
 TEST(Logs, KeepOrderAndReplace) {

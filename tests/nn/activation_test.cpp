@@ -31,6 +31,11 @@ TEST(Activation, MatchesKerasFormulas) {
       {Activation::silu, [](double x) { return x * sigmoid_of(x); }},
       {Activation::sigmoid, sigmoid_of},
       {Activation::tanh, [](double x) { return std::tanh(x); }},
+      {Activation::softplus, [](double x) { return std::log(1 + std::exp(x)); }},
+      {Activation::softsign, [](double x) { return x / (1 + std::abs(x)); }},
+      {Activation::selu,
+       [](double x) { return 1.05070098735548 * (x > 0 ? x : 1.67326324235438 * (std::exp(x) - 1)); }},
+      {Activation::exponential, [](double x) { return std::exp(x); }},
   };
   const Tensor x = random_tensor({4, 7}, 1, -3.0, 3.0);
   for (const Case& c : cases) {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <ronde/nn/auc.h>
+#include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/regression_loss.h>
@@ -94,13 +95,42 @@ TEST(Metric, IsMadeByName) {
   // Keras writes null for what was not asked for.
   const ConfigDict nothing{{"name", ConfigValue()}, {"thresholds", ConfigValue()}, {"top_k", ConfigValue()}};
   EXPECT_EQ(make_metric("Precision", nothing)->name(), "precision");
-  EXPECT_THROW(make_metric("Precision", ConfigDict{{"top_k", 3}}), InputError);
   EXPECT_THROW(make_metric("Recall", ConfigDict{{"thresholds", ConfigList{0.1, 0.9}}}), InputError);
 }
 
 TEST(Metric, ThoseWhoseNumbersKerasWouldRefuseAreNotWritten) {
   EXPECT_TRUE(make_metric("BinaryAccuracy", ConfigDict{{"threshold", 0}})->config().is_null());
   EXPECT_TRUE(Accuracy("top one").config().is_null());
+}
+
+TEST(Precision, OfOneClassOrOfTheBestOnes) {
+  // Rows: 0.9 0.2 0.7 / 0.1 0.6 0.8; meant: 1 0 0 / 0 1 1.
+  const Tensor said = f64_tensor({2, 3}, {0.9, 0.2, 0.7, 0.1, 0.6, 0.8});
+  const Tensor meant = f64_tensor({2, 3}, {1, 0, 0, 0, 1, 1});
+  const auto sums = [&](auto&& metric) {
+    metric.update(said, meant);
+    return metric.sums();
+  };
+  EXPECT_EQ(sums(Precision()), (MetricSums{3, 4}));
+  EXPECT_EQ(sums(Precision({.class_id = 2})), (MetricSums{1, 2}));
+  EXPECT_EQ(sums(Precision({.top_k = 1})), (MetricSums{2, 2}));
+  EXPECT_EQ(sums(Recall({.top_k = 1})), (MetricSums{2, 3}));
+  EXPECT_EQ(sums(Recall({.top_k = 1, .class_id = 1})), (MetricSums{0, 1}));
+  EXPECT_EQ(sums(Precision({.threshold = 0.85, .top_k = 2})), (MetricSums{1, 1}));
+  const Tensor alike = f64_tensor({1, 3}, {0.5, std::nan(""), 0.5});
+  Precision first({.top_k = 1});
+  first.update(alike, f64_tensor({1, 3}, {1, 0, 0}));
+  EXPECT_EQ(first.sums(), (MetricSums{1, 1})) << "of equals the first, and no NaN";
+}
+
+TEST(Precision, RefusesAClassThatThereIsNot) {
+  Precision precision({.class_id = 3});
+  EXPECT_EQ(message_of([&] {
+              precision.update(random_tensor({4, 3}), random_tensor({4, 3}));
+            }),
+            "[precision] class_id 3 is none of the 3 classes of outputs (4, 3)");
+  EXPECT_THROW(Precision({.class_id = -1}), UsageError);
+  EXPECT_THROW(Recall({.top_k = -1}), UsageError);
 }
 
 TEST(Auc, RefusesWhatItCannotMean) {

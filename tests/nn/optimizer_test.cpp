@@ -3,6 +3,8 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/adamax.h>
+#include <ronde/nn/nadam.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
@@ -94,6 +96,36 @@ TEST(Optimizer, ClipsValues) {
 TEST(Optimizer, RefusesContradictoryClips) {
   EXPECT_THROW(SGD({.clip = {.norm = 1.0, .value = 1.0}}), UsageError);
   EXPECT_THROW(SGD({.clip = {.norm = -1.0}}), UsageError);
+}
+
+TEST(Optimizer, RefusesRatesThatCannotTrain) {
+  EXPECT_EQ(message_of([] { Adam({.learning_rate = -1.0}); }),
+            "[optimizer] learning_rate must be a finite number and not negative, got -1");
+  EXPECT_THROW(SGD({.learning_rate = std::nan("")}), UsageError);
+  EXPECT_THROW(Nadam({.decay = -0.5}), UsageError);
+  EXPECT_THROW(AdamW({.weight_decay = -0.1}), UsageError);
+  EXPECT_NO_THROW(SGD({.learning_rate = 0.0}));  // what is frozen is trained at 0 too
+}
+
+// mu_1 * ... * mu_t is no part of a file: it is made again from the number of updates.
+TEST(Nadam, GoesOnFromItsSlotsAndCount) {
+  VectorNet whole(kStart, DType::f64), parted(kStart, DType::f64);
+  Nadam one({.learning_rate = 0.1}), first({.learning_rate = 0.1}), second({.learning_rate = 0.1});
+  one.attach(whole.arena());
+  first.attach(parted.arena());
+  const auto step = [](Nadam& nadam, VectorNet& net) {
+    net.set_gradients(kGradient);
+    nadam.step();
+  };
+  for (int i = 0; i < 5; ++i) step(one, whole);
+  for (int i = 0; i < 3; ++i) step(first, parted);
+  const std::vector<OptimizerSlot> saved = first.slots();
+  second.attach(parted.arena());
+  for (std::size_t i = 0; i < saved.size(); ++i) second.slots()[i].values.copy_from(saved[i].values);
+  second.set_iterations(3);
+  for (int i = 0; i < 2; ++i) step(second, parted);
+  EXPECT_EQ(parted.value(0).to_vector<double>(), whole.value(0).to_vector<double>());
+  EXPECT_EQ(parted.value(1).to_vector<double>(), whole.value(1).to_vector<double>());
 }
 
 TEST(Optimizer, DecaysTheRateByCompletedUpdates) {
@@ -225,6 +257,8 @@ TEST(Optimizer, SlotsHaveKerasNames) {
   EXPECT_EQ(slot_names(Adam({.amsgrad = true})), (Names{"momentum", "velocity", "velocity_hat"}));
   EXPECT_EQ(slot_names(Adadelta()), (Names{"accumulated_grad", "accumulated_delta_var"}));
   EXPECT_EQ(slot_names(Adagrad()), Names{"accumulator"});
+  EXPECT_EQ(slot_names(Adamax()), (Names{"momentum", "norm"}));
+  EXPECT_EQ(slot_names(Nadam()), (Names{"momentum", "velocity"}));
 }
 
 TEST(OptimizerFactory, ConfigsSurviveARoundTrip) {
@@ -239,6 +273,8 @@ TEST(OptimizerFactory, ConfigsSurviveARoundTrip) {
   optimizers.push_back(std::make_unique<AdamW>(AdamWOptions{.weight_decay = 0.1, .clip = {.value = 2.0}}));
   optimizers.push_back(std::make_unique<Adadelta>(AdadeltaOptions{.rho = 0.5, .clip = {.norm = 3.0}}));
   optimizers.push_back(std::make_unique<Adagrad>(AdagradOptions{.initial_accumulator_value = 0.3}));
+  optimizers.push_back(std::make_unique<Adamax>(AdamaxOptions{.beta_1 = 0.7, .epsilon = 1e-3}));
+  optimizers.push_back(std::make_unique<Nadam>(NadamOptions{.beta_2 = 0.9, .clip = {.value = 2.0}}));
   for (const auto& optimizer : optimizers) {
     const ConfigDict config = optimizer->config();
     const auto copy = optimizer_from_config(optimizer->name(), config);
@@ -307,19 +343,21 @@ TEST(OptimizerFactory, AdamWithWeightDecayIsAdamW) {
 }
 
 TEST(OptimizerFactory, RefusesWhatItCannotDo) {
-  EXPECT_EQ(
-      message_of([] { optimizer_from_config("Ftrl", ConfigDict{}); }),
-      "optimizer class \"Ftrl\" is not supported; known are SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad");
+  EXPECT_EQ(message_of([] { optimizer_from_config("Ftrl", ConfigDict{}); }),
+            "optimizer class \"Ftrl\" is not supported; known are SGD, RMSprop, Adam, AdamW, Adadelta, "
+            "Adagrad, Adamax, "
+            "Nadam");
   EXPECT_EQ(
       message_of([] { optimizer_from_config("AdamX", ConfigDict{}); }),
       "optimizer class \"AdamX\" is not supported, did you mean Adam? Known are SGD, RMSprop, Adam, AdamW, "
-      "Adadelta, Adagrad");
-  EXPECT_EQ(message_of([] {
-              optimizer_from_config("RMSprop", ConfigDict{{"weight_decay", 0.5}});
-            }),
-            "[RMSprop] weight_decay: 0.5 is not supported, only Adam's, AdamW's and SGD's");
+      "Adadelta, Adagrad, Adamax, Nadam");
+  for (const char* name : {"RMSprop", "Adadelta", "Adagrad", "Adamax", "Nadam"})
+    EXPECT_EQ(message_of([&] {
+                optimizer_from_config(name, ConfigDict{{"weight_decay", 0.5}});
+              }),
+              cat("[", name, "] weight_decay: 0.5 is not supported, only Adam's, AdamW's and SGD's"));
   // Of all Keras' optimizers: weights would be others without them.
-  for (const char* name : {"SGD", "RMSprop", "Adam", "AdamW", "Adadelta", "Adagrad"}) {
+  for (const char* name : {"SGD", "RMSprop", "Adam", "AdamW", "Adadelta", "Adagrad", "Adamax", "Nadam"}) {
     EXPECT_EQ(message_of([&] {
                 optimizer_from_config(name, ConfigDict{{"use_ema", true}});
               }),

@@ -3,6 +3,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/cuda.h>
+#include <ronde/core/thread_pool.h>
 
 #include "backend/bf16/with_bfloat16.h"
 #include "backend/cpu/cpu_backend.h"
@@ -48,6 +49,14 @@ Backend& default_backend() {
     return wanted && *wanted ? find(wanted, " (from $RONDE_BACKEND)") : *backends().front();
   }();
   return chosen;
+}
+
+int thread_count() {
+  return backends().front()->threads().size();
+}
+
+void set_thread_count(int threads) {
+  for (Backend* backend : backends()) backend->threads().resize(threads);
 }
 
 }  // namespace ronde::inline v0

@@ -39,4 +39,17 @@ Variable tanh(const Variable& x) {
   return apply_unary(UnaryOp::tanh, "tanh", x);
 }
 
+Variable softplus(const Variable& x) {
+  return apply_unary(UnaryOp::softplus, "softplus", x);
+}
+
+Variable softsign(const Variable& x) {
+  return x / (1.0 + abs(x));
+}
+
+Variable selu(const Variable& x) {
+  constexpr double kScale = 1.0507009873554804934, kAlpha = 1.6732632423543772848;
+  return kScale * elu(x, kAlpha);
+}
+
 }  // namespace ronde::inline v0

@@ -32,6 +32,14 @@ Variable pow(const Variable& x, double exponent) {
   return apply_unary(UnaryOp::power, "pow", x, {.alpha = exponent});
 }
 
+Variable sin(const Variable& x) {
+  return apply_unary(UnaryOp::sin, "sin", x);
+}
+
+Variable cos(const Variable& x) {
+  return apply_unary(UnaryOp::cos, "cos", x);
+}
+
 Variable clamp(const Variable& x, double low, double high) {
   require<UsageError>(low <= high, "[clamp] low ", low, " is above high ", high);
   return apply_unary(UnaryOp::clamp, "clamp", x, {.alpha = low, .beta = high});

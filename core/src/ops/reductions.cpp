@@ -1,7 +1,9 @@
-#include <ronde/core/ops.h>
+#include <limits>
+#include <span>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/node.h>
+#include <ronde/core/ops.h>
 
 #include "ops/checks.h"
 
@@ -139,6 +141,31 @@ Variable max(const Variable& x, ReduceOptions options) {
 
 Variable min(const Variable& x, ReduceOptions options) {
   return extreme(ReduceOp::min, x, options);
+}
+
+Variable variance(const Variable& x, ReduceOptions options) {
+  return mean(square(x - mean(x, {.axes = options.axes, .keep_dims = true})), options);
+}
+
+// The largest element is taken out of the sum as a constant, which changes no gradient. One that is not
+// finite would make inf - inf.
+Variable log_sum_exp(const Variable& x, ReduceOptions options) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  const Variable largest = [&] {
+    const NoGrad constant;
+    return clamp(max(x, {.axes = options.axes, .keep_dims = true}), -kMost, kMost);
+  }();
+  const Variable rest = log(sum(exp(x - largest), options));
+  return rest + reshape(largest, rest.shape());
+}
+
+Tensor argmax(const Tensor& x) {
+  require(x.rank() > 0 && x.shape().back() > 0,
+          "[argmax] expects at least one element along the last axis, got shape ", x.shape());
+  const Shape rows(std::span(x.shape().begin(), static_cast<std::size_t>(x.rank() - 1)));
+  const Tensor out = Tensor::empty(rows, {.dtype = DType::i64, .backend = &x.backend()});
+  x.backend().argmax(out, x.contiguous());
+  return out;
 }
 
 }  // namespace ronde::inline v0

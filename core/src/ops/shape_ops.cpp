@@ -113,6 +113,22 @@ Variable concat(const std::vector<Variable>& parts, int axis) {
   return Node::record(std::move(node), parts, y);
 }
 
+Variable stack(const std::vector<Variable>& parts, int axis) {
+  require(!parts.empty(), "[stack] of no parts");
+  const Shape& shape = parts.front().shape();
+  const int axes = shape.rank() + 1;
+  require(axis >= -axes && axis < axes, "[stack] axis ", axis, " of a result with ", axes, " axes");
+  const int at = axis < 0 ? axis + axes : axis;
+  Shape one;  // `shape` with the new axis
+  for (int i = 0; i < axes; ++i) one.push_back(i == at ? 1 : shape[i < at ? i : i - 1]);
+  std::vector<Variable> rows;
+  for (const Variable& part : parts) {
+    require(part.shape() == shape, "[stack] shapes ", shape, " and ", part.shape(), " differ");
+    rows.push_back(reshape(part, one));
+  }
+  return concat(rows, at);
+}
+
 Variable broadcast_to(const Variable& x, const Shape& shape) {
   const Tensor y = x.value().broadcast_to(shape);
   if (!Node::needed({x})) return y;

@@ -3,7 +3,11 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/cuda.h>
+#include <ronde/core/node.h>
 #include <ronde/core/ops.h>
+#include <ronde/core/philox.h>
+#include <ronde/core/storage.h>
+#include <ronde/core/thread_pool.h>
 #include <ronde/data/augmented_dataset.h>
 #include <ronde/data/cifar10.h>
 #include <ronde/data/csv.h>
@@ -20,7 +24,11 @@
 #include <ronde/data/subset.h>
 #include <ronde/data/test_time_views.h>
 #include <ronde/data/zip.h>
+#include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/runtime.h>
+#include <ronde/distributed/self_communicator.h>
+#include <ronde/distributed/tcp_communicator.h>
+#include <ronde/distributed/thread_communicator.h>
 #include <ronde/distributed/timeline.h>
 #include <ronde/distributed/watchdog.h>
 #include <ronde/models/backup_and_restore.h>
@@ -59,6 +67,7 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/adamax.h>
 #include <ronde/nn/auc.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
@@ -81,6 +90,7 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/muon.h>
+#include <ronde/nn/nadam.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/regression_loss.h>

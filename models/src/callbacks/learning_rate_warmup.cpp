@@ -1,6 +1,5 @@
 #include <ronde/models/learning_rate_warmup.h>
 
-#include <array>
 #include <cstdio>
 
 #include <ronde/nn/schedule.h>
@@ -40,10 +39,9 @@ void LearningRateWarmup::on_epoch_end(std::int64_t epoch, Logs& logs) {
   const bool done = static_cast<double>(epoch) < options_.warmup_epochs &&
                     static_cast<double>(epoch + 1) >= options_.warmup_epochs;
   if (!done || options_.verbose == 0 || !is_main_rank()) return;
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%g", rate);
   std::fputs(
-      cat("\nEpoch ", epoch + 1, ": finished gradual learning rate warmup to ", text.data(), ".\n").c_str(),
+      cat("\nEpoch ", epoch + 1, ": finished gradual learning rate warmup to ", formatted("%g", rate), ".\n")
+          .c_str(),
       stdout);
 }
 

@@ -1,7 +1,6 @@
 #include <ronde/models/model_checkpoint.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -29,15 +28,11 @@ std::optional<PatternValue> stand_in(const std::string& name) {
 
 /// As Python's %.5f.
 std::string five_places(double value) {
-  std::array<char, 400> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.5f", value);
-  return buffer.data();
+  return formatted("%.5f", value);
 }
 
 std::string milliseconds(double seconds) {
-  std::array<char, 400> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.1f ms", 1e3 * seconds);
-  return buffer.data();
+  return formatted("%.1f ms", 1e3 * seconds);
 }
 
 }  // namespace

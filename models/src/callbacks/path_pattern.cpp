@@ -1,8 +1,5 @@
 #include "callbacks/path_pattern.h"
 
-#include <array>
-#include <cstdio>
-
 #include <ronde/core/error.h>
 
 #include "callbacks/python_number.h"
@@ -51,11 +48,9 @@ Spec parse_spec(const std::string& text, const std::string& pattern) {
 }
 
 std::string format_double(double value, const Spec& spec) {
-  const std::string flags = spec.zeros ? "%0*.*" : "%*.*";
-  std::array<char, 512> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), (flags + spec.type).c_str(), spec.width,
-                spec.precision.value_or(6), value);
-  return buffer.data();
+  const std::string format =
+      cat(spec.zeros ? "%0" : "%", spec.width, ".", spec.precision.value_or(6), spec.type);
+  return formatted(format.c_str(), value);
 }
 
 std::string format_value(const PatternValue& value, const Spec& spec, const std::string& pattern) {

@@ -24,9 +24,9 @@ std::string count_text(const ProgressState& state) {
 }
 
 std::string rate_text(double seconds, const char* unit) {
-  if (seconds >= 1.0 || seconds == 0.0) return print("%.0fs/%s", seconds, unit);
-  if (seconds >= 1e-3) return print("%.0fms/%s", seconds * 1e3, unit);
-  return print("%.0fus/%s", seconds * 1e6, unit);
+  if (seconds >= 1.0 || seconds == 0.0) return formatted("%.0fs/", seconds) + unit;
+  if (seconds >= 1e-3) return formatted("%.0fms/", seconds * 1e3) + unit;
+  return formatted("%.0fus/", seconds * 1e6) + unit;
 }
 
 std::string remaining_text(double seconds) {
@@ -39,14 +39,14 @@ std::string remaining_text(double seconds) {
 std::string values_text(const Logs& logs) {
   std::string text;
   for (const auto& [name, value] : logs.entries())
-    text += " - " + name + print(std::abs(value) > 1e-3 ? ": %.4f" : ": %.4e", value);
+    text += " - " + name + formatted(std::abs(value) > 1e-3 ? ": %.4f" : ": %.4e", value);
   return text;
 }
 
 std::string speed_text(const ProgressState& state) {
   if (state.images_per_second <= 0.0) return {};
-  return print(state.images_per_second >= 10.0 ? " - %.0f images/s" : " - %.1f images/s",
-               state.images_per_second);
+  return formatted(state.images_per_second >= 10.0 ? " - %.0f images/s" : " - %.1f images/s",
+                   state.images_per_second);
 }
 
 std::string arrow_text(const ProgressState& state) {
@@ -62,8 +62,9 @@ std::string arrow_text(const ProgressState& state) {
 
 std::string bar_text(const ProgressState& state, const Logs& logs, bool final) {
   const double remaining = state.seconds_per_step * static_cast<double>(state.target - state.steps);
-  const std::string time = final ? print("%.0fs ", state.seconds) + rate_text(state.seconds_per_step, "step")
-                                 : "ETA: " + remaining_text(remaining);
+  const std::string time =
+      final ? formatted("%.0fs ", state.seconds) + rate_text(state.seconds_per_step, "step")
+            : "ETA: " + remaining_text(remaining);
   return count_text(state) + " " + arrow_text(state) + " - " + time + values_text(logs) + speed_text(state);
 }
 
@@ -78,7 +79,7 @@ std::string fitting_bar_text(ProgressState state, const Logs& logs, std::size_t 
 }
 
 std::string line_text(const ProgressState& state, const Logs& logs) {
-  return count_text(state) + print(" - %.0fs", state.seconds) + values_text(logs) + " - " +
+  return count_text(state) + formatted(" - %.0fs", state.seconds) + values_text(logs) + " - " +
          rate_text(state.seconds, "epoch") + " - " + rate_text(state.seconds_per_step, "step") +
          speed_text(state);
 }

@@ -90,13 +90,15 @@ std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) 
   require(net.is_built(), "[weights] the net is not built: it has no weights yet");
   const FlattenedImages flattened =
       names == WeightNames::torch ? find_flattened_images(net) : FlattenedImages();
+  const std::size_t path_size = net.path().empty() ? 0 : net.path().size() + 1;
   std::vector<NamedWeight> weights;
-  for (const Parameter& parameter : net.parameters()) {
+  for (Parameter parameter : net.parameters()) {
     const SplitName name(parameter.name);
     const auto found = flattened.find(name.layer);
     // A dense layer's bias has an element for each unit, not for each pixel.
     const bool has_pixels = found != flattened.end() && name.weight != "bias";
-    weights.emplace_back(parameter, names, has_pixels ? found->second : Shape());
+    parameter.name.erase(0, path_size);
+    weights.emplace_back(std::move(parameter), names, has_pixels ? found->second : Shape());
   }
   return weights;
 }

@@ -31,6 +31,7 @@ class NamedWeight {
   Shape flattened_;
 };
 
+/// Named from `net` on.
 std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names);
 
 }  // namespace ronde::inline v0

@@ -49,4 +49,23 @@ void assign_named_weights(Module& net, const NamedTensors& weights) {
   for (NamedWeight& weight : own) weight.set(weights.at(weight.name()));
 }
 
+MatchedWeights assign_matching_weights(Module& net, const NamedTensors& weights) {
+  NamedTensors rest = weights;
+  std::erase_if(rest, [](const auto& entry) { return is_step_counter(entry.first); });
+  MatchedWeights matched;
+  for (NamedWeight& weight : weights_named_as(rest, net)) {
+    const auto found = rest.find(weight.name());
+    const bool fits =
+        found != rest.end() && is_floating(found->second.dtype()) && found->second.shape() == weight.shape();
+    (fits ? matched.assigned : matched.kept).push_back(weight.name());
+    if (!fits) continue;
+    weight.set(found->second);
+    rest.erase(found);
+  }
+  std::sort(matched.assigned.begin(), matched.assigned.end());
+  std::sort(matched.kept.begin(), matched.kept.end());
+  for (const auto& [name, values] : rest) matched.unused.push_back(name);
+  return matched;
+}
+
 }  // namespace ronde::inline v0

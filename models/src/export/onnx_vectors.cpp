@@ -54,6 +54,10 @@ OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const O
   if (kind == "sigmoid") return simple("Sigmoid");
   if (kind == "tanh") return simple("Tanh");
   if (kind == "softmax") return simple("Softmax", {{"axis", channel_axis}});
+  if (kind == "softplus") return simple("Softplus");
+  if (kind == "softsign") return simple("Softsign");
+  if (kind == "selu") return simple("Selu");  // of Keras' numbers by default
+  if (kind == "exponential") return simple("Exp");
   if (kind == "log_softmax") return simple("LogSoftmax", {{"axis", channel_axis}});
   throw Error(cat("[onnx] layer ", name, " has activation ", kind, ", which cannot be exported"));
 }

@@ -21,12 +21,6 @@ bool have_own_cores(const std::vector<RankFacts>& ranks) {
   return processes.size() == ranks.size() && find_crowded_nodes(ranks).empty();
 }
 
-std::string printed(const char* format, double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
 }  // namespace
 
 void RankWatch::begin(Wishes wishes) {
@@ -71,10 +65,10 @@ std::string describe(const Straggler& straggler, const std::vector<RankFacts>& r
   const std::string differences = difference("threads", slow.threads, compared, other.threads) +
                                   difference("kernels", slow.kernels, compared, other.kernels);
   return cat("rank ", straggler.rank, " on ", slow.host, differences, " takes ",
-             printed("%.1f", straggler.seconds / straggler.others_seconds),
+             formatted("%.1f", straggler.seconds / straggler.others_seconds),
              " times as long as the others for its part of a step (",
-             printed("%.3g", 1e3 * straggler.seconds), " ms, the others ",
-             printed("%.3g", 1e3 * straggler.others_seconds),
+             formatted("%.3g", 1e3 * straggler.seconds), " ms, the others ",
+             formatted("%.3g", 1e3 * straggler.others_seconds),
              " ms), and all wait for it; look for what else runs on that machine");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ronde/nn/nadam.h>
 #include <ronde/nn/weight_layout.h>
 
 #include "weights/layers_by_class.h"
@@ -19,7 +20,8 @@ struct Entry {
 };
 
 bool has_pair(const std::string& optimizer) {
-  return optimizer == "Adam" || optimizer == "AdamW" || optimizer == "Adadelta";
+  static constexpr const char* kPairs[] = {"Adam", "AdamW", "Adadelta", "Adamax", "Nadam"};
+  return std::find(std::begin(kPairs), std::end(kPairs), optimizer) != std::end(kPairs);
 }
 
 std::vector<Entry> entries_in(Order order, const std::string& optimizer, std::size_t slots,
@@ -104,6 +106,13 @@ KerasState split(const std::vector<SavedWeight>& weights) {
   return state;
 }
 
+/// TensorFlow 2's older Nadam, which keeps another product of momenta and takes other steps.
+bool is_older_nadam(const SavedModel& file) {
+  return std::any_of(
+      file.optimizer_weights.begin(), file.optimizer_weights.end(),
+      [](const SavedWeight& weight) { return weight.name.find("momentum_cache") != std::string::npos; });
+}
+
 bool fits(const std::vector<Entry>& entries, const std::vector<SavedWeight>& values,
           const std::vector<Parameter>& weights) {
   if (entries.size() != values.size()) return false;
@@ -116,9 +125,12 @@ std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Opt
                                                const Module& module) {
   const std::string class_name = class_name_in(file);
   const std::string plain = class_name.substr(class_name.rfind('>') + 1);
-  if (file.optimizer_weights.empty() || (!plain.empty() && lower(plain) != lower(optimizer.name())))
+  if (file.optimizer_weights.empty() || is_older_nadam(file) ||
+      (!plain.empty() && lower(plain) != lower(optimizer.name())))
     return {};
-  const KerasState state = split(file.optimizer_weights);
+  KerasState state = split(file.optimizer_weights);
+  // Keras 3's Nadam has the product of its momenta behind everything else; here it follows from the count.
+  if (optimizer.name() == "Nadam" && state.slots.size() % 2 == 1) state.slots.pop_back();
   SavedOptimizer saved{
       optimizer.name(), state.iterations, state.learning_rate.value_or(optimizer.learning_rate()), {}};
   const std::vector<OptimizerSlot> slots = optimizer.slots();
@@ -153,6 +165,10 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
   require<UsageError>(
       state != KerasOptimizerState::keras3 || layout != SavedLayout::h5,
       "[save] Keras 3 can take over an optimizer's state from a .keras file only, not from .h5");
+  require<UsageError>(
+      state != KerasOptimizerState::tf2 || layout != SavedLayout::h5 || optimizer.name() != "Nadam",
+      "[save] TensorFlow 2 takes the Nadam of an .h5 for an older one, which has another state: "
+      "save a .keras file");
   SavedOptimizer saved = save_optimizer(optimizer, slots, module);
   const std::string prefix = optimizer.name() + "/";
   std::vector<SavedWeight> result;
@@ -172,6 +188,10 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
     const std::string& weight = weights[entry.weight].name;
     result.push_back({cat(prefix, weight, "/", slot.name, ":0"), find_weight(slot, weight).values});
   }
+  const auto* nadam = dynamic_cast<const Nadam*>(&optimizer);
+  if (nadam != nullptr && state == KerasOptimizerState::keras3)
+    result.push_back(
+        {cat(prefix, "variable:0"), Tensor::full({}, nadam->momentum_product(optimizer.iterations()))});
   return result;
 }
 

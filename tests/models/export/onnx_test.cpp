@@ -74,6 +74,17 @@ TEST(Onnx, NeedsNoTransposeForVectors) {
   EXPECT_EQ(operators_of(std::move(net), {4}), (std::vector<std::string>{"MatMul", "BatchNormalization"}));
 }
 
+// The operators' default numbers are Keras' (ONNX operators, opset 13).
+TEST(Onnx, ActivationsThatHaveAnOperatorAreThat) {
+  Sequential net;
+  for (const Activation::Kind kind : {Activation::softplus, Activation::softsign, Activation::selu,
+                                      Activation::exponential, Activation::tanh})
+    net.add(Activation(kind));
+  net.build({4});
+  EXPECT_EQ(operators(encode_onnx(net)),
+            (std::vector<std::string>{"Softplus", "Softsign", "Selu", "Exp", "Tanh"}));
+}
+
 TEST(Onnx, ExportsANetThatDoesNothing) {
   EXPECT_EQ(operators_of(std::make_unique<Sequential>(Dropout(0.5)), {4}),
             std::vector<std::string>{"Identity"});

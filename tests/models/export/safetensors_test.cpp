@@ -206,6 +206,66 @@ TEST(NamedWeights, AreComparedBeforeAnythingIsAssigned) {
             "no error");
 }
 
+/// An encoder, which a larger net has as a part.
+struct Encoder : Module {
+  Conv2D conv{{.filters = 2}};
+  Dense code{{.units = 3}};
+  Encoder() { add_module("conv", conv), add_module("code", code); }
+  Variable forward(const Variable& x, const Context& context) override {
+    return code(reshape(conv(x, context), {x.size(0), -1}), context);
+  }
+};
+struct Classifier : Module {
+  Encoder encoder;
+  Dense head{{.units = 5}};
+  Classifier() { add_module("encoder", encoder), add_module("head", head); }
+  Variable forward(const Variable& x, const Context& context) override {
+    return head(encoder(x, context), context);
+  }
+};
+
+std::vector<double> values_of(const NamedTensors& weights, const std::string& name) {
+  return weights.at(name).to_vector<double>();
+}
+
+TEST(NamedWeights, OfAPartFitThatPartAlone) {
+  Encoder alone;
+  alone.build({4, 4, 1}, {.seed = 1});
+  for (const WeightNames names : {WeightNames::keras, WeightNames::torch}) {
+    Classifier net;
+    net.build({4, 4, 1}, {.seed = 2});
+    const std::vector<double> head = values_of(named_weights(net), "head/kernel");
+    assign_named_weights(net.encoder, named_weights(alone, names));
+    EXPECT_EQ(values_of(named_weights(net), "encoder/code/kernel"),
+              values_of(named_weights(alone), "code/kernel"));
+    EXPECT_EQ(values_of(named_weights(net.encoder), "conv/kernel"),
+              values_of(named_weights(alone), "conv/kernel"));
+    EXPECT_EQ(values_of(named_weights(net), "head/kernel"), head);
+  }
+}
+
+TEST(NamedWeights, ThoseThatMatchAreTakenAndTheOthersNamed) {
+  using Names = std::vector<std::string>;
+  Classifier net;
+  net.build({4, 4, 1}, {.seed = 2});
+  const NamedTensors before = named_weights(net);
+  NamedTensors weights{{"encoder/conv/bias", Tensor::full({2}, 0.25)},
+                       {"encoder/conv/kernel", Tensor::full({3, 3, 1, 2}, 0.5, {.dtype = DType::f64})},
+                       {"encoder/code/kernel", Tensor::full({3, 3}, 1.0)},
+                       {"encoder/code/bias", Tensor::zeros({3}, {.dtype = DType::i32})},
+                       {"old_head/kernel", Tensor::zeros({3, 9})},
+                       {"x.num_batches_tracked", Tensor::zeros({})}};
+  const MatchedWeights matched = assign_matching_weights(net, weights);
+  EXPECT_EQ(matched.assigned, (Names{"encoder/conv/bias", "encoder/conv/kernel"}));
+  EXPECT_EQ(matched.kept, (Names{"encoder/code/bias", "encoder/code/kernel", "head/bias", "head/kernel"}));
+  EXPECT_EQ(matched.unused, (Names{"encoder/code/bias", "encoder/code/kernel", "old_head/kernel"}));
+  const NamedTensors after = named_weights(net);
+  EXPECT_EQ(values_of(after, "encoder/conv/bias"), (std::vector<double>{0.25, 0.25}));
+  EXPECT_EQ(values_of(after, "encoder/conv/kernel"), std::vector<double>(18, 0.5));
+  for (const std::string& name : matched.kept)
+    EXPECT_EQ(values_of(after, name), values_of(before, name)) << name;
+}
+
 TEST(NamedWeights, OfATableAreItsRows) {
   Sequential net(Embedding({.input_dim = 5, .output_dim = 3}), Flatten());
   net.build({2});

@@ -203,4 +203,12 @@ RONDE_API Backend& backend(std::string_view name);
 /// `$RONDE_BACKEND` if set, else the first of `backends()`.
 RONDE_API Backend& default_backend();
 
+/// How many threads each operation on the CPU may use, the calling one included: 1, until somebody says
+/// otherwise. `init` and `run_main` do ($RONDE_THREADS, or this rank's share of the cores). They are Ronde's
+/// own and sleep while there is nothing to do: OpenMP's number of threads changes nothing here, and this
+/// changes nothing there.
+RONDE_API int thread_count();
+/// No operation may be running. A UsageError for less than 1.
+RONDE_API void set_thread_count(int threads);
+
 }  // namespace ronde::inline v0

@@ -35,8 +35,11 @@ enum class UnaryOp {
   sqrt,
   square,
   abs,
-  power,  ///< x^alpha
-  clamp,  ///< min(max(x, alpha), beta)
+  power,     ///< x^alpha
+  clamp,     ///< min(max(x, alpha), beta)
+  softplus,  ///< log(1 + exp(x))
+  sin,
+  cos,
 };
 
 struct UnaryParams {

@@ -39,6 +39,8 @@ RONDE_API Variable sqrt(const Variable& x);
 RONDE_API Variable square(const Variable& x);
 RONDE_API Variable abs(const Variable& x);
 RONDE_API Variable pow(const Variable& x, double exponent);
+RONDE_API Variable sin(const Variable& x);
+RONDE_API Variable cos(const Variable& x);
 RONDE_API Variable clamp(const Variable& x, double low, double high);
 
 // --- activations
@@ -49,6 +51,12 @@ RONDE_API Variable gelu(const Variable& x);
 RONDE_API Variable silu(const Variable& x);
 RONDE_API Variable sigmoid(const Variable& x);
 RONDE_API Variable tanh(const Variable& x);
+/// log(1 + exp(x)), also where exp(x) overflows.
+RONDE_API Variable softplus(const Variable& x);
+/// x / (1 + |x|)
+RONDE_API Variable softsign(const Variable& x);
+/// 1.0507... elu(x, 1.6732...). Source: Klambauer et al., "Self-normalizing neural networks", 2017.
+RONDE_API Variable selu(const Variable& x);
 /// Over the last axis.
 RONDE_API Variable softmax(const Variable& x);
 RONDE_API Variable log_softmax(const Variable& x);
@@ -68,6 +76,13 @@ RONDE_API Variable mean(const Variable& x, ReduceOptions options = {});
 /// The gradient is shared equally by all elements that attain the extreme.
 RONDE_API Variable max(const Variable& x, ReduceOptions options = {});
 RONDE_API Variable min(const Variable& x, ReduceOptions options = {});
+/// Mean of the squared distances from the mean: the sum is divided by the number of elements, as NumPy and
+/// Keras do, not by one less.
+RONDE_API Variable variance(const Variable& x, ReduceOptions options = {});
+/// log(sum(exp(x))), also where exp(x) overflows.
+RONDE_API Variable log_sum_exp(const Variable& x, ReduceOptions options = {});
+/// Index of the largest element along the last axis, the first one of equals; x (..., k) -> i64 (...).
+RONDE_API Tensor argmax(const Tensor& x);
 
 // --- shape and type
 /// The elements as another floating dtype; to bf16 rounded to nearest, ties to even.
@@ -77,6 +92,8 @@ RONDE_API Variable permute(const Variable& x, const Shape& axes);
 /// Elements begin .. end - 1 of `axis`.
 RONDE_API Variable slice(const Variable& x, int axis, std::int64_t begin, std::int64_t end);
 RONDE_API Variable concat(const std::vector<Variable>& parts, int axis);
+/// Parts of one shape, one after the other along a new axis.
+RONDE_API Variable stack(const std::vector<Variable>& parts, int axis = 0);
 RONDE_API Variable broadcast_to(const Variable& x, const Shape& shape);
 
 // --- matrix products
@@ -101,6 +118,9 @@ RONDE_API Variable dense_dropout(const Variable& x, const DenseCall& call, const
 /// Row indices[...] of table (rows, d) for each index: i32 (n, ...) -> (n, ..., d). The gradient of rows that
 /// no index names is zero.
 RONDE_API Variable embedding(const Variable& table, const Tensor& indices);
+/// 1 at the place of each label, else 0: integers (...) -> f32 (..., classes). A label outside 0 ... classes
+/// - 1 gets zeros.
+RONDE_API Tensor one_hot(const Tensor& labels, std::int64_t classes);
 
 // --- images, (n, h, w, c)
 enum class Padding { valid, same };

@@ -21,7 +21,7 @@ class RONDE_API Shape {
   explicit Shape(std::span<const std::int64_t> extents);
 
   int rank() const { return rank_; }
-  /// Extent of `axis`; a negative axis counts from the end.
+  /// Extent of `axis`; a negative axis counts from the end. An error for an axis that there is not.
   std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(wrap(axis))]; }
   std::int64_t& operator[](int axis) { return extents_[static_cast<std::size_t>(wrap(axis))]; }
   std::int64_t back() const { return (*this)[-1]; }
@@ -39,7 +39,12 @@ class RONDE_API Shape {
   bool operator==(const Shape& other) const;
 
  private:
-  int wrap(int axis) const { return axis < 0 ? axis + rank_ : axis; }
+  int wrap(int axis) const {
+    if (axis < -rank_ || axis >= rank_) [[unlikely]]
+      refuse(axis);
+    return axis < 0 ? axis + rank_ : axis;
+  }
+  [[noreturn]] void refuse(int axis) const;
 
   std::array<std::int64_t, kMaxRank> extents_{};
   int rank_ = 0;

@@ -4,7 +4,8 @@
 ///     Tensor row = x.slice(0, 3, 4);                         // shares the storage
 ///     Tensor y = Tensor::from<double>({2, 2}, {1, 2, 3, 4});
 ///
-/// Ownership: a Tensor shares its Storage with every view made of it. Thread safety: as for std::shared_ptr;
+/// Ownership: a Tensor shares its Storage with every view made of it, and with its copies: `clone` makes one
+/// with elements of its own. One that was moved from is undefined. Thread safety: as for std::shared_ptr;
 /// the elements themselves are not guarded. Layout of images is NHWC everywhere.
 #pragma once
 
@@ -118,5 +119,12 @@ class RONDE_API Tensor {
 
 /// "f32 (2, 3)"
 RONDE_API std::string to_string(const Tensor& tensor);
+/// The elements too, as NumPy shows them: six digits, and of long axes the first and the last three when
+/// there are more than 1,000 elements.
+///
+///     f32 (2, 3)
+///     [[1, 2, 3],
+///      [4, 5, 6.5]]
+RONDE_API std::string values_text(const Tensor& tensor);
 
 }  // namespace ronde::inline v0

@@ -39,6 +39,10 @@ class RONDE_API TextPiece {
 
 RONDE_API std::string concatenate(std::initializer_list<TextPiece> pieces);
 
+/// What printf makes of a number by one such format as "%.5f", with a decimal point whatever locale the
+/// process has chosen.
+RONDE_API std::string formatted(const char* format, double value);
+
 /// All pieces, one after the other.
 template <class... Pieces>
 std::string cat(const Pieces&... pieces) {

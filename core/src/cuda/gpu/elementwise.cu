@@ -101,6 +101,18 @@ __device__ T normal_density(T x) {
   return T(0.39894228040143267794) * exp(T(-0.5) * x * x);
 }
 
+// By half turns, whose reduction of large angles needs no local memory; in double, so that floats lose
+// nothing.
+constexpr double kHalfTurns = 0.31830988618379067154;  // of a radian
+template <class T>
+__device__ T sine(T x) {
+  return T(sinpi(double(x) * kHalfTurns));
+}
+template <class T>
+__device__ T cosine(T x) {
+  return T(cospi(double(x) * kHalfTurns));
+}
+
 template <class T>
 struct Function {
   UnaryOp op;
@@ -136,6 +148,12 @@ struct Function {
         return abs(x);
       case UnaryOp::power:
         return pow(x, alpha);
+      case UnaryOp::softplus:
+        return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+      case UnaryOp::sin:
+        return sine(x);
+      case UnaryOp::cos:
+        return cosine(x);
       case UnaryOp::clamp:
         break;
     }
@@ -175,6 +193,12 @@ struct Function {
         return x > 0 ? T(1) : (x < 0 ? T(-1) : T(0));
       case UnaryOp::power:
         return alpha == 0 ? T(0) : alpha * pow(x, alpha - 1);
+      case UnaryOp::softplus:
+        return logistic(x);
+      case UnaryOp::sin:
+        return cosine(x);
+      case UnaryOp::cos:
+        return -sine(x);
       case UnaryOp::clamp:
         break;
     }

@@ -8,6 +8,11 @@
 ///     .epochs = 3, .validation = &test}); model.save("mnist.h5");
 ///
 /// fit, evaluate, save and load are collective: all ranks call them. Only rank 0 writes files.
+///
+/// Thread safety: several threads may call `predict` at once, as long as nothing else is called meanwhile;
+/// all other calls want the model for themselves. To predict while it is being trained, use a second model
+/// of the same net and give it copies of the weights now and then (named_weights.h). The library starts
+/// threads only where more than one is asked for (`set_thread_count` in core/backend.h, loader_threads).
 #pragma once
 
 #include <cstdint>
@@ -175,7 +180,9 @@ class RONDE_API Model {
   /// Owns the net.
   Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOptions options = {});
   ~Model();
+  /// What was moved from can only be destroyed or assigned to.
   Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
 
   /// Collective: attaches the optimizer, broadcasts weights and state from rank 0. As in Keras, layers frozen
   /// or unfrozen by `set_trainable` are so from here on.
@@ -188,7 +195,9 @@ class RONDE_API Model {
   /// Outputs for inputs (n, input_shape...), on this rank alone.
   Tensor predict(const Tensor& inputs, std::int64_t batch_size = 32);
   Tensor predict(const Tensor& inputs, const EvaluateOptions& options);
-  /// Loss averaged over the ranks' samples after one update; for own training loops.
+  /// Loss averaged over the ranks' samples after one update; for own training loops, and for data that no
+  /// `Dataset` can number: inputs (n, input_shape...), as many targets, and sample_keys (n, 2) as in Batch.
+  /// Collective.
   double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
 
   /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras. A

@@ -20,6 +20,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <ronde/core/tensor.h>
 #include <ronde/nn/module.h>
@@ -30,12 +31,33 @@ enum class WeightNames { keras, torch };
 
 using NamedTensors = std::map<std::string, Tensor>;
 
-/// Copies of all weights of a built net, moving statistics included, in host memory.
+/// Copies of all weights of a built net, moving statistics included, in host memory. Of a part of a larger
+/// net they have the names that they have in that part alone: those of `net.encoder` fit another encoder.
 RONDE_API NamedTensors named_weights(const Module& net, WeightNames names = WeightNames::keras);
 
 /// Sets all weights of a built net from arrays of either flavour, told apart by their names. Everything is
 /// compared before anything is assigned: an InputError names the weight that is missing, unknown or of
 /// another shape. `num_batches_tracked` of PyTorch is ignored.
 RONDE_API void assign_named_weights(Module& net, const NamedTensors& weights);
+
+/// What `assign_matching_weights` found, each in order of names.
+struct MatchedWeights {
+  std::vector<std::string> assigned;  ///< the net's weights that were set
+  std::vector<std::string> kept;      ///< the net's weights that nothing fits: they are as they were
+  std::vector<std::string> unused;    ///< arrays that fit nothing
+};
+
+/// For nets that go on from another one with other layers at the end (Keras' by_name and skip_mismatch,
+/// PyTorch's strict=False): sets those of the built net's weights for which there is an array of the same
+/// name and shape, and leaves the others. Layers with other names: rename the arrays.
+///
+///     Model old = Model::load("old.keras");
+///     NamedTensors weights = named_weights(old.module());    // or read_safetensors(...).tensors,
+///     read_npz(...) for (auto& [name, values] : named_weights(old_encoder)) weights["encoder/" + name] =
+///     values; const MatchedWeights matched = assign_matching_weights(model.module(), weights);
+///
+/// It says nothing of what does not fit: look at the result. On several ranks all call it alike, or rank 0
+/// does before `compile`, which gives everybody its weights.
+RONDE_API MatchedWeights assign_matching_weights(Module& net, const NamedTensors& weights);
 
 }  // namespace ronde::inline v0

@@ -23,7 +23,12 @@ class RONDE_API Activation : public Module {
     tanh,
     softmax,
     log_softmax,
+    softplus,
+    softsign,
+    selu,
+    exponential,
   };
+  static constexpr Kind kLastKind = exponential;
 
   explicit Activation(Kind kind) : kind_(kind) {}
   Kind kind() const { return kind_; }

@@ -2,6 +2,8 @@
 /// the outputs' shape, or (n) for outputs (n, 1). Outputs are read by the host.
 #pragma once
 
+#include <optional>
+
 #include <ronde/nn/metric.h>
 
 namespace ronde::inline v0 {
@@ -9,6 +11,16 @@ namespace ronde::inline v0 {
 struct BinaryMetricOptions {
   double threshold = 0.5;  ///< of logits: 0
   std::string name = {};   ///< empty: Keras'
+};
+
+/// Of Precision and Recall. Outputs and targets (n, classes) may be looked at for one class, or for the best
+/// classes of each sample only ("precision at 5"), or both.
+struct PrecisionOptions {
+  std::optional<double> threshold = {};  ///< of logits: 0. Empty: 0.5, but with `top_k` none
+  /// If set, only the largest so many outputs along the last axis say yes, the first ones of equals.
+  std::int64_t top_k = 0;
+  std::optional<std::int64_t> class_id = {};  ///< if set, only this column counts
+  std::string name = {};                      ///< empty: Keras'
 };
 
 /// How many outputs said yes (positives) or no, and were right (true) or wrong.
@@ -30,13 +42,17 @@ class RONDE_API BinaryMetric : public Metric {
 
  protected:
   /// `class_name`: Keras', and where the name comes from.
-  BinaryMetric(const char* class_name, BinaryMetricOptions options);
+  BinaryMetric(const char* class_name, BinaryMetricOptions options)
+      : BinaryMetric(class_name,
+                     PrecisionOptions{.threshold = options.threshold, .name = std::move(options.name)}) {}
+  /// A UsageError for a negative top_k or class_id.
+  BinaryMetric(const char* class_name, PrecisionOptions options);
 
   const BinaryOutcomes& outcomes() const { return outcomes_; }
 
  private:
   const char* class_name_;
-  double threshold_;
+  PrecisionOptions options_;
   std::string name_;
   BinaryOutcomes outcomes_;
 };
@@ -53,7 +69,7 @@ class RONDE_API BinaryAccuracy : public BinaryMetric {
 /// Share of right ones among those that say yes.
 class RONDE_API Precision : public BinaryMetric {
  public:
-  using Options = BinaryMetricOptions;
+  using Options = PrecisionOptions;
   explicit Precision(Options options = {}) : BinaryMetric("Precision", std::move(options)) {}
   MetricSums sums() const override;
 };
@@ -101,7 +117,7 @@ class RONDE_API FalseNegatives : public OutcomeCount {
 /// Share of found ones among those that are meant.
 class RONDE_API Recall : public BinaryMetric {
  public:
-  using Options = BinaryMetricOptions;
+  using Options = PrecisionOptions;
   explicit Recall(Options options = {}) : BinaryMetric("Recall", std::move(options)) {}
   MetricSums sums() const override;
 };

@@ -11,6 +11,23 @@
 ///     Net net;
 ///     net.build({28 * 28});
 ///
+/// A layer with weights of its own makes them for the shape of its first input:
+///
+///     struct Scale : ronde::Module {
+///       ronde::Variable factor;
+///       std::string class_name() const override { return "Scale"; }   // in summary(); its name: "scale"
+///       void build_weights(const ronde::Shape& input, const ronde::BuildOptions& options) override {
+///         const ronde::Initializer start = ronde::Initializer::ones;
+///         factor = add_parameter({.name = "factor", .variable = ronde::Variable::parameter(start.make(
+///                                     {input.back()}, full_name("factor"), options))});
+///       }
+///       ronde::Variable forward(const ronde::Variable& x, const ronde::Context&) override {
+///         return x * factor;
+///       }
+///     };
+///
+/// Keras knows nothing of such a layer: `Model::save` of a net that has one writes weights alone.
+///
 /// Names are identity: "hidden/kernel" is the same weight in files, hashes and errors. `build` runs the net
 /// once on zeros; that creates the weights and fixes their order of execution. A child that only training
 /// reaches must have its own `build` called before the net's.

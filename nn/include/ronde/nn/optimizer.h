@@ -119,11 +119,16 @@ class RONDE_API Optimizer {
       return state.defined() ? state.view(state_offset, values.shape()) : state;
     }
   };
+  /// A UsageError for a rate, a decay or a clip limit that is negative or no finite number.
   explicit Optimizer(const Common& common);
   /// The algorithm: updates values from gradients. Called for each range of the part, in order.
   virtual void update(const Slice& slice, const StepParams& step) = 0;
   /// State for all elements that this optimizer updates, which start at `value`.
   Tensor make_state(const std::string& slot, double value = 0.0) const;
+  /// Room for the largest slice, not initialised.
+  Tensor make_scratch() const;
+  /// to = clip(step.grad_scale * gradients), for an update that is made of several kernels.
+  static void scale_gradients(const Tensor& to, const Tensor& gradients, const StepParams& step);
   /// What this optimizer updates of the arena it is attached to.
   const OptimizerPart& part() const { return part_; }
   const Common& common() const { return common_; }

@@ -5,10 +5,12 @@
 #include <math.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 #include "cuda/emulated/grid.h"
@@ -92,6 +94,14 @@ inline int atomicCAS_system(int* address, int expected, int desired) {
 }
 inline int atomicExch_system(int* address, int value) {
   return std::atomic_ref(*address).exchange(value);
+}
+
+/// Sine and cosine of so many half turns.
+inline double sinpi(double x) {
+  return std::sin(x * std::numbers::pi);
+}
+inline double cospi(double x) {
+  return std::cos(x * std::numbers::pi);
 }
 
 /// Towards zero; what does not fit becomes the nearest limit.

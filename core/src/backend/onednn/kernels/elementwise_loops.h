@@ -24,6 +24,9 @@ bool has_unary(UnaryOp op) {
   switch (op) {
     case UnaryOp::log:
     case UnaryOp::power:
+    case UnaryOp::softplus:
+    case UnaryOp::sin:
+    case UnaryOp::cos:
       return false;
     default:
       return true;
