@@ -166,7 +166,7 @@ QueuedCommunicator::~QueuedCommunicator() {
   // While an error unwinds, other ranks may never come to what is queued here. Then the queue is left to
   // itself, so that the error gets to where the job is ended.
   if (std::uncaught_exceptions() > 0) {
-    closed->wait_for(kUnwindPatience);
+    if (!closed->wait_for(kUnwindPatience)) executor_->abandon();
   } else {
     closed->wait();
   }

@@ -80,6 +80,13 @@ void end_as(const std::string& mode, Communicator& world) {
     if (is_last) throw IoError("disk full");
     for (int k = 0; k < 5; ++k) world.allreduce(data);
     world.allreduce(data).wait();
+  } else if (mode == "pending_in_a_group") {
+    const std::unique_ptr<Communicator> group = world.split(0, world.rank());
+    if (is_last) {
+      const Work work = group->barrier();
+      throw IoError("disk full");
+    }
+    collective_forever(world);
   } else if (mode == "killed_in_allreduce") {
     const Tensor data = world.shared_tensor({100000});
     for (int k = 0;; ++k) {

@@ -155,6 +155,15 @@ TEST(RunMainByVariables, FailureMeetsCollectivesUnderWay) {
   EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
 }
 
+// Nobody comes to what the failing rank has begun in a group: that does not keep its error.
+TEST(RunMainByVariables, FailureMeetsAGroupsCollectiveUnderWay) {
+  setenv("RONDE_HANG_TIMEOUT", "30", 1);
+  const Job job = run_by_variables(3, "pending_in_a_group");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] disk full"});
+}
+
 TEST(RunMainByVariables, OneRankIsKilled) {
   const Job job = run_by_variables(3, "killed");
   EXPECT_EQ(job.status, 1) << job.output;
@@ -235,6 +244,14 @@ TEST_F(RunMain, FailureMeetsCollectivesUnderWay) {
   const Job job = run_ranks(2, "pending");
   EXPECT_EQ(job.status, 74) << job.output;
   EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+}
+
+TEST_F(RunMain, FailureMeetsAGroupsCollectiveUnderWay) {
+  setenv("RONDE_HANG_TIMEOUT", "30", 1);
+  const Job job = run_ranks(3, "pending_in_a_group");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] disk full"});
 }
 
 TEST_F(RunMain, EndsWithoutShutdown) {
