@@ -13,6 +13,7 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr std::int64_t kLargestPiece = 1 << 20;  // bytes in one call of the system
+constexpr int kLook = 1000;                      // milliseconds between two looks for what is lost
 constexpr std::int64_t kGoodbye = 0x65796264'6f6f6721;
 
 struct Goodbye {
@@ -89,7 +90,9 @@ void Mesh::sleep(const std::vector<Outgoing>& outs, const std::vector<Incoming>&
   const auto want = [&](int rank, short event) { entries[static_cast<std::size_t>(rank)].events |= event; };
   for (const Outgoing& out : outs) want(out.rank, POLLOUT);
   for (const Incoming& in : ins) want(in.rank, POLLIN);
-  if (poll(entries.data(), entries.size(), -1) <= 0) return;
+  const int ready = poll(entries.data(), entries.size(), kLook);
+  if (ready == 0) look_for_lost();
+  if (ready <= 0) return;
   for (int r = 0; r < size(); ++r) {
     const pollfd& entry = entries[static_cast<std::size_t>(r)];
     const bool has_left = entry.revents & (POLLRDHUP | POLLHUP | POLLERR);
@@ -114,6 +117,14 @@ void Mesh::read_to_the_end(int rank) {
   if (goodbye.word != kGoodbye || goodbye.meetings < meetings_) throw_gone(rank);
   from.ahead.resize(from.ahead.size() - sizeof goodbye);
   from.link.close();
+}
+
+// See Note [Leaving].
+void Mesh::look_for_lost() {
+  for (int r = 0; r < size(); ++r) {
+    const Socket& link = peer(r).link;
+    if (link.is_open() && is_lost(link)) throw_gone(r);
+  }
 }
 
 void Mesh::throw_gone(int rank) {
