@@ -23,7 +23,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t kLongestText = 1 << 24;
-constexpr int kAttempts = 5;  // of sending the same again, which takes 6 seconds or more
+constexpr double kForEver = 3e7;  // seconds
+constexpr int kAttempts = 5;      // of sending the same again, which takes 6 seconds or more
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -124,7 +125,8 @@ Address parse_address(const std::string& text) {
 }
 
 Deadline::Deadline(double seconds)
-    : end_(std::chrono::steady_clock::now() + milliseconds(static_cast<std::int64_t>(seconds * 1e3))) {}
+    : end_(std::chrono::steady_clock::now() +
+           milliseconds(static_cast<std::int64_t>(std::min(seconds, kForEver) * 1e3))) {}
 
 int Deadline::left() const {
   const auto left = std::chrono::duration_cast<milliseconds>(end_ - std::chrono::steady_clock::now());

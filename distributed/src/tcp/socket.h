@@ -36,6 +36,7 @@ Address parse_address(const std::string& text);
 
 class Deadline {
  public:
+  /// Infinity: a year, about.
   explicit Deadline(double seconds);
   bool is_over() const { return left() <= 0; }
   /// Milliseconds, at least 0.
