@@ -31,7 +31,8 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr double kPatience = 3.0;  // seconds a failing rank waits until the others hear of it
+constexpr double kAnswerPatience = 10.0;  // seconds for messages of ranks that are there, at the start
+constexpr double kPatience = 3.0;         // seconds a failing rank waits until the others hear of it
 
 // The world of this process. One per process by nature, as the process is one rank.
 class World {
@@ -183,8 +184,9 @@ void init(int, char**) {
   if (is_initialized()) return;
   const Launch launch = read_launch();
   std::optional<Deadlines> deadlines = deadlines_from_environment();
-  // Ranks that meet without a launcher know who is missing: they have that long, and rank 0 as long again.
-  if (deadlines && launch.needs_tcp()) deadlines->start += 2.0 * meeting_patience();
+  // Ranks that meet without a launcher know who is missing: they wait that long for rank 0, and that long
+  // again for its answer.
+  if (deadlines && launch.needs_tcp()) deadlines->start += 2.0 * meeting_patience() + kAnswerPatience;
   std::unique_ptr<Watchdog> watchdog;
   const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
   const bool waits_later = std::getenv("RONDE_WAITS_LATER") != nullptr;

@@ -216,23 +216,26 @@ TEST(TcpCommunicator, LeavesNoFileBehind) {
 // Whoever starts ranks may start one again that died while the others still come.
 TEST(TcpCommunicator, ARankMayDieAndComeAgain) {
   const int port = own_address(listen_at({"127.0.0.1", 0})).port;
-  expect_processes(2, [&](int rank) {
-    for (bool was_there = rank == 0; !was_there;) {
-      const Deadline soon(10.0);
-      const Socket first = connect_to({"127.0.0.1", port}, soon);
-      was_there = first.is_open() && send_text(first, "ronde-1 - 1 3 elsewhere", soon);
+  expect_processes(2, [&](int process) {
+    if (process == 0) {  // whom the others, who say no more than who they are, leave again
+      const auto join = [&] {
+        make_tcp_communicator({.size = 3, .rendezvous = cat("tcp://127.0.0.1:", port), .patience = 10.0});
+      };
+      EXPECT_EQ(message_of(join), "[tcp] rank 1 left while the ranks gathered");
+      return;
     }
-    std::vector<std::thread> ranks;
-    for (const int r : rank == 0 ? std::vector<int>{0} : std::vector<int>{1, 2}) {
-      ranks.emplace_back([&, r] {
-        const auto join = [&] {
-          expect_usable(*make_tcp_communicator(
-              {.rank = r, .size = 3, .rendezvous = cat("tcp://127.0.0.1:", port), .patience = 10.0}));
-        };
-        EXPECT_EQ(message_of(join), "no error");
-      });
-    }
-    for (std::thread& thread : ranks) thread.join();
+    const Deadline soon(10.0);
+    const auto come = [&](int rank) {
+      Socket link;
+      while (!link.is_open() && !soon.is_over()) link = connect_to({"127.0.0.1", port}, soon);
+      EXPECT_TRUE(send_text(link, cat("ronde-1 - ", rank, " 3 elsewhere"), soon));
+      return link;
+    };
+    come(1).close();
+    const Socket again = come(1), last = come(2);
+    std::string answer;
+    EXPECT_TRUE(receive_text(again, answer, soon));
+    EXPECT_EQ(answer, "go network");
   });
 }
 
@@ -329,10 +332,35 @@ TEST(TcpCommunicator, DeathOfARankIsAnErrorOfAll) {
       for (;;) c->allreduce(host_zeros({100000})).wait();
     });
     // Who hears of it first leaves as well.
-    EXPECT_EQ(message.rfind("[tcp] rank ", 0), 0U) << message;
-    EXPECT_NE(message.find(" has gone"), std::string::npos) << message;
+    EXPECT_EQ(message.rfind("[tcp] rank", 0), 0U) << message;
+    EXPECT_NE(message.find(" gone; rank "), std::string::npos) << message;
   });
   EXPECT_EQ(statuses, (std::vector<int>{0, 0, 128 + SIGKILL, 0}));
+}
+
+// Rank 1 has left because rank 2 died: who then waits for rank 1 names both.
+TEST(TcpCommunicator, NamesAllThatHaveGone) {
+  const Job job(3);
+  int left[2];
+  ASSERT_EQ(pipe(left), 0);
+  expect_processes(3, [&](int rank) {
+    const Gathering ranks = gather_ranks(job.options(rank));
+    std::vector<Socket> links = connect_all(ranks, rank, Deadline(30.0));
+    char word = 0;
+    if (rank != 0) {
+      ASSERT_TRUE(send_text(links[0], "unread", Deadline(10.0)));
+      links.clear();
+      ASSERT_EQ(write(left[1], &word, 1), 1);
+      return;
+    }
+    for (int r = 1; r < 3; ++r) ASSERT_EQ(read(left[0], &word, 1), 1);
+    std::vector<char> more(100);
+    Mesh mesh(rank, std::move(links));
+    EXPECT_EQ(message_of([&] {
+                mesh.exchange({}, {{1, more.data(), 100}});
+              }),
+              "[tcp] ranks 1, 2 have gone; rank 0 still waits for rank 1");
+  });
 }
 
 // Its system answers nothing any more, as when a machine is gone, to what is on its way. The kernel alone
@@ -357,7 +385,7 @@ TEST(TcpCommunicator, AMachineThatIsGoneIsNoticed) {
     EXPECT_EQ(message_of([&] {
                 mesh.exchange({{1, &word, 1}}, {{1, &word, 1}});
               }),
-              "[tcp] rank 1 has gone; rank 0 still waits for it");
+              "[tcp] rank 1 has gone; rank 0 still waits for rank 1");
     EXPECT_EQ(write(end[1], &word, 1), 1);
   });
 }
@@ -407,7 +435,7 @@ TEST(TcpCommunicator, OneCollectiveTooMany) {
       c->barrier().wait();
       c->barrier().wait();
     });
-    EXPECT_NE(message.find(" has gone"), std::string::npos) << message;
+    EXPECT_NE(message.find(" gone; rank "), std::string::npos) << message;
   });
 }
 

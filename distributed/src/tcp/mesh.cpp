@@ -9,6 +9,8 @@
 
 #include <ronde/core/error.h>
 
+#include "meeting.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -127,9 +129,16 @@ void Mesh::look_for_lost() {
   }
 }
 
+// Of those that have gone, some went because of another one, so all are named that this rank can see.
 void Mesh::throw_gone(int rank) {
   is_broken_ = true;
-  throw Error(cat("[tcp] rank ", rank, " has gone; rank ", rank_, " still waits for it"));
+  std::vector<int> gone;
+  for (int r = 0; r < size(); ++r) {
+    const Socket& link = peer(r).link;
+    if (r == rank || (link.is_open() && has_ended(link))) gone.push_back(r);
+  }
+  throw Error(cat("[tcp] ", ranks_text(gone), gone.size() == 1 ? " has" : " have", " gone; rank ", rank_,
+                  " still waits for rank ", rank));
 }
 
 }  // namespace ronde::inline v0

@@ -212,9 +212,8 @@ bool wait_for_input(const Socket& socket, const Deadline& deadline) {
 }
 
 bool has_ended(const Socket& socket) {
-  char next = 0;
-  const ssize_t n = recv(socket.fd(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+  pollfd entry{socket.fd(), POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0;
 }
 
 bool is_lost(const Socket& socket) {

@@ -74,7 +74,7 @@ std::vector<Socket> spare_sockets(std::size_t count);
 
 /// Whether there is something to read, or nothing will come any more, before the deadline.
 bool wait_for_input(const Socket& socket, const Deadline& deadline);
-/// Whether the other end has closed, and all that it had sent was read.
+/// Whether the other end has closed; what it had sent may still be there to read.
 bool has_ended(const Socket& socket);
 /// Whether what was sent has been sent again and again without an answer: the other machine is gone.
 bool is_lost(const Socket& socket);
