@@ -109,7 +109,8 @@ WorkerThread::WorkerThread(Runs runs)
 
 WorkerThread::~WorkerThread() {
   queue_->close();
-  thread_.join();
+  // The thread owns all that it uses.
+  is_abandoned_ ? thread_.detach() : thread_.join();
 }
 
 std::shared_ptr<Task> WorkerThread::submit(std::function<void()> function) {

@@ -1,6 +1,7 @@
 /// Where a communicator's operations run: on a thread of their own, or on the thread that calls.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -49,6 +50,8 @@ class Executor {
   virtual std::shared_ptr<Task> submit(std::function<void()> function) = 0;
   /// Whether a submitted task runs while the caller goes on.
   virtual bool overlaps() const = 0;
+  /// What is submitted may never be done: the destructor is not to wait for it.
+  virtual void abandon() {}
 };
 
 /// Tasks that run one at a time, in order, each on the first thread that has time for it. A thread that waits
@@ -85,7 +88,7 @@ class TaskQueue {
   bool is_closed_ = false;
 };
 
-/// A thread. Its destructor runs what is still queued.
+/// A thread. Its destructor waits for what is still queued, unless that was abandoned.
 class WorkerThread final : public Executor {
  public:
   using Runs = TaskQueue::Runs;
@@ -94,8 +97,10 @@ class WorkerThread final : public Executor {
   ~WorkerThread() override;
   std::shared_ptr<Task> submit(std::function<void()> function) override;
   bool overlaps() const override { return true; }
+  void abandon() override { is_abandoned_ = true; }
 
  private:
+  std::atomic<bool> is_abandoned_ = false;
   std::shared_ptr<TaskQueue> queue_;
   std::thread thread_;
 };

@@ -8,7 +8,6 @@
 #include <ronde/core/storage.h>
 
 #include "checks.h"
-#include "meeting.h"
 #include "run_collective.h"
 #include "timeline/traced_collective.h"
 #include "watchdog/flight_recorder.h"
@@ -166,7 +165,7 @@ QueuedCommunicator::~QueuedCommunicator() {
   // While an error unwinds, other ranks may never come to what is queued here. Then the queue is left to
   // itself, so that the error gets to where the job is ended.
   if (std::uncaught_exceptions() > 0) {
-    closed->wait_for(kUnwindPatience);
+    if (!closed->wait_for(kUnwindPatience)) executor_->abandon();
   } else {
     closed->wait();
   }
@@ -221,33 +220,40 @@ Work QueuedCommunicator::sequence(const std::string& call, std::function<void(Co
   }));
 }
 
+void QueuedCommunicator::make_together(const Record& record, std::function<void(Transport&)> make) {
+  executor_
+      ->submit([channel = channel_, record, make = std::move(make)] {
+        channel->meet(record);
+        std::string error;
+        try {
+          make(*channel->transport);
+        } catch (const CollectiveError&) {
+          throw;  // of all ranks
+        } catch (const std::exception& failure) {
+          error = cat('[', record.verb, "] ", failure.what());
+        }
+        channel->meet(error.empty() ? record : channel->own_objection(record, error));
+      })
+      ->wait();
+}
+
 Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions options) {
   Backend& backend = options.backend ? *options.backend : default_backend();
   const std::int64_t bytes = shape.count() * static_cast<std::int64_t>(size_of(options.dtype));
   const bool is_on_host = backend.device().type == DeviceType::cpu;
   const Record record{.verb = "shared_tensor",
                       .text = cat(options.dtype, ' ', shape, is_on_host ? "" : " on a GPU")};
-  std::shared_ptr<void> memory;
-  Tensor own;
-  const auto make = [&] {
-    if (bytes > 0 && is_on_host) memory = channel_->transport->share(bytes);
-    if (!memory) own = Tensor::zeros(shape, options);
+  struct Made {
+    std::shared_ptr<void> memory;
+    Tensor own;
   };
-  executor_
-      ->submit([&] {
-        channel_->meet(record);
-        std::string error;
-        try {
-          make();
-        } catch (const CollectiveError&) {
-          throw;  // of all ranks
-        } catch (const std::exception& failure) {
-          error = cat("[shared_tensor] ", failure.what());
-        }
-        channel_->meet(error.empty() ? record : channel_->own_objection(record, error));
-      })
-      ->wait();
-  if (!memory) return own;
+  const auto made = std::make_shared<Made>();
+  make_together(record, [=](Transport& transport) {
+    if (bytes > 0 && is_on_host) made->memory = transport.share(bytes);
+    if (!made->memory) made->own = Tensor::zeros(shape, options);
+  });
+  if (!made->memory) return made->own;
+  std::shared_ptr<void> memory = std::move(made->memory);
   void* data = memory.get();
   return Tensor::over(
       std::make_shared<Storage>(backend, data, static_cast<std::size_t>(bytes), std::move(memory)), shape,
@@ -255,13 +261,9 @@ Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions optio
 }
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
-  std::unique_ptr<Transport> part;
-  executor_
-      ->submit([&] {
-        channel_->meet({.verb = "split"});
-        part = channel_->transport->split(color, key);
-      })
-      ->wait();
+  const auto made = std::make_shared<std::unique_ptr<Transport>>();
+  make_together({.verb = "split"}, [=](Transport& transport) { *made = transport.split(color, key); });
+  std::unique_ptr<Transport> part = std::move(*made);
   // Counted once it was made: ranks that called something else than the others go on with the same names.
   const std::string group = cat(group_, '/', ++splits_, '.', color);
   if (!part) return nullptr;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "executor.h"
+#include "meeting.h"
 #include "names_in_flight.h"
 #include "transport.h"
 
@@ -50,6 +51,9 @@ class QueuedCommunicator final : public Communicator {
                      const QueuedCommunicator& parent, const std::string& group);
   template <class F>
   std::shared_ptr<Task> submit(F&& f);
+  /// Has the ranks meet for `record`, make something, and meet again: an error of one rank is one of all.
+  /// `make` may still run when this has thrown, so it owns what it uses.
+  void make_together(const Record& record, std::function<void(Transport&)> make);
 
   std::shared_ptr<Executor> parent_;  // of the communicator this was split from: owns what both stand on
   std::shared_ptr<Executor> executor_;

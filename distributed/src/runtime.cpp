@@ -14,6 +14,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/distributed/allreduce_path.h>
 #include <ronde/distributed/mpi_communicator.h>
+#include <ronde/distributed/objects.h>
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/distributed/tcp_communicator.h>
 #include <ronde/distributed/timeline.h>
@@ -29,7 +30,8 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr double kPatience = 3.0;  // seconds a failing rank waits until the others hear of it
+constexpr double kAnswerPatience = 10.0;  // seconds for messages of ranks that are there, at the start
+constexpr double kPatience = 3.0;         // seconds a failing rank waits until the others hear of it
 
 // The world of this process. One per process by nature, as the process is one rank.
 class World {
@@ -73,7 +75,8 @@ std::unique_ptr<Communicator> make_world() {
                                   .size = launch.size,
                                   .rendezvous = launch.rendezvous,
                                   .token = launch.token,
-                                  .iface = launch.iface});
+                                  .iface = launch.iface,
+                                  .patience = meeting_patience()});
   }
   if (!launch.needs_mpi() && !mpi_is_running()) return std::make_unique<SelfCommunicator>();
   if (!has_mpi()) {
@@ -90,9 +93,9 @@ std::unique_ptr<Communicator> make_world() {
   return world;
 }
 
-int thread_count(Communicator& world) {
+// `fair`: what they are unless the environment says something else.
+int thread_count(int fair) {
   const char* wish = std::getenv("RONDE_THREADS");
-  const int fair = fair_threads(world);
   if (!wish || !*wish) return fair;
   int threads = 0;
   const char* end = wish + std::strlen(wish);
@@ -154,11 +157,22 @@ int end_in_failure(const Ending& ending) {
   return static_cast<int>(status);
 }
 
+// As rank 0's environment says: a launcher need not take it to other machines.
+TimelineOptions wanted_timeline(Communicator& communicator) {
+  TimelineOptions own;
+  collectively(communicator, [&] {
+    if (communicator.rank() == 0) own = timeline_from_environment().value_or(TimelineOptions{});
+  });
+  const std::pair options(own.path, std::pair(own.steps, own.max_bytes));
+  const auto [path, limits] = broadcast_object(communicator, options).wait();
+  return {.path = path, .steps = limits.first, .max_bytes = limits.second};
+}
+
 // With a timeline when the environment asks for one.
 void run_body(const std::function<void(Communicator&)>& body) {
   std::optional<Timeline> timeline;
-  if (const std::optional<TimelineOptions> wanted = timeline_from_environment())
-    timeline.emplace(world(), *wanted);
+  if (const TimelineOptions wanted = wanted_timeline(world()); !wanted.path.empty())
+    timeline.emplace(world(), wanted);
   body(world());
   if (timeline) timeline->stop();
 }
@@ -168,7 +182,10 @@ void run_body(const std::function<void(Communicator&)>& body) {
 void init(int, char**) {
   if (is_initialized()) return;
   const Launch launch = read_launch();
-  const std::optional<Deadlines> deadlines = deadlines_from_environment();
+  std::optional<Deadlines> deadlines = deadlines_from_environment();
+  // Ranks that meet without a launcher know who is missing: they wait that long for rank 0, and that long
+  // again for its answer.
+  if (deadlines && launch.needs_tcp()) deadlines->start += 2.0 * meeting_patience() + kAnswerPatience;
   std::unique_ptr<Watchdog> watchdog;
   const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
   const bool waits_later = std::getenv("RONDE_WAITS_LATER") != nullptr;
@@ -185,7 +202,9 @@ void init(int, char**) {
   } else if (watchdog) {
     watchdog->watch(communicator->flight_recorder(), nullptr, {});
   }
-  const int threads = thread_count(*communicator);
+  const int fair = fair_threads(*communicator);
+  int threads = fair;
+  collectively(*communicator, [&] { threads = thread_count(fair); });
   set_thread_count(threads);
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);

@@ -72,6 +72,9 @@ void end_as(const std::string& mode, Communicator& world) {
     collective_forever(world);
   } else if (mode == "one_returns_early") {
     if (!is_last) world.barrier().wait();
+  } else if (mode == "exit_unheard") {
+    if (is_last) std::exit(0);
+    collective_in_spite_of_errors(world);
   } else if (mode == "killed") {
     if (is_last) std::raise(SIGKILL);
     collective_forever(world);
@@ -80,6 +83,13 @@ void end_as(const std::string& mode, Communicator& world) {
     if (is_last) throw IoError("disk full");
     for (int k = 0; k < 5; ++k) world.allreduce(data);
     world.allreduce(data).wait();
+  } else if (mode == "pending_in_a_group") {
+    const std::unique_ptr<Communicator> group = world.split(0, world.rank());
+    if (is_last) {
+      const Work work = group->barrier();
+      throw IoError("disk full");
+    }
+    collective_forever(world);
   } else if (mode == "killed_in_allreduce") {
     const Tensor data = world.shared_tensor({100000});
     for (int k = 0;; ++k) {
@@ -119,11 +129,6 @@ int main(int argc, char** argv) {
     init(argc, argv);
     if (rank() == size() - 1) std::exit(3);
     return run_main(argc, argv, collective_forever);
-  }
-  if (mode == "exit_unheard") {
-    init(argc, argv);
-    if (rank() == size() - 1) std::exit(0);
-    return run_main(argc, argv, collective_in_spite_of_errors);
   }
   return run_main(argc, argv, [&](Communicator& world) {
     end_as(mode, world);

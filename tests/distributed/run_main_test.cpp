@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include <gtest/gtest.h>
+#include <ronde/core/error.h>
 #include <ronde/distributed/heartbeat.h>
 #include <ronde/distributed/mpi_communicator.h>
 
@@ -155,6 +156,15 @@ TEST(RunMainByVariables, FailureMeetsCollectivesUnderWay) {
   EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
 }
 
+// Nobody comes to what the failing rank has begun in a group: that does not keep its error.
+TEST(RunMainByVariables, FailureMeetsAGroupsCollectiveUnderWay) {
+  setenv("RONDE_HANG_TIMEOUT", "30", 1);
+  const Job job = run_by_variables(3, "pending_in_a_group");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] disk full"});
+}
+
 TEST(RunMainByVariables, OneRankIsKilled) {
   const Job job = run_by_variables(3, "killed");
   EXPECT_EQ(job.status, 1) << job.output;
@@ -166,6 +176,18 @@ TEST(RunMainByVariables, OneRankExits) {
   const Job job = run_by_variables(3, "exit_alone");
   EXPECT_EQ(job.status, 1) << job.output;
   EXPECT_GE(job.count("nothing more") + job.count("has left"), 1) << job.output;
+}
+
+// Who is missing is told by those who wait, and not by a watchdog, which does not know.
+TEST(RunMainByVariables, RanksThatDoNotComeAreNamed) {
+  const ronde::testing::TempDir directory;
+  const std::string place = cat("file:", directory / "meeting");
+  const Job job =
+      run(cat("RONDE_HANG_TIMEOUT_START=0.5 RONDE_RANK=0 RONDE_WORLD_SIZE=3 RONDE_RENDEZVOUS=", place, ' ',
+              RONDE_PROGRAM, " ok"));
+  EXPECT_EQ(job.status, 1);
+  EXPECT_EQ(job.messages,
+            Lines{cat("ronde: [rank 0] [tcp] ranks 1, 2 of 3 did not come to ", place, " within 0.5 s")});
 }
 
 TEST(RunMainByVariables, WrongVariables) {
@@ -235,6 +257,14 @@ TEST_F(RunMain, FailureMeetsCollectivesUnderWay) {
   const Job job = run_ranks(2, "pending");
   EXPECT_EQ(job.status, 74) << job.output;
   EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+}
+
+TEST_F(RunMain, FailureMeetsAGroupsCollectiveUnderWay) {
+  setenv("RONDE_HANG_TIMEOUT", "30", 1);
+  const Job job = run_ranks(3, "pending_in_a_group");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] disk full"});
 }
 
 TEST_F(RunMain, EndsWithoutShutdown) {
@@ -324,6 +354,29 @@ TEST_F(RunMain, HangTimeoutIsANumber) {
   const Job job = run(std::string("RONDE_HANG_TIMEOUT=soon ") + RONDE_PROGRAM + " ok");
   EXPECT_EQ(job.status, 2);
   EXPECT_EQ(job.messages, Lines{"ronde: RONDE_HANG_TIMEOUT expects seconds, or 0 for no watchdog, got soon"});
+}
+
+// Of two ranks, the second of which has another environment.
+Job run_with_another(const std::string& first, const std::string& second, const std::string& mode) {
+  const auto rank = [&](const std::string& variable) {
+    return cat(" -n 1 ", variable.empty() ? "" : " -x ", variable, ' ', RONDE_PROGRAM, ' ', mode);
+  };
+  return run(cat(RONDE_MPIEXEC, rank(first), " :", rank(second)));
+}
+
+TEST_F(RunMain, WrongThreadsOfOneRankAreAnErrorOfAll) {
+  const Job job = run_with_another("", "RONDE_THREADS=many", "one_returns_early");
+  EXPECT_EQ(job.status, 2) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] RONDE_THREADS expects a number of threads, got many"});
+}
+
+TEST_F(RunMain, TimelineIsMadeIfRankZeroIsAskedForIt) {
+  const ronde::testing::TempDir directory;
+  const std::string wanted = cat("RONDE_TIMELINE=", directory / "timeline.json");
+  EXPECT_EQ(run_with_another("", wanted, "ok").status, 0);
+  EXPECT_EQ(run(cat("ls ", directory.path())).output, "");
+  EXPECT_EQ(run_with_another(wanted, "", "ok").status, 0);
+  EXPECT_EQ(run(cat("ls ", directory.path())).output, "timeline.json\n");
 }
 
 TEST_F(RunMain, AllreduceGoesTheWayThatTheEnvironmentSays) {

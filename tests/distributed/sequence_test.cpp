@@ -65,6 +65,21 @@ TEST(Sequence, MustNotWaitForItsOwnCommunicator) {
   });
 }
 
+// Nor can what is made together; and it is not made when nobody waits for it any more.
+TEST(Sequence, MustNotMakeAnythingOfItsOwnCommunicator) {
+  run_ranks(2, [](Communicator& world) {
+    for (const bool splits : {true, false}) {
+      const std::unique_ptr<Communicator> group = world.split(0, world.rank());
+      const Work work = group->sequence("wrong", [&](Communicator&) {
+        splits ? void(group->split(0, 0)) : void(group->shared_tensor({100000}, {}));
+      });
+      EXPECT_THROW(work.wait(), CollectiveError);
+      EXPECT_THROW(group->barrier().wait(), CollectiveError);
+    }
+    world.barrier().wait();
+  });
+}
+
 TEST(Sequence, RanksMustCallTheSame) {
   run_ranks(2, [](Communicator& world) {
     const auto nothing = [](Communicator&) {};

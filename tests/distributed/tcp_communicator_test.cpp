@@ -4,7 +4,9 @@
 #include <fstream>
 #include <thread>
 
+#include <linux/filter.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <gtest/gtest.h>
 
@@ -52,6 +54,23 @@ std::string message_of(F&& f) {
     return error.what();
   }
   return "no error";
+}
+
+// As if the machine at the other end were gone: nothing that comes to `socket` is answered any more.
+void drop_what_comes(const Socket& socket) {
+  sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog filter{1, &nothing};
+  ASSERT_EQ(setsockopt(socket.fd(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0);
+}
+
+// Whether a process of this machine has asked for a connection with this port and waits for an answer.
+bool is_asked(int port) {
+  char wanted[24];
+  std::snprintf(wanted, sizeof wanted, ":%04X 02", static_cast<unsigned>(port));
+  std::ifstream table("/proc/net/tcp");
+  for (std::string line; std::getline(table, line);)
+    if (line.find(wanted) != std::string::npos) return true;
+  return false;
 }
 
 TEST_P(TcpCommunicatorTest, PassesTheSuite) {
@@ -149,6 +168,77 @@ TEST(TcpCommunicator, IgnoresAnOldFile) {
   EXPECT_FALSE(std::ifstream(job.file()).is_open());
 }
 
+// Somebody does, but says nothing: the new file tells of another place.
+TEST(TcpCommunicator, IgnoresAnOldFileWhereAStrangerListens) {
+  const Job job(2, 5.0);
+  const Socket stranger = listen_at({"127.0.0.1", 0});
+  std::ofstream(job.file()) << to_string(own_address(stranger)) << " 0123456789abcdef\n";
+  expect_processes(2, [&](int rank) {
+    const Socket guest = rank == 0 ? accept_from(stranger, Deadline(5.0)) : Socket();
+    expect_usable(*job.join(rank));
+  });
+}
+
+TEST(TcpCommunicator, IgnoresAnOldFileOfAMachineThatIsGone) {
+  const Job job(2, 15.0);
+  const Socket gone = listen_at({"127.0.0.1", 0});
+  drop_what_comes(gone);
+  std::ofstream(job.file()) << to_string(own_address(gone)) << " 0123456789abcdef\n";
+  expect_processes(2, [&](int rank) {
+    while (rank == 0 && !is_asked(own_address(gone).port))
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    expect_usable(*job.join(rank));
+  });
+}
+
+// A file is there only while rank 0 waits for the others; and only its own is taken away.
+TEST(TcpCommunicator, LeavesNoFileBehind) {
+  const Job job(2, 0.5);
+  EXPECT_NE(message_of([&] { job.join(0); }), "no error");
+  EXPECT_FALSE(std::ifstream(job.file()).is_open());
+  expect_processes(2, [&](int rank) {
+    TcpOptions options = job.options(rank);
+    options.size += rank;
+    EXPECT_NE(message_of([&] { make_tcp_communicator(options); }), "no error");
+  });
+  EXPECT_FALSE(std::ifstream(job.file()).is_open());
+  expect_processes(2, [&](int process) {
+    if (process == 0) {
+      EXPECT_NE(message_of([&] { job.join(0); }), "no error");
+      return;
+    }
+    while (!std::ifstream(job.file()).is_open()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::ofstream(job.file()) << "of another job\n";
+  });
+  EXPECT_TRUE(std::ifstream(job.file()).is_open());
+}
+
+// Whoever starts ranks may start one again that died while the others still come.
+TEST(TcpCommunicator, ARankMayDieAndComeAgain) {
+  const int port = own_address(listen_at({"127.0.0.1", 0})).port;
+  expect_processes(2, [&](int process) {
+    if (process == 0) {  // whom the others, who say no more than who they are, leave again
+      const auto join = [&] {
+        make_tcp_communicator({.size = 3, .rendezvous = cat("tcp://127.0.0.1:", port), .patience = 10.0});
+      };
+      EXPECT_EQ(message_of(join), "[tcp] rank 1 left while the ranks gathered");
+      return;
+    }
+    const Deadline soon(10.0);
+    const auto come = [&](int rank) {
+      Socket link;
+      while (!link.is_open() && !soon.is_over()) link = connect_to({"127.0.0.1", port}, soon);
+      EXPECT_TRUE(send_text(link, cat("ronde-1 - ", rank, " 3 elsewhere"), soon));
+      return link;
+    };
+    come(1).close();
+    const Socket again = come(1), last = come(2);
+    std::string answer;
+    EXPECT_TRUE(receive_text(again, answer, soon));
+    EXPECT_EQ(answer, "go network");
+  });
+}
+
 TEST(TcpCommunicator, NamesTheRanksThatDidNotCome) {
   const Job job(5, 1.0);
   expect_processes(3, [&](int rank) {  // 3 and 4 stay away
@@ -242,10 +332,83 @@ TEST(TcpCommunicator, DeathOfARankIsAnErrorOfAll) {
       for (;;) c->allreduce(host_zeros({100000})).wait();
     });
     // Who hears of it first leaves as well.
-    EXPECT_EQ(message.rfind("[tcp] rank ", 0), 0U) << message;
-    EXPECT_NE(message.find(" has gone"), std::string::npos) << message;
+    EXPECT_EQ(message.rfind("[tcp] rank", 0), 0U) << message;
+    EXPECT_NE(message.find(" gone; rank "), std::string::npos) << message;
   });
   EXPECT_EQ(statuses, (std::vector<int>{0, 0, 128 + SIGKILL, 0}));
+}
+
+// Rank 1 has left because rank 2 died: who then waits for rank 1 names both.
+TEST(TcpCommunicator, NamesAllThatHaveGone) {
+  const Job job(3);
+  int left[2];
+  ASSERT_EQ(pipe(left), 0);
+  expect_processes(3, [&](int rank) {
+    const Gathering ranks = gather_ranks(job.options(rank));
+    std::vector<Socket> links = connect_all(ranks, rank, Deadline(30.0));
+    char word = 0;
+    if (rank != 0) {
+      ASSERT_TRUE(send_text(links[0], "unread", Deadline(10.0)));
+      links.clear();
+      ASSERT_EQ(write(left[1], &word, 1), 1);
+      return;
+    }
+    for (int r = 1; r < 3; ++r) ASSERT_EQ(read(left[0], &word, 1), 1);
+    std::vector<char> more(100);
+    Mesh mesh(rank, std::move(links));
+    EXPECT_EQ(message_of([&] {
+                mesh.exchange({}, {{1, more.data(), 100}});
+              }),
+              "[tcp] ranks 1, 2 have gone; rank 0 still waits for rank 1");
+  });
+}
+
+// Its system answers nothing any more, as when a machine is gone, to what is on its way. The kernel alone
+// would try for a quarter of an hour.
+TEST(TcpCommunicator, AMachineThatIsGoneIsNoticed) {
+  const Job job(2);
+  int end[2];
+  ASSERT_EQ(pipe(end), 0);
+  expect_processes(2, [&](int rank) {
+    const Gathering ranks = gather_ranks(job.options(rank));
+    std::vector<Socket> links = connect_all(ranks, rank, Deadline(30.0));
+    char word = 0;
+    if (rank == 1) {
+      drop_what_comes(links[0]);
+      ASSERT_TRUE(send_text(links[0], "gone", Deadline(10.0)));
+      EXPECT_EQ(read(end[0], &word, 1), 1);  // until rank 0 has noticed
+      return;
+    }
+    std::string text;
+    ASSERT_TRUE(receive_text(links[1], text, Deadline(10.0)));
+    Mesh mesh(rank, std::move(links));
+    EXPECT_EQ(message_of([&] {
+                mesh.exchange({{1, &word, 1}}, {{1, &word, 1}});
+              }),
+              "[tcp] rank 1 has gone; rank 0 still waits for rank 1");
+    EXPECT_EQ(write(end[1], &word, 1), 1);
+  });
+}
+
+// One rank may have no more files: a part that it cannot have is an error of all, at once.
+TEST(TcpCommunicator, ARankWithoutSocketsIsAnErrorOfAll) {
+  const Job job(3);
+  expect_processes(3, [&](int rank) {
+    const std::unique_ptr<Communicator> c = job.join(rank);
+    const auto split_with = [&](rlim_t files) {
+      rlimit before{};
+      getrlimit(RLIMIT_NOFILE, &before);
+      const rlimit few{static_cast<rlim_t>(Socket(dup(0)).fd()) + files, before.rlim_max};
+      if (rank == 1) setrlimit(RLIMIT_NOFILE, &few);
+      const std::string message = message_of([&] { c->split(0, rank); });
+      setrlimit(RLIMIT_NOFILE, &before);
+      return message;
+    };
+    EXPECT_EQ(split_with(0), "[split] [tcp] cannot listen at 127.0.0.1:0: Too many open files");
+    EXPECT_EQ(split_with(2), "[split] [tcp] cannot have 2 more sockets: Too many open files");
+    expect_usable(*c);
+    expect_usable(*c->split(0, rank));
+  });
 }
 
 // A rank that has done its part may leave while others still receive from each other.
@@ -272,7 +435,7 @@ TEST(TcpCommunicator, OneCollectiveTooMany) {
       c->barrier().wait();
       c->barrier().wait();
     });
-    EXPECT_NE(message.find(" has gone"), std::string::npos) << message;
+    EXPECT_NE(message.find(" gone; rank "), std::string::npos) << message;
   });
 }
 

@@ -235,7 +235,7 @@ std::unique_ptr<Transport> NodeTransport::split(int color, int key) {
   const auto regions =
       exchange_regions(*group_, is_first ? NodeGroup::bytes_for(part_size) : 0,
                        is_in ? std::vector<int>{members.front()} : std::vector<int>{}, why_not);
-  require(why_not.empty(), "[split] ", why_not);
+  require(why_not.empty(), why_not);
   if (!is_in) return nullptr;
   const auto part_rank =
       static_cast<int>(std::find(members.begin(), members.end(), rank()) - members.begin());

@@ -1,25 +1,13 @@
 #include "shm/open_node_group.h"
 
-#include <array>
-
 #include <unistd.h>
 
-#include <ronde/core/error.h>
+#include "first_failure.h"
 
 namespace ronde::inline v0 {
 namespace {
 
 constexpr int kMostRanks = 1024;  // parts of a stage stay whole cache lines
-
-template <class F>
-std::string failure_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::shared_ptr<SharedRegion> share_region(Transport& base, SharedRegion::Kind kind, std::string& why_not) {
   std::shared_ptr<SharedRegion> region;
@@ -49,19 +37,6 @@ std::vector<int> processes_of(Transport& base) {
 }
 
 }  // namespace
-
-std::string first_failure(Transport& base, const std::string& own) {
-  using Text = std::array<char, 160>;
-  const auto size = static_cast<std::size_t>(base.place().size);
-  Text text{};
-  own.copy(text.data(), text.size() - 1);
-  std::vector<Text> all(size);
-  base.allgatherv(all.data(), text.data(), std::vector<std::int64_t>(size, sizeof text));
-  for (const Text& other : all) {
-    if (other.front() != '\0') return other.data();
-  }
-  return "";
-}
 
 std::unique_ptr<NodeGroup> open_node_group(Transport& base, const std::function<void()>& idle,
                                            std::string& why_not) {

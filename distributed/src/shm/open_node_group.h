@@ -10,9 +10,6 @@
 
 namespace ronde::inline v0 {
 
-/// What went wrong on the lowest rank where something did; empty: nothing. Collective.
-std::string first_failure(Transport& base, const std::string& own);
-
 /// A group of all ranks of `base`, which are on one node; nullptr on all of them, and why, when they cannot
 /// share memory. `idle`: see NodeGroup. Collective.
 std::unique_ptr<NodeGroup> open_node_group(Transport& base, const std::function<void()>& idle,

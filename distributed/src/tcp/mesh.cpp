@@ -9,10 +9,13 @@
 
 #include <ronde/core/error.h>
 
+#include "meeting.h"
+
 namespace ronde::inline v0 {
 namespace {
 
 constexpr std::int64_t kLargestPiece = 1 << 20;  // bytes in one call of the system
+constexpr int kLook = 1000;                      // milliseconds between two looks for what is lost
 constexpr std::int64_t kGoodbye = 0x65796264'6f6f6721;
 
 struct Goodbye {
@@ -89,7 +92,9 @@ void Mesh::sleep(const std::vector<Outgoing>& outs, const std::vector<Incoming>&
   const auto want = [&](int rank, short event) { entries[static_cast<std::size_t>(rank)].events |= event; };
   for (const Outgoing& out : outs) want(out.rank, POLLOUT);
   for (const Incoming& in : ins) want(in.rank, POLLIN);
-  if (poll(entries.data(), entries.size(), -1) <= 0) return;
+  const int ready = poll(entries.data(), entries.size(), kLook);
+  if (ready == 0) look_for_lost();
+  if (ready <= 0) return;
   for (int r = 0; r < size(); ++r) {
     const pollfd& entry = entries[static_cast<std::size_t>(r)];
     const bool has_left = entry.revents & (POLLRDHUP | POLLHUP | POLLERR);
@@ -116,9 +121,24 @@ void Mesh::read_to_the_end(int rank) {
   from.link.close();
 }
 
+// See Note [Leaving].
+void Mesh::look_for_lost() {
+  for (int r = 0; r < size(); ++r) {
+    const Socket& link = peer(r).link;
+    if (link.is_open() && is_lost(link)) throw_gone(r);
+  }
+}
+
+// Of those that have gone, some went because of another one, so all are named that this rank can see.
 void Mesh::throw_gone(int rank) {
   is_broken_ = true;
-  throw Error(cat("[tcp] rank ", rank, " has gone; rank ", rank_, " still waits for it"));
+  std::vector<int> gone;
+  for (int r = 0; r < size(); ++r) {
+    const Socket& link = peer(r).link;
+    if (r == rank || (link.is_open() && has_ended(link))) gone.push_back(r);
+  }
+  throw Error(cat("[tcp] ", ranks_text(gone), gone.size() == 1 ? " has" : " have", " gone; rank ", rank_,
+                  " still waits for rank ", rank));
 }
 
 }  // namespace ronde::inline v0

@@ -3,7 +3,9 @@
 ///
 /// Note [Leaving]: a process that ends closes its connections, and every rank looks at all of them while it
 /// waits, so all learn of it at once. A rank that leaves in order says goodbye first, and how many meetings
-/// it has been to: one who leaves after the meeting in which another one still waits has done its part.
+/// it has been to: one who leaves after the meeting in which another one still waits has done its part. Of a
+/// machine that is gone nothing comes: there the system notices, asking now and then, while nothing is on its
+/// way, and `look_for_lost` otherwise.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +51,7 @@ class Mesh {
   bool receive_some(Incoming& in);
   void sleep(const std::vector<Outgoing>& outs, const std::vector<Incoming>& ins);
   void read_to_the_end(int rank);
+  void look_for_lost();
   [[noreturn]] void throw_gone(int rank);
 
   int rank_;

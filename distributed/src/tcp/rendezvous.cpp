@@ -22,6 +22,7 @@ namespace {
 // Seconds for one message of a rank that is there, so that a stranger who begins one does not hold up the
 // others for long, and for an answer that is on its way.
 constexpr double kMessagePatience = 5.0;
+constexpr double kConnectPatience = 5.0;  // for one attempt: of a machine that is gone nothing comes
 constexpr std::chrono::milliseconds kRetry{100};
 constexpr const char* kGreeting = "ronde-1";
 constexpr const char* kNobody = "-";  // a token in words that must not be empty
@@ -57,7 +58,7 @@ std::string after(const std::string& prefix, const std::string& text) {
   return text.rfind(prefix, 0) == 0 ? text.substr(prefix.size()) : "";
 }
 
-// Where rank 0 is found.
+// Where rank 0 is found. A file is there while rank 0 gathers the others, and no longer.
 class Place0 {
  public:
   Place0(const std::string& rendezvous, const std::string& iface)
@@ -67,29 +68,32 @@ class Place0 {
                         rendezvous.empty() ? "nothing" : rendezvous);
     if (!address_.empty()) parse_address(address_);
   }
+  ~Place0() { clear(); }
+  Place0(const Place0&) = delete;
+  Place0& operator=(const Place0&) = delete;
 
   // For rank 0. `token` is what the file tells; it is there only when somebody listens.
-  Socket open(const std::string& token) const {
+  Socket open(const std::string& token) {
     if (!address_.empty()) return listen_at(parse_address(address_));
     Socket listener = listen_at({outward_host(iface_), 0});
-    write(cat(own_address(listener), ' ', token, '\n'));
+    write(cat(own_address(listener), ' ', token));
     return listener;
   }
 
-  // When all ranks have come.
-  void clear() const {
-    if (!file_.empty()) unlink(file_.c_str());
+  // When all ranks have come. By now it may be another job's.
+  void clear() {
+    if (!written_.empty() && told() == written_) unlink(file_.c_str());
+    written_.clear();
   }
 
-  // For the others: false while rank 0 has not come. A file also tells the token.
-  bool find(Address& address, std::string& token) const {
-    if (!address_.empty()) {
-      address = parse_address(address_);
-      return true;
-    }
-    std::istringstream line(first_line(file_.c_str()));
+  // For the others: what the place says now; empty while rank 0 has not come.
+  std::string told() const { return is_file() ? first_line(file_.c_str()) : address_; }
+
+  // What it said. A file also tells the token.
+  bool parse(const std::string& told, Address& address, std::string& token) const {
+    std::istringstream line(told);
     std::string text;
-    if (!(line >> text >> token)) return false;
+    if (!(line >> text) || (is_file() && !(line >> token))) return false;
     address = parse_address(text);
     return true;
   }
@@ -98,18 +102,22 @@ class Place0 {
 
  private:
   // Readable for its owner alone, and never half written.
-  void write(const std::string& line) const {
-    const std::string part = cat(file_, '.', getpid());
+  void write(const std::string& text) {
+    const std::string part = cat(file_, '.', getpid()), line = cat(text, '\n');
     const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     const bool is_written = fd >= 0 && ::write(fd, line.data(), line.size()) == std::ssize(line);
+    const bool is_there = is_written && std::rename(part.c_str(), file_.c_str()) == 0;
+    const int error = errno;
     if (fd >= 0) ::close(fd);
-    require<IoError>(is_written && std::rename(part.c_str(), file_.c_str()) == 0, "[tcp] cannot write ",
-                     file_, ": ", std::strerror(errno));
+    if (fd >= 0 && !is_there) unlink(part.c_str());
+    require<IoError>(is_there, "[tcp] cannot write ", file_, ": ", std::strerror(error));
+    written_ = text;
   }
 
   std::string file_;
   std::string address_;
   std::string iface_;
+  std::string written_;  // by this process, into the file that is there
 };
 
 struct Hello {
@@ -192,7 +200,6 @@ class Host {
   bool admit(Callers& callers) {
     Socket link = callers.next(deadline_);
     if (!link.is_open()) {
-      place_.clear();
       fail(cat("[tcp] ", missing_text(links_, 0), " of ", options_.size, " did not come to ",
                options_.rendezvous, " within ", options_.patience, " s"));
     }
@@ -210,11 +217,13 @@ class Host {
                hello.size),
            link);
     const auto r = static_cast<std::size_t>(hello.rank);
-    if (hello.rank < 1 || hello.rank >= options_.size || links_[r].is_open())
+    const bool is_one = hello.rank >= 1 && hello.rank < options_.size;
+    if (!is_one || (links_[r].is_open() && !has_ended(links_[r])))
       fail(cat("[tcp] more than one process has rank ", hello.rank, " of ", options_.size), link);
+    const bool is_new = !links_[r].is_open();  // else it died, and was started again
     links_[r] = std::move(link);
     hosts_[r] = hello.host;
-    return true;
+    return is_new;
   }
 
   void tell_all(const std::string& text) {
@@ -267,23 +276,35 @@ class Guest {
  private:
   bool try_greeting(std::string& answer) {
     Address address;
-    std::string token = options_.token.empty() ? kNobody : options_.token;
-    std::string told;
-    if (!place_.find(address, told)) return false;
-    if (place_.is_file() && options_.token.empty()) token = told;
+    std::string token;
+    const std::string told = place_.told();
+    if (!place_.parse(told, address, token)) return false;
+    if (!options_.token.empty()) token = options_.token;
     try {
-      link_ = connect_to(address, deadline_);
+      link_ = connect_to(address, Deadline(std::min(kConnectPatience, deadline_.left() / 1000.0)));
     } catch (const IoError& error) {
       last_error_ = cat(": ", error.what());  // a name that is not known yet, perhaps
       return false;
     }
     if (!link_.is_open()) return false;
-    const Hello hello{token, options_.rank, options_.size, host_id()};
-    // Rank 0 waits for the last rank as long as it likes; its answer comes then.
-    const Deadline answered(deadline_.left() / 1000.0 + options_.patience + kMessagePatience);
-    if (!send_text(link_, hello.text(), deadline_) || !receive_text(link_, answer, answered)) return false;
+    const Hello hello{token.empty() ? kNobody : token, options_.rank, options_.size, host_id()};
+    if (!send_text(link_, hello.text(), deadline_) || !hears_something(told) ||
+        !receive_text(link_, answer, Deadline(kMessagePatience)))
+      return false;
     refuse(answer);
     return answer == "go loopback" || answer == "go network";
+  }
+
+  // Rank 0 waits for the last rank as long as it likes; its answer comes then. Until the place says something
+  // else: then it was not rank 0.
+  bool hears_something(const std::string& told) const {
+    const Deadline answered(deadline_.left() / 1000.0 + options_.patience + kMessagePatience);
+    const double look = std::chrono::duration<double>(kRetry).count();
+    while (!wait_for_input(link_, Deadline(look))) {
+      const std::string now = place_.told();
+      if (answered.is_over() || (now != told && !now.empty())) return false;
+    }
+    return true;
   }
 
   static void refuse(const std::string& answer) {

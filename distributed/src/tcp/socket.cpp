@@ -23,6 +23,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t kLongestText = 1 << 24;
+constexpr double kForEver = 3e7;  // seconds
+constexpr int kAttempts = 5;      // of sending the same again, which takes 6 seconds or more
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -123,7 +125,8 @@ Address parse_address(const std::string& text) {
 }
 
 Deadline::Deadline(double seconds)
-    : end_(std::chrono::steady_clock::now() + milliseconds(static_cast<std::int64_t>(seconds * 1e3))) {}
+    : end_(std::chrono::steady_clock::now() +
+           milliseconds(static_cast<std::int64_t>(std::min(seconds, kForEver) * 1e3))) {}
 
 int Deadline::left() const {
   const auto left = std::chrono::duration_cast<milliseconds>(end_ - std::chrono::steady_clock::now());
@@ -132,13 +135,16 @@ int Deadline::left() const {
 
 Socket listen_at(const Address& address) {
   const AddressList list = resolve(address);
-  Socket socket(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool listens = socket.is_open() && bind(socket.fd(), list->ai_addr, list->ai_addrlen) == 0 &&
-                       listen(socket.fd(), SOMAXCONN) == 0;
-  require<IoError>(listens, "[tcp] cannot listen at ", address, ": ", std::strerror(errno));
-  return socket;
+  int error = 0;  // of the first
+  for (const addrinfo* one = list.get(); one; one = one->ai_next) {
+    Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int on = 1;
+    if (socket.is_open() && setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        bind(socket.fd(), one->ai_addr, one->ai_addrlen) == 0 && listen(socket.fd(), SOMAXCONN) == 0)
+      return socket;
+    if (error == 0) error = errno;
+  }
+  throw IoError(cat("[tcp] cannot listen at ", address, ": ", std::strerror(error)));
 }
 
 Socket accept_from(const Socket& listener, const Deadline& deadline) {
@@ -189,6 +195,32 @@ Socket connect_to(const Address& address, const Deadline& deadline) {
     return socket;
   }
   return {};
+}
+
+std::vector<Socket> spare_sockets(std::size_t count) {
+  std::vector<Socket> sockets;
+  while (sockets.size() < count) {
+    sockets.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    require<IoError>(sockets.back().is_open(), "[tcp] cannot have ", count,
+                     " more sockets: ", std::strerror(errno));
+  }
+  return sockets;
+}
+
+bool wait_for_input(const Socket& socket, const Deadline& deadline) {
+  return wait_for(socket.fd(), POLLIN, deadline);
+}
+
+bool has_ended(const Socket& socket) {
+  pollfd entry{socket.fd(), POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
+bool is_lost(const Socket& socket) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  return getsockopt(socket.fd(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+         info.tcpi_retransmits >= kAttempts;
 }
 
 Address own_address(const Socket& socket) {

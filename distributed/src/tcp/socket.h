@@ -36,6 +36,7 @@ Address parse_address(const std::string& text);
 
 class Deadline {
  public:
+  /// Infinity: a year, about.
   explicit Deadline(double seconds);
   bool is_over() const { return left() <= 0; }
   /// Milliseconds, at least 0.
@@ -45,7 +46,8 @@ class Deadline {
   std::chrono::steady_clock::time_point end_;
 };
 
-/// Listens at `address`; port 0: any. An IoError says why not.
+/// Listens at `address`, of several that a name stands for the first that is this machine's; port 0: any. An
+/// IoError says why not.
 Socket listen_at(const Address& address);
 /// The next connection, or a closed socket at the deadline.
 Socket accept_from(const Socket& listener, const Deadline& deadline);
@@ -65,6 +67,17 @@ class Callers {
 
 /// One attempt; a closed socket if nobody listens there.
 Socket connect_to(const Address& address, const Deadline& deadline);
+
+/// So many sockets that lead nowhere, to find out whether there are: an IoError where the process may not
+/// have them.
+std::vector<Socket> spare_sockets(std::size_t count);
+
+/// Whether there is something to read, or nothing will come any more, before the deadline.
+bool wait_for_input(const Socket& socket, const Deadline& deadline);
+/// Whether the other end has closed; what it had sent may still be there to read.
+bool has_ended(const Socket& socket);
+/// Whether what was sent has been sent again and again without an answer: the other machine is gone.
+bool is_lost(const Socket& socket);
 
 /// The address of this end.
 Address own_address(const Socket& socket);

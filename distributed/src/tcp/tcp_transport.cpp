@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "first_failure.h"
 #include "reduction.h"
 #include "run_collective.h"
 #include "tcp/rendezvous.h"
@@ -186,14 +187,21 @@ std::unique_ptr<Transport> TcpTransport::split(int color, int key) {
     char host[64], token[40];
   };
   Gathering group;
-  group.listener = listen_at({listen_host_, 0});
-  Member own{color, key, place_.rank, own_address(group.listener).port, {}, {}};
+  Member own{color, key, place_.rank, 0, {}, {}};
+  std::string problem = failure_of([&] {
+    group.listener = listen_at({listen_host_, 0});
+    own.port = own_address(group.listener).port;
+  });
   std::strncpy(own.host, listen_host_.c_str(), sizeof own.host - 1);
   std::strncpy(own.token, random_token().c_str(), sizeof own.token - 1);
   std::vector<Member> members(hosts_.size());
   allgatherv(members.data(), &own, Counts(hosts_.size(), sizeof own));
-  if (color < 0) return nullptr;
   std::erase_if(members, [&](const Member& member) { return member.color != color; });
+  // A rank that may not have so many says so now, instead of leaving others waiting for its connections.
+  if (problem.empty() && color >= 0) problem = failure_of([&] { spare_sockets(members.size() - 1); });
+  problem = first_failure(*this, problem);
+  require(problem.empty(), problem);
+  if (color < 0) return nullptr;
   std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
     return std::tie(a.key, a.rank) < std::tie(b.key, b.rank);
   });

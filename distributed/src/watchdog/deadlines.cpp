@@ -67,6 +67,10 @@ std::optional<Deadlines> deadlines_from_environment() {
   return deadlines;
 }
 
+double meeting_patience() {
+  return phase_from("_START", kShortestStart);
+}
+
 JobDeadlines job_deadlines(double seconds) {
   const double ever = std::numeric_limits<double>::infinity();
   const Deadlines deadlines = with_exceptions(seconds);

@@ -28,6 +28,10 @@ struct Deadlines {
 /// Nothing when there is to be no watchdog. UsageError.
 std::optional<Deadlines> deadlines_from_environment();
 
+/// How long ranks that meet without a launcher wait for each other: a minute, unless the start has a deadline
+/// of its own. UsageError.
+double meeting_patience();
+
 /// "waiting for the data loader"
 const char* describe(WatchedWork work);
 

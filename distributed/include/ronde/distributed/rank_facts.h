@@ -2,8 +2,8 @@
 /// hours.
 ///
 ///     const std::vector<RankFacts> ranks = gather_rank_facts(world);
-///     require_same_libraries(ranks);                                     // an error on all ranks, or on
-///     none for (const CrowdedNode& node : find_crowded_nodes(ranks)) warn(describe(node));
+///     require_same_libraries(ranks);  // an error on all ranks, or on none
+///     for (const CrowdedNode& node : find_crowded_nodes(ranks)) warn(describe(node));
 ///
 /// Only the gathering is collective; what is made of its result is the same on every rank.
 #pragma once

@@ -12,7 +12,8 @@
 /// Ranks of one machine use memory that they share, if they can, and the connections only to meet; over
 /// several machines all-reduces do so inside each (see AllreducePath). Every rank is connected with every
 /// other one, which is meant for up to about a hundred ranks. Sums are taken in rank order. A rank whose
-/// process ends is noticed by all others at once: what they wait for throws.
+/// process ends is noticed by all others at once, one whose machine is gone within seconds: what they wait
+/// for throws. While the ranks gather, one that died may be started again.
 #pragma once
 
 #include <memory>
@@ -26,8 +27,8 @@ namespace ronde::inline v0 {
 struct TcpOptions {
   int rank = 0;
   int size = 1;
-  std::string rendezvous = {};                    ///< "tcp://host:port" or "file:/path"
-  std::string token = {};                         ///< a secret of the ranks; empty: none
+  std::string rendezvous = {};  ///< "tcp://host:port" or "file:/path"
+  std::string token = {};       ///< a secret of the ranks; empty: none
   /// Where rank 0 listens when a file tells of it: an interface, or a network as "10.0.0.0/24". Empty: the
   /// first address that no router of the internet passes on.
   std::string iface = {};

@@ -57,7 +57,7 @@ class RONDE_API Timeline {
 RONDE_API TraceWindow parse_trace_window(const std::string& text);
 
 /// What $RONDE_TIMELINE (a path), $RONDE_TIMELINE_STEPS and $RONDE_TIMELINE_MB say; without them the path in
-/// $HOROVOD_TIMELINE, unless that is "DYNAMIC". Nothing when none is set.
+/// $HOROVOD_TIMELINE, unless that is "DYNAMIC". Nothing when none is set. `run_main` goes by rank 0's.
 RONDE_API std::optional<TimelineOptions> timeline_from_environment();
 
 /// A timeline's text, unzipped when the name ends in .gz. IoError, or InputError for a damaged file.

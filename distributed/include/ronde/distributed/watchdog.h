@@ -11,7 +11,8 @@
 /// Some work may need longer, or should be given less; each of these is RONDE_HANG_TIMEOUT (the start: at
 /// least 60) unless it is set, in seconds, 0 for ever:
 ///
-///     RONDE_HANG_TIMEOUT_START         until the ranks have come together
+///     RONDE_HANG_TIMEOUT_START         until the ranks have come together; where no launcher brings them
+///                                      together (RONDE_RENDEZVOUS), they give up after a minute without it
 ///     RONDE_HANG_TIMEOUT_LOADER        one wait for the data loader
 ///     RONDE_HANG_TIMEOUT_CHECKPOINT    one wait for a checkpoint to be written
 ///
