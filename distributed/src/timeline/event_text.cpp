@@ -10,7 +10,7 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr std::size_t kLongestText = 400;  // bytes
+constexpr std::size_t kLongestEventText = 400;  // bytes
 constexpr std::string_view kBeforeTime = "\"ts\":";
 constexpr std::int64_t kRowsOfAProcess = 1000;
 
@@ -53,7 +53,7 @@ void append_time(std::string& to, std::int64_t nanoseconds) {
 
 void append_string(std::string& to, std::string_view text) {
   to += '"';
-  const std::size_t limit = to.size() + kLongestText;
+  const std::size_t limit = to.size() + kLongestEventText;
   while (!text.empty() && to.size() < limit) {
     const std::size_t length = character_length(text);
     const auto first = static_cast<unsigned char>(text.front());
