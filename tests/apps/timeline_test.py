@@ -79,7 +79,7 @@ class Timelines(harness.ProgramTest):
             events = collections.Counter((e["cat"], e["name"]) for e in self.row_of_training(rows, rank))
             self.assertEqual(events["step", "step"], 4)
             self.assertEqual(events["optimizer", "update weights"], 4)
-            for layer in (IMAGE_LAYERS, "dense", "dense_1"):
+            for layer in (IMAGE_LAYERS, "dense + dropout_1", "dense_1"):
                 self.assertGreaterEqual(events["forward", layer], 4)
                 self.assertGreaterEqual(events["backward", layer], 4)
             for event in (("loader", "wait for batch"), ("wait", "wait for gradients"), ("evaluation", "evaluation")):
