@@ -392,6 +392,9 @@ TEST(TcpCommunicator, AMachineThatIsGoneIsNoticed) {
 
 // One rank may have no more files: a part that it cannot have is an error of all, at once.
 TEST(TcpCommunicator, ARankWithoutSocketsIsAnErrorOfAll) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer looks at objects through a pipe of its own, for which there are no files left";
+#endif
   const Job job(3);
   expect_processes(3, [&](int rank) {
     const std::unique_ptr<Communicator> c = job.join(rank);
