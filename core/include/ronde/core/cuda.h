@@ -56,8 +56,13 @@ RONDE_API std::string to_string(CudaPart part);
 /// Opens the module on the first call; no error when something is missing.
 RONDE_API const CudaFacts& cuda_facts();
 
-/// The backend of one GPU, made on the first call and kept. A UsageError that names what is missing.
+/// The backend of one GPU, made on the first call and kept. A UsageError that names what is missing, or why
+/// this GPU cannot be used.
 RONDE_API Backend& cuda_backend(int index = 0);
+
+/// Why a GPU that is there cannot be used, as one that this build has no kernels for; empty: it can. Starts
+/// the GPU, as `cuda_backend` does. A UsageError when no GPU is there.
+RONDE_API std::string cuda_obstacle(int index = 0);
 
 struct ChosenDevice {
   Backend* backend = nullptr;
