@@ -73,6 +73,18 @@ struct ChosenDevice {
 /// "cuda" a GPU or a UsageError. Which GPU: `index`, a rank's number on its node, modulo their number.
 RONDE_API ChosenDevice choose_device(const std::string& name, int index = 0);
 
+/// What goes with the capture of a RepeatedStep, all of it outside: it may wait for the device. Each may be
+/// empty.
+struct AroundCapture {
+  /// Notes what `undo` returns to.
+  std::function<void()> before = {};
+  /// Takes back what `counting` has counted in a capture that was given up: it is called again.
+  std::function<void()> undo = {};
+  /// Of ranks that work together in the body, which repeat a graph all or none: is given why this rank has no
+  /// graph (empty: it has one), and returns why not all have one.
+  std::function<std::string(const std::string& why)> agree = {};
+};
+
 /// Work on a GPU that is captured once and then repeated as one graph, with no more than that to do for the
 /// host.
 ///
@@ -95,9 +107,10 @@ class RONDE_API RepeatedStep {
   ///
   /// `counting` is the rest of the body, what counts on the host as well as computes, as an optimizer's step
   /// or a metric: it is called each time, and when the graph repeats its kernels, the calls to the device
-  /// that it makes are left out. It must not wait for the device. An error when it cannot be captured
-  /// although the body was.
-  bool run(const std::function<void()>& body, const std::function<void()>& counting = {});
+  /// that it makes are left out. It must not wait for the device. An error when a capture is given up after
+  /// it was called and there is no `undo`.
+  bool run(const std::function<void()>& body, const std::function<void()>& counting = {},
+           const AroundCapture& around = {});
   bool is_captured() const;
   std::string fallback() const;
 
