@@ -48,6 +48,14 @@ std::string memory_text(std::size_t bytes) {
   return cat(bytes >> 30, " GiB");
 }
 
+std::string gpu_text(int index) {
+  const std::string obstacle = cuda_obstacle(index);
+  if (!obstacle.empty()) return obstacle;
+  const CudaDevice& device = cuda_facts().devices[static_cast<std::size_t>(index)];
+  return cat("cuda:", index, ' ', device.name, ", ", memory_text(device.memory), ", compute capability ",
+             device.capability);
+}
+
 }  // namespace
 
 ChosenDevice choose_training_device(Communicator& world, const std::string& wanted) {
@@ -77,11 +85,7 @@ std::string gpu_line() {
     return cat("none, missing ", facts.missing, ": ", facts.problem,
                facts.versions.empty() ? "" : cat(" (", facts.versions, ")"));
   std::string text = cat(facts.versions, ", driver for CUDA ", facts.driver);
-  for (std::size_t i = 0; i < facts.devices.size(); ++i) {
-    const CudaDevice& device = facts.devices[i];
-    text += cat("; cuda:", i, ' ', device.name, ", ", memory_text(device.memory), ", compute capability ",
-                device.capability);
-  }
+  for (std::size_t i = 0; i < facts.devices.size(); ++i) text += cat("; ", gpu_text(static_cast<int>(i)));
   return text;
 }
 

@@ -16,6 +16,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool is_any_gpu_usable() {
+  const CudaFacts& facts = cuda_facts();
+  for (std::size_t i = 0; facts.usable() && i < facts.devices.size(); ++i)
+    if (cuda_obstacle(static_cast<int>(i)).empty()) return true;
+  return false;
+}
+
 Json build_json() {
   Json names = Json::array();
   for (const Backend* backend : backends()) names.push_back(backend->name());
@@ -27,7 +34,7 @@ Json build_json() {
           {"mpi", mpi_version()},
           {"mpi_thread_level", mpi_thread_level()},
           {"hdf5", hdf5_version()},
-          {"gpu", cuda_facts().usable()}};
+          {"gpu", is_any_gpu_usable()}};
 }
 
 Json gpu_json() {
@@ -37,9 +44,14 @@ Json gpu_json() {
     devices.push_back({{"name", device.name},
                        {"compute_capability", device.capability},
                        {"multiprocessors", device.multiprocessors},
-                       {"memory_bytes", device.memory}});
-  return {{"usable", facts.usable()}, {"missing", to_string(facts.missing)}, {"problem", facts.problem},
-          {"module", facts.module},   {"versions", facts.versions},          {"driver", facts.driver},
+                       {"memory_bytes", device.memory},
+                       {"problem", facts.usable() ? cuda_obstacle(static_cast<int>(devices.size())) : ""}});
+  return {{"usable", is_any_gpu_usable()},
+          {"missing", to_string(facts.missing)},
+          {"problem", facts.problem},
+          {"module", facts.module},
+          {"versions", facts.versions},
+          {"driver", facts.driver},
           {"devices", devices}};
 }
 

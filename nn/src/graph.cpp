@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "auto_name.h"
+#include "norm_run.h"
 
 namespace ronde::inline v0 {
 
@@ -77,6 +78,18 @@ void Graph::output(const Symbol& y) {
 
 // --- computation
 
+// A node and the next one, if that alone takes its result, computed as a run of their layers; both have one
+// input. A dry run calls each layer, to let it see its input.
+bool Graph::compute_pair(std::size_t n, Variable& y, const Context& context) const {
+  const GraphNode& node = nodes_[n];
+  const bool is_pair = node.inputs.size() == 1 && n + 1 < nodes_.size() &&
+                       nodes_[n + 1].inputs == std::vector<int>{static_cast<int>(n)} &&
+                       last_use_[n] == static_cast<int>(n) + 1;
+  if (!is_pair || context.trace != nullptr) return false;
+  Module* const layers[] = {node.layer, nodes_[n + 1].layer};
+  return compute_run<NormRun>(layers, y, context) == 2;
+}
+
 Variable Graph::forward(const Variable& x, const Context& context) {
   require<UsageError>(output_ >= 0, "[", label(), "] has no output: call output() with a symbol");
   std::vector<Variable> results(nodes_.size());
@@ -85,12 +98,20 @@ Variable Graph::forward(const Variable& x, const Context& context) {
     const GraphNode& node = nodes_[n];
     std::vector<Variable> inputs;
     for (const int input : node.inputs) inputs.push_back(results[static_cast<std::size_t>(input)]);
-    results[n] = inputs.size() == 1 ? (*node.layer)(inputs.front(), context) : (*node.layer)(inputs, context);
     // What nobody needs any more goes, so that its memory can serve again.
-    for (const int input : node.inputs) {
-      const auto i = static_cast<std::size_t>(input);
-      if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
+    const auto release = [&] {
+      for (const int input : node.inputs) {
+        const auto i = static_cast<std::size_t>(input);
+        if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
+      }
+    };
+    if (compute_pair(n, inputs.front(), context)) {
+      release();
+      results[++n] = inputs.front();
+      continue;
     }
+    results[n] = inputs.size() == 1 ? (*node.layer)(inputs.front(), context) : (*node.layer)(inputs, context);
+    release();
   }
   return results[static_cast<std::size_t>(output_)];
 }

@@ -1,4 +1,4 @@
-/// LayerRun: layers of a Sequential, one behind the other, that one operation computes. Classes derived from
+/// LayerRun: layers of a net, one behind the other, that one operation computes. Classes derived from
 /// these layers may compute something else, and inputs of another size than in `build` get their errors from
 /// the layers: such runs are empty.
 #pragma once
@@ -8,6 +8,7 @@
 #include <string>
 #include <typeinfo>
 
+#include <ronde/core/trace.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
@@ -43,5 +44,15 @@ class LayerRun {
   std::span<Module* const> layers_;
   std::size_t length_ = 0;
 };
+
+/// Computes y anew by the run that the layers begin with, and returns its length; 0: there is none.
+template <class Run>
+std::size_t compute_run(std::span<Module* const> layers, Variable& y, const Context& context) {
+  const Run run(layers, y);
+  if (run.length() < 2) return 0;
+  const TraceLayer traced(is_tracing() ? run.path() : std::string());
+  y = run(y, context);
+  return run.length();
+}
 
 }  // namespace ronde::inline v0

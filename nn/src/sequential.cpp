@@ -1,4 +1,3 @@
-#include <ronde/core/trace.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/sequential.h>
 
@@ -6,6 +5,7 @@
 #include "dense_run.h"
 #include "image_run.h"
 #include "layer_config.h"
+#include "norm_run.h"
 
 namespace ronde::inline v0 {
 
@@ -20,21 +20,13 @@ namespace {
 
 using Layers = std::span<Module* const>;
 
-// How many of the first layers were computed, as a run.
-template <class Run>
-std::size_t computed_by(Layers layers, Variable& y, const Context& context) {
-  const Run run(layers, y);
-  if (run.length() < 2) return 0;
-  const TraceLayer traced(is_tracing() ? run.path() : std::string());
-  y = run(y, context);
-  return run.length();
-}
-
-// The same, as a run or by the first layer alone. A dry run calls each layer, to let it see its input.
+// How many of the first layers were computed: a run, or the first one alone. A dry run calls each layer, to
+// let it see its input.
 std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
   if (context.trace == nullptr) {
-    if (const std::size_t length = computed_by<ImageRun>(layers, y, context)) return length;
-    if (const std::size_t length = computed_by<DenseRun>(layers, y, context)) return length;
+    if (const std::size_t length = compute_run<ImageRun>(layers, y, context)) return length;
+    if (const std::size_t length = compute_run<DenseRun>(layers, y, context)) return length;
+    if (const std::size_t length = compute_run<NormRun>(layers, y, context)) return length;
   }
   y = (*layers.front())(y, context);
   return 1;

@@ -38,6 +38,31 @@ class DeviceTest(harness.ProgramTest):
                 result = self.train("--device", "cuda", env={"RONDE_CUDA_MODULE": module, "RONDE_FAKE_CUDA": fake})
                 self.assert_refused(result, 2, rf"\[cuda\] missing {part}: ")
 
+    OLD = r"GPU {} \(Fake GPU, compute capability 7.0\) cannot be used: .* built for compute capability 9.0, do not run on it"
+
+    def test_a_gpu_that_the_build_has_no_kernels_for_is_found_out_when_it_is_chosen(self):
+        env = {"RONDE_CUDA_MODULE": MODULE, "RONDE_FAKE_CUDA": "no-kernels=0"}
+        self.assert_refused(self.train("--device", "cuda", env=env), 2, r"\[cuda\] " + self.OLD.format(0))
+        out, run = self.train_on("auto", "old.json", **env)
+        self.assertRegex(out, r"device +cpu, .*\(no GPU: " + self.OLD.format(0))
+        self.assertEqual(run["device"], "cpu")
+        env["RONDE_FAKE_CUDA"] = "devices=2 no-kernels=1"  # of the second rank: none trains on a GPU
+        out, run = self.train_on("auto", "one_is_old.json", ranks=2, **env)
+        self.assertRegex(out, r"device +cpu, ")
+        self.assertEqual(run["device"], "cpu")
+
+    def test_info_says_which_gpus_cannot_be_used(self):
+        tool = harness.BIN / "ronde"
+        for fake, usable in (("devices=2 no-kernels=1", True), ("no-kernels=0", False)):
+            env = {"RONDE_CUDA_MODULE": MODULE, "RONDE_FAKE_CUDA": fake}
+            old = 1 if usable else 0
+            self.assertRegex(harness.execute([tool, "info"], self.work, env).out,
+                             rf"GPU +fake CUDA 0.0.*; {self.OLD.format(old)}")
+            facts = json.loads(harness.execute([tool, "info", "--json"], self.work, env).out)["gpu"]
+            self.assertEqual(facts["usable"], usable)
+            self.assertRegex(facts["devices"][old]["problem"], self.OLD.format(old))
+            self.assertEqual([device["problem"] == "" for device in facts["devices"]].count(True), int(usable))
+
     def test_each_rank_has_a_gpu(self):
         out, on_gpus = self.train_on("cuda", "gpus.json", ranks=2, RONDE_CUDA_MODULE=MODULE, RONDE_FAKE_CUDA="devices=2")
         self.assertRegex(out, r"device +cuda:0 Fake GPU, fake CUDA 0.0\n")

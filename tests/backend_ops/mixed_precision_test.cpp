@@ -166,6 +166,12 @@ TEST(MixedKernels, BatchNormWithPreciseStatistics) {
                   {{random(shape, 6), x, mean, variance, gamma}, 3}, [](Backend& b, Tensors out, Tensors in) {
                     b.batch_norm_backward(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], {});
                   });
+    compare_mixed({{blank(shape), blank(channels), blank(channels)}, 2},
+                  {{random(shape, 6), random(shape, 7), x, mean, variance, gamma}, 3},
+                  [](Backend& b, Tensors out, Tensors in) {
+                    b.batch_norm_relu_backward(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4],
+                                               in[5], {});
+                  });
   }
 }
 

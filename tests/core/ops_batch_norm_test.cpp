@@ -45,6 +45,27 @@ TEST(BatchNorm, Gradients) {
   }
 }
 
+TEST(BatchNorm, WithRelu) {
+  const auto f = [](const Variable& x, const Variable& gamma, const Variable& beta) {
+    BatchStatistics statistics;
+    return batch_norm(x, gamma, beta, statistics, kBatchNorm, {}, Epilogue::relu);
+  };
+  const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5), beta = random_tensor({3}, 3);
+  const Variable y = f(f64_tensor({2, 1}, {1, 3}), {}, {});
+  expect_close(y.value(), {0, 1 / std::sqrt(1.01)}, 1e-15, "y");
+  for (const Shape& shape : {Shape{5, 3}, Shape{2, 3, 2, 3}})
+    expect_gradients([&](const Variables& v) { return f(v[0], v[1], v[2]); },
+                     {random_tensor(shape, 1, -2, 2), gamma, beta});
+  const BatchStatistics moving{f64_tensor({3}, {0.5, -1, 0}), f64_tensor({3}, {4, 0.25, 1})};
+  const auto inferred = [&](const Variable& x, const Variable& g, const Variable& b) {
+    return batch_norm_inference(x, g, b, moving, kBatchNorm, Epilogue::relu);
+  };
+  const Tensor x = random_tensor({5, 3}, 1, -2, 2);
+  expect_gradients([&](const Variables& v) { return inferred(v[0], v[1], v[2]); }, {x, gamma, beta});
+  EXPECT_EQ(inferred(x, gamma, beta).value().to_vector<double>(),
+            relu(batch_norm_inference(x, gamma, beta, moving, kBatchNorm)).value().to_vector<double>());
+}
+
 TEST(BatchNorm, InferenceValuesAndGradients) {
   const BatchStatistics moving{f64_tensor({2}, {1, -1}), f64_tensor({2}, {4, 0.25})};
   const auto f = [&](const Variable& x, const Variable& gamma, const Variable& beta) {

@@ -116,5 +116,46 @@ TEST(CapturedStep, StaysPlainAndSaysWhy) {
             std::string::npos);
 }
 
+TEST(CapturedStep, WhatWasCountedForNothingIsTakenBack) {
+  FakeDevice device({.failing_graph = 1});
+  Work work(device.backend);
+  work.input.fill(1.0);
+  cuda::CapturedStep step(device.backend);
+  int counted = 0, before = 0;
+  for (int i = 0; i < 5; ++i)
+    step.run([&] { work.run(); }, [&] { ++counted; },
+             {.before = [&] { before = counted; }, .undo = [&] { counted = before; }});
+  EXPECT_EQ(counted, 5);
+  EXPECT_EQ(work.total.to_vector<float>(), repeated(32, 5 * 16));
+  EXPECT_FALSE(step.is_captured());
+  EXPECT_EQ(step.fallback(), "the fake device has no memory for a graph");
+}
+
+TEST(CapturedStep, WhatNobodyTakesBackIsAnError) {
+  FakeDevice device({.failing_graph = 1});
+  Work work(device.backend);
+  cuda::CapturedStep step(device.backend);
+  const auto run = [&] { step.run([&] { work.run(); }, [] {}); };
+  run();
+  run();
+  expect_error(run, "has no memory for a graph; RONDE_CUDA_GRAPHS=off");
+}
+
+// Who has a graph himself goes without it where another has none.
+TEST(CapturedStep, IsAGraphOfAllOrNone) {
+  FakeDevice device;
+  Work work(device.backend);
+  cuda::CapturedStep step(device.backend);
+  int asked = 0;
+  for (int i = 0; i < 5; ++i)
+    step.run([&] { work.run(); }, {}, {.agree = [&](const std::string& why) {
+               ++asked;
+               return why.empty() ? "rank 1: no memory" : "this one has none";
+             }});
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(step.fallback(), "rank 1: no memory");
+  EXPECT_EQ(device.runtime.replays(), 0);
+}
+
 }  // namespace
 }  // namespace ronde::test

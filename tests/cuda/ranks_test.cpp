@@ -1,5 +1,6 @@
 // Trainings of several ranks on fake GPUs.
 #include <ronde/data/in_memory_dataset.h>
+#include <ronde/models/learning_rate_warmup.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/conv2d.h>
@@ -40,6 +41,7 @@ struct Trained {
   std::string sha;
   std::vector<float> weights;
   double loss = 0;
+  std::vector<std::string> warnings = {};
 };
 
 Trained train(Communicator& world, Backend& backend, const Settings& settings) {
@@ -48,19 +50,29 @@ Trained train(Communicator& world, Backend& backend, const Settings& settings) {
                                           Dense({.units = 4, .activation = Activation::softmax}));
   Model model(std::move(net), {4, 4, 1}, {.communicator = &world, .seed = 3, .backend = &backend});
   std::unique_ptr<Optimizer> optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.01});
-  if (settings.sgd) optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.1});
+  LearningRateWarmup warmup;
+  std::vector<Callback*> callbacks;
+  if (settings.sgd) {
+    // Each step has a rate, and so a momentum, of its own.
+    optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.1, .momentum = 0.5});
+    callbacks.push_back(&warmup);
+  }
   model.compile({.optimizer = std::move(optimizer),
                  .loss = std::make_unique<CategoricalCrossentropy>(),
                  .distributed = settings.distributed});
   const InMemoryDataset data = digits(settings.samples);
-  const History history = model.fit(data, {.batch_size = settings.batch_size,
-                                           .epochs = 3,
-                                           .non_finite = {.action = settings.non_finite},
-                                           .check_replicas_every = 2,
-                                           .validation = &data,
-                                           .verbose = 0});
+  std::vector<std::string> warnings;
+  const History history =
+      model.fit(data, {.batch_size = settings.batch_size,
+                       .epochs = 3,
+                       .non_finite = {.action = settings.non_finite},
+                       .check_replicas_every = 2,
+                       .validation = &data,
+                       .callbacks = callbacks,
+                       .verbose = 0,
+                       .warn = [&](const std::string& line) { warnings.push_back(line); }});
   return {model.weights_sha256(), model.arena().values().to_vector<float>(),
-          history.values.at("val_loss").back()};
+          history.values.at("val_loss").back(), warnings};
 }
 
 /// By rank.
@@ -117,6 +129,34 @@ TEST(GpuRanks, TrainAsOneRankDoesWithTheWholeBatch) {
     EXPECT_NEAR(three[0].weights[i], one[0].weights[i], 2e-4) << i;
   EXPECT_EQ(three[1].sha, three[0].sha);
   EXPECT_EQ(three[2].sha, three[0].sha);
+}
+
+// Rank 1 cannot have a graph: for lack of memory when it is made of the capture, or because of an operation
+// in the capture, before or behind the first that counts.
+TEST(GpuRanks, RepeatAGraphAllOrNone) {
+  const Settings settings{.sgd = true};
+  const std::string expected = train_on_cpus(2, settings)[0].sha;
+  for (const cuda::Op refused : {cuda::Op::fill, cuda::Op::conv2d_backward_weight, cuda::Op::sgd_step}) {
+    std::vector<std::string> warnings;  // of rank 0, as all are
+    run_ranks(2, [&](Communicator& world) {
+      const bool is_bad = world.rank() == 1, has_no_memory = refused == cuda::Op::fill;
+      const cuda::CudaBackend* gpu = nullptr;
+      FakeDevice device({.failing_graph = is_bad && has_no_memory ? 1 : 0,
+                         .id = cat("fake:", world.rank()),
+                         .on_launch = [&](const cuda::Call& call) {
+                           require(!is_bad || has_no_memory || call.op != refused || !gpu->is_capturing(),
+                                   "no memory for a launch");
+                         }});
+      gpu = &device.backend;
+      const Trained got = train(world, device.backend, settings);
+      EXPECT_EQ(got.sha, expected) << static_cast<int>(refused);
+      EXPECT_EQ(device.runtime.replays(), 0);
+      if (!is_bad) warnings = got.warnings;
+    });
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("instead of as one graph: rank 1: "), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("no memory for a "), std::string::npos) << warnings[0];
+  }
 }
 
 // The host looks at each loss, so that the update cannot be part of a graph.

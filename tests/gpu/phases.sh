@@ -28,7 +28,7 @@ fi
 phase_info() {
   local status=passed
   part "versions" "$bin/ronde" info
-  grep -Eq 'GPU +none' "$work/log" && status=FAILED && failed=1
+  grep -Eq 'GPU +(none|.*GPU 0 .* cannot be used)' "$work/log" && status=FAILED && failed=1
   note "$status" "a GPU is usable" "$(shown "$bin/ronde" info)" "$(sed -n 's/^ *GPU  *//p' "$work/log")"
   # For whoever has to find out what is missing there.
   { nvidia-smi; echo; echo "LD_LIBRARY_PATH=$libraries"; ronde ldd "$module" "$ops"; } >"$work/log" 2>&1

@@ -40,6 +40,21 @@ void Backend::dense_backward_weight(const Tensor& grad_weight, const Tensor& gra
   if (grad_bias.defined()) sum_rows(*this, grad_bias, grad_out);
 }
 
+void Backend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                              const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
+  batch_norm(out, x, mean, variance, gamma, beta, params);
+  unary(UnaryOp::relu, out, out, {});
+}
+
+void Backend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                       const Tensor& grad_beta, const Tensor& grad_out, const Tensor& out,
+                                       const Tensor& x, const Tensor& mean, const Tensor& variance,
+                                       const Tensor& gamma, BatchNormParams params) {
+  const Tensor grad = Tensor::empty_like(out);
+  unary_backward(UnaryOp::relu, grad, grad_out, out, out, {});
+  batch_norm_backward(grad_x, grad_gamma, grad_beta, grad, x, mean, variance, gamma, params);
+}
+
 void Backend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                 const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                                 Epilogue epilogue, const Pool2dParams& pool) {

@@ -52,8 +52,9 @@ enum class Op : std::uint8_t {
   softmax_cross_entropy_backward,
   dropout,
   batch_statistics,  ///< a third output: scratch for sums, f64 (pieces_of_rows(rows), 2, channels)
-  batch_norm,
-  batch_norm_backward,  ///< a fourth output: the same
+  batch_norm,        ///< with the epilogue relu: and that
+  /// A fourth output: the same. With a sixth input, the result of batch_norm and a relu: through that too.
+  batch_norm_backward,
   sgd_step,
   rmsprop_step,
   adam_step,
@@ -122,7 +123,7 @@ struct Attributes {
 };
 
 struct Call {
-  static constexpr int kMaxOperands = 9;
+  static constexpr int kMaxOperands = 10;
 
   Op op = Op::fill;
   int outputs = 0;   ///< so many operands are written, perhaps read too

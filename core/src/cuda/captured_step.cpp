@@ -43,16 +43,16 @@ class DoubtUnlessKept {
 CapturedStep::~CapturedStep() {
   if (graph_) {
     wait_for(backend_.runtime(), backend_.stream());
-    backend_.runtime().destroy_graph(graph_);
+    drop_graph();
   }
   numbers_.reset();
   backend_.allocator().dissolve(pool_);
 }
 
-bool CapturedStep::run(const Body& body, const Body& counting) {
+bool CapturedStep::run(const Body& body, const Body& counting, const AroundCapture& around) {
   const bool is_new = !graph_;
   numbers_->rewind();
-  if (is_new && rehearsals_ == kRehearsals && fallback_.empty()) capture(body, counting);
+  if (is_new && rehearsals_ == kRehearsals && fallback_.empty()) capture(body, counting, around);
   if (!graph_) {
     numbers_->rewind();
     run_as(Calls::launched, [&] {
@@ -76,46 +76,48 @@ void CapturedStep::run_as(Calls calls, const Body& body) {
   body();
 }
 
-/// Of a part of a step, which nobody must repeat.
-void CapturedStep::abandon_capture() {
-  Graph part = nullptr;
-  backend_.runtime().end_capture(backend_.stream(), &part);
-  if (part) backend_.runtime().destroy_graph(part);
+void CapturedStep::drop_graph() {
+  if (graph_) backend_.runtime().destroy_graph(std::exchange(graph_, nullptr));
 }
 
-void CapturedStep::capture(const Body& body, const Body& counting) {
-  Runtime& runtime = backend_.runtime();
+void CapturedStep::capture(const Body& body, const Body& counting, const AroundCapture& around) {
+  if (around.before) around.before();
   backend_.rounded_copies().make_true();
   DoubtUnlessKept doubt(backend_.rounded_copies());
-  const Status begun = runtime.begin_capture(backend_.stream());
-  if (!begun.ok()) {
-    fallback_ = begun.text;
-    return;
-  }
   bool is_counted = false;
+  fallback_ = record(body, counting, is_counted);
+  if (around.agree) fallback_ = around.agree(fallback_);
+  if (fallback_.empty()) {
+    copies_ = backend_.rounded_copies().of_graph();
+    return doubt.keep();
+  }
+  drop_graph();
+  if (!is_counted) return;
+  // The device has done nothing of what was counted.
+  require(around.undo != nullptr, "[cuda] a step cannot be repeated as a graph: ", fallback_,
+          "; RONDE_CUDA_GRAPHS=off gives it to the device kernel by kernel");
+  around.undo();
+}
+
+std::string CapturedStep::record(const Body& body, const Body& counting, bool& is_counted) {
+  Runtime& runtime = backend_.runtime();
+  const Status begun = runtime.begin_capture(backend_.stream());
+  if (!begun.ok()) return begun.text;
+  std::string why;
   try {
     run_as(Calls::captured, body);
     is_counted = counting != nullptr;
     if (counting) run_as(Calls::captured, counting);
   } catch (const Error& error) {
-    if (is_counted) {
-      abandon_capture();
-      throw;
-    }
-    fallback_ = error.what();
+    why = error.what();
   } catch (...) {
-    abandon_capture();
+    // Of a part of a step, which nobody must repeat.
+    runtime.end_capture(backend_.stream(), &graph_);
+    drop_graph();
     throw;
   }
   const Status ended = runtime.end_capture(backend_.stream(), &graph_);
-  // What was counted cannot be taken back, and the device has done nothing of it.
-  require(ended.ok() || !is_counted, "[cuda] a step cannot be repeated as a graph: ", ended.text,
-          "; RONDE_CUDA_GRAPHS=off gives it to the device kernel by kernel");
-  if (!ended.ok() && fallback_.empty()) fallback_ = ended.text;
-  if (!fallback_.empty() && graph_) runtime.destroy_graph(std::exchange(graph_, nullptr));
-  if (!graph_) return;
-  copies_ = backend_.rounded_copies().of_graph();
-  doubt.keep();
+  return ended.ok() || !why.empty() ? why : ended.text;
 }
 
 }  // namespace ronde::inline v0::cuda

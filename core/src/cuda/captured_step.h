@@ -13,13 +13,15 @@
 /// it stays as it is, run each time, and `fallback` says why.
 ///
 /// What a body counts on the host is the business of its second half, that follows the first and is called
-/// for repetitions too, with all its calls to the device left out. Its kernels must be no reason to give a
-/// capture up: it has been called then. Not thread safe.
+/// for repetitions too, with all its calls to the device left out. When a capture is given up, it has been
+/// called for nothing: `AroundCapture::undo` takes that back. Not thread safe.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
+
+#include <ronde/core/cuda.h>
 
 #include "cuda/cuda_backend.h"
 #include "cuda/numbers_on_device.h"
@@ -28,6 +30,8 @@ namespace ronde::inline v0::cuda {
 
 class CapturedStep {
  public:
+  using Body = std::function<void()>;
+
   explicit CapturedStep(CudaBackend& backend)
       : backend_(backend), numbers_(std::make_unique<NumbersOnDevice>(backend)) {}
   ~CapturedStep();
@@ -35,7 +39,7 @@ class CapturedStep {
   CapturedStep& operator=(const CapturedStep&) = delete;
 
   /// Whether the body was called.
-  bool run(const std::function<void()>& body, const std::function<void()>& counting = {});
+  bool run(const Body& body, const Body& counting = {}, const AroundCapture& around = {});
 
   bool is_captured() const { return graph_ != nullptr; }
   /// Empty while nothing stood in the way.
@@ -47,11 +51,12 @@ class CapturedStep {
   /// The second one frees what the first one left behind: then there is memory for all that comes.
   static constexpr int kRehearsals = 2;
 
-  using Body = std::function<void()>;
   using Calls = CudaBackend::Repetition::Calls;
   void run_as(Calls calls, const Body& body);
-  void capture(const Body& body, const Body& counting);
-  void abandon_capture();
+  void capture(const Body& body, const Body& counting, const AroundCapture& around);
+  /// Why there is no graph now; empty: there is one. Whether the second half has been called.
+  std::string record(const Body& body, const Body& counting, bool& is_counted);
+  void drop_graph();
 
   CudaBackend& backend_;
   DeviceAllocator::Pool pool_;

@@ -48,18 +48,52 @@ CudaFacts look(const cuda::OpenedModule& opened) {
   return facts;
 }
 
+/// A GPU in use, or why it cannot be.
+struct StartedGpu {
+  std::unique_ptr<cuda::CudaBackend> backend;
+  std::string problem;
+};
+
 /// The module, once opened, and what was made with it. One for the process: a driver is one too.
 struct Gpus {
   cuda::OpenedModule opened = cuda::open_module();
   CudaFacts facts = look(opened);
   std::mutex mutex;
-  std::map<int, std::unique_ptr<cuda::CudaBackend>> backends;
+  std::map<int, StartedGpu> started;
 };
 
 Gpus& gpus() {
   // Never destroyed: a tensor in a static variable may give its memory back after `main`.
   static auto* all = new Gpus;
   return *all;
+}
+
+StartedGpu start(const Gpus& all, int index) {
+  const cuda::CudaBackendOptions options{.index = index, .math = cuda::math_options()};
+  const CudaDevice& device = all.facts.devices[static_cast<std::size_t>(index)];
+  const std::string which =
+      cat("GPU ", index, " (", device.name, ", compute capability ", device.capability, ") cannot be used: ");
+  cuda::Runtime* runtime = nullptr;
+  const cuda::Status status = all.opened.module->open(index, &runtime);
+  if (!status.ok()) return {nullptr, which + status.text};
+  try {
+    return {std::make_unique<cuda::CudaBackend>(*runtime, options), ""};
+  } catch (const Error& error) {
+    all.opened.module->close(runtime);
+    return {nullptr, which + error.what()};
+  }
+}
+
+/// Started on the first call. A UsageError where there is nothing to start.
+const StartedGpu& started_gpu(int index) {
+  Gpus& all = gpus();
+  require<UsageError>(all.facts.usable(), "[cuda] missing ", all.facts.missing, ": ", all.facts.problem);
+  const auto count = static_cast<int>(all.facts.devices.size());
+  require<UsageError>(index >= 0 && index < count, "[cuda] there is no GPU ", index, ", only ", count);
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.started.find(index);
+  return found != all.started.end() ? found->second
+                                    : all.started.emplace(index, start(all, index)).first->second;
 }
 
 }  // namespace
@@ -85,21 +119,13 @@ const CudaFacts& cuda_facts() {
 }
 
 Backend& cuda_backend(int index) {
-  Gpus& all = gpus();
-  require<UsageError>(all.facts.usable(), "[cuda] missing ", all.facts.missing, ": ", all.facts.problem);
-  const auto count = static_cast<int>(all.facts.devices.size());
-  require<UsageError>(index >= 0 && index < count, "[cuda] there is no GPU ", index, ", only ", count);
-  const std::lock_guard lock(all.mutex);
-  std::unique_ptr<cuda::CudaBackend>& backend = all.backends[index];
-  if (!backend) {
-    cuda::Runtime* runtime = nullptr;
-    const cuda::Status status = all.opened.module->open(index, &runtime);
-    require(status.ok(), "[cuda] GPU ", index, " (", all.facts.devices[static_cast<std::size_t>(index)].name,
-            ") cannot be used: ", status.text);
-    backend = std::make_unique<cuda::CudaBackend>(
-        *runtime, cuda::CudaBackendOptions{.index = index, .math = cuda::math_options()});
-  }
-  return *backend;
+  const StartedGpu& gpu = started_gpu(index);
+  require<UsageError>(gpu.backend != nullptr, "[cuda] ", gpu.problem);
+  return *gpu.backend;
+}
+
+std::string cuda_obstacle(int index) {
+  return started_gpu(index).problem;
 }
 
 ChosenDevice choose_device(const std::string& name, int index) {
@@ -114,7 +140,11 @@ ChosenDevice choose_device(const std::string& name, int index) {
                                     ? "no GPU: this installation has no libronde_cuda.so"
                                     : cat("no GPU: ", facts.problem)};
   const auto count = static_cast<int>(facts.devices.size());
-  return {&cuda_backend(count > 0 ? index % count : 0), name == "auto" ? "a GPU is usable" : ""};
+  const int chosen = count > 0 ? index % count : 0;
+  if (name == "cuda") return {&cuda_backend(chosen), ""};
+  const std::string obstacle = cuda_obstacle(chosen);
+  if (!obstacle.empty()) return {&default_backend(), cat("no GPU: ", obstacle)};
+  return {&cuda_backend(chosen), "a GPU is usable"};
 }
 
 void use_deterministic_engines(Backend& backend) {

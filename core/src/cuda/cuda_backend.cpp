@@ -359,9 +359,23 @@ void CudaBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& m
 void CudaBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                                       const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                       const Tensor& variance, const Tensor& gamma, BatchNormParams params) {
+  batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, {}, x, mean, variance, gamma, params);
+}
+
+void CudaBackend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                  const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                  BatchNormParams params) {
+  enqueue(Op::batch_norm, 1, {&out, &x, &mean, &variance, &gamma, &beta},
+          {.epilogue = Epilogue::relu, .batch_norm = params});
+}
+
+void CudaBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                           const Tensor& grad_beta, const Tensor& grad_out, const Tensor& out,
+                                           const Tensor& x, const Tensor& mean, const Tensor& variance,
+                                           const Tensor& gamma, BatchNormParams params) {
   const Tensor sums = scratch_of_sums(x);
   enqueue(Op::batch_norm_backward, 4,
-          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma},
+          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma, &out},
           {.batch_norm = params});
 }
 

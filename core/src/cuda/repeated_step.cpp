@@ -32,8 +32,9 @@ RepeatedStep::RepeatedStep(Backend& backend) : state_(std::make_unique<State>())
 RepeatedStep::~RepeatedStep() = default;
 RepeatedStep::RepeatedStep(RepeatedStep&&) noexcept = default;
 
-bool RepeatedStep::run(const std::function<void()>& body, const std::function<void()>& counting) {
-  if (state_->captured) return state_->captured->run(body, counting);
+bool RepeatedStep::run(const std::function<void()>& body, const std::function<void()>& counting,
+                       const AroundCapture& around) {
+  if (state_->captured) return state_->captured->run(body, counting, around);
   body();
   if (counting) counting();
   return true;

@@ -12,6 +12,7 @@ namespace {
 
 struct BatchNormNode final : Node {
   Tensor x, gamma;
+  Tensor y;  // kept for a fused relu
   BatchStatistics statistics;
   BatchNormParams params;
   SumOverRanks sum_over_ranks;
@@ -25,8 +26,13 @@ struct BatchNormNode final : Node {
     };
     const Tensor grad_x = grads.wanted(0) ? grads.out(0) : Tensor::empty_like(x);
     const Tensor grad_gamma = sums(1), grad_beta = sums(2);
-    x.backend().batch_norm_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, statistics.mean,
-                                    statistics.variance, gamma, params);
+    const auto& [mean, variance, count] = statistics;
+    if (y.defined())
+      x.backend().batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), y, x, mean,
+                                           variance, gamma, params);
+    else
+      x.backend().batch_norm_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean, variance,
+                                      gamma, params);
     if (through_ranks)
       add_gradient_of_other_ranks(grad_x, {.of_grad = grad_beta, .of_grad_times_x = grad_gamma}, x,
                                   statistics, gamma, params, sum_over_ranks);
@@ -81,16 +87,20 @@ void check(const Tensor& x, const Variable& gamma, const Variable& beta) {
 }
 
 Tensor normalise(const Tensor& x, const Tensor& gamma, const Variable& beta,
-                 const BatchStatistics& statistics, BatchNormParams params) {
-  const Tensor y = Tensor::empty_like(x);
-  x.backend().batch_norm(y, x, statistics.mean, statistics.variance, gamma, dense_value(beta), params);
+                 const BatchStatistics& statistics, BatchNormParams params, Epilogue epilogue) {
+  const Tensor y = Tensor::empty_like(x), shift = dense_value(beta);
+  if (epilogue == Epilogue::relu)
+    x.backend().batch_norm_relu(y, x, statistics.mean, statistics.variance, gamma, shift, params);
+  else
+    x.backend().batch_norm(y, x, statistics.mean, statistics.variance, gamma, shift, params);
   return y;
 }
 
 }  // namespace
 
 Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
-                    BatchStatistics& statistics, BatchNormParams params, const SumOverRanks& sum_over_ranks) {
+                    BatchStatistics& statistics, BatchNormParams params, const SumOverRanks& sum_over_ranks,
+                    Epilogue epilogue) {
   check(x.value(), gamma, beta);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
   statistics.count = input.count() == 0 ? 0 : input.count() / x.size(-1);
@@ -99,9 +109,10 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
   statistics.variance = Tensor::empty_like(statistics.mean);
   input.backend().batch_statistics(statistics.mean, statistics.variance, input);
   if (sum_over_ranks) merge_statistics(statistics, sum_over_ranks);
-  const Tensor y = normalise(input, scale, beta, statistics, params);
+  const Tensor y = normalise(input, scale, beta, statistics, params, epilogue);
   if (!Node::needed({x, gamma, beta})) return y;
   auto node = std::make_shared<BatchNormNode>();
+  if (epilogue == Epilogue::relu) node->y = y;
   node->x = input;
   node->gamma = scale;
   node->statistics = statistics;
@@ -111,13 +122,17 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
 }
 
 Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
-                              const BatchStatistics& statistics, BatchNormParams params) {
+                              const BatchStatistics& statistics, BatchNormParams params, Epilogue epilogue) {
+  // Its gradient is rarely wanted, and has no kernel with a relu.
+  const bool is_needed = Node::needed({x, gamma, beta});
+  if (is_needed && epilogue == Epilogue::relu)
+    return relu(batch_norm_inference(x, gamma, beta, statistics, params));
   check(x.value(), gamma, beta);
   check_per_channel("mean", x.value(), statistics.mean);
   check_per_channel("variance", x.value(), statistics.variance);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
-  const Tensor y = normalise(input, scale, beta, statistics, params);
-  if (!Node::needed({x, gamma, beta})) return y;
+  const Tensor y = normalise(input, scale, beta, statistics, params, epilogue);
+  if (!is_needed) return y;
   auto node = std::make_shared<BatchNormInferenceNode>();
   if (gamma.requires_grad()) node->x = input;
   node->gamma = scale;

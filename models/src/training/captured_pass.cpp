@@ -36,6 +36,15 @@ bool steps_on_device(const Optimizer& optimizer) {
   });
 }
 
+/// NCCL wants a sum in the graphs of all ranks or of none, so one without a graph decides for all.
+std::string first_reason(Communicator& communicator, const std::string& own) {
+  if (communicator.size() == 1) return own;
+  const std::vector<std::string> all = allgather_strings(communicator, own);
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const std::string& why) { return !why.empty(); });
+  return first == all.end() ? std::string() : cat("rank ", first - all.begin(), ": ", *first);
+}
+
 /// A user's metric may read what it is given.
 bool counts_on_device(const Metric& metric) {
   return typeid(metric) == typeid(Accuracy);
@@ -93,6 +102,9 @@ void CapturedPass::run(const StepData& data, RunningTotals& totals) {
 
 std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSamples& samples,
                                            RunningTotals& totals) {
+  Optimizer& optimizer = model_.optimizer->optimizer();
+  Optimizer::Counters counters;
+  RunningTotals::Mark sums;
   std::int64_t total = 0;
   bool called = false;
   step_->run(
@@ -105,7 +117,18 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
         if (!called) model_.arena->use_gradients(model_.arena->gradients());
         totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
         total = model_.optimizer->step(samples);
-      });
+      },
+      {.before =
+           [&] {
+             counters = optimizer.counters();
+             sums = totals.mark();
+           },
+       .undo =
+           [&] {
+             optimizer.set_counters(counters);
+             totals.return_to(sums);
+           },
+       .agree = [&](const std::string& why) { return first_reason(*model_.communicator, why); }});
   return total;
 }
 

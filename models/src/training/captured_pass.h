@@ -4,7 +4,8 @@
 /// an epoch, run as they are. Where an update needs nothing from the device before it is made, the graph is
 /// the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. Else it is
 /// forward and backward, and the rest follows, kernel by kernel. Only for nets whose layers keep nothing on
-/// the host from step to step (Ronde's own do not). See RepeatedStep.
+/// the host from step to step (Ronde's own do not). Whether there is a graph the ranks decide together, once.
+/// See RepeatedStep.
 #pragma once
 
 #include <optional>

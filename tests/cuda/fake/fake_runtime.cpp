@@ -356,6 +356,8 @@ Status FakeRuntime::end_capture(cuda::Stream stream, cuda::Graph* graph) {
   for (const auto& [other, noted] : ended->noted)
     if (other != ended->origin && ended->joined[other] < noted)
       return refuse("a stream of the capture did not come back to the first one");
+  if (++captures_ == options_.failing_graph)
+    return answer(Outcome::out_of_memory, "the fake device has no memory for a graph");
   auto made = std::make_unique<std::vector<Operation>>(std::move(ended->operations));
   *graph = reinterpret_cast<cuda::Graph>(made.get());
   graphs_.emplace(*graph, std::move(made));

@@ -31,6 +31,7 @@ struct FakeOptions {
   std::int64_t failing_launch = 0;  ///< fails when it runs, as a bad address on a GPU would
   std::int64_t hanging_launch = 0;  ///< never ends
   std::int64_t delayed_launch = 0;  ///< ends late
+  std::int64_t failing_graph = 0;   ///< of the captures: the device has no memory for its graph
   // The same for calls of several ranks.
   std::int64_t failing_exchange = 0;  ///< an asynchronous error
   std::int64_t hanging_exchange = 0;
@@ -147,7 +148,7 @@ class FakeRuntime final : public cuda::Runtime {
   std::map<cuda::Event, std::unique_ptr<FakeEvent>> events_;
   std::map<cuda::Graph, std::unique_ptr<std::vector<Operation>>> graphs_;
   std::unique_ptr<Capture> capture_;
-  std::int64_t launches_ = 0, prepared_ = 0, replays_ = 0, reads_ = 0;
+  std::int64_t launches_ = 0, prepared_ = 0, captures_ = 0, replays_ = 0, reads_ = 0;
   std::size_t bytes_to_device_ = 0;
   cuda::MathOptions math_ = {};
   FakeCollectives collectives_{*this};  // the last, whose thread uses all else

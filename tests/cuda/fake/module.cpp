@@ -1,5 +1,5 @@
 // The fake as a module. `$RONDE_FAKE_CUDA` says what is there: "seed=7 devices=2", "no-driver", "no-device",
-// "no-nccl", "no-engines", "no-bfloat16", "hang-exchange=12".
+// "no-kernels=1" (none for the second GPU), "no-nccl", "no-engines", "no-bfloat16", "hang-exchange=12".
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -50,10 +50,15 @@ FakeOptions options(int device = 0) {
 cuda::Status describe(int device, cuda::DeviceFacts* facts) {
   *facts = FakeRuntime({.memory = std::size_t{1} << 20, .id = options(device).id}).facts();
   facts->memory = options().memory;
+  if (number("no-kernels", -1) == device) facts->major = 7;
   return {};
 }
 
 cuda::Status open(int device, cuda::Runtime** runtime) {
+  if (number("no-kernels", -1) == device)
+    return {cuda::Outcome::unsupported,
+            "Ronde's kernels, built for compute capability 9.0, do not run on it: "
+            "no kernel image is available for execution on the device"};
   *runtime = new FakeRuntime(options(device));
   return {};
 }

@@ -56,8 +56,13 @@ RONDE_API std::string to_string(CudaPart part);
 /// Opens the module on the first call; no error when something is missing.
 RONDE_API const CudaFacts& cuda_facts();
 
-/// The backend of one GPU, made on the first call and kept. A UsageError that names what is missing.
+/// The backend of one GPU, made on the first call and kept. A UsageError that names what is missing, or why
+/// this GPU cannot be used.
 RONDE_API Backend& cuda_backend(int index = 0);
+
+/// Why a GPU that is there cannot be used, as one that this build has no kernels for; empty: it can. Starts
+/// the GPU, as `cuda_backend` does. A UsageError when no GPU is there.
+RONDE_API std::string cuda_obstacle(int index = 0);
 
 struct ChosenDevice {
   Backend* backend = nullptr;
@@ -67,6 +72,18 @@ struct ChosenDevice {
 /// What `--device` means: "auto" a GPU if one is usable, else the default backend; "cpu" the default backend;
 /// "cuda" a GPU or a UsageError. Which GPU: `index`, a rank's number on its node, modulo their number.
 RONDE_API ChosenDevice choose_device(const std::string& name, int index = 0);
+
+/// What goes with the capture of a RepeatedStep, all of it outside: it may wait for the device. Each may be
+/// empty.
+struct AroundCapture {
+  /// Notes what `undo` returns to.
+  std::function<void()> before = {};
+  /// Takes back what `counting` has counted in a capture that was given up: it is called again.
+  std::function<void()> undo = {};
+  /// Of ranks that work together in the body, which repeat a graph all or none: is given why this rank has no
+  /// graph (empty: it has one), and returns why not all have one.
+  std::function<std::string(const std::string& why)> agree = {};
+};
 
 /// Work on a GPU that is captured once and then repeated as one graph, with no more than that to do for the
 /// host.
@@ -90,9 +107,10 @@ class RONDE_API RepeatedStep {
   ///
   /// `counting` is the rest of the body, what counts on the host as well as computes, as an optimizer's step
   /// or a metric: it is called each time, and when the graph repeats its kernels, the calls to the device
-  /// that it makes are left out. It must not wait for the device. An error when it cannot be captured
-  /// although the body was.
-  bool run(const std::function<void()>& body, const std::function<void()>& counting = {});
+  /// that it makes are left out. It must not wait for the device. An error when a capture is given up after
+  /// it was called and there is no `undo`.
+  bool run(const std::function<void()>& body, const std::function<void()>& counting = {},
+           const AroundCapture& around = {});
   bool is_captured() const;
   std::string fallback() const;
 

@@ -179,13 +179,14 @@ struct BatchStatistics {
 /// Training mode: normalises by the batch's own statistics, which are returned in `statistics` (zeros for an
 /// empty batch). gamma and beta (c) are optional. With `sum_over_ranks` the batches of all ranks count as
 /// one: each rank calls it, with no rows too, and then backward; gamma's and beta's gradients are still those
-/// of its own rows.
+/// of its own rows. The epilogue gives the bits that it would give as an operation of its own.
 RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                               BatchStatistics& statistics, BatchNormParams params = {},
-                              const SumOverRanks& sum_over_ranks = {});
+                              const SumOverRanks& sum_over_ranks = {}, Epilogue epilogue = Epilogue::none);
 /// Inference mode: by given statistics, which are constants.
 RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
-                                        const BatchStatistics& statistics, BatchNormParams params = {});
+                                        const BatchStatistics& statistics, BatchNormParams params = {},
+                                        Epilogue epilogue = Epilogue::none);
 
 // --- losses: one value per row of the batch, (n)
 /// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 (n). Losses of logits in bf16

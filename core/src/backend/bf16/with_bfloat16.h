@@ -237,6 +237,19 @@ class WithBfloat16 final : public Base {
              written(grad_gamma), written(grad_beta), read(grad_out), read(x), read(mean), read(variance),
              read(gamma));
   }
+  void batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                       const Tensor& gamma, const Tensor& beta, BatchNormParams params) override {
+    in_float([&, this](const auto&... t) { this->Base::batch_norm_relu(t..., params); }, written(out),
+             read(x), read(mean), read(variance), read(gamma), read(beta));
+  }
+  void batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                const Tensor& mean, const Tensor& variance, const Tensor& gamma,
+                                BatchNormParams params) override {
+    in_float([&, this](const auto&... t) { this->Base::batch_norm_relu_backward(t..., params); },
+             written(grad_x), written(grad_gamma), written(grad_beta), read(grad_out), read(out), read(x),
+             read(mean), read(variance), read(gamma));
+  }
 };
 
 }  // namespace ronde::inline v0

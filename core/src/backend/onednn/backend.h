@@ -55,6 +55,12 @@ class OneDnnBackend : public CpuBackend {
   void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                            const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                            const Tensor& variance, const Tensor& gamma, BatchNormParams params) override;
+  void batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                       const Tensor& gamma, const Tensor& beta, BatchNormParams params) override;
+  void batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                const Tensor& mean, const Tensor& variance, const Tensor& gamma,
+                                BatchNormParams params) override;
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                 SgdParams params) override;
   void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,
@@ -74,6 +80,12 @@ class OneDnnBackend : public CpuBackend {
                       Epilogue epilogue);
 
  private:
+  void normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                 const Tensor& gamma, const Tensor& beta, BatchNormParams params, Epilogue epilogue);
+  // y: the result of a relu behind it, or null.
+  void normalise_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                          const Tensor& grad_out, const float* y, const Tensor& x, const Tensor& mean,
+                          const Tensor& variance, const Tensor& gamma, BatchNormParams params);
   // Which of our own kernels make a layer, and which make which of the gradients.
   struct OwnForward {
     ConvProblem problem, front_problem;

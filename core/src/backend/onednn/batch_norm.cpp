@@ -21,6 +21,13 @@ bool dense_or_missing(const Tensor& x) {
   return !x.defined() || dense_floats(x);
 }
 
+bool takes_gradients(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                     const Tensor& grad_out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                     const Tensor& gamma) {
+  return dense_floats(grad_x, grad_out, x, mean, variance) && dense_or_missing(gamma) &&
+         dense_or_missing(grad_gamma) && dense_or_missing(grad_beta) && x.count() > 0;
+}
+
 double inverse_deviation(const Tensor& variance, std::int64_t c, double epsilon) {
   return 1 / std::sqrt(static_cast<double>(variance.data<float>()[c]) + epsilon);
 }
@@ -46,10 +53,9 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
     variance.data<float>()[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
 }
 
-void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                               const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
-  if (!dense_floats(out, x, mean, variance) || !dense_or_missing(gamma) || !dense_or_missing(beta))
-    return CpuBackend::batch_norm(out, x, mean, variance, gamma, beta, params);
+void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                              const Tensor& gamma, const Tensor& beta, BatchNormParams params,
+                              Epilogue epilogue) {
   const std::int64_t c = mean.count();
   const Scratch<float> columns(*this, 2 * c);
   float *scale = columns.data(), *shift = scale + c;
@@ -61,28 +67,36 @@ void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor&
   float* to = out.data<float>();
   const float *from = x.data<float>(), *center = mean.data<float>();
   threads().parallel_for(rows_of(x), row_grain(c), [&](std::int64_t begin, std::int64_t end) {
-    kernels_.scale_columns(to + begin * c, from + begin * c, center, scale, shift, end - begin, c);
+    kernels_.scale_columns(to + begin * c, from + begin * c, center, scale, shift, end - begin, c, epilogue);
   });
 }
 
-void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                        const Tensor& grad_beta, const Tensor& grad_out, const Tensor& x,
-                                        const Tensor& mean, const Tensor& variance, const Tensor& gamma,
-                                        BatchNormParams params) {
-  const bool dense = dense_floats(grad_x, grad_out, x, mean, variance) && dense_or_missing(gamma) &&
-                     dense_or_missing(grad_gamma) && dense_or_missing(grad_beta);
-  if (!dense || x.count() == 0)
-    return CpuBackend::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma,
-                                           params);
+void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                               const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
+  if (!dense_floats(out, x, mean, variance) || !dense_or_missing(gamma) || !dense_or_missing(beta))
+    return CpuBackend::batch_norm(out, x, mean, variance, gamma, beta, params);
+  normalise(out, x, mean, variance, gamma, beta, params, Epilogue::none);
+}
+
+void OneDnnBackend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                    const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                    BatchNormParams params) {
+  if (!dense_floats(out, x, mean, variance) || !dense_or_missing(gamma) || !dense_or_missing(beta))
+    return CpuBackend::batch_norm_relu(out, x, mean, variance, gamma, beta, params);
+  normalise(out, x, mean, variance, gamma, beta, params, Epilogue::relu);
+}
+
+void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                       const Tensor& grad_beta, const Tensor& grad_out, const float* y,
+                                       const Tensor& x, const Tensor& mean, const Tensor& variance,
+                                       const Tensor& gamma, BatchNormParams params) {
   const std::int64_t rows = rows_of(x), c = mean.count();
   const float *g = grad_out.data<float>(), *from = x.data<float>(), *center = mean.data<float>();
+  const auto of_result = [=](std::int64_t row) { return y ? y + row * c : nullptr; };
   const Scratch<double> totals(*this, 2 * c);
-  double *sum_g = totals.data(), *sum_gx = sum_g + c;  // of g, and of g * (x - mean)
-  sum_over_rows(*this, sum_g, rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    kernels_.sum_columns(sums, g + row * c, count, c);
-  });
-  sum_over_rows(*this, sum_gx, rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    kernels_.sum_products(sums, g + row * c, from + row * c, center, count, c);
+  const double *sum_g = totals.data(), *sum_gx = sum_g + c;  // of g, and of g * (x - mean)
+  sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    kernels_.sum_gradients(sums, sums + c, g + row * c, of_result(row), from + row * c, center, count, c);
   });
   // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
   const Scratch<float> columns(*this, 3 * c);
@@ -98,9 +112,32 @@ void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad
   }
   float* to = grad_x.data<float>();
   threads().parallel_for(rows, row_grain(c), [&](std::int64_t begin, std::int64_t end) {
-    kernels_.batch_norm_backward(to + begin * c, g + begin * c, from + begin * c, center, scale, mean_g,
-                                 slope, end - begin, c);
+    kernels_.batch_norm_backward(to + begin * c, g + begin * c, of_result(begin), from + begin * c, center,
+                                 scale, mean_g, slope, end - begin, c);
   });
+}
+
+void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                        const Tensor& grad_beta, const Tensor& grad_out, const Tensor& x,
+                                        const Tensor& mean, const Tensor& variance, const Tensor& gamma,
+                                        BatchNormParams params) {
+  if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma))
+    return CpuBackend::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma,
+                                           params);
+  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, nullptr, x, mean, variance, gamma, params);
+}
+
+void OneDnnBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                             const Tensor& grad_beta, const Tensor& grad_out,
+                                             const Tensor& out, const Tensor& x, const Tensor& mean,
+                                             const Tensor& variance, const Tensor& gamma,
+                                             BatchNormParams params) {
+  if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma) ||
+      !dense_floats(out))
+    return CpuBackend::batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean,
+                                                variance, gamma, params);
+  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, out.data<float>(), x, mean, variance, gamma,
+                     params);
 }
 
 }  // namespace ronde::inline v0

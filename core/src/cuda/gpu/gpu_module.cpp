@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cuda/gpu/answer.h"
+#include "cuda/gpu/architectures.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/gpu_runtime.h"
 #include "cuda/gpu/rank_collectives.h"
@@ -26,6 +27,7 @@ Status look(ModuleFacts* facts) {
                 cublas / 100 % 100, cublas % 100);
   const std::string ranks = collectives_version();
   if (!ranks.empty()) append(facts->versions, ", " + ranks);
+  append(facts->versions, ", kernels for compute capability " + architectures());
   append(facts->no_collectives, why_no_collectives());
   cudaError_t error = cudaDriverGetVersion(&facts->driver);
   if (error == cudaSuccess && facts->driver == 0)

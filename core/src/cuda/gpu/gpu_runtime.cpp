@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cuda/gpu/answer.h"
+#include "cuda/gpu/architectures.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
 #include "cuda/gpu/product_plan.h"
@@ -37,6 +38,15 @@ Outcome outcome_of(cudaError_t error) {
   }
 }
 
+// Found out here, not at the first kernel of a training.
+void require_kernels() {
+  const cudaError_t error = find_kernel();
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // it is told
+  throw GpuError("Ronde's kernels, built for compute capability " + architectures() +
+                 ", do not run on it: " + cudaGetErrorString(error));
+}
+
 Status no_kernel() {
   return answer(Outcome::refused, "no kernel takes these bf16 operands");
 }
@@ -58,6 +68,7 @@ DeviceFacts facts_of(int device) {
 
 GpuRuntime::GpuRuntime(int device) : device_(device), facts_(facts_of(device)) {
   use();
+  require_kernels();
   check_cudnn(cudnnCreate(&cudnn_.handle), "starting");
   if (cublasLtCreate(&cublas_) != CUBLAS_STATUS_SUCCESS) throw GpuError("cuBLASLt does not start");
   check_cuda(cudaStreamCreateWithFlags(&tuning_, cudaStreamNonBlocking), "a stream");

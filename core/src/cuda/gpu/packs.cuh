@@ -45,12 +45,16 @@ using Lanes = std::integral_constant<int, N>;
 /// Calls `f(Lanes<N>)` for rows of so many elements of T: by packs where these do not cross a row's end and
 /// may begin in the tensors, else one by one.
 template <class T, class F>
-void with_packs(Index row, const T* a, const T* b, const T* c, F&& f) {
+void with_packs(Index row, const T* a, const T* b, const T* c, const T* d, F&& f) {
   constexpr int kN = pack_size<T>();
-  if (row % kN == 0 && begin_packs(a, b, c))
+  if (row % kN == 0 && begin_packs(a, b, c, d))
     f(Lanes<kN>{});
   else
     f(Lanes<1>{});
+}
+template <class T, class F>
+void with_packs(Index row, const T* a, const T* b, const T* c, F&& f) {
+  with_packs<T>(row, a, b, c, nullptr, f);
 }
 
 /// Blocks for so many elements by packs, and what is left of them one by one.

@@ -83,6 +83,17 @@ class RONDE_API Optimizer {
   std::int64_t iterations() const { return iterations_; }
   void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
 
+  /// What a step counts beside weights and slots: for whoever takes one back that was not computed after all.
+  struct Counters {
+    std::int64_t iterations = 0;
+    double momentum_factor = 1.0;
+  };
+  Counters counters() const { return {iterations_, momentum_factor_}; }
+  void set_counters(Counters counters) {
+    iterations_ = counters.iterations;
+    momentum_factor_ = counters.momentum_factor;
+  }
+
   /// The base rate, before the inverse-time `decay` of the options.
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double rate) { learning_rate_ = rate; }

@@ -31,7 +31,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .sum_of_squares = sum_of_squares,
     .sum_columns = sum_columns,
     .sum_squared_distances = sum_squared_distances,
-    .sum_products = sum_products,
+    .sum_gradients = sum_gradients,
     .scale_columns = scale_columns,
     .batch_norm_backward = batch_norm_backward,
     .max_pool = max_pool,

@@ -80,16 +80,17 @@ struct Kernels {
   /// totals (c) += column sums of (x - center)^2
   void (*sum_squared_distances)(double* totals, const float* x, const float* center, std::int64_t rows,
                                 std::int64_t c);
-  /// totals (c) += column sums of g * (x - center)
-  void (*sum_products)(double* totals, const float* g, const float* x, const float* center, std::int64_t rows,
-                       std::int64_t c);
-  /// out = (x - center) * scale + shift, by column
+  /// sums (c) += column sums of g, products (c) += those of g * (x - center). Here and below g is the
+  /// gradient behind a relu with the result y, if y is not null.
+  void (*sum_gradients)(double* sums, double* products, const float* g, const float* y, const float* x,
+                        const float* center, std::int64_t rows, std::int64_t c);
+  /// out = epilogue((x - center) * scale + shift), by column
   void (*scale_columns)(float* out, const float* x, const float* center, const float* scale,
-                        const float* shift, std::int64_t rows, std::int64_t c);
+                        const float* shift, std::int64_t rows, std::int64_t c, Epilogue epilogue);
   /// grad_x = scale * (g - mean_g - (x - center) * slope), by column
-  void (*batch_norm_backward)(float* grad_x, const float* g, const float* x, const float* center,
-                              const float* scale, const float* mean_g, const float* slope, std::int64_t rows,
-                              std::int64_t c);
+  void (*batch_norm_backward)(float* grad_x, const float* g, const float* y, const float* x,
+                              const float* center, const float* scale, const float* mean_g,
+                              const float* slope, std::int64_t rows, std::int64_t c);
 
   // --- pooling, one image
   void (*max_pool)(float* out, std::uint8_t* argmax, const float* x, const PoolShape& shape);

@@ -86,32 +86,92 @@ void sum_squared_distances(double* totals, const float* x, const float* center, 
       });
 }
 
-void sum_products(double* totals, const float* g, const float* x, const float* center, std::int64_t rows,
-                  std::int64_t c) {
-  blocked_column_sums(
-      totals, rows, c,
-      [=](std::int64_t i, std::int64_t column) {
-        return load(g + i) * (load(x + i) - load(center + column));
-      },
-      [=](std::int64_t i, std::int64_t column) { return g[i] * (x[i] - center[column]); });
+// The gradient in front of a relu with the result y, as its own kernel makes it.
+inline Vector through_relu(Vector g, Vector y) {
+  return g * masked(y > Vector{}, splat(1));
+}
+inline float through_relu(float g, float y) {
+  return g * (y > 0 ? 1.0f : 0.0f);
+}
+
+// From element i on.
+struct PlainGradient {
+  const float* g;
+  Vector vector(std::int64_t i) const { return load(g + i); }
+  float one(std::int64_t i) const { return g[i]; }
+};
+struct ReluGradient {
+  const float *g, *y;
+  Vector vector(std::int64_t i) const { return through_relu(load(g + i), load(y + i)); }
+  float one(std::int64_t i) const { return through_relu(g[i], y[i]); }
+};
+
+// Calls f(gradient) with one of both.
+template <class F>
+inline void with_gradient(const float* g, const float* y, const F& f) {
+  if (y)
+    f(ReluGradient{g, y});
+  else
+    f(PlainGradient{g});
+}
+
+void sum_gradients(double* sums, double* products, const float* g, const float* y, const float* x,
+                   const float* center, std::int64_t rows, std::int64_t c) {
+  with_gradient(g, y, [=](auto gradient) {
+    for (std::int64_t start = 0; start < rows; start += kBlockRows) {
+      const std::int64_t end = start + kBlockRows < rows ? start + kBlockRows : rows;
+      std::int64_t column = 0;
+      for (; column + kLanes <= c; column += kLanes) {
+        Vector sum{}, product{};
+        const Vector middle = load(center + column);
+        for (std::int64_t i = start * c + column; i < end * c; i += c) {
+          const Vector at = gradient.vector(i);
+          sum += at;
+          product += at * (load(x + i) - middle);
+        }
+        for (int lane = 0; lane < kLanes; ++lane) {
+          sums[column + lane] += static_cast<double>(sum[lane]);
+          products[column + lane] += static_cast<double>(product[lane]);
+        }
+      }
+      for (; column < c; ++column) {
+        float sum = 0, product = 0;
+        for (std::int64_t i = start * c + column; i < end * c; i += c) {
+          sum += gradient.one(i);
+          product += gradient.one(i) * (x[i] - center[column]);
+        }
+        sums[column] += static_cast<double>(sum);
+        products[column] += static_cast<double>(product);
+      }
+    }
+  });
 }
 
 void scale_columns(float* out, const float* x, const float* center, const float* scale, const float* shift,
-                   std::int64_t rows, std::int64_t c) {
+                   std::int64_t rows, std::int64_t c, Epilogue epilogue) {
   for (std::int64_t r = 0; r < rows; ++r, out += c, x += c) {
+    if (epilogue == Epilogue::relu)
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < c; ++i) out[i] = (x[i] - center[i]) * scale[i] + shift[i];
+      for (std::int64_t i = 0; i < c; ++i) {
+        const float y = (x[i] - center[i]) * scale[i] + shift[i];
+        out[i] = y <= 0 ? 0 : y;
+      }
+    else
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < c; ++i) out[i] = (x[i] - center[i]) * scale[i] + shift[i];
   }
 }
 
-void batch_norm_backward(float* grad_x, const float* g, const float* x, const float* center,
+void batch_norm_backward(float* grad_x, const float* g, const float* y, const float* x, const float* center,
                          const float* scale, const float* mean_g, const float* slope, std::int64_t rows,
                          std::int64_t c) {
-  for (std::int64_t r = 0; r < rows; ++r, grad_x += c, g += c, x += c) {
+  with_gradient(g, y, [=](auto gradient) {
+    for (std::int64_t start = 0; start < rows * c; start += c)
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < c; ++i)
-      grad_x[i] = scale[i] * (g[i] - mean_g[i] - (x[i] - center[i]) * slope[i]);
-  }
+      for (std::int64_t i = 0; i < c; ++i)
+        grad_x[start + i] =
+            scale[i] * (gradient.one(start + i) - mean_g[i] - (x[start + i] - center[i]) * slope[i]);
+  });
 }
 
 }  // namespace

@@ -5,6 +5,12 @@
 
 namespace ronde::inline v0 {
 
+/// The size of an image.
+struct WinogradImage {
+  std::int64_t h, w, c;
+  constexpr std::int64_t elements() const { return h * w * c; }
+};
+
 /// A 3x3 convolution with stride 1 of images (h, w, c) -> (oh, ow, o), and the tiles of an output image. The
 /// output may be the first rows and columns of the whole one.
 struct WinogradShape {
@@ -13,6 +19,9 @@ struct WinogradShape {
   int tile;                ///< output pixels on a side: 4, 5 or 6
   std::int64_t tiles_h, tiles_w;
   std::int64_t block;  ///< tiles that are transformed and multiplied together; a multiple of 12
+
+  constexpr WinogradImage input() const { return {h, w, c}; }
+  constexpr WinogradImage output() const { return {oh, ow, o}; }
 };
 
 /// Each of them has a matrix of its own.
@@ -64,12 +73,15 @@ struct WinogradBlock : WinogradPoints {
   static constexpr std::int64_t widest(const WinogradShape& s) { return s.c > s.o ? s.c : s.o; }
   static constexpr std::int64_t count(const WinogradShape& s) {
     return WinogradPoints::count(s, widest(s)) + winograd_point(s.block * winograd_pitch(widest(s))) +
-           2 * winograd_pitch(widest(s));
+           2 * winograd_pitch(widest(s)) + winograd_points(s.tile) * kDumpStep;
   }
 
   float* results;  ///< (point, tile, channel), in the same memory
   float* zeros;    ///< (pitch): pixels outside the image
-  float* dump;     ///< (pitch): where results outside the image go
+  /// Where results outside the image go, a line for each pixel: in one, each would wait for the one before
+  /// it.
+  float* dump;
+  static constexpr std::int64_t kDumpStep = 16;
 };
 
 /// Elements of the weight gradient's sums, `count` at each point.

@@ -1,0 +1,25 @@
+/// NormRun: layers that one call of batch_norm with a relu computes:
+///
+///     BatchNormalization -> Activation(relu) or ReLU
+#pragma once
+
+#include <span>
+
+#include <ronde/nn/batch_normalization.h>
+
+#include "layer_run.h"
+
+namespace ronde::inline v0 {
+
+class NormRun : public LayerRun {
+ public:
+  /// The one that `layers` begin with, for an input x.
+  NormRun(std::span<Module* const> layers, const Variable& x);
+
+  Variable operator()(const Variable& x, const Context& context) const;
+
+ private:
+  BatchNormalization* norm_ = nullptr;
+};
+
+}  // namespace ronde::inline v0
