@@ -15,9 +15,8 @@ void fetch_cifar10(const std::string& directory) {
 
 DataSource cifar10_source() {
   return {.fetch = fetch_cifar10, .load = [](const std::string& directory) -> TrainingData {
-            Cifar10 cifar = load_cifar10({.directory = directory});
-            const std::string description = cifar.description();
-            return {std::move(cifar.train), std::move(cifar.test), description};
+            const Cifar10OnDisk cifar = open_cifar10({.directory = directory});
+            return {cifar.train, cifar.test, cifar.description()};
           }};
 }
 

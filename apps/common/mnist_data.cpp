@@ -12,6 +12,14 @@
 #include "common/download_line.h"
 
 namespace ronde::apps {
+namespace {
+
+TrainingData share(const Mnist& mnist) {
+  return {std::make_shared<InMemoryDataset>(mnist.train), std::make_shared<InMemoryDataset>(mnist.test),
+          mnist.description()};
+}
+
+}  // namespace
 
 void fetch_mnist(const std::string& directory) {
   const std::string root = directory.empty() ? default_data_directory() : directory;
@@ -20,9 +28,7 @@ void fetch_mnist(const std::string& directory) {
 
 DataSource mnist_source() {
   return {.fetch = fetch_mnist, .load = [](const std::string& directory) -> TrainingData {
-            Mnist mnist = load_mnist({.directory = directory});
-            const std::string description = mnist.description();
-            return {std::move(mnist.train), std::move(mnist.test), description};
+            return share(load_mnist({.directory = directory}));
           }};
 }
 
@@ -39,10 +45,9 @@ TrainingData load_fashion_mnist(const std::string& directory) {
       directory.empty() ? "" : cat(", ", directory), " or ", places.back(),
       "; put train-images-idx3-ubyte.gz and its three companions into one of these, or name their "
       "directory with --data-dir");
-  Mnist clothes = load_mnist({.directory = *place});
+  const Mnist clothes = load_mnist({.directory = *place});
   require<InputError>(clothes.name != "MNIST", "data: ", clothes.source, ": holds MNIST, not Fashion-MNIST");
-  const std::string description = clothes.description();
-  return {std::move(clothes.train), std::move(clothes.test), description};
+  return share(clothes);
 }
 
 }  // namespace ronde::apps

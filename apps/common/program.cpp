@@ -90,11 +90,11 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
     data = load_training_data(world, options, program.data);
   });
   if (world.rank() == 0) {
-    warn_of_missing("--train-samples", options.train_samples, data->train.size());
-    warn_of_missing("--test-samples", options.test_samples, data->test.size());
+    warn_of_missing("--train-samples", options.train_samples, data->train->size());
+    warn_of_missing("--test-samples", options.test_samples, data->test->size());
   }
-  const Subset train = subset(data->train, options.train_samples.value_or(data->train.size()));
-  const Subset test = subset(data->test, options.test_samples.value_or(data->test.size()));
+  const Subset train = subset(*data->train, options.train_samples.value_or(data->train->size()));
+  const Subset test = subset(*data->test, options.test_samples.value_or(data->test->size()));
   wait_if_spare(world, options, started, clock);
   run_training(world,
                {.program = program.name,

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
-#include <ronde/data/in_memory_dataset.h>
+#include <ronde/data/dataset.h>
 #include <ronde/distributed/communicator.h>
 
 #include "common/train_options.h"
@@ -12,8 +13,8 @@
 namespace ronde::apps {
 
 struct TrainingData {
-  InMemoryDataset train;
-  InMemoryDataset test;
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> test;
   std::string description;  ///< a line for the banner
 };
 

@@ -27,8 +27,8 @@ NamedData known_set(const DataRequest& request) {
   const TrainingData data = request.name == "mnist"     ? mnist_source().load(request.directory)
                             : request.name == "cifar10" ? cifar10_source().load(request.directory)
                                                         : load_fashion_mnist(request.directory);
-  const InMemoryDataset& part = request.split == "train" ? data.train : data.test;
-  return {std::make_shared<InMemoryDataset>(part), cat(data.description, ", ", request.split, " part")};
+  return {request.split == "train" ? data.train : data.test,
+          cat(data.description, ", ", request.split, " part")};
 }
 
 NamedData folder(const DataRequest& request) {

@@ -73,6 +73,47 @@ TEST_F(Cifar10Files, AreFoundInTheDirectoryOrBelowIt) {
   expect_small_set(load_cifar10());
 }
 
+/// Reads both parts as open_cifar10 gives them, and compares them with load_cifar10's.
+void expect_same_on_disk(const std::string& directory) {
+  const Cifar10 loaded = load_cifar10({.directory = directory});
+  const Cifar10OnDisk open = open_cifar10({.directory = directory});
+  EXPECT_EQ(open.description(), loaded.description());
+  const auto expect_same = [](const Dataset& a, const Dataset& b) {
+    ASSERT_EQ(a.size(), b.size());
+    EXPECT_EQ(a.class_names(), b.class_names());
+    std::vector<std::int64_t> samples;
+    for (std::int64_t sample = a.size(); sample-- > 0;) samples.push_back(sample);
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const auto [inputs, targets] = read_samples(a, samples, dtype);
+      const auto [others, labels] = read_samples(b, samples, dtype);
+      EXPECT_EQ(inputs.to_vector<double>(), others.to_vector<double>());
+      EXPECT_EQ(targets.to_vector<std::int32_t>(), labels.to_vector<std::int32_t>());
+    }
+  };
+  expect_same(*open.train, loaded.train);
+  expect_same(*open.test, loaded.test);
+  ASSERT_NE(open.train->in_memory(), nullptr);  // what a GPU takes
+  expect_same(*open.train->in_memory(), loaded.train);
+}
+
+TEST_F(Cifar10Files, CanStayOnDisk) {
+  expect_same_on_disk(root());
+  const Cifar10OnDisk open = open_cifar10({.directory = root()});
+  EXPECT_THROW(read_samples(*open.test, {kCount}), Error);
+  fs::resize_file(file("test_batch.bin"), 3073 * 11);
+  read_samples(*open.test, {10});
+  expect_error<InputError>([&] { read_samples(*open.test, {11}); },
+                           {file("test_batch.bin"), "became shorter while it was read"});
+}
+
+TEST_F(Cifar10Files, ThatStayOnDiskAreCheckedAtOnce) {
+  Bytes wrong = read_bytes(file("data_batch_3.bin"));
+  wrong[3073 * 7] = 10;
+  write_bytes(file("data_batch_3.bin"), wrong);
+  expect_error<InputError>([&] { open_cifar10({.directory = root()}); },
+                           {file("data_batch_3.bin"), "label 10 of image 7, expected 0 to 9"});
+}
+
 TEST_F(Cifar10Files, BringTheNamesOfTheirClasses) {
   write_bytes(file("batches.meta.txt"), "a\nb\r\nc\nd\ne\nf\ng\nh\ni\nj j\n\n");
   EXPECT_EQ(load().test.class_names(),
@@ -140,6 +181,7 @@ TEST_F(Cifar10Archive, IsReadAsItIs) {
   expect_small_set(load_cifar10({.directory = path()}));
   write_bytes(dir_ / "plain.tar", tar(members()));
   expect_small_set(load_cifar10({.directory = dir_ / "plain.tar"}));
+  expect_same_on_disk(path());
 }
 
 TEST_F(Cifar10Archive, ThatIsDamagedIsNamed) {

@@ -1,9 +1,12 @@
 #include <ronde/data/cifar10.h>
 
+#include <algorithm>
+#include <span>
+
 #include <ronde/core/counted.h>
 
+#include "cifar10/cifar10_file_dataset.h"
 #include "cifar10/read_cifar10.h"
-#include "files/input_file.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -21,12 +24,41 @@ InMemoryDataset make_dataset(const Cifar10Images& part, const std::vector<std::s
   return {part.images, part.labels, {.scale = 1.0 / 255, .class_names = class_names}};
 }
 
-}  // namespace
+Cifar10Content find_and_read(const Cifar10Options& options, Cifar10Pictures pictures, std::string& path) {
+  const std::optional<Cifar10Source> source = find_cifar10(options.directory);
+  if (!source) throw IoError(cifar10_not_found(options.directory));
+  path = source->path;
+  return read_cifar10(*source, pictures);
+}
 
-std::string Cifar10::description() const {
+std::string name_of(const Cifar10Content& content) {
+  return std::equal(kPublished.begin(), kPublished.end(), content.sha256.begin()) ? "CIFAR-10" : "";
+}
+
+using OpenFiles = std::span<const std::shared_ptr<const InputFile>>;
+
+std::shared_ptr<const Dataset> share_part(const Cifar10Images& part, OpenFiles files,
+                                          const std::vector<std::string>& class_names) {
+  if (part.images.defined()) return std::make_shared<InMemoryDataset>(make_dataset(part, class_names));
+  return std::make_shared<Cifar10FileDataset>(Cifar10FileDataset::Files(files.begin(), files.end()),
+                                              part.labels, class_names);
+}
+
+std::string describe(const std::string& name, const std::string& source, const Dataset& train,
+                     const Dataset& test) {
   return cat(name.empty() ? "unknown data in CIFAR-10's form" : name, ", ", grouped(train.size()), " + ",
              counted(test.size(), "image"), " from ", source,
              name.empty() ? " (its SHA-256 is not that of the published files)" : "");
+}
+
+}  // namespace
+
+std::string Cifar10::description() const {
+  return describe(name, source, train, test);
+}
+
+std::string Cifar10OnDisk::description() const {
+  return describe(name, source, *train, *test);
 }
 
 bool has_cifar10(const Cifar10Options& options) {
@@ -34,14 +66,23 @@ bool has_cifar10(const Cifar10Options& options) {
 }
 
 Cifar10 load_cifar10(const Cifar10Options& options) {
-  const std::optional<Cifar10Source> source = find_cifar10(options.directory);
-  if (!source) throw IoError(cifar10_not_found(options.directory));
-  const Cifar10Content content = read_cifar10(*source);
-  const bool published = std::equal(kPublished.begin(), kPublished.end(), content.sha256.begin());
+  std::string source;
+  const Cifar10Content content = find_and_read(options, Cifar10Pictures::in_memory, source);
   return {.train = make_dataset(content.train, content.class_names),
           .test = make_dataset(content.test, content.class_names),
-          .name = published ? "CIFAR-10" : "",
-          .source = source->path};
+          .name = name_of(content),
+          .source = source};
+}
+
+Cifar10OnDisk open_cifar10(const Cifar10Options& options) {
+  std::string source;
+  const Cifar10Content content = find_and_read(options, Cifar10Pictures::in_files, source);
+  const OpenFiles files(content.files);
+  const std::size_t train_files = std::min(kCifar10TrainFiles, files.size());
+  return {.train = share_part(content.train, files.first(train_files), content.class_names),
+          .test = share_part(content.test, files.subspan(train_files), content.class_names),
+          .name = name_of(content),
+          .source = source};
 }
 
 }  // namespace ronde::inline v0

@@ -15,7 +15,7 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr std::uint64_t kPlane = 32 * 32, kRecord = 1 + 3 * kPlane, kUsualCount = 10'000;
+constexpr std::uint64_t kRecord = kCifar10Record, kUsualCount = 10'000;
 constexpr std::uint64_t kMaxBytes = 256 << 20, kMaxNamesBytes = 64 << 10;
 constexpr std::size_t kClasses = 10;
 
@@ -40,28 +40,24 @@ std::uint64_t count_records(const FileBytes& bytes) {
   return bytes.size / kRecord;
 }
 
-Cifar10Images allocate(std::uint64_t count) {
+Cifar10Images allocate(std::uint64_t count, Cifar10Pictures pictures) {
   const auto n = static_cast<std::int64_t>(count);
   const TensorOptions bytes{.dtype = DType::u8, .backend = &backend("cpu")};
-  return {Tensor::empty({n, 32, 32, 3}, bytes), Tensor::empty({n}, bytes)};
-}
-
-/// Planes (3, 32, 32) to pixels (32, 32, 3).
-void interleave(const std::uint8_t* planes, std::uint8_t* to) {
-  for (std::size_t i = 0; i < kPlane; ++i)
-    for (std::size_t c = 0; c < 3; ++c) *to++ = planes[c * kPlane + i];
+  const bool in_memory = pictures == Cifar10Pictures::in_memory;
+  return {in_memory ? Tensor::empty({n, 32, 32, 3}, bytes) : Tensor(), Tensor::empty({n}, bytes)};
 }
 
 /// The set while its files are read; each file has its own place in it.
 class Content {
  public:
+  explicit Content(Cifar10Pictures pictures) : pictures_(pictures) {}
   /// The first file that is seen says how many images each must hold.
   void expect_count(const FileBytes& bytes) {
     const std::uint64_t count = count_records(bytes);
     if (count_ == 0) {
       count_ = count;
-      content_.train = allocate(kCifar10TrainFiles * count);
-      content_.test = allocate(count);
+      content_.train = allocate(kCifar10TrainFiles * count, pictures_);
+      content_.test = allocate(count, pictures_);
     }
     bytes.expect(count == count_, "holds ", counted(count, "image"), ", expected ", grouped(count_),
                  " as in the others");
@@ -72,7 +68,9 @@ class Content {
     const Cifar10Images& part = file < kCifar10TrainFiles ? content_.train : content_.test;
     const std::uint64_t first = file < kCifar10TrainFiles ? file * count_ : 0;
     std::uint8_t* labels = part.labels.data<std::uint8_t>() + first;
-    std::uint8_t* pixels = part.images.data<std::uint8_t>() + first * 3 * kPlane;
+    constexpr std::size_t kPixels = 3 * kCifar10Plane;
+    std::uint8_t* pixels =
+        part.images.defined() ? part.images.data<std::uint8_t>() + first * kPixels : nullptr;
     constexpr std::uint64_t kAtOnce = 64;
     std::vector<std::uint8_t> records(kAtOnce * kRecord);
     Sha256 hash;
@@ -85,7 +83,7 @@ class Content {
         bytes.expect(*record < kClasses, "label ", int{*record}, " of image ", grouped(image),
                      ", expected 0 to 9");
         labels[image] = *record;
-        interleave(record + 1, pixels + image * 3 * kPlane);
+        if (pixels) interleave_planes(record + 1, pixels + image * kPixels);
       }
     }
     content_.sha256[file] = hash.hex();
@@ -108,7 +106,8 @@ class Content {
     content_.class_names = names;
   }
 
-  Cifar10Content take() {
+  Cifar10Content take(std::vector<std::shared_ptr<const InputFile>> files = {}) {
+    content_.files = std::move(files);
     if (content_.class_names.empty())
       content_.class_names = {"airplane", "automobile", "bird",  "cat",  "deer",
                               "dog",      "frog",       "horse", "ship", "truck"};
@@ -116,6 +115,7 @@ class Content {
   }
 
  private:
+  Cifar10Pictures pictures_;
   std::uint64_t count_ = 0;  // images of each file
   Cifar10Content content_;
 };
@@ -123,18 +123,19 @@ class Content {
 /// A plain file in a directory.
 class PlainFile {
  public:
-  explicit PlainFile(const std::string& path) : file_(path), reader_(file_) {}
+  explicit PlainFile(const std::string& path) : file_(std::make_shared<InputFile>(path)), reader_(*file_) {}
   FileBytes bytes() {
-    return {file_, "", file_.size(), [this](void* out, std::size_t bytes) { reader_.read(out, bytes); }};
+    return {*file_, "", file_->size(), [this](void* out, std::size_t bytes) { reader_.read(out, bytes); }};
   }
+  std::shared_ptr<const InputFile> file() const { return file_; }
 
  private:
-  InputFile file_;
+  std::shared_ptr<const InputFile> file_;
   ByteReader reader_;
 };
 
-Cifar10Content read_directory(const std::string& directory) {
-  Content content;
+Cifar10Content read_directory(const std::string& directory, Cifar10Pictures pictures) {
+  Content content(pictures);
   std::vector<std::unique_ptr<PlainFile>> files;
   for (const char* name : kCifar10Files) {
     files.push_back(std::make_unique<PlainFile>(cat(directory, "/", name)));
@@ -147,14 +148,16 @@ Cifar10Content read_directory(const std::string& directory) {
     readers.push_back(
         std::async(std::launch::async, [&, file] { content.fill(file, files[file]->bytes()); }));
   for (std::future<void>& reader : readers) reader.get();
-  return content.take();
+  std::vector<std::shared_ptr<const InputFile>> open;
+  for (const auto& file : files) open.push_back(file->file());
+  return content.take(std::move(open));
 }
 
 Cifar10Content read_archive(const std::string& path) {
   const InputFile file(path);
   ByteReader reader(file);
   TarReader tar(reader);
-  Content content;
+  Content content(Cifar10Pictures::in_memory);
   std::array<bool, kCifar10Files.size()> seen{};
   while (const auto entry = tar.next()) {
     const FileBytes bytes{file, entry->name + ": ", entry->size,
@@ -176,8 +179,13 @@ Cifar10Content read_archive(const std::string& path) {
 
 }  // namespace
 
-Cifar10Content read_cifar10(const Cifar10Source& source) {
-  return source.is_archive ? read_archive(source.path) : read_directory(source.path);
+Cifar10Content read_cifar10(const Cifar10Source& source, Cifar10Pictures pictures) {
+  return source.is_archive ? read_archive(source.path) : read_directory(source.path, pictures);
+}
+
+void interleave_planes(const std::uint8_t* planes, std::uint8_t* pixels) {
+  for (std::size_t i = 0; i < kCifar10Plane; ++i)
+    for (std::size_t c = 0; c < 3; ++c) *pixels++ = planes[c * kCifar10Plane + i];
 }
 
 }  // namespace ronde::inline v0

@@ -4,6 +4,9 @@
 ///     model.fit(cifar.train, {.batch_size = 32});       // inputs (n, 32, 32, 3) in [0, 1], labels (n)
 ///     cifar.description();    // "CIFAR-10, 50,000 + 10,000 images from /data/cifar-10-binary.tar.gz"
 ///
+///     Cifar10OnDisk same = open_cifar10();              // 184 MB of memory less
+///     model.fit(*same.train, {.batch_size = 32});       // the same bits
+///
 /// Where it looks, first hit wins: DIR, DIR/cifar-10-batches-bin, DIR/cifar10,
 /// DIR/cifar10/cifar-10-batches-bin, where DIR is `directory` or, when that is empty,
 /// `default_data_directory()`. In each of them: the six files data_batch_{1..5}.bin and test_batch.bin; else
@@ -18,6 +21,7 @@
 /// looked and what to do. InputError (65) when a file is damaged or does not fit the others.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <ronde/data/in_memory_dataset.h>
@@ -39,6 +43,22 @@ struct RONDE_API Cifar10 {
 };
 
 RONDE_API Cifar10 load_cifar10(const Cifar10Options& options = {});
+
+/// The same samples, of which the pictures stay in the six .bin files and are read when they are asked for.
+/// What the system keeps of these files in memory it keeps once for all processes, and only while there is
+/// room. The files must stay as they are. Those of an archive come into memory, as by load_cifar10.
+struct RONDE_API Cifar10OnDisk {
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> test;
+  std::string name;    ///< as in Cifar10
+  std::string source;  ///< likewise
+
+  /// One line for a banner.
+  std::string description() const;
+};
+
+/// Reads and checks all files, as load_cifar10 does.
+RONDE_API Cifar10OnDisk open_cifar10(const Cifar10Options& options = {});
 /// Whether load_cifar10 would find a complete set; its files are not opened.
 RONDE_API bool has_cifar10(const Cifar10Options& options = {});
 
