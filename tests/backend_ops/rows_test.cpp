@@ -67,6 +67,32 @@ TEST(Rows, ScatterAddKeepsTheOrderOfARow) {
   });
 }
 
+// Most terms are of one row, as of a padded text's; the others are anywhere.
+TEST(Rows, ScatterAddGivesTheBitsOfALoop) {
+  constexpr std::int64_t kRows = 50, kWidth = 37, kCount = 700;
+  std::vector<float> table(kRows * kWidth), x(kCount * kWidth);
+  std::vector<std::int32_t> indices;
+  const auto number = [](std::size_t i, std::uint32_t key) {
+    return static_cast<float>(philox(key, {static_cast<std::uint32_t>(i), 0, 0, 0})[0]) * 1e-5f;
+  };
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = number(i, 1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = number(i, 2);
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    const std::uint32_t drawn = philox(3, {i, 0, 0, 0})[0];
+    indices.push_back(drawn % 3 > 0 ? 0 : static_cast<std::int32_t>(drawn / 3 % kRows));
+  }
+  std::vector<float> expected = table;
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    for (std::size_t k = 0; k < kWidth; ++k)
+      expected[static_cast<std::size_t>(indices[i]) * kWidth + k] += x[i * kWidth + k];
+  for_each_setting([&](Backend& backend, DType) {
+    const Tensor sums = Tensor::from<float>({kRows, kWidth}, table, &backend);
+    backend.scatter_add_rows(sums, Tensor::from<float>({kCount, kWidth}, x, &backend),
+                             Tensor::from<std::int32_t>({kCount}, indices, &backend));
+    EXPECT_EQ(sums.to_vector<float>(), expected);
+  });
+}
+
 TEST(Rows, OutsideTheTableIsAnError) {
   for_each_setting([](Backend& backend, DType dtype) {
     const TensorOptions options{.dtype = dtype, .backend = &backend};

@@ -91,6 +91,17 @@ TEST(EmulatedGrid, LanesExchangeWithinTheirWarp) {
   for (unsigned i = 0; i < 96; ++i) EXPECT_EQ(sums[i], 31 * 32 / 2 + (i / 32) * 32 * 32);
 }
 
+__global__ void vote(unsigned* votes) {
+  const unsigned i = threadIdx.x;
+  votes[i] = __ballot_sync(0xffffffffu, i % 3 == 0);
+}
+
+TEST(EmulatedGrid, LanesVoteWithinTheirWarp) {
+  std::vector<unsigned> votes(64);
+  start(vote, 1, 64, votes.data());
+  for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(votes[i], i < 32 ? 0x49249249u : 0x92492492u);
+}
+
 // A call whose kernel is given as it is: one output of four floats, one input of four.
 void run_alone(std::vector<float>& out, std::vector<float>& in, const EnqueueKernels& enqueue) {
   cuda::Call call{.op = cuda::Op::copy, .outputs = 1, .operands = 2};

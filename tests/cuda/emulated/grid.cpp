@@ -16,6 +16,8 @@ constinit thread_local AtWork at_work;
 
 namespace {
 
+constexpr unsigned kAllVotes = kWarp;  // no lane
+
 enum class Wait : std::uint8_t { none, for_block, for_warp };
 
 // A fiber runs threads one after the other; while one of them waits, it is that thread's own.
@@ -117,15 +119,19 @@ bool Block::release_warp(unsigned first) {
     if (threads_[first + i].waits == Wait::for_warp) waiting |= 1u << i;
   if (waiting == 0) return false;
   std::array<std::uint64_t, kWarp> values{};
-  for (unsigned i = 0; i < lanes; ++i) values[i] = threads_[first + i].value;
+  std::uint32_t votes = 0;
+  for (unsigned i = 0; i < lanes; ++i) {
+    values[i] = threads_[first + i].value;
+    if (values[i] != 0) votes |= 1u << i;
+  }
   bool releases = false;
   for (unsigned i = 0; i < lanes; ++i) {
     Thread& thread = threads_[first + i];
     const bool all_wait = (thread.mask & ~waiting) == 0;
     if (thread.waits != Wait::for_warp || !all_wait || (thread.mask >> i & 1) == 0 ||
-        (thread.mask >> thread.from & 1) == 0)
+        (thread.from != kAllVotes && (thread.mask >> thread.from & 1) == 0))
       continue;
-    thread.value = values[thread.from];
+    thread.value = thread.from == kAllVotes ? votes & thread.mask : values[thread.from];
     to_resume_.push_back(first + i);
     releases = true;
   }
@@ -191,6 +197,11 @@ unsigned lane() {
 std::uint64_t exchange_in_warp(std::uint32_t mask, std::uint64_t value, unsigned from) {
   block.wait({.waits = Wait::for_warp, .mask = mask, .value = value, .from = from % kWarp});
   return block.received();
+}
+
+std::uint32_t vote_in_warp(std::uint32_t mask, bool value) {
+  block.wait({.waits = Wait::for_warp, .mask = mask, .value = value, .from = kAllVotes});
+  return static_cast<std::uint32_t>(block.received());
 }
 
 }  // namespace ronde::test

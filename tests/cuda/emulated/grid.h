@@ -39,6 +39,8 @@ void run_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel);
 void wait_for_block();
 /// Returns, when all lanes of the warp that `mask` names wait here, what lane `from` of it gave.
 std::uint64_t exchange_in_warp(std::uint32_t mask, std::uint64_t value, unsigned from);
+/// The same, for what all of them gave: a bit for each that was not 0.
+std::uint32_t vote_in_warp(std::uint32_t mask, bool value);
 unsigned lane();
 
 }  // namespace ronde::test

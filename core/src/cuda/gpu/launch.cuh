@@ -14,6 +14,8 @@ namespace ronde::inline v0::cuda {
 using Index = long long;
 
 constexpr int kThreads = 256;
+constexpr int kWarp = 32;  ///< threads that exchange values without a barrier
+constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
 /// Blocks for so many elements, one a thread; the kernels stride over the rest.
 inline unsigned blocks_for(Index elements, int per_block = kThreads) {

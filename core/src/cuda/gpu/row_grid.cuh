@@ -13,7 +13,7 @@ struct RowGrid {
 
 /// `width` counts what a thread takes at once.
 inline RowGrid row_grid(Index rows, Index width) {
-  constexpr Index kWarp = 32, kMostRows = 65535;
+  constexpr Index kMostRows = 65535;
   constexpr Index kMost = (Index{1} << 31) - 1 - kMostRows;  // one step beyond is an int too
   if (rows > kMost || width > kMost)
     throw GpuError("a tensor has more rows, or longer ones, than a kernel counts");

@@ -1,4 +1,6 @@
 // Rows of a table, chosen by indices.
+#include <algorithm>
+
 #include <ronde/core/scaled.h>
 
 #include "cuda/gpu/launch.cuh"
@@ -50,19 +52,34 @@ void run_gather_scaled(const Call& call, const Place& place) {
   });
 }
 
-// A thread owns a column of the table, so that a row's terms are added in their order; columns are few and
-// indices many only for narrow tables.
+// A warp owns the rows that leave its own number when divided by that of the warps, and its lanes own
+// columns: so a row's terms are added in their order, whatever the warps' is. Each warp looks through all
+// indices, 32 at once.
 template <class T>
 __global__ void scatter_add_kernel(Index n, Index width, Index rows, T* table, const T* x, const int* indices,
                                    Complaint* complaint) {
-  for (Index column = first_element(); column < width; column += element_step())
-    for (Index i = 0; i < n; ++i) {
-      const Index row = indices[i];
-      if (row < 0 || row >= rows)
-        complain(complaint, Op::scatter_add_rows, row, i, rows);
-      else
-        table[row * width + column] += x[i * width + column];
+  const unsigned lane = threadIdx.x % kWarp, warps = gridDim.x * (blockDim.x / kWarp);
+  const unsigned me = static_cast<unsigned>(first_element() / kWarp);
+  for (Index first = 0; first < n; first += kWarp) {
+    const Index i = first + lane;
+    const bool is_there = i < n;
+    const int row = is_there ? indices[i] : 0;
+    const bool is_wrong = row < 0 || row >= rows;
+    if (is_wrong && me == 0) complain(complaint, Op::scatter_add_rows, row, i, rows);
+    unsigned own =
+        __ballot_sync(kAllLanes, is_there && !is_wrong && static_cast<unsigned>(row) % warps == me);
+    for (; own != 0; own &= own - 1) {
+      const Index from = first + __ffs(static_cast<int>(own)) - 1, to = indices[from];
+      for (Index column = lane; column < width; column += kWarp)
+        table[to * width + column] += x[from * width + column];
     }
+  }
+}
+
+// A warp for each row that may occur, but not so many that looking through the indices is most of the work.
+unsigned scatter_blocks(Index n, Index rows) {
+  constexpr Index kMostBlocks = 256;
+  return static_cast<unsigned>(std::min<Index>(blocks_for(std::min(n, rows) * kWarp), kMostBlocks));
 }
 
 }  // namespace
@@ -81,7 +98,7 @@ void run_rows(const Call& call, const Place& place) {
     });
   else
     with_single_or_double(table.dtype, [&]<class T>(T) {
-      launch(scatter_add_kernel<T>, blocks_for(width), kThreads, stream, n, width, rows, data<T>(table),
+      launch(scatter_add_kernel<T>, scatter_blocks(n, rows), kThreads, stream, n, width, rows, data<T>(table),
              data<T>(flat), data<int>(indices), place.complaint);
     });
 }

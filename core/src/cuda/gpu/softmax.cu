@@ -5,16 +5,16 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr int kWarp = 32, kRowsOfBlock = kThreads / kWarp;
-constexpr unsigned kAll = 0xFFFFFFFFu;
+constexpr int kRowsOfBlock = kThreads / kWarp;
 
 __device__ double sum_warp(double value) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(kAll, value, distance);
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(kAllLanes, value, distance);
   return value;
 }
 __device__ double max_warp(double value) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    const double other = __shfl_xor_sync(kAll, value, distance);
+    const double other = __shfl_xor_sync(kAllLanes, value, distance);
     value = other > value || other != other ? other : value;  // a NaN stays
   }
   return value;

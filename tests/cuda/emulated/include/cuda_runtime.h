@@ -85,6 +85,15 @@ T __shfl_xor_sync(unsigned mask, T value, unsigned lanes) {
   return value;
 }
 
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  return ronde::test::vote_in_warp(mask, predicate != 0);
+}
+
+/// The place of the lowest bit, from 1; 0: there is none.
+inline int __ffs(int value) {
+  return __builtin_ffs(value);
+}
+
 inline void __threadfence_system() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
