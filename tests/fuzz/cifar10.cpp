@@ -8,7 +8,7 @@ namespace ronde::fuzz {
 
 void fuzz_one(std::string_view bytes) {
   const MemoryFile file(bytes);
-  read_cifar10({.path = file.path(), .is_archive = true});
+  read_cifar10({.path = file.path(), .is_archive = true}, Cifar10Pictures::in_memory);
 }
 
 std::vector<std::string> seeds() {
