@@ -21,6 +21,11 @@ bool dense_or_missing(const Tensor& x) {
   return !x.defined() || dense_floats(x);
 }
 
+bool takes_values(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                  const Tensor& gamma, const Tensor& beta) {
+  return dense_floats(out, x, mean, variance) && dense_or_missing(gamma) && dense_or_missing(beta);
+}
+
 bool takes_gradients(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                      const Tensor& grad_out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                      const Tensor& gamma) {
@@ -73,7 +78,7 @@ void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const Tensor& 
 
 void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                                const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
-  if (!dense_floats(out, x, mean, variance) || !dense_or_missing(gamma) || !dense_or_missing(beta))
+  if (!takes_values(out, x, mean, variance, gamma, beta))
     return CpuBackend::batch_norm(out, x, mean, variance, gamma, beta, params);
   normalise(out, x, mean, variance, gamma, beta, params, Epilogue::none);
 }
@@ -81,7 +86,7 @@ void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor&
 void OneDnnBackend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean,
                                     const Tensor& variance, const Tensor& gamma, const Tensor& beta,
                                     BatchNormParams params) {
-  if (!dense_floats(out, x, mean, variance) || !dense_or_missing(gamma) || !dense_or_missing(beta))
+  if (!takes_values(out, x, mean, variance, gamma, beta))
     return CpuBackend::batch_norm_relu(out, x, mean, variance, gamma, beta, params);
   normalise(out, x, mean, variance, gamma, beta, params, Epilogue::relu);
 }

@@ -86,7 +86,7 @@ void sum_squared_distances(double* totals, const float* x, const float* center, 
       });
 }
 
-// The gradient in front of a relu with the result y, as its own kernel makes it.
+// The gradient g behind a relu with the result y, in front of it: as its own kernel makes that.
 inline Vector through_relu(Vector g, Vector y) {
   return g * masked(y > Vector{}, splat(1));
 }
@@ -94,7 +94,7 @@ inline float through_relu(float g, float y) {
   return g * (y > 0 ? 1.0f : 0.0f);
 }
 
-// From element i on.
+// A gradient as it is, and one behind a relu: a vector from element i on, or that element.
 struct PlainGradient {
   const float* g;
   Vector vector(std::int64_t i) const { return load(g + i); }
@@ -106,7 +106,7 @@ struct ReluGradient {
   float one(std::int64_t i) const { return through_relu(g[i], y[i]); }
 };
 
-// Calls f(gradient) with one of both.
+// Calls f with one of both: y is the relu's result, or null.
 template <class F>
 inline void with_gradient(const float* g, const float* y, const F& f) {
   if (y)
@@ -115,35 +115,41 @@ inline void with_gradient(const float* g, const float* y, const F& f) {
     f(PlainGradient{g});
 }
 
+// Of the rows from `start` to `end`.
+template <class Gradient>
+inline void add_gradients(double* sums, double* products, Gradient gradient, const float* x,
+                          const float* center, std::int64_t start, std::int64_t end, std::int64_t c) {
+  std::int64_t column = 0;
+  for (; column + kLanes <= c; column += kLanes) {
+    Vector sum{}, product{};
+    const Vector middle = load(center + column);
+    for (std::int64_t i = start * c + column; i < end * c; i += c) {
+      const Vector at = gradient.vector(i);
+      sum += at;
+      product += at * (load(x + i) - middle);
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      sums[column + lane] += static_cast<double>(sum[lane]);
+      products[column + lane] += static_cast<double>(product[lane]);
+    }
+  }
+  for (; column < c; ++column) {
+    float sum = 0, product = 0;
+    for (std::int64_t i = start * c + column; i < end * c; i += c) {
+      sum += gradient.one(i);
+      product += gradient.one(i) * (x[i] - center[column]);
+    }
+    sums[column] += static_cast<double>(sum);
+    products[column] += static_cast<double>(product);
+  }
+}
+
 void sum_gradients(double* sums, double* products, const float* g, const float* y, const float* x,
                    const float* center, std::int64_t rows, std::int64_t c) {
   with_gradient(g, y, [=](auto gradient) {
-    for (std::int64_t start = 0; start < rows; start += kBlockRows) {
-      const std::int64_t end = start + kBlockRows < rows ? start + kBlockRows : rows;
-      std::int64_t column = 0;
-      for (; column + kLanes <= c; column += kLanes) {
-        Vector sum{}, product{};
-        const Vector middle = load(center + column);
-        for (std::int64_t i = start * c + column; i < end * c; i += c) {
-          const Vector at = gradient.vector(i);
-          sum += at;
-          product += at * (load(x + i) - middle);
-        }
-        for (int lane = 0; lane < kLanes; ++lane) {
-          sums[column + lane] += static_cast<double>(sum[lane]);
-          products[column + lane] += static_cast<double>(product[lane]);
-        }
-      }
-      for (; column < c; ++column) {
-        float sum = 0, product = 0;
-        for (std::int64_t i = start * c + column; i < end * c; i += c) {
-          sum += gradient.one(i);
-          product += gradient.one(i) * (x[i] - center[column]);
-        }
-        sums[column] += static_cast<double>(sum);
-        products[column] += static_cast<double>(product);
-      }
-    }
+    for (std::int64_t start = 0; start < rows; start += kBlockRows)
+      add_gradients(sums, products, gradient, x, center, start,
+                    start + kBlockRows < rows ? start + kBlockRows : rows, c);
   });
 }
 
