@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "core/testing.h"
@@ -89,6 +90,34 @@ TEST(CachingAllocator, ABlockCanBeHadAfterMemoryRanOut) {
     std::memset(memory, 1, bytes);
     allocator.deallocate(memory);
   }
+}
+
+/// Of this process, in memory now.
+std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * 4096;
+}
+
+// What only the beginning of a training needed must not lie beside its checkpoints.
+TEST(CachingAllocator, GivesLargeBlocksBackThatNothingHasWantedForLong) {
+  if (!HugeSlabs::takes(300000)) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  constexpr std::size_t kIdle = 64u << 20, kBusy = 32u << 20;
+  CachingAllocator allocator;
+  void* idle = allocator.allocate(kIdle);
+  void* busy = allocator.allocate(kBusy);
+  std::memset(idle, 1, kIdle), std::memset(busy, 1, kBusy);
+  allocator.deallocate(idle);
+  for (std::uint64_t i = 0; i < CachingAllocator::kIdleAllocations; ++i) {
+    allocator.deallocate(busy);
+    ASSERT_EQ(allocator.allocate(kBusy), busy);
+  }
+  allocator.deallocate(busy);
+  const std::size_t before = resident_bytes();
+  allocator.deallocate(allocator.allocate(3u << 20));
+  EXPECT_LT(resident_bytes() + kIdle - (8u << 20), before);
+  EXPECT_EQ(allocator.allocate(kBusy), busy) << "it was in use";
+  allocator.deallocate(busy);
 }
 
 TEST(CachingAllocator, AnErrorCarriesTheSize) {

@@ -70,6 +70,22 @@ void write_state(hid_t file, const SavedState& state) {
   if (state.run) write_run(group, *state.run);
 }
 
+std::size_t bytes_of(const std::vector<SavedWeight>& weights) {
+  std::size_t bytes = 0;
+  for (const SavedWeight& weight : weights) bytes += weight.values.byte_size();
+  return bytes;
+}
+
+std::size_t bytes_of_weights(const SavedModel& model) {
+  std::size_t bytes = bytes_of(model.optimizer_weights);
+  for (const SavedLayer& layer : model.layers) bytes += bytes_of(layer.weights);
+  if (model.state && model.state->optimizer)
+    for (const SavedSlot& slot : model.state->optimizer->slots) bytes += bytes_of(slot.weights);
+  if (model.state && model.state->run)
+    for (const SavedCallback& callback : model.state->run->callbacks) bytes += bytes_of(callback.tensors);
+  return bytes;
+}
+
 }  // namespace
 
 std::string encode_saved_model(const SavedModel& model, SavedLayout layout) {
@@ -77,7 +93,7 @@ std::string encode_saved_model(const SavedModel& model, SavedLayout layout) {
   std::string bytes;
   {
     const hdf5::Session session;
-    hdf5::MemoryFile file;
+    hdf5::MemoryFile file(bytes_of_weights(model));
     write_attribute(file, layout::kKerasVersion, model.keras_version);
     write_attribute(file, layout::kBackend, std::string("tensorflow"));
     if (!model.model_config.is_null())

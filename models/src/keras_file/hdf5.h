@@ -68,7 +68,8 @@ Handle without_times(hid_t property_class);
 /// A new file in memory only, with checksummed metadata and without time stamps.
 class MemoryFile {
  public:
-  MemoryFile();
+  /// `expected_bytes`: about as many will be written; it saves memory.
+  explicit MemoryFile(std::size_t expected_bytes);
   operator hid_t() const { return *file_; }
   /// Closes the file and returns its bytes. (H5Fget_file_image of HDF5 1.10.8 leaves a wrong checksum in
   /// them.)

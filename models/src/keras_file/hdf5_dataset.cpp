@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
 
 #include <ronde/core/counted.h>
 
@@ -74,6 +76,21 @@ Tensor read_bfloat16(const Handle& dataset, const std::string& path, const Shape
   return values.to(DType::f32);
 }
 
+/// HDF5 has a chunk in memory twice while it makes its checksum.
+constexpr hsize_t kMostBytesOfChunk = hsize_t{1} << 20;
+
+/// A part of the first axes, as even as can be, and all of those behind.
+std::vector<hsize_t> chunk_of(std::vector<hsize_t> extents, hsize_t element) {
+  for (hsize_t& extent : extents) {
+    const hsize_t bytes =
+        std::accumulate(extents.begin(), extents.end(), element, std::multiplies<hsize_t>());
+    if (bytes <= kMostBytesOfChunk) break;
+    const hsize_t pieces = std::min(extent, (bytes + kMostBytesOfChunk - 1) / kMostBytesOfChunk);
+    extent = (extent + pieces - 1) / pieces;
+  }
+  return extents;
+}
+
 hid_t native_type(DType dtype) {
   return dtype == DType::f64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
 }
@@ -91,7 +108,8 @@ void write_dataset(hid_t parent, const std::string& path, const Tensor& values) 
     ensure_group(parent, path.substr(0, slash));
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making dataset properties");
   check(H5Pset_obj_track_times(creation, 0), "leaving out time stamps");
-  check(H5Pset_chunk(creation, rank, extents.data()), cat("making one chunk of ", path));
+  const std::vector<hsize_t> chunk = chunk_of(extents, size_of(values.dtype()));
+  check(H5Pset_chunk(creation, rank, chunk.data()), cat("making chunks of ", path));
   check(H5Pset_fletcher32(creation), "asking for checksums");
   const Handle space(H5Screate_simple(rank, extents.data(), nullptr), H5Sclose, cat("making ", path));
   const hid_t file_type = values.dtype() == DType::f64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;

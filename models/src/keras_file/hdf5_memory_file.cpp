@@ -1,49 +1,42 @@
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "keras_file/hdf5.h"
 
 namespace ronde::inline v0::hdf5 {
 
-/// The memory that HDF5's memory driver keeps the file in, given to it through these callbacks. What it frees
-/// when it closes the file is the finished file.
+/// The memory that HDF5's memory driver keeps the file in, given to it through these callbacks: the string
+/// that is the finished file in the end, so that there never are two of them. HDF5 has one block at a time.
 struct MemoryFile::Memory {
-  std::size_t size = 0;
   std::string bytes;
 
-  static void* allocate(std::size_t size, H5FD_file_image_op_t, void* self) {
-    static_cast<Memory*>(self)->size = size;
-    return std::calloc(size, 1);
+  static void* allocate(std::size_t size, H5FD_file_image_op_t operation, void* self) {
+    return reallocate(nullptr, size, operation, self);
   }
   static void* copy(void* to, const void* from, std::size_t size, H5FD_file_image_op_t, void*) {
     return std::memcpy(to, from, size);
   }
-  static void* reallocate(void* old, std::size_t size, H5FD_file_image_op_t, void* self) {
-    auto* memory = static_cast<Memory*>(self);
-    void* larger = std::realloc(old, size);
-    // Bytes that HDF5 leaves out must not depend on what was in this memory before.
-    if (larger && size > memory->size)
-      std::memset(static_cast<char*>(larger) + memory->size, 0, size - memory->size);
-    if (larger) memory->size = size;
-    return larger;
-  }
-  static herr_t release(void* data, H5FD_file_image_op_t operation, void* self) {
-    auto* memory = static_cast<Memory*>(self);
-    if (operation == H5FD_FILE_IMAGE_OP_FILE_CLOSE && data) {
-      constexpr std::size_t kTrailer = 256;  // what is appended later must not cost a second copy of the file
-      memory->bytes.reserve(memory->size + kTrailer);
-      memory->bytes.assign(static_cast<char*>(data), memory->size);
+  /// New bytes are zero: what HDF5 leaves out must not depend on what was in this memory before.
+  static void* reallocate(void*, std::size_t size, H5FD_file_image_op_t, void* self) {
+    std::string& bytes = static_cast<Memory*>(self)->bytes;
+    try {
+      bytes.resize(size);
+    } catch (const std::exception&) {
+      return nullptr;  // no exception may cross HDF5
     }
-    std::free(data);
-    return 0;
+    return bytes.data();
   }
+  static herr_t release(void*, H5FD_file_image_op_t, void*) { return 0; }
   // Property lists share this object; MemoryFile owns it.
   static void* share(void* self) { return self; }
   static herr_t forget(void*) { return 0; }
 };
 
-MemoryFile::MemoryFile() : memory_(std::make_shared<Memory>()) {
+MemoryFile::MemoryFile(std::size_t expected_bytes) : memory_(std::make_shared<Memory>()) {
+  // With what describes the data, HDF5's rounding, and what is appended to the file later: a string that
+  // grows is in memory twice. Where that is not enough it does grow.
+  constexpr std::size_t kMore = std::size_t{2} << 20;
+  memory_->bytes.reserve(expected_bytes + kMore);
   const Handle access = memory_access();
   H5FD_file_image_callbacks_t callbacks{Memory::allocate, Memory::copy,   Memory::reallocate, Memory::release,
                                         Memory::share,    Memory::forget, memory_.get()};

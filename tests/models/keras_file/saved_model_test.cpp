@@ -2,7 +2,9 @@
 #include <hdf5.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include <ronde/models/file_io.h>
@@ -160,6 +162,42 @@ TEST(SavedModel, LongConfigsAndManyLayers) {
   for (int i = 0; i < 300; ++i)
     model.layers.push_back({cat("layer_", i), {{"w:0", Tensor::from<float>({1}, {static_cast<float>(i)})}}});
   expect_equal(decode_saved_model(encode_saved_model(model), "memory"), model);
+}
+
+/// Elements of a chunk of that dataset.
+std::int64_t chunk_size(hid_t file, const char* path) {
+  const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT), properties = H5Dget_create_plist(dataset);
+  hsize_t extents[Shape::kMaxRank] = {};
+  const int rank = H5Pget_chunk(properties, Shape::kMaxRank, extents);
+  H5Pclose(properties);
+  H5Dclose(dataset);
+  return std::accumulate(extents, extents + rank, std::int64_t{1}, std::multiplies<std::int64_t>());
+}
+
+// HDF5 makes room for a chunk twice while it writes or reads one.
+TEST(SavedModel, LargeWeightsLieInChunksOfAMegabyte) {
+  SavedModel model;
+  model.keras_version = "2.15.0";
+  const auto numbers = [](Shape shape) {
+    const Tensor values = Tensor::empty(shape);
+    std::iota(values.data<float>(), values.data<float>() + values.count(), 1.0F);
+    return values;
+  };
+  model.layers = {{"a",
+                   {{"rows", numbers({1031, 523})},
+                    {"one_row", numbers({1, 300000})},
+                    {"filters", numbers({3, 3, 300, 201})},
+                    {"small", numbers({512, 511})}}}};
+  const std::string bytes = encode_saved_model(model);
+  expect_equal(decode_saved_model(bytes, "memory"), model);
+  const TempDir dir;
+  atomic_write_file(dir / "file.h5", bytes);
+  const hid_t file = H5Fopen((dir / "file.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_EQ(chunk_size(file, "model_weights/a/rows"), 344 * 523) << "three parts";
+  EXPECT_EQ(chunk_size(file, "model_weights/a/one_row"), 150000);
+  EXPECT_EQ(chunk_size(file, "model_weights/a/filters"), 3 * 300 * 201) << "of the first axis alone";
+  EXPECT_EQ(chunk_size(file, "model_weights/a/small"), 512 * 511) << "one part";
+  H5Fclose(file);
 }
 
 TEST(SavedModel, TruncatedFilesAreInputErrorsOrComplete) {

@@ -23,12 +23,22 @@ std::size_t size_class(std::size_t bytes) {
 
 // In front of every block. As large as the alignment, so that the block is aligned too.
 struct alignas(CachingAllocator::kAlignment) Header {
-  std::size_t size;  // its class
-  bool is_cut;       // from a slab
+  std::size_t size;           // its class
+  std::uint64_t freed_after;  // so many allocations; of a free block
+  bool is_cut;                // from a slab
 };
 
 Header* header_of(void* memory) {
   return static_cast<Header*>(memory) - 1;
+}
+
+/// One that is not cut from a slab.
+void free_block(Header* block) noexcept {
+  const std::size_t bytes = block->size + sizeof(Header);
+  if (bytes >= kHugePage)
+    free_huge(block, bytes);
+  else
+    std::free(block);
 }
 
 }  // namespace
@@ -42,7 +52,9 @@ void* CachingAllocator::allocate(std::size_t bytes) {
   require(bytes <= kMostBytes, error, bytes);
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
+  ++allocations_;
   if (void* memory = take_free(size)) return memory;
+  if (size >= kHugePage) release_idle();
   std::vector<void*>& blocks = free_[size];
   blocks.reserve(blocks.capacity() + 1);  // room for this block to come back without an allocation
   void* memory = new_block(size);
@@ -60,7 +72,7 @@ void* CachingAllocator::new_block(std::size_t size) noexcept {
   void* block = is_cut               ? slabs_.cut(bytes)
                 : bytes >= kHugePage ? allocate_huge(bytes)
                                      : std::aligned_alloc(kAlignment, bytes);
-  return block ? new (block) Header{size, is_cut} + 1 : nullptr;
+  return block ? new (block) Header{size, 0, is_cut} + 1 : nullptr;
 }
 
 /// A free block of this size class or of one up to half as large again, the smallest there is; or nullptr.
@@ -76,14 +88,24 @@ void* CachingAllocator::take_free(std::size_t size) noexcept {
 
 void CachingAllocator::deallocate(void* memory) noexcept {
   const std::lock_guard lock(mutex_);
+  header_of(memory)->freed_after = allocations_;
   free_[header_of(memory)->size].push_back(memory);
 }
 
 void CachingAllocator::release_free() noexcept {
-  for (auto& [size, blocks] : free_)
-    std::erase_if(blocks, [](void* memory) {
-      if (header_of(memory)->is_cut) return false;
-      std::free(header_of(memory));
+  release_from(0, 0);
+}
+
+void CachingAllocator::release_idle() noexcept {
+  release_from(kHugePage, kIdleAllocations);
+}
+
+/// Free blocks of at least `least` bytes that so many allocations have not wanted.
+void CachingAllocator::release_from(std::size_t least, std::uint64_t idle) noexcept {
+  for (auto it = free_.lower_bound(least); it != free_.end(); ++it)
+    std::erase_if(it->second, [&](void* memory) {
+      if (header_of(memory)->is_cut || allocations_ - header_of(memory)->freed_after < idle) return false;
+      free_block(header_of(memory));
       return true;
     });
 }

@@ -1,9 +1,11 @@
 /// CachingAllocator: host memory in blocks that are kept for a later request of about the same size, so that
 /// a training step soon allocates nothing, and the smaller last batch of an epoch needs no blocks of its own.
-/// Thread safe.
+/// Before it takes another large block from the system it gives back those that nothing has wanted for long,
+/// as of the first values of weights or of a file that was read. Thread safe.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -15,6 +17,8 @@ namespace ronde::inline v0 {
 class CachingAllocator {
  public:
   static constexpr std::size_t kAlignment = 64;
+  /// More than a step makes, of most nets.
+  static constexpr std::uint64_t kIdleAllocations = 4096;
 
   CachingAllocator() = default;
   ~CachingAllocator();
@@ -28,9 +32,12 @@ class CachingAllocator {
   void* new_block(std::size_t size) noexcept;
   void* take_free(std::size_t size) noexcept;
   void release_free() noexcept;
+  void release_idle() noexcept;
+  void release_from(std::size_t least, std::uint64_t idle) noexcept;
 
   std::mutex mutex_;
   HugeSlabs slabs_;
+  std::uint64_t allocations_ = 0;                   // so far
   std::map<std::size_t, std::vector<void*>> free_;  // by size class
 };
 

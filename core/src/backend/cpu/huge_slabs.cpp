@@ -1,6 +1,6 @@
 #include "backend/cpu/huge_slabs.h"
 
-#include <cstdlib>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -13,17 +13,32 @@ namespace {
 constexpr std::size_t kSlab = 2 * kHugePage;
 constexpr std::size_t kLeastBlock = std::size_t{16} << 10;
 
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+
 }  // namespace
 
 void* allocate_huge(std::size_t bytes) noexcept {
-  void* memory = std::aligned_alloc(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage);
+  // Room for a beginning with a huge page; what lies before it, and behind the end, goes back.
+  const std::size_t size = whole_pages(bytes), room = size + kHugePage;
+  void* mapped = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* first = static_cast<std::byte*>(mapped);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(first) % kHugePage;
+  if (before > 0) ::munmap(first, before);
+  ::munmap(first + before + size, kHugePage - before);
   // Advice only: a kernel that has no huge pages to give changes nothing.
-  if (memory) madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
+  ::madvise(first + before, bytes, MADV_HUGEPAGE);
+  return first + before;
+}
+
+void free_huge(void* memory, std::size_t bytes) noexcept {
+  ::munmap(memory, whole_pages(bytes));
 }
 
 HugeSlabs::~HugeSlabs() {
-  for (void* slab : slabs_) std::free(slab);
+  for (void* slab : slabs_) free_huge(slab, kSlab);
 }
 
 bool HugeSlabs::takes(std::size_t bytes) {
@@ -42,7 +57,7 @@ bool HugeSlabs::add_slab() noexcept {
   try {
     slabs_.push_back(slab);
   } catch (const std::bad_alloc&) {
-    std::free(slab);
+    free_huge(slab, kSlab);
     return false;
   }
   next_ = static_cast<std::byte*>(slab);

@@ -12,8 +12,10 @@ namespace ronde::inline v0 {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// Memory for std::free that begins with a page, in huge pages if the system has any; or nullptr.
+/// Memory that begins with a huge page, in huge pages if the system has any; or nullptr.
 void* allocate_huge(std::size_t bytes) noexcept;
+/// Gives it back to the system at once. (std::free may keep it for later.)
+void free_huge(void* memory, std::size_t bytes) noexcept;
 
 class HugeSlabs {
  public:

@@ -9,6 +9,10 @@ void* allocate_huge(std::size_t bytes) noexcept {
   return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
+void free_huge(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
 HugeSlabs::~HugeSlabs() = default;
 
 bool HugeSlabs::takes(std::size_t) {
