@@ -26,7 +26,11 @@ if(RONDE_SANITIZE)
   # which can so take a sanitizer back; what a target gets from a library comes after its own.
   add_compile_options(-fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${RONDE_SANITIZE})
-elseif(RONDE_HARDEN)
+else()
+  target_compile_options(ronde_product_flags INTERFACE -ffunction-sections -fdata-sections)
+  target_link_options(ronde_product_flags INTERFACE -Wl,--gc-sections)
+endif()
+if(RONDE_HARDEN AND NOT RONDE_SANITIZE)
   target_compile_options(ronde_product_flags INTERFACE
     -fstack-protector-strong -Werror=format-security
     $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=full>

@@ -1,34 +1,60 @@
-# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] SOURCES files): one folder of the house.
+# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] SOURCES files [LOOPS files]): one folder of the house.
 #
 # A room is a library of objects with its own include root, so that a header of a room it does not link cannot be
 # included: layering is a compile error. Its headers are checked to stand alone (target
-# all_verify_interface_header_sets).
+# all_verify_interface_header_sets). LOOPS are the files whose time is that of loops, over values or until another rank arrives: compiled
+# for speed, while the others are made small.
 function(ronde_room)
-  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;SOURCES;LOOPS" ${ARGN})
   set(target ronde_${ROOM_NAME})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
   add_library(${target} ${RONDE_ROOM_TYPE})
   target_sources(${target} PRIVATE ${ROOM_SOURCES}
     PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  target_link_libraries(${target} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
+  if(ROOM_NAME STREQUAL "core")  # each operator of a step passes through it: small code would cost a tenth of a step of one sample
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  else()
+    target_link_libraries(${target} PRIVATE ronde_small_code)
+  endif()
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  ronde_room_target(${target} ${ROOM_NAME})
+  if(RONDE_SANITIZE)
+    target_sources(${target} PRIVATE ${ROOM_LOOPS})
+  elseif(ROOM_LOOPS)
+    add_library(${target}_loops OBJECT ${ROOM_LOOPS})
+    target_include_directories(${target}_loops PRIVATE include)
+    target_link_libraries(${target}_loops PRIVATE ${ROOM_LINKS} ${ROOM_PRIVATE_LINKS})
+    ronde_room_target(${target}_loops ${ROOM_NAME})
+  endif()
+endfunction()
+
+# ronde_link_rooms(target core nn ...): with the rooms' objects, so that `target` can call what is private.
+function(ronde_link_rooms target)
+  foreach(room IN LISTS ARGN)
+    target_link_libraries(${target} PRIVATE ronde_${room})
+    if(TARGET ronde_${room}_loops)
+      target_link_libraries(${target} PRIVATE ronde_${room}_loops)
+    endif()
+  endforeach()
+endfunction()
+
+function(ronde_room_target target room)
   target_include_directories(${target} PRIVATE src)
-  target_link_libraries(${target} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS} ronde_product_flags)
+  target_link_libraries(${target} PRIVATE ronde_product_flags)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET ${RONDE_ROOM_VISIBILITY}
-    VISIBILITY_INLINES_HIDDEN ON
-    VERIFY_INTERFACE_HEADER_SETS ON)
-  if(ROOM_NAME MATCHES "^(nn|models)$")
-    target_link_libraries(${target} PRIVATE ronde_small_code)
-  endif()
+    VISIBILITY_INLINES_HIDDEN ON)
   # Under sanitizers only what loops over values is optimised: the rest would take longer to compile than it saves.
-  if(RONDE_SANITIZE AND ROOM_NAME MATCHES "^(core|data)$")
+  if(RONDE_SANITIZE AND room MATCHES "^(core|data)$")
     target_compile_options(${target} PRIVATE -O1)
   endif()
   # Pointers that lead nowhere end in AddressSanitizer too; looking at each one before is a quarter of the compiler's time,
   # and a third of the kernels' in the tests. `data` and `distributed`, which read bytes from elsewhere, keep it.
-  if(RONDE_SANITIZE MATCHES "undefined" AND ROOM_NAME MATCHES "^(core|nn|models)$")
+  if(RONDE_SANITIZE MATCHES "undefined" AND room MATCHES "^(core|nn|models)$")
     target_compile_options(${target} PRIVATE -fno-sanitize=null,alignment,object-size,pointer-overflow)
   endif()
   ronde_precompile(${target})
