@@ -36,6 +36,6 @@ endif()
 if(type STREQUAL SHARED_LIBRARY)
   # Hides the weak copies of other people's templates too, which have default visibility wherever they are made.
   set(script ${CMAKE_CURRENT_LIST_DIR}/ronde.map)
-  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs)
+  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs -Wl,-z,pack-relative-relocs)
   set_property(TARGET ronde APPEND PROPERTY LINK_DEPENDS ${script})
 endif()

@@ -63,6 +63,41 @@ TEST(Conv2dLayer, MaxPoolingOfTheResult) {
     }
 }
 
+std::string bits(const Tensor& t) {
+  return {static_cast<const char*>(t.raw()), t.byte_size()};
+}
+
+// Tiles pool what they hold before anyone sees it: the maxima and their places are those of the whole result.
+// With 4x4 and 6x6 pixels, some beyond the result, channels that are no whole vectors, and a NaN.
+TEST(Conv2dLayer, MaximaAreThoseOfTheWholeResult) {
+  const LayerCase cases[] = {
+      {{5, 10, 10, 32}, {64, 3, 3, 32}, {5, 8, 8, 64}, {5, 4, 4, 64}},
+      {{3, 8, 10, 24}, {40, 3, 3, 24}, {3, 6, 8, 40}, {3, 3, 4, 40}},
+      {{2, 12, 14, 16}, {24, 3, 3, 16}, {2, 10, 12, 24}, {2, 5, 6, 24}},
+      {{2, 26, 26, 16}, {16, 3, 3, 16}, {2, 24, 24, 16}, {2, 12, 12, 16}},
+  };
+  for_each_setting(
+      [&](Backend& b, DType dtype) {
+        if (b.name() != "onednn") return;  // others may compute a convolution that is pooled in another order
+        for (const LayerCase& c : cases)
+          for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
+            SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
+            const Tensors in =
+                copies({random(c.x, 1), random(c.weight, 2), random({c.weight[0]}, 3)}, b, dtype);
+            in[0].data<float>()[7] = std::nanf("");
+            const auto places = [&] { return Tensor::empty(c.out, {.dtype = DType::u8, .backend = &b}); };
+            const Tensor whole = unwritten(b, c.conv, dtype), out = unwritten(b, c.out, dtype),
+                         expected = unwritten(b, c.out, dtype), argmax = places(), expected_argmax = places();
+            b.conv2d(whole, in[0], in[1], in[2], c.params, epilogue);
+            b.max_pool2d(expected, expected_argmax, whole, c.pool);
+            b.conv2d_max_pool2d(out, argmax, in[0], in[1], in[2], c.params, epilogue, c.pool);
+            EXPECT_TRUE(bits(out) == bits(expected));
+            EXPECT_TRUE(bits(argmax) == bits(expected_argmax));
+          }
+      },
+      {DType::f32});
+}
+
 // Against the separate kernels of the oracle. The result and the places of the maxima are the oracle's too:
 // where two values are nearly equal, rounding decides.
 TEST(Conv2dLayer, Gradients) {

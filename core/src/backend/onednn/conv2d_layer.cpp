@@ -108,8 +108,9 @@ class OneDnnBackend::ForwardRun {
         mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
         step_(images_at_once(p_, front ? 1 : 0)),
         conv_(conv),
+        pools_(layer.argmax.defined() && conv.pools_by(pool_)),
         middle_(backend, front ? step_ * in_elements(p_) : 0),
-        whole_(backend, layer.argmax.defined() ? step_ * out_elements(p_) : 0) {
+        whole_(backend, layer.argmax.defined() && !pools_ ? step_ * out_elements(p_) : 0) {
     if (front) front_.emplace(*front);
   }
 
@@ -127,14 +128,17 @@ class OneDnnBackend::ForwardRun {
       x = middle_.data();
     }
     float* out = layer_.out.data<float>() + first * image_;
-    conv_(layer_.argmax.defined() ? whole_.data() : out, x, images);
+    if (pools_)
+      conv_(PooledOutput{out, layer_.argmax.data<std::uint8_t>() + first * image_}, x, images);
+    else
+      conv_(layer_.argmax.defined() ? whole_.data() : out, x, images);
     for (std::int64_t i = 0; i < images; ++i) finish(first + i, whole_.data() + i * out_elements(p_));
   }
 
   // Pooling and dropout of image i, whose whole result is given if it is pooled.
   void finish(std::int64_t i, const float* whole) const {
     float* out = layer_.out.data<float>() + i * image_;
-    if (layer_.argmax.defined())
+    if (layer_.argmax.defined() && !pools_)
       kernels_.max_pool(out, layer_.argmax.data<std::uint8_t>() + i * image_, whole, pool_);
     if (mask_) mask_->apply(kernels_, out, out, image_, layer_.sample_keys.data<std::int64_t>() + 2 * i);
   }
@@ -148,6 +152,7 @@ class OneDnnBackend::ForwardRun {
   std::int64_t step_;  // images at a time
   std::optional<ImagePass::Runner> front_;
   ImagePass::Runner conv_;
+  bool pools_;  // conv_ does
   Scratch<float> middle_, whole_;
 };
 

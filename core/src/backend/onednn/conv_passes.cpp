@@ -75,6 +75,11 @@ void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t im
   }
 }
 
+void ImagePass::Runner::operator()(PooledOutput to, const float* from, std::int64_t images) const {
+  pass_.kernels_.winograd_conv_pool(to, from, pass_.weights_.data(), pass_.bias_,
+                                    winograd_shape(pass_.problem_), images, scratch_.data(), epilogue());
+}
+
 void ImagePass::Runner::run_winograd(float* to, const float* from, std::int64_t images) const {
   const Kernels& kernels = pass_.kernels_;
   const WinogradShape shape = winograd_shape(pass_.problem_);

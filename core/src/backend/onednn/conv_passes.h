@@ -73,6 +73,8 @@ inline std::int64_t images_at_once(const ConvProblem& p, int inputs = 0) {
   const std::int64_t fitting = kElements / (out_elements(p) + inputs * in_elements(p));
   return std::min(std::max(fitting, least), p.n);
 }
+/// Whether Winograd's tiles of the problem hold whole windows of a pooling that takes all of its output.
+bool holds_windows(const ConvProblem& problem, const PoolShape& pool);
 /// Elements of the transformed filters of a forward pass or an input gradient.
 std::int64_t winograd_filters(const ConvProblem& problem, std::int64_t lanes);
 
@@ -83,11 +85,18 @@ class ImagePass {
   ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& problem,
             const float* weight, const float* bias);
 
+  /// Whether this is a forward pass that can pool its results like that.
+  bool pools_by(const PoolShape& pool) const {
+    return algorithm_ == ConvKernels::winograd && holds_windows(problem_, pool);
+  }
+
   class Runner {
    public:
     explicit Runner(const ImagePass& pass);
     /// From x to out, or from out's gradient to x's.
     void operator()(float* to, const float* from, std::int64_t images) const;
+    /// The same with that pooling behind it; only if the pass pools_by(it).
+    void operator()(PooledOutput to, const float* from, std::int64_t images) const;
     /// Null if the algorithm is another one.
     const float* winograd_filters() const {
       return pass_.algorithm_ == ConvKernels::winograd ? pass_.weights_.data() : nullptr;

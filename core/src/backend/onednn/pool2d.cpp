@@ -25,6 +25,7 @@ void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Te
   auto* index = argmax.data<std::uint8_t>();
   const float* from = x.data<float>();
   for_each_image(threads(), x, s, [&](std::int64_t in, std::int64_t at) {
+    kernels_.fetch(from + in, s.h * s.w * s.c);
     kernels_.max_pool(to + at, index + at, from + in, s);
   });
 }

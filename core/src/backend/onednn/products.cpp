@@ -18,6 +18,8 @@ namespace {
 constexpr std::int64_t kProductGrain = std::int64_t{1} << 18;
 // Rows or columns that stay together; a multiple of all instruction sets' lanes.
 constexpr std::int64_t kStrip = 16;
+// Of a result that the kernel keeps in registers, at most.
+constexpr std::int64_t kBlockColumns = 64;
 
 // out (m, n) = op(a) * op(b), all row-major and dense.
 struct Product {
@@ -101,11 +103,13 @@ bool takes_tiles(const Tensor& out, const Tensor& a, const Tensor& b, const Tens
          (!bias.defined() || is_dense(bias, DType::f32));
 }
 
-// Runs `p` in strips of rows or columns, whichever there are more of; calls `after(rows begin, end, columns
-// begin, end)` for each part while it is still in the cache.
+// Runs `p` in strips of rows or columns, whichever there are more of; of as many of both in columns, as long
+// as a thread has whole blocks of them, since the right operand, all of which a thread with rows goes
+// through, is the one that is copied (MNIST's 128 x 9216 x 128: 0.92 of the time). Calls `after(rows begin,
+// end, columns begin, end)` for each part while it is still in the cache.
 template <class P, class F>
 void run_parallel(ThreadPool& pool, const P& p, F&& after) {
-  const bool by_row = p.m >= p.n;
+  const bool by_row = p.m > p.n || (p.m == p.n && p.n < kBlockColumns * pool.size());
   const std::int64_t length = by_row ? p.m : p.n, across = by_row ? p.n : p.m;
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (kStrip * across * p.k), 1);
   pool.parallel_for((length + kStrip - 1) / kStrip, grain, [&](std::int64_t begin, std::int64_t end) {

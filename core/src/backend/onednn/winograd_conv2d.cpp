@@ -70,6 +70,12 @@ WinogradShape winograd_shape(const ConvProblem& p) {
                                                   : 96};
 }
 
+bool holds_windows(const ConvProblem& p, const PoolShape& pool) {
+  const bool is_2x2 = pool.window_h == 2 && pool.window_w == 2 && pool.stride_h == 2 && pool.stride_w == 2 &&
+                      pool.top == 0 && pool.left == 0;
+  return is_2x2 && winograd_shape(p).tile % 2 == 0 && p.oh == 2 * pool.oh && p.ow == 2 * pool.ow;
+}
+
 bool OneDnnBackend::is_winograd(const ConvProblem& p) const {
   const Padding2d& pad = p.params.padding;
   if (!uses_winograd_ || p.kh != 3 || p.kw != 3 || p.params.groups != 1) return false;

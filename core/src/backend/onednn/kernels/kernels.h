@@ -27,6 +27,12 @@ struct PassedOn {
   float scale = 1;
 };
 
+/// What comes of a max pooling with windows of 2x2 that do not overlap.
+struct PooledOutput {
+  float* out;
+  std::uint8_t* argmax;
+};
+
 /// One image, already padded, of a convolution: (h, w, c) -> (oh, ow, o).
 struct ConvShape {
   std::int64_t h, w, c, oh, ow, o;
@@ -93,6 +99,8 @@ struct Kernels {
                               const float* slope, std::int64_t rows, std::int64_t c);
 
   // --- pooling, one image
+  /// Brings x into the cache by one straight pass.
+  void (*fetch)(const float* x, std::int64_t n);
   void (*max_pool)(float* out, std::uint8_t* argmax, const float* x, const PoolShape& shape);
   /// For windows that do not overlap.
   void (*max_pool_backward)(float* grad_x, const float* grad_out, const std::uint8_t* argmax,
@@ -117,6 +125,10 @@ struct Kernels {
   /// WinogradBlock.
   void (*winograd_conv)(float* out, const float* x, const float* u, const float* bias,
                         const WinogradShape& shape, std::int64_t images, float* scratch, Epilogue epilogue);
+  /// The same with the pooling behind it, for even tiles, oh and ow.
+  void (*winograd_conv_pool)(PooledOutput to, const float* x, const float* u, const float* bias,
+                             const WinogradShape& shape, std::int64_t images, float* scratch,
+                             Epilogue epilogue);
   /// u (point, o, c)
   void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
                                   const WinogradShape& shape, std::int64_t images, float* scratch);

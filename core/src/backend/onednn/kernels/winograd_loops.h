@@ -7,6 +7,7 @@
 /// depend on the block that it is in; the weight gradient adds up block by block.
 #pragma once
 
+#include "backend/onednn/kernels/winograd_pooling.h"
 #include "backend/onednn/kernels/winograd_products.h"
 #include "backend/onednn/kernels/winograd_tiles.h"
 
@@ -62,6 +63,10 @@ inline Ahead input_of(const float* x, const TilePlace& place, std::int64_t n, co
 inline Ahead output_of(const float* out, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
   return TiledRows{s.oh, s.ow * s.o, s.tile, 0, s.tile}.of(out, place, n, s);
 }
+inline Ahead pooled_output_of(const float* out, const TilePlace& place, std::int64_t n,
+                              const WinogradShape& s) {
+  return TiledRows{s.oh / 2, s.ow / 2 * s.o, s.tile / 2, 0, s.tile / 2}.of(out, place, n, s);
+}
 inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const WinogradShape& s) {
   place.advance_by(n, s);
   return input_of(x, place, s.block, s);
@@ -92,18 +97,38 @@ void winograd_weights(float* u, const float* weight, std::int64_t row, std::int6
   });
 }
 
+// The products of a block's points, for its results to be stored; `out_ahead`: where they go.
+template <int m>
+inline void multiply_inputs(const WinogradBlock& block, const float* x, const float* u, TilePlace place,
+                            std::int64_t n, const WinogradShape& s, const Ahead& out_ahead) {
+  load_inputs<m>(block, x, place, n, s, block.zeros);
+  multiply_points(block, winograd_points(m), u, n, s.c, s.o, input_after(x, place, n, s), out_ahead);
+}
+
 void winograd_conv(float* out, const float* x, const float* u, const float* bias, const WinogradShape& s,
                    std::int64_t images, float* scratch, Epilogue epilogue) {
   const WinogradBlock block(scratch, s);
   fill_zeros(block.zeros, block.pitch);
   with_tile(s.tile, [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-      load_inputs<m>(block, x, place, n, s, block.zeros);
-      multiply_points(block, winograd_points(m), u, n, s.c, s.o, input_after(x, place, n, s),
-                      output_of(out, place, n, s));
+      multiply_inputs<m>(block, x, u, place, n, s, output_of(out, place, n, s));
       store_outputs<m>(out, block, place, n, s, bias, epilogue);
     });
   });
+}
+
+void winograd_conv_pool(PooledOutput to, const float* x, const float* u, const float* bias,
+                        const WinogradShape& s, std::int64_t images, float* scratch, Epilogue epilogue) {
+  const WinogradBlock block(scratch, s);
+  fill_zeros(block.zeros, block.pitch);
+  const auto run = [&]<int m>() {
+    for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+      multiply_inputs<m>(block, x, u, place, n, s, pooled_output_of(to.out, place, n, s));
+      store_pooled_outputs<m>(to, block, place, n, s, bias, epilogue);
+    });
+  };
+  if (s.tile == 4) return run.template operator()<4>();
+  run.template operator()<6>();
 }
 
 void winograd_backward_input(float* grad_x, const float* grad_out, const float* u, const WinogradShape& s,
