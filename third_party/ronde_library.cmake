@@ -34,8 +34,9 @@ else()
   target_link_options(ronde INTERFACE -Wl,-z,nodelete)
 endif()
 if(type STREQUAL SHARED_LIBRARY)
-  # Hides the weak copies of other people's templates too, which have default visibility wherever they are made.
+  # Hides the weak copies of other people's templates too, which have default visibility wherever they are made. Calls from
+  # one room to another are direct.
   set(script ${CMAKE_CURRENT_LIST_DIR}/ronde.map)
-  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs -Wl,-z,pack-relative-relocs)
+  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs -Wl,-Bsymbolic-functions)
   set_property(TARGET ronde APPEND PROPERTY LINK_DEPENDS ${script})
 endif()

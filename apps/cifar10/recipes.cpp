@@ -39,7 +39,7 @@ Recipe fast_recipe() {
           .batch_size = 2000,
           .global_batch = 2000,
           .micro_batch = 500,
-          .epochs = 8,
+          .epochs = 9,
           .validate_each_epoch = false,
           .augmentation =
               Augment(RandomCrop({.padding = 2, .fill = {.mode = FillMode::reflect}}), AlternatingFlip()),
