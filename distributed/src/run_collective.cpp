@@ -19,7 +19,7 @@ Counts times(Counts counts, std::int64_t factor) {
   return counts;
 }
 
-std::int64_t sum_of(const Counts& counts) {
+std::int64_t rows_in(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
@@ -119,7 +119,7 @@ class Run {
     std::string error;
     try {
       call_.received->counts = counts;
-      call_.received->rows = Tensor::empty(call_.in.shape().with_batch(sum_of(counts)), call_.in.options());
+      call_.received->rows = Tensor::empty(call_.in.shape().with_batch(rows_in(counts)), call_.in.options());
     } catch (const std::exception& failure) {
       error = failure.what();
     }

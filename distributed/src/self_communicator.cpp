@@ -2,14 +2,11 @@
 
 #include <cstring>
 
+#include "memory_copy.h"
 #include "queued_communicator.h"
 
 namespace ronde::inline v0 {
 namespace {
-
-void copy(void* out, const void* in, std::int64_t bytes) {
-  if (bytes > 0 && out != in) std::memcpy(out, in, static_cast<std::size_t>(bytes));
-}
 
 class SelfTransport final : public Transport {
  public:
@@ -19,15 +16,15 @@ class SelfTransport final : public Transport {
   void allreduce(void*, std::int64_t, DType, Reduction) override {}
   void broadcast(void*, std::int64_t, int) override {}
   void allgatherv(void* out, const void* in, const std::vector<std::int64_t>& bytes) override {
-    copy(out, in, bytes[0]);
+    copy_bytes(out, in, bytes[0]);
   }
   void reduce_scatter(void* out, const void* in, const std::vector<std::int64_t>& counts, DType dtype,
                       Reduction) override {
-    copy(out, in, counts[0] * static_cast<std::int64_t>(size_of(dtype)));
+    copy_bytes(out, in, counts[0] * static_cast<std::int64_t>(size_of(dtype)));
   }
   void alltoallv(void* out, const std::vector<std::int64_t>&, const void* in,
                  const std::vector<std::int64_t>& in_bytes) override {
-    copy(out, in, in_bytes[0]);
+    copy_bytes(out, in, in_bytes[0]);
   }
   std::unique_ptr<Transport> split(int color, int) override {
     return color < 0 ? nullptr : std::make_unique<SelfTransport>();

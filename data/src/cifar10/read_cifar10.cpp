@@ -15,9 +15,9 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr std::uint64_t kRecord = kCifar10Record, kUsualCount = 10'000;
-constexpr std::uint64_t kMaxBytes = 256 << 20, kMaxNamesBytes = 64 << 10;
-constexpr std::size_t kClasses = 10;
+constexpr std::uint64_t kUsualCount = 10'000;
+constexpr std::uint64_t kMaxFileBytes = 256 << 20, kMaxNamesBytes = 64 << 10;
+constexpr std::size_t kCifar10Classes = 10;
 
 /// Where the bytes of a file come from, and whose complaints are made.
 struct FileBytes {
@@ -34,10 +34,10 @@ struct FileBytes {
 
 /// Number of records of a file.
 std::uint64_t count_records(const FileBytes& bytes) {
-  bytes.expect(bytes.size > 0 && bytes.size % kRecord == 0, "holds ", counted(bytes.size, "byte"),
-               ", expected images of ", grouped(kRecord), " bytes each, usually ",
-               grouped(kUsualCount * kRecord));
-  return bytes.size / kRecord;
+  bytes.expect(bytes.size > 0 && bytes.size % kCifar10Record == 0, "holds ", counted(bytes.size, "byte"),
+               ", expected images of ", grouped(kCifar10Record), " bytes each, usually ",
+               grouped(kUsualCount * kCifar10Record));
+  return bytes.size / kCifar10Record;
 }
 
 Cifar10Images allocate(std::uint64_t count, Cifar10Pictures pictures) {
@@ -72,15 +72,15 @@ class Content {
     std::uint8_t* pixels =
         part.images.defined() ? part.images.data<std::uint8_t>() + first * kPixels : nullptr;
     constexpr std::uint64_t kAtOnce = 64;
-    std::vector<std::uint8_t> records(kAtOnce * kRecord);
+    std::vector<std::uint8_t> records(kAtOnce * kCifar10Record);
     Sha256 hash;
     for (std::uint64_t image = 0; image < count_;) {
       const std::uint64_t end = std::min(image + kAtOnce, count_);
-      const std::size_t read = (end - image) * kRecord;
+      const std::size_t read = (end - image) * kCifar10Record;
       bytes.read(records.data(), read);
       hash.update(records.data(), read);
-      for (const std::uint8_t* record = records.data(); image < end; ++image, record += kRecord) {
-        bytes.expect(*record < kClasses, "label ", int{*record}, " of image ", grouped(image),
+      for (const std::uint8_t* record = records.data(); image < end; ++image, record += kCifar10Record) {
+        bytes.expect(*record < kCifar10Classes, "label ", int{*record}, " of image ", grouped(image),
                      ", expected 0 to 9");
         labels[image] = *record;
         if (pixels) interleave_planes(record + 1, pixels + image * kPixels);
@@ -102,7 +102,8 @@ class Content {
         names.emplace_back();
     }
     if (names.back().empty()) names.pop_back();
-    bytes.expect(names.size() == kClasses, "holds ", names.size(), " names of classes, expected ", kClasses);
+    bytes.expect(names.size() == kCifar10Classes, "holds ", names.size(), " names of classes, expected ",
+                 kCifar10Classes);
     content_.class_names = names;
   }
 
@@ -167,8 +168,8 @@ Cifar10Content read_archive(const std::string& path) {
     if (known == kCifar10Files.end()) continue;
     const auto number = static_cast<std::size_t>(known - kCifar10Files.begin());
     bytes.expect(!seen[number], "is there twice");
-    bytes.expect(bytes.size <= kMaxBytes, "holds ", counted(bytes.size, "byte"), ", expected at most ",
-                 grouped(kMaxBytes));
+    bytes.expect(bytes.size <= kMaxFileBytes, "holds ", counted(bytes.size, "byte"), ", expected at most ",
+                 grouped(kMaxFileBytes));
     content.expect_count(bytes);
     content.fill(number, bytes);
     seen[number] = true;

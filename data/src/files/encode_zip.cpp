@@ -10,7 +10,7 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr std::uint64_t kMaxArchive = UINT32_MAX;
-constexpr std::size_t kMaxMembers = UINT16_MAX;
+constexpr std::size_t kMostEntries = UINT16_MAX;
 
 /// Appends `bytes` bytes of a little-endian number.
 void append(std::string& out, std::uint64_t value, int bytes) {
@@ -49,7 +49,7 @@ void check(const std::vector<ZipEntry>& entries) {
     require(names.insert(entry.name).second, "[zip] member ", entry.name, " comes twice");
     bytes += entry.bytes.size() + 2 * entry.name.size() + 128;  // more than its two headers take
   }
-  require(entries.size() <= kMaxMembers && bytes <= kMaxArchive, "[zip] ", entries.size(), " members of ",
+  require(entries.size() <= kMostEntries && bytes <= kMaxArchive, "[zip] ", entries.size(), " members of ",
           bytes, " bytes do not fit into a zip archive: at most 65,535 members and 4 GiB");
 }
 

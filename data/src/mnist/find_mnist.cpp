@@ -14,11 +14,11 @@
 namespace ronde::inline v0 {
 namespace {
 
-bool exists(const std::string& path) {
+bool is_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-std::vector<std::string> search_path(const std::string& directory) {
+std::vector<std::string> mnist_places(const std::string& directory) {
   const std::string root = directory.empty() ? default_data_directory() : directory;
   std::vector<std::string> places{root, root + "/mnist"};
   const char* home = std::getenv("HOME");
@@ -33,7 +33,7 @@ std::string find_part(const std::string& directory, const std::string& name) {
   std::string dotted = name;
   dotted[dotted.rfind("-idx")] = '.';
   for (const std::string& candidate : {name, name + ".gz", dotted, dotted + ".gz"})
-    if (exists(directory + "/" + candidate)) return directory + "/" + candidate;
+    if (is_there(directory + "/" + candidate)) return directory + "/" + candidate;
   return "";
 }
 
@@ -47,18 +47,18 @@ std::array<std::string, 4> find_parts(const std::string& directory) {
 }  // namespace
 
 std::optional<MnistSource> find_mnist(const std::string& directory) {
-  for (const std::string& place : search_path(directory)) {
+  for (const std::string& place : mnist_places(directory)) {
     const auto files = find_parts(place);
     if (std::find(files.begin(), files.end(), "") == files.end()) return MnistSource{place, files};
     const std::string archive = place + "/mnist.npz";
-    if (exists(archive)) return MnistSource{archive, {archive, archive, archive, archive}, true};
+    if (is_there(archive)) return MnistSource{archive, {archive, archive, archive, archive}, true};
   }
   return std::nullopt;
 }
 
 std::string mnist_not_found(const std::string& directory) {
   std::string places, incomplete;
-  for (const std::string& place : search_path(directory)) {
+  for (const std::string& place : mnist_places(directory)) {
     places += cat(places.empty() ? "" : ", ", place);
     const auto files = find_parts(place);
     std::string missing;

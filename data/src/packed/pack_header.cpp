@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "packed files are read
 constexpr std::string_view kMagic = "\x89RONDE\r\n";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kHashAt = 24, kHashBytes = 64, kFieldsAt = kHashAt + kHashBytes;
-constexpr std::uint64_t kPage = 4096, kLine = 64, kMaxHeader = 1 << 30, kMaxNames = 1 << 20;
+constexpr std::uint64_t kPage = 4096, kLine = 64, kMaxPackHeader = 1 << 30, kMaxNames = 1 << 20;
 constexpr std::int64_t kMaxSamples = std::int64_t{1} << 48, kMaxElements = std::int64_t{1} << 32;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
@@ -129,7 +129,7 @@ std::string_view checked_header(const MappedFile& file) {
   file.expect(version == kVersion, "a packed file of version ", version, ", expected ", kVersion);
   reader.take<std::uint32_t>();
   const auto bytes = reader.take<std::uint64_t>();
-  file.expect(bytes >= kPage && bytes % kPage == 0 && bytes <= kMaxHeader, "damaged: a header of ",
+  file.expect(bytes >= kPage && bytes % kPage == 0 && bytes <= kMaxPackHeader, "damaged: a header of ",
               counted(bytes, "byte"));
   file.expect(bytes <= all.size(), "truncated: ends within its header");
   const std::string_view header = all.substr(0, bytes);

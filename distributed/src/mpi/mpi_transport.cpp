@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory_copy.h"
 #include "reduction.h"
 
 namespace ronde::inline v0 {
@@ -64,13 +65,6 @@ MPI_Op mpi_op(Reduction op, DType dtype) {
       break;
   }
   return size_of(dtype) < 4 ? own_op<Reduction::sum>() : MPI_SUM;
-}
-
-char* at(void* base, std::int64_t offset) {
-  return static_cast<char*>(base) + offset;
-}
-const char* at(const void* base, std::int64_t offset) {
-  return static_cast<const char*>(base) + offset;
 }
 
 // Calls f(offset, length) for pieces of [0, count) of at most `largest` each.
@@ -165,8 +159,8 @@ void MpiTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduct
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   in_pieces(count, largest_count_, [&](std::int64_t offset, int length) {
-    check(MPI_Allreduce(MPI_IN_PLACE, at(data, offset * item), length, mpi_type(dtype), mpi_op(op, dtype),
-                        comm_),
+    check(MPI_Allreduce(MPI_IN_PLACE, byte_at(data, offset * item), length, mpi_type(dtype),
+                        mpi_op(op, dtype), comm_),
           "allreduce");
   });
   if (op == Reduction::average) divide(data, count, dtype, place_.size);
@@ -174,7 +168,7 @@ void MpiTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduct
 
 void MpiTransport::broadcast(void* data, std::int64_t bytes, int root) {
   in_pieces(bytes, largest_count_, [&](std::int64_t offset, int length) {
-    check(MPI_Bcast(at(data, offset), length, MPI_BYTE, root, comm_), "broadcast");
+    check(MPI_Bcast(byte_at(data, offset), length, MPI_BYTE, root, comm_), "broadcast");
   });
 }
 
@@ -182,7 +176,7 @@ void MpiTransport::allgatherv(void* out, const void* in, const std::vector<std::
   const Layout layout(bytes);
   const auto own = static_cast<std::size_t>(place_.rank);
   // In place on all ranks, as MPI asks for: not on some.
-  void* const place = at(out, layout.begin[own]);
+  void* const place = byte_at(out, layout.begin[own]);
   if (in != place && bytes[own] > 0) std::memcpy(place, in, static_cast<std::size_t>(bytes[own]));
   if (layout.total <= largest_count_) {
     check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_BYTE, out, layout.counts.data(), layout.offsets.data(),
@@ -192,7 +186,7 @@ void MpiTransport::allgatherv(void* out, const void* in, const std::vector<std::
   }
   for (int r = 0; r < place_.size; ++r) {
     const auto k = static_cast<std::size_t>(r);
-    broadcast(at(out, layout.begin[k]), bytes[k], r);
+    broadcast(byte_at(out, layout.begin[k]), bytes[k], r);
   }
 }
 
@@ -209,7 +203,7 @@ void MpiTransport::reduce_scatter(void* out, const void* in, const std::vector<s
     return;
   }
   const auto item = static_cast<std::int64_t>(size_of(dtype));
-  if (own > 0 && out == at(in, layout.begin[static_cast<std::size_t>(place_.rank)] * item)) {
+  if (own > 0 && out == byte_at(in, layout.begin[static_cast<std::size_t>(place_.rank)] * item)) {
     // Not in place: MPI_IN_PLACE would use the others' places too.
     char* part = scratch_.get<char>(own * item);
     reduce_scatter(part, in, counts, dtype, op);
@@ -223,7 +217,7 @@ void MpiTransport::reduce_scatter(void* out, const void* in, const std::vector<s
     for (int r = 0; r < place_.size; ++r) {
       const auto k = static_cast<std::size_t>(r);
       in_pieces(counts[k], largest_count_, [&](std::int64_t offset, int length) {
-        check(MPI_Reduce(at(in, (layout.begin[k] + offset) * item), at(out, offset * item), length,
+        check(MPI_Reduce(byte_at(in, (layout.begin[k] + offset) * item), byte_at(out, offset * item), length,
                          mpi_type(dtype), mpi_op(op, dtype), r, comm_),
               "reduce_scatter");
       });
@@ -238,7 +232,8 @@ void MpiTransport::alltoallv(void* out, const std::vector<std::int64_t>& out_byt
   const Layout from(out_bytes);
   const auto own = static_cast<std::size_t>(place_.rank);
   if (in_bytes[own] > 0)
-    std::memcpy(at(out, from.begin[own]), at(in, to.begin[own]), static_cast<std::size_t>(in_bytes[own]));
+    std::memcpy(byte_at(out, from.begin[own]), byte_at(in, to.begin[own]),
+                static_cast<std::size_t>(in_bytes[own]));
   // Not MPI_Alltoallv: whether all counts fit into its ints, the ranks would have to agree on first.
   std::vector<MPI_Request> requests;
   for (int k = 1; k < place_.size; ++k) {
@@ -247,12 +242,12 @@ void MpiTransport::alltoallv(void* out, const std::vector<std::int64_t>& out_byt
     const auto t = static_cast<std::size_t>(target);
     const auto s = static_cast<std::size_t>(source);
     in_pieces(out_bytes[s], largest_count_, [&](std::int64_t offset, int length) {
-      check(MPI_Irecv(at(out, from.begin[s] + offset), length, MPI_BYTE, source, 0, comm_,
+      check(MPI_Irecv(byte_at(out, from.begin[s] + offset), length, MPI_BYTE, source, 0, comm_,
                       &requests.emplace_back()),
             "alltoall");
     });
     in_pieces(in_bytes[t], largest_count_, [&](std::int64_t offset, int length) {
-      check(MPI_Isend(at(in, to.begin[t] + offset), length, MPI_BYTE, target, 0, comm_,
+      check(MPI_Isend(byte_at(in, to.begin[t] + offset), length, MPI_BYTE, target, 0, comm_,
                       &requests.emplace_back()),
             "alltoall");
     });

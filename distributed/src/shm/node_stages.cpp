@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "memory_copy.h"
 #include "reduction.h"
-#include "shm/memory_copy.h"
 #include "shm/node_transport.h"
 #include "shm/slices.h"
 

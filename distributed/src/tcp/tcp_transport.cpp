@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "first_failure.h"
+#include "memory_copy.h"
 #include "reduction.h"
 #include "run_collective.h"
 #include "tcp/rendezvous.h"
@@ -19,17 +20,6 @@ using Counts = std::vector<std::int64_t>;
 constexpr std::int64_t kBroadcastPiece = 1 << 18;  // bytes that a rank passes on while it receives the next
 constexpr std::int64_t kMeeting = 0x6d656574'696e6721;
 constexpr double kSplitPatience = 60.0;  // seconds
-
-char* at(void* base, std::int64_t offset) {
-  return static_cast<char*>(base) + offset;
-}
-const char* at(const void* base, std::int64_t offset) {
-  return static_cast<const char*>(base) + offset;
-}
-
-void copy(void* to, const void* from, std::int64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
 
 Counts offsets_of(const Counts& lengths) {
   Counts offsets(lengths.size());
@@ -94,7 +84,7 @@ void TcpTransport::reserve(const ReductionSize& reduction) {
 void TcpTransport::allreduce(void* data, std::int64_t count, DType dtype, Reduction op) {
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   Counts counts = even_rows(count, place_.size);
-  void* const own = at(data, offsets_of(counts)[static_cast<std::size_t>(place_.rank)] * item);
+  void* const own = byte_at(data, offsets_of(counts)[static_cast<std::size_t>(place_.rank)] * item);
   reduce_scatter(own, data, counts, dtype, op);
   for (std::int64_t& c : counts) c *= item;
   allgatherv(data, own, counts);
@@ -114,10 +104,10 @@ void TcpTransport::broadcast(void* data, std::int64_t bytes, int root) {
     const std::int64_t ready = std::min(received, sent + kBroadcastPiece);
     const std::int64_t more = std::min(kBroadcastPiece, bytes - received);
     std::vector<Mesh::Outgoing> outs;
-    for (const int child : children) outs.push_back({child, at(data, sent), ready - sent});
-    mesh_->exchange(std::move(outs), more > 0
-                                         ? std::vector<Mesh::Incoming>{{parent, at(data, received), more}}
-                                         : std::vector<Mesh::Incoming>{});
+    for (const int child : children) outs.push_back({child, byte_at(data, sent), ready - sent});
+    mesh_->exchange(std::move(outs),
+                    more > 0 ? std::vector<Mesh::Incoming>{{parent, byte_at(data, received), more}}
+                             : std::vector<Mesh::Incoming>{});
     sent = ready;
     received += more;
   }
@@ -126,14 +116,14 @@ void TcpTransport::broadcast(void* data, std::int64_t bytes, int root) {
 void TcpTransport::allgatherv(void* out, const void* in, const Counts& bytes) {
   const Counts offsets = offsets_of(bytes);
   const auto own = static_cast<std::size_t>(place_.rank);
-  copy(at(out, offsets[own]), in, bytes[own]);
+  copy_bytes(byte_at(out, offsets[own]), in, bytes[own]);
   std::vector<Mesh::Outgoing> outs;
   std::vector<Mesh::Incoming> ins;
   for (int step = 1; step < place_.size; ++step) {
     const int r = (place_.rank + step) % place_.size;
     const auto k = static_cast<std::size_t>(r);
-    outs.push_back({r, at(out, offsets[own]), bytes[own]});
-    ins.push_back({r, at(out, offsets[k]), bytes[k]});
+    outs.push_back({r, byte_at(out, offsets[own]), bytes[own]});
+    ins.push_back({r, byte_at(out, offsets[k]), bytes[k]});
   }
   mesh_->exchange(std::move(outs), std::move(ins));
 }
@@ -152,16 +142,16 @@ void TcpTransport::reduce_scatter(void* out, const void* in, const Counts& count
     std::vector<Mesh::Outgoing> outs;
     std::vector<Mesh::Incoming> ins;
     std::vector<const void*> parts(counts.size());
-    parts[own] = at(in, (begins[own] + first) * item);
+    parts[own] = byte_at(in, (begins[own] + first) * item);
     for (int step = 1; step < place_.size; ++step) {
       const int r = (place_.rank + step) % place_.size;
       const auto k = static_cast<std::size_t>(r);
-      outs.push_back({r, at(in, (begins[k] + first) * item), length(k) * item});
-      ins.push_back({r, at(scratch, r * length(own) * item), length(own) * item});
+      outs.push_back({r, byte_at(in, (begins[k] + first) * item), length(k) * item});
+      ins.push_back({r, byte_at(scratch, r * length(own) * item), length(own) * item});
       parts[k] = ins.back().data;
     }
     mesh_->exchange(std::move(outs), std::move(ins));
-    reduce({at(out, first * item)}, 0, parts, 0, length(own), dtype, op);
+    reduce({byte_at(out, first * item)}, 0, parts, 0, length(own), dtype, op);
   }
 }
 
@@ -169,14 +159,14 @@ void TcpTransport::alltoallv(void* out, const Counts& out_bytes, const void* in,
   const Counts to = offsets_of(out_bytes);
   const Counts from = offsets_of(in_bytes);
   const auto own = static_cast<std::size_t>(place_.rank);
-  copy(at(out, to[own]), at(in, from[own]), in_bytes[own]);
+  copy_bytes(byte_at(out, to[own]), byte_at(in, from[own]), in_bytes[own]);
   std::vector<Mesh::Outgoing> outs;
   std::vector<Mesh::Incoming> ins;
   for (int step = 1; step < place_.size; ++step) {
     const int r = (place_.rank + step) % place_.size;
     const auto k = static_cast<std::size_t>(r);
-    outs.push_back({r, at(in, from[k]), in_bytes[k]});
-    ins.push_back({r, at(out, to[k]), out_bytes[k]});
+    outs.push_back({r, byte_at(in, from[k]), in_bytes[k]});
+    ins.push_back({r, byte_at(out, to[k]), out_bytes[k]});
   }
   mesh_->exchange(std::move(outs), std::move(ins));
 }

@@ -32,7 +32,7 @@ std::string bytes_text(std::int64_t bytes) {
   return text.data();
 }
 
-std::string milliseconds(std::int64_t begin, std::int64_t end) {
+std::string milliseconds_text(std::int64_t begin, std::int64_t end) {
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), "%.3f ms", static_cast<double>(end - begin) * 1e-6);
   return text.data();
@@ -44,12 +44,12 @@ std::string line_of(const RecordedOperation& operation, std::int64_t now) {
   std::snprintf(age.data(), age.size(), "%10.6f s ago  ",
                 static_cast<double>(now - operation.arrived) * 1e-9);
   const std::string waited = operation.met > 0
-                                 ? cat("waited ", milliseconds(operation.arrived, operation.met))
+                                 ? cat("waited ", milliseconds_text(operation.arrived, operation.met))
                              : operation.left > 0 ? std::string("failed while it waited")
                                                   : std::string("WAITS for the other ranks");
   std::string moved;
   if (operation.met > 0)
-    moved = operation.left > 0 ? cat(", data moved for ", milliseconds(operation.met, operation.left))
+    moved = operation.left > 0 ? cat(", data moved for ", milliseconds_text(operation.met, operation.left))
                                : std::string(", data MOVES");
   return cat(age.data(), describe(operation), ": ", waited, moved, '\n');
 }

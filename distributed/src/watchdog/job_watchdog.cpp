@@ -81,12 +81,10 @@ struct Place64 {
   std::array<char, 64> host{};
 };
 
-using Bytes = std::vector<std::uint8_t>;
-
 std::vector<Place64> gather_places(Communicator& world, const Place64& own) {
-  Bytes bytes(sizeof own);
+  std::vector<std::uint8_t> bytes(sizeof own);
   std::memcpy(bytes.data(), &own, sizeof own);
-  const Bytes all = allgather(world, bytes, "watchdog").wait();
+  const std::vector<std::uint8_t> all = allgather(world, bytes, "watchdog").wait();
   std::vector<Place64> places(all.size() / sizeof own);
   std::memcpy(static_cast<void*>(places.data()), all.data(), all.size());
   return places;

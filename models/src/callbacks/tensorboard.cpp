@@ -13,7 +13,7 @@ namespace ronde::inline v0 {
 
 namespace {
 
-double now() {
+double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -69,7 +69,7 @@ bool TensorBoard::wants_batch_logs() const {
 }
 
 void TensorBoard::on_train_batch_begin(std::int64_t) {
-  batch_start_ = now();
+  batch_start_ = steady_seconds();
 }
 
 void TensorBoard::on_train_batch_end(std::int64_t, const Logs& logs) {
@@ -78,7 +78,7 @@ void TensorBoard::on_train_batch_end(std::int64_t, const Logs& logs) {
   for (const auto& [name, value] : logs.entries()) train_->scalar("batch_" + name, value, step);
   train_->scalar(cat("batch_", kLearningRateKey), model().optimizer().current_learning_rate(), step);
   if (options_.write_steps_per_second)
-    train_->scalar("batch_steps_per_second", 1.0 / (now() - batch_start_), step);
+    train_->scalar("batch_steps_per_second", 1.0 / (steady_seconds() - batch_start_), step);
 }
 
 void TensorBoard::on_test_end(const Logs& logs) {

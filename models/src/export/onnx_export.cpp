@@ -8,12 +8,12 @@ namespace ronde::inline v0 {
 
 namespace {
 
-struct Entry {
+struct Exported {
   const char* class_name;
   OnnxConverter convert;
 };
 
-constexpr Entry kConverters[] = {
+constexpr Exported kConverters[] = {
     {"Activation", onnx_activation_layer},
     {"Add", onnx_add},
     {"Average", onnx_average},
@@ -40,7 +40,7 @@ constexpr Entry kConverters[] = {
 
 OnnxConverter find_converter(const Module& layer) {
   std::string known;
-  for (const Entry& entry : kConverters) {
+  for (const Exported& entry : kConverters) {
     if (layer.class_name() == entry.class_name) return entry.convert;
     known += cat(known.empty() ? "" : ", ", entry.class_name);
   }

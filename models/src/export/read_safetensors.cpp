@@ -42,7 +42,7 @@ Tensor read_halves(std::string_view data, const Shape& shape) {
 }
 
 /// One array as the header has it.
-struct Entry {
+struct ArrayEntry {
   std::string name, type;
   Shape shape;
   std::uint64_t begin, end;
@@ -54,15 +54,15 @@ std::uint64_t unsigned_integer(const ConfigValue& value) {
   return static_cast<std::uint64_t>(number);
 }
 
-std::uint64_t element_size(const Entry& entry) {
+std::uint64_t element_size(const ArrayEntry& entry) {
   if (entry.type == kHalf) return 2;
   for (const SafetensorsType& type : kSafetensorsTypes)
     if (type.name == entry.type) return size_of(type.dtype);
   throw InputError(cat("array ", entry.name, " is of type ", entry.type, ", which is not read"));
 }
 
-Entry read_entry(const std::string& name, const ConfigValue& described) {
-  Entry entry{name, described.at("dtype").as_string(), {}, 0, 0};
+ArrayEntry read_entry(const std::string& name, const ConfigValue& described) {
+  ArrayEntry entry{name, described.at("dtype").as_string(), {}, 0, 0};
   const ConfigList& extents = described.at("shape").as_list();
   require<InputError>(extents.size() <= Shape::kMaxRank, "array ", name, " has ", extents.size(), " axes");
   std::uint64_t bytes = element_size(entry);
@@ -89,12 +89,12 @@ std::map<std::string, std::string> read_metadata(const ConfigValue& value) {
 }
 
 /// Every byte belongs to exactly one array.
-void check_cover(std::vector<Entry>& entries, std::uint64_t bytes) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+void check_cover(std::vector<ArrayEntry>& entries, std::uint64_t bytes) {
+  std::sort(entries.begin(), entries.end(), [](const ArrayEntry& a, const ArrayEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
   });
   std::uint64_t end = 0;
-  for (const Entry& entry : entries) {
+  for (const ArrayEntry& entry : entries) {
     require<InputError>(entry.begin == end, "array ", entry.name, " begins at ", entry.begin,
                         ", but the one before ends at ", end);
     end = entry.end;
@@ -102,7 +102,7 @@ void check_cover(std::vector<Entry>& entries, std::uint64_t bytes) {
   require<InputError>(end == bytes, "its arrays take ", counted(end, "byte"), ", but ", bytes, " are there");
 }
 
-Tensor read_array(const Entry& entry, std::string_view buffer) {
+Tensor read_array(const ArrayEntry& entry, std::string_view buffer) {
   const std::string_view data = buffer.substr(entry.begin, entry.end - entry.begin);
   if (entry.type == kHalf) return read_halves(data, entry.shape);
   const auto* type = std::find_if(kSafetensorsTypes.begin(), kSafetensorsTypes.end(),
@@ -140,7 +140,7 @@ Safetensors decode(std::string_view bytes) {
   const std::string_view buffer = bytes.substr(length);
 
   Safetensors file;
-  std::vector<Entry> entries;
+  std::vector<ArrayEntry> entries;
   for (const auto& [name, value] : header.as_dict()) {
     if (name == kSafetensorsMetadata)
       file.metadata = read_metadata(value);
@@ -148,7 +148,7 @@ Safetensors decode(std::string_view bytes) {
       entries.push_back(read_entry(name, value));
   }
   check_cover(entries, buffer.size());
-  for (const Entry& entry : entries)
+  for (const ArrayEntry& entry : entries)
     require<InputError>(file.tensors.emplace(entry.name, read_array(entry, buffer)).second, "array ",
                         entry.name, " comes twice");
   return file;

@@ -16,11 +16,11 @@ struct Window {
   std::int64_t size() const { return (y_end - y_begin) * (x_end - x_begin); }
 };
 
-struct Geometry {
+struct PoolGeometry {
   std::int64_t n, h, w, c, oh, ow;
   const Pool2dParams& params;
 
-  Geometry(const Shape& x, const Shape& out, const Pool2dParams& p)
+  PoolGeometry(const Shape& x, const Shape& out, const Pool2dParams& p)
       : n(x[0]), h(x[1]), w(x[2]), c(x[3]), oh(out[1]), ow(out[2]), params(p) {}
 
   std::int64_t image() const { return h * w * c; }
@@ -60,7 +60,7 @@ bool beats(T x, T best) {
 
 // Index within the window of the first maximum of one channel.
 template <class T>
-std::int64_t index_of_maximum(const Geometry& geo, const Window& at, const T* x) {
+std::int64_t index_of_maximum(const PoolGeometry& geo, const Window& at, const T* x) {
   T best = -std::numeric_limits<T>::infinity();
   std::int64_t best_index = -1;
   for (std::int64_t y = at.y_begin; y < at.y_end; ++y)
@@ -86,7 +86,7 @@ void visit_index_type(DType dtype, F&& f) {
 
 void CpuBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                             const Pool2dParams& params) {
-  const Geometry geo(x.shape(), out.shape(), params);
+  const PoolGeometry geo(x.shape(), out.shape(), params);
   visit_real(out.dtype(), "max_pool2d", [&]<class T>(T) {
     visit_index_type(argmax.dtype(), [&]<class Index>(Index) {
       T* to = out.data<T>();
@@ -107,7 +107,7 @@ void CpuBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tenso
 
 void CpuBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
                                      const Pool2dParams& params) {
-  const Geometry geo(grad_x.shape(), grad_out.shape(), params);
+  const PoolGeometry geo(grad_x.shape(), grad_out.shape(), params);
   fill(grad_x, 0.0);
   visit_real(grad_x.dtype(), "max_pool2d_backward", [&]<class T>(T) {
     visit_index_type(argmax.dtype(), [&]<class Index>(Index) {
@@ -123,7 +123,7 @@ void CpuBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_ou
 }
 
 void CpuBackend::average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) {
-  const Geometry geo(x.shape(), out.shape(), params);
+  const PoolGeometry geo(x.shape(), out.shape(), params);
   visit_real(out.dtype(), "average_pool2d", [&]<class T>(T) {
     T* to = out.data<T>();
     const T* from = x.data<T>();
@@ -141,7 +141,7 @@ void CpuBackend::average_pool2d(const Tensor& out, const Tensor& x, const Pool2d
 
 void CpuBackend::average_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out,
                                          const Pool2dParams& params) {
-  const Geometry geo(grad_x.shape(), grad_out.shape(), params);
+  const PoolGeometry geo(grad_x.shape(), grad_out.shape(), params);
   fill(grad_x, 0.0);
   visit_real(grad_x.dtype(), "average_pool2d_backward", [&]<class T>(T) {
     T* to = grad_x.data<T>();

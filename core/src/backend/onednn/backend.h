@@ -136,6 +136,10 @@ bool dense_floats(const Tensors&... tensors) {
   return ((tensors.defined() && tensors.dtype() == DType::f32 && tensors.is_contiguous()) && ...);
 }
 
+inline bool dense_or_missing(const Tensor& x) {
+  return !x.defined() || dense_floats(x);
+}
+
 /// Whether our own pooling kernels take the places of the maxima as they are kept.
 inline bool is_byte_index(const Tensor& argmax) {
   return argmax.dtype() == DType::u8 && argmax.is_contiguous();

@@ -9,16 +9,12 @@ namespace ronde::inline v0 {
 
 namespace {
 
-std::int64_t rows_of(const Tensor& x) {
+std::int64_t row_count(const Tensor& x) {
   return x.count() == 0 ? 0 : x.count() / x.shape().back();
 }
 
-std::int64_t row_grain(std::int64_t c) {
+std::int64_t grain_of_rows(std::int64_t c) {
   return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
-}
-
-bool dense_or_missing(const Tensor& x) {
-  return !x.defined() || dense_floats(x);
 }
 
 bool takes_values(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
@@ -42,7 +38,7 @@ double inverse_deviation(const Tensor& variance, std::int64_t c, double epsilon)
 void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) {
   if (!dense_floats(mean, variance, x) || x.count() == 0)
     return CpuBackend::batch_statistics(mean, variance, x);
-  const std::int64_t rows = rows_of(x), c = mean.count();
+  const std::int64_t rows = row_count(x), c = mean.count();
   const float* from = x.data<float>();
   const Scratch<double> totals(*this, c);
   sum_over_rows(*this, totals.data(), rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
@@ -71,7 +67,7 @@ void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const Tensor& 
   }
   float* to = out.data<float>();
   const float *from = x.data<float>(), *center = mean.data<float>();
-  threads().parallel_for(rows_of(x), row_grain(c), [&](std::int64_t begin, std::int64_t end) {
+  threads().parallel_for(row_count(x), grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
     kernels_.scale_columns(to + begin * c, from + begin * c, center, scale, shift, end - begin, c, epilogue);
   });
 }
@@ -95,7 +91,7 @@ void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_
                                        const Tensor& grad_beta, const Tensor& grad_out, const float* y,
                                        const Tensor& x, const Tensor& mean, const Tensor& variance,
                                        const Tensor& gamma, BatchNormParams params) {
-  const std::int64_t rows = rows_of(x), c = mean.count();
+  const std::int64_t rows = row_count(x), c = mean.count();
   const float *g = grad_out.data<float>(), *from = x.data<float>(), *center = mean.data<float>();
   const auto of_result = [=](std::int64_t row) { return y ? y + row * c : nullptr; };
   const Scratch<double> totals(*this, 2 * c);
@@ -116,7 +112,7 @@ void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_
     if (grad_gamma.defined()) grad_gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
   }
   float* to = grad_x.data<float>();
-  threads().parallel_for(rows, row_grain(c), [&](std::int64_t begin, std::int64_t end) {
+  threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
     kernels_.batch_norm_backward(to + begin * c, g + begin * c, of_result(begin), from + begin * c, center,
                                  scale, mean_g, slope, end - begin, c);
   });

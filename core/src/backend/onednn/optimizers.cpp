@@ -16,10 +16,6 @@ StepFactors factors_of(const StepParams& step) {
           .decay = static_cast<float>(step.learning_rate * step.weight_decay)};
 }
 
-bool dense_or_missing(const Tensor& x) {
-  return !x.defined() || dense_floats(x);
-}
-
 float* from(float* buffer, std::int64_t begin) {
   return buffer ? buffer + begin : nullptr;
 }
