@@ -87,12 +87,12 @@ std::unique_ptr<Module> read_activation(const LayerConfig& config) {
   return std::make_unique<Activation>(config.activation());
 }
 
-struct Entry {
+struct LayerEntry {
   const char* class_name;
   std::unique_ptr<Module> (*read)(const LayerConfig& config);
 };
 
-constexpr Entry kLayers[] = {
+constexpr LayerEntry kLayers[] = {
     {"Activation", read_activation},
     {"Add", read_layer<Add>},
     {"Average", read_layer<Average>},
@@ -135,7 +135,7 @@ void refuse_quantized(const LayerConfig& config) {
 std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
   std::string plain = class_name.substr(class_name.rfind('>') + 1);
   if (plain == "Model") plain = "Functional";  // its name until Keras 2.2
-  for (const Entry& entry : kLayers) {
+  for (const LayerEntry& entry : kLayers) {
     if (plain != entry.class_name) continue;
     const LayerConfig reader(plain, config);
     try {
@@ -185,7 +185,7 @@ std::vector<std::string> left_out_of_training(const ConfigValue& description) {
 
 std::vector<std::string> layer_class_names() {
   std::vector<std::string> names;
-  for (const Entry& entry : kLayers) names.emplace_back(entry.class_name);
+  for (const LayerEntry& entry : kLayers) names.emplace_back(entry.class_name);
   return names;
 }
 

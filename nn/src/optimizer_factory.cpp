@@ -163,21 +163,21 @@ std::unique_ptr<Optimizer> read_like_adam(const OptimizerConfig& c) {
                                         .clip = c.clip()});
 }
 
-struct Entry {
+struct OptimizerEntry {
   const char* class_name;
   const char* name;  // lower case
   std::unique_ptr<Optimizer> (*read)(const OptimizerConfig& config);
   bool decays_weights;
 };
 
-constexpr Entry kOptimizers[] = {{"SGD", "sgd", read_sgd, true},
-                                 {"RMSprop", "rmsprop", read_rmsprop, false},
-                                 {"Adam", "adam", read_adam, true},
-                                 {"AdamW", "adamw", read_adamw, true},
-                                 {"Adadelta", "adadelta", read_adadelta, false},
-                                 {"Adagrad", "adagrad", read_adagrad, false},
-                                 {"Adamax", "adamax", read_like_adam<Adamax, AdamaxOptions>, false},
-                                 {"Nadam", "nadam", read_like_adam<Nadam, NadamOptions>, false}};
+constexpr OptimizerEntry kOptimizers[] = {{"SGD", "sgd", read_sgd, true},
+                                          {"RMSprop", "rmsprop", read_rmsprop, false},
+                                          {"Adam", "adam", read_adam, true},
+                                          {"AdamW", "adamw", read_adamw, true},
+                                          {"Adadelta", "adadelta", read_adadelta, false},
+                                          {"Adagrad", "adagrad", read_adagrad, false},
+                                          {"Adamax", "adamax", read_like_adam<Adamax, AdamaxOptions>, false},
+                                          {"Nadam", "nadam", read_like_adam<Nadam, NadamOptions>, false}};
 
 }  // namespace
 
@@ -185,7 +185,7 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
   std::string plain = class_name.substr(class_name.rfind('>') + 1);
   for (char& c : plain)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  for (const Entry& entry : kOptimizers) {
+  for (const OptimizerEntry& entry : kOptimizers) {
     if (plain != entry.name) continue;
     const OptimizerConfig reader(class_name, config);
     reader.expect_plain_updates();
@@ -199,8 +199,8 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
     }
   }
   std::vector<std::string> known, spelt_lower;
-  for (const Entry& entry : kOptimizers) known.emplace_back(entry.class_name);
-  for (const Entry& entry : kOptimizers) spelt_lower.emplace_back(entry.name);
+  for (const OptimizerEntry& entry : kOptimizers) known.emplace_back(entry.class_name);
+  for (const OptimizerEntry& entry : kOptimizers) spelt_lower.emplace_back(entry.name);
   throw InputError(unknown_name("optimizer class", class_name, known, spelt_lower));
 }
 

@@ -6,7 +6,7 @@ namespace ronde::inline v0 {
 
 namespace {
 
-constexpr unsigned kVarint = 0, kEightBytes = 1, kLength = 2, kFourBytes = 5;
+constexpr unsigned kVarint = 0, kEightBytes = 1, kDelimited = 2, kFourBytes = 5;
 
 std::string little_endian(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -50,7 +50,7 @@ void ProtobufWriter::wide_reals(int field, const std::vector<double>& values) {
 }
 
 void ProtobufWriter::text(int field, std::string_view value) {
-  key(field, kLength);
+  key(field, kDelimited);
   varint(value.size());
   bytes_ += value;
 }

@@ -101,7 +101,7 @@ void check_length(std::string_view file) {
                       "damaged: the line with its SHA-256 is not what was written");
 }
 
-SavedModel decode(std::string_view bytes) {
+SavedModel decode_file(std::string_view bytes) {
   const std::string_view image = verify_trailer(bytes);
   require<InputError>(image.starts_with(kSignature), "is not an HDF5 file");
   if (has_trailer(bytes)) return decode_hdf5(image);
@@ -126,7 +126,7 @@ SavedModel decode_hdf5(std::string_view image) {
 SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
   if (is_zip_archive(bytes)) return decode_keras_archive(bytes, source);
   try {
-    return decode(bytes);
+    return decode_file(bytes);
   } catch (const hdf5::Hdf5Error& error) {
     throw InputError(cat(source, ": damaged or incomplete HDF5 file: ", error.what()));
   } catch (const InputError& error) {

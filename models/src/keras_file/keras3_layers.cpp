@@ -47,9 +47,9 @@ bool is_of_training(const std::string& path) {
   return std::find(kNames.begin(), kNames.end(), path) != kNames.end();
 }
 
-class Reader {
+class Keras3Reader {
  public:
-  explicit Reader(SavedModel& model) : model_(model) {}
+  explicit Keras3Reader(SavedModel& model) : model_(model) {}
 
   void read(hid_t group, const std::string& path, int depth) {
     require<Hdf5Error>(depth <= kMaxGroupDepth && ++groups_ <= kMaxGroups, "its groups do not end");
@@ -93,7 +93,7 @@ bool has_keras3_layers(hid_t file) {
 void read_keras3_layers(hid_t file, SavedModel& model) {
   model.layout = SavedLayout::weights_h5;
   model.keras_version = std::string("3");  // the layout's; such a file does not name its writer
-  Reader(model).read(open_object(file, "/"), "", 0);
+  Keras3Reader(model).read(open_object(file, "/"), "", 0);
 }
 
 void write_keras3_layers(hid_t file, const SavedModel& model) {

@@ -43,9 +43,9 @@ class Writer {
   Safetensors file_;
 };
 
-class Reader {
+class PlainReader {
  public:
-  explicit Reader(std::string_view bytes) : file_(decode_safetensors(bytes, "its content")) {}
+  explicit PlainReader(std::string_view bytes) : file_(decode_safetensors(bytes, "its content")) {}
 
   std::vector<SavedWeight> take(const ConfigValue& names) {
     std::vector<SavedWeight> weights;
@@ -79,7 +79,7 @@ ConfigValue pack_optimizer(Writer& writer, const SavedOptimizer& optimizer) {
                     {"slots", slots}};
 }
 
-SavedOptimizer unpack_optimizer(Reader& reader, const ConfigValue& packed) {
+SavedOptimizer unpack_optimizer(PlainReader& reader, const ConfigValue& packed) {
   SavedOptimizer optimizer{.name = packed.at("name").as_string(),
                            .iterations = packed.at("iterations").as_int(),
                            .learning_rate = std::bit_cast<double>(parse_bits(packed.at("rate").as_string())),
@@ -101,7 +101,7 @@ void write_state(Writer& writer, const SavedState& state) {
   for (const Tensor& values : run.tensors) writer.add(values);
 }
 
-SavedState read_state(Reader& reader) {
+SavedState read_state(PlainReader& reader) {
   const ConfigValue packed = reader.text("state");
   SavedState state{.epochs = packed.at("epochs").as_int(),
                    .steps = packed.at("steps").as_int(),
@@ -133,7 +133,7 @@ std::string encode_plain_model(const SavedModel& model) {
 }
 
 SavedModel decode_plain_model(std::string_view bytes) {
-  Reader reader(bytes);
+  PlainReader reader(bytes);
   SavedModel model;
   if (reader.text("layout").as_bool()) model.layout = SavedLayout::weights_h5;
   model.keras_version = reader.text("keras_version").as_string();

@@ -84,7 +84,7 @@ std::vector<Group> groups_of(const Module& module) {
 }
 
 /// "conv2d/kernel:0" or "sequential/conv2d/kernel" -> "kernel"
-std::string short_name(const std::string& name) {
+std::string last_part(const std::string& name) {
   const std::string last = name.substr(name.rfind('/') + 1);
   return last.substr(0, last.find(':'));
 }
@@ -94,7 +94,7 @@ void add_weight(const std::string& layer, const SavedWeight& saved, const Parame
   const Shape expected = keras_shape(target);
   const bool scalar = expected.rank() == 0 && saved.values.count() == 1;  // (1) in a file
   require<InputError>(scalar || saved.values.shape() == expected, "layer ", layer, " has ",
-                      short_name(target.name), " ", saved.values.shape(), ", this net has ", expected);
+                      last_part(target.name), " ", saved.values.shape(), ", this net has ", expected);
   assignments.push_back({target, saved.values.reshape(expected)});
 }
 
@@ -119,11 +119,11 @@ std::vector<WeightAssignment> match_by_name(const std::vector<Group>& net,
   std::map<std::string, const SavedWeight*> saved;
   for (const SavedLayer& layer : file)
     for (const SavedWeight& weight : layer.weights)
-      saved.emplace(cat(layer.name, "/", short_name(weight.name)), &weight);
+      saved.emplace(cat(layer.name, "/", last_part(weight.name)), &weight);
   std::vector<WeightAssignment> assignments;
   for (const Group& group : net) {
     for (const Parameter& weight : group.weights) {
-      const std::string name = cat(group.name, "/", short_name(weight.name));
+      const std::string name = cat(group.name, "/", last_part(weight.name));
       const auto found = saved.find(name);
       require<InputError>(found != saved.end(), "has no weight ", name, ", this net has");
       add_weight(group.name, *found->second, weight, assignments);
