@@ -48,6 +48,7 @@ if(RONDE_BUILD_TESTS)
 endif()
 
 if(NOT RONDE_WITH_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C++ interface, which MPI has given up, and its library
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 ronde_optional(MPI MPI_CXX_FOUND libopenmpi-dev "MPI")
