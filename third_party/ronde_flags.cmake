@@ -28,7 +28,7 @@ if(RONDE_SANITIZE)
   add_link_options(-fsanitize=${RONDE_SANITIZE})
 else()
   target_compile_options(ronde_product_flags INTERFACE -ffunction-sections -fdata-sections)
-  target_link_options(ronde_product_flags INTERFACE -Wl,--gc-sections)
+  target_link_options(ronde_product_flags INTERFACE -Wl,--gc-sections)  # what nothing calls
 endif()
 if(RONDE_HARDEN AND NOT RONDE_SANITIZE)
   target_compile_options(ronde_product_flags INTERFACE

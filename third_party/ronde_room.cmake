@@ -1,31 +1,33 @@
-# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] SOURCES files [LOOPS files]): one folder of the house.
+# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] [OPTIONS of the compiler] SOURCES files [LOOPS files]): one
+# folder of the house.
 #
 # A room is a library of objects with its own include root, so that a header of a room it does not link cannot be
 # included: layering is a compile error. Its headers are checked to stand alone (target
-# all_verify_interface_header_sets). LOOPS are the files whose time is that of loops, over values or until another rank arrives: compiled
-# for speed, while the others are made small.
+# all_verify_interface_header_sets). LOOPS are the files whose time is that of loops, over values or until another rank
+# arrives: compiled for speed, while the others are made small.
 function(ronde_room)
-  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;SOURCES;LOOPS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;OPTIONS;SOURCES;LOOPS" ${ARGN})
   set(target ronde_${ROOM_NAME})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
   add_library(${target} ${RONDE_ROOM_TYPE})
   target_sources(${target} PRIVATE ${ROOM_SOURCES}
     PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_link_libraries(${target} PUBLIC ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
-  if(ROOM_NAME STREQUAL "core")  # each operator of a step passes through it: small code would cost a tenth of a step of one sample
+  # Each operator of a step passes through it: small code would cost a tenth of a step of one sample.
+  if(ROOM_NAME STREQUAL "core")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   else()
     target_link_libraries(${target} PRIVATE ronde_small_code)
   endif()
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-  ronde_room_target(${target} ${ROOM_NAME})
+  ronde_room_target(${target} ${ROOM_NAME} ${ROOM_OPTIONS})
   if(RONDE_SANITIZE)
     target_sources(${target} PRIVATE ${ROOM_LOOPS})
   elseif(ROOM_LOOPS)
     add_library(${target}_loops OBJECT ${ROOM_LOOPS})
     target_include_directories(${target}_loops PRIVATE include)
     target_link_libraries(${target}_loops PRIVATE ${ROOM_LINKS} ${ROOM_PRIVATE_LINKS})
-    ronde_room_target(${target}_loops ${ROOM_NAME})
+    ronde_room_target(${target}_loops ${ROOM_NAME} ${ROOM_OPTIONS})
   endif()
 endfunction()
 
@@ -39,7 +41,9 @@ function(ronde_link_rooms target)
   endforeach()
 endfunction()
 
+# What both kinds of files are compiled with; options follow.
 function(ronde_room_target target room)
+  target_compile_options(${target} PRIVATE ${ARGN})
   target_include_directories(${target} PRIVATE src)
   target_link_libraries(${target} PRIVATE ronde_product_flags)
   target_compile_features(${target} PUBLIC cxx_std_20)
