@@ -28,7 +28,7 @@ RONDE_API void prepare_cifar10_fast(Module& net, const Dataset& train);
 
 struct Cifar10FastOptions {
   double learning_rate = 0.24;        ///< of Muon, for the convolutions; the others' rates follow it
-  std::int64_t total_steps = 200;     ///< the rates fall to 0 in a straight line over these
+  std::int64_t total_steps = 225;     ///< the rates fall to 0 in a straight line over these
   std::int64_t steps_per_epoch = 25;  ///< the first biases are trained for three epochs
   ClipOptions clip = {};              ///< of each group's gradients
 };
