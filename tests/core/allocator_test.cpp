@@ -1,5 +1,7 @@
 #include "backend/cpu/caching_allocator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -96,7 +98,7 @@ TEST(CachingAllocator, ABlockCanBeHadAfterMemoryRanOut) {
 std::size_t resident_bytes() {
   std::size_t all = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * 4096;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // What only the beginning of a training needed must not lie beside its checkpoints.
