@@ -40,7 +40,7 @@ void print(const Options& options, const KernelTimes& times, double step_ms) {
 void print_kernel_table(const Options& options) {
   KernelTimes times;
   const auto backend = make_timed_backend(ronde::default_backend(), times);
-  TrainingStep step(options.net, options.batch, nullptr, {}, *backend);
+  TrainingStep step(options.net, options.batch, nullptr, {}, *backend, options.compute_dtype());
   const auto call = [&] {
     options.evaluate ? step.evaluate() : step.run();
     times.end_step();

@@ -46,7 +46,8 @@ Timing time_together(Communicator& world, double seconds, F&& call) {
 }
 
 TrainingStep make_step(const Options& options, Communicator& world) {
-  return TrainingStep(options.net, options.batch, world.size() > 1 ? &world : nullptr);
+  return TrainingStep(options.net, options.batch, world.size() > 1 ? &world : nullptr, {},
+                      ronde::default_backend(), options.compute_dtype());
 }
 
 Result measure(const Options& options, Communicator& world, const Stopwatch& since_main) {

@@ -9,10 +9,11 @@ namespace bench {
 
 const char* const kUsage =
     "usage: ronde_bench [--net mnist|cifar10|resnet20|resnet18] [--batch N] [--threads N] [--seconds S] "
-    "[--steps N] [--layers] [--evaluate] [--json]\n"
+    "[--steps N] [--layers] [--evaluate] [--mixed-bfloat16] [--json]\n"
     "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
     "peak.\n"
-    "--evaluate: forward passes instead. --layers: what each kernel of a step takes, by one process. "
+    "--evaluate: forward passes instead. --mixed-bfloat16: layers compute in bf16. --layers: what each "
+    "kernel of a step takes, by one process. "
     "--steps: "
     "so many steps\n"
     "and nothing that depends on time, for tools that count. Under mpirun the ranks train together. "
@@ -33,10 +34,11 @@ Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    bool* const flag = name == "--layers"     ? &options.layers
-                       : name == "--json"     ? &options.json
-                       : name == "--evaluate" ? &options.evaluate
-                                              : nullptr;
+    bool* const flag = name == "--layers"           ? &options.layers
+                       : name == "--json"           ? &options.json
+                       : name == "--evaluate"       ? &options.evaluate
+                       : name == "--mixed-bfloat16" ? &options.mixed_bfloat16
+                                                    : nullptr;
     if (flag) {
       *flag = true;
       continue;

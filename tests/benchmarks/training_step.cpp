@@ -68,9 +68,10 @@ Net make_net(const std::string& name) {
 }
 
 TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communicator* ranks,
-                           const DistributedOptions& options, Backend& backend)
+                           const DistributedOptions& options, Backend& backend,
+                           std::optional<DType> compute_dtype)
     : net_(make_net(net)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
-  net_.layers->build(net_.input, {.backend = &backend});
+  net_.layers->build(net_.input, {.backend = &backend, .compute_dtype = compute_dtype});
   arena_ = std::make_unique<ParameterArena>(*net_.layers);
   if (ranks)
     distributed_ = std::make_unique<DistributedOptimizer>(std::move(net_.optimizer), *ranks, options);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ronde/core/backend.h>
@@ -32,7 +33,8 @@ class TrainingStep {
   /// With `ranks`, gradients are summed over them, as in a training; `batch` is each rank's.
   TrainingStep(const std::string& net, std::int64_t batch, ronde::Communicator* ranks = nullptr,
                const ronde::DistributedOptions& options = {},
-               ronde::Backend& backend = ronde::default_backend());
+               ronde::Backend& backend = ronde::default_backend(),
+               std::optional<ronde::DType> compute_dtype = {});
   void run();
   /// The forward pass alone, as when a net is evaluated.
   void evaluate();
