@@ -1,5 +1,6 @@
 #include "common/run_banner.h"
 
+#include <ronde/core/build_info.h>
 #include <ronde/core/counted.h>
 
 #include "common/banner.h"
@@ -20,10 +21,12 @@ std::string epochs_line(const TrainPlan& plan) {
   return cat(counted(plan.epochs, "epoch"), " of ", length);
 }
 
-// So that nobody waits for a speed that is not there yet.
-std::string precision_line(const std::string& precision) {
-  return precision == "mixed_bfloat16" ? precision + ", rounded from float arithmetic: no faster than float32"
-                                       : precision;
+// So that nobody waits for a speed that this processor does not have.
+std::string precision_line(const std::string& precision, const ChosenDevice& device) {
+  if (precision != "mixed_bfloat16" || device_kind(device) != "cpu") return precision;
+  const std::string isa = instruction_set();
+  if (isa == "avx512_bf16" || isa == "amx") return cat(precision, ", products of bfloat16 by ", isa);
+  return precision + ", rounded from float arithmetic: no faster than float32";
 }
 
 // A set of which a part is used is not described by its size.
@@ -40,7 +43,7 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
   const TrainPlan& plan = job.plan;
   BannerLines lines{{"device", device_line(job.device)},
                     {"ranks", ranks_line(world, report.threads)},
-                    {"precision", precision_line(report.precision)},
+                    {"precision", precision_line(report.precision, job.device)},
                     {"global batch", to_string(counted(plan.global_batch, "image"))},
                     {"training", epochs_line(plan)},
                     {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate,

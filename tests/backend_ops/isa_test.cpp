@@ -40,7 +40,7 @@ TEST(Isa, TheVariableChooses) {
 TEST(Isa, AnUnknownOneIsAUsageError) {
   const Variable set("RONDE_ISA", "mmx");
   EXPECT_THROW(chosen_isa(), UsageError);
-  expect_error([] { chosen_isa(); }, "RONDE_ISA=mmx is none of portable, avx2, avx512, amx");
+  expect_error([] { chosen_isa(); }, "RONDE_ISA=mmx is none of portable, avx2, avx512, avx512_bf16, amx");
 }
 
 TEST(Isa, OneThatTheMachineLacksIsAUsageError) {
@@ -82,7 +82,7 @@ std::vector<float> after_steps(const char* isa) {
 // Ranks on machines of several kinds make the same step from the same gradient.
 TEST(Isa, OptimizerStepsAreTheSameBitsOnAll) {
   const std::vector<float> portable = after_steps("portable");
-  for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
     if (isa > best_isa()) break;
     EXPECT_EQ(after_steps(name_of(isa)), portable) << name_of(isa);
   }

@@ -11,8 +11,4 @@ std::vector<Variant> make_variants() {
   return {};
 }
 
-bool has_tiles(const Backend&) {
-  return false;
-}
-
 }  // namespace ronde::test

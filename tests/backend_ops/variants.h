@@ -23,7 +23,5 @@ struct Variant {
 
 /// None in a build without oneDNN.
 std::vector<Variant> make_variants();
-/// Whether a backend has tiles, the model's or the processor's own.
-bool has_tiles(const Backend& backend);
 
 }  // namespace ronde::test

@@ -11,8 +11,8 @@ namespace ronde::inline v0 {
 RONDE_API std::string library_version();
 /// "2.6.3"; empty in a build without oneDNN.
 RONDE_API std::string onednn_version();
-/// For which own kernels run: "amx", "avx512", "avx2" or "portable"; empty in a build without oneDNN. An error
-/// as make_onednn_backend's when `$RONDE_ISA` names one that this machine lacks.
+/// For which own kernels run: "amx", "avx512_bf16", "avx512", "avx2" or "portable"; empty in a build without
+/// oneDNN. An error as make_onednn_backend's when `$RONDE_ISA` names one that this machine lacks.
 RONDE_API std::string instruction_set();
 /// What 3x3 convolutions run by where they can: "winograd", or "direct" when `$RONDE_CONV` says so; empty in
 /// a build without oneDNN. Decides how sums are rounded. A UsageError when `$RONDE_CONV` is something else.

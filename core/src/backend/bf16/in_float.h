@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
-#include <tuple>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <ronde/core/tensor.h>
 
@@ -35,14 +37,29 @@ inline KernelArgument updated(const Tensor& tensor) {
   return {tensor, KernelArgument::Access::updated};
 }
 
+/// The tensors of a call's arguments, float ones in place of bf16.
+class FloatTensors {
+ public:
+  /// Keeps `arguments`.
+  explicit FloatTensors(std::span<const KernelArgument> arguments);
+  const Tensor& operator[](std::size_t i) const { return wide_.empty() ? arguments_[i].tensor : wide_[i]; }
+  /// What a kernel left in them is rounded to the arguments' own.
+  void round() const;
+
+ private:
+  std::span<const KernelArgument> arguments_;
+  std::vector<Tensor> wide_;  // none, if there is no bf16
+};
+
 /// Calls `kernel` with the arguments' tensors, float ones in place of bf16.
 template <class Kernel, class... Arguments>
 void in_float(const Kernel& kernel, const Arguments&... arguments) {
-  if (!(is_bfloat16(arguments.tensor) || ...)) return kernel(arguments.tensor...);
-  const std::array wide{arguments.widened()...};
-  std::apply(kernel, wide);
-  std::size_t i = 0;
-  (arguments.round(wide[i++]), ...);
+  const std::array all{arguments...};
+  const FloatTensors tensors(all);
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    kernel(tensors[i]...);
+  }(std::index_sequence_for<Arguments...>());
+  tensors.round();
 }
 
 }  // namespace ronde::inline v0

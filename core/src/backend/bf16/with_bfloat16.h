@@ -1,6 +1,7 @@
 /// WithBfloat16: a backend whose arithmetic is float, which takes bf16 too. Each kernel sees float copies of
 /// its bf16 tensors, so a result is rounded once, to nearest, whatever was computed on the way; convolutions
-/// are told that what they multiply was bf16, and matrix products are offered the bf16 tensors themselves.
+/// are told that what they multiply was bf16. Matrix products and convolutions are offered the bf16 tensors
+/// themselves, those of a net's images, which are large, above all.
 /// The steps of optimizers are left out: weights are float at least.
 #pragma once
 
@@ -103,6 +104,7 @@ class WithBfloat16 final : public Base {
   }
   void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dParams& params, Epilogue epilogue) override {
+    if (makes({.out = out, .x = x, .conv = {weight, bias, params, epilogue}})) return;
     in_float([&, this](const auto&... t) { this->Base::conv2d(t..., params_of(x, params), epilogue); },
              written(out), read(x), read(weight), read(bias));
   }
@@ -120,6 +122,9 @@ class WithBfloat16 final : public Base {
   void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x, const Tensor& weight,
                          const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
                          const Pool2dParams& pool) override {
+    if (makes(
+            {.out = out, .argmax = argmax, .x = x, .conv = {weight, bias, params, epilogue}, .pool = pool}))
+      return;
     in_float(
         [&, this](const auto&... t) {
           this->Base::conv2d_max_pool2d(t..., params_of(x, params), epilogue, pool);
@@ -127,50 +132,21 @@ class WithBfloat16 final : public Base {
         written(out), written(argmax), read(x), read(weight), read(bias));
   }
   void conv2d_backward(const Conv2dBackward& layer) override {
+    if (makes_gradients({.conv = layer})) return;
     in_float([&, this](const auto&... t) { this->Base::conv2d_backward(with_tensors(layer, t...)); },
              written(layer.grad_x), written(layer.grad_weight), written(layer.grad_bias),
              read(layer.grad_out), read(layer.x), read(layer.weight), read(layer.out));
   }
-  /// Image by image if there are kernels for products of bf16; else each part rounds its result.
   bool fuses(const Conv2dLayer& layer) const override {
-    if (!is_bfloat16(layer.x)) return Base::fuses(layer);
-    return Base::multiplies_bfloat16() && Base::fuses(of_bfloat16(layer));
+    return Base::fuses(is_bfloat16(layer.x) ? of_bfloat16(layer) : layer);
   }
   void conv2d_layer(const Conv2dLayer& layer) override {
     if (!is_bfloat16(layer.x)) return Base::conv2d_layer(layer);
-    if (!fuses(layer)) return Backend::conv2d_layer(layer);
-    const Conv2dStage front = layer.front.value_or(Conv2dStage{});
-    in_float(
-        [&, this](const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const Tensor& front_weight, const Tensor& front_bias) {
-          Conv2dLayer wide = layer;
-          wide.out = out;
-          wide.x = x;
-          set_weights(wide.conv, weight, bias);
-          if (wide.front) set_weights(*wide.front, front_weight, front_bias);
-          this->Base::conv2d_layer(wide);
-        },
-        written(layer.out), read(layer.x), read(layer.conv.weight), read(layer.conv.bias), read(front.weight),
-        read(front.bias));
+    if (!fuses(layer) || !makes(layer)) Backend::conv2d_layer(layer);
   }
   void conv2d_layer_backward(const Conv2dLayerBackward& layer) override {
     if (!is_bfloat16(layer.conv.grad_out)) return Base::conv2d_layer_backward(layer);
-    if (!Base::multiplies_bfloat16()) return Backend::conv2d_layer_backward(layer);
-    const Conv2dBackward& conv = layer.conv;
-    const Conv2dStage front = layer.front.value_or(Conv2dStage{});
-    in_float(
-        [&, this](const Tensor& front_weight, const Tensor& front_bias, const Tensor& grad_front_weight,
-                  const Tensor& grad_front_bias, const auto&... of_conv) {
-          Conv2dLayerBackward wide = layer;
-          wide.conv = with_tensors(conv, of_conv...);
-          if (wide.front) set_weights(*wide.front, front_weight, front_bias);
-          wide.grad_front_weight = grad_front_weight;
-          wide.grad_front_bias = grad_front_bias;
-          this->Base::conv2d_layer_backward(wide);
-        },
-        read(front.weight), read(front.bias), written(layer.grad_front_weight),
-        written(layer.grad_front_bias), written(conv.grad_x), written(conv.grad_weight),
-        written(conv.grad_bias), read(conv.grad_out), read(conv.x), read(conv.weight), read(conv.out));
+    if (!makes_gradients(layer)) Backend::conv2d_layer_backward(layer);
   }
   void max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                   const Pool2dParams& params) override {
@@ -249,6 +225,52 @@ class WithBfloat16 final : public Base {
     in_float([&, this](const auto&... t) { this->Base::batch_norm_relu_backward(t..., params); },
              written(grad_x), written(grad_gamma), written(grad_beta), read(grad_out), read(out), read(x),
              read(mean), read(variance), read(gamma));
+  }
+
+ private:
+  /// Whether the base made the layer from its bf16 images as they are; weights are few, and widened.
+  bool makes(const Conv2dLayer& layer) {
+    bool made = false;
+    if constexpr (Base::kTakesBfloat16Images) {
+      if (!is_bfloat16(layer.x)) return false;
+      const Conv2dStage front = layer.front.value_or(Conv2dStage{});
+      in_float(
+          [&, this](const Tensor& weight, const Tensor& bias, const Tensor& front_weight,
+                    const Tensor& front_bias) {
+            Conv2dLayer with_floats = layer;
+            set_weights(with_floats.conv, weight, bias);
+            if (layer.front) set_weights(*with_floats.front, front_weight, front_bias);
+            made = this->Base::conv2d_bfloat16(with_floats);
+          },
+          read(layer.conv.weight), read(layer.conv.bias), read(front.weight), read(front.bias));
+    }
+    return made;
+  }
+  /// The same of its gradients.
+  bool makes_gradients(const Conv2dLayerBackward& layer) {
+    bool made = false;
+    if constexpr (Base::kTakesBfloat16Images) {
+      if (!is_bfloat16(layer.conv.grad_out)) return false;
+      const Conv2dStage front = layer.front.value_or(Conv2dStage{});
+      in_float(
+          [&, this](const Tensor& weight, const Tensor& front_weight, const Tensor& front_bias,
+                    const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_front_weight,
+                    const Tensor& grad_front_bias) {
+            Conv2dLayerBackward with_floats = layer;
+            Conv2dBackward& conv = with_floats.conv;
+            conv.params.products = Products::rounded;
+            conv.weight = weight;
+            conv.grad_weight = grad_weight;
+            conv.grad_bias = grad_bias;
+            if (layer.front) set_weights(*with_floats.front, front_weight, front_bias);
+            with_floats.grad_front_weight = grad_front_weight;
+            with_floats.grad_front_bias = grad_front_bias;
+            made = this->Base::conv2d_backward_bfloat16(with_floats);
+          },
+          read(layer.conv.weight), read(front.weight), read(front.bias), written(layer.conv.grad_weight),
+          written(layer.conv.grad_bias), written(layer.grad_front_weight), written(layer.grad_front_bias));
+    }
+    return made;
   }
 };
 

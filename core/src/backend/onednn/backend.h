@@ -74,10 +74,12 @@ class OneDnnBackend : public CpuBackend {
   void copy(const Tensor& out, const Tensor& x) override;
 
   // --- for WithBfloat16
-  bool multiplies_bfloat16() const { return kernels_.tiles; }
   bool matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params);
   bool dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                       Epilogue epilogue);
+  static constexpr bool kTakesBfloat16Images = true;
+  bool conv2d_bfloat16(const Conv2dLayer& layer) { return own_conv2d(layer); }
+  bool conv2d_backward_bfloat16(const Conv2dLayerBackward& layer) { return own_conv2d_backward(layer); }
 
  private:
   void normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
@@ -99,7 +101,8 @@ class OneDnnBackend : public CpuBackend {
   class ForwardRun;
   struct BackwardPasses;
   class BackwardRun;
-  // Convolutions by our own kernels (conv2d_layer*.cpp); false where these do not take the shape.
+  // Convolutions by our own kernels (conv2d_layer*.cpp) of images in f32 or bf16; false where these do not
+  // take the shape.
   bool own_conv2d(const Conv2dLayer& layer);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
   std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
@@ -136,6 +139,16 @@ bool dense_floats(const Tensors&... tensors) {
   return ((tensors.defined() && tensors.dtype() == DType::f32 && tensors.is_contiguous()) && ...);
 }
 
+/// Whether images are as our own convolutions take them: dense, and f32 or, in mixed precision, bf16.
+template <class... Tensors>
+bool dense_images(const Conv2dParams& params, const Tensors&... tensors) {
+  const auto fits = [&](const Tensor& t) {
+    return dense_floats(t) || (params.products == Products::rounded && t.defined() &&
+                               t.dtype() == DType::bf16 && t.is_contiguous());
+  };
+  return (fits(tensors) && ...);
+}
+
 inline bool dense_or_missing(const Tensor& x) {
   return !x.defined() || dense_floats(x);
 }
@@ -143,6 +156,11 @@ inline bool dense_or_missing(const Tensor& x) {
 /// Whether our own pooling kernels take the places of the maxima as they are kept.
 inline bool is_byte_index(const Tensor& argmax) {
   return argmax.dtype() == DType::u8 && argmax.is_contiguous();
+}
+
+/// Of a bf16 tensor.
+inline std::uint16_t* bits_of(const Tensor& tensor) {
+  return reinterpret_cast<std::uint16_t*>(tensor.data<bfloat16>());
 }
 
 inline float* floats_or_null(const Tensor& tensor) {

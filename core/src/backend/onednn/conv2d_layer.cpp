@@ -9,6 +9,7 @@
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/dropout_mask.h"
+#include "backend/onednn/float_images.h"
 #include "backend/onednn/pool_shape.h"
 
 namespace ronde::inline v0 {
@@ -20,16 +21,6 @@ constexpr std::int64_t kLeastRatio = 4;
 
 std::int64_t taps(const ConvProblem& p) {
   return p.kh * p.kw * p.c;
-}
-
-// Whether all of these are defined, dense and f32, or will be when the kernel is called: bf16 is widened.
-template <class... Tensors>
-bool will_be_dense_floats(const Conv2dParams& params, const Tensors&... tensors) {
-  const auto fits = [&](const Tensor& t) {
-    return t.defined() && t.is_contiguous() &&
-           (t.dtype() == DType::f32 || (params.products == Products::rounded && t.dtype() == DType::bf16));
-  };
-  return (fits(tensors) && ...);
 }
 
 }  // namespace
@@ -53,9 +44,9 @@ ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shap
   return is_tiled(p) || is_winograd(p) ? p : whole;
 }
 
-// Nothing where another path has to be taken.
+// Nothing where another path has to be taken. Weights may still be bf16, as they are when `fuses` is asked.
 std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& layer) const {
-  if (!will_be_dense_floats(layer.conv.params, layer.out, layer.x, layer.conv.weight) ||
+  if (!dense_images(layer.conv.params, layer.out, layer.x, layer.conv.weight) ||
       layer.out.count() == 0 || layer.x.count() == 0)
     return std::nullopt;
   if (layer.argmax.defined() && !is_byte_index(layer.argmax)) return std::nullopt;
@@ -63,7 +54,7 @@ std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2
   Shape x = layer.x.shape();
   if (layer.front) {
     plan.front_problem = stage_problem(x, *layer.front);
-    if (!will_be_dense_floats(layer.front->params, layer.front->weight) ||
+    if (!dense_images(layer.front->params, layer.front->weight) ||
         !(plan.front = own_kernels(plan.front_problem)))
       return std::nullopt;
     x = out_shape(plan.front_problem);
@@ -102,11 +93,12 @@ class OneDnnBackend::ForwardRun {
       : kernels_(backend.kernels_),
         layer_(layer),
         p_(plan.problem),
-        input_image_(layer.x.count() / p_.n),
-        image_(layer.out.count() / p_.n),
         pool_(pool_shape(out_shape(p_), layer.out.shape(), layer.pool)),
         mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
-        step_(images_at_once(p_, front ? 1 : 0)),
+        step_(images_at_once(p_, (front ? in_elements(p_) : 0) + widened_elements(layer.x, p_.n) +
+                                     widened_elements(layer.out, p_.n))),
+        x_(backend, kernels_, layer.x, p_.n, step_),
+        out_(backend, kernels_, layer.out, p_.n, step_),
         conv_(conv),
         pools_(layer.argmax.defined() && conv.pools_by(pool_)),
         middle_(backend, front ? step_ * in_elements(p_) : 0),
@@ -115,41 +107,48 @@ class OneDnnBackend::ForwardRun {
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
-    const bool is_alone = !front_ && !mask_ && !layer_.argmax.defined();
+    const bool is_alone =
+        !front_ && !mask_ && !layer_.argmax.defined() && !x_.are_widened() && !out_.are_widened();
     const std::int64_t step = is_alone ? end - begin : step_;
     for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
   }
 
  private:
   void run(std::int64_t first, std::int64_t images) const {
-    const float* x = layer_.x.data<float>() + first * input_image_;
+    const float* x = x_(first, images);
     if (front_) {
       (*front_)(middle_.data(), x, images);
       x = middle_.data();
     }
-    float* out = layer_.out.data<float>() + first * image_;
+    float* out = out_.room(first);
     if (pools_)
-      conv_(PooledOutput{out, layer_.argmax.data<std::uint8_t>() + first * image_}, x, images);
+      conv_(PooledOutput{out, argmax(first)}, x, images);
     else
       conv_(layer_.argmax.defined() ? whole_.data() : out, x, images);
-    for (std::int64_t i = 0; i < images; ++i) finish(first + i, whole_.data() + i * out_elements(p_));
+    for (std::int64_t i = 0; i < images; ++i)
+      finish(first + i, out + i * out_.elements(), whole_.data() + i * out_elements(p_));
+    out_.keep(first, images);
   }
 
   // Pooling and dropout of image i, whose whole result is given if it is pooled.
-  void finish(std::int64_t i, const float* whole) const {
-    float* out = layer_.out.data<float>() + i * image_;
-    if (layer_.argmax.defined() && !pools_)
-      kernels_.max_pool(out, layer_.argmax.data<std::uint8_t>() + i * image_, whole, pool_);
-    if (mask_) mask_->apply(kernels_, out, out, image_, layer_.sample_keys.data<std::int64_t>() + 2 * i);
+  void finish(std::int64_t i, float* out, const float* whole) const {
+    if (layer_.argmax.defined() && !pools_) kernels_.max_pool(out, argmax(i), whole, pool_);
+    if (mask_)
+      mask_->apply(kernels_, out, out, out_.elements(), layer_.sample_keys.data<std::int64_t>() + 2 * i);
+  }
+
+  std::uint8_t* argmax(std::int64_t image) const {
+    return layer_.argmax.data<std::uint8_t>() + image * out_.elements();
   }
 
   const Kernels& kernels_;
   const Conv2dLayer& layer_;
   const ConvProblem& p_;
-  std::int64_t input_image_, image_;  // elements
   PoolShape pool_;
   std::optional<DropoutMask> mask_;
   std::int64_t step_;  // images at a time
+  ReadImages x_;
+  WrittenImages out_;
   std::optional<ImagePass::Runner> front_;
   ImagePass::Runner conv_;
   bool pools_;  // conv_ does

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "backend/onednn/backend.h"
+#include "backend/onednn/float_images.h"
 #include "backend/onednn/pool_shape.h"
 
 namespace ronde::inline v0 {
@@ -11,12 +12,20 @@ namespace {
 // Whether all tensors are as our kernels take them.
 bool can_fuse(const Conv2dBackward& layer) {
   const bool input = layer.grad_x.defined(), weight = layer.grad_weight.defined();
-  if (!dense_floats(layer.grad_out) || layer.grad_out.count() == 0) return false;
-  if (layer.out.defined() && !dense_floats(layer.out)) return false;
+  const auto takes = [&](const Tensor& images) { return dense_images(layer.params, images); };
+  if (!takes(layer.grad_out) || layer.grad_out.count() == 0) return false;
+  if (layer.out.defined() && !takes(layer.out)) return false;
   if (layer.argmax.defined() && (!is_byte_index(layer.argmax) || windows_overlap(layer.pool))) return false;
   if (layer.grad_bias.defined() && !weight) return false;
-  if (input && (!dense_floats(layer.grad_x, layer.weight) || layer.grad_x.count() == 0)) return false;
-  return !weight || (dense_floats(layer.grad_weight, layer.x) && layer.x.count() > 0);
+  if (input && (!takes(layer.grad_x) || !dense_floats(layer.weight) || layer.grad_x.count() == 0))
+    return false;
+  return !weight || (dense_floats(layer.grad_weight) && takes(layer.x) && layer.x.count() > 0);
+}
+
+// Of an image's tensors in scratch.
+std::int64_t widened_elements(const Conv2dBackward& conv, std::int64_t n) {
+  return widened_elements(conv.grad_out, n) + widened_elements(conv.out, n) + widened_elements(conv.x, n) +
+         widened_elements(conv.grad_x, n);
 }
 
 // The gradient of the convolution's result, made of that of the layer's, some images at a time.
@@ -28,7 +37,9 @@ class GradientSource {
         layer_(layer.conv),
         dropout_scale_(static_cast<float>(layer.dropout_scale)),
         whole_(out_elements(problem)),
-        given_(layer_.grad_out.count() / problem.n),
+        grad_(backend, kernels, layer_.grad_out, problem.n, most_images),
+        y_(backend, kernels, layer_.out, problem.n, most_images),
+        given_(grad_.elements()),
         shape_(pool_shape(out_shape(problem), layer_.grad_out.shape(), layer_.pool)),
         made_(backend, most_images * (layer_.argmax.defined() ? whole_
                                       : layer_.out.defined()  ? given_
@@ -36,8 +47,7 @@ class GradientSource {
 
   /// Of `images` images from the first one on; until the next call.
   const float* operator()(std::int64_t first, std::int64_t images) const {
-    const float* grad = layer_.grad_out.data<float>() + first * given_;
-    const float* y = layer_.out.defined() ? layer_.out.data<float>() + first * given_ : nullptr;
+    const float *grad = grad_(first, images), *y = y_(first, images);
     if (layer_.argmax.defined()) {
       const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given_;
       for (std::int64_t i = 0; i < images; ++i)
@@ -56,7 +66,9 @@ class GradientSource {
   const Kernels& kernels_;
   const Conv2dBackward& layer_;
   float dropout_scale_;
-  std::int64_t whole_, given_;  // elements of an image of the convolution's and of the layer's result
+  std::int64_t whole_;  // elements of an image of the convolution's result
+  ReadImages grad_, y_;
+  std::int64_t given_;  // the same of the layer's
   PoolShape shape_;
   Scratch<float> made_;
 };
@@ -131,8 +143,9 @@ class OneDnnBackend::BackwardRun {
         layer_(layer),
         p_(plan.problem),
         has_relu_in_front_(plan.front_problem.relu),
-        input_image_(plan.front ? in_elements(plan.front_problem) : in_elements(p_)),
-        step_(images_at_once(p_, plan.front ? 2 : 0)),
+        step_(images_at_once(p_, (plan.front ? 2 * in_elements(p_) : 0) + widened_elements(layer.conv, p_.n))),
+        x_(backend, kernels_, layer.conv.x, p_.n, step_),
+        grad_x_(backend, kernels_, layer.conv.grad_x, p_.n, step_),
         gradient_(backend, kernels_, layer, p_, step_),
         middle_(backend, plan.front ? step_ * in_elements(p_) : 0),
         grad_middle_(backend, plan.front ? step_ * in_elements(p_) : 0) {
@@ -151,9 +164,10 @@ class OneDnnBackend::BackwardRun {
  private:
   void run(std::int64_t first, std::int64_t images) const {
     const float* grad = gradient_(first, images);
-    const float* x = layer_.conv.x.defined() ? layer_.conv.x.data<float>() + first * input_image_ : nullptr;
+    const float* x = x_(first, images);
     if (front_) return run_behind_front(grad, x, images);
-    make(input_ ? layer_.conv.grad_x.data<float>() + first * input_image_ : nullptr, grad, x, images);
+    make(grad_x_.room(first), grad, x, images);
+    grad_x_.keep(first, images);
   }
 
   // The gradients that are wanted.
@@ -178,8 +192,9 @@ class OneDnnBackend::BackwardRun {
   const Conv2dLayerBackward& layer_;
   const ConvProblem& p_;
   bool has_relu_in_front_;
-  std::int64_t input_image_;  // elements
-  std::int64_t step_;         // images at a time
+  std::int64_t step_;  // images at a time
+  ReadImages x_;
+  WrittenImages grad_x_;
   GradientSource gradient_;
   std::optional<ImagePass::Runner> front_, input_;
   std::optional<WeightGradientPass::Runner> weight_, front_weight_;

@@ -63,14 +63,14 @@ WinogradShape winograd_shape(const ConvProblem& problem);
 /// Of the convolution that is run, which for the gradient of the input is another one.
 TileConvShape tile_shape(const ConvProblem& problem);
 
-/// Images of which a thread has the convolution's result, and so many tensors like its input, in its scratch
-/// at a time: three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as
-/// blocks are left half empty; more did not fit.
-inline std::int64_t images_at_once(const ConvProblem& p, int inputs = 0) {
+/// Images of which a thread has the convolution's result, and `more` floats of each, in its scratch at a time:
+/// three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as blocks are
+/// left half empty; more did not fit.
+inline std::int64_t images_at_once(const ConvProblem& p, std::int64_t more) {
   constexpr std::int64_t kElements = 196608;
   const WinogradShape s = winograd_shape(p);
   const std::int64_t tiles = s.tiles_h * s.tiles_w, least = (s.block + tiles - 1) / tiles;
-  const std::int64_t fitting = kElements / (out_elements(p) + inputs * in_elements(p));
+  const std::int64_t fitting = kElements / (out_elements(p) + more);
   return std::min(std::max(fitting, least), p.n);
 }
 /// Whether Winograd's tiles of the problem hold whole windows of a pooling that takes all of its output.

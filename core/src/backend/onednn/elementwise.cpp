@@ -18,10 +18,6 @@ bool is_dense(const Tensor& x, DType dtype) {
   return x.dtype() == dtype && x.is_contiguous();
 }
 
-std::uint16_t* bits_of(const Tensor& x) {
-  return reinterpret_cast<std::uint16_t*>(x.data<bfloat16>());
-}
-
 }  // namespace
 
 void OneDnnBackend::copy(const Tensor& out, const Tensor& x) {

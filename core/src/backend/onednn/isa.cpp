@@ -14,6 +14,8 @@ const char* name_of(Isa isa) {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512_bf16:
+      return "avx512_bf16";
     case Isa::amx:
       return "amx";
   }
@@ -23,13 +25,13 @@ const char* name_of(Isa isa) {
 Isa chosen_isa() {
   const char* wanted = std::getenv("RONDE_ISA");
   if (!wanted || !*wanted) return best_isa();
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
     if (std::string_view(wanted) != name_of(isa)) continue;
     require<UsageError>(isa <= best_isa(), "[isa] RONDE_ISA=", wanted, ", but this machine has only ",
                         name_of(best_isa()));
     return isa;
   }
-  throw UsageError(cat("[isa] RONDE_ISA=", wanted, " is none of portable, avx2, avx512, amx"));
+  throw UsageError(cat("[isa] RONDE_ISA=", wanted, " is none of portable, avx2, avx512, avx512_bf16, amx"));
 }
 
 }  // namespace ronde::inline v0

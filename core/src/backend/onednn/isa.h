@@ -7,12 +7,12 @@
 
 namespace ronde::inline v0 {
 
-/// amx: AVX-512, and tiles of bf16 beside it.
-enum class Isa { portable, avx2, avx512, amx };
+/// avx512_bf16: AVX-512, and vectors of bf16 beside it; amx: tiles of it too. Each has what is before it.
+enum class Isa { portable, avx2, avx512, avx512_bf16, amx };
 
 /// The best this machine has.
 Isa best_isa();
-/// `$RONDE_ISA` (portable, avx2, avx512, amx) if set, else the best. A UsageError for any other value and for
+/// `$RONDE_ISA` (portable, avx2, avx512, avx512_bf16, amx) if set, else the best. A UsageError for any other value and for
 /// one that this machine lacks.
 Isa chosen_isa();
 const char* name_of(Isa isa);

@@ -9,15 +9,19 @@ namespace ronde::inline v0 {
 
 namespace {
 
+bool has_bfloat16_vectors() {
+  constexpr unsigned kBfloat16 = 1u << 5;  // leaf 7.1, EAX: AVX512_BF16
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & kBfloat16);
+}
+
 // Whether there are tiles, and Linux lets this process use them: it has to be asked once, as they make what
 // it saves of a thread 8 KB larger.
 bool takes_tiles() {
   constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24;  // leaf 7, EDX
-  constexpr unsigned kRounding = 1u << 5;                      // leaf 7.1, EAX: AVX512_BF16
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kBfloat16) || !(d & kTiles)) return false;
-  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & kRounding)) return false;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
@@ -27,7 +31,14 @@ Isa find_best_isa() {
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (!avx512) return Isa::avx2;
-  return takes_tiles() ? Isa::amx : Isa::avx512;
+  if (!has_bfloat16_vectors()) return Isa::avx512;
+  return takes_tiles() ? Isa::amx : Isa::avx512_bf16;
+}
+
+Kernels with_tiles(const TileKernels& tiles) {
+  Kernels kernels = kAvx512Kernels;
+  kernels.tiles = &tiles;
+  return kernels;
 }
 
 }  // namespace
@@ -45,13 +56,12 @@ const Kernels& kernels_of(Isa isa) {
       return kAvx2Kernels;
     case Isa::avx512:
       return kAvx512Kernels;
+    case Isa::avx512_bf16:
+      static const Kernels with_vectors = with_tiles(kAvx512Bf16TileKernels);
+      return with_vectors;
     case Isa::amx:
-      static const Kernels with_tiles = [] {
-        Kernels kernels = kAvx512Kernels;
-        kernels.tiles = &kAmxTileKernels;
-        return kernels;
-      }();
-      return with_tiles;
+      static const Kernels with_amx = with_tiles(kAmxTileKernels);
+      return with_amx;
   }
   return kPortableKernels;
 }

@@ -8,6 +8,7 @@
 /// on its inner dimension alone.
 #pragma once
 
+#include "backend/onednn/kernels/fetch_lines.h"
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/transpose.h"
 #include "backend/onednn/kernels/vector.h"
@@ -39,45 +40,10 @@ struct RightOperand {
 
 enum class Into { nothing, sum };  // what out holds before
 
-// The cache lines of a piece of a matrix that have not been asked for.
-class Lines {
- public:
-  Lines() = default;
-  Lines(const float* from, std::int64_t pitch, std::int64_t rows, std::int64_t columns)
-      : at_(from), end_(from + columns), pitch_(pitch), rows_(rows), columns_(columns) {}
-
-  // False when there are no more.
-  [[gnu::always_inline]] inline bool fetch() {
-    if (rows_ <= 0) return false;
-    __builtin_prefetch(at_, 0, kSecondLevel);
-    at_ += kCacheLine;
-    if (at_ >= end_) {
-      --rows_;
-      end_ += pitch_;
-      at_ = end_ - columns_;
-    }
-    return true;
-  }
-
- private:
-  const float* at_ = nullptr;
-  const float* end_ = nullptr;  // of the row
-  std::int64_t pitch_ = 0, rows_ = 0, columns_ = 0;
-};
-
 // Values of the inner dimension that go by from one fetch to the next: few enough for all lines to be there
 // in time, and with AVX2 more than one, as a value takes six cycles only.
 constexpr int kStepsOfFetch = kVectorRegisters >= 32 ? 1 : 4;
 constexpr std::int64_t kLeastDepthOfFetch = 16;  // shorter blocks hide nothing
-
-// What is copied next: its rows lie far apart, where no hardware expects them, and the copy would wait for
-// each. So the products before it ask for a line now and then; for many at once they would wait themselves.
-struct NextPieces {
-  Lines left, right;
-  [[gnu::always_inline]] inline void fetch() {
-    if (!left.fetch()) right.fetch();
-  }
-};
 
 // Results that nothing has read come from memory too, before they are written.
 template <int rows, int vectors>

@@ -8,9 +8,18 @@
 #pragma once
 
 #include "backend/onednn/kernels/tile_products.h"
+#include "backend/onednn/kernels/tile_registers.h"
 
 namespace ronde::inline v0 {
 namespace {
+
+// n floats as bfloat16.
+inline void round_row(std::uint16_t* to, const float* from, std::int64_t n) {
+  std::int64_t k = 0;
+  for (; k + kTileDepth <= n; k += kTileDepth)
+    store_pairs(to + k, Tiles::rounded(load(from + k), load(from + k + kLanes)));
+  if (k < n) to_bfloat16(to + k, from + k, n - k);
+}
 
 // A frame's pixel among those of its rows.
 struct FramePlace {

@@ -1,5 +1,5 @@
-/// TileKernels: our own products of bfloat16 as a table of functions, for processors that multiply tiles of
-/// it.
+/// TileKernels: our own products of bfloat16 as a table of functions, for processors that multiply tiles or
+/// vectors of it.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +27,23 @@ struct TileKernels {
   void (*product)(const TileResult& out, const std::uint16_t* a, const std::uint16_t* b,
                   const ProductShape& shape, const float* bias, Epilogue epilogue, float* scratch);
 
-  // --- convolution of one image
+  // --- convolution of one image; null where Winograd's in float is no slower
   /// The image in its frame, of which the rest is 0 and stays so.
-  void (*frame)(std::uint16_t* frame, const float* image, const TileConvShape& shape);
+  void (*frame)(std::uint16_t* frame, const float* image, const TileConvShape& shape) = nullptr;
   /// `by_tap` (kh * kw * c, o)
-  void (*conv_weights)(std::uint16_t* weights, const float* by_tap, const TileConvShape& shape);
+  void (*conv_weights)(std::uint16_t* weights, const float* by_tap, const TileConvShape& shape) = nullptr;
   /// out = epilogue(conv + bias); bias may be null.
   void (*conv)(float* out, const std::uint16_t* frame, const std::uint16_t* weights, const float* bias,
-               const TileConvShape& shape, Epilogue epilogue);
+               const TileConvShape& shape, Epilogue epilogue) = nullptr;
   /// `sums` and grad_bias (o, may be null) accumulate. Scratch: shape.gradient_scratch() bfloat16, 0 at
   /// first.
   void (*add_conv_gradient)(float* sums, float* grad_bias, const float* grad_out, const float* x,
-                            const TileConvShape& shape, std::uint16_t* scratch);
+                            const TileConvShape& shape, std::uint16_t* scratch) = nullptr;
   /// grad_weight (kh * kw * c, o) of such sums
-  void (*conv_gradient)(float* grad_weight, const float* sums, const TileConvShape& shape);
+  void (*conv_gradient)(float* grad_weight, const float* sums, const TileConvShape& shape) = nullptr;
 };
 
+extern const TileKernels kAvx512Bf16TileKernels;
 extern const TileKernels kAmxTileKernels;
 
 }  // namespace ronde::inline v0

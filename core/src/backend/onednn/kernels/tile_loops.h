@@ -2,6 +2,8 @@
 /// (64), RONDE_VECTOR_REGISTERS and RONDE_TILE_TABLE (the name of its table) and includes its Tiles.
 #pragma once
 
+#include "backend/onednn/kernels/tile_registers.h"
+// behind it, as both call what it defines
 #include "backend/onednn/kernels/tile_convolutions.h"
 #include "backend/onednn/kernels/tile_products.h"
 

@@ -33,14 +33,6 @@ inline Vector interleaved(const std::uint16_t* even, const std::uint16_t* odd) {
   return reinterpret_cast<Vector>(load_halves(even) | load_halves(odd) << 16);
 }
 
-/// n floats as bfloat16.
-inline void round_row(std::uint16_t* to, const float* from, std::int64_t n) {
-  std::int64_t k = 0;
-  for (; k + kTileDepth <= n; k += kTileDepth)
-    store_pairs(to + k, Tiles::rounded(load(from + k), load(from + k + kLanes)));
-  if (k < n) to_bfloat16(to + k, from + k, n - k);
-}
-
 /// The first `rows` x `columns` of `from` among zeros, if that is not all of `most_rows` x `most_columns`.
 inline HalfRows filled_up(HalfRows from, std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
                           std::int64_t most_columns, std::uint16_t (&room)[2 * kTileElements]) {

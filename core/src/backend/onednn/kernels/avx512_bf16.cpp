@@ -1,0 +1,12 @@
+// Compiled with AVX-512 F, BW, DQ, VL and BF16.
+#define RONDE_VECTOR_BYTES 64
+#define RONDE_VECTOR_REGISTERS 32
+#include "backend/onednn/kernels/tile_vectors.h"
+// behind it, as its kernels call what that defines
+#include "backend/onednn/kernels/tile_products.h"
+
+namespace ronde::inline v0 {
+
+const TileKernels kAvx512Bf16TileKernels{.product = tile_product};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,69 @@
+/// Blocks of tiles whose sums and operands are registers: those of `Tiles`, which is included before this.
+#pragma once
+
+#include "backend/onednn/kernels/fetch_lines.h"
+#include "backend/onednn/kernels/tile_operands.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+constexpr int kFirstLeft = 4, kFirstRight = 6;  // registers; those before them hold sums
+
+/// Calls f(row, column) for rows x columns of tiles.
+template <int rows, int columns, class F>
+[[gnu::always_inline]] inline void for_tiles(const F& f) {
+  f.template operator()<0, 0>();
+  if constexpr (columns == 2) f.template operator()<0, 1>();
+  if constexpr (rows == 2) f.template operator()<1, 0>();
+  if constexpr (rows == 2 && columns == 2) f.template operator()<1, 1>();
+}
+
+template <int rows, int columns>
+inline void load_sums(const Tiles& tiles, const TileSums& sums) {
+  for_tiles<rows, columns>(
+      [&]<int r, int c>() { tiles.template load<2 * r + c>(sums.at(r, c), kTileColumns * 4); });
+}
+template <int rows, int columns>
+inline void clear_sums(const Tiles& tiles) {
+  for_tiles<rows, columns>([&]<int r, int c>() { tiles.template clear<2 * r + c>(); });
+}
+template <int rows, int columns>
+inline void store_sums(const Tiles& tiles, const TileSums& sums) {
+  for_tiles<rows, columns>(
+      [&]<int r, int c>() { tiles.template store<2 * r + c>(sums.at(r, c), kTileColumns * 4); });
+}
+
+template <int rows, int columns>
+[[gnu::always_inline]] inline void add_products(const Tiles& tiles, const TileOperands& from) {
+  tiles.template load<kFirstLeft>(from.left, from.left_pitch * 2);
+  tiles.template load<kFirstRight>(from.right, kTileDepth * 2);
+  if constexpr (columns == 2)
+    tiles.template load<kFirstRight + 1>(from.right + from.right_tile, kTileDepth * 2);
+  if constexpr (rows == 2)
+    tiles.template load<kFirstLeft + 1>(from.left + from.left_tile, from.left_pitch * 2);
+  for_tiles<rows, columns>(
+      [&]<int r, int c>() { tiles.template multiply<2 * r + c, kFirstLeft + r, kFirstRight + c>(); });
+}
+
+constexpr int kPartsOfBlock = 1;
+
+/// sums = or += the products of `steps` tiles of either operand, one behind the other. In each step of each
+/// of kPartsOfBlock parts `lines` are fetched.
+template <int rows, int columns>
+inline void add_block(const Tiles& tiles, const TileSums& sums, TileOperands from, std::int64_t steps,
+                      bool is_first, NextPieces& next, std::int64_t lines) {
+  if (is_first)
+    clear_sums<rows, columns>(tiles);
+  else
+    load_sums<rows, columns>(tiles, sums);
+  for (std::int64_t t = 0; t < steps; ++t) {
+    for (std::int64_t i = 0; i < lines; ++i) next.fetch();
+    add_products<rows, columns>(tiles, from);
+    from.left += kTileElements;
+    from.right += kTileElements;
+  }
+  store_sums<rows, columns>(tiles, sums);
+}
+
+}  // namespace
+}  // namespace ronde::inline v0
