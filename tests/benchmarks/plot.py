@@ -51,7 +51,7 @@ def best_peer(rows):
 def draw_bar(svg, row, ratio, top, x):
     """`x` turns images/s into a place; `ratio` to the best peer, or 0."""
     middle = top + ROW / 2
-    group = add(svg, "g", kind="bar ours" if row["name"] == "ronde" else "bar")
+    group = add(svg, "g", kind="bar ours" if row["name"].split(":")[0] == "ronde" else "bar")
     add(group, "text", row["name"], x=LEFT - 10, y=middle + 4, text_anchor="end")
     if "error" in row:
         add(group, "text", textwrap.shorten(row["error"], 80, placeholder="..."), kind="failed", x=LEFT, y=middle + 4)
