@@ -9,6 +9,9 @@ namespace ronde::inline v0 {
 Storage::Storage(Backend& backend, std::size_t bytes)
     : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {}
 
+Storage::Storage(Backend& backend, std::size_t bytes, Once)
+    : backend_(&backend), data_(backend.allocate_once(bytes)), bytes_(bytes) {}
+
 Storage::Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> owner)
     : backend_(&backend), data_(data), bytes_(bytes), owner_(std::move(owner)) {}
 

@@ -9,20 +9,32 @@
 
 namespace ronde::inline v0 {
 
-Tensor Tensor::empty(const Shape& shape, TensorOptions options) {
-  double bytes = static_cast<double>(size_of(options.dtype));
+namespace {
+
+std::size_t bytes_for(const Shape& shape, DType dtype) {
+  double bytes = static_cast<double>(size_of(dtype));
   for (const std::int64_t extent : shape) {
     require(extent >= 0, "[tensor] extents must not be negative, got ", shape);
     bytes *= static_cast<double>(std::max<std::int64_t>(extent, 1));
   }
   require(bytes < 0x1p62, "[tensor] shape ", shape, " is too large");  // an int64 must hold all counts
-  Backend& backend = options.backend ? *options.backend : default_backend();
-  Tensor t;
-  t.shape_ = shape;
-  t.strides_ = row_major_strides(shape);
-  t.dtype_ = options.dtype;
-  t.storage_ = std::make_shared<Storage>(backend, t.byte_size());
-  return t;
+  return static_cast<std::size_t>(shape.count()) * size_of(dtype);
+}
+
+Backend& backend_of(const TensorOptions& options) {
+  return options.backend ? *options.backend : default_backend();
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, TensorOptions options) {
+  const std::size_t bytes = bytes_for(shape, options.dtype);
+  return over(std::make_shared<Storage>(backend_of(options), bytes), shape, options.dtype);
+}
+
+Tensor Tensor::empty_once(const Shape& shape, TensorOptions options) {
+  const std::size_t bytes = bytes_for(shape, options.dtype);
+  return over(std::make_shared<Storage>(backend_of(options), bytes, Storage::Once()), shape, options.dtype);
 }
 
 Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {

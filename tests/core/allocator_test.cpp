@@ -1,17 +1,18 @@
 #include "backend/cpu/caching_allocator.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include "core/testing.h"
+#include "support/process_memory.h"
 
 namespace ronde {
 namespace {
+
+using testing::memory_can_be_measured;
+using testing::resident_bytes;
 
 TEST(CachingAllocator, AlignsEveryBlock) {
   CachingAllocator allocator;
@@ -94,16 +95,9 @@ TEST(CachingAllocator, ABlockCanBeHadAfterMemoryRanOut) {
   }
 }
 
-/// Of this process, in memory now.
-std::size_t resident_bytes() {
-  std::size_t all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
 // What only the beginning of a training needed must not lie beside its checkpoints.
 TEST(CachingAllocator, GivesLargeBlocksBackThatNothingHasWantedForLong) {
-  if (!HugeSlabs::takes(300000)) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
   constexpr std::size_t kIdle = 64u << 20, kBusy = 32u << 20;
   CachingAllocator allocator;
   void* idle = allocator.allocate(kIdle);
@@ -122,9 +116,40 @@ TEST(CachingAllocator, GivesLargeBlocksBackThatNothingHasWantedForLong) {
   allocator.deallocate(busy);
 }
 
+TEST(CachingAllocator, WhatIsWantedOnceGoesBackAtOnce) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  constexpr std::size_t kBytes = 64u << 20, kSlack = 8u << 20;
+  CachingAllocator allocator;
+  const std::size_t before = resident_bytes();
+  for (int i = 0; i < 3; ++i) {
+    void* memory = allocator.allocate_once(kBytes);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % CachingAllocator::kAlignment, 0u);
+    std::memset(memory, 1, kBytes);
+    EXPECT_GT(resident_bytes() + kSlack, before + kBytes);
+    allocator.deallocate(memory);
+    EXPECT_LT(resident_bytes(), before + kSlack);
+  }
+}
+
+// A snapshot does not lie beside the scratch of the step before it.
+TEST(CachingAllocator, FreeBlocksMakeRoomForWhatIsWantedOnce) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  constexpr std::size_t kScratch = 64u << 20;
+  CachingAllocator allocator;
+  void* scratch = allocator.allocate(kScratch);
+  std::memset(scratch, 1, kScratch);
+  allocator.deallocate(scratch);
+  const std::size_t before = resident_bytes();
+  allocator.deallocate(allocator.allocate_once(3u << 20));
+  EXPECT_LT(resident_bytes() + kScratch - (8u << 20), before);
+}
+
 TEST(CachingAllocator, AnErrorCarriesTheSize) {
   CachingAllocator allocator;
   test::expect_error([&] { allocator.allocate(std::size_t{1} << 60); },
+                     "out of memory, bytes wanted: 1152921504606846976");
+  test::expect_error([&] { allocator.allocate_once(std::size_t{1} << 60); },
                      "out of memory, bytes wanted: 1152921504606846976");
 }
 

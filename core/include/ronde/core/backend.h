@@ -40,6 +40,8 @@ class RONDE_API Backend {
   virtual Device device() const = 0;
   /// Memory aligned to 64 bytes, from a cache that a training step soon never misses.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// Past that cache, for what is large and seldom: `deallocate` gives it back to the system.
+  virtual void* allocate_once(std::size_t bytes) { return allocate(bytes); }
   virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;
   virtual void copy_from_host(void* destination, const void* source, std::size_t bytes) = 0;
   virtual void copy_to_host(void* destination, const void* source, std::size_t bytes) = 0;

@@ -13,6 +13,9 @@ class Backend;
 class RONDE_API Storage {
  public:
   Storage(Backend& backend, std::size_t bytes);
+  /// Its memory goes back to the system: Backend::allocate_once.
+  struct Once {};
+  Storage(Backend& backend, std::size_t bytes, Once);
   /// Memory that `owner` keeps alive, aligned to 64 bytes and usable by `backend`; let go of with the
   /// storage.
   Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> owner);

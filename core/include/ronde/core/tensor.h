@@ -37,6 +37,8 @@ class RONDE_API Tensor {
 
   /// Dense and row-major; elements are not initialised.
   static Tensor empty(const Shape& shape, TensorOptions options = {});
+  /// The same for what is large and seldom, as what a file holds: freed, it goes back to the system.
+  static Tensor empty_once(const Shape& shape, TensorOptions options = {});
   static Tensor zeros(const Shape& shape, TensorOptions options = {});
   static Tensor full(const Shape& shape, double value, TensorOptions options = {});
   /// A copy of host values, row-major.

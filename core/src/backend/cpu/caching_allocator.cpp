@@ -21,11 +21,19 @@ std::size_t size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+constexpr const char* kOutOfMemory = "[allocator] out of memory, bytes wanted: ";
+
+std::size_t checked_class(std::size_t bytes) {
+  require(bytes <= kMostBytes, kOutOfMemory, bytes);
+  return size_class(bytes);
+}
+
 // In front of every block. As large as the alignment, so that the block is aligned too.
 struct alignas(CachingAllocator::kAlignment) Header {
   std::size_t size;           // its class
   std::uint64_t freed_after;  // so many allocations; of a free block
   bool is_cut;                // from a slab
+  bool is_kept;               // when it comes back
 };
 
 Header* header_of(void* memory) {
@@ -48,21 +56,34 @@ CachingAllocator::~CachingAllocator() {
 }
 
 void* CachingAllocator::allocate(std::size_t bytes) {
-  const char* error = "[allocator] out of memory, bytes wanted: ";
-  require(bytes <= kMostBytes, error, bytes);
-  const std::size_t size = size_class(bytes);
+  const std::size_t size = checked_class(bytes);
   const std::lock_guard lock(mutex_);
   ++allocations_;
   if (void* memory = take_free(size)) return memory;
-  if (size >= kHugePage) release_idle();
   std::vector<void*>& blocks = free_[size];
   blocks.reserve(blocks.capacity() + 1);  // room for this block to come back without an allocation
+  return take_new(bytes);
+}
+
+void* CachingAllocator::allocate_once(std::size_t bytes) {
+  if (checked_class(bytes) < kHugePage) return allocate(bytes);
+  const std::lock_guard lock(mutex_);
+  ++allocations_;
+  release_from(kHugePage, 0);
+  void* memory = take_new(bytes);
+  header_of(memory)->is_kept = false;
+  return memory;
+}
+
+void* CachingAllocator::take_new(std::size_t bytes) {
+  const std::size_t size = size_class(bytes);
+  if (size >= kHugePage) release_idle();
   void* memory = new_block(size);
   if (!memory) {
     release_free();
     memory = new_block(size);
   }
-  require(memory != nullptr, error, bytes);
+  require(memory != nullptr, kOutOfMemory, bytes);
   return memory;
 }
 
@@ -72,7 +93,7 @@ void* CachingAllocator::new_block(std::size_t size) noexcept {
   void* block = is_cut               ? slabs_.cut(bytes)
                 : bytes >= kHugePage ? allocate_huge(bytes)
                                      : std::aligned_alloc(kAlignment, bytes);
-  return block ? new (block) Header{size, 0, is_cut} + 1 : nullptr;
+  return block ? new (block) Header{size, 0, is_cut, true} + 1 : nullptr;
 }
 
 /// A free block of this size class or of one up to half as large again, the smallest there is; or nullptr.
@@ -87,6 +108,7 @@ void* CachingAllocator::take_free(std::size_t size) noexcept {
 }
 
 void CachingAllocator::deallocate(void* memory) noexcept {
+  if (!header_of(memory)->is_kept) return free_block(header_of(memory));
   const std::lock_guard lock(mutex_);
   header_of(memory)->freed_after = allocations_;
   free_[header_of(memory)->size].push_back(memory);

@@ -26,9 +26,13 @@ class CachingAllocator {
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
   void* allocate(std::size_t bytes);
+  /// A large block is not kept when it comes back, and so seldom that the large ones that are free, scratch of
+  /// a step, go back to the system first; a small one is as any other.
+  void* allocate_once(std::size_t bytes);
   void deallocate(void* memory) noexcept;
 
  private:
+  void* take_new(std::size_t bytes);
   void* new_block(std::size_t size) noexcept;
   void* take_free(std::size_t size) noexcept;
   void release_free() noexcept;

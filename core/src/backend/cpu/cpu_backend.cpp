@@ -10,6 +10,10 @@ void* CpuBackend::allocate(std::size_t bytes) {
   return allocator_.allocate(bytes);
 }
 
+void* CpuBackend::allocate_once(std::size_t bytes) {
+  return allocator_.allocate_once(bytes);
+}
+
 void CpuBackend::deallocate(void* memory, std::size_t) noexcept {
   allocator_.deallocate(memory);
 }

@@ -16,6 +16,7 @@ class CpuBackend : public Backend {
   std::string name() const override { return "cpu"; }
   Device device() const override { return {}; }
   void* allocate(std::size_t bytes) override;
+  void* allocate_once(std::size_t bytes) override;
   void deallocate(void* memory, std::size_t bytes) noexcept override;
   void copy_from_host(void* destination, const void* source, std::size_t bytes) override;
   void copy_to_host(void* destination, const void* source, std::size_t bytes) override;
