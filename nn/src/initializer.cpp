@@ -52,12 +52,21 @@ double fan(const Shape& shape, Initializer::FanMode mode) {
   return mode == Initializer::FanMode::fan_out ? out : (in + out) / 2.0;
 }
 
+/// Made in double precision piece by piece: a large weight is not in memory three times.
 template <class F>
 Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options, F&& value) {
+  constexpr std::int64_t kPiece = 1 << 14;
   const std::uint64_t key = random_key(options.seed, hash_name(full_name));
-  std::vector<double> values(static_cast<std::size_t>(shape.count()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(Draw{key, i});
-  return Tensor::from<double>(shape, values, options.backend).to(options.dtype);
+  const Tensor weight = Tensor::empty_once(shape, {.dtype = options.dtype, .backend = options.backend});
+  std::vector<double> values;
+  for (std::int64_t begin = 0; begin < shape.count(); begin += kPiece) {
+    const std::int64_t count = std::min(kPiece, shape.count() - begin);
+    values.clear();
+    for (std::int64_t i = begin; i < begin + count; ++i)
+      values.push_back(value(Draw{key, static_cast<std::uint64_t>(i)}));
+    weight.view(begin, {count}).copy_from(Tensor::from<double>({count}, values, options.backend));
+  }
+  return weight;
 }
 
 }  // namespace

@@ -19,19 +19,29 @@ Shape keras_shape(const Parameter& parameter) {
   return keras_shape(parameter.variable.shape(), parameter.layout, parameter.depth_multiplier);
 }
 
+namespace {
+
+Tensor dense_copy(const Tensor& values) {
+  const Tensor copy = Tensor::empty_once(values.shape(), values.options());
+  copy.copy_from(values);
+  return copy;
+}
+
+}  // namespace
+
 Tensor to_keras_layout(const Parameter& parameter) {
   const Tensor value = on_host(parameter.variable.value());
   switch (parameter.layout) {
     case WeightLayout::plain:
-      return value.clone();
+      return dense_copy(value);
     case WeightLayout::conv:
-      return value.permute({1, 2, 3, 0}).clone();
+      return dense_copy(value.permute({1, 2, 3, 0}));
     case WeightLayout::depthwise:
       break;
   }
   // (c * multiplier, kh, kw, 1) -> (c, multiplier, kh, kw) -> (kh, kw, c, multiplier)
   const Shape keras = keras_shape(parameter);
-  return value.reshape({keras[2], keras[3], keras[0], keras[1]}).permute({2, 3, 0, 1}).clone();
+  return dense_copy(value.reshape({keras[2], keras[3], keras[0], keras[1]}).permute({2, 3, 0, 1}));
 }
 
 void assign_keras_layout(Parameter& parameter, const Tensor& value) {

@@ -41,6 +41,19 @@ void expect_distribution(const Initializer& initializer, double mean, double var
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Large weights are made piece by piece.
+TEST(Initializer, AnElementDependsOnItsPlaceAlone) {
+  const Initializer uniform = Initializer::random_uniform(0.0, 1.0);
+  std::vector<double> large = uniform.make({70000}, "layer/kernel", in_f64()).to_vector<double>();
+  for (const std::int64_t count : {1, 1000, 16384, 16385, 40000}) {
+    const std::vector<double> small = uniform.make({count}, "layer/kernel", in_f64()).to_vector<double>();
+    EXPECT_TRUE(std::equal(small.begin(), small.end(), large.begin())) << count;
+  }
+  std::sort(large.begin(), large.end());
+  EXPECT_EQ(std::adjacent_find(large.begin(), large.end()), large.end()) << "two elements are equal";
+  EXPECT_EQ(uniform.make({0}, "layer/kernel", in_f64()).count(), 0);
+}
+
 TEST(Initializer, UniformOnesHaveKerasLimits) {
   const auto expect_limit = [](Initializer::Kind kind, double limit) {
     SCOPED_TRACE(kind);

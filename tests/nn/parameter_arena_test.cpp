@@ -7,6 +7,7 @@
 #include <ronde/nn/sequential.h>
 
 #include "nn/testing.h"
+#include "support/process_memory.h"
 
 namespace ronde::test {
 namespace {
@@ -172,6 +173,19 @@ TEST(ParameterArena, VersionGrows) {
   const std::uint64_t before = arena.version();
   arena.bump_version();
   EXPECT_GT(arena.version(), before);
+}
+
+// As the ranks of a node do, who share theirs.
+TEST(ParameterArena, GradientsThatOthersReplaceGoBackToTheSystem) {
+  if (!testing::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  constexpr std::size_t kSlack = 4u << 20;
+  Sequential net(Dense({.units = 4096}));
+  net.build({2048});  // 32 MB
+  ParameterArena arena(net);
+  const Tensor gradients = arena.gradients().clone();
+  const std::size_t bytes = gradients.byte_size(), before = testing::resident_bytes();
+  arena.use_gradients(gradients);
+  EXPECT_LT(testing::resident_bytes() + bytes - kSlack, before);
 }
 
 }  // namespace
