@@ -148,7 +148,7 @@ void Model::save(const std::string& path, SaveOptions options) {
     if (state_->optimizer)
       file.optimizer_weights = save_keras_optimizer(state_->optimizer->optimizer(), slots, *state_->module,
                                                     options.keras_optimizer_state, layout_for(path));
-    write_saved_model(path, file);
+    write_saved_model(path, std::move(file));
   });
 }
 

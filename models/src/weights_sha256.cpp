@@ -18,8 +18,8 @@ std::string Model::weights_sha256() const {
   for (const Parameter& weight : weights) {
     hash.update(weight.name);
     hash.update(std::string_view("\0", 1));
-    const std::vector<float> values = to_keras_layout(weight).to_vector<float>();
-    hash.update(values.data(), values.size() * sizeof(float));
+    const Tensor values = to_keras_layout(weight).to(DType::f32);
+    hash.update(values.raw(), values.byte_size());
   }
   return hash.hex();
 }

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <cassert>
+#include <exception>
 #include <map>
 #include <new>
 #include <utility>
@@ -24,21 +25,43 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// The bytes of each kind of file, made when they are first needed.
+/// The bytes of each kind of file, made when they are first needed; the last kind uses up the snapshot.
 class EncodedSnapshot {
  public:
-  explicit EncodedSnapshot(const SavedModel& snapshot) : snapshot_(snapshot) {}
+  EncodedSnapshot(SavedModel snapshot, const std::vector<FileOrder>& orders) : snapshot_(std::move(snapshot)) {
+    for (const FileOrder& order : orders) kinds_.try_emplace(kind_of(order));
+    missing_ = kinds_.size();
+  }
   const std::string& bytes(const FileOrder& order) {
-    const SavedLayout layout = layout_for(order.path);
-    std::string& bytes = bytes_[{order.weights_only, layout}];
-    if (bytes.empty())
-      bytes = encode_saved_model(order.weights_only ? weights_of(snapshot_) : snapshot_, layout);
-    return bytes;
+    Kind& kind = kinds_.at(kind_of(order));
+    if (kind.failure) std::rethrow_exception(kind.failure);
+    if (!kind.bytes.empty()) return kind.bytes;
+    try {
+      kind.bytes = encode_saved_model(content_for(order), layout_for(order.path));
+    } catch (...) {
+      kind.failure = std::current_exception();
+      throw;
+    }
+    return kind.bytes;
   }
 
  private:
-  const SavedModel& snapshot_;
-  std::map<std::pair<bool, SavedLayout>, std::string> bytes_;  // by weights only, and layout
+  struct Kind {
+    std::string bytes;
+    std::exception_ptr failure;  // not tried again: the snapshot may be used up
+  };
+  using Key = std::pair<bool, SavedLayout>;  // weights only
+
+  static Key kind_of(const FileOrder& order) { return {order.weights_only, layout_for(order.path)}; }
+  SavedModel content_for(const FileOrder& order) {
+    SavedModel content = --missing_ == 0 ? std::move(snapshot_) : snapshot_;
+    if (order.weights_only) content = weights_of(std::move(content));
+    return content;
+  }
+
+  SavedModel snapshot_;
+  std::map<Key, Kind> kinds_;
+  std::size_t missing_;  // kinds that were not tried yet
 };
 
 WrittenFile write_one(EncodedSnapshot& snapshot, const FileOrder& order) {
@@ -61,11 +84,11 @@ WrittenFile write_one(EncodedSnapshot& snapshot, const FileOrder& order) {
 
 }  // namespace
 
-SavedModel weights_of(const SavedModel& model) {
+SavedModel weights_of(SavedModel model) {
   SavedModel weights;
-  weights.keras_version = model.keras_version;
-  weights.layers = model.layers;
-  weights.layers_by_class = model.layers_by_class;
+  weights.keras_version = std::move(model.keras_version);
+  weights.layers = std::move(model.layers);
+  weights.layers_by_class = std::move(model.layers_by_class);
   return weights;
 }
 
@@ -88,7 +111,7 @@ void CheckpointWriter::start(SavedModel snapshot, std::vector<FileOrder> orders,
 }
 
 void CheckpointWriter::write_all(SavedModel snapshot) {
-  EncodedSnapshot encoded(snapshot);
+  EncodedSnapshot encoded(std::move(snapshot), orders_);
   for (const FileOrder& order : orders_) {
     results_.push_back(write_one(encoded, order));
     if (results_.back().status != ExitStatus::ok) continue;

@@ -59,6 +59,6 @@ class CheckpointWriter {
 };
 
 /// `model` without the description of the net and the state: what Model::save_weights writes.
-SavedModel weights_of(const SavedModel& model);
+SavedModel weights_of(SavedModel model);
 
 }  // namespace ronde::inline v0

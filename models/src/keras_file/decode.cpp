@@ -13,6 +13,7 @@
 #include "keras_file/limited_reader.h"
 #include "keras_file/optimizer_weights.h"
 #include "keras_file/run_state.h"
+#include "keras_file/sealed_file.h"
 #include "keras_file/trailer.h"
 
 namespace ronde::inline v0 {
@@ -113,7 +114,10 @@ SavedModel decode_file(std::string_view bytes) {
 
 SavedModel decode_hdf5(std::string_view image) {
   const hdf5::Session session;
-  const Handle file = hdf5::open_image(image);
+  return decode_hdf5(hdf5::open_image(image));
+}
+
+SavedModel decode_hdf5(const Handle& file) {
   SavedModel model;
   model.model_config = read_config(file, layout::kModelConfig);
   model.training_config = read_config(file, layout::kTrainingConfig);
@@ -137,6 +141,7 @@ SavedModel decode_saved_model(std::string_view bytes, const std::string& source)
 }
 
 SavedModel read_saved_model(const std::string& path) {
+  if (std::optional<SavedModel> model = read_sealed_file(path)) return std::move(*model);
   return decode_saved_model(read_file(path), path);
 }
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
@@ -21,16 +23,16 @@ using hdf5::write_dataset;
 
 /// Keras' attributes of a group of layers. Without keras_version a reader would take the file for one of
 /// Keras 1.
-void write_layers(hid_t file, const SavedModel& model) {
+void write_layers(hid_t file, SavedModel& model) {
   const Handle root = ensure_group(file, layout::kWeights);
   std::vector<std::string> names;
-  for (const SavedLayer& layer : model.layers) {
+  for (SavedLayer& layer : model.layers) {
     names.push_back(layer.name);
     const Handle group = ensure_group(root, layer.name);
     std::vector<std::string> weight_names;
-    for (const SavedWeight& weight : layer.weights) {
+    for (SavedWeight& weight : layer.weights) {
       weight_names.push_back(weight.name);
-      write_dataset(group, weight.name, weight.values);
+      write_dataset(group, weight.name, std::exchange(weight.values, {}));
     }
     write_attribute(group, layout::kWeightNames, weight_names);
   }
@@ -39,26 +41,26 @@ void write_layers(hid_t file, const SavedModel& model) {
   write_attribute(root, layout::kKerasVersion, model.keras_version);
 }
 
-void write_optimizer(hid_t state, const SavedOptimizer& optimizer) {
+void write_optimizer(hid_t state, SavedOptimizer& optimizer) {
   const Handle group = ensure_group(state, layout::kOptimizer);
   write_attribute(group, "name", optimizer.name);
   write_attribute(group, "iterations", optimizer.iterations);
   write_attribute(group, "learning_rate", optimizer.learning_rate);
   std::vector<std::string> slot_names;
-  for (const SavedSlot& slot : optimizer.slots) {
+  for (SavedSlot& slot : optimizer.slots) {
     slot_names.push_back(slot.name);
     const Handle slot_group = ensure_group(group, slot.name);
     std::vector<std::string> weight_names;
-    for (const SavedWeight& weight : slot.weights) {
+    for (SavedWeight& weight : slot.weights) {
       weight_names.push_back(weight.name);
-      write_dataset(slot_group, weight.name, weight.values);
+      write_dataset(slot_group, weight.name, std::exchange(weight.values, {}));
     }
     write_attribute(slot_group, layout::kWeightNames, weight_names);
   }
   write_attribute(group, "slots", slot_names);
 }
 
-void write_state(hid_t file, const SavedState& state) {
+void write_state(hid_t file, SavedState& state) {
   const Handle group = ensure_group(file, layout::kState);
   write_attribute(group, "format_version", layout::kFormatVersion);
   write_attribute(group, "epochs", state.epochs);
@@ -88,8 +90,8 @@ std::size_t bytes_of_weights(const SavedModel& model) {
 
 }  // namespace
 
-std::string encode_saved_model(const SavedModel& model, SavedLayout layout) {
-  if (layout == SavedLayout::archive) return encode_keras_archive(model);
+std::string encode_saved_model(SavedModel model, SavedLayout layout) {
+  if (layout == SavedLayout::archive) return encode_keras_archive(std::move(model));
   std::string bytes;
   {
     const hdf5::Session session;
@@ -100,11 +102,13 @@ std::string encode_saved_model(const SavedModel& model, SavedLayout layout) {
       write_attribute(file, layout::kModelConfig, to_json(model.model_config));
     if (!model.training_config.is_null())
       write_attribute(file, layout::kTrainingConfig, to_json(model.training_config));
-    if (layout == SavedLayout::weights_h5)
+    if (layout == SavedLayout::weights_h5) {
       write_keras3_layers(file, model);
-    else
+    } else {
+      model.layers_by_class.clear();  // the same arrays
       write_layers(file, model);
-    write_optimizer_weights(file, model.optimizer_weights, layout);
+    }
+    write_optimizer_weights(file, std::move(model.optimizer_weights), layout);
     if (model.state) write_state(file, *model.state);
     bytes = file.close();
   }
@@ -113,8 +117,8 @@ std::string encode_saved_model(const SavedModel& model, SavedLayout layout) {
   return bytes;
 }
 
-void write_saved_model(const std::string& path, const SavedModel& model) {
-  atomic_write_file(path, encode_saved_model(model, layout_for(path)));
+void write_saved_model(const std::string& path, SavedModel model) {
+  atomic_write_file(path, encode_saved_model(std::move(model), layout_for(path)));
 }
 
 }  // namespace ronde::inline v0

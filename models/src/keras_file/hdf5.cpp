@@ -68,6 +68,10 @@ herr_t forget(void*) {
 
 }  // namespace
 
+Handle open_descriptor(int file) {
+  return {H5Fopen(cat("/proc/self/fd/", file).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "opening"};
+}
+
 Handle open_image(std::string_view bytes) {
   const Handle access = memory_access();
   auto* memory = const_cast<char*>(bytes.data());  // the library's interface is not const; it only reads

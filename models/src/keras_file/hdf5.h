@@ -81,6 +81,8 @@ class MemoryFile {
   std::optional<Handle> file_;
 };
 
+/// Opens a file that this process has open, for reading.
+Handle open_descriptor(int file);
 /// Opens bytes as a file, for reading. They must outlive the handle.
 Handle open_image(std::string_view bytes);
 

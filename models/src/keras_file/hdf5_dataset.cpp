@@ -79,6 +79,13 @@ Tensor read_bfloat16(const Handle& dataset, const std::string& path, const Shape
 /// HDF5 has a chunk in memory twice while it makes its checksum.
 constexpr hsize_t kMostBytesOfChunk = hsize_t{1} << 20;
 
+/// Each chunk is written once, and as a whole.
+Handle without_chunk_cache() {
+  Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, "making access properties");
+  check(H5Pset_chunk_cache(access, 0, 0, H5D_CHUNK_CACHE_W0_DEFAULT), "leaving out the cache of chunks");
+  return access;
+}
+
 /// A part of the first axes, as even as can be, and all of those behind.
 std::vector<hsize_t> chunk_of(std::vector<hsize_t> extents, hsize_t element) {
   for (hsize_t& extent : extents) {
@@ -113,7 +120,8 @@ void write_dataset(hid_t parent, const std::string& path, const Tensor& values) 
   check(H5Pset_fletcher32(creation), "asking for checksums");
   const Handle space(H5Screate_simple(rank, extents.data(), nullptr), H5Sclose, cat("making ", path));
   const hid_t file_type = values.dtype() == DType::f64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
-  const Handle dataset(H5Dcreate2(parent, path.c_str(), file_type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+  const Handle access = without_chunk_cache();
+  const Handle dataset(H5Dcreate2(parent, path.c_str(), file_type, space, H5P_DEFAULT, creation, access),
                        H5Dclose, cat("making ", path));
   check(H5Dwrite(dataset, native_type(values.dtype()), H5S_ALL, H5S_ALL, H5P_DEFAULT,
                  values.contiguous().raw()),
@@ -125,7 +133,7 @@ Tensor read_dataset(hid_t parent, const std::string& path) {
   require<Hdf5Error>(H5Iget_type(dataset) == H5I_DATASET, path, " is not a dataset");
   const Stored stored = check_shape(dataset, path, check_storage(dataset, path));
   if (stored.dtype == DType::bf16) return read_bfloat16(dataset, path, stored.shape);
-  const Tensor values = Tensor::empty(stored.shape, {.dtype = stored.dtype});
+  const Tensor values = Tensor::empty_once(stored.shape, {.dtype = stored.dtype});
   check(H5Dread(dataset, native_type(stored.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.raw()),
         cat("reading ", path, ", which is damaged,"));
   return values;

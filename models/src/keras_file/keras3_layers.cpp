@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <ronde/core/counted.h>
 
@@ -96,15 +97,15 @@ void read_keras3_layers(hid_t file, SavedModel& model) {
   Keras3Reader(model).read(open_object(file, "/"), "", 0);
 }
 
-void write_keras3_layers(hid_t file, const SavedModel& model) {
-  const std::vector<SavedLayer>& layers =
-      model.layout == SavedLayout::h5 ? model.layers_by_class : model.layers;
+void write_keras3_layers(hid_t file, SavedModel& model) {
+  if (model.layout == SavedLayout::h5) model.layers = std::exchange(model.layers_by_class, {});
+  std::vector<SavedLayer>& layers = model.layers;
   require(!layers.empty(), "[save] the layers of this model are not known by their classes");
   hdf5::ensure_group(file, kVars);  // weights of the model itself, which every such file has a place for
-  for (const SavedLayer& layer : layers) {
+  for (SavedLayer& layer : layers) {
     const Handle vars = hdf5::ensure_group(file, layer.name.empty() ? kVars : cat(layer.name, "/", kVars));
     for (std::size_t i = 0; i < layer.weights.size(); ++i)
-      hdf5::write_dataset(vars, std::to_string(i), layer.weights[i].values);
+      hdf5::write_dataset(vars, std::to_string(i), std::exchange(layer.weights[i].values, {}));
   }
 }
 

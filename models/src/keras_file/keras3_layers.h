@@ -11,6 +11,7 @@ namespace ronde::inline v0 {
 bool has_keras3_layers(hid_t file);
 /// Layers without weights are left out. Their order is HDF5's, not the net's.
 void read_keras3_layers(hid_t file, SavedModel& model);
-void write_keras3_layers(hid_t file, const SavedModel& model);
+/// Takes the layers out of the model.
+void write_keras3_layers(hid_t file, SavedModel& model);
 
 }  // namespace ronde::inline v0

@@ -1,5 +1,7 @@
 #include "keras_file/keras_archive.h"
 
+#include <utility>
+
 #include <ronde/data/zip.h>
 
 #include "keras_file/json.h"
@@ -71,22 +73,20 @@ SavedModel decode_keras_archive(std::string_view bytes, const std::string& sourc
   }
 }
 
-std::string encode_keras_archive(const SavedModel& model) {
+std::string encode_keras_archive(SavedModel model) {
   require<UsageError>(
       !model.model_config.is_null(),
       "[save] a .keras file is a whole model with the description of its net: neither weights "
       "alone nor a net with a forward() of its own fit; save them as .h5 or .weights.h5");
-  SavedModel weights = model;
-  weights.model_config = {};
-  ConfigValue training = model.training_config;
-  move_decay(weights, training);
-  weights.training_config = {};
+  const ConfigValue net = std::exchange(model.model_config, {});
+  ConfigValue training = std::exchange(model.training_config, {});
+  move_decay(model, training);
 
-  ConfigDict config = archive_model_config(model.model_config).as_dict();
+  ConfigDict config = archive_model_config(net).as_dict();
   if (!training.is_null()) config.emplace_back("compile_config", archive_compile_config(training));
   return encode_zip({{kMetadata, to_json(ConfigDict{{"keras_version", model.keras_version}})},
                      {kConfig, to_json(config)},
-                     {kWeights, encode_saved_model(weights, SavedLayout::weights_h5)}});
+                     {kWeights, encode_saved_model(std::move(model), SavedLayout::weights_h5)}});
 }
 
 }  // namespace ronde::inline v0

@@ -14,7 +14,7 @@ bool is_zip_archive(std::string_view bytes);
 /// `source` names the bytes in errors.
 SavedModel decode_keras_archive(std::string_view bytes, const std::string& source);
 /// The model must have a description of its net.
-std::string encode_keras_archive(const SavedModel& model);
+std::string encode_keras_archive(SavedModel model);
 
 /// The configs of an archive name the module of each class; those of an .h5 do not. From the latter to the
 /// former; null stays null.

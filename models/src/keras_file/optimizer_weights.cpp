@@ -1,5 +1,7 @@
 #include "keras_file/optimizer_weights.h"
 
+#include <utility>
+
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/layout.h"
 
@@ -62,14 +64,14 @@ std::vector<SavedWeight> read_optimizer_weights(hid_t file) {
   return weights;
 }
 
-void write_optimizer_weights(hid_t file, const std::vector<SavedWeight>& weights, SavedLayout layout) {
+void write_optimizer_weights(hid_t file, std::vector<SavedWeight> weights, SavedLayout layout) {
   if (weights.empty()) return;
   const bool by_name = layout == SavedLayout::h5;
   const Handle group = hdf5::ensure_group(file, by_name ? layout::kOptimizerWeights : layout::kOptimizerVars);
   std::vector<std::string> names;
-  for (const SavedWeight& weight : weights) {
+  for (SavedWeight& weight : weights) {
     const std::string name = by_name ? weight.name : std::to_string(names.size());
-    write_value(group, name, weight.values);
+    write_value(group, name, std::exchange(weight.values, {}));
     names.push_back(name);
   }
   if (by_name) hdf5::write_attribute(group, layout::kWeightNames, names);

@@ -10,6 +10,6 @@ namespace ronde::inline v0 {
 
 std::vector<SavedWeight> read_optimizer_weights(hid_t file);
 /// Where a reader of this layout looks for them; nothing when there are none.
-void write_optimizer_weights(hid_t file, const std::vector<SavedWeight>& weights, SavedLayout layout);
+void write_optimizer_weights(hid_t file, std::vector<SavedWeight> weights, SavedLayout layout);
 
 }  // namespace ronde::inline v0

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\nronde-sha256 ";
 constexpr std::size_t kDigits = 64;
-constexpr std::size_t kLength = kMagic.size() + kDigits + 1;
+constexpr std::size_t kLength = kMagic.size() + kDigits + 1;  // of the line with the SHA-256
 
 constexpr std::string_view kProgress = "\nronde-progress ";
 constexpr std::size_t kEpochDigits = 10;
@@ -29,6 +29,7 @@ std::optional<std::int64_t> parse(std::string_view digits) {
 
 }  // namespace
 
+const std::size_t kShaLineLength = kLength;
 const std::size_t kTrailerLength = kProgressLength + kLength;
 const std::size_t kArchiveEndLength = kTrailerLength + 1024;
 
@@ -40,9 +41,12 @@ void append_progress(std::string& bytes, const FileProgress& progress) {
   bytes.append(kProgress).append(line.data(), static_cast<std::size_t>(length));
 }
 
+std::string trailer_for(const std::string& digest) {
+  return cat(kMagic, digest, "\n");
+}
+
 void append_trailer(std::string& bytes) {
-  const std::string digest = sha256_hex(bytes);
-  bytes.append(kMagic).append(digest).append("\n");
+  bytes.append(trailer_for(sha256_hex(bytes)));
 }
 
 bool has_trailer(std::string_view bytes) {
@@ -53,7 +57,7 @@ std::string_view verify_trailer(std::string_view bytes) {
   if (!has_trailer(bytes)) return bytes;
   const std::string_view trailer = bytes.substr(bytes.size() - kLength);
   bytes.remove_suffix(kLength);
-  require<InputError>(trailer.substr(kMagic.size()) == sha256_hex(bytes) + "\n",
+  require<InputError>(trailer == trailer_for(sha256_hex(bytes)),
                       "damaged: its bytes are not those that were written (SHA-256 differs)");
   return bytes;
 }

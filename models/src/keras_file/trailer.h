@@ -24,13 +24,17 @@ struct FileProgress {
 void append_progress(std::string& bytes, const FileProgress& progress);
 void append_trailer(std::string& bytes);
 
+/// The line with the SHA-256 for a file whose bytes before it have this one, in hex digits.
+std::string trailer_for(const std::string& sha256);
+/// How many bytes it takes.
+extern const std::size_t kShaLineLength;
 /// Whether there is a SHA-256, right or wrong.
 bool has_trailer(std::string_view bytes);
 /// The bytes before the SHA-256, or all when there is none. InputError when they are not those that were
 /// written.
 std::string_view verify_trailer(std::string_view bytes);
 
-/// How many bytes the two lines take.
+/// How many bytes both lines take.
 extern const std::size_t kTrailerLength;
 /// What the last kTrailerLength bytes of a file say, unverified; nothing when they are not the two lines.
 std::optional<FileProgress> read_progress(std::string_view end_of_file);

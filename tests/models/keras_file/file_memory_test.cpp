@@ -1,0 +1,86 @@
+// Model files beside a training: what they take in memory counts.
+#include <gtest/gtest.h>
+
+#include <ronde/models/file_io.h>
+#include <ronde/models/saved_model.h>
+
+#include "keras_file/sealed_file.h"
+#include "support/process_memory.h"
+#include "support/temp_dir.h"
+
+namespace ronde::testing {
+namespace {
+
+constexpr std::size_t kWeight = std::size_t{16} << 20;
+constexpr int kWeights = 6;
+
+SavedModel large_model() {
+  SavedModel model;
+  for (int i = 0; i < kWeights; ++i) {
+    const Tensor values = Tensor::empty_once({static_cast<std::int64_t>(kWeight / sizeof(float))});
+    values.fill(i);
+    const std::string name = cat("layer_", i);
+    model.layers.push_back({name, {{"w:0", values}}});
+    model.layers_by_class.push_back({cat("layers/", name), {{"0", values}}});
+  }
+  return model;
+}
+
+TEST(FileMemory, AModelThatIsMovedIsFreedWhileItsFileGrows) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  for (const SavedLayout layout : {SavedLayout::h5, SavedLayout::weights_h5}) {
+    SavedModel model = large_model();
+    const std::string expected = encode_saved_model(model, layout);
+    std::string bytes;
+    EXPECT_LT(growth_during([&] { bytes = encode_saved_model(std::move(model), layout); }), 3 * kWeight);
+    EXPECT_TRUE(bytes == expected);
+  }
+}
+
+TEST(FileMemory, AFileIsReadWithoutACopyOfIt) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  const TempDir directory;
+  const std::string path = directory.path() + "/model.h5";
+  write_saved_model(path, large_model());
+  SavedModel model;
+  EXPECT_LT(growth_during([&] { model = read_saved_model(path); }), (kWeights + 2) * kWeight);
+  ASSERT_EQ(model.layers.size(), static_cast<std::size_t>(kWeights));
+  EXPECT_EQ(model.layers.back().weights[0].values.slice(0, 0, 1).item(), kWeights - 1);
+}
+
+TEST(FileMemory, WhatFilesHoldGoesBackToTheSystem) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  const TempDir directory;
+  const std::string path = directory.path() + "/model.h5";
+  write_saved_model(path, large_model());
+  const std::size_t before = resident_bytes();
+  EXPECT_EQ(read_saved_model(path).layers.size(), static_cast<std::size_t>(kWeights));
+  EXPECT_LT(resident_bytes(), before + kWeight);
+}
+
+TEST(SealedFile, OnlyWhatWasWrittenIsRead) {
+  const TempDir directory;
+  const std::string path = directory.path() + "/model.h5";
+  SavedModel model;
+  model.layers = {{"dense", {{"dense/kernel:0", Tensor::from<float>({2}, {1, 2})}}}};
+  const std::string bytes = encode_saved_model(model);
+  atomic_write_file(path, bytes);
+  ASSERT_TRUE(read_sealed_file(path));
+  EXPECT_EQ(read_sealed_file(path)->layers[0].weights[0].values.to_vector<float>(), (std::vector<float>{1, 2}));
+
+  for (std::size_t at = 0; at < bytes.size(); at += 101) {
+    std::string damaged = bytes;
+    damaged[at] ^= 1;
+    atomic_write_file(path, damaged);
+    EXPECT_FALSE(read_sealed_file(path)) << at;
+  }
+  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, bytes.size() / 2, bytes.size() - 1}) {
+    atomic_write_file(path, bytes.substr(0, size));
+    EXPECT_FALSE(read_sealed_file(path)) << size;
+  }
+  EXPECT_FALSE(read_sealed_file(directory.path()));
+  EXPECT_FALSE(read_sealed_file(directory.path() + "/none.h5"));
+}
+
+}  // namespace
+}  // namespace ronde::testing
