@@ -208,6 +208,13 @@ Tensor Tensor::to(Backend& target) const {
   return t;
 }
 
+void Tensor::discard(std::int64_t begin, std::int64_t count) const {
+  if (storage_.use_count() != 1 || !storage_->is_own()) return;
+  const std::size_t element = size_of(dtype_);
+  backend().discard(static_cast<std::byte*>(raw()) + static_cast<std::size_t>(begin) * element,
+                    static_cast<std::size_t>(count) * element);
+}
+
 void Tensor::copy_from(const Tensor& source) const {
   require(source.shape() == shape_, "[copy] from shape ", source.shape(), " to shape ", shape_);
   if (source.backend().device() == backend().device()) return backend().copy(*this, source);

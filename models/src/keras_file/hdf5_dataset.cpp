@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include <ronde/core/counted.h>
 
@@ -102,9 +103,30 @@ hid_t native_type(DType dtype) {
   return dtype == DType::f64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
 }
 
+/// So many rows at a time; those of an array that nobody else has are given up when they are written.
+void write_rows(const Handle& dataset, const std::string& path, const Handle& space, std::vector<hsize_t> extents,
+                hsize_t rows, Tensor values) {
+  if (!values.is_contiguous()) values = values.contiguous();
+  const hsize_t all = extents[0];
+  const std::int64_t row = values.count() / static_cast<std::int64_t>(all);
+  std::vector<hsize_t> begin(extents.size(), 0);
+  for (; begin[0] < all; begin[0] += rows) {
+    extents[0] = std::min(rows, all - begin[0]);
+    const Handle memory(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+                        cat("writing ", path));
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, begin.data(), nullptr, extents.data(), nullptr),
+          cat("writing ", path));
+    const std::int64_t first = static_cast<std::int64_t>(begin[0]) * row;
+    const std::int64_t count = static_cast<std::int64_t>(extents[0]) * row;
+    const auto* from = static_cast<const std::byte*>(values.raw()) + first * size_of(values.dtype());
+    check(H5Dwrite(dataset, native_type(values.dtype()), memory, space, H5P_DEFAULT, from), cat("writing ", path));
+    values.discard(first, count);
+  }
+}
+
 }  // namespace
 
-void write_dataset(hid_t parent, const std::string& path, const Tensor& values) {
+void write_dataset(hid_t parent, const std::string& path, Tensor values) {
   require(values.dtype() == DType::f32 || values.dtype() == DType::f64, "[save] ", path, " is ",
           values.dtype());
   std::vector<hsize_t> extents(values.shape().begin(), values.shape().end());
@@ -123,9 +145,7 @@ void write_dataset(hid_t parent, const std::string& path, const Tensor& values) 
   const Handle access = without_chunk_cache();
   const Handle dataset(H5Dcreate2(parent, path.c_str(), file_type, space, H5P_DEFAULT, creation, access),
                        H5Dclose, cat("making ", path));
-  check(H5Dwrite(dataset, native_type(values.dtype()), H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                 values.contiguous().raw()),
-        cat("writing ", path));
+  write_rows(dataset, path, space, extents, chunk[0], std::move(values));
 }
 
 Tensor read_dataset(hid_t parent, const std::string& path) {

@@ -26,6 +26,8 @@ class RONDE_API Storage {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Backend& backend() const { return *backend_; }
+  /// Whether the memory is the backend's.
+  bool is_own() const { return owner_ == nullptr; }
 
  private:
   Backend* backend_;

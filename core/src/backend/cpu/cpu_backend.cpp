@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "backend/cpu/huge_slabs.h"
+
 namespace ronde::inline v0 {
 
 CpuBackend::CpuBackend() : threads_(1) {}
@@ -16,6 +18,10 @@ void* CpuBackend::allocate_once(std::size_t bytes) {
 
 void CpuBackend::deallocate(void* memory, std::size_t) noexcept {
   allocator_.deallocate(memory);
+}
+
+void CpuBackend::discard(void* memory, std::size_t bytes) noexcept {
+  discard_pages(memory, bytes);
 }
 
 void CpuBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {

@@ -18,6 +18,7 @@ class CpuBackend : public Backend {
   void* allocate(std::size_t bytes) override;
   void* allocate_once(std::size_t bytes) override;
   void deallocate(void* memory, std::size_t bytes) noexcept override;
+  void discard(void* memory, std::size_t bytes) noexcept override;
   void copy_from_host(void* destination, const void* source, std::size_t bytes) override;
   void copy_to_host(void* destination, const void* source, std::size_t bytes) override;
   void synchronize() override {}

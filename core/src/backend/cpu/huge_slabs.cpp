@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace ronde::inline v0 {
 
@@ -35,6 +36,13 @@ void* allocate_huge(std::size_t bytes) noexcept {
 
 void free_huge(void* memory, std::size_t bytes) noexcept {
   ::munmap(memory, whole_pages(bytes));
+}
+
+void discard_pages(void* memory, std::size_t bytes) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 HugeSlabs::~HugeSlabs() {

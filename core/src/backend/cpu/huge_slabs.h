@@ -17,6 +17,9 @@ void* allocate_huge(std::size_t bytes) noexcept;
 /// Gives it back to the system at once. (std::free may keep it for later.)
 void free_huge(void* memory, std::size_t bytes) noexcept;
 
+/// Gives back the pages that lie wholly in this memory, which stays usable: they are zero then.
+void discard_pages(void* memory, std::size_t bytes) noexcept;
+
 class HugeSlabs {
  public:
   HugeSlabs() = default;

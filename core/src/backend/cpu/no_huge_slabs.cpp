@@ -13,6 +13,8 @@ void free_huge(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
+void discard_pages(void*, std::size_t) noexcept {}
+
 HugeSlabs::~HugeSlabs() = default;
 
 bool HugeSlabs::takes(std::size_t) {
