@@ -28,7 +28,8 @@ double thread_seconds() {
 /// The bytes of each kind of file, made when they are first needed; the last kind uses up the snapshot.
 class EncodedSnapshot {
  public:
-  EncodedSnapshot(SavedModel snapshot, const std::vector<FileOrder>& orders) : snapshot_(std::move(snapshot)) {
+  EncodedSnapshot(SavedModel snapshot, const std::vector<FileOrder>& orders)
+      : snapshot_(std::move(snapshot)) {
     for (const FileOrder& order : orders) kinds_.try_emplace(kind_of(order));
     missing_ = kinds_.size();
   }

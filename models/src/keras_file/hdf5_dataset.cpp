@@ -104,8 +104,8 @@ hid_t native_type(DType dtype) {
 }
 
 /// So many rows at a time; those of an array that nobody else has are given up when they are written.
-void write_rows(const Handle& dataset, const std::string& path, const Handle& space, std::vector<hsize_t> extents,
-                hsize_t rows, Tensor values) {
+void write_rows(const Handle& dataset, const std::string& path, const Handle& space,
+                std::vector<hsize_t> extents, hsize_t rows, Tensor values) {
   if (!values.is_contiguous()) values = values.contiguous();
   const hsize_t all = extents[0];
   const std::int64_t row = values.count() / static_cast<std::int64_t>(all);
@@ -119,7 +119,8 @@ void write_rows(const Handle& dataset, const std::string& path, const Handle& sp
     const std::int64_t first = static_cast<std::int64_t>(begin[0]) * row;
     const std::int64_t count = static_cast<std::int64_t>(extents[0]) * row;
     const auto* from = static_cast<const std::byte*>(values.raw()) + first * size_of(values.dtype());
-    check(H5Dwrite(dataset, native_type(values.dtype()), memory, space, H5P_DEFAULT, from), cat("writing ", path));
+    check(H5Dwrite(dataset, native_type(values.dtype()), memory, space, H5P_DEFAULT, from),
+          cat("writing ", path));
     values.discard(first, count);
   }
 }

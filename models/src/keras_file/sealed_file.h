@@ -8,8 +8,8 @@
 
 namespace ronde::inline v0 {
 
-/// What an HDF5 file holds whose SHA-256 is right. Nothing for any other file, or where anything is wrong: whoever
-/// looks at its bytes then can say what.
+/// What an HDF5 file holds whose SHA-256 is right. Nothing for any other file, or where anything is wrong:
+/// whoever looks at its bytes then can say what.
 std::optional<SavedModel> read_sealed_file(const std::string& path);
 
 }  // namespace ronde::inline v0

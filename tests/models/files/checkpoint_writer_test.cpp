@@ -46,7 +46,8 @@ TEST(CheckpointWriter, ASnapshotThatCannotBeEncodedLeavesNoFile) {
   writer.start(snapshot(DType::i64), {{first}, {second}});
   const std::vector<WrittenFile> files = writer.wait();
   ASSERT_EQ(files.size(), 2u);
-  for (const WrittenFile& file : files) EXPECT_NE(file.problem.find("is i64"), std::string::npos) << file.problem;
+  for (const WrittenFile& file : files)
+    EXPECT_NE(file.problem.find("is i64"), std::string::npos) << file.problem;
   EXPECT_FALSE(std::filesystem::exists(first));
   EXPECT_FALSE(std::filesystem::exists(second));
 }

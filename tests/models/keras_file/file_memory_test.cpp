@@ -28,7 +28,8 @@ Tensor large_array(double value) {
 SavedModel large_model() {
   SavedModel model;
   SavedOptimizer& optimizer = model.state.emplace().optimizer.emplace();
-  for (int i = 0; i < kSlots; ++i) optimizer.slots.push_back({cat("slot_", i), {{"layer_0/w", large_array(i)}}});
+  for (int i = 0; i < kSlots; ++i)
+    optimizer.slots.push_back({cat("slot_", i), {{"layer_0/w", large_array(i)}}});
   for (int i = 0; i < kWeights; ++i) {
     const Tensor values = large_array(i);
     const std::string name = cat("layer_", i);
@@ -56,9 +57,11 @@ TEST(FileMemory, ArraysOfOthersStayAsTheyAre) {
   const std::shared_ptr<const void> owner(kept.data(), [](const void*) {});
   const Tensor shared = Tensor::full({count}, 2.0);
   SavedModel model;
-  model.layers = {{"a", {{"w:0", shared}}},
-                  {"b", {{"w:0", Tensor::over(std::make_shared<Storage>(default_backend(), kept.data(), kWeight, owner),
-                                              {count}, DType::f32)}}}};
+  model.layers = {
+      {"a", {{"w:0", shared}}},
+      {"b",
+       {{"w:0", Tensor::over(std::make_shared<Storage>(default_backend(), kept.data(), kWeight, owner),
+                             {count}, DType::f32)}}}};
   encode_saved_model(std::move(model));
   EXPECT_EQ(shared.to_vector<float>(), std::vector<float>(kept.size(), 2.0F));
   EXPECT_TRUE(std::all_of(kept.begin(), kept.end(), [](float value) { return value == 3.0F; }));
@@ -93,7 +96,8 @@ TEST(SealedFile, OnlyWhatWasWrittenIsRead) {
   const std::string bytes = encode_saved_model(model);
   atomic_write_file(path, bytes);
   ASSERT_TRUE(read_sealed_file(path));
-  EXPECT_EQ(read_sealed_file(path)->layers[0].weights[0].values.to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(read_sealed_file(path)->layers[0].weights[0].values.to_vector<float>(),
+            (std::vector<float>{1, 2}));
 
   for (std::size_t at = 0; at < bytes.size(); at += 101) {
     std::string damaged = bytes;

@@ -43,7 +43,8 @@ class RONDE_API Backend {
   /// Past that cache, for what is large and seldom: `deallocate` gives it back to the system.
   virtual void* allocate_once(std::size_t bytes) { return allocate(bytes); }
   virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;
-  /// A part of such memory whose content is not wanted any more; its whole pages may go back to the system now.
+  /// A part of such memory whose content is not wanted any more; its whole pages may go back to the system
+  /// now.
   virtual void discard(void* /*memory*/, std::size_t /*bytes*/) noexcept {}
   virtual void copy_from_host(void* destination, const void* source, std::size_t bytes) = 0;
   virtual void copy_to_host(void* destination, const void* source, std::size_t bytes) = 0;

@@ -102,8 +102,8 @@ class RONDE_API Tensor {
   /// Copies the elements of `source` (same shape, any dtype, any backend) into this view.
   void copy_from(const Tensor& source) const;
   void fill(double value) const;
-  /// `count` elements from element `begin` of a contiguous tensor are not wanted any more: their memory may go
-  /// back to the system. Does nothing where another tensor shares the storage, or another owner keeps it.
+  /// `count` elements from element `begin` of a contiguous tensor are not wanted any more: their memory may
+  /// go back to the system. Does nothing where another tensor shares the storage, or another owner keeps it.
   void discard(std::int64_t begin, std::int64_t count) const;
 
   /// The elements in row-major order, converted to T.

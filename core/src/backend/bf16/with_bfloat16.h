@@ -122,8 +122,7 @@ class WithBfloat16 final : public Base {
   void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x, const Tensor& weight,
                          const Tensor& bias, const Conv2dParams& params, Epilogue epilogue,
                          const Pool2dParams& pool) override {
-    if (makes(
-            {.out = out, .argmax = argmax, .x = x, .conv = {weight, bias, params, epilogue}, .pool = pool}))
+    if (makes({.out = out, .argmax = argmax, .x = x, .conv = {weight, bias, params, epilogue}, .pool = pool}))
       return;
     in_float(
         [&, this](const auto&... t) {

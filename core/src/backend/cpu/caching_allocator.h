@@ -26,8 +26,8 @@ class CachingAllocator {
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
   void* allocate(std::size_t bytes);
-  /// A large block is not kept when it comes back, and so seldom that the large ones that are free, scratch of
-  /// a step, go back to the system first; a small one is as any other.
+  /// A large block is not kept when it comes back, and so seldom that the large ones that are free, scratch
+  /// of a step, go back to the system first; a small one is as any other.
   void* allocate_once(std::size_t bytes);
   void deallocate(void* memory) noexcept;
 

@@ -46,8 +46,8 @@ ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shap
 
 // Nothing where another path has to be taken. Weights may still be bf16, as they are when `fuses` is asked.
 std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& layer) const {
-  if (!dense_images(layer.conv.params, layer.out, layer.x, layer.conv.weight) ||
-      layer.out.count() == 0 || layer.x.count() == 0)
+  if (!dense_images(layer.conv.params, layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 ||
+      layer.x.count() == 0)
     return std::nullopt;
   if (layer.argmax.defined() && !is_byte_index(layer.argmax)) return std::nullopt;
   OwnForward plan;

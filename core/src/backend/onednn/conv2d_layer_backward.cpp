@@ -143,7 +143,8 @@ class OneDnnBackend::BackwardRun {
         layer_(layer),
         p_(plan.problem),
         has_relu_in_front_(plan.front_problem.relu),
-        step_(images_at_once(p_, (plan.front ? 2 * in_elements(p_) : 0) + widened_elements(layer.conv, p_.n))),
+        step_(
+            images_at_once(p_, (plan.front ? 2 * in_elements(p_) : 0) + widened_elements(layer.conv, p_.n))),
         x_(backend, kernels_, layer.conv.x, p_.n, step_),
         grad_x_(backend, kernels_, layer.conv.grad_x, p_.n, step_),
         gradient_(backend, kernels_, layer, p_, step_),

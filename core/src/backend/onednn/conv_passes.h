@@ -63,9 +63,9 @@ WinogradShape winograd_shape(const ConvProblem& problem);
 /// Of the convolution that is run, which for the gradient of the input is another one.
 TileConvShape tile_shape(const ConvProblem& problem);
 
-/// Images of which a thread has the convolution's result, and `more` floats of each, in its scratch at a time:
-/// three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as blocks are
-/// left half empty; more did not fit.
+/// Images of which a thread has the convolution's result, and `more` floats of each, in its scratch at a
+/// time: three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as blocks
+/// are left half empty; more did not fit.
 inline std::int64_t images_at_once(const ConvProblem& p, std::int64_t more) {
   constexpr std::int64_t kElements = 196608;
   const WinogradShape s = winograd_shape(p);

@@ -12,8 +12,8 @@ enum class Isa { portable, avx2, avx512, avx512_bf16, amx };
 
 /// The best this machine has.
 Isa best_isa();
-/// `$RONDE_ISA` (portable, avx2, avx512, avx512_bf16, amx) if set, else the best. A UsageError for any other value and for
-/// one that this machine lacks.
+/// `$RONDE_ISA` (portable, avx2, avx512, avx512_bf16, amx) if set, else the best. A UsageError for any other
+/// value and for one that this machine lacks.
 Isa chosen_isa();
 const char* name_of(Isa isa);
 const Kernels& kernels_of(Isa isa);

@@ -13,7 +13,9 @@
 namespace ronde::inline v0 {
 
 bool OneDnnBackend::is_tiled(const ConvProblem& p) const {
-  if (!kernels_.tiles || !kernels_.tiles->conv || p.params.products != Products::rounded || p.params.groups != 1) return false;
+  if (!kernels_.tiles || !kernels_.tiles->conv || p.params.products != Products::rounded ||
+      p.params.groups != 1)
+    return false;
   if (!(p.params.stride == Size2d{}) || !(p.params.dilation == Size2d{})) return false;
   const Padding2d& pad = p.params.padding;
   return std::min(p.c, p.o) >= kTileColumns && std::max(pad.top, pad.bottom) < p.kh &&

@@ -96,8 +96,9 @@ class TileStrip {
     const std::int64_t rows = piece.rows(s), columns = piece.columns(s), depth = piece.depth(s);
     pack_left(left_, piece.left(of), s.transpose_a, rows, depth);
     pack_right(right_, piece.right(of), s.transpose_b, columns, depth);
-    const std::int64_t row_tiles = tiles_for(rows, kTileRows), column_tiles = tiles_for(columns, kTileColumns),
-                       steps = tiles_for(depth, kTileDepth), operand = steps * kTileElements;
+    const std::int64_t row_tiles = tiles_for(rows, kTileRows),
+                       column_tiles = tiles_for(columns, kTileColumns), steps = tiles_for(depth, kTileDepth),
+                       operand = steps * kTileElements;
     NextPieces next = pieces_behind(piece, of);
     const std::int64_t fetches = tiles_for(row_tiles, 2) * tiles_for(column_tiles, 2) * steps * kPartsOfBlock,
                        lines = tiles_for(next.left.count() + next.right.count(), fetches);

@@ -39,8 +39,7 @@ inline void add_rows(const TileSums& sums, TileOperands from, std::int64_t steps
 #pragma GCC unroll 2
     for (int c = 0; c < columns; ++c)
       total[r][c] = is_first ? Vector{} : load(sums.at(0, c) + r * kTileColumns);
-  for (std::int64_t step = 0; step < steps;
-       ++step, from.left += kTileElements, from.right += kTileElements) {
+  for (std::int64_t step = 0; step < steps; ++step, from.left += kTileElements, from.right += kTileElements) {
     for (std::int64_t i = 0; i < lines; ++i) ahead.fetch();
     for (int pair = 0; pair < kPairs; ++pair) {
       Vector b[columns];
