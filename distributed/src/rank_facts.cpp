@@ -20,12 +20,13 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr std::size_t kFields = 9;
+constexpr std::size_t kFields = 10;
 
 // A field on each line; none of them holds one.
 std::string encode(const RankFacts& facts) {
-  std::string text = cat(facts.host, '\n', facts.node, '\n', facts.process, '\n', facts.core_limit, '\n',
-                         facts.threads, '\n', facts.version, '\n', facts.mpi, '\n', facts.kernels, '\n');
+  std::string text =
+      cat(facts.host, '\n', facts.node, '\n', facts.process, '\n', facts.core_limit, '\n', facts.threads,
+          '\n', facts.version, '\n', facts.mpi, '\n', facts.kernels, '\n', facts.float_kernels, '\n');
   for (const int core : facts.cores) text += cat(core, ' ');
   return text + '\n';
 }
@@ -57,16 +58,17 @@ RankFacts decode(const std::string& text) {
                   .threads = number(fields[4]),
                   .version = fields[5],
                   .mpi = fields[6],
-                  .kernels = fields[7]};
-  for (const std::string& core : split(fields[8], ' ')) facts.cores.push_back(number(core));
+                  .kernels = fields[7],
+                  .float_kernels = fields[8]};
+  for (const std::string& core : split(fields[9], ' ')) facts.cores.push_back(number(core));
   return facts;
 }
 
-std::string kernels() {
+std::string kernels(DType computed) {
   const std::string library = onednn_version();
   return library.empty() ? "plain loops"
-                         : cat("oneDNN ", library, ", ", instruction_set(), ", ", convolution_algorithm(),
-                               " convolutions");
+                         : cat("oneDNN ", library, ", ", instruction_set(computed), ", ",
+                               convolution_algorithm(), " convolutions");
 }
 
 std::string rank_list(const std::vector<int>& ranks) {
@@ -130,7 +132,8 @@ RankFacts own_rank_facts(const Communicator& communicator) {
           .threads = default_backend().threads().size(),
           .version = library_version(),
           .mpi = mpi.substr(0, mpi.find_first_of(",\n")),
-          .kernels = kernels()};
+          .kernels = kernels(DType::bf16),
+          .float_kernels = kernels(DType::f32)};
 }
 
 std::vector<RankFacts> gather_rank_facts(Communicator& communicator) {
@@ -147,8 +150,8 @@ void require_same_libraries(const std::vector<RankFacts>& ranks) {
                "install the same on all machines");
 }
 
-void require_same_kernels(const std::vector<RankFacts>& ranks) {
-  require_same(ranks, &RankFacts::kernels,
+void require_same_kernels(const std::vector<RankFacts>& ranks, DType computed) {
+  require_same(ranks, computed == DType::bf16 ? &RankFacts::kernels : &RankFacts::float_kernels,
                "deterministic training needs the same kernels on all ranks, which round differently here",
                "set RONDE_ISA to what all of them have");
 }

@@ -2,6 +2,7 @@
 
 #include <ronde/core/build_info.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -41,6 +42,13 @@ TEST(Isa, AnUnknownOneIsAUsageError) {
   const Variable set("RONDE_ISA", "mmx");
   EXPECT_THROW(chosen_isa(), UsageError);
   expect_error([] { chosen_isa(); }, "RONDE_ISA=mmx is none of portable, avx2, avx512, avx512_bf16, amx");
+}
+
+TEST(Isa, SetsThatDifferInBfloat16AloneAreOneForFloats) {
+  const Variable set("RONDE_ISA", name_of(best_isa()));
+  EXPECT_EQ(instruction_set(DType::bf16), instruction_set());
+  EXPECT_EQ(instruction_set(DType::f32), name_of(std::min(best_isa(), Isa::avx512)));
+  EXPECT_EQ(instruction_set(DType::f64), instruction_set(DType::f32));
 }
 
 TEST(Isa, OneThatTheMachineLacksIsAUsageError) {

@@ -24,12 +24,15 @@ RankFacts rank_on(int node, std::vector<int> cores, int threads) {
           .threads = threads,
           .version = "1.0.0",
           .mpi = "Open MPI v4.1.4",
-          .kernels = "oneDNN 2.6.3, avx512"};
+          .kernels = "oneDNN 2.6.3, avx512_bf16",
+          .float_kernels = "oneDNN 2.6.3, avx512"};
 }
 
-std::string error_of(void (*check)(const std::vector<RankFacts>&), const std::vector<RankFacts>& ranks) {
+template <class... Computed>
+std::string error_of(void (*check)(const std::vector<RankFacts>&, Computed...),
+                     const std::vector<RankFacts>& ranks, Computed... computed) {
   try {
-    check(ranks);
+    check(ranks, computed...);
   } catch (const CollectiveError& error) {
     EXPECT_EQ(error.status(), ExitStatus::usage);
     return error.what();
@@ -93,13 +96,22 @@ TEST(SameLibraries, NamesRanksAndVersions) {
 
 TEST(SameKernels, OnlyTheyMatterForBits) {
   std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(1, {0}, 3)};
-  EXPECT_EQ(error_of(require_same_kernels, ranks), "");
-  ranks[0].kernels = "oneDNN 2.6.3, avx2";
+  EXPECT_EQ(error_of(require_same_kernels, ranks, DType::f32), "");
+  ranks[0].kernels = ranks[0].float_kernels = "oneDNN 2.6.3, avx2";
   EXPECT_EQ(error_of(require_same_libraries, ranks), "");
-  const std::string text = error_of(require_same_kernels, ranks);
+  const std::string text = error_of(require_same_kernels, ranks, DType::f32);
   EXPECT_NE(text.find("avx2 on rank 0"), std::string::npos) << text;
   EXPECT_NE(text.find("avx512 on rank 1"), std::string::npos) << text;
   EXPECT_NE(text.find("RONDE_ISA"), std::string::npos) << text;
+}
+
+TEST(SameKernels, WhatDiffersInBfloat16MattersToItAlone) {
+  std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(1, {0}, 1)};
+  ranks[0].kernels = "oneDNN 2.6.3, amx";
+  EXPECT_EQ(error_of(require_same_kernels, ranks, DType::f32), "");
+  const std::string text = error_of(require_same_kernels, ranks, DType::bf16);
+  EXPECT_NE(text.find("amx on rank 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("avx512_bf16 on rank 1"), std::string::npos) << text;
 }
 
 TEST(RankFactsTest, TravelWhole) {
@@ -115,10 +127,11 @@ TEST(RankFactsTest, TravelWhole) {
       EXPECT_EQ(rank.threads, own.threads);
       EXPECT_EQ(rank.version, library_version());
       EXPECT_EQ(rank.kernels, own.kernels);
+      EXPECT_EQ(rank.float_kernels, own.float_kernels);
       EXPECT_EQ(rank.node, 0);
     }
     require_same_libraries(all);
-    require_same_kernels(all);
+    require_same_kernels(all, DType::bf16);
   });
 }
 

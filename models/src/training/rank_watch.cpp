@@ -27,7 +27,7 @@ void RankWatch::begin(Wishes wishes) {
   ranks_ = communicator_.size() > 1 ? gather_rank_facts(communicator_)
                                     : std::vector<RankFacts>{own_rank_facts(communicator_)};
   require_same_libraries(ranks_);
-  if (wishes.deterministic) require_same_kernels(ranks_);
+  if (wishes.deterministic) require_same_kernels(ranks_, wishes.computed);
   if (wishes.warn_of_crowding)
     for (const CrowdedNode& node : find_crowded_nodes(ranks_)) warn_(describe(node));
   compares_speed_ = ranks_.size() > 1 && have_own_cores(ranks_);

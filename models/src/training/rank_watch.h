@@ -23,6 +23,7 @@ class RankWatch {
   using Warn = std::function<void(const std::string& problem)>;
   struct Wishes {
     bool deterministic = false;
+    DType computed = DType::f32;
     bool warn_of_crowding = true;
   };
 

@@ -55,8 +55,7 @@ std::string identity_of(const std::vector<double>& values) {
 }
 
 std::string precision_of(const ModelOptions& options) {
-  const DType computed = options.compute_dtype.value_or(options.dtype);
-  return computed == options.dtype ? cat(computed) : "mixed_bfloat16";
+  return options.computed() == options.dtype ? cat(options.dtype) : "mixed_bfloat16";
 }
 
 /// The next of a name is the last.
@@ -99,7 +98,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
 ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options) {
   Backend& backend = model.backend();
   ConfigDict entries = {{"backend", backend.name()},
-                        {"instruction set", instruction_set()},
+                        {"instruction set", instruction_set(model.options.computed())},
                         {"convolutions", convolution_algorithm()}};
   if (options.deterministic) return entries;
   entries.insert(entries.begin(), {{"ranks", model.communicator->size()},

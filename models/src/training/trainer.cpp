@@ -146,6 +146,7 @@ History Trainer::run() {
 void Trainer::begin() {
   if (!plan_.resumed) state_.stop = false;
   rank_watch_.begin({.deterministic = options_.deterministic,
+                     .computed = state_.options.computed(),
                      .warn_of_crowding = !std::exchange(state_.told_of_crowding, true)});
   state_.progress.tuned.clear();
   if (options_.autotune) speed_tuning_.emplace(state_, options_);

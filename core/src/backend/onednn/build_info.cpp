@@ -1,5 +1,7 @@
 #include <ronde/core/build_info.h>
 
+#include <algorithm>
+
 #include <oneapi/dnnl/dnnl.h>
 
 #include <ronde/core/text.h>
@@ -16,6 +18,11 @@ std::string onednn_version() {
 
 std::string instruction_set() {
   return name_of(chosen_isa());
+}
+
+std::string instruction_set(DType computed) {
+  const Isa isa = chosen_isa();
+  return name_of(computed == DType::bf16 ? isa : std::min(isa, Isa::avx512));
 }
 
 std::string convolution_algorithm() {

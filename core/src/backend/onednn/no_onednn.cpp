@@ -17,6 +17,10 @@ std::string instruction_set() {
   return "";
 }
 
+std::string instruction_set(DType) {
+  return "";
+}
+
 std::string convolution_algorithm() {
   return "";
 }

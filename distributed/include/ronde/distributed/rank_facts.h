@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <ronde/core/dtype.h>
 #include <ronde/distributed/communicator.h>
 
 namespace ronde::inline v0 {
@@ -24,7 +25,8 @@ struct RankFacts {
   int threads = 1;          ///< that compute, of the default backend
   std::string version;      ///< of Ronde
   std::string mpi;          ///< name and version of the MPI library; empty without
-  std::string kernels;      ///< what decides how sums are rounded: "onednn 2.6.3, avx512"
+  std::string kernels;      ///< "oneDNN 2.6.3, avx512_bf16, winograd convolutions"
+  std::string float_kernels;  ///< the same without what differs in bf16 alone: "oneDNN 2.6.3, avx512, ..."
 };
 
 /// Those of this rank.
@@ -34,8 +36,9 @@ RONDE_API std::vector<RankFacts> gather_rank_facts(Communicator& communicator);
 
 /// CollectiveError when ranks have other versions of Ronde or of the MPI library; names ranks and versions.
 RONDE_API void require_same_libraries(const std::vector<RankFacts>& ranks);
-/// CollectiveError when ranks round differently, so that no result could be the same bits on all of them.
-RONDE_API void require_same_kernels(const std::vector<RankFacts>& ranks);
+/// CollectiveError when ranks that compute in this type round differently, so that no result could be the
+/// same bits on all of them.
+RONDE_API void require_same_kernels(const std::vector<RankFacts>& ranks, DType computed);
 
 /// More threads that compute than cores for them.
 struct CrowdedNode {

@@ -81,6 +81,8 @@ struct ModelOptions {
   /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric
   /// or regularizer that is not known here. Empty: a line on stderr.
   std::function<void(const std::string& problem)> warn = {};
+
+  DType computed() const { return compute_dtype.value_or(dtype); }
 };
 
 struct CompileOptions {
