@@ -133,20 +133,21 @@ class OneDnnBackend : public CpuBackend {
   ConvCache conv_cache_;
 };
 
+inline bool is_dense(const Tensor& x, DType dtype) {
+  return x.defined() && x.dtype() == dtype && x.is_contiguous();
+}
+
 /// Whether all of these are defined, f32 and dense.
 template <class... Tensors>
 bool dense_floats(const Tensors&... tensors) {
-  return ((tensors.defined() && tensors.dtype() == DType::f32 && tensors.is_contiguous()) && ...);
+  return (is_dense(tensors, DType::f32) && ...);
 }
 
 /// Whether images are as our own convolutions take them: dense, and f32 or, in mixed precision, bf16.
 template <class... Tensors>
 bool dense_images(const Conv2dParams& params, const Tensors&... tensors) {
-  const auto fits = [&](const Tensor& t) {
-    return dense_floats(t) || (params.products == Products::rounded && t.defined() &&
-                               t.dtype() == DType::bf16 && t.is_contiguous());
-  };
-  return (fits(tensors) && ...);
+  const bool rounded = params.products == Products::rounded;
+  return ((is_dense(tensors, DType::f32) || (rounded && is_dense(tensors, DType::bf16))) && ...);
 }
 
 inline bool dense_or_missing(const Tensor& x) {

@@ -14,10 +14,6 @@ bool is_stretched_scalar(const Tensor& x) {
   return true;
 }
 
-bool is_dense(const Tensor& x, DType dtype) {
-  return x.dtype() == dtype && x.is_contiguous();
-}
-
 }  // namespace
 
 void OneDnnBackend::copy(const Tensor& out, const Tensor& x) {

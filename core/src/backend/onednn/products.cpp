@@ -64,8 +64,8 @@ struct TileProduct {
   std::int64_t m, n, k;
   MatmulParams params;
   const Tensor& out;  // f32 or bf16
-  const bfloat16* a;
-  const bfloat16* b;
+  const std::uint16_t* a;
+  const std::uint16_t* b;
   const float* bias;  // null: none
   Epilogue epilogue;
 
@@ -78,17 +78,14 @@ struct TileProduct {
   }
 
  private:
-  static const std::uint16_t* bits(const bfloat16* values) {
-    return reinterpret_cast<const std::uint16_t*>(values);
-  }
   TileResult result(std::int64_t first) const {
     if (out.dtype() == DType::f32) return {out.data<float>() + first, nullptr, n};
-    return {nullptr, reinterpret_cast<std::uint16_t*>(out.data<bfloat16>() + first), n};
+    return {nullptr, bits_of(out) + first, n};
   }
-  void run(std::int64_t rows, std::int64_t columns, std::int64_t first, const bfloat16* from_a,
-           const bfloat16* from_b, const float* from_bias) const {
+  void run(std::int64_t rows, std::int64_t columns, std::int64_t first, const std::uint16_t* from_a,
+           const std::uint16_t* from_b, const float* from_bias) const {
     const Scratch<float> scratch(backend, kTileProductScratch);
-    tiles.product(result(first), bits(from_a), bits(from_b),
+    tiles.product(result(first), from_a, from_b,
                   {rows, columns, k, n, params.transpose_a ? m : k, params.transpose_b ? k : n,
                    params.transpose_a, params.transpose_b},
                   from_bias, epilogue, scratch.data());
@@ -97,7 +94,6 @@ struct TileProduct {
 
 // Whether tiles take these; bias undefined or f32.
 bool takes_tiles(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias) {
-  const auto is_dense = [](const Tensor& t, DType dtype) { return t.dtype() == dtype && t.is_contiguous(); };
   return out.rank() == 2 && out.count() > 0 && a.count() > 0 && is_dense(a, DType::bf16) &&
          is_dense(b, DType::bf16) && (is_dense(out, DType::f32) || is_dense(out, DType::bf16)) &&
          (!bias.defined() || is_dense(bias, DType::f32));
@@ -167,8 +163,8 @@ bool OneDnnBackend::matmul_bfloat16(const Tensor& out, const Tensor& a, const Te
                             a.size(params.transpose_a ? 0 : 1),
                             params,
                             out,
-                            a.data<bfloat16>(),
-                            b.data<bfloat16>(),
+                            bits_of(a),
+                            bits_of(b),
                             nullptr,
                             Epilogue::none};
   run_parallel(threads(), product, [](auto...) {});
@@ -185,8 +181,8 @@ bool OneDnnBackend::dense_bfloat16(const Tensor& out, const Tensor& x, const Ten
                             x.size(1),
                             {},
                             out,
-                            x.data<bfloat16>(),
-                            weight.data<bfloat16>(),
+                            bits_of(x),
+                            bits_of(weight),
                             floats_or_null(bias),
                             epilogue};
   run_parallel(threads(), product, [](auto...) {});
