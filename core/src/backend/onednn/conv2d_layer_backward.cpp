@@ -39,26 +39,26 @@ class GradientSource {
         whole_(out_elements(problem)),
         grad_(backend, kernels, layer_.grad_out, problem.n, most_images),
         y_(backend, kernels, layer_.out, problem.n, most_images),
-        given_(grad_.elements()),
         shape_(pool_shape(out_shape(problem), layer_.grad_out.shape(), layer_.pool)),
         made_(backend, most_images * (layer_.argmax.defined() ? whole_
-                                      : layer_.out.defined()  ? given_
+                                      : layer_.out.defined()  ? grad_.elements()
                                                               : 0)) {}
 
   /// Of `images` images from the first one on; until the next call.
   const float* operator()(std::int64_t first, std::int64_t images) const {
     const float *grad = grad_(first, images), *y = y_(first, images);
+    const std::int64_t given = grad_.elements();
     if (layer_.argmax.defined()) {
-      const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given_;
+      const std::uint8_t* argmax = layer_.argmax.data<std::uint8_t>() + first * given;
       for (std::int64_t i = 0; i < images; ++i)
-        kernels_.max_pool_backward(made_.data() + i * whole_, grad + i * given_, argmax + i * given_, shape_,
-                                   {y ? y + i * given_ : nullptr, dropout_scale_});
+        kernels_.max_pool_backward(made_.data() + i * whole_, grad + i * given, argmax + i * given, shape_,
+                                   {y ? y + i * given : nullptr, dropout_scale_});
       return made_.data();
     }
     if (!y) return grad;
-    kernels_.unary_backward(UnaryOp::relu, made_.data(), grad, y, y, images * given_, 0, 0);
+    kernels_.unary_backward(UnaryOp::relu, made_.data(), grad, y, y, images * given, 0, 0);
     if (dropout_scale_ != 1.0f)
-      kernels_.unary(UnaryOp::affine, made_.data(), made_.data(), images * given_, dropout_scale_, 0);
+      kernels_.unary(UnaryOp::affine, made_.data(), made_.data(), images * given, dropout_scale_, 0);
     return made_.data();
   }
 
@@ -68,7 +68,6 @@ class GradientSource {
   float dropout_scale_;
   std::int64_t whole_;  // elements of an image of the convolution's result
   ReadImages grad_, y_;
-  std::int64_t given_;  // the same of the layer's
   PoolShape shape_;
   Scratch<float> made_;
 };

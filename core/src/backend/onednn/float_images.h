@@ -21,7 +21,7 @@ class FloatImages {
         image_(tensor.defined() ? tensor.count() / n : 0),
         halves_(tensor.defined() && tensor.dtype() == DType::bf16 ? bits_of(tensor) : nullptr),
         floats_(tensor.defined() && !halves_ ? tensor.data<float>() : nullptr),
-        wide_(backend, halves_ ? most * image_ : 0) {}
+        wide_(backend, most * widened_elements(tensor, n)) {}
 
   std::int64_t elements() const { return image_; }  ///< of an image
   bool are_widened() const { return halves_; }
