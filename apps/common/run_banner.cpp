@@ -24,8 +24,8 @@ std::string epochs_line(const TrainPlan& plan) {
 // So that nobody waits for a speed that this processor does not have.
 std::string precision_line(const std::string& precision, const ChosenDevice& device) {
   if (precision != "mixed_bfloat16" || device_kind(device) != "cpu") return precision;
-  const std::string isa = instruction_set();
-  if (isa == "avx512_bf16" || isa == "amx") return cat(precision, ", products of bfloat16 by ", isa);
+  const std::string isa = instruction_set(DType::bf16);
+  if (isa != instruction_set(DType::f32)) return cat(precision, ", products of bfloat16 by ", isa);
   return precision + ", rounded from float arithmetic: no faster than float32";
 }
 

@@ -16,10 +16,6 @@ std::string onednn_version() {
   return cat(version->major, ".", version->minor, ".", version->patch);
 }
 
-std::string instruction_set() {
-  return name_of(chosen_isa());
-}
-
 std::string instruction_set(DType computed) {
   const Isa isa = chosen_isa();
   return name_of(computed == DType::bf16 ? isa : std::min(isa, Isa::avx512));

@@ -13,10 +13,6 @@ std::string onednn_version() {
   return "";
 }
 
-std::string instruction_set() {
-  return "";
-}
-
 std::string instruction_set(DType) {
   return "";
 }
