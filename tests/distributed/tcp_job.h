@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include <ronde/core/error.h>
 #include <ronde/distributed/tcp_communicator.h>
 
+#include "support/message_of.h"
 #include "support/temp_dir.h"
 #include "tcp/rendezvous.h"
 
@@ -37,15 +37,7 @@ class Job {
   double patience_;
 };
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using ronde::testing::message_of;
 
 // As if the machine at the other end were gone: nothing that comes to `socket` is answered any more.
 inline void drop_what_comes(const Socket& socket) {

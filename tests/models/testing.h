@@ -19,6 +19,8 @@
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
 
+#include "support/message_of.h"
+
 namespace ronde::testing {
 
 std::string golden(const std::string& name);
@@ -35,18 +37,5 @@ Model small_model(ModelOptions options = {});
 
 /// What is written to stdout while `f` runs.
 std::string printed(const std::function<void()>& f);
-
-/// The text of the `E` that `f` throws.
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return std::string("another error: ") + error.what();
-  }
-  return "no error";
-}
 
 }  // namespace ronde::testing

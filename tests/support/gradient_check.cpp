@@ -29,15 +29,6 @@ Tensor strided_copy(const Tensor& x) {
   return x.permute(reversed).clone().permute(reversed);
 }
 
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 double dot(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
   double sum = 0;

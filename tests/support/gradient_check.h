@@ -18,7 +18,11 @@
 #include <ronde/core/philox.h>
 #include <ronde/core/variable.h>
 
+#include "support/message_of.h"
+
 namespace ronde::test {
+
+using ronde::testing::message_of;
 
 using Variables = std::vector<Variable>;
 using Function = std::function<Variable(const Variables&)>;
@@ -35,9 +39,6 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed = 1, double low = -1
 
 /// The same elements with the axes in reverse order in memory.
 Tensor strided_copy(const Tensor& x);
-
-/// The text of the error that `f` throws.
-std::string message_of(const std::function<void()>& f);
 
 double dot(const Tensor& a, const Tensor& b);
 
