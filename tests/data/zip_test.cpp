@@ -33,6 +33,18 @@ TEST(Zip, ReadsWhatItWrites) {
   }
 }
 
+TEST(Zip, AMemberIsHandedOnAsItIs) {
+  const std::string bytes(1000, 'x');
+  std::string written;
+  int whole = 0;
+  write_zip({{"a", bytes}, {"b", "second"}}, [&](std::string_view piece) {
+    whole += piece.data() == bytes.data() && piece.size() == bytes.size();
+    written += piece;
+  });
+  EXPECT_EQ(whole, 1);
+  EXPECT_EQ(written, encode_zip({{"a", bytes}, {"b", "second"}}));
+}
+
 TEST(Zip, ReadsDeflatedMembers) {
   const auto read = decode_zip(npz({{"x", Bytes(5000, 'y'), true}}), "x.zip");
   ASSERT_EQ(read.size(), 1u);

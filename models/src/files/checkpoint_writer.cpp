@@ -13,6 +13,7 @@
 #include <ronde/models/file_io.h>
 
 #include "files/file_descriptor.h"
+#include "keras_file/encode.h"
 
 namespace ronde::inline v0 {
 
@@ -33,12 +34,12 @@ class EncodedSnapshot {
     for (const FileOrder& order : orders) kinds_.try_emplace(kind_of(order));
     missing_ = kinds_.size();
   }
-  const std::string& bytes(const FileOrder& order) {
+  std::string_view bytes(const FileOrder& order) {
     Kind& kind = kinds_.at(kind_of(order));
     if (kind.failure) std::rethrow_exception(kind.failure);
     if (!kind.bytes.empty()) return kind.bytes;
     try {
-      kind.bytes = encode_saved_model(content_for(order), layout_for(order.path));
+      kind.bytes = encode_file(content_for(order), layout_for(order.path));
     } catch (...) {
       kind.failure = std::current_exception();
       throw;
@@ -48,7 +49,7 @@ class EncodedSnapshot {
 
  private:
   struct Kind {
-    std::string bytes;
+    FileBuffer bytes;
     std::exception_ptr failure;  // not tried again: the snapshot may be used up
   };
   using Key = std::pair<bool, SavedLayout>;  // weights only

@@ -3,6 +3,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
+#include "keras_file/encode.h"
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/json.h"
 #include "keras_file/keras3_layers.h"
@@ -90,9 +91,9 @@ std::size_t bytes_of_weights(const SavedModel& model) {
 
 }  // namespace
 
-std::string encode_saved_model(SavedModel model, SavedLayout layout) {
+FileBuffer encode_file(SavedModel model, SavedLayout layout) {
   if (layout == SavedLayout::archive) return encode_keras_archive(std::move(model));
-  std::string bytes;
+  FileBuffer bytes;
   {
     const hdf5::Session session;
     hdf5::MemoryFile file(bytes_of_weights(model));
@@ -117,8 +118,12 @@ std::string encode_saved_model(SavedModel model, SavedLayout layout) {
   return bytes;
 }
 
+std::string encode_saved_model(SavedModel model, SavedLayout layout) {
+  return std::string(encode_file(std::move(model), layout));
+}
+
 void write_saved_model(const std::string& path, SavedModel model) {
-  atomic_write_file(path, encode_saved_model(std::move(model), layout_for(path)));
+  atomic_write_file(path, encode_file(std::move(model), layout_for(path)));
 }
 
 }  // namespace ronde::inline v0

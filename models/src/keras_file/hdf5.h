@@ -12,6 +12,8 @@
 
 #include <ronde/core/error.h>
 
+#include "files/file_buffer.h"
+
 namespace ronde::inline v0::hdf5 {
 
 /// What the library refused to do. The reader makes it an InputError with the file's name.
@@ -73,7 +75,7 @@ class MemoryFile {
   operator hid_t() const { return *file_; }
   /// Closes the file and returns its bytes. (H5Fget_file_image of HDF5 1.10.8 leaves a wrong checksum in
   /// them.)
-  std::string close();
+  FileBuffer close();
 
  private:
   struct Memory;

@@ -78,7 +78,7 @@ Tensor read_bfloat16(const Handle& dataset, const std::string& path, const Shape
 }
 
 /// HDF5 has a chunk in memory twice while it makes its checksum.
-constexpr hsize_t kMostBytesOfChunk = hsize_t{1} << 20;
+constexpr hsize_t kMostBytesOfChunk = hsize_t{256} << 10;
 
 /// Each chunk is written once, and as a whole.
 Handle without_chunk_cache() {

@@ -5,10 +5,10 @@
 
 namespace ronde::inline v0::hdf5 {
 
-/// The memory that HDF5's memory driver keeps the file in, given to it through these callbacks: the string
-/// that is the finished file in the end, so that there never are two of them. HDF5 has one block at a time.
+/// The memory that HDF5's memory driver keeps the file in, given to it through these callbacks: the bytes
+/// that are the finished file in the end, so that there never are two of them. HDF5 has one block at a time.
 struct MemoryFile::Memory {
-  std::string bytes;
+  FileBuffer bytes;
 
   static void* allocate(std::size_t size, H5FD_file_image_op_t operation, void* self) {
     return reallocate(nullptr, size, operation, self);
@@ -18,7 +18,7 @@ struct MemoryFile::Memory {
   }
   /// New bytes are zero: what HDF5 leaves out must not depend on what was in this memory before.
   static void* reallocate(void*, std::size_t size, H5FD_file_image_op_t, void* self) {
-    std::string& bytes = static_cast<Memory*>(self)->bytes;
+    FileBuffer& bytes = static_cast<Memory*>(self)->bytes;
     try {
       bytes.resize(size);
     } catch (const std::exception&) {
@@ -33,10 +33,10 @@ struct MemoryFile::Memory {
 };
 
 MemoryFile::MemoryFile(std::size_t expected_bytes) : memory_(std::make_shared<Memory>()) {
-  // With what describes the data, HDF5's rounding, and what is appended to the file later: a string that
-  // grows is in memory twice. Where that is not enough it does grow.
+  // With what describes the data, HDF5's rounding, and what is appended to the file later. Where that is
+  // not enough it grows.
   constexpr std::size_t kMore = std::size_t{2} << 20;
-  memory_->bytes.reserve(expected_bytes + kMore);
+  memory_->bytes = FileBuffer(expected_bytes + kMore);
   const Handle access = memory_access();
   H5FD_file_image_callbacks_t callbacks{Memory::allocate, Memory::copy,   Memory::reallocate, Memory::release,
                                         Memory::share,    Memory::forget, memory_.get()};
@@ -47,12 +47,12 @@ MemoryFile::MemoryFile(std::size_t expected_bytes) : memory_(std::make_shared<Me
   file_.emplace(H5Fcreate("model.h5", H5F_ACC_TRUNC, creation, access), H5Fclose, "making a file in memory");
 }
 
-std::string MemoryFile::close() {
+FileBuffer MemoryFile::close() {
   check(H5Fclose(file_->release()), "closing a file in memory");
   // The memory is larger than the file, whose end the superblock tells (version 2 and 3: at byte 28).
   constexpr std::size_t kEndOfFile = 28;
   std::uint64_t end = 0;
-  std::string& bytes = memory_->bytes;
+  FileBuffer& bytes = memory_->bytes;
   require<Hdf5Error>(bytes.size() > kEndOfFile + sizeof end, "HDF5: nothing was written to memory");
   std::memcpy(&end, bytes.data() + kEndOfFile, sizeof end);
   require<Hdf5Error>(end <= bytes.size(), "HDF5: the file in memory is incomplete");

@@ -4,7 +4,9 @@
 
 #include <ronde/data/zip.h>
 
+#include "keras_file/encode.h"
 #include "keras_file/json.h"
+#include "keras_file/trailer.h"
 
 namespace ronde::inline v0 {
 
@@ -73,7 +75,7 @@ SavedModel decode_keras_archive(std::string_view bytes, const std::string& sourc
   }
 }
 
-std::string encode_keras_archive(SavedModel model) {
+FileBuffer encode_keras_archive(SavedModel model) {
   require<UsageError>(
       !model.model_config.is_null(),
       "[save] a .keras file is a whole model with the description of its net: neither weights "
@@ -84,9 +86,13 @@ std::string encode_keras_archive(SavedModel model) {
 
   ConfigDict config = archive_model_config(net).as_dict();
   if (!training.is_null()) config.emplace_back("compile_config", archive_compile_config(training));
-  return encode_zip({{kMetadata, to_json(ConfigDict{{"keras_version", model.keras_version}})},
-                     {kConfig, to_json(config)},
-                     {kWeights, encode_saved_model(std::move(model), SavedLayout::weights_h5)}});
+  const std::string metadata = to_json(ConfigDict{{"keras_version", model.keras_version}});
+  const std::string described = to_json(config);
+  const FileBuffer weights = encode_file(std::move(model), SavedLayout::weights_h5);
+  FileBuffer archive(weights.size() + metadata.size() + described.size() + kArchiveEndLength);
+  write_zip({{kMetadata, metadata}, {kConfig, described}, {kWeights, weights}},
+            [&](std::string_view bytes) { archive.append(bytes); });
+  return archive;
 }
 
 }  // namespace ronde::inline v0

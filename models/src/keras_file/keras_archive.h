@@ -7,6 +7,8 @@
 
 #include <ronde/models/saved_model.h>
 
+#include "files/file_buffer.h"
+
 namespace ronde::inline v0 {
 
 /// Whether the bytes begin as a zip archive does.
@@ -14,7 +16,7 @@ bool is_zip_archive(std::string_view bytes);
 /// `source` names the bytes in errors.
 SavedModel decode_keras_archive(std::string_view bytes, const std::string& source);
 /// The model must have a description of its net.
-std::string encode_keras_archive(SavedModel model);
+FileBuffer encode_keras_archive(SavedModel model);
 
 /// The configs of an archive name the module of each class; those of an .h5 do not. From the latter to the
 /// former; null stays null.

@@ -33,19 +33,20 @@ const std::size_t kShaLineLength = kLength;
 const std::size_t kTrailerLength = kProgressLength + kLength;
 const std::size_t kArchiveEndLength = kTrailerLength + 1024;
 
-void append_progress(std::string& bytes, const FileProgress& progress) {
+void append_progress(FileBuffer& bytes, const FileProgress& progress) {
   std::array<char, 64> line{};
   const int length = std::snprintf(line.data(), line.size(), "%0*lld %0*lld", static_cast<int>(kEpochDigits),
                                    static_cast<long long>(progress.epochs), static_cast<int>(kStepDigits),
                                    static_cast<long long>(progress.steps));
-  bytes.append(kProgress).append(line.data(), static_cast<std::size_t>(length));
+  bytes.append(kProgress);
+  bytes.append({line.data(), static_cast<std::size_t>(length)});
 }
 
 std::string trailer_for(const std::string& digest) {
   return cat(kMagic, digest, "\n");
 }
 
-void append_trailer(std::string& bytes) {
+void append_trailer(FileBuffer& bytes) {
   bytes.append(trailer_for(sha256_hex(bytes)));
 }
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/file_buffer.h"
+
 namespace ronde::inline v0 {
 
 struct FileProgress {
@@ -21,8 +23,8 @@ struct FileProgress {
   auto operator<=>(const FileProgress&) const = default;
 };
 
-void append_progress(std::string& bytes, const FileProgress& progress);
-void append_trailer(std::string& bytes);
+void append_progress(FileBuffer& bytes, const FileProgress& progress);
+void append_trailer(FileBuffer& bytes);
 
 /// The line with the SHA-256 for a file whose bytes before it have this one, in hex digits.
 std::string trailer_for(const std::string& sha256);

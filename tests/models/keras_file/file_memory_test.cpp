@@ -9,6 +9,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
+#include "keras_file/encode.h"
 #include "keras_file/sealed_file.h"
 #include "support/process_memory.h"
 #include "support/temp_dir.h"
@@ -44,10 +45,21 @@ TEST(FileMemory, AModelThatIsMovedIsFreedWhileItsFileGrows) {
   for (const SavedLayout layout : {SavedLayout::h5, SavedLayout::weights_h5}) {
     SavedModel model = large_model();
     const std::string expected = encode_saved_model(model, layout);
-    std::string bytes;
-    EXPECT_LT(growth_during([&] { bytes = encode_saved_model(std::move(model), layout); }), kWeight);
-    EXPECT_TRUE(bytes == expected);
+    FileBuffer bytes;
+    EXPECT_LT(growth_during([&] { bytes = encode_file(std::move(model), layout); }), kWeight);
+    EXPECT_TRUE(std::string_view(bytes) == expected);
   }
+}
+
+TEST(FileMemory, AnArchiveAndTheWeightsInItAreAllThatIsInMemory) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  SavedModel model = large_model();
+  model.model_config =
+      ConfigDict{{"class_name", "Sequential"},
+                 {"config", ConfigDict{{"name", "net"}, {"layers", std::vector<ConfigValue>{}}}}};
+  // Of these the model itself was there before.
+  constexpr std::size_t kFile = (kWeights + kSlots) * kWeight;
+  EXPECT_LT(growth_during([&] { encode_file(std::move(model), SavedLayout::archive); }), kFile + kWeight);
 }
 
 // What somebody else has, or keeps, is written all the same and stays as it is.
@@ -82,8 +94,9 @@ TEST(FileMemory, WhatFilesHoldGoesBackToTheSystem) {
   if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
   const TempDir directory;
   const std::string path = directory.path() + "/model.h5";
-  write_saved_model(path, large_model());
   const std::size_t before = resident_bytes();
+  write_saved_model(path, large_model());
+  EXPECT_LT(resident_bytes(), before + kWeight);
   EXPECT_EQ(read_saved_model(path).layers.size(), static_cast<std::size_t>(kWeights));
   EXPECT_LT(resident_bytes(), before + kWeight);
 }

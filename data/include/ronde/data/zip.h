@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,17 @@ struct ZipEntry {
 /// bytes. An Error when it would have more than 65,535 members or take more than 4 GiB (no ZIP64), or when a
 /// name comes twice.
 RONDE_API std::string encode_zip(const std::vector<ZipEntry>& entries);
+
+/// A member whose bytes are somebody else's.
+struct ZipPart {
+  std::string_view name;
+  std::string_view bytes;
+};
+
+/// The bytes of `encode_zip`, given to `write` from the first to the last in pieces, of which each member is
+/// one.
+RONDE_API void write_zip(const std::vector<ZipPart>& parts,
+                         const std::function<void(std::string_view)>& write);
 
 /// The members, in the archive's order; their CRC-32 is checked. Members may be stored or deflated. `source`
 /// names the archive in errors. InputError when it is no such archive, is damaged, or its members take more

@@ -107,11 +107,12 @@ struct SavedModel {
 
 /// IoError when the file cannot be read; InputError, with the path, when it is no such file or is damaged.
 RONDE_API SavedModel read_saved_model(const std::string& path);
-/// In the layout of the path's suffix. Replaces the file atomically; makes missing directories. IoError.
+/// In the layout of the path's suffix. Replaces the file atomically; makes missing directories. IoError. A
+/// model that is moved here is freed on the way, array by array: it and the file's bytes are not in memory as
+/// a whole at once.
 RONDE_API void write_saved_model(const std::string& path, SavedModel model);
 
-/// The file's bytes. A model that is moved here is freed on the way, array by array: the two are not in
-/// memory as a whole at once.
+/// The file's bytes; they are in memory twice while the string is made.
 RONDE_API std::string encode_saved_model(SavedModel model, SavedLayout layout = SavedLayout::h5);
 /// `source` names the bytes in errors.
 RONDE_API SavedModel decode_saved_model(std::string_view bytes, const std::string& source);
