@@ -128,6 +128,22 @@ TEST(MixedKernels, PreciseGradientsOfABiasBeforeRelu) {
   }
 }
 
+TEST(MixedKernels, GradientsBehindReluAndDropoutAreScaled) {
+  const auto check = [](Backend& backend, DType dtype) {
+    const TensorOptions there{.dtype = dtype, .backend = &backend};
+    const Tensor y = Tensor::from<float>({4}, {0, 1, -2, 3}).to(backend).to(dtype),
+                 grad = Tensor::from<float>({4}, {4, 8, 16, -32}).to(backend).to(dtype);
+    for (const double scale : {1.0, 1.25}) {
+      const Tensor grad_x = Tensor::empty({4}, there);
+      backend.relu_backward(grad_x, {}, grad, y, scale);
+      const auto scaled = [=](double g) { return static_cast<float>(scale * g); };
+      EXPECT_EQ(grad_x.to(DType::f32).to_vector<float>(),
+                (std::vector<float>{0, scaled(8), 0, scaled(-32)}));
+    }
+  };
+  for_each_setting(check, {DType::f32, DType::bf16});
+}
+
 TEST(MixedKernels, PreciseLosses) {
   const Shape shape{33, 10};
   const Tensor labels = Tensor::full({shape[0]}, 3, {.dtype = DType::i32, .backend = &oracle()});
@@ -151,7 +167,7 @@ TEST(MixedKernels, PreciseSumsOverRows) {
 }
 
 TEST(MixedKernels, BatchNormWithPreciseStatistics) {
-  for (const Shape& shape : {Shape{6, 1}, {300, 7}, {2, 5, 5, 16}}) {
+  for (const Shape& shape : {Shape{6, 1}, {300, 7}, {2, 5, 5, 16}, {5000, 16}, {150, 600}, {0, 4}}) {
     SCOPED_TRACE(cat(shape));
     const Shape channels{shape[shape.rank() - 1]};
     const Tensor x = random(shape, 1), mean = random(channels, 2), variance = random(channels, 3, 0.5, 2),
@@ -161,6 +177,10 @@ TEST(MixedKernels, BatchNormWithPreciseStatistics) {
     compare_mixed({{blank(shape)}}, {{x, mean, variance, gamma, beta}, 4},
                   [](Backend& b, Tensors out, Tensors in) {
                     b.batch_norm(out[0], in[0], in[1], in[2], in[3], in[4], {});
+                  });
+    compare_mixed({{blank(shape)}}, {{x, mean, variance, gamma, beta}, 4},
+                  [](Backend& b, Tensors out, Tensors in) {
+                    b.batch_norm_relu(out[0], in[0], in[1], in[2], in[3], in[4], {});
                   });
     compare_mixed({{blank(shape), blank(channels), blank(channels)}, 2},
                   {{random(shape, 6), x, mean, variance, gamma}, 3}, [](Backend& b, Tensors out, Tensors in) {
@@ -177,7 +197,7 @@ TEST(MixedKernels, BatchNormWithPreciseStatistics) {
 
 // Mixtures that no layer makes are taken too: by float copies where a kernel does not know them.
 TEST(MixedKernels, OtherMixtures) {
-  const Shape shape{5, 7};
+  const Shape shape{5, 707};
   const Tensor a = random(shape, 1), b = random(shape, 2);
   const auto multiply = [](Backend& backend, Tensors out, Tensors in) {
     backend.binary(BinaryOp::multiply, out[0], in[0], in[1]);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/bf16/with_bfloat16.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/isa.h"
 #include "backend_ops/model_tiles.h"
@@ -12,7 +11,7 @@ namespace ronde::test {
 namespace {
 
 std::unique_ptr<Backend> make(const Kernels& kernels, ConvAlgorithm conv = ConvAlgorithm::winograd) {
-  return std::make_unique<WithBfloat16<OneDnnBackend>>(kernels, conv);
+  return std::make_unique<OneDnnBackend>(kernels, conv);
 }
 
 const Kernels& kernels_with_model_tiles() {

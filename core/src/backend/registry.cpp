@@ -6,7 +6,6 @@
 #include <ronde/core/thread_pool.h>
 
 #include "backend/bf16/with_bfloat16.h"
-#include "backend/cpu/cpu_backend.h"
 #include "backend/onednn/onednn_backend.h"
 
 namespace ronde::inline v0 {
@@ -33,7 +32,7 @@ const std::vector<Backend*>& backends() {
   static const auto& all = *[] {
     auto* list = new std::vector<Backend*>;
     if (std::unique_ptr<Backend> onednn = make_onednn_backend()) list->push_back(onednn.release());
-    list->push_back(new WithBfloat16<CpuBackend>);
+    list->push_back(new WithBfloat16);
     return list;
   }();
   return all;

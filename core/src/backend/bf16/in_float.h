@@ -53,13 +53,21 @@ class FloatTensors {
 
 /// Calls `kernel` with the arguments' tensors, float ones in place of bf16.
 template <class Kernel, class... Arguments>
-void in_float(const Kernel& kernel, const Arguments&... arguments) {
+void with_floats(const Kernel& kernel, const Arguments&... arguments) {
   const std::array all{arguments...};
   const FloatTensors tensors(all);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     kernel(tensors[i]...);
   }(std::index_sequence_for<Arguments...>());
   tensors.round();
+}
+
+/// The same if one of them is bf16. False where nothing is to be done for none is.
+template <class Kernel, class... Arguments>
+bool in_float(const Kernel& kernel, const Arguments&... arguments) {
+  if (!(is_bfloat16(arguments.tensor) || ...)) return false;
+  with_floats(kernel, arguments...);
+  return true;
 }
 
 }  // namespace ronde::inline v0

@@ -89,14 +89,6 @@ class CpuBackend : public Backend {
   void adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
                     AdagradParams params) override;
 
-  // --- for WithBfloat16
-  /// False where float copies have to be made.
-  bool matmul_bfloat16(const Tensor&, const Tensor&, const Tensor&, MatmulParams) { return false; }
-  bool dense_bfloat16(const Tensor&, const Tensor&, const Tensor&, const Tensor&, Epilogue) { return false; }
-  /// Whether there are conv2d_bfloat16 and conv2d_backward_bfloat16, of images and their gradients in bf16
-  /// and of weights and theirs in f32.
-  static constexpr bool kTakesBfloat16Images = false;
-
  private:
   CachingAllocator allocator_;
   ThreadPool threads_;

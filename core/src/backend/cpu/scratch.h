@@ -1,4 +1,5 @@
-/// Scratch: memory that a kernel borrows from its backend's cache while it runs. Not initialised.
+/// Scratch: memory that a kernel borrows from its backend's cache while it runs. Not initialised; null if it
+/// has no elements.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,10 @@ class Scratch {
   Scratch(Backend& backend, std::int64_t count)
       : backend_(backend),
         bytes_(static_cast<std::size_t>(count) * sizeof(T)),
-        data_(static_cast<T*>(backend.allocate(bytes_))) {}
-  ~Scratch() { backend_.deallocate(data_, bytes_); }
+        data_(count > 0 ? static_cast<T*>(backend.allocate(bytes_)) : nullptr) {}
+  ~Scratch() {
+    if (data_) backend_.deallocate(data_, bytes_);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 

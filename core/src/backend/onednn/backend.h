@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/bf16/in_float.h"
+#include "backend/bf16/with_bfloat16.h"
 #include "backend/onednn/conv_algorithm.h"
 #include "backend/onednn/conv_passes.h"
 #include "backend/onednn/conv_primitive.h"
@@ -11,7 +12,7 @@
 
 namespace ronde::inline v0 {
 
-class OneDnnBackend : public CpuBackend {
+class OneDnnBackend final : public WithBfloat16 {
  public:
   OneDnnBackend(const Kernels& kernels, ConvAlgorithm algorithm);
 
@@ -73,20 +74,19 @@ class OneDnnBackend : public CpuBackend {
                     AdagradParams params) override;
   void copy(const Tensor& out, const Tensor& x) override;
 
-  // --- for WithBfloat16
+ private:
+  // Products of bf16 by tiles; false where these do not take them.
   bool matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params);
   bool dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                       Epilogue epilogue);
-  static constexpr bool kTakesBfloat16Images = true;
-  bool conv2d_bfloat16(const Conv2dLayer& layer) { return own_conv2d(layer); }
-  bool conv2d_backward_bfloat16(const Conv2dLayerBackward& layer) { return own_conv2d_backward(layer); }
-
- private:
+  // Calls f(to, a, b, c, count) for elements of the dense tensors as floats; null for what is not defined.
+  template <class F>
+  void for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
   void normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                  const Tensor& gamma, const Tensor& beta, BatchNormParams params, Epilogue epilogue);
-  // y: the result of a relu behind it, or null.
+  // y: the result of a relu behind it, or undefined.
   void normalise_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
-                          const Tensor& grad_out, const float* y, const Tensor& x, const Tensor& mean,
+                          const Tensor& grad_out, const Tensor& y, const Tensor& x, const Tensor& mean,
                           const Tensor& variance, const Tensor& gamma, BatchNormParams params);
   // Which of our own kernels make a layer, and which make which of the gradients.
   struct OwnForward {
@@ -102,9 +102,11 @@ class OneDnnBackend : public CpuBackend {
   struct BackwardPasses;
   class BackwardRun;
   // Convolutions by our own kernels (conv2d_layer*.cpp) of images in f32 or bf16; false where these do not
-  // take the shape.
+  // take the shape. Weights in bf16 are few, and widened.
   bool own_conv2d(const Conv2dLayer& layer);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
+  // Of weights and their gradients in f32.
+  void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
   std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
   std::optional<OwnBackward> plan_backward(const Conv2dLayerBackward& layer) const;
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
@@ -143,11 +145,16 @@ bool dense_floats(const Tensors&... tensors) {
   return (is_dense(tensors, DType::f32) && ...);
 }
 
+/// Whether all of these are defined, f32 or bf16, and dense.
+template <class... Tensors>
+bool dense_values(const Tensors&... tensors) {
+  return ((is_dense(tensors, DType::f32) || is_dense(tensors, DType::bf16)) && ...);
+}
+
 /// Whether images are as our own convolutions take them: dense, and f32 or, in mixed precision, bf16.
 template <class... Tensors>
 bool dense_images(const Conv2dParams& params, const Tensors&... tensors) {
-  const bool rounded = params.products == Products::rounded;
-  return ((is_dense(tensors, DType::f32) || (rounded && is_dense(tensors, DType::bf16))) && ...);
+  return params.products == Products::rounded ? dense_values(tensors...) : dense_floats(tensors...);
 }
 
 inline bool dense_or_missing(const Tensor& x) {

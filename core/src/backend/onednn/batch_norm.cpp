@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backend/onednn/backend.h"
+#include "backend/onednn/float_rows.h"
 #include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
@@ -13,19 +14,22 @@ std::int64_t row_count(const Tensor& x) {
   return x.count() == 0 ? 0 : x.count() / x.shape().back();
 }
 
+/// As the kernels do before they add to doubles.
+constexpr std::int64_t kSummedInFloat = 64;
+
 std::int64_t grain_of_rows(std::int64_t c) {
   return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
 }
 
 bool takes_values(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                   const Tensor& gamma, const Tensor& beta) {
-  return dense_floats(out, x, mean, variance) && dense_or_missing(gamma) && dense_or_missing(beta);
+  return dense_values(out, x) && dense_floats(mean, variance) && dense_or_missing(gamma) && dense_or_missing(beta);
 }
 
 bool takes_gradients(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                      const Tensor& grad_out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                      const Tensor& gamma) {
-  return dense_floats(grad_x, grad_out, x, mean, variance) && dense_or_missing(gamma) &&
+  return dense_values(grad_x, grad_out, x) && dense_floats(mean, variance) && dense_or_missing(gamma) &&
          dense_or_missing(grad_gamma) && dense_or_missing(grad_beta) && x.count() > 0;
 }
 
@@ -36,19 +40,25 @@ double inverse_deviation(const Tensor& variance, std::int64_t c, double epsilon)
 }  // namespace
 
 void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) {
-  if (!dense_floats(mean, variance, x) || x.count() == 0)
-    return CpuBackend::batch_statistics(mean, variance, x);
+  if (!dense_floats(mean, variance) || !dense_values(x) || x.count() == 0)
+    return WithBfloat16::batch_statistics(mean, variance, x);
   const std::int64_t rows = row_count(x), c = mean.count();
-  const float* from = x.data<float>();
   const Scratch<double> totals(*this, c);
-  sum_over_rows(*this, totals.data(), rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    kernels_.sum_columns(sums, from + row * c, count, c);
-  });
+  const auto sum = [&](const auto& add) {
+    sum_over_rows(*this, totals.data(), rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
+      const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, x);
+      const ReadRows from(*this, kernels_, x, rows, most);
+      in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
+        add(sums, from(first, some), some);
+      });
+    });
+  };
+  sum([&](double* sums, const float* from, std::int64_t some) { kernels_.sum_columns(sums, from, some, c); });
   float* center = mean.data<float>();
   for (std::int64_t i = 0; i < c; ++i)
     center[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
-  sum_over_rows(*this, totals.data(), rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    kernels_.sum_squared_distances(sums, from + row * c, center, count, c);
+  sum([&](double* sums, const float* from, std::int64_t some) {
+    kernels_.sum_squared_distances(sums, from, center, some, c);
   });
   for (std::int64_t i = 0; i < c; ++i)
     variance.data<float>()[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
@@ -65,17 +75,23 @@ void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const Tensor& 
     scale[i] = static_cast<float>(factor * inverse_deviation(variance, i, params.epsilon));
     shift[i] = beta.defined() ? beta.data<float>()[i] : 0.0f;
   }
-  float* to = out.data<float>();
-  const float *from = x.data<float>(), *center = mean.data<float>();
-  threads().parallel_for(row_count(x), grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
-    kernels_.scale_columns(to + begin * c, from + begin * c, center, scale, shift, end - begin, c, epilogue);
+  const std::int64_t rows = row_count(x);
+  threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t most = rows_at_a_time(end - begin, c, 1, out, x);
+    const WrittenRows to(*this, kernels_, out, rows, most);
+    const ReadRows from(*this, kernels_, x, rows, most);
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels_.scale_columns(to.room(first), from(first, some), mean.data<float>(), scale, shift, some, c,
+                             epilogue);
+      to.keep(first, some);
+    });
   });
 }
 
 void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                                const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
   if (!takes_values(out, x, mean, variance, gamma, beta))
-    return CpuBackend::batch_norm(out, x, mean, variance, gamma, beta, params);
+    return WithBfloat16::batch_norm(out, x, mean, variance, gamma, beta, params);
   normalise(out, x, mean, variance, gamma, beta, params, Epilogue::none);
 }
 
@@ -83,21 +99,26 @@ void OneDnnBackend::batch_norm_relu(const Tensor& out, const Tensor& x, const Te
                                     const Tensor& variance, const Tensor& gamma, const Tensor& beta,
                                     BatchNormParams params) {
   if (!takes_values(out, x, mean, variance, gamma, beta))
-    return CpuBackend::batch_norm_relu(out, x, mean, variance, gamma, beta, params);
+    return WithBfloat16::batch_norm_relu(out, x, mean, variance, gamma, beta, params);
   normalise(out, x, mean, variance, gamma, beta, params, Epilogue::relu);
 }
 
 void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                       const Tensor& grad_beta, const Tensor& grad_out, const float* y,
+                                       const Tensor& grad_beta, const Tensor& grad_out, const Tensor& y,
                                        const Tensor& x, const Tensor& mean, const Tensor& variance,
                                        const Tensor& gamma, BatchNormParams params) {
   const std::int64_t rows = row_count(x), c = mean.count();
-  const float *g = grad_out.data<float>(), *from = x.data<float>(), *center = mean.data<float>();
-  const auto of_result = [=](std::int64_t row) { return y ? y + row * c : nullptr; };
+  const float* center = mean.data<float>();
   const Scratch<double> totals(*this, 2 * c);
   const double *sum_g = totals.data(), *sum_gx = sum_g + c;  // of g, and of g * (x - mean)
   sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    kernels_.sum_gradients(sums, sums + c, g + row * c, of_result(row), from + row * c, center, count, c);
+    const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, grad_out, y, x);
+    const ReadRows g(*this, kernels_, grad_out, rows, most), result(*this, kernels_, y, rows, most),
+        from(*this, kernels_, x, rows, most);
+    in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
+      kernels_.sum_gradients(sums, sums + c, g(first, some), result(first, some), from(first, some), center,
+                             some, c);
+    });
   });
   // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
   const Scratch<float> columns(*this, 3 * c);
@@ -111,10 +132,16 @@ void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_
     if (grad_beta.defined()) grad_beta.data<float>()[i] = static_cast<float>(sum_g[i]);
     if (grad_gamma.defined()) grad_gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
   }
-  float* to = grad_x.data<float>();
   threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
-    kernels_.batch_norm_backward(to + begin * c, g + begin * c, of_result(begin), from + begin * c, center,
-                                 scale, mean_g, slope, end - begin, c);
+    const std::int64_t most = rows_at_a_time(end - begin, c, 1, grad_x, grad_out, y, x);
+    const WrittenRows to(*this, kernels_, grad_x, rows, most);
+    const ReadRows g(*this, kernels_, grad_out, rows, most), result(*this, kernels_, y, rows, most),
+        from(*this, kernels_, x, rows, most);
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels_.batch_norm_backward(to.room(first), g(first, some), result(first, some), from(first, some),
+                                   center, scale, mean_g, slope, some, c);
+      to.keep(first, some);
+    });
   });
 }
 
@@ -123,9 +150,9 @@ void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad
                                         const Tensor& mean, const Tensor& variance, const Tensor& gamma,
                                         BatchNormParams params) {
   if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma))
-    return CpuBackend::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma,
+    return WithBfloat16::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma,
                                            params);
-  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, nullptr, x, mean, variance, gamma, params);
+  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, {}, x, mean, variance, gamma, params);
 }
 
 void OneDnnBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
@@ -134,11 +161,10 @@ void OneDnnBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor&
                                              const Tensor& variance, const Tensor& gamma,
                                              BatchNormParams params) {
   if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma) ||
-      !dense_floats(out))
-    return CpuBackend::batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean,
+      !dense_values(out))
+    return WithBfloat16::batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean,
                                                 variance, gamma, params);
-  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, out.data<float>(), x, mean, variance, gamma,
-                     params);
+  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean, variance, gamma, params);
 }
 
 }  // namespace ronde::inline v0

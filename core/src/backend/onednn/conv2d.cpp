@@ -64,7 +64,7 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
     if (takes_patches(p)) return patch_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
   }
-  CpuBackend::conv2d(out, x, weight, bias, params, epilogue);
+  WithBfloat16::conv2d(out, x, weight, bias, params, epilogue);
 }
 
 void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
@@ -82,7 +82,7 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
       return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
   }
-  CpuBackend::conv2d_backward_input(grad_x, grad_out, weight, params);
+  WithBfloat16::conv2d_backward_input(grad_x, grad_out, weight, params);
 }
 
 void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
@@ -95,12 +95,12 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
   if (has_floats && takes_patches(p))
     return patch_backward_weight(p, grad_weight.data<float>(), floats_or_null(grad_bias),
                                  grad_out.data<float>(), x.data<float>());
-  if (own_conv2d_backward({.conv = {.grad_weight = grad_weight,
-                                    .grad_bias = grad_bias,
-                                    .grad_out = grad_out,
-                                    .x = x,
-                                    .conv_out = {grad_out.size(1), grad_out.size(2)},
-                                    .params = params}}))
+  if (!takes_patches(p) && own_conv2d_backward({.conv = {.grad_weight = grad_weight,
+                                                         .grad_bias = grad_bias,
+                                                         .grad_out = grad_out,
+                                                         .x = x,
+                                                         .conv_out = {grad_out.size(1), grad_out.size(2)},
+                                                         .params = params}}))
     return;
   if (has_floats) {
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias), *from = x.data<float>();
@@ -112,7 +112,7 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
     }
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), from)) return;
   }
-  CpuBackend::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);
+  WithBfloat16::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);
 }
 
 bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x, const float* weight,

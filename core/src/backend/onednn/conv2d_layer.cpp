@@ -9,7 +9,7 @@
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/dropout_mask.h"
-#include "backend/onednn/float_images.h"
+#include "backend/onednn/float_rows.h"
 #include "backend/onednn/pool_shape.h"
 
 namespace ronde::inline v0 {
@@ -21,6 +21,13 @@ constexpr std::int64_t kLeastRatio = 4;
 
 std::int64_t taps(const ConvProblem& p) {
   return p.kh * p.kw * p.c;
+}
+
+// Images in bf16 are multiplied as such.
+Conv2dLayer of_bfloat16(Conv2dLayer layer) {
+  layer.conv.params.products = Products::rounded;
+  if (layer.front) layer.front->params.products = Products::rounded;
+  return layer;
 }
 
 }  // namespace
@@ -44,8 +51,9 @@ ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shap
   return is_tiled(p) || is_winograd(p) ? p : whole;
 }
 
-// Nothing where another path has to be taken. Weights may still be bf16, as they are when `fuses` is asked.
-std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& layer) const {
+// Nothing where another path has to be taken.
+std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& given) const {
+  const Conv2dLayer layer = is_bfloat16(given.x) ? of_bfloat16(given) : given;
   if (!dense_images(layer.conv.params, layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 ||
       layer.x.count() == 0)
     return std::nullopt;
@@ -147,8 +155,8 @@ class OneDnnBackend::ForwardRun {
   PoolShape pool_;
   std::optional<DropoutMask> mask_;
   std::int64_t step_;  // images at a time
-  ReadImages x_;
-  WrittenImages out_;
+  ReadRows x_;
+  WrittenRows out_;
   std::optional<ImagePass::Runner> front_;
   ImagePass::Runner conv_;
   bool pools_;  // conv_ does
@@ -158,27 +166,25 @@ class OneDnnBackend::ForwardRun {
 bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
   const std::optional<OwnForward> plan = plan_forward(layer);
   if (!plan) return false;
-  const auto prepare = [&](ConvKernels algorithm, const ConvProblem& problem, const Conv2dStage& stage) {
-    return ImagePass(*this, kernels_, algorithm, problem, stage.weight.data<float>(),
-                     floats_or_null(stage.bias));
-  };
-  const ImagePass conv = prepare(plan->conv, plan->problem, layer.conv);
-  const auto run = [&](const ImagePass* front) {
+  const auto run = [&](const Tensor& weight, const Tensor& bias, const Tensor& front_weight,
+                       const Tensor& front_bias) {
+    const ImagePass conv(*this, kernels_, plan->conv, plan->problem, weight.data<float>(),
+                         floats_or_null(bias));
+    std::optional<ImagePass> front;
+    if (plan->front)
+      front.emplace(*this, kernels_, *plan->front, plan->front_problem, front_weight.data<float>(),
+                    floats_or_null(front_bias));
     threads().parallel_for(plan->problem.n, 1, [&](std::int64_t begin, std::int64_t end) {
-      ForwardRun(*this, layer, *plan, front, conv)(begin, end);
+      ForwardRun(*this, layer, *plan, front ? &*front : nullptr, conv)(begin, end);
     });
   };
-  if (!layer.front) {
-    run(nullptr);
-  } else {
-    const ImagePass front = prepare(*plan->front, plan->front_problem, *layer.front);
-    run(&front);
-  }
+  const Conv2dStage front = layer.front.value_or(Conv2dStage{});
+  with_floats(run, read(layer.conv.weight), read(layer.conv.bias), read(front.weight), read(front.bias));
   return true;
 }
 
 void OneDnnBackend::conv2d_layer(const Conv2dLayer& layer) {
-  if (!own_conv2d(layer)) CpuBackend::conv2d_layer(layer);
+  if (!fuses(layer) || !own_conv2d(layer)) WithBfloat16::conv2d_layer(layer);
 }
 
 void OneDnnBackend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
@@ -186,7 +192,7 @@ void OneDnnBackend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, c
                                       Epilogue epilogue, const Pool2dParams& pool) {
   if (!own_conv2d(
           {.out = out, .argmax = argmax, .x = x, .conv = {weight, bias, params, epilogue}, .pool = pool}))
-    CpuBackend::conv2d_max_pool2d(out, argmax, x, weight, bias, params, epilogue, pool);
+    WithBfloat16::conv2d_max_pool2d(out, argmax, x, weight, bias, params, epilogue, pool);
 }
 
 }  // namespace ronde::inline v0

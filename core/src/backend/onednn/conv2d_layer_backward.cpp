@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "backend/onednn/backend.h"
-#include "backend/onednn/float_images.h"
+#include "backend/onednn/float_rows.h"
 #include "backend/onednn/pool_shape.h"
 
 namespace ronde::inline v0 {
@@ -17,9 +17,15 @@ bool can_fuse(const Conv2dBackward& layer) {
   if (layer.out.defined() && !takes(layer.out)) return false;
   if (layer.argmax.defined() && (!is_byte_index(layer.argmax) || windows_overlap(layer.pool))) return false;
   if (layer.grad_bias.defined() && !weight) return false;
-  if (input && (!takes(layer.grad_x) || !dense_floats(layer.weight) || layer.grad_x.count() == 0))
-    return false;
-  return !weight || (dense_floats(layer.grad_weight) && takes(layer.x) && layer.x.count() > 0);
+  if (input && (!takes(layer.grad_x) || !takes(layer.weight) || layer.grad_x.count() == 0)) return false;
+  return !weight || (takes(layer.grad_weight) && takes(layer.x) && layer.x.count() > 0);
+}
+
+// Gradients in bf16 are multiplied as such.
+Conv2dLayerBackward of_bfloat16(Conv2dLayerBackward layer) {
+  layer.conv.params.products = Products::rounded;
+  if (layer.front) layer.front->params.products = Products::rounded;
+  return layer;
 }
 
 // Of an image's tensors in scratch.
@@ -67,7 +73,7 @@ class GradientSource {
   const Conv2dBackward& layer_;
   float dropout_scale_;
   std::int64_t whole_;  // elements of an image of the convolution's result
-  ReadImages grad_, y_;
+  ReadRows grad_, y_;
   PoolShape shape_;
   Scratch<float> made_;
 };
@@ -76,7 +82,8 @@ class GradientSource {
 
 // Nothing where another path has to be taken.
 std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
-    const Conv2dLayerBackward& layer) const {
+    const Conv2dLayerBackward& given) const {
+  const Conv2dLayerBackward layer = is_bfloat16(given.conv.grad_out) ? of_bfloat16(given) : given;
   const Conv2dBackward& c = layer.conv;
   if (!can_fuse(c)) return std::nullopt;
   OwnBackward plan;
@@ -193,8 +200,8 @@ class OneDnnBackend::BackwardRun {
   const ConvProblem& p_;
   bool has_relu_in_front_;
   std::int64_t step_;  // images at a time
-  ReadImages x_;
-  WrittenImages grad_x_;
+  ReadRows x_;
+  WrittenRows grad_x_;
   GradientSource gradient_;
   std::optional<ImagePass::Runner> front_, input_;
   std::optional<WeightGradientPass::Runner> weight_, front_weight_;
@@ -204,21 +211,43 @@ class OneDnnBackend::BackwardRun {
 bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
   const std::optional<OwnBackward> plan = plan_backward(layer);
   if (!plan) return false;
-  const std::int64_t n = plan->problem.n;
-  const BackwardPasses passes(*this, layer, *plan, threads().chunks(n, 1));
-  threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    BackwardRun(*this, layer, *plan, passes, chunk)(begin, end);
-  });
-  passes.collect(layer);
+  const auto run = [&](const Tensor& weight, const Tensor& front_weight, const Tensor& front_bias,
+                       const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_front_weight,
+                       const Tensor& grad_front_bias) {
+    Conv2dLayerBackward wide = layer;
+    wide.conv.weight = weight;
+    wide.conv.grad_weight = grad_weight;
+    wide.conv.grad_bias = grad_bias;
+    if (wide.front) {
+      wide.front->weight = front_weight;
+      wide.front->bias = front_bias;
+    }
+    wide.grad_front_weight = grad_front_weight;
+    wide.grad_front_bias = grad_front_bias;
+    run_backward(wide, *plan);
+  };
+  const Conv2dStage front = layer.front.value_or(Conv2dStage{});
+  with_floats(run, read(layer.conv.weight), read(front.weight), read(front.bias),
+              written(layer.conv.grad_weight), written(layer.conv.grad_bias),
+              written(layer.grad_front_weight), written(layer.grad_front_bias));
   return true;
 }
 
+void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan) {
+  const std::int64_t n = plan.problem.n;
+  const BackwardPasses passes(*this, layer, plan, threads().chunks(n, 1));
+  threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    BackwardRun(*this, layer, plan, passes, chunk)(begin, end);
+  });
+  passes.collect(layer);
+}
+
 void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {
-  if (!own_conv2d_backward({.conv = layer})) CpuBackend::conv2d_backward(layer);
+  if (!own_conv2d_backward({.conv = layer})) WithBfloat16::conv2d_backward(layer);
 }
 
 void OneDnnBackend::conv2d_layer_backward(const Conv2dLayerBackward& layer) {
-  if (!own_conv2d_backward(layer)) CpuBackend::conv2d_layer_backward(layer);
+  if (!own_conv2d_backward(layer)) WithBfloat16::conv2d_layer_backward(layer);
 }
 
 }  // namespace ronde::inline v0

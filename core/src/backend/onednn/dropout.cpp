@@ -8,7 +8,7 @@ void OneDnnBackend::dropout(const Tensor& out, const Tensor& x, const Tensor& sa
                             const DropoutParams& params) {
   const std::optional<DropoutMask> mask = DropoutMask::make(params);
   if (!mask || !dense_floats(out, x) || !sample_keys.is_contiguous())
-    return CpuBackend::dropout(out, x, sample_keys, params);
+    return WithBfloat16::dropout(out, x, sample_keys, params);
   const std::int64_t n = x.size(0), per_sample = n == 0 ? 0 : x.count() / n;
   const auto* keys = sample_keys.data<std::int64_t>();
   float* to = out.data<float>();

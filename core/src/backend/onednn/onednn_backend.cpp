@@ -2,7 +2,6 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
-#include "backend/bf16/with_bfloat16.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/isa.h"
 
@@ -25,7 +24,7 @@ OneDnnBackend::OneDnnBackend(const Kernels& kernels, ConvAlgorithm algorithm)
 std::unique_ptr<Backend> make_onednn_backend() {
   const Isa isa = chosen_isa();
   limit_onednn(isa);
-  return std::make_unique<WithBfloat16<OneDnnBackend>>(kernels_of(isa), chosen_conv_algorithm());
+  return std::make_unique<OneDnnBackend>(kernels_of(isa), chosen_conv_algorithm());
 }
 
 }  // namespace ronde::inline v0

@@ -1,6 +1,6 @@
-/// OneDnnBackend ("onednn"): the fast f32 backend of a CPU. Convolutions and matrix products are oneDNN's,
-/// the rest is our own vectorised loops (kernels/); what it does not speed up (f64, strided views, rare
-/// shapes) is CpuBackend's. Work is split over `threads()`; each thread runs single-threaded kernels on its
+/// OneDnnBackend ("onednn"): the fast backend of a CPU for f32 and bf16: our own vectorised loops (kernels/),
+/// and oneDNN for convolutions and matrix products of rarer shapes; what it does not speed up (f64, strided
+/// views) is the oracle's. Work is split over `threads()`; each thread runs single-threaded kernels on its
 /// part, so results are the same for the same number of threads. See Note [Fast convolutions] in conv2d.cpp.
 #pragma once
 

@@ -25,7 +25,7 @@ float* from(float* buffer, std::int64_t begin) {
 void OneDnnBackend::sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                              SgdParams params) {
   if (!dense_floats(w, g) || !dense_or_missing(velocity))
-    return CpuBackend::sgd_step(w, g, velocity, step, params);
+    return WithBfloat16::sgd_step(w, g, velocity, step, params);
   float *weight = w.data<float>(), *grad = g.data<float>(), *v = floats_or_null(velocity);
   threads().parallel_for(w.count(), kElementGrain, [&](std::int64_t b, std::int64_t e) {
     kernels_.sgd(weight + b, grad + b, from(v, b), e - b, factors_of(step),
@@ -37,7 +37,7 @@ void OneDnnBackend::rmsprop_step(const Tensor& w, const Tensor& g, const Tensor&
                                  const Tensor& momentum, const Tensor& mean_gradient, StepParams step,
                                  RmspropParams params) {
   if (!dense_floats(w, g, velocity) || !dense_or_missing(momentum) || !dense_or_missing(mean_gradient))
-    return CpuBackend::rmsprop_step(w, g, velocity, momentum, mean_gradient, step, params);
+    return WithBfloat16::rmsprop_step(w, g, velocity, momentum, mean_gradient, step, params);
   float *weight = w.data<float>(), *grad = g.data<float>(), *v = velocity.data<float>();
   float *m = floats_or_null(momentum), *average = floats_or_null(mean_gradient);
   threads().parallel_for(w.count(), kElementGrain, [&](std::int64_t b, std::int64_t e) {
@@ -49,7 +49,7 @@ void OneDnnBackend::rmsprop_step(const Tensor& w, const Tensor& g, const Tensor&
 void OneDnnBackend::adam_step(const Tensor& w, const Tensor& g, const Tensor& m, const Tensor& v,
                               const Tensor& max_velocity, StepParams step, AdamParams params) {
   if (!dense_floats(w, g, m, v) || !dense_or_missing(max_velocity))
-    return CpuBackend::adam_step(w, g, m, v, max_velocity, step, params);
+    return WithBfloat16::adam_step(w, g, m, v, max_velocity, step, params);
   float *weight = w.data<float>(), *grad = g.data<float>(), *first = m.data<float>();
   float *second = v.data<float>(), *largest = floats_or_null(max_velocity);
   StepFactors factors = factors_of(step);
@@ -62,7 +62,7 @@ void OneDnnBackend::adam_step(const Tensor& w, const Tensor& g, const Tensor& m,
 void OneDnnBackend::adadelta_step(const Tensor& w, const Tensor& g, const Tensor& accumulated_gradient,
                                   const Tensor& accumulated_delta, StepParams step, AdadeltaParams params) {
   if (!dense_floats(w, g, accumulated_gradient, accumulated_delta))
-    return CpuBackend::adadelta_step(w, g, accumulated_gradient, accumulated_delta, step, params);
+    return WithBfloat16::adadelta_step(w, g, accumulated_gradient, accumulated_delta, step, params);
   float *weight = w.data<float>(), *grad = g.data<float>();
   float *a = accumulated_gradient.data<float>(), *d = accumulated_delta.data<float>();
   threads().parallel_for(w.count(), kElementGrain, [&](std::int64_t b, std::int64_t e) {
@@ -72,7 +72,7 @@ void OneDnnBackend::adadelta_step(const Tensor& w, const Tensor& g, const Tensor
 
 void OneDnnBackend::adagrad_step(const Tensor& w, const Tensor& g, const Tensor& accumulator, StepParams step,
                                  AdagradParams params) {
-  if (!dense_floats(w, g, accumulator)) return CpuBackend::adagrad_step(w, g, accumulator, step, params);
+  if (!dense_floats(w, g, accumulator)) return WithBfloat16::adagrad_step(w, g, accumulator, step, params);
   float *weight = w.data<float>(), *grad = g.data<float>(), *a = accumulator.data<float>();
   threads().parallel_for(w.count(), kElementGrain, [&](std::int64_t b, std::int64_t e) {
     kernels_.adagrad(weight + b, grad + b, a + b, e - b, factors_of(step), params);

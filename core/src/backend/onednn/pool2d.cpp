@@ -19,7 +19,7 @@ void for_each_image(ThreadPool& pool, const Tensor& x, const PoolShape& s, F&& f
 
 void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                const Pool2dParams& params) {
-  if (!dense_floats(out, x) || !is_byte_index(argmax)) return CpuBackend::max_pool2d(out, argmax, x, params);
+  if (!dense_floats(out, x) || !is_byte_index(argmax)) return WithBfloat16::max_pool2d(out, argmax, x, params);
   const PoolShape s = pool_shape(x.shape(), out.shape(), params);
   float* to = out.data<float>();
   auto* index = argmax.data<std::uint8_t>();
@@ -33,7 +33,7 @@ void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Te
 void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
                                         const Pool2dParams& params) {
   if (windows_overlap(params) || !dense_floats(grad_x, grad_out) || !is_byte_index(argmax))
-    return CpuBackend::max_pool2d_backward(grad_x, grad_out, argmax, params);
+    return WithBfloat16::max_pool2d_backward(grad_x, grad_out, argmax, params);
   const PoolShape s = pool_shape(grad_x.shape(), grad_out.shape(), params);
   float* to = grad_x.data<float>();
   const float* from = grad_out.data<float>();
@@ -44,7 +44,7 @@ void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad
 }
 
 void OneDnnBackend::average_pool2d(const Tensor& out, const Tensor& x, const Pool2dParams& params) {
-  if (!dense_floats(out, x)) return CpuBackend::average_pool2d(out, x, params);
+  if (!dense_floats(out, x)) return WithBfloat16::average_pool2d(out, x, params);
   const PoolShape s = pool_shape(x.shape(), out.shape(), params);
   float* to = out.data<float>();
   const float* from = x.data<float>();
@@ -54,7 +54,7 @@ void OneDnnBackend::average_pool2d(const Tensor& out, const Tensor& x, const Poo
 
 void OneDnnBackend::average_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out,
                                             const Pool2dParams& params) {
-  if (!dense_floats(grad_x, grad_out)) return CpuBackend::average_pool2d_backward(grad_x, grad_out, params);
+  if (!dense_floats(grad_x, grad_out)) return WithBfloat16::average_pool2d_backward(grad_x, grad_out, params);
   const PoolShape s = pool_shape(grad_x.shape(), grad_out.shape(), params);
   float* to = grad_x.data<float>();
   const float* from = grad_out.data<float>();

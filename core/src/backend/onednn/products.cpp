@@ -124,8 +124,9 @@ void run_parallel(ThreadPool& pool, const P& p, F&& after) {
 }  // namespace
 
 void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) {
+  if (matmul_bfloat16(out, a, b, params)) return;
   const std::int64_t k = a.size(params.transpose_a ? -2 : -1), m = out.size(-2), n = out.size(-1);
-  if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return CpuBackend::matmul(out, a, b, params);
+  if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return WithBfloat16::matmul(out, a, b, params);
   const Product first{*this, kernels_, m, n, k, params, out.data<float>(), a.data<float>(), b.data<float>()};
   if (out.rank() == 2) return run_parallel(threads(), first, [](auto...) {});
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (m * n * k), 1);
@@ -139,8 +140,9 @@ void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, 
 
 void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                           Epilogue epilogue) {
+  if (dense_bfloat16(out, x, weight, bias, epilogue)) return;
   if (!dense_floats(out, x, weight) || out.count() == 0 || x.count() == 0)
-    return CpuBackend::dense(out, x, weight, bias, epilogue);
+    return WithBfloat16::dense(out, x, weight, bias, epilogue);
   const std::int64_t m = out.size(0), n = out.size(1);
   float* y = out.data<float>();
   const float* b = floats_or_null(bias);

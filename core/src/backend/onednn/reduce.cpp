@@ -1,4 +1,4 @@
-// Sums over one run of neighbouring axes of a dense tensor; everything else is CpuBackend's.
+// Sums over one run of neighbouring axes of a dense tensor; everything else is the oracle's.
 #include <algorithm>
 
 #include "backend/onednn/backend.h"
@@ -32,7 +32,7 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   const AxisRun run(out.shape(), x.shape());
   const bool is_sum = op == ReduceOp::sum || op == ReduceOp::mean;
   if (!is_sum || !run.is_one_run || !dense_floats(out, x) || x.count() == 0)
-    return CpuBackend::reduce(op, out, x);
+    return WithBfloat16::reduce(op, out, x);
   float* to = out.data<float>();
   const float* from = x.data<float>();
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(run.reduced) : 1.0;
@@ -66,7 +66,7 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
 }
 
 void OneDnnBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
-  if (!dense_floats(x)) return CpuBackend::sum_of_squares(out, x);
+  if (!dense_floats(x)) return WithBfloat16::sum_of_squares(out, x);
   const float* from = x.data<float>();
   sum_over_rows(*this, out.data<double>(), x.count(), 1,
                 [&](double* total, std::int64_t begin, std::int64_t count) {
