@@ -137,8 +137,7 @@ TEST(MixedKernels, GradientsBehindReluAndDropoutAreScaled) {
       const Tensor grad_x = Tensor::empty({4}, there);
       backend.relu_backward(grad_x, {}, grad, y, scale);
       const auto scaled = [=](double g) { return static_cast<float>(scale * g); };
-      EXPECT_EQ(grad_x.to(DType::f32).to_vector<float>(),
-                (std::vector<float>{0, scaled(8), 0, scaled(-32)}));
+      EXPECT_EQ(grad_x.to(DType::f32).to_vector<float>(), (std::vector<float>{0, scaled(8), 0, scaled(-32)}));
     }
   };
   for_each_setting(check, {DType::f32, DType::bf16});

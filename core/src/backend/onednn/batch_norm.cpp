@@ -23,7 +23,8 @@ std::int64_t grain_of_rows(std::int64_t c) {
 
 bool takes_values(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                   const Tensor& gamma, const Tensor& beta) {
-  return dense_values(out, x) && dense_floats(mean, variance) && dense_or_missing(gamma) && dense_or_missing(beta);
+  return dense_values(out, x) && dense_floats(mean, variance) && dense_or_missing(gamma) &&
+         dense_or_missing(beta);
 }
 
 bool takes_gradients(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
@@ -48,9 +49,8 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
     sum_over_rows(*this, totals.data(), rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
       const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, x);
       const ReadRows from(*this, kernels_, x, rows, most);
-      in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
-        add(sums, from(first, some), some);
-      });
+      in_pieces(row, row + count, most,
+                [&](std::int64_t first, std::int64_t some) { add(sums, from(first, some), some); });
     });
   };
   sum([&](double* sums, const float* from, std::int64_t some) { kernels_.sum_columns(sums, from, some, c); });
@@ -150,8 +150,8 @@ void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad
                                         const Tensor& mean, const Tensor& variance, const Tensor& gamma,
                                         BatchNormParams params) {
   if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma))
-    return WithBfloat16::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma,
-                                           params);
+    return WithBfloat16::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance,
+                                             gamma, params);
   normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, {}, x, mean, variance, gamma, params);
 }
 
@@ -163,7 +163,7 @@ void OneDnnBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor&
   if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma) ||
       !dense_values(out))
     return WithBfloat16::batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean,
-                                                variance, gamma, params);
+                                                  variance, gamma, params);
   normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean, variance, gamma, params);
 }
 

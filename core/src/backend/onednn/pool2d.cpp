@@ -19,7 +19,8 @@ void for_each_image(ThreadPool& pool, const Tensor& x, const PoolShape& s, F&& f
 
 void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                const Pool2dParams& params) {
-  if (!dense_floats(out, x) || !is_byte_index(argmax)) return WithBfloat16::max_pool2d(out, argmax, x, params);
+  if (!dense_floats(out, x) || !is_byte_index(argmax))
+    return WithBfloat16::max_pool2d(out, argmax, x, params);
   const PoolShape s = pool_shape(x.shape(), out.shape(), params);
   float* to = out.data<float>();
   auto* index = argmax.data<std::uint8_t>();
