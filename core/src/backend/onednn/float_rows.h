@@ -81,4 +81,19 @@ void in_pieces(std::int64_t begin, std::int64_t end, std::int64_t most, F&& f) {
   for (; begin < end; begin += most) f(begin, std::min(most, end - begin));
 }
 
+/// Calls `f(row of out, row of x, its number)` for all rows, which lie behind the first index of both, on all
+/// threads.
+template <class F>
+void for_rows(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& x, const F& f) {
+  const std::int64_t n = out.size(0);
+  backend.threads().parallel_for(n, 1, [&](std::int64_t begin, std::int64_t end) {
+    const WrittenRows to(backend, kernels, out, n, 1);
+    const ReadRows from(backend, kernels, x, n, 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      f(to.room(i), from(i, 1), i);
+      to.keep(i, 1);
+    }
+  });
+}
+
 }  // namespace ronde::inline v0
