@@ -112,6 +112,11 @@ void compile_as_described(Model& model, Model::State& state, CompileOptions opti
     state.set_loss(std::move(options.loss), std::move(options.metrics));
 }
 
+/// More than a count of updates.
+bool has_optimizer_state(const SavedModel& file) {
+  return file.optimizer_weights.size() > 1 || (file.state && file.state->optimizer);
+}
+
 void restore_on_all(Model::State& model, const SavedModel& file, const std::string& path) {
   std::vector<OptimizerSlot> slots;
   collectively(*model.communicator, [&] {
@@ -193,6 +198,8 @@ Model Model::load(const std::string& path, ModelOptions options) {
   const double rate = described.options.optimizer ? described.options.optimizer->learning_rate() : 0.0;
   compile_as_described(*model, *model->state_, std::move(described.options));
   restore_on_all(*model->state_, file, path);
+  if (model->is_compiled() && has_optimizer_state(file) && !model->state_->has_optimizer_of_run)
+    say_problem(options.warn, cat(path, ": left out: the state of its optimizer, which starts anew"));
   // It goes with the described schedule; the run's schedule and rate may have shared it out otherwise.
   if (model->is_compiled() && model->optimizer().schedule()) model->optimizer().set_learning_rate(rate);
   model->state_->untrainable = left_out.why_untrainable(model->is_compiled());

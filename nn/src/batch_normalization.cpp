@@ -94,6 +94,7 @@ template <>
 std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config) {
   config.expect_null("renorm_clipping");
   config.expect_false("renorm");
+  config.ignore({"fused", "renorm_momentum"});
   return std::make_unique<BatchNormalization>(BatchNormalizationOptions{
       .axis = config.axis(),
       .momentum = config.number("momentum", 0.99),

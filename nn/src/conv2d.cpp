@@ -78,6 +78,7 @@ ConfigDict Conv2D::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig& config) {
+  config.expect_no_adapters();
   config.expect_text("data_format", "channels_last");
   return std::make_unique<Conv2D>(Conv2DOptions{
       .filters = config.integer("filters"),

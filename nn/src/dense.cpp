@@ -56,7 +56,7 @@ ConfigDict Dense::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig& config) {
-  for (const char* key : {"lora_rank", "quantization_config"}) config.expect_null(key);
+  config.expect_no_adapters();
   return std::make_unique<Dense>(DenseOptions{
       .units = config.integer("units"),
       .activation = config.activation(),

@@ -71,6 +71,8 @@ ConfigDict DepthwiseConv2D::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig& config) {
+  config.expect_no_adapters();
+  config.ignore({"groups"});  // one for each channel, by its nature
   config.expect_text("data_format", "channels_last");
   return std::make_unique<DepthwiseConv2D>(DepthwiseConv2DOptions{
       .kernel = config.size("kernel_size", {3, 3}),

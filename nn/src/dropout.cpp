@@ -45,6 +45,7 @@ ConfigDict Dropout::config() const {
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig& config) {
   config.expect_null("noise_shape");
+  config.ignore({"seed"});
   return std::make_unique<Dropout>(config.number("rate", 0.5));
 }
 

@@ -52,7 +52,7 @@ ConfigDict Embedding::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig& config) {
-  for (const char* key : {"lora_rank", "quantization_config"}) config.expect_null(key);
+  config.expect_no_adapters();
   config.expect_false("mask_zero");
   config.expect_false("sparse");
   return std::make_unique<Embedding>(EmbeddingOptions{

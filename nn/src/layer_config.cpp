@@ -41,13 +41,27 @@ std::string without_slashes(std::string name) {
 
 LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)
     : config_(&config), label_(std::move(class_name)) {
+  // Of every layer: its name and policy, and what Keras notes of its input.
+  ignore({"name", "trainable", "dtype", "batch_input_shape", "build_config", "build_input_shape", "dynamic", "input_dtype", "ragged", "sparse"});
   require<InputError>(config.is_dict(), "[", label_, "] config is not a dict");
   const ConfigValue* name = config.find("name");
   if (name != nullptr && name->is_string()) label_ += cat(" \"", name->as_string(), "\"");
 }
 
 const ConfigValue* LayerConfig::find(const char* key) const {
+  asked_.insert(key);
   return find_option(*config_, key);
+}
+
+void LayerConfig::ignore(std::initializer_list<const char*> keys) const {
+  asked_.insert(keys.begin(), keys.end());
+}
+
+std::vector<std::string> LayerConfig::unread() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : config_->as_dict())
+    if (!value.is_null() && !asked_.contains(key)) keys.push_back(key);
+  return keys;
 }
 
 void LayerConfig::refuse(const char* key, const std::string& why) const {
@@ -136,6 +150,10 @@ Initializer LayerConfig::initializer(const char* key, Initializer otherwise) con
 
 void LayerConfig::expect_null(const char* key) const {
   if (find(key) != nullptr) refuse(key, "is not supported");
+}
+
+void LayerConfig::expect_no_adapters() const {
+  for (const char* key : {"lora_rank", "lora_alpha", "quantization_config"}) expect_null(key);
 }
 
 void LayerConfig::expect_text(const char* key, const char* value) const {

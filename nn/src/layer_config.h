@@ -1,13 +1,16 @@
 /// Writing and reading the configs of layers, with Keras' keys.
 ///
 /// Written are the keys that every Keras from 2.10 to 3.15 knows, and no others: an unknown key makes a Keras
-/// refuse the file. Reading ignores unknown keys, but a known one with a value that would change the result
-/// is an InputError that names layer, key and value.
+/// refuse the file. Reading ignores unknown keys, and remembers them; a known one with a value that would change
+/// the result is an InputError that names layer, key and value.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <ronde/core/kernel_params.h>
 #include <ronde/core/ops.h>
@@ -48,9 +51,15 @@ class LayerConfig {
   Initializer initializer(const char* key, Initializer otherwise) const;
   /// The entry, or nullptr when it is absent or null.
   const ConfigValue* find(const char* key) const;
+  /// Entries that change nothing here, whatever they say.
+  void ignore(std::initializer_list<const char*> keys) const;
+  /// Entries that are not null, and that nobody has asked for.
+  std::vector<std::string> unread() const;
 
   /// Errors unless the entry is absent, null or this value.
   void expect_null(const char* key) const;
+  /// Keras 3's low-rank adapters, and quantized weights.
+  void expect_no_adapters() const;
   void expect_text(const char* key, const char* value) const;
   void expect_false(const char* key) const;
   [[noreturn]] void refuse(const char* key, const std::string& why) const;
@@ -61,6 +70,7 @@ class LayerConfig {
 
   const ConfigValue* config_;
   std::string label_;
+  mutable std::set<std::string> asked_;
 };
 
 /// A layer of this class from its config; defined next to each layer's `config()`.

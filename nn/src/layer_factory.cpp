@@ -132,28 +132,41 @@ void refuse_quantized(const LayerConfig& config) {
 
 }  // namespace
 
-std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
-  std::string plain = class_name.substr(class_name.rfind('>') + 1);
-  if (plain == "Model") plain = "Functional";  // its name until Keras 2.2
-  for (const LayerEntry& entry : kLayers) {
-    if (plain != entry.class_name) continue;
-    const LayerConfig reader(plain, config);
-    try {
-      refuse_quantized(reader);
-      std::unique_ptr<Module> layer = entry.read(reader);
-      const std::string name = reader.text("name", "");
-      if (!name.empty()) layer->set_name(without_slashes(name));
-      if (!reader.boolean("trainable", true)) layer->set_trainable(false);
-      return layer;
-    } catch (const UsageError& error) {
-      // What would be a wrong argument in a program is a wrong value in a file.
-      throw InputError(error.what());
-    }
-  }
+namespace {
+
+const LayerEntry* find_layer(const std::string& class_name) {
+  const std::string name = class_name == "Model" ? "Functional" : class_name;  // until Keras 2.2
+  const auto found = std::find_if(std::begin(kLayers), std::end(kLayers),
+                                  [&](const LayerEntry& entry) { return name == entry.class_name; });
+  return found == std::end(kLayers) ? nullptr : found;
+}
+
+[[noreturn]] void refuse_class(const std::string& class_name, const ConfigValue& config) {
   const ConfigValue* name = config.is_dict() ? config.find("name") : nullptr;
   const std::string of =
       name && name->is_string() ? cat("layer \"", name->as_string(), "\": class") : "layer class";
+  require<InputError>(class_name.find_first_of(">.") == std::string::npos, of, " \"", class_name,
+                      "\" is not one of Keras: what it computes, only the program that made it knows");
   throw InputError(unknown_name(of, class_name, layer_class_names()));
+}
+
+}  // namespace
+
+std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
+  const LayerEntry* entry = find_layer(class_name);
+  if (!entry) refuse_class(class_name, config);
+  const LayerConfig reader(entry->class_name, config);
+  try {
+    refuse_quantized(reader);
+    std::unique_ptr<Module> layer = entry->read(reader);
+    const std::string name = reader.text("name", "");
+    if (!name.empty()) layer->set_name(without_slashes(name));
+    if (!reader.boolean("trainable", true)) layer->set_trainable(false);
+    return layer;
+  } catch (const UsageError& error) {
+    // What would be a wrong argument in a program is a wrong value in a file.
+    throw InputError(error.what());
+  }
 }
 
 namespace {
@@ -181,6 +194,16 @@ std::vector<std::string> left_out_of_training(const ConfigValue& description) {
   std::vector<std::string> left_out;
   append_left_out(description, left_out);
   return left_out;
+}
+
+std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config) {
+  const LayerEntry* entry = find_layer(class_name);
+  if (!entry) refuse_class(class_name, config);
+  const LayerConfig reader(entry->class_name, config);
+  entry->read(reader);
+  std::vector<std::string> options = reader.unread();
+  std::erase_if(options, is_for_training_only);
+  return options;
 }
 
 std::vector<std::string> layer_class_names() {

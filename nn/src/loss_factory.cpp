@@ -58,9 +58,8 @@ const LossEntry kLosses[] = {
 
 /// Options that Keras writes and that mean nothing else here.
 void check_common(const std::string& name, const ConfigValue& options) {
-  const ConfigValue* reduction = options.find("reduction");
-  if (reduction && reduction->is_string()) {
-    const std::string& how = reduction->as_string();
+  if (const ConfigValue* reduction = options.find("reduction")) {
+    const std::string how = reduction->is_string() ? reduction->as_string() : "none";
     require<InputError>(how == "auto" || how == "sum_over_batch_size", "loss \"", name, "\": reduction \"",
                         how, "\" is not supported, only the mean over the batch");
   }

@@ -182,7 +182,9 @@ constexpr OptimizerEntry kOptimizers[] = {{"SGD", "sgd", read_sgd, true},
 }  // namespace
 
 std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, const ConfigValue& config) {
-  std::string plain = class_name.substr(class_name.rfind('>') + 1);
+  // TensorFlow 2 puts this before its own.
+  constexpr std::string_view kCustom = "Custom>";
+  std::string plain = class_name.starts_with(kCustom) ? class_name.substr(kCustom.size()) : class_name;
   for (char& c : plain)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   for (const OptimizerEntry& entry : kOptimizers) {

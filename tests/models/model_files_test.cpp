@@ -282,6 +282,28 @@ TEST(ModelFiles, AdamaxAndNadamGoOnFromKerasState) {
   }
 }
 
+// Keras' Adam with a weight decay keeps what AdamW keeps.
+TEST(ModelFiles, AdamWithWeightDecayGoesOnFromKerasState) {
+  const TempDir dir;
+  Model model(small_net(), {6, 6, 1});
+  model.compile(
+      {.optimizer = std::make_unique<AdamW>(AdamWOptions{.learning_rate = 0.05, .weight_decay = 0.25}),
+       .loss = std::make_unique<SparseCategoricalCrossentropy>()});
+  for (int i = 0; i < 3; ++i) hash_after_a_step(model);
+  model.save(dir / "model.keras", {.keras_optimizer_state = KerasOptimizerState::keras3});
+  SavedModel file = read_saved_model(dir / "model.keras");
+  file.state.reset();
+  ConfigDict training = file.training_config.as_dict();
+  for (auto& [key, value] : training)
+    if (key == "optimizer_config")
+      value = ConfigDict{{"class_name", "Adam"}, {"config", ConfigValue(value.at("config"))}};
+  file.training_config = training;
+  write_saved_model(dir / "keras.keras", file);
+  Model loaded = Model::load(dir / "keras.keras");
+  EXPECT_EQ(loaded.optimizer().iterations(), 3);
+  EXPECT_EQ(hash_after_a_step(loaded), hash_after_a_step(model));
+}
+
 TEST(ModelFiles, TheOlderNadamOfTensorFlowIsAnotherOptimizer) {
   const TempDir dir;
   Model model(small_net(), {6, 6, 1});
@@ -298,7 +320,11 @@ TEST(ModelFiles, TheOlderNadamOfTensorFlowIsAnotherOptimizer) {
   file.optimizer_weights = {{"Nadam/iter:0", Tensor::from<std::int64_t>({}, {1})},
                             {"Nadam/momentum_cache:0", Tensor::full({}, 0.5)}};
   write_saved_model(dir / "older.h5", file);
-  Model loaded = Model::load(dir / "older.h5");
+  std::vector<std::string> warnings;
+  Model loaded = Model::load(
+      dir / "older.h5", {.warn = [&](const std::string& line) { warnings.push_back(line); }});
+  EXPECT_EQ(warnings, std::vector{cat(dir / "older.h5",
+                                      ": left out: the state of its optimizer, which starts anew")});
   EXPECT_EQ(loaded.optimizer().learning_rate(), 0.001) << "the cache is no rate";
   EXPECT_EQ(loaded.optimizer().iterations(), 0);
 }

@@ -174,7 +174,7 @@ TEST(LayerFactory, ReadsWhatAnyKerasWrites) {
   EXPECT_EQ(config["bias_initializer"]["class_name"], "Ones");
   // Standalone Keras: no dtype, sizes as one number, an input shape on the layer.
   const auto conv =
-      parse("Custom>Conv2D", R"({"filters": 4, "kernel_size": 5, "batch_input_shape": [null, 9, 9, 1]})");
+      parse("Conv2D", R"({"filters": 4, "kernel_size": 5, "batch_input_shape": [null, 9, 9, 1]})");
   conv->build({9, 9, 1});
   EXPECT_EQ(conv->output_shape(), (Shape{1, 5, 5, 4}));
   // Keras 2 writes the axis as a list.
@@ -202,6 +202,9 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "activation": "hard_sigmoid"})"),
             "[Dense \"d\"] activation: \"hard_sigmoid\" is not supported");
   EXPECT_EQ(message("Dense", R"({"units": 2, "lora_rank": 4})"), "[Dense] lora_rank: is not supported");
+  EXPECT_EQ(message("Conv2D", R"({"filters": 2, "lora_rank": 4})"), "[Conv2D] lora_rank: is not supported");
+  EXPECT_EQ(message("DepthwiseConv2D", R"({"lora_rank": 4})"),
+            "[DepthwiseConv2D] lora_rank: is not supported");
   EXPECT_EQ(message("Dense", R"({"name": "d"})"), "[Dense \"d\"] units: missing");
   EXPECT_EQ(message("Dense", R"({"units": 2.5})"), "[Dense] units: expected an integer, found a number");
   EXPECT_EQ(message("MaxPooling2D", R"({"pool_size": [1, 2, 3]})"),
@@ -229,6 +232,33 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
        {"[]", "3", "null", R"({"name": 3, "units": 2})", R"({"units": 2, "trainable": "yes"})"})
     EXPECT_THROW(parse("Dense", json), InputError) << json;
   EXPECT_THROW(parse("Sequential", R"({"layers": [{"config": {}}]})"), InputError);
+}
+
+// A program's own Dense computes something else, or it would be Keras'.
+TEST(LayerFactory, ClassesOfAProgramAreRefused) {
+  for (const char* class_name : {"my>Dense", "Custom>Dense", "training.Dense", "my>Sequential"})
+    EXPECT_EQ(message_of<InputError>([&] { parse(class_name, R"({"name": "d", "units": 2, "layers": []})"); }),
+              cat("layer \"d\": class \"", class_name,
+                  "\" is not one of Keras: what it computes, only the program that made it knows"));
+}
+
+TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
+  const auto unknown = [](const char* class_name, const char* json) {
+    return unknown_options(class_name, from_json(ordered_json::parse(json)));
+  };
+  using Options = std::vector<std::string>;
+  EXPECT_EQ(unknown("Dense", R"({"name": "d", "units": 2, "new": 3, "newer": null, "bias_regularizer": "l2",
+                                 "dtype": "float32", "batch_input_shape": [null, 3], "last": {"a": 1}})"),
+            (Options{"new", "last"}));
+  EXPECT_EQ(unknown("Sequential", R"({"layers": [{"class_name": "Flatten", "config": {"own": 1}}], "mode": 1})"),
+            Options{"mode"});
+  for (const std::string& class_name : layer_class_names()) {
+    if (class_name == "Functional" || class_name == "Sequential") continue;
+    const auto layer = parse(class_name, class_name == "Rescaling" ? R"({"scale": 0.5})"
+                                                                   : R"({"units": 2, "filters": 2, "rate": 0.5,
+                                                                         "input_dim": 2, "output_dim": 2})");
+    EXPECT_EQ(unknown_options(class_name, layer->config()), Options()) << class_name;
+  }
 }
 
 // Keras writes the last axis by its number, too. Another one has weights or outputs of the same shape where

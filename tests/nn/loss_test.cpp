@@ -156,6 +156,10 @@ TEST(Loss, IsMadeOfOptionsThatItKnows) {
               make_loss("mse", ConfigDict{{"reduction", "sum"}});
             }),
             "loss \"mse\": reduction \"sum\" is not supported, only the mean over the batch");
+  EXPECT_EQ(message_of([] {
+              make_loss("mse", ConfigDict{{"reduction", ConfigValue()}});
+            }),
+            "loss \"mse\": reduction \"none\" is not supported, only the mean over the batch");
   // Keras writes null for what was not asked for.
   const ConfigDict nothing{
       {"from_logits", ConfigValue()}, {"axis", ConfigValue()}, {"ignore_class", ConfigValue()}};

@@ -78,6 +78,40 @@ ConfigValue archive_compile_config(const ConfigValue& training_config) {
   return config;
 }
 
+namespace {
+
+bool is_module_of_keras(const std::string& module) {
+  const std::string first = module.substr(0, module.find('.'));
+  return first == "keras" || first == "tf_keras" || first == "builtins";
+}
+
+/// "package>Dense", as it was registered, or "module.Dense".
+std::string foreign_name(const ConfigValue& object, const ConfigValue& module) {
+  const ConfigValue* registered = object.find("registered_name");
+  if (registered && registered->is_string() && registered->as_string().find('>') != std::string::npos)
+    return registered->as_string();
+  return cat(module.is_string() ? module.as_string() : "__main__", ".", object.at("class_name").as_string());
+}
+
+}  // namespace
+
+ConfigValue with_foreign_names(const ConfigValue& value) {
+  if (value.is_list()) {
+    ConfigList list;
+    for (const ConfigValue& item : value.as_list()) list.push_back(with_foreign_names(item));
+    return list;
+  }
+  if (!value.is_dict()) return value;
+  const ConfigValue *module = value.find("module"), *class_name = value.find("class_name");
+  const bool is_foreign = module && class_name && class_name->is_string() &&
+                          !(module->is_string() && is_module_of_keras(module->as_string()));
+  ConfigDict dict;
+  for (const auto& [key, item] : value.as_dict())
+    dict.emplace_back(key, is_foreign && key == "class_name" ? foreign_name(value, *module)
+                                                             : with_foreign_names(item));
+  return dict;
+}
+
 ConfigValue training_config_from_archive(const ConfigValue& compile_config) {
   // Keras 3 leaves the optimizer out of a file when it has saved an .h5 before.
   if (!compile_config.is_dict() || compile_config.find("loss") == nullptr) return {};

@@ -29,7 +29,7 @@ std::string version_in(const std::vector<ZipEntry>& entries) {
 }
 
 SavedModel decode(const std::vector<ZipEntry>& entries, const std::string& source) {
-  const ConfigValue config = from_json(member(entries, kConfig).bytes);
+  const ConfigValue config = with_foreign_names(from_json(member(entries, kConfig).bytes));
   SavedModel model = decode_saved_model(member(entries, kWeights).bytes, cat(source, ": ", kWeights));
   model.layout = SavedLayout::archive;
   model.keras_version = version_in(entries);

@@ -121,12 +121,18 @@ bool fits(const std::vector<Entry>& entries, const std::vector<SavedWeight>& val
   return true;
 }
 
+/// `named` is Keras' class, in any case, or empty. Its Adam with a weight decay is AdamW here, and keeps the
+/// same.
+bool has_state_of(const std::string& named, const std::string& optimizer) {
+  return named.empty() || lower(named) == lower(optimizer) ||
+         (lower(named) == "adam" && optimizer == "AdamW");
+}
+
 std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Optimizer& optimizer,
                                                const Module& module) {
   const std::string class_name = class_name_in(file);
   const std::string plain = class_name.substr(class_name.rfind('>') + 1);
-  if (file.optimizer_weights.empty() || is_older_nadam(file) ||
-      (!plain.empty() && lower(plain) != lower(optimizer.name())))
+  if (file.optimizer_weights.empty() || is_older_nadam(file) || !has_state_of(plain, optimizer.name()))
     return {};
   KerasState state = split(file.optimizer_weights);
   // Keras 3's Nadam has the product of its momenta behind everything else; here it follows from the count.

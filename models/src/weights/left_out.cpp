@@ -49,6 +49,13 @@ void append_initializers(const ConfigValue& config, std::vector<std::string>& un
       unknown.push_back(cat(key, " of ", name_in(config)));
 }
 
+void append_options(const std::string& class_name, const ConfigValue& config,
+                    std::vector<std::string>& unknown) {
+  if (class_name == "InputLayer") return;
+  for (const std::string& option : unknown_options(class_name, config))
+    unknown.push_back(cat(option, " of ", name_in(config)));
+}
+
 /// "mixed_bfloat16", from a name or a policy {"class_name": "DTypePolicy", "config": {"name": ...}}; empty
 /// where nothing is said.
 std::string dtype_in(const ConfigValue& config) {
@@ -85,6 +92,8 @@ void LeftOut::say(const Warn& warn) const {
   if (!of_layers.empty())
     say_problem(warn,
                 cat(path, ": ", joined(of_layers), ": not supported, so no part of loss or training here"));
+  if (!of_options.empty())
+    say_problem(warn, cat(path, ": ", joined(of_options), ": not known here, so without effect"));
   if (!of_start.empty())
     say_problem(warn,
                 cat(path, ": ", joined(of_start),
@@ -110,8 +119,9 @@ LeftOut find_left_out(const std::string& path, const ConfigValue& net, const Des
                    .of_loss = training.unknown_factors,
                    .of_layers = left_out_of_training(net),
                    .of_computing = other_dtypes(net, policy_of(options))};
-  for_each_layer(net, [&](const std::string&, const ConfigValue& config) {
+  for_each_layer(net, [&](const std::string& class_name, const ConfigValue& config) {
     append_initializers(config, left_out.of_start);
+    append_options(class_name, config, left_out.of_options);
     if (name_in(config).find('/') != std::string::npos) ++left_out.renamed;
   });
   return left_out;

@@ -17,6 +17,7 @@ struct LeftOut {
   std::vector<std::string> of_training = {};   ///< optimizer, loss, metrics
   std::vector<std::string> of_loss = {};       ///< factors of the loss
   std::vector<std::string> of_layers = {};     ///< regularizers, constraints
+  std::vector<std::string> of_options = {};    ///< options of layers that are not known
   std::vector<std::string> of_start = {};      ///< initializers
   std::vector<std::string> of_computing = {};  ///< dtypes
   std::int64_t renamed = 0;                    ///< layers whose names have a '/'

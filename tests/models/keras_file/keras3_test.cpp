@@ -218,6 +218,23 @@ TEST(KerasFiles, AnUnknownLayerOrANoArchiveIsSaidSo) {
   EXPECT_NE(message.find(": class \"MysteriousLayer\" is not supported; known are "), std::string::npos)
       << message;
   EXPECT_NE(message.find("DepthwiseConv2D"), std::string::npos) << message;
+  config->bytes = good;
+  const std::string keras = R"("module": "keras.layers", "class_name": "DepthwiseConv2D")";
+  const auto expect_refused = [&](const std::string& module, const std::string& registered,
+                                  const std::string& named) {
+    config->bytes = good;
+    const std::size_t at = good.find(keras);
+    const std::string none = R"("registered_name": null, "build_config")";
+    config->bytes.replace(good.find(none, at), none.size(),
+                          cat(R"("registered_name": )", registered, R"(, "build_config")"));
+    config->bytes.replace(at, keras.size(),
+                          cat(R"("module": )", module, R"(, "class_name": "DepthwiseConv2D")"));
+    EXPECT_NE(complaint(entries).find(cat("class \"", named, "\" is not one of Keras")), std::string::npos)
+        << complaint(entries);
+  };
+  expect_refused("null", R"("my>DepthwiseConv2D")", "my>DepthwiseConv2D");
+  expect_refused(R"("training.nets")", R"("DepthwiseConv2D")", "training.nets.DepthwiseConv2D");
+  expect_refused("null", "null", "__main__.DepthwiseConv2D");
   config->bytes = std::string("{");
   EXPECT_NE(complaint(entries).find("x.keras: not JSON"), std::string::npos);
   config->bytes = std::string("[]");
