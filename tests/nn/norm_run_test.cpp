@@ -1,4 +1,4 @@
-#include "nn/norm_relu_nets.h"
+#include "nn/relu_nets.h"
 
 namespace ronde::test {
 namespace {
