@@ -35,6 +35,16 @@ TEST(NormRelu, IsOneKernelWithTheBitsOfTwo) {
     }
 }
 
+// The gradient goes through the relu by a kernel of its own there.
+TEST(NormRelu, FrozenToo) {
+  for (const std::optional<DType> compute_dtype : {std::optional<DType>(), std::optional(DType::bf16)}) {
+    const ReluOutcome one = relus_on_device(frozen_norm_relu_graph<ReLU>, compute_dtype, 8);
+    const ReluOutcome two = relus_on_device(frozen_norm_relu_graph<OwnRelu>, compute_dtype, 8);
+    EXPECT_EQ(one.numbers, two.numbers);
+    EXPECT_EQ(two.relus - one.relus, 3 * 2);  // pairs, each forward and in inference
+  }
+}
+
 TEST(NormRelu, InASequentialToo) {
   const ReluOutcome one = relus_on_device(norm_relu_sequence<ReLU>, {}, 8);
   const ReluOutcome two = relus_on_device(norm_relu_sequence<OwnRelu>, {}, 8);

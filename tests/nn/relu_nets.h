@@ -36,6 +36,14 @@ std::unique_ptr<Module> norm_relu_graph() {
   return net;
 }
 
+/// With moving statistics, though gradients go through them.
+template <class Relu>
+std::unique_ptr<Module> frozen_norm_relu_graph() {
+  std::unique_ptr<Module> net = norm_relu_graph<Relu>();
+  net->set_trainable(false);
+  return net;
+}
+
 template <class Relu>
 std::unique_ptr<Module> norm_relu_sequence() {
   return std::make_unique<Sequential>(BatchNormalization(), Relu(), Relu(), BatchNormalization(),
@@ -71,7 +79,8 @@ inline std::vector<double> numbers_of(Module& net, const BuildOptions& options, 
   sum(square(y)).backward();
   append(y.value());
   append(input.grad());
-  for (const Parameter& p : net.parameters()) append(p.trainable ? p.variable.grad() : p.variable.value());
+  for (const Parameter& p : net.parameters())
+    append(p.variable.requires_grad() ? p.variable.grad() : p.variable.value());
   const NoGrad inference;
   append(net(x).value());
   return all;
