@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "add_run.h"
 #include "auto_name.h"
 #include "norm_run.h"
 
@@ -78,16 +79,17 @@ void Graph::output(const Symbol& y) {
 
 // --- computation
 
-// A node and the next one, if that alone takes its result, computed as a run of their layers; both have one
-// input. A dry run calls each layer, to let it see its input.
-bool Graph::compute_pair(std::size_t n, Variable& y, const Context& context) const {
-  const GraphNode& node = nodes_[n];
-  const bool is_pair = node.inputs.size() == 1 && n + 1 < nodes_.size() &&
+// A node and the next one, if that alone takes its result, computed as a run of their layers. A dry run calls
+// each layer, to let it see its input.
+bool Graph::compute_pair(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
+                         const Context& context) const {
+  const bool is_pair = n + 1 < nodes_.size() &&
                        nodes_[n + 1].inputs == std::vector<int>{static_cast<int>(n)} &&
                        last_use_[n] == static_cast<int>(n) + 1;
   if (!is_pair || context.trace != nullptr) return false;
-  Module* const layers[] = {node.layer, nodes_[n + 1].layer};
-  return compute_run<NormRun>(layers, y, context) == 2;
+  Module* const layers[] = {nodes_[n].layer, nodes_[n + 1].layer};
+  if (inputs.size() == 1) return compute_run<NormRun>(layers, inputs.front(), y, context) == 2;
+  return compute_run<AddRun>(layers, inputs, y, context) == 2;
 }
 
 Variable Graph::forward(const Variable& x, const Context& context) {
@@ -105,9 +107,10 @@ Variable Graph::forward(const Variable& x, const Context& context) {
         if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
       }
     };
-    if (compute_pair(n, inputs.front(), context)) {
+    Variable of_pair;
+    if (compute_pair(n, inputs, of_pair, context)) {
       release();
-      results[++n] = inputs.front();
+      results[++n] = of_pair;
       continue;
     }
     results[n] = inputs.size() == 1 ? (*node.layer)(inputs.front(), context) : (*node.layer)(inputs, context);

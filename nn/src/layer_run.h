@@ -39,19 +39,22 @@ class LayerRun {
     ++length_;
     return &layer;
   }
+  /// A plain relu, as a layer of either class, taken into the run.
+  bool next_is_relu();
 
  private:
   std::span<Module* const> layers_;
   std::size_t length_ = 0;
 };
 
-/// Computes y anew by the run that the layers begin with, and returns its length; 0: there is none.
-template <class Run>
-std::size_t compute_run(std::span<Module* const> layers, Variable& y, const Context& context) {
-  const Run run(layers, y);
+/// Computes y of x by the run that the layers begin with, and returns its length; 0: there is none.
+template <class Run, class Input>
+std::size_t compute_run(std::span<Module* const> layers, const Input& x, Variable& y,
+                        const Context& context) {
+  const Run run(layers, x);
   if (run.length() < 2) return 0;
   const TraceLayer traced(is_tracing() ? run.path() : std::string());
-  y = run(y, context);
+  y = run(x, context);
   return run.length();
 }
 

@@ -51,6 +51,11 @@ Variable Add::merge(const Variable& a, const Variable& b) const {
   return a + b;
 }
 
+Variable Add::join_with_relu(const Variable& a, const Variable& b) const {
+  require_mergeable(*this, a.shape(), b.shape());
+  return add_relu(a, b);
+}
+
 Variable Subtract::merge(const Variable& a, const Variable& b) const {
   return a - b;
 }

@@ -24,9 +24,9 @@ using Layers = std::span<Module* const>;
 // let it see its input.
 std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
   if (context.trace == nullptr) {
-    if (const std::size_t length = compute_run<ImageRun>(layers, y, context)) return length;
-    if (const std::size_t length = compute_run<DenseRun>(layers, y, context)) return length;
-    if (const std::size_t length = compute_run<NormRun>(layers, y, context)) return length;
+    if (const std::size_t length = compute_run<ImageRun>(layers, y, y, context)) return length;
+    if (const std::size_t length = compute_run<DenseRun>(layers, y, y, context)) return length;
+    if (const std::size_t length = compute_run<NormRun>(layers, y, y, context)) return length;
   }
   y = (*layers.front())(y, context);
   return 1;

@@ -56,6 +56,13 @@ TEST(Elementwise, UnaryGradients) {
   }
 }
 
+TEST(Elementwise, AReluGradientMayBeMadeInPlace) {
+  for (const Shape& shape : kElementwiseShapes)
+    compare({random(shape, 1)}, {random(shape, 2)}, [](Backend& b, Tensors out, Tensors in) {
+      b.unary_backward(UnaryOp::relu, out[0], out[0], in[0], in[0], {});
+    });
+}
+
 TEST(Elementwise, OfStridedViews) {
   compare({blank({7, 6})}, {random({6, 7}, 1)}, [](Backend& b, Tensors out, Tensors in) {
     b.unary(UnaryOp::relu, out[0], in[0].permute({1, 0}), {});
@@ -77,6 +84,7 @@ TEST(Elementwise, ViewsMayBeginAnywhere) {
       run([](Backend& b, T y, T x, T) { b.unary(UnaryOp::affine, y, x, {-1.5, 0.25}); });
       run([](Backend& b, T y, T x, T z) { b.unary_backward(UnaryOp::relu, y, x, {}, z, {}); });
       run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::subtract, y, x, z); });
+      run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::add_relu, y, x, z); });
       run([](Backend& b, T y, T x, T) { b.accumulate(y, x, -0.75); });
     }
 }
@@ -131,7 +139,7 @@ TEST(Elementwise, RelativeErrors) {
 
 TEST(Elementwise, BinaryFunctions) {
   using enum BinaryOp;
-  for (const BinaryOp op : {add, subtract, multiply, divide, maximum, minimum, equal, greater})
+  for (const BinaryOp op : {add, subtract, multiply, divide, maximum, minimum, equal, greater, add_relu})
     for (const Shape& shape : kElementwiseShapes) {
       SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", shape));
       const Tensor a = random(shape, 1), b = random(shape, 2, 0.5, 2);
@@ -141,6 +149,20 @@ TEST(Elementwise, BinaryFunctions) {
       compare({blank(shape)}, {a, b}, run);
       compare({blank(shape)}, {a, random(Shape{1}, 3, 0.5, 2)}, run);
     }
+}
+
+TEST(Elementwise, AReluOfASumHidesNoNan) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (Backend* backend : tested_backends()) {
+    SCOPED_TRACE(backend->name());
+    const Tensor a = tensor(*backend, {6}, {nan, 1, inf, -inf, inf, -2}, DType::f32),
+                 b = tensor(*backend, {6}, {1, nan, -inf, 1, 1, 1}, DType::f32),
+                 y = unwritten(*backend, {6}, DType::f32);
+    backend->binary(BinaryOp::add_relu, y, a, b);
+    const auto got = y.to_vector<double>();
+    for (const std::size_t i : {0, 1, 2}) EXPECT_TRUE(std::isnan(got[i])) << i;
+    EXPECT_EQ(Values(got.begin() + 3, got.end()), (Values{0, inf, 0}));
+  }
 }
 
 TEST(Elementwise, BinaryBroadcastsRowsAndColumns) {

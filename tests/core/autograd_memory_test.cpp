@@ -51,6 +51,12 @@ TEST_F(GraphMemory, ReluKeepsItsResultOnly) {
   EXPECT_EQ(tensors(), 3u) << "x, y and z";
 }
 
+TEST_F(GraphMemory, ReluOfASumKeepsItsResultOnly) {
+  const Variable x = leaf();
+  const Variable y = add_relu(x + 1.0, x * 2.0);
+  EXPECT_EQ(tensors(), 2u) << "x and y";
+}
+
 TEST_F(GraphMemory, ProductKeepsOnlyWhatTheOtherGradientReads) {
   const Variable x = leaf();
   Variable y = x * Variable(Tensor::full({kCount}, 3.0, options()));

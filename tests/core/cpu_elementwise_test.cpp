@@ -133,7 +133,7 @@ TEST(CpuElementwise, ExtremesNeitherOverflowNorHideNan) {
     EXPECT_TRUE(std::isfinite(got[0]) && std::isfinite(got[1])) << static_cast<int>(op);
     EXPECT_TRUE(std::isnan(got[2])) << static_cast<int>(op);
   }
-  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum}) {
+  for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum, BinaryOp::add_relu}) {
     const Tensor nan = test::tensor(cpu, {1}, {std::nan("")}), one = test::tensor(cpu, {1}, {1});
     const Tensor z = Tensor::empty_like(one);
     cpu.binary(op, z, nan, one);
@@ -156,6 +156,7 @@ const BinaryCase kBinaryCases[] = {
     {BinaryOp::minimum, [](double a, double b) { return std::fmin(a, b); }},
     {BinaryOp::equal, [](double a, double b) { return a == b ? 1.0 : 0.0; }},
     {BinaryOp::greater, [](double a, double b) { return a > b ? 1.0 : 0.0; }},
+    {BinaryOp::add_relu, [](double a, double b) { return std::fmax(a + b, 0.0); }},
 };
 
 TEST(CpuElementwise, FunctionsOfTwoTensorsWithBroadcasting) {

@@ -34,6 +34,7 @@ const BinaryCase kBinaryCases[] = {
      [](double a, double b) { return a / b; }},
     {"maximum", maximum, [](double a, double b) { return a > b ? a : b; }},
     {"minimum", minimum, [](double a, double b) { return a < b ? a : b; }},
+    {"add_relu", add_relu, [](double a, double b) { return a + b > 0 ? a + b : 0.0; }},
 };
 
 class Binary : public ::testing::TestWithParam<BinaryCase> {};
@@ -98,6 +99,18 @@ TEST(Arithmetic, TheSameLeafTwiceInOneOperation) {
     sum(maximum(x, x)).backward();
     expect_close(x.grad(), {1, 1}, 0, "maximum(x, x)");
   }
+}
+
+// Of a gradient that nobody else sees, which is overwritten, and of one that others see.
+TEST(Arithmetic, AddReluSharesItsGradient) {
+  const std::vector<Tensor> inputs{random_tensor({3, 4}, 7), random_tensor({3, 4}, 8)};
+  expect_gradients([](const Variables& v) { return square(add_relu(v[0] * v[1], v[1])) * v[0]; }, inputs);
+  expect_gradients(
+      [](const Variables& v) {
+        const Variable y = add_relu(v[0], v[1]);
+        return add_relu(y + v[0], y * v[1]) + y;
+      },
+      inputs);
 }
 
 TEST(Arithmetic, EqualElementsShareTheGradientOfMaximumAndMinimum) {

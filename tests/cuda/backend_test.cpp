@@ -1,6 +1,6 @@
 // CudaBackend's own logic; what its kernels compute is the table of tests/backend_ops.
+#include "cuda/backend_options.h"
 #include "cuda/fake_device.h"
-#include "cuda/math_options.h"
 #include "cuda/plan_key.h"
 #include "data/environment.h"
 
@@ -124,14 +124,19 @@ TEST(CudaBackend, GivesTheDeviceBackAsItWas) {
   EXPECT_EQ(runtime.memory_in_use(), 0u);
 }
 
-TEST(MathOptions, AreThoseOfTheEnvironment) {
-  EXPECT_EQ(cuda::math_options().engines, cuda::Engines::tuned);
-  const testing::SetEnv engines("RONDE_CUDA_ENGINES", "deterministic"), math("RONDE_CUDA_MATH", "tf32");
-  EXPECT_EQ(cuda::math_options().engines, cuda::Engines::deterministic);
-  EXPECT_EQ(cuda::math_options().mode, cuda::MathMode::tf32);
+TEST(CudaBackendOptions, AreThoseOfTheEnvironment) {
+  const auto options = [] { return cuda::options_of_environment(3); };
+  EXPECT_EQ(options().index, 3);
+  EXPECT_EQ(options().math.engines, cuda::Engines::tuned);
+  EXPECT_EQ(options().math.mode, cuda::MathMode::f32);
+  EXPECT_TRUE(options().graphs);
+  const testing::SetEnv engines("RONDE_CUDA_ENGINES", "deterministic"), math("RONDE_CUDA_MATH", "tf32"),
+      graphs("RONDE_CUDA_GRAPHS", "off");
+  EXPECT_EQ(options().math.engines, cuda::Engines::deterministic);
+  EXPECT_EQ(options().math.mode, cuda::MathMode::tf32);
+  EXPECT_FALSE(options().graphs);
   const testing::SetEnv wrong("RONDE_CUDA_ENGINES", "quick");
-  expect_error([] { cuda::math_options(); },
-               "$RONDE_CUDA_ENGINES expects tuned, fastest or deterministic, got \"quick\"");
+  expect_error(options, "$RONDE_CUDA_ENGINES expects tuned, fastest or deterministic, got \"quick\"");
 }
 
 }  // namespace

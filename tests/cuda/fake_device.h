@@ -17,7 +17,8 @@ struct FakeDevice {
   FakeRuntime runtime;
   cuda::CudaBackend backend;
 
-  explicit FakeDevice(FakeOptions options = {}) : runtime(options), backend(runtime) {}
+  explicit FakeDevice(FakeOptions options = {}, cuda::CudaBackendOptions wishes = {})
+      : runtime(options), backend(runtime, wishes) {}
 };
 
 inline Tensor filled(Backend& backend, const Shape& shape, double value) {

@@ -159,6 +159,37 @@ TEST(GpuRanks, RepeatAGraphAllOrNone) {
   }
 }
 
+// As where mpirun passes a variable on to the ranks of its own machine only.
+TEST(GpuRanks, OneWithoutGraphsDecidesForAll) {
+  const std::string expected = train_on_cpus(2, {})[0].sha;
+  for (const NonFiniteAction action : {NonFiniteAction::finish_epoch, NonFiniteAction::abort})
+    for (const int without : {0, 1}) {
+      run_ranks(2, [&](Communicator& world) {
+        FakeDevice device({.id = cat("fake:", world.rank())}, {.graphs = world.rank() != without});
+        const Trained got = train(world, device.backend, {.non_finite = action});
+        EXPECT_EQ(got.sha, expected);
+        EXPECT_EQ(device.runtime.replays(), 0);
+        std::vector<std::string> warnings;
+        if (world.rank() == 0)
+          warnings = {
+              cat("steps run kernel by kernel instead of as one graph: RONDE_CUDA_GRAPHS=off on rank ",
+                  without, ", which counts for all")};
+        EXPECT_EQ(got.warnings, warnings);
+      });
+    }
+}
+
+TEST(GpuRanks, NobodyIsToldOfGraphsThatNoneWants) {
+  const std::string expected = train_on_cpus(2, {})[0].sha;
+  run_ranks(2, [&](Communicator& world) {
+    FakeDevice device({.id = cat("fake:", world.rank())}, {.graphs = false});
+    const Trained got = train(world, device.backend, {});
+    EXPECT_EQ(got.sha, expected);
+    EXPECT_EQ(device.runtime.replays(), 0);
+    EXPECT_TRUE(got.warnings.empty());
+  });
+}
+
 // The host looks at each loss, so that the update cannot be part of a graph.
 TEST(GpuRanks, TrainTheSameWithAGuard) {
   const Settings guarded{.non_finite = NonFiniteAction::abort};

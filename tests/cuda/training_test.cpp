@@ -17,7 +17,6 @@
 #include <ronde/nn/sgd.h>
 
 #include "cuda/fake_device.h"
-#include "data/environment.h"
 #include "support/temp_dir.h"
 
 namespace ronde::test {
@@ -171,15 +170,14 @@ TEST(CudaTraining, SaysWhatALibraryRefuses) {
 }
 
 TEST(CudaTraining, InMixedPrecisionAGraphIsWhatItsKernelsAre) {
-  const auto weights = [](const char* graphs) {
-    const testing::SetEnv setting("RONDE_CUDA_GRAPHS", graphs);
-    FakeDevice device({.seed = 11});
+  const auto weights = [](bool graphs) {
+    FakeDevice device({.seed = 11}, {.graphs = graphs});
     Model model = make_model(device.backend, DType::bf16);
     model.fit(digits(), {.batch_size = 8, .epochs = 2, .verbose = 0});
-    EXPECT_EQ(device.runtime.replays() > 0, std::string(graphs) == "on");
+    EXPECT_EQ(device.runtime.replays() > 0, graphs);
     return model.weights_sha256();
   };
-  EXPECT_EQ(weights("on"), weights("off"));
+  EXPECT_EQ(weights(true), weights(false));
 }
 
 /// Changes weights between the steps, which are a graph by then.

@@ -4,8 +4,10 @@
 #include <sys/resource.h>
 
 #include "distributed/collective_values.h"
+#include "distributed/contract_suite.h"
 #include "distributed/tcp_job.h"
 #include "support/forked_ranks.h"
+#include "tcp/mesh.h"
 
 namespace ronde::test {
 namespace {

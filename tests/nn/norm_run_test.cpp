@@ -1,4 +1,4 @@
-#include "nn/norm_relu_nets.h"
+#include "nn/relu_nets.h"
 
 namespace ronde::test {
 namespace {
@@ -9,6 +9,8 @@ TEST(NormRun, GivesTheBitsOfItsLayers) {
       const BuildOptions options{.dtype = dtype, .backend = &backend(each->name())};
       EXPECT_EQ(numbers_of(*norm_relu_graph<ReLU>(), options, 5),
                 numbers_of(*norm_relu_graph<OwnRelu>(), options, 5));
+      EXPECT_EQ(numbers_of(*frozen_norm_relu_graph<ReLU>(), options, 5),
+                numbers_of(*frozen_norm_relu_graph<OwnRelu>(), options, 5));
       EXPECT_EQ(numbers_of(*norm_relu_sequence<ReLU>(), options, 5),
                 numbers_of(*norm_relu_sequence<OwnRelu>(), options, 5));
     }

@@ -6,8 +6,8 @@
 
 #include <ronde/core/error.h>
 
+#include "cuda/backend_options.h"
 #include "cuda/cuda_backend.h"
-#include "cuda/math_options.h"
 #include "cuda/module_file.h"
 
 namespace ronde::inline v0 {
@@ -69,7 +69,7 @@ Gpus& gpus() {
 }
 
 StartedGpu start(const Gpus& all, int index) {
-  const cuda::CudaBackendOptions options{.index = index, .math = cuda::math_options()};
+  const cuda::CudaBackendOptions options = cuda::options_of_environment(index);
   const CudaDevice& device = all.facts.devices[static_cast<std::size_t>(index)];
   const std::string which =
       cat("GPU ", index, " (", device.name, ", compute capability ", device.capability, ") cannot be used: ");

@@ -22,6 +22,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
 
+#include "cuda/backend_options.h"
 #include "cuda/detours.h"
 #include "cuda/device_allocator.h"
 #include "cuda/rounded_copies.h"
@@ -31,11 +32,6 @@
 namespace ronde::inline v0::cuda {
 
 class NumbersOnDevice;
-
-struct CudaBackendOptions {
-  int index = 0;
-  MathOptions math = {};
-};
 
 class CudaBackend : public Backend {
  public:
@@ -64,6 +60,7 @@ class CudaBackend : public Backend {
   /// Whether calls are left out, because a graph repeats them: only the host's part of a body is wanted.
   bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
   bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
+  bool wants_graphs() const { return options_.graphs; }
   /// Of the convolutions planned from here on.
   void use_engines(Engines engines);
 

@@ -1,6 +1,4 @@
-#include <cstdlib>
 #include <optional>
-#include <string_view>
 
 #include <ronde/core/cuda.h>
 
@@ -8,25 +6,17 @@
 
 namespace ronde::inline v0 {
 
-namespace {
-
-bool is_wanted() {
-  const char* setting = std::getenv("RONDE_CUDA_GRAPHS");
-  const std::string_view graphs = setting && *setting ? setting : "on";
-  require<UsageError>(graphs == "on" || graphs == "off",
-                      "[cuda] $RONDE_CUDA_GRAPHS expects on or off, got \"", graphs, '"');
-  return graphs == "on";
-}
-
-}  // namespace
-
 struct RepeatedStep::State {
   std::optional<cuda::CapturedStep> captured;  // empty: the body runs each time
 };
 
+bool RepeatedStep::may_capture(const Backend& backend) {
+  const auto* gpu = dynamic_cast<const cuda::CudaBackend*>(&backend);
+  return gpu != nullptr && gpu->wants_graphs();
+}
+
 RepeatedStep::RepeatedStep(Backend& backend) : state_(std::make_unique<State>()) {
-  auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend);
-  if (gpu && is_wanted()) state_->captured.emplace(*gpu);
+  if (may_capture(backend)) state_->captured.emplace(dynamic_cast<cuda::CudaBackend&>(backend));
 }
 
 RepeatedStep::~RepeatedStep() = default;

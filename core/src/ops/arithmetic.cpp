@@ -36,6 +36,17 @@ struct AddNode final : BinaryNode {
   }
 };
 
+struct AddReluNode final : BinaryNode {
+  Tensor y;
+
+  const char* name() const override { return "add_relu"; }
+  void backward(const Tensor& grad_y, InputGrads& grads) override {
+    const Tensor grad = grad_before_relu(grad_y, y, grads);
+    set_summed(grads, 0, a_shape, grad);
+    set_summed(grads, 1, b_shape, grad);
+  }
+};
+
 struct SubtractNode final : BinaryNode {
   const char* name() const override { return "subtract"; }
   void backward(const Tensor& grad, InputGrads& grads) override {
@@ -137,6 +148,14 @@ Variable operator+(const Variable& a, const Variable& b) {
   const Tensor y = apply(BinaryOp::add, "add", a, b);
   if (!Node::needed({a, b})) return y;
   return Node::record(make_node<AddNode>(a, b), {a, b}, y);
+}
+
+Variable add_relu(const Variable& a, const Variable& b) {
+  const Tensor y = apply(BinaryOp::add_relu, "add_relu", a, b);
+  if (!Node::needed({a, b})) return y;
+  auto node = make_node<AddReluNode>(a, b);
+  node->y = y;
+  return Node::record(std::move(node), {a, b}, y);
 }
 
 Variable operator-(const Variable& a, const Variable& b) {

@@ -43,11 +43,13 @@ struct BatchNormNode final : Node {
 struct BatchNormInferenceNode final : Node {
   Tensor x;  // kept for gamma's gradient
   Tensor gamma;
+  Tensor y;  // kept for a fused relu
   BatchStatistics statistics;
   BatchNormParams params;
 
   const char* name() const override { return "batch_norm_inference"; }
-  void backward(const Tensor& grad, InputGrads& grads) override {
+  void backward(const Tensor& grad_y, InputGrads& grads) override {
+    const Tensor grad = y.defined() ? grad_before_relu(grad_y, y, grads) : grad_y;
     if (grads.wanted(0)) {
       const Tensor scale = slope().broadcast_to(grad.shape());
       grad.backend().binary(BinaryOp::multiply, grads.out(0), grad, scale);
@@ -123,17 +125,14 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
 
 Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
                               const BatchStatistics& statistics, BatchNormParams params, Epilogue epilogue) {
-  // Its gradient is rarely wanted, and has no kernel with a relu.
-  const bool is_needed = Node::needed({x, gamma, beta});
-  if (is_needed && epilogue == Epilogue::relu)
-    return relu(batch_norm_inference(x, gamma, beta, statistics, params));
   check(x.value(), gamma, beta);
   check_per_channel("mean", x.value(), statistics.mean);
   check_per_channel("variance", x.value(), statistics.variance);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
   const Tensor y = normalise(input, scale, beta, statistics, params, epilogue);
-  if (!is_needed) return y;
+  if (!Node::needed({x, gamma, beta})) return y;
   auto node = std::make_shared<BatchNormInferenceNode>();
+  if (epilogue == Epilogue::relu) node->y = y;
   if (gamma.requires_grad()) node->x = input;
   node->gamma = scale;
   node->statistics = {statistics.mean.clone(), statistics.variance.clone()};  // moving ones may move on

@@ -24,6 +24,12 @@ void sum_to(const Tensor& out, const Tensor& grad) {
   grad.backend().reduce(ReduceOp::sum, out.reshape(kept), grad.contiguous());
 }
 
+Tensor grad_before_relu(const Tensor& grad_y, const Tensor& y, const InputGrads& grads) {
+  const Tensor grad = grads.owns_grad_out() ? grad_y : Tensor::empty_like(y);
+  y.backend().unary_backward(UnaryOp::relu, grad, grad_y, y, y, {});
+  return grad;
+}
+
 void bias_grad(const Tensor& grad_bias, const Tensor& grad) {
   const std::int64_t c = grad_bias.count();
   const std::int64_t rows = c == 0 ? 0 : grad.count() / c;

@@ -28,6 +28,9 @@ void set_summed(InputGrads& grads, int input, const Shape& shape, const Tensor& 
 /// out (of any shape with `grad`'s trailing axes) = grad summed over stretched axes; NumPy's rule backwards.
 void sum_to(const Tensor& out, const Tensor& grad);
 
+/// The gradient in front of a relu whose result is y. Made in place if nobody else sees grad_y.
+Tensor grad_before_relu(const Tensor& grad_y, const Tensor& y, const InputGrads& grads);
+
 /// grad_bias (c) = sum of grad (..., c) over all axes but the last.
 void bias_grad(const Tensor& grad_bias, const Tensor& grad);
 

@@ -1,10 +1,12 @@
 #include "training/captured_pass.h"
 
 #include <algorithm>
+#include <array>
 #include <typeinfo>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
+#include <ronde/distributed/values.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
@@ -60,11 +62,25 @@ CapturedPass::CapturedPass(Model::State& model) : model_(model) {
   steps_on_device_ = steps_on_device(model.optimizer->optimizer());
 }
 
+bool CapturedPass::agree_on_graphs() {
+  const std::array own{RepeatedStep::may_capture(model_.backend())};
+  const std::vector<bool> all = allgather(*model_.communicator, own, "graphs").wait();
+  const auto off = std::find(all.begin(), all.end(), false);
+  if (off == all.end()) return true;
+  // An environment that only some ranks were given: a setting of one of them is not lost that way.
+  if (std::find(all.begin(), all.end(), true) != all.end())
+    disagreement_ = cat("RONDE_CUDA_GRAPHS=off on rank ", off - all.begin(), ", which counts for all");
+  pass_.reset();
+  step_.reset();
+  return false;
+}
+
 bool CapturedPass::takes(const StepData& data) {
   const int ranks = model_.communicator->size();
   const bool all_have_samples = ranks == 1 || data.global_count >= ranks;
   if (!pass_ || data.inputs.size(0) == 0 || !data.sample_keys.defined() || !all_have_samples) return false;
   if (!inputs_.defined()) {
+    if (!agree_on_graphs()) return false;
     global_count_ = data.global_count;
     inputs_ = data.inputs;
     targets_ = data.targets;
@@ -133,8 +149,9 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
 }
 
 std::string CapturedPass::take_fallback() {
-  if (told_ || !pass_) return {};
-  const std::string why = step_->fallback().empty() ? pass_->fallback() : step_->fallback();
+  if (told_) return {};
+  std::string why = disagreement_;
+  if (pass_) why = step_->fallback().empty() ? pass_->fallback() : step_->fallback();
   told_ = !why.empty();
   return why;
 }

@@ -22,7 +22,8 @@ class CapturedPass {
   explicit CapturedPass(Model::State& model);
 
   /// Whether this batch, whose gradients start from zero, is one that is repeated. The same on all ranks:
-  /// NCCL wants a sum in the graphs of all or of none.
+  /// NCCL wants a sum in the graphs of all or of none. They are asked with the first such batch whether all
+  /// may capture, which is collective.
   bool takes(const StepData& data);
   /// Whether it may be the whole step, the update included, where the batch is the only one of its update.
   bool takes_update() const;
@@ -34,6 +35,8 @@ class CapturedPass {
   std::string take_fallback();
 
  private:
+  /// Of the first batch that may be the main one, on all ranks: whether all may capture.
+  bool agree_on_graphs();
   void forward_and_backward();
 
   Model::State& model_;
@@ -42,6 +45,7 @@ class CapturedPass {
   Tensor inputs_, targets_, keys_;  // of the main batch
   Tensor outputs_, loss_;           // of the latest run
   std::int64_t global_count_ = 0;   // samples of all ranks in the main batch
+  std::string disagreement_;        // of the ranks, on whether there are graphs
   bool steps_on_device_ = false;    // the optimizer
   bool told_ = false;
 };

@@ -67,7 +67,7 @@ class RONDE_API Backend {
   virtual void copy(const Tensor& out, const Tensor& x) = 0;
   virtual void unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) = 0;
   /// grad_x = grad_y * d op(x) / dx, where y = op(x). Reads y alone for relu, sigmoid, tanh, exp and sqrt, x
-  /// alone for all others; what is not read may be undefined.
+  /// alone for all others; what is not read may be undefined. grad_x may be grad_y.
   virtual void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
                               const Tensor& y, UnaryParams params) = 0;
   /// Of y (..., c), behind a relu and perhaps a dropout: grad_x = (y > 0 ? scale : 0) * grad_y, and, unless

@@ -99,6 +99,10 @@ struct AroundCapture {
 /// backend.
 class RONDE_API RepeatedStep {
  public:
+  /// Whether a body may become a graph: not on the CPU, nor with `$RONDE_CUDA_GRAPHS=off`, which is read
+  /// once, when the GPU is started.
+  static bool may_capture(const Backend& backend);
+
   explicit RepeatedStep(Backend& backend);
   ~RepeatedStep();
   RepeatedStep(RepeatedStep&&) noexcept;

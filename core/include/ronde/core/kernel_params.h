@@ -48,7 +48,17 @@ struct UnaryParams {
 };
 
 /// Elementwise functions of two tensors of the output's shape (broadcast views are allowed).
-enum class BinaryOp { add, subtract, multiply, divide, maximum, minimum, equal, greater };
+enum class BinaryOp {
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  minimum,
+  equal,
+  greater,
+  add_relu,  ///< max(a + b, 0)
+};
 
 enum class ReduceOp { sum, mean, max, min };
 

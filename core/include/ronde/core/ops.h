@@ -45,6 +45,8 @@ RONDE_API Variable clamp(const Variable& x, double low, double high);
 
 // --- activations
 RONDE_API Variable relu(const Variable& x);
+/// relu(a + b), in one pass over memory; NumPy broadcasting.
+RONDE_API Variable add_relu(const Variable& a, const Variable& b);
 RONDE_API Variable leaky_relu(const Variable& x, double negative_slope = 0.3);
 RONDE_API Variable elu(const Variable& x, double alpha = 1.0);
 RONDE_API Variable gelu(const Variable& x);

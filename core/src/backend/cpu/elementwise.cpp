@@ -140,6 +140,8 @@ void with_function(BinaryOp op, Visit&& visit) {
       return visit([](T a, T b) { return a == b ? T(1) : T(0); });
     case BinaryOp::greater:
       return visit([](T a, T b) { return a > b ? T(1) : T(0); });
+    case BinaryOp::add_relu:
+      return visit([](T a, T b) { return a + b <= 0 ? T(0) : a + b; });
   }
 }
 

@@ -261,9 +261,11 @@ __device__ T combine(BinaryOp op, T a, T b) {
     case BinaryOp::equal:
       return a == b ? T(1) : T(0);
     case BinaryOp::greater:
+      return a > b ? T(1) : T(0);
+    case BinaryOp::add_relu:
       break;
   }
-  return a > b ? T(1) : T(0);
+  return a + b <= 0 ? T(0) : a + b;
 }
 
 template <class T>

@@ -32,6 +32,8 @@ class RONDE_API Merge : public Module {
 class RONDE_API Add : public Merge {
  public:
   std::string class_name() const override { return "Add"; }
+  /// relu(a + b), in one pass over memory.
+  Variable join_with_relu(const Variable& a, const Variable& b) const;
 
  private:
   Variable merge(const Variable& a, const Variable& b) const override;

@@ -132,6 +132,8 @@ inline void with_binary(BinaryOp op, Run run) {
       return run([](float a, float b) { return a == b ? 1.0f : 0.0f; });
     case BinaryOp::greater:
       return run([](float a, float b) { return a > b ? 1.0f : 0.0f; });
+    case BinaryOp::add_relu:
+      return run([](float a, float b) { return a + b <= 0 ? 0.0f : a + b; });
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cuda/math_options.h"
+#include "cuda/backend_options.h"
 
 #include <algorithm>
 #include <array>
@@ -27,11 +27,14 @@ std::size_t choice(const char* variable, const std::array<std::string_view, N>& 
 
 }  // namespace
 
-MathOptions math_options() {
+CudaBackendOptions options_of_environment(int index) {
   constexpr std::array modes{MathMode::f32, MathMode::tf32};
   constexpr std::array engines{Engines::tuned, Engines::fastest, Engines::deterministic};
-  return {.mode = modes[choice<2>("RONDE_CUDA_MATH", {"f32", "tf32"})],
-          .engines = engines[choice<3>("RONDE_CUDA_ENGINES", {"tuned", "fastest", "deterministic"})]};
+  return {
+      .index = index,
+      .math = {.mode = modes[choice<2>("RONDE_CUDA_MATH", {"f32", "tf32"})],
+               .engines = engines[choice<3>("RONDE_CUDA_ENGINES", {"tuned", "fastest", "deterministic"})]},
+      .graphs = choice<2>("RONDE_CUDA_GRAPHS", {"on", "off"}) == 0};
 }
 
 }  // namespace ronde::inline v0::cuda

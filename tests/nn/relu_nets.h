@@ -1,5 +1,5 @@
-/// Nets with relus behind normalisations, and all numbers that they compute: what is one call has to give the
-/// bits of two.
+/// Nets with relus behind normalisations or sums, and all numbers that they compute: what is one call has to
+/// give the bits of two.
 #pragma once
 
 #include <memory>
@@ -36,10 +36,31 @@ std::unique_ptr<Module> norm_relu_graph() {
   return net;
 }
 
+/// With moving statistics, though gradients go through them.
+template <class Relu>
+std::unique_ptr<Module> frozen_norm_relu_graph() {
+  std::unique_ptr<Module> net = norm_relu_graph<Relu>();
+  net->set_trainable(false);
+  return net;
+}
+
 template <class Relu>
 std::unique_ptr<Module> norm_relu_sequence() {
   return std::make_unique<Sequential>(BatchNormalization(), Relu(), Relu(), BatchNormalization(),
                                       BatchNormalization(), Relu());
+}
+
+/// Two pairs, of which the first one's result is used twice, and what is none: a sum of three, and one whose
+/// result something else takes too.
+template <class Relu>
+std::unique_ptr<Module> add_relu_graph() {
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->input(), y = net->add(BatchNormalization(), x);
+  const Symbol first = net->add(Relu(), net->add(Add(), {x, y}));
+  const Symbol of_three = net->add(Relu(), net->add(Add(), {y, first, x}));
+  const Symbol shared = net->add(Add(), {first, net->add(BatchNormalization(), of_three)});
+  net->output(net->add(Relu(), net->add(Add(), {net->add(Relu(), shared), shared})));
+  return net;
 }
 
 /// Results and gradients of a training step, moving statistics, and results of inference.
@@ -58,7 +79,8 @@ inline std::vector<double> numbers_of(Module& net, const BuildOptions& options, 
   sum(square(y)).backward();
   append(y.value());
   append(input.grad());
-  for (const Parameter& p : net.parameters()) append(p.trainable ? p.variable.grad() : p.variable.value());
+  for (const Parameter& p : net.parameters())
+    append(p.variable.requires_grad() ? p.variable.grad() : p.variable.value());
   const NoGrad inference;
   append(net(x).value());
   return all;
