@@ -42,7 +42,8 @@ std::string without_slashes(std::string name) {
 LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)
     : config_(&config), label_(std::move(class_name)) {
   // Of every layer: its name and policy, and what Keras notes of its input.
-  ignore({"name", "trainable", "dtype", "batch_input_shape", "build_config", "build_input_shape", "dynamic", "input_dtype", "ragged", "sparse"});
+  ignore({"name", "trainable", "dtype", "batch_input_shape", "build_config", "build_input_shape", "dynamic",
+          "input_dtype", "ragged", "sparse"});
   require<InputError>(config.is_dict(), "[", label_, "] config is not a dict");
   const ConfigValue* name = config.find("name");
   if (name != nullptr && name->is_string()) label_ += cat(" \"", name->as_string(), "\"");

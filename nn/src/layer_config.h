@@ -1,8 +1,8 @@
 /// Writing and reading the configs of layers, with Keras' keys.
 ///
 /// Written are the keys that every Keras from 2.10 to 3.15 knows, and no others: an unknown key makes a Keras
-/// refuse the file. Reading ignores unknown keys, and remembers them; a known one with a value that would change
-/// the result is an InputError that names layer, key and value.
+/// refuse the file. Reading ignores unknown keys, and remembers them; a known one with a value that would
+/// change the result is an InputError that names layer, key and value.
 #pragma once
 
 #include <initializer_list>

@@ -321,10 +321,10 @@ TEST(ModelFiles, TheOlderNadamOfTensorFlowIsAnotherOptimizer) {
                             {"Nadam/momentum_cache:0", Tensor::full({}, 0.5)}};
   write_saved_model(dir / "older.h5", file);
   std::vector<std::string> warnings;
-  Model loaded = Model::load(
-      dir / "older.h5", {.warn = [&](const std::string& line) { warnings.push_back(line); }});
-  EXPECT_EQ(warnings, std::vector{cat(dir / "older.h5",
-                                      ": left out: the state of its optimizer, which starts anew")});
+  Model loaded =
+      Model::load(dir / "older.h5", {.warn = [&](const std::string& line) { warnings.push_back(line); }});
+  EXPECT_EQ(warnings,
+            std::vector{cat(dir / "older.h5", ": left out: the state of its optimizer, which starts anew")});
   EXPECT_EQ(loaded.optimizer().learning_rate(), 0.001) << "the cache is no rate";
   EXPECT_EQ(loaded.optimizer().iterations(), 0);
 }

@@ -237,9 +237,10 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
 // A program's own Dense computes something else, or it would be Keras'.
 TEST(LayerFactory, ClassesOfAProgramAreRefused) {
   for (const char* class_name : {"my>Dense", "Custom>Dense", "training.Dense", "my>Sequential"})
-    EXPECT_EQ(message_of<InputError>([&] { parse(class_name, R"({"name": "d", "units": 2, "layers": []})"); }),
-              cat("layer \"d\": class \"", class_name,
-                  "\" is not one of Keras: what it computes, only the program that made it knows"));
+    EXPECT_EQ(
+        message_of<InputError>([&] { parse(class_name, R"({"name": "d", "units": 2, "layers": []})"); }),
+        cat("layer \"d\": class \"", class_name,
+            "\" is not one of Keras: what it computes, only the program that made it knows"));
 }
 
 TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
@@ -250,12 +251,14 @@ TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
   EXPECT_EQ(unknown("Dense", R"({"name": "d", "units": 2, "new": 3, "newer": null, "bias_regularizer": "l2",
                                  "dtype": "float32", "batch_input_shape": [null, 3], "last": {"a": 1}})"),
             (Options{"new", "last"}));
-  EXPECT_EQ(unknown("Sequential", R"({"layers": [{"class_name": "Flatten", "config": {"own": 1}}], "mode": 1})"),
-            Options{"mode"});
+  EXPECT_EQ(
+      unknown("Sequential", R"({"layers": [{"class_name": "Flatten", "config": {"own": 1}}], "mode": 1})"),
+      Options{"mode"});
   for (const std::string& class_name : layer_class_names()) {
     if (class_name == "Functional" || class_name == "Sequential") continue;
-    const auto layer = parse(class_name, class_name == "Rescaling" ? R"({"scale": 0.5})"
-                                                                   : R"({"units": 2, "filters": 2, "rate": 0.5,
+    const auto layer =
+        parse(class_name,
+              class_name == "Rescaling" ? R"({"scale": 0.5})" : R"({"units": 2, "filters": 2, "rate": 0.5,
                                                                          "input_dim": 2, "output_dim": 2})");
     EXPECT_EQ(unknown_options(class_name, layer->config()), Options()) << class_name;
   }

@@ -107,8 +107,8 @@ ConfigValue with_foreign_names(const ConfigValue& value) {
                           !(module->is_string() && is_module_of_keras(module->as_string()));
   ConfigDict dict;
   for (const auto& [key, item] : value.as_dict())
-    dict.emplace_back(key, is_foreign && key == "class_name" ? foreign_name(value, *module)
-                                                             : with_foreign_names(item));
+    dict.emplace_back(
+        key, is_foreign && key == "class_name" ? foreign_name(value, *module) : with_foreign_names(item));
   return dict;
 }
 

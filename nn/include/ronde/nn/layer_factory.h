@@ -11,10 +11,11 @@ namespace ronde::inline v0 {
 
 /// The layer that a file of Keras 2.10 to 3.15 describes. Unknown keys are ignored: `unknown_options` names
 /// them. An InputError names an unknown class ("package>X" and "module.X" are those of a program, whatever X
-/// is), or layer, key and value when Ronde cannot do what is asked for (channels_first, unknown activations). A Sequential's InputLayers are skipped: the caller reads the input
-/// shape. Regularizers and constraints, which change training and no output, are left out:
-/// `left_out_of_training` names them. In place of an initializer that is not known the layer has its default,
-/// in place of a '/' in its name, which Keras 2 allows, a '_'.
+/// is), or layer, key and value when Ronde cannot do what is asked for (channels_first, unknown activations).
+/// A Sequential's InputLayers are skipped: the caller reads the input shape. Regularizers and constraints,
+/// which change training and no output, are left out: `left_out_of_training` names them. In place of an
+/// initializer that is not known the layer has its default, in place of a '/' in its name, which Keras 2
+/// allows, a '_'.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
 /// The regularizers and constraints in the description of a layer or of a whole net: "kernel_regularizer of
 /// dense_1", in its order; for `layer_from_config` they are not there.
