@@ -19,6 +19,7 @@ struct ExportOptions {
   std::string output;
   std::string format;
   std::string names = "keras";
+  std::string optimizer_state = "none";
 };
 
 std::string format_of(const ExportOptions& options) {
@@ -33,22 +34,32 @@ bool is_kerases(const std::string& format) {
   return format == "keras" || format == "h5";
 }
 
-void write_keras(Model& model, const std::string& path, const std::string& format) {
+SaveOptions save_options(const Model& model, const ExportOptions& options) {
+  if (options.optimizer_state == "none") return {};
+  require<UsageError>(model.is_compiled(), "export ", options.file, ": --optimizer-state ",
+                      options.optimizer_state, ": the file has no optimizer");
+  return {options.optimizer_state == "tf2" ? KerasOptimizerState::tf2 : KerasOptimizerState::keras3};
+}
+
+void write_keras(Model& model, const ExportOptions& options, const std::string& format) {
+  const std::string& path = options.output;
   // The ending is what Keras goes by, too.
   require<UsageError>(path.ends_with(cat(".", format)), "export ", path, ": --to ", format,
                       " writes a file that ends in .", format);
   if (path.ends_with(".weights.h5")) return model.save_weights(path);
-  model.save(path);
+  model.save(path, save_options(model, options));
 }
 
 void export_model(const ExportOptions& options) {
   const std::string format = format_of(options);
+  require<UsageError>(is_kerases(format) || options.optimizer_state == "none", "export ", options.output,
+                      ": --optimizer-state is for Keras' files, which --to ", format, " does not write");
   Model model = load_model(options.file);
   const WeightNames names = options.names == "torch" ? WeightNames::torch : WeightNames::keras;
   if (format == "onnx") write_onnx(options.output, model.module());
   if (format == "safetensors") write_safetensors(options.output, model.module(), names);
   if (format == "npz") write_npz(options.output, model.module(), names);
-  if (is_kerases(format)) write_keras(model, options.output, format);
+  if (is_kerases(format)) write_keras(model, options, format);
   std::printf("%s\n", options.output.c_str());
 }
 
@@ -61,7 +72,7 @@ Command export_command() {
       .help = "write a model for other programs: ONNX, safetensors, npz, Keras' .h5 and .keras",
       .details =
           "ONNX holds the whole net, for onnxruntime and others; safetensors and npz its weights. Keras' two "
-          "kinds of files, .h5 and .keras, become each other, with what training goes on with.\n\n"
+          "kinds of files, .h5 and .keras, become each other, with what training in Ronde goes on with; with --optimizer-state Keras goes on with it too.\n\n"
           "  ronde export model.h5 model.keras\n"
           "  ronde export model.h5 --to onnx model.onnx\n"
           "  ronde export model.h5 --to safetensors --names torch model.safetensors",
@@ -70,7 +81,11 @@ Command export_command() {
                     option("--to", "FORMAT", "onnx|safetensors|npz|keras|h5 (default: by OUT's ending)",
                            one_of(options->format, {"onnx", "safetensors", "npz", "keras", "h5"})),
                     option("--names", "STYLE", "keras|torch: names and layouts of weights (default keras)",
-                           one_of(options->names, {"keras", "torch"}))},
+                           one_of(options->names, {"keras", "torch"})),
+                    option("--optimizer-state", "KERAS",
+                           "none|keras3|tf2: put the optimizer's state where Keras 3 (a .keras file only) or "
+                           "TensorFlow 2 looks for it, too (default none)",
+                           one_of(options->optimizer_state, {"none", "keras3", "tf2"}))},
       .run = [options](Communicator& world) { on_main(world, [&] { export_model(*options); }); }};
 }
 

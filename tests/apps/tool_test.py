@@ -266,6 +266,9 @@ class Model(ToolTest):
             content[len(content) // 2] ^= 4  # in the middle of some weight
             self.assert_refused(self.ronde("inspect", self.write("bad-" + name, bytes(content))), 65, "bad-" + name)
 
+    def size(self, name):
+        return (self.work / name).stat().st_size
+
     def test_export_turns_kerases_files_into_each_other(self):
         def facts(name):
             return [line for line in self.done("inspect", name).splitlines()
@@ -277,6 +280,13 @@ class Model(ToolTest):
         self.assertEqual((self.work / "again.h5").read_bytes()[:4], b"\x89HDF")
         self.assertGreaterEqual(len(facts(self.model)), 5)
         self.assertEqual(facts("again.h5"), facts(self.model))
+        self.done("export", self.model, "state.keras", "--optimizer-state", "keras3")
+        slots = 2 * 4 * self.results["parameters"]  # Adadelta's, once more
+        self.assertGreater(self.size("state.keras"), self.size("out.keras") + slots)
+        self.assertEqual(facts("state.keras"), facts("out.keras"))
+        self.assert_refused(self.ronde("export", self.model, "o.h5", "--optimizer-state", "keras3"), 2, "from .h5")
+        self.assert_refused(self.ronde("export", self.model, "o.onnx", "--optimizer-state", "tf2"), 2,
+                            "o.onnx: --optimizer-state is for Keras' files")
         result = self.ronde("export", self.model, "--to", "keras", "out.h5")
         self.assert_refused(result, 2, "out.h5: --to keras writes a file that ends in .keras")
         self.assertFalse((self.work / "out.h5").exists())
