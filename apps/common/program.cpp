@@ -15,6 +15,7 @@
 #include <ronde/models/preemption.h>
 
 #include "common/device_choice.h"
+#include "common/directory_claim.h"
 #include "common/resume.h"
 #include "common/run_clock.h"
 #include "common/run_files.h"
@@ -96,6 +97,12 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
   const Subset train = subset(*data->train, options.train_samples.value_or(data->train->size()));
   const Subset test = subset(*data->test, options.test_samples.value_or(data->test->size()));
   wait_if_spare(world, options, started, clock);
+  const DirectoryClaim claim(world.rank() == 0 ? options.dir : "");
+  if (claim.is_shared())
+    std::fprintf(stderr,
+                 "ronde: warning: %s: another job writes here too, and each replaces the other's files: give "
+                 "each its own --dir\n",
+                 options.dir.c_str());
   run_training(world,
                {.program = program.name,
                 .options = options,

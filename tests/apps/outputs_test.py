@@ -1,8 +1,10 @@
 """What a run writes: where, by whom, and how."""
 
+import fcntl
 import os
 import re
 import shutil
+import subprocess
 import unittest
 
 import harness
@@ -34,6 +36,24 @@ class Outputs(harness.ProgramTest):
             self.assertEqual(list(self.work.iterdir()), [])
         self.assert_trained(self.train(*SHORT, "--dir", "out", "--metrics-json", self.work / "out/m.json",
                                        "--timeline", "out/t.json"))
+
+    def test_two_jobs_in_one_directory_are_told(self):
+        (self.work / "out").mkdir()
+        told = ["warning: out: another job writes here too"]
+        held = os.open(self.work / "out", os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)  # as a job does
+        for ranks in (1, 2):
+            self.assert_trained(self.train(*SHORT, "--dir", "out", ranks=ranks), told)
+        os.close(held)
+        self.assert_trained(self.train(*SHORT, "--dir", "out"))
+
+        endless = self.job(*SHORT, "--epochs", "100000", "--dir", "out")
+        with subprocess.Popen([str(word) for word in endless], cwd=self.work, stdout=subprocess.PIPE, text=True) as first:
+            for line in first.stdout:
+                if line.startswith("Epoch 2/"):
+                    break
+            self.assert_trained(self.train(*SHORT, "--dir", "out"), told)
+            first.kill()
 
     def test_checkpoint_pattern(self):
         self.assert_trained(self.train(*SHORT, "--checkpoint", "at-{epoch:02d}.h5"))
