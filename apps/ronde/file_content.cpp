@@ -62,6 +62,17 @@ void describe_state(const SavedState& state, BannerLines& lines) {
                                     slots.empty() ? "" : "; state: " + slots)});
 }
 
+/// " of 8 layers", those left out that only name an input; nothing of a class that does not list them.
+std::string layers_text(const ConfigValue& net) {
+  const ConfigValue* config = net.find("config");
+  const ConfigValue* layers = config && config->is_dict() ? config->find("layers") : config;
+  if (!layers || !layers->is_list()) return "";
+  const ConfigList& all = layers->as_list();
+  const auto inputs = std::count_if(all.begin(), all.end(),
+                                    [](const ConfigValue& layer) { return class_of(layer) == "InputLayer"; });
+  return cat(" of ", counted(std::ssize(all) - inputs, "layer"));
+}
+
 FileContent model_content(const std::string& bytes, const std::string& path) {
   const SavedModel model = decode_saved_model(bytes, path);
   FileContent content;
@@ -70,8 +81,7 @@ FileContent model_content(const std::string& bytes, const std::string& path) {
       content.tensors.push_back({weight_name(layer, weight), weight.values});
   const std::string net = class_of(model.model_config);
   content.lines = {{"kind", cat("Keras model file, layout of Keras ", model.keras_version)},
-                   {"net", net.empty() ? "not described: weights only"
-                                       : cat(net, " of ", counted(model.layers.size(), "layer"))}};
+                   {"net", net.empty() ? "not described: weights only" : net + layers_text(model.model_config)}};
   if (model.state) describe_state(*model.state, content.lines);
   content.lines.push_back({"SHA-256", weights_sha256(content.tensors) + " (of the weights)"});
   return content;

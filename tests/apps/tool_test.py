@@ -284,6 +284,7 @@ class Model(ToolTest):
         slots = 2 * 4 * self.results["parameters"]  # Adadelta's, once more
         self.assertGreater(self.size("state.keras"), self.size("out.keras") + slots)
         self.assertEqual(facts("state.keras"), facts("out.keras"))
+        self.assertEqual(facts("out.keras")[:-1], facts(self.model)[:-1])  # but for the hash, of names too
         self.assert_refused(self.ronde("export", self.model, "o.h5", "--optimizer-state", "keras3"), 2, "from .h5")
         self.assert_refused(self.ronde("export", self.model, "o.onnx", "--optimizer-state", "tf2"), 2,
                             "o.onnx: --optimizer-state is for Keras' files")
