@@ -80,8 +80,9 @@ FileContent model_content(const std::string& bytes, const std::string& path) {
     for (const SavedWeight& weight : layer.weights)
       content.tensors.push_back({weight_name(layer, weight), weight.values});
   const std::string net = class_of(model.model_config);
-  content.lines = {{"kind", cat("Keras model file, layout of Keras ", model.keras_version)},
-                   {"net", net.empty() ? "not described: weights only" : net + layers_text(model.model_config)}};
+  content.lines = {
+      {"kind", cat("Keras model file, layout of Keras ", model.keras_version)},
+      {"net", net.empty() ? "not described: weights only" : net + layers_text(model.model_config)}};
   if (model.state) describe_state(*model.state, content.lines);
   content.lines.push_back({"SHA-256", weights_sha256(content.tensors) + " (of the weights)"});
   return content;
