@@ -11,6 +11,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/data/csv.h>
+#include <ronde/data/file_ending.h>
 #include <ronde/data/image_folder.h>
 #include <ronde/data/packed_dataset.h>
 
@@ -92,7 +93,7 @@ NamedData open_data(const DataRequest& request) {
     allow_only(request, "a folder", {"--resize", "--size", "--grey", "--scale", "--offset"});
     return folder(request);
   }
-  if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) {
+  if (has_ending(request.name, ".csv") || has_ending(request.name, ".csv.gz")) {
     allow_only(request, "a table", {"--size", "--label-column", "--scale", "--offset"});
     return table(request);
   }

@@ -7,6 +7,8 @@
 #include "files/input_file.h"
 #include "scale_values.h"
 
+#include <ronde/data/file_ending.h>
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -17,10 +19,9 @@ bool is_hidden(const fs::path& path) {
 }
 
 bool is_picture(const fs::path& path) {
-  std::string ending = path.extension();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+  const auto endings = {".png", ".jpg", ".jpeg"};
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* ending) { return has_ending(path.native(), ending); });
 }
 
 std::vector<std::string> sub_folders(const std::string& directory) {
