@@ -35,6 +35,17 @@ std::string output(const EvaluateOptions& options, const Evaluated& evaluated,
   return cat(evaluation_text(evaluated, details), options.confusion ? confusion_text(details) : "");
 }
 
+/// Data sets that are named on the command line have class labels.
+void require_classifier(Model& model, const std::string& file, const std::string& data) {
+  const Shape outputs = model.module().output_shape().tail(1);
+  const std::string loss = model.loss().name();
+  require<InputError>(loss.ends_with("categorical_crossentropy"), file, ": its loss, ", loss,
+                      ", wants targets of shape ", outputs, " for each sample, but ", data,
+                      " has class labels: evaluate it in a program of your own, with Model::evaluate");
+  require<InputError>(outputs.rank() == 1 && outputs.back() >= 2, file, ": its outputs are ", outputs,
+                      " for a sample, expected one for each class");
+}
+
 void evaluate(Communicator& world, const EvaluateOptions& options) {
   Model model = load_model(options.file, {.communicator = &world});
   if (!model.has_loss()) {
@@ -45,6 +56,7 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
     model.compile(
         {.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<CategoricalCrossentropy>()});
   }
+  require_classifier(model, options.file, options.data.name);
   DataRequest request = options.data;
   request.shape = model.module().input_shape();
   if (request.resize) request.given.emplace_back("--resize");

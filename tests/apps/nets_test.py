@@ -1,5 +1,7 @@
-"""`ronde predict` and `ronde evaluate` of nets that are no classifiers: sigmoids, regressions."""
+"""`ronde predict` and `ronde evaluate` of nets that are no classifiers: sigmoids, regressions, nets
+without weights."""
 
+import gzip
 import math
 import os
 import pathlib
@@ -93,6 +95,33 @@ class Meaning(NetTest):
             self.assert_refused(result, 88, f"{net}: says nan as (class|output) 0 of .*0/a.png, which is no finite number")
             self.assertEqual(len(re.findall(r"^  \S+ \d +nan$", result.out, re.MULTILINE)), 9, result)
             self.assertNotIn("%", result.out)
+
+
+class Evaluate(NetTest):
+    def test_targets_that_are_no_labels(self):
+        for net, loss in (("sigmoid.h5", "binary_crossentropy"), ("regression.h5", "mean_squared_error")):
+            for ranks in (1, 2):
+                result = self.ronde("evaluate", self.nets / net, "--data", "photos", ranks=ranks)
+                self.assert_refused(result, 65, rf"{net}: its loss, {loss}, wants targets of shape \(3,\) for each sample, "
+                                                "but photos has class labels")
+
+    def test_net_without_weights(self):
+        net = self.nets / "weightless.h5"
+        self.assertIn("of 3)", self.done("evaluate", net, "--data", "photos"))
+        means = [sum(PIXELS[0][28 * y + x] for y in range(14) for x in range(14 * right, 14 * right + 14)) / (255 * 196)
+                 for right in (0, 1)]
+        said = dict(re.findall(r"  (class \d) +([\d.]+) %", self.done("predict", net, self.pictures[0])))
+        self.assertAlmostEqual(math.log(float(said["class 0"]) / float(said["class 1"])), means[0] - means[1], delta=1e-3)
+        self.done("export", net, "out.onnx")
+
+    def test_tables_by_any_ending(self):
+        self.table("rows.csv", lambda pixels: pixels)
+        text = (self.work / "rows.csv").read_bytes()
+        (self.work / "OK.CSV").write_bytes(text)
+        (self.work / "two.Csv.GZ").write_bytes(gzip.compress(text[:1000]) + gzip.compress(text[1000:]))
+        plain = self.done("evaluate", self.nets / "plain.h5", "--data", "rows.csv")
+        for name in ("OK.CSV", "two.Csv.GZ"):
+            self.assertEqual(self.done("evaluate", self.nets / "plain.h5", "--data", name), plain.replace("rows.csv", name))
 
 
 if __name__ == "__main__":
