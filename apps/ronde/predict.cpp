@@ -14,6 +14,7 @@
 #include <ronde/models/model.h>
 
 #include "ronde/answers.h"
+#include "ronde/byte_scale.h"
 #include "ronde/class_names.h"
 #include "ronde/commands.h"
 #include "ronde/file_content.h"
@@ -31,6 +32,7 @@ struct PredictOptions {
   std::vector<std::string> images;
   std::string classes;
   std::optional<std::int64_t> top;
+  std::optional<double> scale;
   PictureOptions pictures;
 };
 
@@ -113,6 +115,13 @@ void require_finite(const PredictOptions& options, const std::vector<double>& sc
               ExitStatus::non_finite);
 }
 
+/// What a byte becomes before --offset.
+double scale_of(const PredictOptions& options, const Module& net) {
+  if (options.scale) return *options.scale;
+  if (scales_bytes(net)) note_bytes_stay(options.file);
+  return byte_scale_for(net);
+}
+
 void predict(const PredictOptions& options) {
   Model model = load_model(options.file);
   const Shape& outputs = model.module().output_shape();
@@ -121,8 +130,10 @@ void predict(const PredictOptions& options) {
   const Reading reading = reading_of(model);
   const std::vector<std::string> names =
       class_names(options.classes, outputs.back(), reading.meaning == Meaning::classes ? "class" : "output");
+  PictureOptions pictures = options.pictures;
+  pictures.scale = scale_of(options, model.module());
   const std::vector<double> scores =
-      model.predict(read_pictures(options.images, model.module().input_shape(), options.pictures))
+      model.predict(read_pictures(options.images, model.module().input_shape(), pictures))
           .to_vector<double>();
   for (std::size_t i = 0; i < options.images.size(); ++i)
     print_answer(options.images[i], answers(reading, {scores.data() + i * names.size(), names.size()}),
@@ -151,7 +162,8 @@ Command predict_command() {
           "any other net without a categorical loss, as of a regression, its outputs as they are. Outputs\n"
           "that are no finite numbers are shown, and end it with status 88.\n\n"
           "Pictures become grey or coloured as the net needs them. Their bytes are scaled to 0 ... 1, as\n"
-          "Ronde's data sets do; for dark digits on white: --scale -1/255 --offset 1.\n\n"
+          "Ronde's data sets do, unless the net begins with a Rescaling of bytes; for dark digits on white:\n"
+          "--scale -1/255 --offset 1.\n\n"
           "  ronde predict model.h5 --classes cifar10 --resize cat.jpg dog.png",
       .arguments = {argument("FILE", "model file", text(options->file)),
                     arguments("IMAGE", "pictures", append(options->images)),
@@ -162,8 +174,8 @@ Command predict_command() {
                            whole_number(options->top, 1)),
                     flag("--resize", "bring pictures to the net's size", pictures.resize),
                     option("--scale", "X",
-                           "the net sees byte * X + offset (default 1/255)",
-                           fraction(pictures.scale)),
+                           "the net sees byte * X + offset (default 1/255, unless it scales bytes)",
+                           fraction(options->scale)),
                     option("--offset", "X", "see --scale (default 0)", fraction(pictures.offset))},
       .run = [options](Communicator& world) { on_main(world, [&] { predict(*options); }); }};
 }

@@ -1,5 +1,5 @@
-"""`ronde predict` and `ronde evaluate` of nets that are no classifiers: sigmoids, regressions, nets
-without weights."""
+"""`ronde predict` and `ronde evaluate` of nets that are no classifiers of pictures in 0 ... 1: sigmoids, regressions,
+nets that scale bytes themselves, nets without weights."""
 
 import gzip
 import math
@@ -95,6 +95,72 @@ class Meaning(NetTest):
             self.assert_refused(result, 88, f"{net}: says nan as (class|output) 0 of .*0/a.png, which is no finite number")
             self.assertEqual(len(re.findall(r"^  \S+ \d +nan$", result.out, re.MULTILINE)), 9, result)
             self.assertNotIn("%", result.out)
+
+
+class Scale(NetTest):
+    """What a net sees of a byte."""
+
+    def answers(self, net, *words, notes=0):
+        return self.done("predict", self.nets / net, *self.pictures, *words, notes=notes)
+
+    def loss(self, net, data, *words, notes=0):
+        out = self.done("evaluate", self.nets / net, "--data", data, *words, notes=notes)
+        return re.search(r"^Loss: (.*)$", out, re.MULTILINE)[1]
+
+    def test_of_nets_that_scale_bytes(self):
+        expected = self.answers("plain.h5")
+        for net in ("bytes.h5", "graph_of_bytes.h5"):
+            self.assertEqual(self.answers(net, notes=1), expected)
+            self.assertEqual(self.answers(net, "--scale", "1"), expected)
+            self.assertNotEqual(self.answers(net, "--scale", "1/255"), expected)
+
+    def test_of_nets_that_normalise(self):
+        """What these expect is in 0 ... 1."""
+        self.assertEqual(self.answers("normalized.h5"), self.answers("normalized.h5", "--scale", "1/255"))
+
+    def test_of_data_for_nets_that_scale_bytes(self):
+        bytes_table = self.table("bytes.csv", lambda pixels: pixels)
+        expected = self.loss("plain.h5", "photos")
+        for data in ("photos", bytes_table):
+            self.assertEqual(self.loss("bytes.h5", data, notes=1), expected)
+            self.assertNotEqual(self.loss("bytes.h5", data, "--scale", "1/255"), expected)
+        shutil.copytree(self.data, self.work / "mnist")
+        harness.write_idx(self.work / "mnist/t10k-labels-idx1-ubyte", [i % 3 for i in range(128)], (128,))  # three classes
+        words = ("mnist", "--data-dir", "mnist")
+        self.assertEqual(self.loss("bytes.h5", *words, notes=1), self.loss("plain.h5", *words))
+
+    def test_of_packed_data_for_nets_that_scale_bytes(self):
+        for name, words in (("small.ronde", ()), ("bytes.ronde", ("--scale", "1"))):
+            self.done("data", "pack", "photos", name, "--grey", *words)
+        self.assertEqual(self.loss("bytes.h5", "bytes.ronde", notes=1), self.loss("plain.h5", "small.ronde"))
+        result = self.ronde("evaluate", self.nets / "bytes.h5", "--data", "small.ronde")
+        self.assertEqual(len(result.warnings), 1, result)
+        self.assertIn("those of small.ronde are scaled already: pack them with --scale 1", result.warnings[0])
+
+    def test_of_tables(self):
+        """Fractions are what the net sees; bytes stand for 0 ... 1."""
+        floats = self.table("floats.csv", lambda pixels: [f"{value / 255:.9f}" for value in pixels])
+        expected = self.loss("plain.h5", "photos")
+        self.assertEqual(self.loss("plain.h5", floats), expected)
+        self.assertEqual(self.loss("plain.h5", self.table("bytes.csv", lambda pixels: pixels)), expected)
+        self.assertEqual(self.loss("plain.h5", self.table("floats.csv", lambda pixels: [v + 0.5 for v in pixels]),
+                                   "--scale", "1/255", "--offset", str(-0.5 / 255)), expected)
+
+    def test_of_packed_tables(self):
+        floats = self.table("floats.csv", lambda pixels: [f"{value / 255:.9f}" for value in pixels])
+        expected = self.loss("plain.h5", "photos")
+        self.done("data", "pack", floats, "floats.ronde", "--size", "28x28x1")
+        self.assertEqual(self.loss("plain.h5", "floats.ronde"), expected)
+        self.done("data", "pack", floats, "half.ronde", "--size", "28x28x1", "--scale", "0.5")
+        self.assertNotEqual(self.loss("plain.h5", "half.ronde"), expected)
+        self.assertEqual(self.loss("plain.h5", "half.ronde"), self.loss("plain.h5", floats, "--scale", "0.5"))
+
+    def test_of_packed_tables_that_are_no_pictures(self):
+        self.table("rows.csv", lambda pixels: pixels)
+        self.done("data", "pack", "rows.csv", "as_they_are.ronde")
+        self.done("data", "pack", "rows.csv", "scaled.ronde", "--scale", "1/255")
+        contents = [(self.work / name).read_bytes() for name in ("as_they_are.ronde", "scaled.ronde")]
+        self.assertNotEqual(*contents)
 
 
 class Evaluate(NetTest):
