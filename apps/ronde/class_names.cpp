@@ -37,15 +37,15 @@ std::vector<std::string> names_of(const std::string& wanted) {
 
 }  // namespace
 
-std::vector<std::string> class_names(const std::string& wanted, std::int64_t classes) {
+std::vector<std::string> class_names(const std::string& wanted, std::int64_t outputs, const char* what) {
   std::vector<std::string> names;
   if (wanted.empty()) {
-    for (std::int64_t i = 0; i < classes; ++i) names.push_back(cat("class ", i));
+    for (std::int64_t i = 0; i < outputs; ++i) names.push_back(cat(what, " ", i));
     return names;
   }
   names = names_of(wanted);
-  require<UsageError>(std::ssize(names) == classes, "--classes ", wanted, ": ", counted(names.size(), "name"),
-                      ", but the net has ", counted(classes, "output"));
+  require<UsageError>(std::ssize(names) == outputs, "--classes ", wanted, ": ", counted(names.size(), "name"),
+                      ", but the net has ", counted(outputs, "output"));
   return names;
 }
 

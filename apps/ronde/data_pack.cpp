@@ -48,7 +48,7 @@ void pack(DataPackOptions options) {
   if (options.grey) options.data.shape = with_one_channel(options.data.shape);
   const NamedData data = open_data(options.data);
   PackOptions pack{.dtype = stored_dtype(*data.dataset),
-                   .scale = options.data.scale,
+                   .scale = options.data.scale.value_or(kByteScale),
                    .offset = options.data.offset,
                    .threads = default_backend().threads().size(),
                    .progress = show_progress};
@@ -66,30 +66,29 @@ void pack(DataPackOptions options) {
 Command data_pack_command() {
   const auto options = std::make_shared<DataPackOptions>();
   DataRequest& data = options->data;
-  return {.name = "data pack",
-          .help = "make one file of a data set, for sets larger than memory",
-          .details =
-              "SRC is mnist, fashion-mnist, cifar10, a folder with one sub-folder of PNG and JPEG pictures\n"
-              "for each class, or a .csv table of numbers with a column of class labels.\n\n"
-              "  ronde data pack pets pets.ronde --size 64x64",
-          .arguments = {argument("SRC", "mnist|fashion-mnist|cifar10|FOLDER|TABLE.csv", text(data.name)),
-                        argument("OUT", "file to write", text(options->output)),
-                        option("--size", "HxW[xC]", "resize pictures; of a table, what its columns are",
-                               noted(data, "--size", image_shape(data.shape))),
-                        flag("--grey", "store pictures of a folder with one channel", options->grey),
-                        option("--split", "PART", "train|test, of the sets with a name (default train)",
-                               noted(data, "--split", one_of(data.split, {"train", "test"}))),
-                        option("--label-column", "NAME",
-                               "of a table: a name, first or last (default: label, else first)",
-                               noted(data, "--label-column", text(data.label_column))),
-                        option("--scale", "X", "a byte b stands for b * X + offset (default 1/255)",
-                               noted(data, "--scale", fraction(data.scale))),
-                        option("--offset", "X", "see --scale (default 0)",
-                               noted(data, "--offset", fraction(data.offset))),
-                        option("--data-dir", "DIR",
-                               "of the sets with a name (default: $RONDE_DATA, else ~/.cache/ronde)",
-                               noted(data, "--data-dir", text(data.directory)))},
-          .run = [options](Communicator& world) { on_main(world, [&] { pack(*options); }); }};
+  return {
+      .name = "data pack",
+      .help = "make one file of a data set, for sets larger than memory",
+      .details =
+          "SRC is mnist, fashion-mnist, cifar10, a folder with one sub-folder of PNG and JPEG pictures\n"
+          "for each class, or a .csv table of numbers with a column of class labels.\n\n"
+          "  ronde data pack pets pets.ronde --size 64x64",
+      .arguments =
+          {argument("SRC", "mnist|fashion-mnist|cifar10|FOLDER|TABLE.csv", text(data.name)),
+           argument("OUT", "file to write", text(options->output)),
+           option("--size", "HxW[xC]", "resize pictures; of a table, what its columns are",
+                  noted(data, "--size", image_shape(data.shape))),
+           flag("--grey", "store pictures of a folder with one channel", options->grey),
+           option("--split", "PART", "train|test, of the sets with a name (default train)",
+                  noted(data, "--split", one_of(data.split, {"train", "test"}))),
+           option("--label-column", "NAME", "of a table: a name, first or last (default: label, else first)",
+                  noted(data, "--label-column", text(data.label_column))),
+           option("--scale", "X", "b stands for b * X + offset (default 1/255 for bytes of pictures, else 1)",
+                  noted(data, "--scale", fraction(data.scale))),
+           option("--offset", "X", "see --scale (default 0)", noted(data, "--offset", fraction(data.offset))),
+           option("--data-dir", "DIR", "of the sets with a name (default: $RONDE_DATA, else ~/.cache/ronde)",
+                  noted(data, "--data-dir", text(data.directory)))},
+      .run = [options](Communicator& world) { on_main(world, [&] { pack(*options); }); }};
 }
 
 }  // namespace ronde::apps

@@ -35,6 +35,27 @@ std::string output(const EvaluateOptions& options, const Evaluated& evaluated,
   return cat(evaluation_text(evaluated, details), options.confusion ? confusion_text(details) : "");
 }
 
+/// Data sets that are named on the command line have class labels.
+void require_classifier(Model& model, const std::string& file, const std::string& data) {
+  const Shape outputs = model.module().output_shape().tail(1);
+  const std::string loss = model.loss().name();
+  require<InputError>(loss.ends_with("categorical_crossentropy"), file, ": its loss, ", loss,
+                      ", wants targets of shape ", outputs, " for each sample, but ", data,
+                      " has class labels: evaluate it in a program of your own, with Model::evaluate");
+  require<InputError>(outputs.rank() == 1 && outputs.back() >= 2, file, ": its outputs are ", outputs,
+                      " for a sample, expected one for each class");
+}
+
+/// Of a net that scales bytes itself.
+void say_byte_scale(const std::string& file, const std::string& source, const NamedData& data) {
+  if (!data.byte_scale) return;
+  if (*data.byte_scale == 1.0) return note_bytes_stay(file);
+  std::fprintf(stderr,
+               "ronde: warning: %s: the net begins with a Rescaling of bytes, but those of %s are scaled "
+               "already: pack them with --scale 1\n",
+               file.c_str(), source.c_str());
+}
+
 void evaluate(Communicator& world, const EvaluateOptions& options) {
   Model model = load_model(options.file, {.communicator = &world});
   if (!model.has_loss()) {
@@ -45,8 +66,10 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
     model.compile(
         {.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<CategoricalCrossentropy>()});
   }
+  require_classifier(model, options.file, options.data.name);
   DataRequest request = options.data;
   request.shape = model.module().input_shape();
+  request.byte_scale = byte_scale_for(model.module());
   if (request.resize) request.given.emplace_back("--resize");
   NamedData data;
   collectively(world, [&] {
@@ -55,6 +78,7 @@ void evaluate(Communicator& world, const EvaluateOptions& options) {
                         data.dataset->input_shape(), ", the net takes ", *request.shape,
                         data.can_resize && !request.resize ? ": give --resize" : "");
   });
+  if (world.rank() == 0 && scales_bytes(model.module())) say_byte_scale(options.file, request.name, data);
   const Subset part = subset(*data.dataset, options.samples.value_or(data.dataset->size()));
   const EvaluationDetails details = collect_details(model, part,
                                                     {.batch_size = options.batch_size,
@@ -79,6 +103,9 @@ Command evaluate_command() {
       .help = "loss and accuracy of a model on a data set, also by class",
       .details =
           "On one process or under mpirun; counts are exact on any number of ranks.\n\n"
+          "Bytes of pictures (a folder, or a table of nothing but whole numbers from 0 to 255) are scaled\n"
+          "to 0 ... 1, unless the net begins with a Rescaling of bytes; a packed file is as it was packed;\n"
+          "other numbers are as they are.\n\n"
           "  ronde evaluate checkpoint.h5 --data mnist\n"
           "  mpirun -np 4 ronde evaluate model.h5 --data photos --resize",
       .arguments =
@@ -93,7 +120,7 @@ Command evaluate_command() {
            flag("--resize", "bring pictures of a folder to the net's size", data.resize),
            option("--label-column", "NAME", "of a table: a name, first or last",
                   noted(data, "--label-column", text(data.label_column))),
-           option("--scale", "X", "the net sees byte * X + offset (default 1/255)",
+           option("--scale", "X", "the net sees b * X + offset (default 1/255 for bytes of pictures, else 1)",
                   noted(data, "--scale", fraction(data.scale))),
            option("--offset", "X", "see --scale (default 0)", noted(data, "--offset", fraction(data.offset))),
            option("--data-dir", "DIR", "of the sets with a name (default: $RONDE_DATA, else ~/.cache/ronde)",

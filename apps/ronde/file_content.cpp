@@ -135,6 +135,7 @@ std::string other_kind(const std::string& path) {
 }
 
 void require_model(const std::string& path) {
+  require<NoModelFile>(!path.ends_with(".onnx"), path, ": ONNX is written by `ronde export`, but not read");
   const std::string other = other_kind(path);
   if (other.empty() || is_sealed(some_bytes(path, -256))) return;
   throw NoModelFile(cat(path, ": is no model file, but ", other));
@@ -178,7 +179,6 @@ FileContent read_content(const std::string& name) {
 
 Model load_model(const std::string& name, ModelOptions options) {
   const std::string path = model_file(name);
-  require<InputError>(!path.ends_with(".onnx"), path, ": ONNX is written by `ronde export`, but not read");
   for (const char* ending : {".safetensors", ".npz"})
     require<InputError>(!path.ends_with(ending), path, ": *", ending,
                         " holds weights and no net: give the .h5 or .keras file");

@@ -40,8 +40,6 @@ void say_at_once(const std::string& file, const char* what) {
 /// What is wrong goes to stderr, as all errors do; that something is goes to stdout, for scripts.
 void inspect(const std::string& name) {
   const std::string file = model_file(name);
-  // A good one would be called damaged.
-  require<UsageError>(!file.ends_with(".onnx"), file, ": ONNX is written by `ronde export`, but not read");
   FileContent content;
   try {
     content = read_content(file);

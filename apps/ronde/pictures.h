@@ -9,8 +9,8 @@
 namespace ronde::apps {
 
 struct PictureOptions {
-  bool resize = false;       ///< else a picture of another size is an error
-  double scale = 1.0 / 255;  ///< the net sees byte * scale + offset
+  bool resize = false;  ///< else a picture of another size is an error
+  double scale = 1.0;   ///< the net sees byte * scale + offset
   double offset = 0.0;
 };
 

@@ -11,6 +11,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 #include <ronde/data/csv.h>
+#include <ronde/data/file_ending.h>
 #include <ronde/data/image_folder.h>
 #include <ronde/data/packed_dataset.h>
 
@@ -23,16 +24,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::optional<double> default_scale(const DataRequest& request) {
+  return request.scale ? std::nullopt : std::optional(request.byte_scale);
+}
+
+/// Data that are bytes, scaled as the request says.
+NamedData scaled_bytes(const InMemoryDataset& bytes, const DataRequest& request, std::string description) {
+  InMemoryOptions options = bytes.options();
+  options.scale = request.scale.value_or(request.byte_scale), options.offset = request.offset;
+  return {.dataset = std::make_shared<InMemoryDataset>(bytes.inputs(), bytes.targets(), options),
+          .description = std::move(description),
+          .byte_scale = default_scale(request)};
+}
+
 NamedData known_set(const DataRequest& request) {
   const TrainingData data = request.name == "mnist"     ? mnist_source().load(request.directory)
                             : request.name == "cifar10" ? cifar10_source().load(request.directory)
                                                         : load_fashion_mnist(request.directory);
-  return {request.split == "train" ? data.train : data.test,
-          cat(data.description, ", ", request.split, " part")};
+  const std::string description = cat(data.description, ", ", request.split, " part");
+  const auto& part = request.split == "train" ? data.train : data.test;
+  if (request.byte_scale == kByteScale) return {part, description};  // as it is
+  return scaled_bytes(*part->in_memory(), request, description);
 }
 
 NamedData folder(const DataRequest& request) {
-  ImageFolderOptions options{.scale = request.scale, .offset = request.offset};
+  ImageFolderOptions options{.scale = request.scale.value_or(request.byte_scale), .offset = request.offset};
   if (request.shape && request.shape->rank() == 3) {
     options.channels = (*request.shape)[2] == 1 ? ImageChannels::grey : ImageChannels::rgb;
     if (request.resize) options.height = (*request.shape)[0], options.width = (*request.shape)[1];
@@ -41,16 +57,26 @@ NamedData folder(const DataRequest& request) {
   return {.dataset = images,
           .description = cat(counted(images->size(), "image"), " of ",
                              counted(images->class_names().size(), "class", "classes"), " in ", request.name),
-          .can_resize = true};
+          .can_resize = true,
+          .byte_scale = default_scale(request)};
 }
 
+/// Bytes are pixels where samples are pictures; numbers of any other table count as they are.
 NamedData table(const DataRequest& request) {
-  CsvOptions options{.label_column = request.label_column};
+  CsvOptions options{
+      .label_column = request.label_column, .scale = request.scale.value_or(1.0), .offset = request.offset};
   if (request.shape) options.image_shape = *request.shape;
-  if (request.shape && request.shape->rank() == 3)
-    options.scale = request.scale, options.offset = request.offset;
   const auto rows = std::make_shared<InMemoryDataset>(load_csv(request.name, options));
-  return {rows, cat(counted(rows->size(), "row"), " of ", request.name)};
+  const std::string description = cat(counted(rows->size(), "row"), " of ", request.name);
+  const bool pictures = rows->input_shape().rank() == 3 && rows->inputs().dtype() == DType::u8;
+  return pictures ? scaled_bytes(*rows, request, description) : NamedData{rows, description};
+}
+
+NamedData packed(const DataRequest& request) {
+  const auto data = std::make_shared<PackedDataset>(request.name);
+  return {.dataset = data,
+          .description = cat(counted(data->size(), "sample"), " of ", request.name),
+          .byte_scale = data->stored_dtype() == DType::u8 ? std::optional(data->scale()) : std::nullopt};
 }
 
 std::optional<double> number(std::string_view text) {
@@ -66,6 +92,20 @@ void allow_only(const DataRequest& request, const char* kind,
   for (const std::string& option : request.given)
     require<UsageError>(std::find(options.begin(), options.end(), option) != options.end(), option, ": ",
                         request.name, " is ", kind, ", for which it means nothing: leave it out");
+}
+
+template <class T>
+Setter set_fraction(T& target) {
+  return [&target](const std::string& value) -> std::string {
+    const std::string_view text = value;
+    const std::size_t slash = text.find('/');
+    const std::optional<double> above = number(text.substr(0, slash));
+    const std::optional<double> below =
+        slash == std::string_view::npos ? 1.0 : number(text.substr(slash + 1));
+    if (!above || !below || *below == 0.0) return "give a number, or two as 1/255";
+    target = *above / *below;
+    return "";
+  };
 }
 
 }  // namespace
@@ -92,13 +132,12 @@ NamedData open_data(const DataRequest& request) {
     allow_only(request, "a folder", {"--resize", "--size", "--grey", "--scale", "--offset"});
     return folder(request);
   }
-  if (request.name.ends_with(".csv") || request.name.ends_with(".csv.gz")) {
+  if (has_ending(request.name, ".csv") || has_ending(request.name, ".csv.gz")) {
     allow_only(request, "a table", {"--size", "--label-column", "--scale", "--offset"});
     return table(request);
   }
   allow_only(request, "a packed file", {});
-  const auto packed = std::make_shared<PackedDataset>(request.name);
-  return {packed, cat(counted(packed->size(), "sample"), " of ", request.name)};
+  return packed(request);
 }
 
 Setter image_shape(std::optional<Shape>& target) {
@@ -121,16 +160,11 @@ Setter image_shape(std::optional<Shape>& target) {
 }
 
 Setter fraction(double& target) {
-  return [&target](const std::string& value) -> std::string {
-    const std::string_view text = value;
-    const std::size_t slash = text.find('/');
-    const std::optional<double> above = number(text.substr(0, slash));
-    const std::optional<double> below =
-        slash == std::string_view::npos ? 1.0 : number(text.substr(slash + 1));
-    if (!above || !below || *below == 0.0) return "give a number, or two as 1/255";
-    target = *above / *below;
-    return "";
-  };
+  return set_fraction(target);
+}
+
+Setter fraction(std::optional<double>& target) {
+  return set_fraction(target);
 }
 
 }  // namespace ronde::apps

@@ -10,6 +10,7 @@
 #include <ronde/data/dataset.h>
 
 #include "common/command_line.h"
+#include "ronde/byte_scale.h"
 
 namespace ronde::apps {
 
@@ -21,7 +22,8 @@ struct DataRequest {
   std::optional<Shape> shape = {};
   bool resize = false;  ///< pictures of a folder to `shape`, instead of taking them as they are
   std::string label_column = {};
-  double scale = 1.0 / 255;  ///< of pixels
+  std::optional<double> scale = {};  ///< of pixels; empty: byte_scale for bytes, 1 for other numbers
+  double byte_scale = kByteScale;
   double offset = 0.0;
   std::vector<std::string> given = {};  ///< options that were given, by `noted`
 };
@@ -33,6 +35,8 @@ struct NamedData {
   std::shared_ptr<const Dataset> dataset;
   std::string description;  ///< a line
   bool can_resize = false;  ///< DataRequest::resize means something
+  /// What bytes are multiplied by, where no --scale said it; empty also where there are no bytes.
+  std::optional<double> byte_scale = {};
 };
 
 /// IoError when there is no such thing, InputError when it is damaged, UsageError for an option that this
@@ -43,5 +47,6 @@ NamedData open_data(const DataRequest& request);
 Setter image_shape(std::optional<Shape>& target);
 /// Takes "0.5", "-1" and "1/255".
 Setter fraction(double& target);
+Setter fraction(std::optional<double>& target);
 
 }  // namespace ronde::apps

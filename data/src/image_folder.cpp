@@ -1,8 +1,13 @@
 #include <ronde/data/image_folder.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
+
+#include <ronde/data/file_ending.h>
 
 #include "files/input_file.h"
 #include "scale_values.h"
@@ -17,10 +22,9 @@ bool is_hidden(const fs::path& path) {
 }
 
 bool is_picture(const fs::path& path) {
-  std::string ending = path.extension();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+  const auto endings = {".png", ".jpg", ".jpeg"};
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* ending) { return has_ending(path.native(), ending); });
 }
 
 std::vector<std::string> sub_folders(const std::string& directory) {
@@ -31,18 +35,56 @@ std::vector<std::string> sub_folders(const std::string& directory) {
   return names;
 }
 
-/// Pictures below a folder, by their path from there, sorted.
-std::vector<std::string> pictures_below(const fs::path& folder) {
-  std::vector<std::string> names;
-  const auto links = fs::directory_options::follow_directory_symlink;
-  for (auto entry = fs::recursive_directory_iterator(folder, links); entry != fs::end(entry); ++entry) {
-    if (is_hidden(entry->path()))
-      entry.disable_recursion_pending();
-    else if (is_picture(entry->path()) && !entry->is_directory())
-      names.push_back(entry->path().lexically_relative(folder));
+/// What a folder is, whatever the path to it.
+struct FolderId {
+  dev_t device;
+  ino_t inode;
+  bool operator==(const FolderId&) const = default;
+};
+
+FolderId folder_id(const fs::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0)
+    throw fs::filesystem_error("stat", folder, std::error_code(errno, std::generic_category()));
+  return {status.st_dev, status.st_ino};
+}
+
+/// Collects the pictures below folders, and follows links to others.
+class PictureWalk {
+ public:
+  explicit PictureWalk(const fs::path& root) : root_(root) { path_.push_back(folder_id(root)); }
+
+  /// Those below a folder of the root, by their path from there, sorted.
+  std::vector<std::string> pictures_below(const fs::path& folder) {
+    pictures_.clear();
+    walk(folder);
+    for (std::string& picture : pictures_) picture = fs::path(picture).lexically_relative(folder);
+    std::sort(pictures_.begin(), pictures_.end());
+    return std::move(pictures_);
   }
-  std::sort(names.begin(), names.end());
-  return names;
+
+ private:
+  void walk(const fs::path& folder);
+
+  const fs::path& root_;
+  std::vector<FolderId> path_;  // the folders from the root to where the walk is
+  std::vector<std::string> pictures_;
+};
+
+void PictureWalk::walk(const fs::path& folder) {
+  const FolderId id = folder_id(folder);
+  require<InputError>(std::find(path_.begin(), path_.end(), id) == path_.end(), "data: ", folder.string(),
+                      ": leads back to a folder that it lies in, by a link below ", root_.string(),
+                      ", so its pictures would come again and again: remove the link");
+  path_.push_back(id);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_hidden(entry.path())) continue;
+    if (entry.is_directory())
+      walk(entry.path());
+    else if (is_picture(entry.path()))
+      pictures_.push_back(entry.path());
+  }
+  path_.pop_back();
 }
 
 }  // namespace
@@ -55,8 +97,7 @@ ImageFolder::ImageFolder(const std::string& directory, ImageFolderOptions option
       options_.width);
   try {
     if (options_.class_names.empty()) options_.class_names = sub_folders(directory_);
-    for (std::size_t label = 0; label < options_.class_names.size(); ++label)
-      list_class(static_cast<std::int32_t>(label));
+    list_pictures();
   } catch (const fs::filesystem_error& error) {
     const std::string where = error.path1().empty() ? directory_ : error.path1().string();
     throw IoError(cat("data: ", where, ": ", error.code().message()));
@@ -68,10 +109,14 @@ ImageFolder::ImageFolder(const std::string& directory, ImageFolderOptions option
   shape_ = picture(0).shape();
 }
 
-void ImageFolder::list_class(std::int32_t label) {
-  const std::string& name = options_.class_names[static_cast<std::size_t>(label)];
-  for (const std::string& picture : pictures_below(fs::path(directory_) / name))
-    files_.push_back({cat(name, "/", picture), label});
+void ImageFolder::list_pictures() {
+  const fs::path root(directory_);
+  PictureWalk walk(root);
+  for (std::size_t label = 0; label < options_.class_names.size(); ++label) {
+    const std::string& name = options_.class_names[label];
+    for (const std::string& picture : walk.pictures_below(root / name))
+      files_.push_back({cat(name, "/", picture), static_cast<std::int32_t>(label)});
+  }
 }
 
 const ImageFolder::File& ImageFolder::file(std::int64_t sample) const {

@@ -24,7 +24,8 @@ Model::Model(Module& module, const Shape& input_shape, ModelOptions options)
                              .dtype = options.dtype,
                              .backend = options.backend,
                              .compute_dtype = options.compute_dtype});
-  state_->arena = std::make_unique<ParameterArena>(module);
+  state_->arena = std::make_unique<ParameterArena>(
+      module, TensorOptions{.dtype = options.dtype, .backend = options.backend});
   // On GPUs the ranks' tensors travel by NCCL.
   if (state_->backend().device().type != DeviceType::cuda || state_->communicator->size() == 1) return;
   if (state_->communicator->name() == "nccl") return;
@@ -63,6 +64,7 @@ void Model::State::require_trainable(const char* verb) const {
   require<UsageError>(untrainable.empty(), "[", verb, "] ", untrainable,
                       "; call compile to train this model");
   require<UsageError>(optimizer != nullptr, "[", verb, "] the model is not compiled");
+  require<UsageError>(arena->size() > 0, "[", verb, "] the net has no weights to train");
 }
 
 void Model::compile(CompileOptions options) {

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
 #include <ronde/nn/embedding.h>
 
@@ -11,6 +12,19 @@ namespace {
 
 /// A float holds all whole numbers up to this one.
 constexpr std::int64_t kWholeInFloat = std::int64_t{1} << 24;
+
+/// Before they become whole numbers, among which there is no NaN. Fractions are cut off, as in Keras.
+void check_indices(const std::string& layer, const Tensor& x, std::int64_t rows) {
+  // A device checks them itself, so that the host need not wait for it.
+  if (!is_floating(x.dtype()) || x.backend().device().type != DeviceType::cpu) return;
+  const Tensor indices = x.dtype() == DType::bf16 ? x.to(DType::f32) : x.contiguous();
+  visit_real(indices.dtype(), "embedding", [&]<class T>(T) {
+    const T* index = indices.data<T>();
+    for (std::int64_t i = 0; i < indices.count(); ++i)
+      require(index[i] > T{-1} && index[i] < static_cast<T>(rows), "[", layer, "] index ",
+              static_cast<double>(index[i]), " at position ", i, ", expected 0 to ", rows - 1);
+  });
+}
 
 }  // namespace
 
@@ -38,6 +52,7 @@ Variable Embedding::forward(const Variable& x, const Context&) {
   require<UsageError>(x.dtype() != DType::f32 || options_.input_dim <= kWholeInFloat, "[", label(),
                       "] input_dim ", options_.input_dim,
                       ": float32 inputs are whole numbers up to 2^24 only; use i32 or float64");
+  check_indices(label(), x.value(), options_.input_dim);
   return in_compute_dtype(embedding(embeddings_, x.value().to(DType::i32)));
 }
 

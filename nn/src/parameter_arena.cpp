@@ -46,11 +46,11 @@ void require_like(const Tensor& flat, const Tensor& now, const char* what) {
 
 }  // namespace
 
-ParameterArena::ParameterArena(Module& module) {
+ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions>& without_weights) {
   require(module.is_built(), "[parameter_arena] the module must be built first: call build(input shape)");
   const std::vector<Parameter> all = module.parameters();
-  require(!all.empty(), "[parameter_arena] the module has no weights");
-  const TensorOptions options = common_options(all);
+  require(!all.empty() || without_weights, "[parameter_arena] the module has no weights");
+  const TensorOptions options = all.empty() ? *without_weights : common_options(all);
 
   std::vector<Parameter> trainable, frozen, statistics;
   for (const Parameter& parameter : all)

@@ -27,9 +27,13 @@ class Result:
 
     @property
     def complaints(self):
-        """The lines that Ronde itself wrote to stderr, without warnings."""
+        """The lines that Ronde itself wrote to stderr, without warnings and notes."""
         return [line for line in self.err.splitlines()
-                if line.startswith("ronde:") and not line.startswith("ronde: warning: ")]
+                if line.startswith("ronde:") and not line.startswith(("ronde: warning: ", "ronde: note: "))]
+
+    @property
+    def notes(self):
+        return [line for line in self.err.splitlines() if line.startswith("ronde: note: ")]
 
     @property
     def warnings(self):

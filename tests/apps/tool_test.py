@@ -235,8 +235,8 @@ class Model(ToolTest):
                           ["export", out, "again.npz"]):
                 self.assert_refused(self.ronde(*words), 65, "is written .* not read" if ending == "onnx" else "holds weights and no net")
         result = self.ronde("inspect", self.work / "out.onnx")
-        self.assert_refused(result, 2, "ONNX is written .* not read")
-        self.assertEqual(result.out, "")  # not: damaged
+        self.assert_refused(result, 65, "ONNX is written .* not read")
+        self.assertEqual(result.out, f"{self.work / 'out.onnx'}: no model file\n")  # not: damaged
 
     def test_damaged_files_are_refused_by_all(self):
         good = self.model.read_bytes()

@@ -53,6 +53,7 @@ TEST_F(Csv, MayBeWrittenInManyWays) {
   expect_table(load(" 1, 2 ,3 \n\n  \n4,+5,0006\n\n"), {1, 4}, {2, 3, 5, 6});
   expect_table(load("1.0,1e2\n"), {1}, {100});
   expect_table(load(gzip("1,2,3\n4,5,6\n")), {1, 4}, {2, 3, 5, 6});
+  expect_table(load(gzip("1,2,3\n4,") + gzip("5,6\n")), {1, 4}, {2, 3, 5, 6});
 }
 
 TEST_F(Csv, KeepsBytesAsBytes) {

@@ -49,6 +49,18 @@ TEST_F(Idx, ReadsManyPieces) {
   }
 }
 
+// As `cat a.gz b.gz` makes it; one of more than a buffer, so that a member begins anywhere in it.
+TEST_F(Idx, ReadsGzipOfSeveralMembers) {
+  std::string noise;
+  for (std::uint64_t i = 0, x = 1; i < 300 * 784; ++i)
+    noise += static_cast<char>((x *= 6364136223846793005u) >> 56);
+  const Bytes file = idx({300, 28, 28}, noise);
+  for (const std::size_t cut : {std::size_t{0}, std::size_t{10}, std::size_t{65500}, file.size()}) {
+    const Tensor array = read(gzip(file.substr(0, cut)) + gzip("") + gzip(file.substr(cut)));
+    EXPECT_EQ(std::memcmp(array.raw(), noise.data(), noise.size()), 0) << cut;
+  }
+}
+
 TEST_F(Idx, ReadsBigEndianNumbers) {
   EXPECT_EQ(read(idx({2}, big_endian(7) + big_endian(0xfffffffe), 0x0c)).to_vector<int>(),
             (std::vector<int>{7, -2}));
@@ -97,7 +109,10 @@ TEST_F(Idx, RejectsDamagedGzip) {
   expect_damaged(good.substr(0, good.size() / 2), "truncated");
   expect_damaged(good.substr(0, good.size() - 1), "truncated");
   expect_damaged(good + "x", "1 byte behind the end");
-  expect_damaged(good + gzip("more"), "behind the end");
+  expect_damaged(good + gzip("more"), "holds more than");
+  expect_damaged(good + "\x1f", "truncated");
+  expect_damaged(good + "\x1fxxxxxxxxxxxx", "damaged compressed data");
+  expect_damaged(good.substr(0, good.size() - 1) + "x" + good, "damaged");
   Bytes checksum = good, length = good, content = good;
   checksum[good.size() - 6] = static_cast<char>(checksum[good.size() - 6] ^ 1);
   length[good.size() - 1] = static_cast<char>(length[good.size() - 1] ^ 1);

@@ -94,6 +94,29 @@ TEST_F(Pets, MayBeOfChosenClasses) {
                         {"data: " + root() + "/cow: No such file"});
 }
 
+TEST_F(Pets, MayLieBehindLinks) {
+  fs::create_directory_symlink(root() + "/dog", root() + "/cat/dogs");
+  fs::create_directory_symlink(root() + "/cat", root() + "/lions");
+  const ImageFolder pets(root());
+  EXPECT_EQ(pets.class_names(), (std::vector<std::string>{"cat", "dog", "lions"}));
+  EXPECT_EQ(pets.size(), 4 + 2 + 4);
+}
+
+TEST_F(Pets, LinksInACircleAreNamed) {
+  const auto expect_refused = [&](const std::string& target, const std::string& link) {
+    fs::create_directory_symlink(target, root() + "/" + link);
+    expect_error<InputError>(
+        [&] { ImageFolder pets(root()); },
+        {"data: " + root() + "/", ": leads back to a folder that it lies in, by a link"});
+    fs::remove(root() + "/" + link);
+  };
+  expect_refused("..", "cat/up");
+  expect_refused(".", "cat/self");
+  expect_refused("../..", "cat/more/high");
+  expect_refused("../../..", "cat/more/higher");  // above the root, which is met again below
+  expect_refused(".", "all");
+}
+
 TEST_F(Pets, ThatAreWrongAreNamed) {
   put("dog/b.png", picture(2, 3, 1, 2, 3).substr(0, 60));
   expect_error<InputError>([&] { read_samples(ImageFolder(root()), {3}); },

@@ -65,6 +65,7 @@ TEST_F(Packed, GivesTheSamplesOfTheDataSet) {
       pack_dataset(data, path(), {.block_bytes = block_bytes, .threads = threads});
       const PackedDataset packed(path());
       EXPECT_EQ(packed.stored_dtype(), DType::u8);
+      EXPECT_EQ(packed.scale(), 1.0 / 255);
       EXPECT_EQ(packed.block_size(), block_bytes == 1 ? 1 : block_bytes == 200 ? 10 : 103);
       expect_equal(packed, data);
       packed.verify();

@@ -10,6 +10,7 @@ set(left_out
   ronde/core/sha256.h                 # of files
   ronde/core/signals.h                # of programs
   ronde/data/block_permutation.h      # inside of the sampler of packed data
+  ronde/data/file_ending.h            # what data sets are told by
   ronde/distributed/heartbeat.h       # between `ronde run` and its ranks
   ronde/distributed/nccl_communicator.h  # made where ranks have GPUs
   ronde/distributed/network.h         # of launchers

@@ -10,7 +10,10 @@
 #include <ronde/models/cifar10_fast.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/sequential.h>
+#include <ronde/nn/softmax.h>
 
 #include "models/testing.h"
 
@@ -166,6 +169,17 @@ TEST(Model, TrainOnBatchSaysWhatDoesNotFit) {
   EXPECT_EQ(model.weights_sha256(), before);
   EXPECT_EQ(refusal(images, labels), "no error");
   EXPECT_NE(model.weights_sha256(), before);
+}
+
+TEST(Model, NeedsNoWeightsButToTrain) {
+  Model model(std::make_unique<Sequential>(Flatten(), Softmax()), {1, 1, 2}, {});
+  const Tensor zeros = Tensor::zeros({3, 1, 1, 2});
+  EXPECT_EQ(model.predict(zeros).to_vector<float>(), std::vector<float>(6, 0.5f));
+  model.compile({.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  const InMemoryDataset data(zeros, Tensor::zeros({3}, {.dtype = DType::i32}));
+  EXPECT_NEAR(model.evaluate(data).loss_sum, 3 * std::log(2.0), 1e-6);
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, {.verbose = 0}); }),
+            "[fit] the net has no weights to train");
 }
 
 TEST(Model, IsReplacedByAssignment) {

@@ -1,5 +1,7 @@
 #include <ronde/nn/embedding.h>
 
+#include <cmath>
+
 #include <ronde/core/ops.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/global_average_pooling1d.h>
@@ -42,8 +44,15 @@ TEST(Embedding, RefusesWhatIsNoRow) {
   EXPECT_THROW(Embedding({.input_dim = 3, .output_dim = 0}), UsageError);
   Embedding layer({.input_dim = 4, .output_dim = 2});
   layer.build({1}, in_f64());
-  EXPECT_THROW(layer(f64_tensor({1, 1}, {4})), Error);
-  EXPECT_THROW(layer(f64_tensor({1, 1}, {-1})), Error);
+  const auto complaint = [&](double index) {
+    return message_of([&] { layer(f64_tensor({1, 1}, {index})); });
+  };
+  EXPECT_EQ(complaint(4), "[embedding] index 4 at position 0, expected 0 to 3");
+  EXPECT_EQ(complaint(-1), "[embedding] index -1 at position 0, expected 0 to 3");
+  EXPECT_EQ(complaint(3e9), "[embedding] index 3e+09 at position 0, expected 0 to 3");
+  EXPECT_EQ(complaint(std::nan("")), "[embedding] index nan at position 0, expected 0 to 3");
+  EXPECT_THROW(layer(Tensor::from<float>({1, 1}, {std::nanf("")}, &backend("cpu"))), Error);
+  EXPECT_THROW(layer(Tensor::from<std::int32_t>({1, 1}, {4}, &backend("cpu"))), Error);
   Embedding large(
       {.input_dim = (1 << 24) + 1, .output_dim = 1, .embeddings_initializer = Initializer::zeros});
   EXPECT_THROW(large(Tensor::zeros({1, 1})), UsageError);

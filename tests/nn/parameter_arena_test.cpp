@@ -3,6 +3,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/flatten.h>
 #include <ronde/nn/parameter_arena.h>
 #include <ronde/nn/sequential.h>
 
@@ -35,6 +36,16 @@ TEST(ParameterArena, LaysTrainableWeightsInReverseOrderOfExecution) {
   EXPECT_EQ(frozen, (std::vector<bool>{false, false, false, false, false, false, true, true}));
   ASSERT_EQ(arena.buffer_segments().size(), 2u);
   EXPECT_EQ(arena.buffer_segments()[0].name, "batch_normalization/moving_mean");
+}
+
+TEST(ParameterArena, OfNoWeightsIsAskedFor) {
+  Sequential net{Flatten()};
+  net.build({2, 2}, in_f64());
+  EXPECT_EQ(message_of([&] { ParameterArena arena(net); }), "[parameter_arena] the module has no weights");
+  const ParameterArena arena(net, TensorOptions{.dtype = DType::f64});
+  EXPECT_EQ(arena.size(), 0);
+  EXPECT_EQ(arena.values().dtype(), DType::f64);
+  EXPECT_EQ(arena.extras().count(), ParameterArena::kExtras);
 }
 
 TEST(ParameterArena, SegmentsStartOn64BytesAndDoNotOverlap) {

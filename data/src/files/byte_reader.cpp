@@ -14,12 +14,13 @@ namespace {
 
 constexpr std::size_t kReadAtOnce = 64 << 10;
 constexpr std::size_t kPiece = 256 << 10;  // decompressed at once: stays in cache for the checksum
+constexpr std::array<unsigned char, 2> kGzip{0x1f, 0x8b};
 constexpr std::uint64_t kMaxRatio = 1032;  // of deflate: 258 bytes from 2 bits
 
 Section whole(const InputFile& file) {
   std::array<unsigned char, 2> magic{};
   if (file.size() >= magic.size()) file.read(0, magic.data(), magic.size());
-  const bool gzip = magic[0] == 0x1f && magic[1] == 0x8b;
+  const bool gzip = magic == kGzip;
   Section section{.length = file.size(), .coding = gzip ? Coding::gzip : Coding::plain};
   if (!gzip) section.size = file.size();
   return section;
@@ -56,26 +57,39 @@ std::size_t ByteReader::read_plain(void* out, std::size_t bytes) {
   return now;
 }
 
+/// Compressed bytes for the inflater, if it has none and the section has.
+void ByteReader::fill() {
+  z_stream& stream = inflater_->stream;
+  if (stream.avail_in > 0 || taken_ == section_.length) return;
+  const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, section_.length - taken_));
+  file_.read(section_.offset + taken_, inflater_->buffer.data(), now);
+  taken_ += now;
+  stream.next_in = inflater_->buffer.data();
+  stream.avail_in = static_cast<uInt>(now);
+}
+
+/// A gzip file may be several, one after the other (RFC 1952, 2.2): true when another one begins here.
+bool ByteReader::begin_member() {
+  if (section_.coding != Coding::gzip) return false;
+  fill();
+  z_stream& stream = inflater_->stream;
+  if (stream.avail_in == 0 || *stream.next_in != kGzip[0]) return false;
+  return inflateReset(&stream) == Z_OK;
+}
+
 std::size_t ByteReader::inflate_some(void* out, std::size_t bytes) {
   z_stream& stream = inflater_->stream;
   stream.next_out = static_cast<unsigned char*>(out);
   stream.avail_out = static_cast<uInt>(bytes);
   while (stream.avail_out == bytes && !finished_) {
-    if (stream.avail_in == 0 && taken_ < section_.length) {
-      const auto now =
-          static_cast<std::size_t>(std::min<std::uint64_t>(kReadAtOnce, section_.length - taken_));
-      file_.read(section_.offset + taken_, inflater_->buffer.data(), now);
-      taken_ += now;
-      stream.next_in = inflater_->buffer.data();
-      stream.avail_in = static_cast<uInt>(now);
-    }
+    fill();
     const int status = inflate(&stream, Z_NO_FLUSH);
     expect(status != Z_BUF_ERROR, "truncated: the compressed data ends after ", counted(produced_, "byte"),
            " of content");
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     expect(status == Z_OK || status == Z_STREAM_END, "damaged compressed data", stream.msg ? ": " : "",
            stream.msg ? stream.msg : "");
-    finished_ = status == Z_STREAM_END;
+    finished_ = status == Z_STREAM_END && !begin_member();
   }
   return bytes - stream.avail_out;
 }

@@ -16,7 +16,7 @@ namespace ronde::inline v0 {
 
 enum class Coding {
   plain,
-  gzip,    ///< one member; its own CRC-32 and length are checked
+  gzip,    ///< one member or more; the CRC-32 and length of each are checked
   deflate  ///< without a frame, as in zip archives
 };
 
@@ -57,6 +57,8 @@ class ByteReader {
   struct Inflater;
   std::size_t read_plain(void* out, std::size_t bytes);
   std::size_t inflate_some(void* out, std::size_t bytes);
+  void fill();
+  bool begin_member();
   void finish();
 
   const InputFile& file_;

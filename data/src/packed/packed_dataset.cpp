@@ -92,6 +92,9 @@ std::int64_t PackedDataset::block_size() const {
 DType PackedDataset::stored_dtype() const {
   return state_->header.input_dtype;
 }
+double PackedDataset::scale() const {
+  return stored_dtype() == DType::u8 ? state_->header.scale : 1.0;
+}
 
 void PackedDataset::verify() const {
   for (std::uint64_t block = 0; block < state_->layout.blocks; ++block) state_->check(block);

@@ -5,8 +5,9 @@
 ///
 /// Classes are the sub-folders in alphabetical order; samples are sorted by class and path. Below a class
 /// folder, every file that ends in .png, .jpg or .jpeg counts, whatever the case; names that begin with a dot
-/// do not. Only the list is held in memory: pictures are read and decoded when they are asked for, so let
-/// several threads do it (`LoaderOptions.threads`), or pack them once (`pack_dataset`).
+/// do not. Links to other folders are followed; one to a folder that it lies in is an error, as pictures
+/// would come again and again. Only the list is held in memory: pictures are read and decoded when they are
+/// asked for, so let several threads do it (`LoaderOptions.threads`), or pack them once (`pack_dataset`).
 ///
 /// Thread safety: `read` may be called from several threads at once. The files must stay as they are.
 #pragma once
@@ -33,7 +34,7 @@ struct ImageFolderOptions {
 class RONDE_API ImageFolder : public Dataset {
  public:
   /// Lists the files and decodes the first. IoError when the folder cannot be read, InputError when it holds
-  /// no classes or no pictures.
+  /// no classes or no pictures, or a link that leads in a circle.
   explicit ImageFolder(const std::string& directory, ImageFolderOptions options = {});
 
   std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
@@ -53,7 +54,7 @@ class RONDE_API ImageFolder : public Dataset {
     std::string name;  // below directory_
     std::int32_t label;
   };
-  void list_class(std::int32_t label);
+  void list_pictures();
   const File& file(std::int64_t sample) const;
   Tensor picture(std::int64_t sample) const;
 

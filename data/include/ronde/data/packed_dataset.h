@@ -52,6 +52,8 @@ class RONDE_API PackedDataset : public Dataset {
 
   /// Of the inputs in the file.
   DType stored_dtype() const;
+  /// What a stored byte is multiplied by (PackOptions::scale); 1 where the inputs are no bytes.
+  double scale() const;
   /// Checks all blocks.
   void verify() const;
 

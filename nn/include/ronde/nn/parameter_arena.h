@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,10 @@ class RONDE_API ParameterArena {
  public:
   static constexpr std::int64_t kExtras = 16;
 
-  /// Moves the weights of a built module into the arena. All of one floating dtype, on one backend.
-  explicit ParameterArena(Module& module);
+  /// Moves the weights of a built module into the arena. All of one floating dtype, on one backend; where
+  /// there are none, the buffers hold nothing but the extras, as `without_weights` says, and are an error
+  /// without it.
+  explicit ParameterArena(Module& module, const std::optional<TensorOptions>& without_weights = {});
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
 
