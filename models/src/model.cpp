@@ -82,6 +82,9 @@ void Model::compile(CompileOptions options) {
 }
 
 History Model::fit(const Dataset& data, const FitOptions& options) {
+  const auto null = std::find(options.callbacks.begin(), options.callbacks.end(), nullptr);
+  require<UsageError>(null == options.callbacks.end(), "[fit] callbacks: number ",
+                      null - options.callbacks.begin() + 1, " of ", options.callbacks.size(), " is null");
   FitOptions chosen = options;
   if (!options.resume) {
     const std::string backup = find_backup(communicator(), options);

@@ -1,6 +1,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/adadelta.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 Adadelta::Adadelta(AdadeltaOptions options)
@@ -8,7 +10,10 @@ Adadelta::Adadelta(AdadeltaOptions options)
                  .decay = options.decay,
                  .weight_decay = 0.0,
                  .clip = options.clip}),
-      options_(options) {}
+      options_(options) {
+  expect_decay_rate("adadelta", "rho", options.rho);
+  expect_not_negative("adadelta", "epsilon", options.epsilon);
+}
 
 ConfigDict Adadelta::config() const {
   ConfigDict config = Optimizer::config();

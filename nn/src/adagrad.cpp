@@ -1,6 +1,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/adagrad.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 Adagrad::Adagrad(AdagradOptions options)
@@ -8,7 +10,10 @@ Adagrad::Adagrad(AdagradOptions options)
                  .decay = options.decay,
                  .weight_decay = 0.0,
                  .clip = options.clip}),
-      options_(options) {}
+      options_(options) {
+  expect_not_negative("adagrad", "initial_accumulator_value", options.initial_accumulator_value);
+  expect_not_negative("adagrad", "epsilon", options.epsilon);
+}
 
 ConfigDict Adagrad::config() const {
   ConfigDict config = Optimizer::config();

@@ -3,6 +3,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/adam.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 Adam::Adam(AdamOptions options) : Adam(options, 0.0) {}
@@ -12,7 +14,9 @@ Adam::Adam(const AdamOptions& options, double weight_decay)
                  .decay = options.decay,
                  .weight_decay = weight_decay,
                  .clip = options.clip}),
-      options_(options) {}
+      options_(options) {
+  expect_moments("adam", options);
+}
 
 ConfigDict Adam::config() const {
   ConfigDict config = Optimizer::config();

@@ -3,6 +3,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/adamax.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 Adamax::Adamax(AdamaxOptions options)
@@ -10,7 +12,9 @@ Adamax::Adamax(AdamaxOptions options)
                  .decay = options.decay,
                  .weight_decay = 0.0,
                  .clip = options.clip}),
-      options_(options) {}
+      options_(options) {
+  expect_moments("adamax", options);
+}
 
 ConfigDict Adamax::config() const {
   ConfigDict config = Optimizer::config();

@@ -5,6 +5,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/muon.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -40,6 +42,7 @@ Muon::Muon(MuonOptions options)
                  .weight_decay = 0.0,
                  .clip = options.clip}),
       options_(options) {
+  expect_momentum("muon", options.momentum);
   require<UsageError>(options.ns_steps >= 1, "[muon] ns_steps must be at least 1, got ", options.ns_steps);
 }
 

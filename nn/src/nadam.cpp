@@ -3,6 +3,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/nadam.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -18,7 +20,9 @@ Nadam::Nadam(NadamOptions options)
                  .decay = options.decay,
                  .weight_decay = 0.0,
                  .clip = options.clip}),
-      options_(options) {}
+      options_(options) {
+  expect_moments("nadam", options);
+}
 
 ConfigDict Nadam::config() const {
   ConfigDict config = Optimizer::config();

@@ -1,6 +1,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/rmsprop.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 RMSprop::RMSprop(RMSpropOptions options)
@@ -8,7 +10,11 @@ RMSprop::RMSprop(RMSpropOptions options)
                  .decay = options.decay,
                  .weight_decay = 0.0,
                  .clip = options.clip}),
-      options_(options) {}
+      options_(options) {
+  expect_decay_rate("rmsprop", "rho", options.rho);
+  expect_momentum("rmsprop", options.momentum);
+  expect_not_negative("rmsprop", "epsilon", options.epsilon);
+}
 
 ConfigDict RMSprop::config() const {
   ConfigDict config = Optimizer::config();

@@ -1,6 +1,8 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/sgd.h>
 
+#include "optimizer_checks.h"
+
 namespace ronde::inline v0 {
 
 SGD::SGD(SGDOptions options)
@@ -9,6 +11,7 @@ SGD::SGD(SGDOptions options)
                  .weight_decay = options.weight_decay,
                  .clip = options.clip}),
       options_(options) {
+  expect_momentum("sgd", options.momentum);
   require<UsageError>(options.l2 == 0.0 || options.clip.value == 0.0,
                       "[sgd] l2 and a clip by value cannot be used together");
 }

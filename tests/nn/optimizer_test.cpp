@@ -98,6 +98,30 @@ TEST(Optimizer, RefusesContradictoryClips) {
   EXPECT_THROW(SGD({.clip = {.norm = -1.0}}), UsageError);
 }
 
+TEST(Optimizer, RefusesOptionsOutsideTheirRange) {
+  EXPECT_EQ(message_of<UsageError>([] { SGD({.momentum = 2.0}); }),
+            "[sgd] momentum must be in [0, 1], got 2");
+  EXPECT_EQ(message_of<UsageError>([] { Adam({.beta_1 = 1.0}); }), "[adam] beta_1 must be in [0, 1), got 1");
+  EXPECT_EQ(message_of<UsageError>([] { Adadelta({.epsilon = -1e-7}); }),
+            "[adadelta] epsilon must be a finite number and not negative, got -1e-07");
+  const double nan = std::nan("");
+  EXPECT_THROW(SGD({.momentum = nan}), UsageError);
+  EXPECT_THROW(RMSprop({.rho = 1.0}), UsageError);
+  EXPECT_THROW(RMSprop({.momentum = -0.5}), UsageError);
+  EXPECT_THROW(RMSprop({.epsilon = nan}), UsageError);
+  EXPECT_THROW(AdamW({.beta_2 = 1.5}), UsageError);
+  EXPECT_THROW(Adadelta({.rho = -0.1}), UsageError);
+  EXPECT_THROW(Adagrad({.initial_accumulator_value = -1.0}), UsageError);
+  EXPECT_THROW(Adamax({.beta_1 = 1.0}), UsageError);
+  EXPECT_THROW(Nadam({.epsilon = -1.0}), UsageError);
+  EXPECT_THROW(Muon({.momentum = 1.5}), UsageError);
+  EXPECT_NO_THROW(SGD({.momentum = 1.0}));  // as Keras
+  EXPECT_EQ(message_of<InputError>([] {
+              optimizer_from_config("Adam", ConfigDict{{"beta_1", 1.0}});
+            }),
+            "[adam] beta_1 must be in [0, 1), got 1");
+}
+
 TEST(Optimizer, RefusesRatesThatCannotTrain) {
   EXPECT_EQ(message_of([] { Adam({.learning_rate = -1.0}); }),
             "[optimizer] learning_rate must be a finite number and not negative, got -1");

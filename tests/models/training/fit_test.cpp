@@ -115,6 +115,11 @@ TEST(Fit, WrongUsageIsSaidBeforeAnyWork) {
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(other, {}); }),
             "[fit] the net takes inputs of shape (6, 6, 1), the data set has (5, 5, 1)");
   EXPECT_THROW(model.fit(data, {.validation = &other}), UsageError);
+  Callback callback;
+  EXPECT_EQ(message_of<UsageError>([&] {
+              model.fit(data, {.callbacks = {&callback, nullptr}});
+            }),
+            "[fit] callbacks: number 2 of 2 is null");
   EXPECT_THROW(model.predict(Tensor::zeros({2, 5, 5, 1})), UsageError);
   EXPECT_EQ(model.progress().steps, 0);
 }
