@@ -111,6 +111,7 @@ void CommandLine::State::check_section(const ConfigLine& line) const {
 }
 
 void CommandLine::State::set_from(const ConfigLine& line) {
+  require<UsageError>(line.name != "config", line.place, ": a file of options names no other");
   require<UsageError>(declared.contains(line.name), line.place, ": unknown option ", line.name, ": ",
                       advice(line.name, ""));
   if (!settings.contains(line.name))

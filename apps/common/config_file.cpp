@@ -19,6 +19,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
+// Without the mark that editors of some systems put in front of UTF-8.
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 bool is_comment(std::string_view text) {
   return text.starts_with('#') || text.starts_with(';');
 }
@@ -37,13 +43,17 @@ class Reader {
 
   std::vector<ConfigLine> read() {
     std::error_code ignored;
-    require<UsageError>(!std::filesystem::is_directory(path_, ignored), "--config ", path_,
+    const std::filesystem::file_status status = std::filesystem::status(path_, ignored);
+    require<UsageError>(!std::filesystem::is_directory(status), "--config ", path_,
                         ": is a directory, not a file of options");
+    require<UsageError>(!std::filesystem::is_character_file(status) && !std::filesystem::is_block_file(status),
+                        "--config ", path_, ": is a device, not a file of options");
     std::ifstream file(path_);
     require<UsageError>(file.is_open(), "--config ", path_, ": ", std::strerror(errno));
     for (std::string line; std::getline(file, line);) {
-      ++number_;
-      if (const std::string_view text = trimmed(line); !text.empty() && !is_comment(text)) take(text);
+      const bool is_first = number_++ == 0;
+      const std::string_view text = trimmed(is_first ? without_mark(line) : line);
+      if (!text.empty() && !is_comment(text)) take(text);
     }
     return std::move(lines_);
   }
@@ -80,6 +90,8 @@ class Reader {
   }
 
   void add(const std::string& name, const std::string& value) {
+    for (const ConfigLine& line : lines_)
+      expect(line.section != section_ || line.name != name, name, " is there already: ", line.place);
     lines_.push_back({.section = section_, .name = name, .value = value, .place = place()});
   }
 

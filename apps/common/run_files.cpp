@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include <ronde/core/error.h>
+#include <ronde/models/model_checkpoint.h>
 
 #include "common/banner.h"
 #include "common/output_place.h"
@@ -71,6 +72,11 @@ void require_known_names(const TrainOptions& options, const Recipe& recipe) {
                         joined(known));
 }
 
+// As the callback does, but before any work.
+void require_pattern(const std::string& pattern) {
+  const ModelCheckpoint checked({.filepath = pattern});
+}
+
 // The directory of a file, without a part that is still to be filled in, as in `{epoch}/model.h5`.
 std::filesystem::path directory_of(const std::string& file) {
   return std::filesystem::path(file.substr(0, file.find('{'))).parent_path();
@@ -99,6 +105,7 @@ bool will_be_made(const std::string& file, const TrainOptions& options) {
 RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan) {
   const auto in_dir = [&](const std::string& name) { return name.empty() ? "" : options.path_in_dir(name); };
   RunFiles files;
+  if (!options.checkpoint.empty()) require_pattern(options.checkpoint);
   require_known_names(options, recipe);
   files.epoch_checkpoints = in_dir(options.checkpoint.empty() ? recipe.checkpoint : options.checkpoint);
   if (plan.save_steps > 0 || plan.mtbf > 0.0) files.step_checkpoints = in_dir(kStepPattern);

@@ -67,6 +67,13 @@ class Options(harness.ProgramTest):
         self.assert_refused(self.train("--config", "run.toml"), 2, "unknown option batch_size: did you mean batch-size")
         self.assert_refused(self.train("--config", "."), 2, "--config .: is a directory")
         self.assert_refused(self.train("--config", "none.toml"), 2, "none.toml: No such file")
+        self.assert_refused(self.train("--config", "/dev/zero"), 2, "--config /dev/zero: is a device")
+        (self.work / "run.toml").write_text("seed = 1\n[train_mnist]\nseed = 2\n[train_cifar10]\nseed = 3\nseed = 4\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml:6: seed is there already: run.toml:5")
+        (self.work / "run.toml").write_text("config = other.toml\n")
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml:1: a file of options names no other")
+        (self.work / "run.toml").write_bytes(b"\xef\xbb\xbfepochs = 0\n")  # as some editors begin a file
+        self.assert_refused(self.train("--config", "run.toml"), 2, "run.toml:1: epochs = 0: give a whole number")
         for lines, problem in (("[train_mnsit]\nepochs = 1\n", r"unknown section \[train_mnsit\]: did you mean \[train_mnist\]\?"),
                                ("[somebody_else]\n", r"unknown section .* named after a program: train_mnist, train_cifar10"),
                                ("[train_mnist\n", r"expected a section like \[train_mnist\]"),

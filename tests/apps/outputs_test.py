@@ -59,6 +59,14 @@ class Outputs(harness.ProgramTest):
         self.assert_trained(self.train(*SHORT, "--checkpoint", "at-{epoch:02d}.h5"))
         self.assertEqual(list(harness.snapshot(self.work)), ["at-01.h5", "at-02.h5"])
 
+    def test_a_wrong_checkpoint_pattern_is_said_before_any_work(self):
+        for pattern, problem in (("m.txt", "m.txt: .txt is another format"), ("m{epoch:x}.h5", 'unknown format "x"'),
+                                 ("m{epoch.h5", "m{epoch.h5")):
+            for ranks in (1, 2):
+                result = self.train(*SHORT, "--checkpoint", pattern, ranks=ranks)
+                self.assert_refused(result, 2, re.escape(problem))
+                self.assertEqual(result.out, "")
+
     def test_step_checkpoints_keep_the_last(self):
         self.assert_trained(self.train("--recipe", "estimator", *SHORT, "--save-steps", "1", "--keep", "3"))
         self.assertEqual(list(harness.snapshot(self.work)),
