@@ -46,8 +46,9 @@ class Reader {
     const std::filesystem::file_status status = std::filesystem::status(path_, ignored);
     require<UsageError>(!std::filesystem::is_directory(status), "--config ", path_,
                         ": is a directory, not a file of options");
-    require<UsageError>(!std::filesystem::is_character_file(status) && !std::filesystem::is_block_file(status),
-                        "--config ", path_, ": is a device, not a file of options");
+    require<UsageError>(
+        !std::filesystem::is_character_file(status) && !std::filesystem::is_block_file(status), "--config ",
+        path_, ": is a device, not a file of options");
     std::ifstream file(path_);
     require<UsageError>(file.is_open(), "--config ", path_, ": ", std::strerror(errno));
     for (std::string line; std::getline(file, line);) {
