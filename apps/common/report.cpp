@@ -52,7 +52,7 @@ std::string to_json(const Report& report) {
   object["peak_rss_bytes"] = report.peak_rss_bytes;
   object["weights_sha256"] = text_or_null(report.weights_sha256);
   object["checkpoint"] = text_or_null(report.checkpoint);
-  return object.dump(1) + "\n";
+  return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace ronde::apps

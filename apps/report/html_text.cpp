@@ -6,6 +6,7 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
+#include <ronde/core/utf8.h>
 
 #include "common/banner.h"
 
@@ -15,23 +16,9 @@ namespace {
 constexpr const char* kSpace = "\u00a0";  // where no line is broken
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Length of the UTF-8 sequence that `text` begins with; 0 when it is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  std::size_t length = 0;
-  if (first >= 0xc2 && first <= 0xdf) length = 2;
-  if (first >= 0xe0 && first <= 0xef) length = 3;
-  if (first >= 0xf0 && first <= 0xf4) length = 4;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0u) != 0x80u) return 0;
-  // Longer than needed, surrogates, noncharacters that XML forbids, beyond U+10FFFF.
-  const unsigned second = byte(1);
-  const bool forbidden = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-                         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90) ||
-                         (first == 0xef && second == 0xbf && byte(2) >= 0xbe);
-  return forbidden ? 0 : length;
+/// Length of the character that `text` begins with; 0 when it is none, or one that XML forbids.
+std::size_t character_length(std::string_view text) {
+  return text.starts_with("\xef\xbf\xbe") || text.starts_with("\xef\xbf\xbf") ? 0 : utf8_length(text);
 }
 
 std::string formatted(const char* format, int digits, double value) {
@@ -45,7 +32,7 @@ std::string formatted(const char* format, int digits, double value) {
 std::string escaped(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = character_length(text);
     const char c = text.front();
     if (length == 0) {
       safe += "\xef\xbf\xbd";

@@ -61,7 +61,7 @@ def execute(command, cwd, env=None):
     environment.update(env or {})
     begin = time.monotonic()
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, text=True, capture_output=True,
-                          timeout=TIMEOUT, check=False)
+                          errors="surrogateescape", timeout=TIMEOUT, check=False)
     return Result(done.returncode, done.stdout, done.stderr, time.monotonic() - begin)
 
 

@@ -2,6 +2,7 @@
 
 import random
 import re
+import shutil
 
 import harness
 
@@ -168,6 +169,21 @@ class Resume(harness.ProgramTest):
         resumed, result = self.finished(*pattern, "--resume", "auto")
         self.assertIn("from out/at-2.keras, after 2 epochs and 8 steps", result.out)
         self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"])
+
+    def test_a_folder_whose_name_is_not_utf8(self):
+        """Checkpoints keep its bytes: of those that the first job wrote, the second deletes what --keep does not."""
+        for options, left in ((["--save-steps", "1", "--keep", "2"], 2), (["--recipe", "estimator", "--save-steps", "1", "--keep", "2"], 2),
+                              (["--checkpoint", "c\udcff-{epoch}.h5", "--keep", "2"], 0)):
+            with self.subTest(options=options):
+                job = [*MNIST, "--dir", "out\udcff", *options]
+                self.assert_trained(self.train(*job, "--epochs", "2"))
+                self.assert_trained(self.train(*job, "--epochs", "3", "--resume", "auto"))
+                self.assertEqual(len(list((self.work / "out\udcff").glob("model-*.h5"))), left)
+                names = [path.name for path in (self.work / "out\udcff").glob("c*.h5")]
+                self.assertEqual(len(self.metrics("out\udcff/metrics.json")["epochs"]), 3)
+                if "--checkpoint" in options:
+                    self.assertEqual(sorted(names), ["c\udcff-2.h5", "c\udcff-3.h5"])
+                shutil.rmtree(self.work / "out\udcff")
 
     def test_the_folder_of_a_run(self):
         undisturbed, _ = self.finished(*MNIST)

@@ -102,6 +102,16 @@ class Training(harness.ProgramTest):
                                 "--test-samples", "32", "--batch-size", "8", "--epochs", "2", ranks=ranks)
             self.assert_refused(result, 88, r"step [23] .* is not finite: rank \d: the loss of all \d+ samples.*learning rate")
 
+    def test_a_rate_that_is_too_large_is_not_the_machine_s_fault(self):
+        """Gradients that a float holds, but not their squares, are finite, and what they lead to is found."""
+        for optimizer, rate in (("sgd", "1e7"), ("adam", "1e5"), ("rmsprop", "1e4"), ("adadelta", "1e7"), ("rmsprop", "1e12")):
+            result = self.train("--optimizer", optimizer, "--learning-rate", rate, "--train-samples", "256",
+                                "--test-samples", "32", "--batch-size", "32", "--epochs", "2")
+            with self.subTest(optimizer=optimizer, rate=rate):
+                self.assertIn(result.status, (0, 88), result)
+                if result.status == 88:
+                    self.assert_refused(result, 88, "is not finite: rank 0: .*: a smaller learning rate may help")
+
     def test_steps_that_are_not_finite_can_be_left_out(self):
         options = ["--optimizer", "sgd", "--learning-rate", "1e30", "--train-samples", "64", "--test-samples", "32",
                    "--batch-size", "8", "--epochs", "1", "--dir", "out", "--save-steps", "1"]

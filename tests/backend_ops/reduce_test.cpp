@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -53,6 +56,20 @@ TEST(Reduce, SumOfSquares) {
       backend.sum_of_squares(total, copies({x}, backend, dtype)[0]);
       EXPECT_NEAR(total.item(), want.item(), 1e-6 * want.item());
     });
+}
+
+// By it gradients are found that are not finite, so large ones must not look so.
+TEST(Reduce, SumOfSquaresBeyondTheRangeOfAFloat) {
+  for_each_setting([&](Backend& backend, DType dtype) {
+    const Tensor total = unwritten(backend, {}, DType::f64);
+    const auto sum = [&](double value) {
+      backend.sum_of_squares(total, copies({Tensor::full({1000}, value)}, backend, dtype)[0]);
+      return total.item();
+    };
+    EXPECT_NEAR(sum(1e30) / 1e63, 1.0, 0.02);
+    EXPECT_TRUE(std::isinf(sum(std::numeric_limits<double>::infinity())));
+    EXPECT_TRUE(std::isnan(sum(std::numeric_limits<double>::quiet_NaN())));
+  });
 }
 
 TEST(Reduce, ArgmaxAndCountCorrect) {

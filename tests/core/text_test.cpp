@@ -6,6 +6,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/nearest_word.h>
 #include <ronde/core/text.h>
+#include <ronde/core/utf8.h>
 
 #include "core/testing.h"
 #include "support/temp_dir.h"
@@ -81,6 +82,17 @@ TEST(Text, NumbersHaveAPointInEveryLocale) {
   EXPECT_EQ(with_cat, "0.25");
   EXPECT_EQ(with_format, "0002.50");
   EXPECT_STREQ(afterwards.data(), "1,5") << "the host's locale is left as it was";
+}
+
+TEST(Utf8, TellsCharactersFromOtherBytes) {
+  EXPECT_EQ(utf8_length(""), 0u);
+  EXPECT_EQ(utf8_length("ab"), 1u);
+  EXPECT_EQ(utf8_length("\xc3\xbcx"), 2u);
+  EXPECT_EQ(utf8_length("\xe2\x82\xac"), 3u);
+  EXPECT_EQ(utf8_length("\xf4\x8f\xbf\xbf"), 4u);
+  for (const char* wrong : {"\x80", "\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
+                            "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82"})
+    EXPECT_EQ(utf8_length(wrong), 0u);
 }
 
 TEST(NearestWord, IsWhatWasMeant) {

@@ -9,6 +9,7 @@ set(left_out
   ronde/core/scaled.h                 # inside of kernels
   ronde/core/sha256.h                 # of files
   ronde/core/signals.h                # of programs
+  ronde/core/utf8.h                   # of names of files
   ronde/data/block_permutation.h      # inside of the sampler of packed data
   ronde/data/file_ending.h            # what data sets are told by
   ronde/distributed/heartbeat.h       # between `ronde run` and its ranks

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <ronde/core/text.h>
+#include <ronde/core/utf8.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -13,25 +14,6 @@ namespace {
 constexpr std::size_t kLongestEventText = 400;  // bytes
 constexpr std::string_view kBeforeTime = "\"ts\":";
 constexpr std::int64_t kRowsOfAProcess = 1000;
-
-/// Length of the UTF-8 character at the front of `text`; 0 when there is none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Longer than need be, a half of a pair, or past the last character.
-  if (length < 3) return length;
-  const bool is_wrong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-                        (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F);
-  return is_wrong ? 0 : length;
-}
 
 void append_number(std::string& to, std::int64_t number) {
   std::array<char, 24> digits{};
@@ -55,7 +37,7 @@ void append_string(std::string& to, std::string_view text) {
   to += '"';
   const std::size_t limit = to.size() + kLongestEventText;
   while (!text.empty() && to.size() < limit) {
-    const std::size_t length = character_length(text);
+    const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text.front());
     if (length == 0) {
       to += "\\ufffd";

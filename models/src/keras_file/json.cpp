@@ -4,7 +4,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <type_traits>
+
+#include <ronde/core/utf8.h>
 
 namespace ronde::inline v0 {
 
@@ -14,6 +17,55 @@ using Json = nlohmann::ordered_json;
 
 /// Deeper nesting than any net has: a file could otherwise exhaust the stack.
 constexpr int kMaxDepth = 100;
+
+/// Note [Bytes that are not UTF-8]: JSON holds characters, the name of a file any bytes. A byte b that is
+/// part of no character is written as the character U+10FF00 + b, of private use, and whoever reads it gets
+/// the byte. So that each text comes back as it was, these characters themselves are written byte by byte
+/// too.
+constexpr std::string_view kBytesBegin = "\xf4\x8f\xbe\x80";  // U+10FF80; U+10FFFF is the last there is
+
+bool stands_for_byte(std::string_view character) {
+  return character.size() == kBytesBegin.size() && character >= kBytesBegin;
+}
+
+void append_byte(std::string& to, unsigned char byte) {
+  to += "\xf4\x8f";
+  to += static_cast<char>(byte < 0xC0 ? 0xBE : 0xBF);
+  to += static_cast<char>(0x80 | (byte & 0x3F));
+}
+
+unsigned char byte_of(std::string_view character) {
+  const auto part = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  return static_cast<unsigned char>((part(2) == 0xBE ? 0x80 : 0xC0) | (part(3) & 0x3F));
+}
+
+std::string to_characters(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text.substr(at));
+    const bool is_character = length > 0 && !stands_for_byte(text.substr(at, length));
+    if (is_character)
+      result += text.substr(at, length);
+    else
+      append_byte(result, static_cast<unsigned char>(text[at]));
+    at += is_character ? length : 1;
+  }
+  return result;
+}
+
+/// The inverse; `text` is UTF-8.
+std::string from_characters(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view character = text.substr(at, utf8_length(text.substr(at)));
+    if (stands_for_byte(character))
+      result += static_cast<char>(byte_of(character));
+    else
+      result += character;
+    at += character.size();
+  }
+  return result;
+}
 
 Json encode(const ConfigValue& value) {
   return std::visit(
@@ -27,8 +79,10 @@ Json encode(const ConfigValue& value) {
           return list;
         } else if constexpr (std::is_same_v<T, ConfigDict>) {
           Json dict = Json::object();
-          for (const auto& [key, item] : held) dict[key] = encode(item);
+          for (const auto& [key, item] : held) dict[to_characters(key)] = encode(item);
           return dict;
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return to_characters(held);
         } else if constexpr (std::is_same_v<T, double>) {
           require(std::isfinite(held), "a config holds ", held, ", which JSON cannot");
           return held;
@@ -52,7 +106,7 @@ ConfigValue decode(const Json& json) {
     case Json::value_t::number_float:
       return json.get<double>();
     case Json::value_t::string:
-      return json.get<std::string>();
+      return from_characters(json.get<std::string>());
     case Json::value_t::array: {
       ConfigList list;
       for (const Json& item : json) list.push_back(decode(item));
@@ -60,7 +114,7 @@ ConfigValue decode(const Json& json) {
     }
     case Json::value_t::object: {
       ConfigDict dict;
-      for (const auto& [key, item] : json.items()) dict.emplace_back(key, decode(item));
+      for (const auto& [key, item] : json.items()) dict.emplace_back(from_characters(key), decode(item));
       return dict;
     }
     default:
@@ -71,11 +125,7 @@ ConfigValue decode(const Json& json) {
 }  // namespace
 
 std::string to_json(const ConfigValue& value) {
-  try {
-    return encode(value).dump();
-  } catch (const nlohmann::json::exception& error) {  // text that is not UTF-8
-    throw Error(cat("cannot be written as JSON: ", error.what()));
-  }
+  return encode(value).dump();
 }
 
 ConfigValue from_json(const std::string& text) {

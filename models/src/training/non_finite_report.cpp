@@ -15,6 +15,7 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr std::size_t kMostSamples = 5;  // that are named
+constexpr const char* kSmallerRate = ": a smaller learning rate may help";
 
 const char* describe(double value) {
   return std::isnan(value) ? "nan" : "infinite";
@@ -53,31 +54,37 @@ std::string find_samples(const Tensor& rows, const Tensor& sample_keys) {
   }
   if (found == 0) return "";
   if (found > 1 && found == static_cast<std::size_t>(rows.size(0)))
-    return cat("all ", found, " samples is ", word, ": a smaller learning rate may help");
+    return cat("all ", found, " samples is ", word, kSmallerRate);
   std::string text = cat(found == 1 ? "sample " : "samples ", names[0]);
   for (std::size_t i = 1; i < names.size(); ++i) text += cat(", ", names[i]);
   if (found > names.size()) text += cat(" and ", found - names.size(), " more");
-  return cat(text, found == 1 ? " is " : " are ", word);
+  const bool is_most = 2 * found > static_cast<std::size_t>(rows.size(0)) && found > 1;
+  return cat(text, found == 1 ? " is " : " are ", word, is_most ? kSmallerRate : "");
 }
 
 /// On this rank; empty when nothing is found.
 std::string find_here(Model::State& model, const Batch& batch) {
   ParameterArena& arena = *model.arena;
   if (const std::string weights = find_segment(arena, arena.values(), false); !weights.empty())
-    return cat("before this step already, the weight ", weights);
+    return cat("before this step already, the weight ", weights, kSmallerRate);
   if (batch.size() == 0 && find_synchronized(*model.module) == nullptr) return "";
   const DistributedOptimizer::NoSync held_back(*model.optimizer);
   arena.zero_gradients();
   const Variable outputs = (*model.module)(batch.inputs, model.context(true, batch.sample_keys));
   const Variable losses = (*model.loss)(outputs, batch.targets);
-  sum(losses).backward();
+  const Variable total = sum(losses);
+  total.backward();
   arena.complete_gradients();
   if (const std::string samples = find_samples(batch.inputs, batch.sample_keys); !samples.empty())
     return cat("the input of ", samples);
   if (const std::string samples = find_samples(losses.value(), batch.sample_keys); !samples.empty())
     return cat("the loss of ", samples);
+  if (const char* word = non_finite_of(total.value()))
+    return cat("the loss of each sample is finite, but their sum is ", word, kSmallerRate);
   const std::string gradient = find_segment(arena, arena.gradients(), true);
-  return gradient.empty() ? "" : cat("the losses are finite, but the gradient of ", gradient);
+  if (gradient.empty()) return "";
+  const bool is_too_large = gradient.ends_with(describe(INFINITY));
+  return cat("the losses are finite, but the gradient of ", gradient, is_too_large ? kSmallerRate : "");
 }
 
 /// `found`: by each rank.

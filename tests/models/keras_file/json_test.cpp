@@ -26,7 +26,32 @@ TEST(Json, WholeDoubleStaysADouble) {
 
 TEST(Json, WhatJsonCannotHoldIsAnError) {
   EXPECT_THROW(to_json(ConfigValue(std::numeric_limits<double>::infinity())), Error);
-  EXPECT_THROW(to_json(ConfigValue("\xff")), Error);
+}
+
+// Names of files are bytes, and a checkpoint that is written must be found again by its name.
+TEST(Json, TextOfAnyBytesComesBack) {
+  const std::vector<std::string> texts{"",
+                                       "plain",
+                                       "\xff",
+                                       "a\x80z\xc3",
+                                       "\xe2\x82",
+                                       "gr\xc3\xbc\xc3\x9f",
+                                       "\xf4\x8f\xbe\x80",
+                                       "\xf4\x8f\xbf\xbf",
+                                       "\xf4\x8f\xbd\xbf",
+                                       "\xed\xa0\x80"};
+  for (const std::string& text : texts) {
+    const ConfigValue value = ConfigDict{{text, ConfigList{text}}};
+    const std::string json = to_json(value);
+    EXPECT_EQ(to_json(from_json(json)), json);
+    EXPECT_EQ(from_json(json).as_dict()[0].first, text);
+    EXPECT_EQ(from_json(json).at(text).as_list()[0].as_string(), text);
+  }
+  EXPECT_EQ(to_json(ConfigValue("gr\xc3\xbc\xc3\x9f")), "\"gr\xc3\xbc\xc3\x9f\"") << "characters stay";
+  for (int byte = 1; byte < 256; ++byte) {
+    const std::string text(1, static_cast<char>(byte));
+    EXPECT_EQ(from_json(to_json(ConfigValue(text))).as_string(), text) << byte;
+  }
 }
 
 TEST(Json, DamagedTextIsAnInputError) {

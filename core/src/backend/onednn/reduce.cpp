@@ -1,5 +1,6 @@
 // Sums over one run of neighbouring axes of a dense tensor; everything else is the oracle's.
 #include <algorithm>
+#include <cmath>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/row_sums.h"
@@ -72,6 +73,8 @@ void OneDnnBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
                 [&](double* total, std::int64_t begin, std::int64_t count) {
                   *total += kernels_.sum_of_squares(from + begin, count);
                 });
+  // Squares are floats there: of values beyond 1.8e19 only doubles tell large from infinite.
+  if (!std::isfinite(*out.data<double>())) WithBfloat16::sum_of_squares(out, x);
 }
 
 }  // namespace ronde::inline v0
