@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include <ronde/distributed/communicator.h>
@@ -10,10 +11,14 @@
 namespace ronde::apps {
 namespace {
 
-std::int64_t largest_peak_rss(Communicator& communicator) {
+std::int64_t peak_rss() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const Tensor bytes = Tensor::from<std::int64_t>({1}, {std::int64_t{usage.ru_maxrss} * 1024});
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::int64_t largest_peak_rss(Communicator& communicator) {
+  const Tensor bytes = Tensor::from<std::int64_t>({1}, {peak_rss()});
   communicator.allreduce(bytes, Reduction::max).wait();
   return bytes.to_vector<std::int64_t>()[0];
 }
@@ -87,9 +92,10 @@ void ReportWriter::write(Model& model) {
 }
 
 void ReportWriter::write_end(const std::string& status) noexcept {
-  if (!has_begun_ || report_.epochs.empty()) return;
+  if (!has_begun_) return;
   try {
     report_.status = status;
+    report_.peak_rss_bytes = std::max(report_.peak_rss_bytes, peak_rss());
     for (const std::string& path : options_.paths) {
       atomic_write_file(path, to_json(report_));
       if (options_.on_written) options_.on_written(path);

@@ -30,7 +30,8 @@ class ReportWriter : public Callback {
   /// end of an epoch that is a warning only: a full disk is no reason to stop training.
   void write(Model& model);
   /// This rank alone, when the run ends early; errors are of no interest any more. `status`: "failed",
-  /// "saved". What was refused before it began leaves the results of the run before as they are.
+  /// "saved". What was refused before it began leaves the results of the run before as they are. Without an
+  /// epoch that has ended it has no hash of weights, and of the memory it knows this rank's.
   void write_end(const std::string& status) noexcept;
   /// Whether `fit` has begun to train.
   bool has_begun() const { return has_begun_; }

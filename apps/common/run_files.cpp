@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include <ronde/core/error.h>
+#include <ronde/models/file_io.h>
 #include <ronde/models/model_checkpoint.h>
 
 #include "common/banner.h"
@@ -30,16 +31,6 @@ void warn_if_open_to_all(const std::filesystem::path& directory) {
       stderr,
       "ronde: warning: %s: every user of this machine may replace the files in it: chmod o-w, or +t\n",
       name.c_str());
-}
-
-// Writing a file replaces neither links nor devices nor directories, so better say so now.
-void require_replaceable(const std::string& file) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::symlink_status(file, ignored);
-  require<IoError>(!std::filesystem::is_symlink(status), file,
-                   ": is a symbolic link, which is not replaced: name the file itself");
-  require<IoError>(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), file,
-                   ": is no regular file, and is not replaced: name another");
 }
 
 // What stands in braces, without its format; "{{" is no brace. Whether braces fit ModelCheckpoint looks

@@ -12,11 +12,8 @@
 #include "common/learning.h"
 #include "common/resume.h"
 #include "common/run_banner.h"
-#include "common/shown_predictions.h"
+#include "common/run_end.h"
 #include "common/uploads.h"
-#include "report/machine.h"
-#include "report/report_files.h"
-#include "report/timeline_summary.h"
 
 namespace ronde::apps {
 namespace {
@@ -111,51 +108,9 @@ std::optional<TimelineOptions> timeline_options(const TrainOptions& options) {
       .path = options.timeline, .steps = options.timeline_steps, .max_bytes = options.timeline_mb << 20};
 }
 
-// On rank 0, for the page.
-std::optional<TimelineSummary> summary_of(const Communicator& world, const TrainingJob& job) {
-  if (world.rank() != 0 || job.options.timeline.empty() || job.files.logs.empty()) return std::nullopt;
-  return summarize_timeline(read_timeline(job.options.timeline), job.options.timeline);
-}
-
-// Where ranks do not simply add up all gradients, what that saves.
-void print_exchange(const Model& model, const TrainingJob& job) {
-  const ExchangeStatistics sent = model.exchange_statistics();
-  if (sent.bytes_sent == 0 || to_string(job.options.distributed) == to_string(DistributedOptions())) return;
-  const double steps = 1e6 * static_cast<double>(sent.steps);
-  std::printf("Sent by a rank per step: %.3f MB; plain sums: %.3f MB\n",
-              static_cast<double>(sent.bytes_sent) / steps,
-              static_cast<double>(sent.plain_bytes_sent) / steps);
-}
-
-void print_tuning(const Model& model, const TrainingJob& job) {
-  const std::string& found = model.progress().tuned;
-  if (job.options.autotune)
-    std::printf("Autotune: %s\n", found.empty() ? "the training was too short" : found.c_str());
-}
-
-void print_places(const TrainingJob& job) {
-  if (!job.files.saved_model.empty())
-    std::printf("Saved trained model at %s\n", job.files.saved_model.c_str());
-  if (!job.options.timeline.empty()) std::printf("Timeline: %s\n", job.options.timeline.c_str());
-  if (!job.files.report.empty()) std::printf("Report: %s\n", job.files.report.c_str());
-}
-
-void write_page(Communicator& world, const TrainingJob& job, const Report& report,
-                std::optional<EvaluationDetails> details, const RunClock& clock) {
-  if (job.files.logs.empty()) return;
-  collectively(world, [&] {
-    if (world.rank() != 0) return;
-    write_run_report({.report = report,
-                      .details = std::move(details),
-                      .timeline = summary_of(world, job),
-                      .command = run_command(world.size()),
-                      .machine = machine_description(),
-                      .data = job.data_description,
-                      .finished = utc_now(),
-                      .times = clock.shares(),
-                      .total_seconds = clock.total_seconds()},
-                     job.files.logs, job.files.report);
-  });
+void add_lost_checkpoint(const Model& model, RunEnd& end) {
+  if (const std::string& path = model.progress().unwritten_checkpoint; !path.empty())
+    end.failures.add({cat(path, ": the training's last checkpoint could not be written"), ExitStatus::io, 0});
 }
 
 // Whose accuracy the last line tells, where it need not be the last epoch's; empty elsewhere.
@@ -163,19 +118,6 @@ std::string tested_weights(const Model& model, const TrainingJob& job, const Lea
   if (!learned.keeps_best || learned.checkpoint != job.files.epoch_checkpoints) return "";
   return cat("Tested weights: of epoch ", model.progress().epochs, ", the best val_loss (",
              learned.checkpoint, ")\n");
-}
-
-void print_end(Model& model, const TrainingJob& job, const Report& report, double seconds,
-               const std::string& tested) {
-  if (job.options.verbosity() != 0) {
-    if (job.recipe.shown_predictions > 0) show_predictions(model, job.test, job.recipe.shown_predictions);
-    print_tuning(model, job);
-    print_exchange(model, job);
-    print_places(job);
-    std::fputs(tested.c_str(), stdout);
-  }
-  if (job.recipe.is_record) std::printf("Seconds from data in memory to tested model: %.2f\n", seconds);
-  std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);
 }
 
 bool is_saved(ExitStatus status) {
@@ -206,19 +148,18 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   ReportWriter writer(report,
                       {.paths = job.files.metrics, .sampler = sampling(job, world), .on_written = upload});
   std::optional<EvaluationDetails> details;
-  std::string tested;
-  double seconds = 0.0;
+  RunEnd end;
   std::optional<Timeline> timeline;
   if (const auto wanted = timeline_options(job.options)) timeline.emplace(world, *wanted);
   try {
     const Learned learned = learn(model, job, resumed_from, writer, clock);
     details = test(model, job, learned, report, clock);
-    tested = tested_weights(model, job, learned);
-    seconds = clock.total_seconds() - begin;
-    if (!job.files.saved_model.empty()) model.save(job.files.saved_model);
-    if (timeline) timeline->stop();
-    report.status = "finished";
-    writer.write(model);
+    end.tested = tested_weights(model, job, learned);
+    end.seconds = clock.total_seconds() - begin;
+    add_lost_checkpoint(model, end);
+    write_model_and_timeline(model, job, timeline, end);
+    report.status = end.failures.any() ? "failed" : "finished";
+    end.failures.attempt([&] { writer.write(model); });
   } catch (const CollectiveError& error) {
     end_early(world, job, writer, is_saved(error.status()) ? "saved" : "failed");
     throw;
@@ -226,13 +167,14 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
     end_early(world, job, writer, "failed");
     throw;
   }
-  write_page(world, job, report, std::move(details), clock);
+  write_page(world, job, report, std::move(details), clock, end);
   if (job.uploader && world.rank() == 0) offer_results(*job.uploader, job.options, job.files);
-  if (world.rank() == 0) print_end(model, job, report, seconds, tested);
+  if (world.rank() == 0) print_end(model, job, report, end);
   // As after `--non-finite skip` where no step could be made any more.
   if (!std::isfinite(report.test->loss))
     throw CollectiveError("the test loss is not a finite number: these weights are of no use",
                           ExitStatus::non_finite, 0);
+  end.failures.raise();
 }
 
 }  // namespace ronde::apps

@@ -20,6 +20,8 @@ std::string sentence(const RunReport& run) {
   const std::string work = cat(counted(std::ssize(report.epochs), "epoch"), ranks, time_text(run));
   if (report.status == "running") return "Still training: " + work + " so far.";
   if (report.status == "saved") return "Told to end, and saved, after " + work + ".";
+  if (report.status == "failed" && report.test)
+    return cat("A file could not be written at the end of ", work, ".");
   if (report.status == "failed") return "Stopped by an error after " + work + ".";
   if (!report.test) return work + ".";
   return cat(grouped(report.test->correct), " of ", grouped(report.test->count), " test images right after ",

@@ -3,6 +3,7 @@
 import random
 import re
 import shutil
+import subprocess
 
 import harness
 
@@ -236,10 +237,55 @@ class Resume(harness.ProgramTest):
             command = self.job(*MNIST, "--checkpoint", "checkpoint.h5", ranks=ranks)
             command.insert(0 if ranks == 1 else 3, script)
             result = harness.execute(command, self.work)
-            self.assert_trained(result, [r"out/checkpoint\.h5: .*training goes on"] * 3 + ["could not be written"])
+            self.assertEqual(result.status, 74, result)
+            self.assertRegex(result.out, r"Test loss: [0-9.]+\nTest accuracy: [0-9.]+\n$")
+            self.assertEqual(len(result.warnings), 4, result)
+            for warning, pattern in zip(result.warnings, [r"out/checkpoint\.h5: .*training goes on"] * 3 + ["could not be written"]):
+                self.assertRegex(warning, pattern)
+            self.assertEqual(len(result.complaints), 1, result)
+            self.assertRegex(result.complaints[0], r"out/checkpoint\.h5: the training's last checkpoint could not be written$")
             self.assertEqual((self.work / "out/checkpoint.h5").read_bytes(), before)
             self.assertEqual([path.name for path in (self.work / "out").glob("*.h5*")], ["checkpoint.h5"])
-            self.assertEqual(len(self.metrics("out/metrics.json")["epochs"]), 3)
+            metrics = self.metrics("out/metrics.json")
+            self.assertEqual([len(metrics["epochs"]), metrics["status"], metrics["test"]["count"]], [3, "failed", 12])
+
+    def test_disk_full_from_the_start(self):
+        """Not even the results' file could be written: they are printed."""
+        for options in ([], ["--metrics-json", "m.json"]):
+            limited = ["sh", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$@"', "sh"]
+            result = harness.execute(limited + self.command("--train-samples", "64", "--epochs", "2", *options), self.work)
+            self.assertEqual(result.status, 74, result)
+            self.assertRegex(result.out, r"Test loss: [0-9.]+\nTest accuracy: [0-9.]+\n$")
+            self.assertEqual(len(result.complaints), 1, result)
+
+    def test_what_has_the_name_of_a_checkpoint_to_come(self):
+        """Is said before the first step, not when the epoch is done and lost."""
+        options = [*MNIST, "--checkpoint", "at-{epoch}.h5", "--resume", "auto"]
+        self.finished(*options)
+        (self.work / "out/at-2.h5").unlink()
+        (self.work / "out/at-3.h5").unlink()
+        (self.work / "out/at-3.h5").mkdir()
+        for ranks in (1, 2):
+            result = self.train(*options, ranks=ranks)
+            self.assertEqual(result.status, 74, result)
+            self.assertRegex(result.complaints[0], r"out/at-3\.h5: is no regular file, and is not replaced")
+            self.assertNotIn("Epoch 2/3", result.out)
+        (self.work / "out/at-3.h5").rmdir()
+        (self.work / "out/at-best.h5").symlink_to("at-1.h5")  # which no epoch is called
+        self.assert_trained(self.train(*options))
+
+    def test_results_of_a_run_that_ends_in_its_first_epoch(self):
+        endless = self.command("--recipe", "tf2", "--steps-per-epoch", "100000", "--dir", "out")
+        with subprocess.Popen([str(word) for word in endless], cwd=self.work, stdout=subprocess.PIPE, text=True) as job:
+            for line in job.stdout:
+                if line.startswith("Epoch 1/"):
+                    break
+            job.terminate()
+            job.communicate(timeout=harness.TIMEOUT)
+        self.assertEqual(job.returncode, 75)
+        metrics = self.metrics("out/metrics.json")
+        self.assertEqual([metrics["status"], metrics["epochs"], metrics["weights_sha256"]], ["saved", [], None])
+        self.assertGreater(metrics["peak_rss_bytes"], 0)
 
 
 if __name__ == "__main__":

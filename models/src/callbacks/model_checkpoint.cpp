@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include <ronde/models/file_io.h>
 #include <ronde/models/save_point.h>
 
 #include "callbacks/path_pattern.h"
@@ -24,6 +25,16 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 std::optional<PatternValue> stand_in(const std::string& name) {
   if (name == "epoch" || name == "batch") return std::int64_t{1};
   return 1.0;
+}
+
+/// Those of the epochs to come, as far as their names are known and for the first of very many: better now
+/// than after an epoch's work.
+void require_replaceable_files(const std::string& pattern, const TrainingPlan& plan) {
+  constexpr std::int64_t kLooks = 1000;
+  if (pattern_needs_logs(pattern)) return;
+  const std::int64_t end = std::min(plan.epochs, plan.initial_epoch + kLooks);
+  for (std::int64_t epoch = plan.initial_epoch + 1; epoch <= end; ++epoch)
+    require_replaceable(format_pattern(pattern, [&](const std::string&) { return epoch; }));
 }
 
 /// As Python's %.5f.
@@ -58,8 +69,12 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
 
 ModelCheckpoint::~ModelCheckpoint() = default;
 
-void ModelCheckpoint::on_train_begin(Model&, const TrainingPlan& plan) {
-  if (is_main_rank()) delete_abandoned_files(options_.filepath);
+void ModelCheckpoint::on_train_begin(Model& model, const TrainingPlan& plan) {
+  collectively(model.communicator(), [&] {
+    if (!is_main_rank()) return;
+    delete_abandoned_files(options_.filepath);
+    if (interval_ == 0) require_replaceable_files(options_.filepath, plan);
+  });
   if (!monitors()) return;
   monitor_.require_available(plan, "model_checkpoint");
   require<UsageError>(interval_ == 0 || !monitor_.key().starts_with("val_"), "[model_checkpoint] monitors ",

@@ -32,6 +32,16 @@ int sync(int fd) {
   return result;
 }
 
+/// Makes the renamed entry itself survive a power cut. Some file systems cannot sync a directory and say
+/// EINVAL.
+void sync_directory(const std::string& directory) {
+  FileDescriptor handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!handle.is_open()) throw_errno(directory, "cannot be opened");
+  if (sync(handle.get()) != 0 && errno != EINVAL) throw_errno(directory, "syncing failed");
+}
+
+}  // namespace
+
 /// Renaming would put a file in the link's place and leave what it points to as it was: nobody who makes a
 /// link wants either, and a link that somebody else has made is a trap. Root would even replace /dev/null,
 /// for all programs of the machine.
@@ -42,16 +52,6 @@ void require_replaceable(const std::string& path) {
     throw SystemError(cat(path, ": is a symbolic link, which is not replaced: name the file itself"), ELOOP);
   throw SystemError(cat(path, ": is no regular file, and is not replaced: name another"), EINVAL);
 }
-
-/// Makes the renamed entry itself survive a power cut. Some file systems cannot sync a directory and say
-/// EINVAL.
-void sync_directory(const std::string& directory) {
-  FileDescriptor handle(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!handle.is_open()) throw_errno(directory, "cannot be opened");
-  if (sync(handle.get()) != 0 && errno != EINVAL) throw_errno(directory, "syncing failed");
-}
-
-}  // namespace
 
 void atomic_write_file(const std::string& path, std::string_view bytes) {
   require<UsageError>(!path.empty() && path.back() != '/', "\"", path, "\" does not name a file");

@@ -84,17 +84,19 @@ void Checkpointer::settle(bool wait) {
   const std::vector<SaveOrder> orders = std::exchange(pending_, {});
   const WrittenFile* fatal = nullptr;
   last_save_seconds_ = last_pause_;
+  unwritten_.clear();
   for (std::size_t i = 0; i < orders.size(); ++i) {
     const WrittenFile& file = files.at(i);
     last_save_seconds_ += file.seconds;
-    last_failed_ = file.status != ExitStatus::ok;
+    const bool failed = file.status != ExitStatus::ok;
     // Where files could be written before, the place is right, and what is wrong now may pass.
     const bool may_pass = file.storage_failed || (file.status == ExitStatus::io && has_written_);
-    if (last_failed_ && may_pass)
+    if (failed) unwritten_ = orders[i].path;
+    if (failed && may_pass)
       warn_(cat(file.problem, "; training goes on, earlier checkpoints are as they were"));
-    if (last_failed_ && !may_pass && !fatal) fatal = &file;
-    if (!last_failed_) remember(orders[i]);
-    if (orders[i].on_settled) orders[i].on_settled({!last_failed_, file.problem, file.seconds});
+    if (failed && !may_pass && !fatal) fatal = &file;
+    if (!failed) remember(orders[i]);
+    if (orders[i].on_settled) orders[i].on_settled({!failed, file.problem, file.seconds});
   }
   if (fatal) throw CollectiveError(fatal->problem, fatal->status, 0);
 }
@@ -117,7 +119,7 @@ std::vector<std::string> Checkpointer::written() {
 
 void Checkpointer::finish() {
   settle(true);
-  if (last_failed_) warn_("training has ended, but its last checkpoint could not be written");
+  if (!unwritten_.empty()) warn_("training has ended, but its last checkpoint could not be written");
 }
 
 }  // namespace ronde::inline v0

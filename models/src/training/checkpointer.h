@@ -31,6 +31,9 @@ class Checkpointer {
   /// Collective. Whole models that were written, the last first; the same on all ranks. Waits for what is
   /// being written.
   std::vector<std::string> written();
+  /// The path of the last order, where it could not be written; else empty. The same on all ranks as far as
+  /// their orders are.
+  const std::string& unwritten() const { return unwritten_; }
   /// How many were, in all.
   std::int64_t written_count() const { return written_count_; }
 
@@ -46,7 +49,7 @@ class Checkpointer {
   std::vector<std::string> written_;
   std::int64_t written_count_ = 0;
   bool has_written_ = false;  // some file
-  bool last_failed_ = false;
+  std::string unwritten_;
   double last_pause_ = 0.0, last_save_seconds_ = 0.0;
 };
 

@@ -21,6 +21,12 @@ bool have_own_cores(const std::vector<RankFacts>& ranks) {
   return processes.size() == ranks.size() && find_crowded_nodes(ranks).empty();
 }
 
+// Shares of a batch differ by a sample: where that is much, so are the times.
+bool have_like_shares(std::int64_t global_batch, std::int64_t ranks) {
+  constexpr std::int64_t kManySamples = 8;
+  return global_batch % ranks == 0 || global_batch / ranks >= kManySamples;
+}
+
 }  // namespace
 
 void RankWatch::begin(Wishes wishes) {
@@ -30,7 +36,8 @@ void RankWatch::begin(Wishes wishes) {
   if (wishes.deterministic) require_same_kernels(ranks_, wishes.computed);
   if (wishes.warn_of_crowding)
     for (const CrowdedNode& node : find_crowded_nodes(ranks_)) warn_(describe(node));
-  compares_speed_ = ranks_.size() > 1 && have_own_cores(ranks_);
+  compares_speed_ = ranks_.size() > 1 && have_own_cores(ranks_) &&
+                    have_like_shares(wishes.global_batch, std::ssize(ranks_));
 }
 
 void RankWatch::add_step(double seconds) {

@@ -25,6 +25,7 @@ class RankWatch {
     bool deterministic = false;
     DType computed = DType::f32;
     bool warn_of_crowding = true;
+    std::int64_t global_batch = 0;
   };
 
   RankWatch(Communicator& communicator, Warn warn) : communicator_(communicator), warn_(std::move(warn)) {}

@@ -133,6 +133,7 @@ History Trainer::run() {
   if (speed_tuning_) speed_tuning_->finish();
   state_.optimizer->synchronise();
   checkpointer_.finish();
+  state_.progress.unwritten_checkpoint = checkpointer_.unwritten();
   Logs last;
   for (const auto& [name, values] : history_.values) last.set(name, values.back());
   for (Callback* callback : callbacks_) callback->on_train_end(last);
@@ -147,8 +148,10 @@ void Trainer::begin() {
   if (!plan_.resumed) state_.stop = false;
   rank_watch_.begin({.deterministic = options_.deterministic,
                      .computed = state_.options.computed(),
-                     .warn_of_crowding = !std::exchange(state_.told_of_crowding, true)});
+                     .warn_of_crowding = !std::exchange(state_.told_of_crowding, true),
+                     .global_batch = plan_.global_batch});
   state_.progress.tuned.clear();
+  state_.progress.unwritten_checkpoint.clear();
   if (options_.autotune) speed_tuning_.emplace(state_, options_);
   if (speed_tuning_ && speed_tuning_->is_done()) state_.progress.tuned = speed_tuning_->description();
   for (Callback* callback : callbacks_) callback->attach(model_, plan_);

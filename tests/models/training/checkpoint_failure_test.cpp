@@ -44,8 +44,10 @@ class FullDisk {
   sighandler_t handler_;
 };
 
-/// Four epochs; the disk is full in the given ones. Returns the warnings.
-std::vector<std::string> train_on_full_disk(const std::string& path, std::vector<std::int64_t> full_epochs) {
+/// Four epochs; the disk is full in the given ones. Returns the warnings, and behind them the model's
+/// unwritten_checkpoint.
+std::pair<std::vector<std::string>, std::string> train_on_full_disk(const std::string& path,
+                                                                    std::vector<std::int64_t> full_epochs) {
   Model model = small_model();
   const InMemoryDataset data = small_images(8);
   ModelCheckpoint checkpoint({.filepath = path});
@@ -59,18 +61,32 @@ std::vector<std::string> train_on_full_disk(const std::string& path, std::vector
   fit.warn = [&](const std::string& warning) { warnings.push_back(warning); };
   const History history = model.fit(data, fit);
   EXPECT_EQ(history.epochs.size(), 4u) << "training did not go on";
-  return warnings;
+  return {warnings, model.progress().unwritten_checkpoint};
+}
+
+/// One on each rank, which names the path.
+void expect_io_errors(const std::vector<std::exception_ptr>& errors, const std::string& path) {
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error);
+    try {
+      std::rethrow_exception(error);
+    } catch (const CollectiveError& e) {
+      EXPECT_EQ(e.status(), ExitStatus::io);
+      EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << e.what();
+    }
+  }
 }
 
 TEST(CheckpointFailure, FullDiskIsAWarningAndTheLastGoodFileStays) {
   const TempDir dir(memory_directory());
   // The file of the second epoch may still be on its way when the disk is full.
-  const auto warnings = train_on_full_disk(dir / "model.h5", {2, 3});
+  const auto [warnings, unwritten] = train_on_full_disk(dir / "model.h5", {2, 3});
   ASSERT_GE(warnings.size(), 3u);
   EXPECT_EQ(warnings[0], dir / "model.h5" +
                              ": writing failed: File too large; training goes on, earlier checkpoints are as "
                              "they were");
   EXPECT_EQ(warnings.back(), "training has ended, but its last checkpoint could not be written");
+  EXPECT_EQ(unwritten, dir / "model.h5");
   const LatestCheckpoint latest = latest_checkpoint(dir.path());
   EXPECT_TRUE(latest.epochs == 1 || latest.epochs == 2) << latest.epochs;
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1)
@@ -79,10 +95,23 @@ TEST(CheckpointFailure, FullDiskIsAWarningAndTheLastGoodFileStays) {
 
 TEST(CheckpointFailure, SavingGoesOnWhenThereIsRoomAgain) {
   const TempDir dir(memory_directory());
-  const auto warnings = train_on_full_disk(dir / "model.h5", {1, 2});
+  const auto [warnings, unwritten] = train_on_full_disk(dir / "model.h5", {1, 2});
   ASSERT_GE(warnings.size(), 1u);
   EXPECT_NE(warnings.back(), "training has ended, but its last checkpoint could not be written");
+  EXPECT_EQ(unwritten, "");
   EXPECT_EQ(latest_checkpoint(dir.path()).epochs, 4);
+}
+
+TEST(CheckpointFailure, WhatHasTheNameOfAnEpochsFileIsThrownBeforeTheFirstStep) {
+  const TempDir dir(memory_directory());
+  std::filesystem::create_directory(dir / "model-3.h5");
+  const auto errors = test::run_ranks_collecting(2, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world});
+    ModelCheckpoint checkpoint({.filepath = dir / "model-{epoch}.h5"});
+    LambdaCallback steps({.on_train_batch_begin = [](std::int64_t) { ADD_FAILURE() << "a step"; }});
+    model.fit(small_images(8), {.epochs = 3, .callbacks = {&checkpoint, &steps}, .verbose = 0});
+  });
+  expect_io_errors(errors, dir / "model-3.h5");
 }
 
 TEST(CheckpointFailure, OtherFailuresAreThrownOnAllRanks) {
@@ -93,15 +122,7 @@ TEST(CheckpointFailure, OtherFailuresAreThrownOnAllRanks) {
     ModelCheckpoint checkpoint({.filepath = dir / "file/{epoch}.h5"});
     model.fit(small_images(8), {.epochs = 3, .callbacks = {&checkpoint}, .verbose = 0});
   });
-  for (const auto& error : errors) {
-    ASSERT_TRUE(error);
-    try {
-      std::rethrow_exception(error);
-    } catch (const CollectiveError& e) {
-      EXPECT_EQ(e.status(), ExitStatus::io);
-      EXPECT_NE(std::string(e.what()).find(dir / "file"), std::string::npos);
-    }
-  }
+  expect_io_errors(errors, dir / "file");
 }
 
 TEST(CheckpointFailure, WeightsThatAreNotFiniteAreNotSaved) {

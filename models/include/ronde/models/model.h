@@ -67,6 +67,8 @@ struct TrainingProgress {
   double images_per_second = 0.0;        ///< over all epochs of this fit
   /// What `autotune` found: "1 thread, buckets of 4 MB"; empty while it looks, or without it.
   std::string tuned = {};
+  /// The last checkpoint of this fit, where its file could not be written, as on a full disk; else empty.
+  std::string unwritten_checkpoint = {};
 };
 
 struct ModelOptions {
