@@ -1,6 +1,7 @@
 #include "common/program.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -124,6 +125,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
                0);  // a log tells of an epoch when it ends, not when its buffer is full
   const double started = unix_time();
   catch_preemption_signals();
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take away how uploads ended
   TrainOptions options;
   CommandLine line(program.name, program.summary);
   declare_train_options(line, options, program.recipes);

@@ -16,6 +16,14 @@ void offer_if_there(Uploader& uploader, const std::string& path) {
   if (!path.empty() && std::filesystem::is_regular_file(path, ignored)) uploader.offer(path);
 }
 
+void offer_all_below(Uploader& uploader, const std::string& directory) {
+  if (directory.empty()) return;
+  std::error_code ignored;  // what cannot be looked at is not offered
+  std::filesystem::recursive_directory_iterator entry(directory, ignored);
+  for (; !ignored && entry != end(entry); entry.increment(ignored))
+    offer_if_there(uploader, entry->path().string());
+}
+
 double patience(const TrainOptions& options, int status) {
   const double wanted = status == 0 ? options.upload_timeout : std::min(kHurriedWait, options.upload_timeout);
   return options.hang_timeout > 0.0 ? std::min(wanted, options.hang_timeout / 2.0) : wanted;
@@ -40,10 +48,7 @@ std::unique_ptr<Uploader> make_uploader(Communicator& world, const TrainOptions&
 }
 
 void offer_results(Uploader& uploader, const TrainOptions& options, const RunFiles& files) {
-  std::error_code ignored;
-  if (!files.logs.empty())
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(files.logs, ignored))
-      offer_if_there(uploader, entry.path().string());
+  offer_all_below(uploader, files.logs);
   for (const std::string& path : files.metrics) offer_if_there(uploader, path);
   for (const std::string& path : {options.timeline, files.saved_model, files.report})
     offer_if_there(uploader, path);

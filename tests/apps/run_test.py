@@ -95,6 +95,14 @@ class Interrupted(harness.ProgramTest):
         (self.work / "out").rename(self.work / "undisturbed")
         return found
 
+    def test_children_that_the_system_collects(self):
+        """Started by a program that ignores SIGCHLD: how mpirun and uploads end is seen nevertheless."""
+        deaf = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh"]
+        job = self.start([*deaf, *self.supervised(*self.command(*OPTIONS))])
+        self.assertEqual(job.finish(), 0, job.out)
+        result = harness.execute([*deaf, *self.command(*OPTIONS, "--upload", "false {file}", "--upload-timeout", "1")], self.work)
+        self.assertRegex(result.err, "not uploaded: .*false: exit status 1")
+
     def kill_a_rank(self, job):
         """As soon as there is one."""
         mpirun, = harness.children(job.process.pid)

@@ -20,6 +20,7 @@ namespace ronde::apps {
 namespace {
 
 constexpr double kKillPatience = 5.0;  // seconds until a killed process is gone
+constexpr int kUnknownStatus = 1;      // of a process whose end somebody else was told
 
 int shell_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -86,9 +87,12 @@ Job::~Job() {
 }
 
 bool Job::has_ended() {
+  if (status_ >= 0) return true;
   int status = 0;
-  if (status_ < 0 && waitpid(process_, &status, WNOHANG) == process_) status_ = shell_status(status);
-  return status_ >= 0;
+  const pid_t ended = waitpid(process_, &status, WNOHANG);
+  if (ended == process_) status_ = shell_status(status);
+  if (ended < 0) status_ = kUnknownStatus;
+  return ended != 0;
 }
 
 void Job::signal(int number) const {

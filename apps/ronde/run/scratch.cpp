@@ -35,10 +35,12 @@ bool is_old_and_ours(const std::string& path) {
 // Of supervisors that were killed.
 void remove_abandoned(const std::string& parent) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
-    const std::string path = entry.path().string();
-    if (!entry.path().filename().string().starts_with(kPrefix) || !is_old_and_ours(path)) continue;
-    const int lock = lock_directory(path);
+  std::vector<std::string> found;
+  for (std::filesystem::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
+       entry.increment(ignored))
+    if (entry->path().filename().string().starts_with(kPrefix)) found.push_back(entry->path().string());
+  for (const std::string& path : found) {
+    const int lock = is_old_and_ours(path) ? lock_directory(path) : -1;
     if (lock < 0) continue;
     std::filesystem::remove_all(path, ignored);
     close(lock);

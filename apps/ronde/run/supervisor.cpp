@@ -90,6 +90,7 @@ Supervisor::Start::Start(const Supervisor& supervisor, bool goes_on, bool is_hel
 
 Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
   become_subreaper();
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take away how children ended
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int number : kSignals) sigaddset(&wanted, number);

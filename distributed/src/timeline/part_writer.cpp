@@ -60,7 +60,7 @@ void PartWriter::stop() {
   thread_.join();
   try {
     file_.close();
-  } catch (const IoError& error) {
+  } catch (const std::exception& error) {
     end_early(error.what());
   }
 }
@@ -71,7 +71,7 @@ void PartWriter::drain() {
       if (ended_by_.empty()) write(thread, events);
     });
     file_.flush();
-  } catch (const IoError& error) {
+  } catch (const std::exception& error) {
     end_early(error.what());
   }
 }

@@ -6,6 +6,8 @@
 #include <ronde/models/latest_checkpoint.h>
 #include <ronde/models/save_point.h>
 
+#include "files/wildcard.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -30,9 +32,9 @@ BackupAndRestoreOptions checked(BackupAndRestoreOptions options) {
 /// The directory goes too, unless it holds something else.
 void delete_backups(const std::string& directory) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(".h5")) std::filesystem::remove(entry.path(), ignored);
+  for (const std::filesystem::path& file : entries_of_directory(directory)) {
+    const std::string name = file.filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(".h5")) std::filesystem::remove(file, ignored);
   }
   std::filesystem::remove(directory, ignored);
 }
@@ -56,7 +58,10 @@ void BackupAndRestore::on_save_point(SavePoint& point) {
 }
 
 void BackupAndRestore::on_train_end(const Logs&) {
-  if (options_.delete_checkpoint && is_main_rank()) delete_backups(options_.backup_dir);
+  if (!options_.delete_checkpoint) return;
+  collectively(model().communicator(), [&] {
+    if (is_main_rank()) delete_backups(options_.backup_dir);
+  });
 }
 
 CallbackState BackupAndRestore::state() const {

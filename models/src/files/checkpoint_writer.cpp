@@ -84,6 +84,16 @@ WrittenFile write_one(EncodedSnapshot& snapshot, const FileOrder& order) {
   }
 }
 
+/// What an action throws is thrown where the training waits for the file, not here, on a thread of its own.
+void tell(const std::string& path, const CheckpointWriter::OnWritten& actions, WrittenFile& result) {
+  try {
+    for (const auto& action : actions) action(path);
+  } catch (const std::exception& error) {
+    result.status = ExitStatus::failure;
+    result.problem = cat(path, ": is written, but who was told of it failed: ", error.what());
+  }
+}
+
 }  // namespace
 
 SavedModel weights_of(SavedModel model) {
@@ -116,8 +126,7 @@ void CheckpointWriter::write_all(SavedModel snapshot) {
   EncodedSnapshot encoded(std::move(snapshot), orders_);
   for (const FileOrder& order : orders_) {
     results_.push_back(write_one(encoded, order));
-    if (results_.back().status != ExitStatus::ok) continue;
-    for (const auto& action : on_written_) action(order.path);
+    if (results_.back().status == ExitStatus::ok) tell(order.path, on_written_, results_.back());
   }
 }
 

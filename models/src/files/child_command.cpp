@@ -18,9 +18,11 @@ namespace {
 constexpr int kLook = 20;  // milliseconds
 constexpr std::size_t kLongestLine = 300;
 
+/// Who reads it does not wait; who writes does, as programs expect of their stderr.
 struct Pipe {
   Pipe() {
-    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) ends = {-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
+    if (ends[0] >= 0) ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   }
   std::array<int, 2> ends{};
 };
@@ -65,12 +67,16 @@ class SpawnSettings {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// Keeps the end of what a process writes.
+/// Keeps the end of what a process has written, though it may write as fast as this reads.
 void drain(int fd, std::string& tail) {
+  constexpr int kMostReads = 64;
   std::array<char, 4096> buffer;
-  for (ssize_t got; (got = ::read(fd, buffer.data(), buffer.size())) > 0;)
+  for (int i = 0; i < kMostReads; ++i) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got <= 0) return;
     tail.append(buffer.data(), static_cast<std::size_t>(got));
-  if (tail.size() > 2 * kLongestLine) tail.erase(0, tail.size() - 2 * kLongestLine);
+    if (tail.size() > 2 * kLongestLine) tail.erase(0, tail.size() - 2 * kLongestLine);
+  }
 }
 
 std::string last_line(std::string text) {
@@ -105,7 +111,8 @@ std::string run_command(const std::vector<std::string>& words, double timeout,
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);
   std::string tail, problem;
   int status = 0;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
+  pid_t ended = 0;
+  while ((ended = ::waitpid(child, &status, WNOHANG)) == 0) {
     pollfd query{read_end.get(), POLLIN, 0};
     ::poll(&query, 1, kLook);
     drain(read_end.get(), tail);
@@ -117,6 +124,8 @@ std::string run_command(const std::vector<std::string>& words, double timeout,
     }
   }
   drain(read_end.get(), tail);
+  // Where this process ignores SIGCHLD, or somebody else collects its children.
+  if (problem.empty() && ended < 0) problem = "has ended, but its exit status went to somebody else";
   if (problem.empty()) problem = describe(status, tail);
   return problem.empty() ? "" : cat(words.front(), ": ", problem);
 }

@@ -7,6 +7,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <ronde/core/signals.h>
@@ -55,6 +56,8 @@ struct Uploader::State {
   void sleep(std::unique_lock<std::mutex>& lock);
   void upload_all();
   void settle(Waiting entry, const std::string& problem, std::unique_lock<std::mutex>& lock);
+  void warn(const std::string& text, std::unique_lock<std::mutex>& lock);
+  void start_thread(const std::shared_ptr<State>& self);
   UploadReport report() const;
 
   const UploadOptions options;
@@ -68,6 +71,7 @@ struct Uploader::State {
   std::optional<Waiting> in_flight;
   bool has_thread = false;
   bool is_failing = false;
+  bool is_warning = false;  // of what has failed
   std::int64_t uploaded = 0, passed_over = 0;
   std::string problem;
 };
@@ -141,10 +145,35 @@ void Uploader::State::settle(Waiting entry, const std::string& why, std::unique_
     else
       ++passed_over;
   }
-  if (std::exchange(is_failing, true) || give_up || !options.warn) return;
+  if (!std::exchange(is_failing, true) && !give_up) warn(cat(entry.path, " is not uploaded: ", why), lock);
+}
+
+void Uploader::State::warn(const std::string& text, std::unique_lock<std::mutex>& lock) {
+  if (!options.warn) return;
+  is_warning = true;
   lock.unlock();
-  options.warn(cat(entry.path, " is not uploaded: ", why));
+  try {
+    options.warn(text);
+  } catch (const std::exception&) {
+    // Training goes on without it.
+  }
   lock.lock();
+  is_warning = false;
+}
+
+/// If there is none. Where none can be had now, the next offer tries again.
+void Uploader::State::start_thread(const std::shared_ptr<State>& self) {
+  if (has_thread) return;
+  try {
+    std::thread([self] {
+      block_signals();
+      name_trace_thread("uploader");
+      self->upload_all();
+    }).detach();
+    has_thread = true;
+  } catch (const std::system_error& error) {
+    problem = cat("there is no thread for it: ", error.what());
+  }
 }
 
 UploadReport Uploader::State::report() const {
@@ -172,13 +201,7 @@ void Uploader::offer(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
   if (state_->give_up) return;
   state_->add({.path = absolute(path)});
-  if (!std::exchange(state_->has_thread, true)) {
-    std::thread([state = state_] {
-      block_signals();
-      name_trace_thread("uploader");
-      state->upload_all();
-    }).detach();
-  }
+  state_->start_thread(state_);
   state_->changed.notify_all();
 }
 
@@ -189,7 +212,7 @@ UploadReport Uploader::finish(double seconds) {
   state_->give_up = true;
   state_->changed.notify_all();
   // A command is killed; a file system that hangs is left to its fate.
-  state_->changed.wait_for(lock, kLastMoment, [&] { return !state_->in_flight; });
+  state_->changed.wait_for(lock, kLastMoment, [&] { return !state_->in_flight && !state_->is_warning; });
   return state_->report();
 }
 

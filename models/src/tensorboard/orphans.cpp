@@ -8,6 +8,7 @@
 
 #include <ronde/models/file_io.h>
 
+#include "files/wildcard.h"
 #include "tensorboard/record.h"
 
 namespace ronde::inline v0 {
@@ -87,10 +88,10 @@ std::string without_orphans(std::string_view bytes, const ResumePoint& point) {
 }  // namespace
 
 void drop_orphans(const std::string& directory, const ResumePoint& point) {
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, missing)) {
-    const std::string path = entry.path();
-    if (!entry.is_regular_file() || path.find("tfevents") == std::string::npos) continue;
+  for (const std::filesystem::path& path : entries_of_directory(directory)) {
+    std::error_code ignored;
+    const bool is_ours = path.filename().string().find("tfevents") != std::string::npos;
+    if (!is_ours || !std::filesystem::is_regular_file(path, ignored)) continue;
     const std::string before = read_file(path);
     const std::string after = without_orphans(before, point);
     if (after.size() != before.size()) atomic_write_file(path, after);

@@ -52,5 +52,17 @@ TEST(CheckpointWriter, ASnapshotThatCannotBeEncodedLeavesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(second));
 }
 
+TEST(CheckpointWriter, WhatListenersThrowIsAResult) {
+  const TempDir directory;
+  const std::string path = directory.path() + "/a.h5";
+  CheckpointWriter writer;
+  writer.start(snapshot(), {{path}}, {[](const std::string&) { throw std::runtime_error("deaf"); }});
+  const std::vector<WrittenFile> files = writer.wait();
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].status, ExitStatus::failure);
+  EXPECT_EQ(files[0].problem, path + ": is written, but who was told of it failed: deaf");
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 }  // namespace
 }  // namespace ronde::testing

@@ -123,6 +123,33 @@ TEST(Uploader, EndsATryAtTheTimeout) {
   EXPECT_NE(target.put("/f", "f", never).find("not done after"), std::string::npos);
 }
 
+TEST(Uploader, ACommandThatNeverStopsWritingEndsToo) {
+  const TempDir dir(memory_directory());
+  const UploadTarget target(script(dir, "flood", "exec yes >&2") + " {file}", 0.05);
+  const std::atomic<bool> never = false;
+  EXPECT_NE(target.put("/f", "f", never).find("not done after"), std::string::npos);
+}
+
+// As a program may be started by another that never looks after its own: the system collects children then.
+TEST(Uploader, WhatNobodyCanTellIsNotUploaded) {
+  const TempDir dir(memory_directory());
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const std::atomic<bool> never = false;
+  const std::string problem = UploadTarget("false {file}", kLong).put("/f", "f", never);
+  ::signal(SIGCHLD, before);
+  EXPECT_EQ(problem, "false: has ended, but its exit status went to somebody else");
+}
+
+TEST(Uploader, AWarningThatThrowsHarmsNothing) {
+  const TempDir dir(memory_directory());
+  Uploader uploader(
+      {.target = "false {file}", .timeout = kLong, .first_pause = 1000.0, .warn = [](const std::string&) {
+         throw std::runtime_error("no terminal");
+       }});
+  uploader.offer(write(dir / "a.h5", "weights"));
+  EXPECT_EQ(uploader.finish(0.2).missing, std::vector<std::string>{dir / "a.h5"});
+}
+
 // While the first upload waits, newer files come: one of a name that waits already, and one too many.
 TEST(Uploader, TheNewestWins) {
   const TempDir dir(memory_directory());
