@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include <ronde/core/error.h>
-#include <ronde/models/file_io.h>
+#include <ronde/core/new_file.h>
 #include <ronde/models/model_checkpoint.h>
 
 #include "common/banner.h"

@@ -8,9 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <ronde/core/file_descriptor.h>
 #include <ronde/core/text.h>
-
-#include "files/file_descriptor.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -68,7 +68,7 @@ class Data(harness.ProgramTest):
         for name in ("pipe", "folder"):
             self.assert_refused(self.train("--epochs", "1", "--timeline", name), 74, f"cannot write the timeline {name}: ")
         pack = harness.execute([harness.BIN / "ronde", "data", "pack", "mnist", "pipe", "--data-dir", self.data], self.work)
-        self.assert_refused(pack, 74, "pipe: cannot be written: File exists")
+        self.assert_refused(pack, 74, "pipe: is no regular file, and is not replaced")
         self.assertTrue((self.work / "pipe").is_fifo())
 
     def test_more_samples_than_there_are(self):

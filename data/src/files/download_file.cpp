@@ -6,12 +6,12 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
+#include <ronde/core/new_file.h>
 #include <ronde/core/sha256.h>
 #include <ronde/data/data_directory.h>
 
 #include "files/byte_reader.h"
 #include "files/http.h"
-#include "files/new_file.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include <ronde/core/error.h>
+#include <ronde/core/file_descriptor.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -29,16 +30,6 @@ struct Transfer {
   std::exception_ptr failure = {};
 };
 
-void write_all(int descriptor, const char* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t done = ::write(descriptor, data, bytes);
-    if (done < 0 && errno == EINTR) continue;
-    require<IoError>(done >= 0, "data: writing a download failed: ", std::generic_category().message(errno));
-    data += done;
-    bytes -= static_cast<std::size_t>(done);
-  }
-}
-
 std::size_t on_bytes(char* data, std::size_t, std::size_t bytes, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
   transfer.written += static_cast<std::int64_t>(bytes);
@@ -46,7 +37,7 @@ std::size_t on_bytes(char* data, std::size_t, std::size_t bytes, void* context) 
   transfer.too_long = transfer.written > transfer.options.max_bytes;
   if (transfer.too_long) return CURL_WRITEFUNC_ERROR;
   try {
-    write_all(transfer.descriptor, data, bytes);
+    write_all(transfer.descriptor, {data, bytes}, "data: a download");
   } catch (...) {
     transfer.failure = std::current_exception();
     return CURL_WRITEFUNC_ERROR;

@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/new_file.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/packed_dataset.h>
 
-#include "files/new_file.h"
 #include "packed/pack_header.h"
 
 namespace ronde::inline v0 {

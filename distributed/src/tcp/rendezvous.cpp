@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <ronde/core/counted.h>
+#include <ronde/core/new_file.h>
 #include <ronde/distributed/network.h>
 
 #include "meeting.h"
@@ -103,14 +104,13 @@ class Place0 {
  private:
   // Readable for its owner alone, and never half written.
   void write(const std::string& text) {
-    const std::string part = cat(file_, '.', getpid()), line = cat(text, '\n');
-    const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    const bool is_written = fd >= 0 && ::write(fd, line.data(), line.size()) == std::ssize(line);
-    const bool is_there = is_written && std::rename(part.c_str(), file_.c_str()) == 0;
-    const int error = errno;
-    if (fd >= 0) ::close(fd);
-    if (fd >= 0 && !is_there) unlink(part.c_str());
-    require<IoError>(is_there, "[tcp] cannot write ", file_, ": ", std::strerror(error));
+    try {
+      NewFile file(file_, 0600);
+      file.append(cat(text, '\n'));
+      file.publish();
+    } catch (const SystemError& error) {
+      throw IoError(cat("[tcp] ", error.what()));
+    }
     written_ = text;
   }
 

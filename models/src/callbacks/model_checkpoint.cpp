@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <limits>
 
-#include <ronde/models/file_io.h>
+#include <ronde/core/new_file.h>
 #include <ronde/models/save_point.h>
 
 #include "callbacks/path_pattern.h"
 #include "callbacks/save_interval.h"
 #include "files/file_remover.h"
-#include "files/temporary_file.h"
+#include "files/wildcard.h"
 #include "keras_file/model_ending.h"
 #include "weights/named_weights_file.h"
 

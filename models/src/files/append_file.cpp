@@ -13,16 +13,12 @@ std::unique_ptr<AppendFile> AppendFile::open(const std::string& path, bool keep_
 
 int AppendFile::append(std::string_view bytes) {
   const off_t begin = ::lseek(file_.get(), 0, SEEK_END);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      return ::ftruncate(file_.get(), begin) == 0 ? error : errno;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+  try {
+    write_all(file_.get(), bytes, "");
+    return 0;
+  } catch (const SystemError& error) {
+    return ::ftruncate(file_.get(), begin) == 0 ? error.error() : errno;
   }
-  return 0;
 }
 
 }  // namespace ronde::inline v0

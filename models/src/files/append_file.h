@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "files/file_descriptor.h"
+#include <ronde/core/file_descriptor.h>
 
 namespace ronde::inline v0 {
 

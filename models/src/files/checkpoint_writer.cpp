@@ -8,11 +8,11 @@
 #include <new>
 #include <utility>
 
+#include <ronde/core/file_descriptor.h>
 #include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 #include <ronde/models/file_io.h>
 
-#include "files/file_descriptor.h"
 #include "keras_file/encode.h"
 
 namespace ronde::inline v0 {

@@ -9,7 +9,7 @@
 #include <array>
 #include <chrono>
 
-#include "files/file_descriptor.h"
+#include <ronde/core/file_descriptor.h>
 
 namespace ronde::inline v0 {
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <ronde/core/error.h>
+#include <ronde/core/new_file.h>
 #include <ronde/models/saved_model.h>
 
 #include "files/wildcard.h"

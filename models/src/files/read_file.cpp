@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
+#include <ronde/core/file_descriptor.h>
 #include <ronde/models/file_io.h>
-
-#include "files/file_descriptor.h"
 
 namespace ronde::inline v0 {
 

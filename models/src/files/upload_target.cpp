@@ -9,7 +9,8 @@
 #include <system_error>
 
 #include "files/child_command.h"
-#include "files/file_descriptor.h"
+
+#include <ronde/core/file_descriptor.h>
 
 namespace ronde::inline v0 {
 
@@ -75,12 +76,7 @@ void copy_bytes(const std::string& from, FileDescriptor& to, const std::string& 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno(from, "reading failed");
     if (got == 0) return;
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t written = ::write(to.get(), buffer.data() + done, static_cast<std::size_t>(got - done));
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) throw_errno(path, "writing failed", written == 0 ? EIO : errno);
-      done += written;
-    }
+    write_all(to.get(), {buffer.data(), static_cast<std::size_t>(got)}, path);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include <ronde/core/error.h>
+#include <ronde/core/new_file.h>
 
 namespace ronde::inline v0 {
 
@@ -48,13 +49,6 @@ bool matches_wildcards(std::string_view name, std::string_view pattern) {
   return p == pattern.size();
 }
 
-bool is_temporary_name(std::string_view name) {
-  const auto mark = name.rfind(".tmp.");
-  if (mark == std::string_view::npos) return false;
-  const std::string_view number = name.substr(mark + 5);
-  return !number.empty() && number.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
 std::vector<fs::path> entries_of_directory(const fs::path& directory) {
   std::error_code error;
   std::vector<fs::path> entries;
@@ -81,6 +75,15 @@ std::vector<fs::path> expand_pattern(const std::string& pattern) {
     found = std::move(next);
   }
   return found;
+}
+
+void delete_abandoned_files(const std::string& pattern) {
+  try {
+    for (const fs::path& file : expand_pattern(cat(pattern, ".tmp.", kWildcard)))
+      if (is_temporary_name(file.filename().string())) delete_if_abandoned(file.string());
+  } catch (const IoError&) {
+    // Whoever writes there will say so.
+  }
 }
 
 }  // namespace ronde::inline v0

@@ -18,7 +18,8 @@ bool matches_wildcards(std::string_view name, std::string_view pattern);
 std::vector<std::filesystem::path> entries_of_directory(const std::filesystem::path& directory);
 /// The files that a pattern can have become, as it goes down the directories. IoError.
 std::vector<std::filesystem::path> expand_pattern(const std::string& pattern);
-/// Whether it is a name under which `atomic_write_file` builds a file: "a.h5.tmp.1234".
-bool is_temporary_name(std::string_view name);
+/// Deletes what killed processes left of files of a pattern (Note [Abandoned files]): a run that goes on may
+/// give its files other names. What cannot be looked at or deleted stays.
+void delete_abandoned_files(const std::string& pattern);
 
 }  // namespace ronde::inline v0

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <ronde/core/file_descriptor.h>
+
 #include "keras_file/decode.h"
 #include "keras_file/hdf5.h"
 #include "keras_file/limited_reader.h"
@@ -58,18 +60,13 @@ void warm_up() {
   Tensor::zeros({1});
 }
 
-/// Nothing when the parent has gone, or does not want it.
-void write_all(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return;
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-  }
-}
-
+/// Nothing comes of it where the parent has gone, or does not want it.
 void answer(char kind, std::string_view content) {
-  write_all({&kind, 1});
-  write_all(content);
+  try {
+    write_all(STDOUT_FILENO, {&kind, 1}, "the answer");
+    write_all(STDOUT_FILENO, content, "the answer");
+  } catch (const SystemError&) {
+  }
 }
 
 void read_and_answer(std::string_view image) {

@@ -12,7 +12,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "files/file_descriptor.h"
+#include <ronde/core/file_descriptor.h>
+
 #include "keras_file/plain_model.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): no header of the C++ library has it
@@ -31,19 +32,10 @@ constexpr std::size_t kLongestReason = 400;  // of a text that may be anything
 
 /// The data as a file without a name.
 FileDescriptor make_input(std::string_view image) {
-  const int file = ::memfd_create("ronde-hdf5", MFD_CLOEXEC);
-  if (file < 0) throw_system("no memory for it");
-  while (!image.empty()) {
-    const ssize_t written = ::write(file, image.data(), image.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      ::close(file);
-      throw_system("no memory for it", error);
-    }
-    image.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return FileDescriptor(file);
+  FileDescriptor file(::memfd_create("ronde-hdf5", MFD_CLOEXEC));
+  if (!file.is_open()) throw_system("no memory for it");
+  write_all(file.get(), image, "cannot be read in a process of its own: no memory for it");
+  return file;
 }
 
 class Child {

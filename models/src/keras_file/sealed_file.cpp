@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include <ronde/core/file_descriptor.h>
 #include <ronde/core/sha256.h>
 
-#include "files/file_descriptor.h"
 #include "keras_file/decode.h"
 #include "keras_file/hdf5.h"
 #include "keras_file/trailer.h"

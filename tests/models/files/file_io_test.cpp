@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include <ronde/core/file_descriptor.h>
 #include <ronde/models/file_io.h>
 
-#include "files/file_descriptor.h"
-#include "files/temporary_file.h"
+#include "files/wildcard.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 

@@ -147,8 +147,6 @@ TEST(Wildcard, StandsForTheFieldsOfAPattern) {
   EXPECT_FALSE(matches_wildcards("07.h5", "*-*.h5"));
   EXPECT_FALSE(matches_wildcards("a.h5.tmp.1", "*.h5"));
   EXPECT_FALSE(matches_wildcards("ab", "a"));
-  EXPECT_TRUE(is_temporary_name("a.h5.tmp.12.1"));
-  EXPECT_FALSE(is_temporary_name("a.tmp.h5"));
 }
 
 TEST(SavedModel, EqualContentGivesEqualBytes) {

@@ -18,10 +18,6 @@ namespace ronde::inline v0 {
 /// links to directories on the way to it are followed.
 RONDE_API void atomic_write_file(const std::string& path, std::string_view bytes);
 
-/// IoError where `atomic_write_file` would not replace what is at `path`: a link, a directory, a device. To
-/// be asked before work whose result is to go there.
-RONDE_API void require_replaceable(const std::string& path);
-
 /// All bytes of a regular file. IoError when it cannot be read, InputError when it is larger than
 /// `max_bytes`.
 RONDE_API std::string read_file(const std::string& path, std::int64_t max_bytes = std::int64_t{1} << 33);
