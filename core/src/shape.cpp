@@ -11,7 +11,9 @@ Shape::Shape(std::span<const std::int64_t> extents) : rank_(static_cast<int>(ext
 
 std::int64_t Shape::count() const {
   std::int64_t n = 1;
-  for (const std::int64_t extent : *this) n *= extent;
+  for (const std::int64_t extent : *this)
+    if (__builtin_mul_overflow(n, extent, &n)) [[unlikely]]
+      throw Error(cat("[shape] ", *this, " has more elements than can be counted"));
   return n;
 }
 

@@ -176,7 +176,9 @@ Tensor Tensor::reshape(const Shape& shape) const {
 
 Tensor Tensor::view(std::int64_t offset, const Shape& shape) const {
   require(is_contiguous(), "[view] of a tensor that is not contiguous");
-  require(offset >= 0 && offset + shape.count() <= count(), "[view] ", shape, " at ", offset, " of ", shape_);
+  const bool has_extents = std::all_of(shape.begin(), shape.end(), [](std::int64_t e) { return e >= 0; });
+  require(has_extents && offset >= 0 && offset <= count() && shape.count() <= count() - offset, "[view] ",
+          shape, " at ", offset, " of ", shape_);
   Tensor t = *this;
   t.offset_ += offset;
   t.shape_ = shape;

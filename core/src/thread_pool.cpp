@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ronde/core/error.h>
+#include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
@@ -69,6 +70,7 @@ struct alignas(64) Worker {
   }
 
   void work() {
+    block_signals();
     name_trace_thread("compute");
     for (;;) {
       wait_while(phase, idle);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include <ronde/core/error.h>
+#include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
@@ -103,6 +104,7 @@ void TaskQueue::run_next(std::unique_lock<std::mutex>& lock) {
 
 WorkerThread::WorkerThread(Runs runs)
     : queue_(std::make_shared<TaskQueue>(runs)), thread_([queue = queue_] {
+        block_signals();
         name_trace_thread("communication");
         queue->work();
       }) {}

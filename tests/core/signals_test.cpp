@@ -5,7 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
+
+#include <ronde/core/thread_pool.h>
 
 namespace ronde {
 namespace {
@@ -44,6 +48,20 @@ TEST(Signals, ThoseOfAnErrorAreNotBlocked) {
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF})
       EXPECT_FALSE(is_blocked(signal)) << signal;
   }).join();
+}
+
+TEST(Signals, AreNotForTheThreadsThatCompute) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> others = 0;
+  const auto look = [&](std::int64_t, std::int64_t) {
+    if (std::this_thread::get_id() == caller)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // for the others to take a share
+    else
+      others += is_blocked(SIGTERM) ? 1 : 1000;
+  };
+  ThreadPool pool(3);
+  for (int i = 0; i < 10'000 && others == 0; ++i) pool.parallel_for(6, 1, look);
+  EXPECT_TRUE(others > 0 && others < 1000) << others;
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ TEST(Tensor, WrongUseCarriesTheValues) {
       },
       "(1073741824, 1073741824, 8) is too large");
   expect_error([&] { (void)x.view(4, {3}); }, "(3,) at 4 of (2, 3)");
+  expect_error([&] { (void)x.view(0, {-2, -3}); }, "(-2, -3) at 0 of (2, 3)");
+  expect_error([&] { (void)x.view(0, {INT64_MAX, 2}); }, "more elements than can be counted");
 }
 
 TEST(Tensor, ViewsShareTheStorage) {

@@ -111,12 +111,12 @@ Place MpiTransport::find_place() const {
   MPI_Comm node = MPI_COMM_NULL;
   check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, place.rank, MPI_INFO_NULL, &node),
         "MPI_Comm_split_type");
-  MPI_Comm_rank(node, &place.local_rank);
-  MPI_Comm_size(node, &place.local_size);
+  check(MPI_Comm_rank(node, &place.local_rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(node, &place.local_size), "MPI_Comm_size");
   // Nodes are numbered in the order of their lowest ranks.
   int leader = place.rank;
-  MPI_Bcast(&leader, 1, MPI_INT, 0, node);
-  MPI_Comm_free(&node);
+  check(MPI_Bcast(&leader, 1, MPI_INT, 0, node), "MPI_Bcast");
+  check(MPI_Comm_free(&node), "MPI_Comm_free");
   std::vector<int> leaders(static_cast<std::size_t>(place.size));
   check(MPI_Allgather(&leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm_), "MPI_Allgather");
   std::sort(leaders.begin(), leaders.end());

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <ronde/core/signals.h>
 #include <ronde/core/text.h>
 #include <ronde/core/trace.h>
 
@@ -118,6 +119,7 @@ bool Watchdog::is_alarmed() const {
 
 // See Note [Whose time].
 void Watchdog::run() {
+  block_signals();
   name_trace_thread("watchdog");
   State& state = *state_;
   std::int64_t before = FlightRecorder::now();

@@ -27,7 +27,7 @@ class RONDE_API Shape {
   std::int64_t back() const { return (*this)[-1]; }
   const std::int64_t* begin() const { return extents_.data(); }
   const std::int64_t* end() const { return extents_.data() + rank_; }
-  /// Product of the extents; 1 for a scalar.
+  /// Product of the extents; 1 for a scalar. An error where it is no std::int64_t.
   std::int64_t count() const;
   void push_back(std::int64_t extent);
   /// This shape without its first axis, with another one in its place.

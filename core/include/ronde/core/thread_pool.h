@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include <ronde/core/export.h>
 
@@ -54,14 +55,20 @@ class RONDE_API ThreadPool {
   template <class F>
   void parallel_for(std::int64_t count, std::int64_t grain, F&& body) {
     run_chunks(
-        count, grain, [](void* f, int, std::int64_t b, std::int64_t e) { (*static_cast<F*>(f))(b, e); },
+        count, grain,
+        [](void* f, int, std::int64_t b, std::int64_t e) {
+          (*static_cast<std::remove_reference_t<F>*>(f))(b, e);
+        },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
   /// The same; `body(chunk, begin, end)` is told its number, 0 <= chunk < chunks(count, grain).
   template <class F>
   void parallel_chunks(std::int64_t count, std::int64_t grain, F&& body) {
     run_chunks(
-        count, grain, [](void* f, int c, std::int64_t b, std::int64_t e) { (*static_cast<F*>(f))(c, b, e); },
+        count, grain,
+        [](void* f, int c, std::int64_t b, std::int64_t e) {
+          (*static_cast<std::remove_reference_t<F>*>(f))(c, b, e);
+        },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
   int chunks(std::int64_t count, std::int64_t grain) const;
