@@ -16,6 +16,7 @@
 /// `poll` and `abort` from any thread, all else from one at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -69,8 +70,14 @@ class RONDE_API DeviceGroup {
   bool leaves_out() const;
   bool is_capturing() const;
 
-  /// Zeros that calls use again and again: registered with the library, as long as they live.
-  Tensor enrolled_zeros(const Shape& shape, TensorOptions options);
+  /// Memory that this rank has for a window, which the devices of all ranks reach; nullptr: none, for lack of
+  /// memory, in a library without windows or with `$RONDE_NCCL_WINDOWS=off`.
+  std::shared_ptr<void> window_memory(std::size_t bytes);
+  /// Zeros that calls use again and again: registered with the library, as long as they live. Where `window`
+  /// is memory for one, as a window: then all ranks have such memory and call this, and a rank that cannot
+  /// open its window loses the group for all.
+  Tensor enrolled_zeros(const Shape& shape, TensorOptions options,
+                        const std::shared_ptr<void>& window = nullptr);
 
   /// Looks for errors of the other ranks; false, from then on, when there are. `problem` says which.
   bool poll();
@@ -79,6 +86,9 @@ class RONDE_API DeviceGroup {
   std::string problem() const;
 
  private:
+  Tensor zeros_in_window(const Shape& shape, TensorOptions options, const std::shared_ptr<void>& window);
+  Tensor zeros_enrolled_here(const Shape& shape, TensorOptions options);
+
   struct State;
   std::shared_ptr<State> state_;
 };
