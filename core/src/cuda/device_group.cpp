@@ -139,6 +139,10 @@ class StartedCall final : public DeviceGroup::Started {
     if (status.outcome != Outcome::not_ready) cuda::check(status, "running");
     return status.ok();
   }
+  void wait() override {
+    for (cuda::Pauses pauses; !done(); pauses.pause()) {
+    }
+  }
   cuda::Event event() const { return event_; }
   void needs_no_join() { joined_ = true; }
   /// From here on what is read may have been written by the call, or not.
@@ -163,6 +167,7 @@ class LeftOut final : public DeviceGroup::Started {
  public:
   void join() override {}
   bool done() override { return true; }
+  void wait() override {}
 };
 
 }  // namespace

@@ -7,9 +7,9 @@
 ///     sum->join();                       // kernels from here on come after it
 ///
 /// A call comes after all that the backend was given before, and runs on a stream of its own; nothing here
-/// makes the host wait, but for the constructor. So calls may be part of a RepeatedStep's body. All ranks
-/// make the same calls in the same order; that is not checked. `NcclCommunicator` of the room above is how a
-/// program uses it.
+/// makes the host wait, but for the constructor and `Started::wait`. So calls may be part of a RepeatedStep's
+/// body. All ranks make the same calls in the same order; that is not checked. `NcclCommunicator` of the room
+/// above is how a program uses it.
 ///
 /// What goes wrong on the way, here or on another rank, is noticed by `poll`; then, and after `abort`, the
 /// whole device is lost to this process, and everything that waits for it ends with an error. Thread safety:
@@ -47,6 +47,8 @@ class RONDE_API DeviceGroup {
     virtual void join() = 0;
     /// Whether it has run; not in a capture.
     virtual bool done() = 0;
+    /// The host waits until it has: asks all the time at first, after some 100 us with ever longer pauses.
+    virtual void wait() = 0;
   };
 
   /// Why the backend cannot be part of a group; empty: it can.
