@@ -228,7 +228,10 @@ Status FakeRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind
   if (!is_there(to, to_device)) return refuse("a copy to memory that is not the device's or not pinned");
   if (!is_there(from, from_device))
     return refuse("a copy from memory that is not the device's or not pinned");
-  if (kind == CopyKind::to_device) bytes_to_device_ += bytes;
+  if (kind == CopyKind::to_device) {
+    bytes_to_device_ += bytes;
+    ++uploads_;
+  }
   if (kind == CopyKind::to_host) ++reads_;
   void* target = to_device ? memory_.behind(to) : to;
   const void* source = from_device ? memory_.behind(from) : from;

@@ -85,6 +85,7 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::MathOptions math() const { return math_; }
   std::int64_t replays() const { return replays_; }
   std::size_t bytes_to_device() const { return bytes_to_device_; }
+  std::int64_t uploads() const { return uploads_; }
   /// Copies to the host, each of which somebody waits for.
   std::int64_t reads() const { return reads_; }
 
@@ -154,7 +155,7 @@ class FakeRuntime final : public cuda::Runtime {
   std::map<cuda::Event, std::unique_ptr<FakeEvent>> events_;
   std::map<cuda::Graph, std::unique_ptr<std::vector<Operation>>> graphs_;
   std::unique_ptr<Capture> capture_;
-  std::int64_t launches_ = 0, prepared_ = 0, captures_ = 0, replays_ = 0, reads_ = 0;
+  std::int64_t launches_ = 0, prepared_ = 0, captures_ = 0, replays_ = 0, reads_ = 0, uploads_ = 0;
   std::size_t bytes_to_device_ = 0;
   cuda::MathOptions math_ = {};
   FakeCollectives collectives_{*this};  // the last, whose thread uses all else
