@@ -36,6 +36,7 @@ constexpr std::array kOthers{
     "RONDE_ISA",
     "RONDE_MPIEXEC",
     "RONDE_NCCL",
+    "RONDE_NCCL_WINDOWS",
     "RONDE_RANK",
     "RONDE_RENDEZVOUS",
     "RONDE_RUN_OPTIONS",

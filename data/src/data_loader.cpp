@@ -14,6 +14,7 @@
 #include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
+#include "batch_details.h"
 #include "resident_inputs.h"
 
 namespace ronde::inline v0 {
@@ -21,8 +22,8 @@ namespace {
 
 /// Buffers for the largest batch; `batch` holds views of them.
 struct Slot {
-  Tensor inputs, targets, keys;
-  Tensor numbers;  // of an augmentation on the device
+  Tensor inputs;
+  BatchDetails details;
   Batch batch;
   std::vector<SampleKey> samples;
   std::vector<std::int64_t> indices;
@@ -68,9 +69,9 @@ struct DataLoader::State {
   std::int64_t rows_at_once;  // that a thread takes of a batch
   std::vector<Slot> slots;
   std::optional<ResidentInputs> resident;
-  Batch on_device;  // room for the largest batch, where batches go to a device
-  Batch given;      // the part of it that `next` gave
-  Tensor numbers_on_device;
+  Tensor inputs_on_device;  // room for the largest batch, where batches go to a device
+  BatchDetails details_on_device;
+  Batch given;  // the part of them that `next` gave
 
   std::mutex mutex;  // guards all below, and the slots' state
   std::condition_variable to_do, done;
@@ -94,14 +95,12 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   const std::int64_t n = sampler.max_count();
   const bool fills_in_place = !options.backend || options.backend->device().type == DeviceType::cpu;
   Backend& backend = fills_in_place && options.backend ? *options.backend : default_backend();
-  if (!fills_in_place)
-    on_device = {
-        .inputs = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, options.backend}),
-        .targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), options.backend}),
-        .sample_keys = Tensor::empty({n, 2}, {DType::i64, options.backend})};
   resident = ResidentInputs::make(data, options, sampler.options().seed, n);
-  const Shape numbers{n, resident ? resident->numbers() : 0};
-  if (resident) numbers_on_device = Tensor::empty(numbers, {DType::f64, options.backend});
+  const std::int64_t numbers = resident ? resident->numbers() : 0;
+  if (!fills_in_place) {
+    inputs_on_device = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, options.backend});
+    details_on_device = BatchDetails(data, n, numbers, *options.backend);
+  }
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
   rows_at_once = std::max<std::int64_t>(1, (n + pieces - 1) / pieces);
@@ -110,9 +109,7 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   for (Slot& slot : slots) {
     const Shape inputs = resident ? Shape{n, 0} : data.input_shape().batch_of(n);
     slot.inputs = Tensor::empty(inputs, {options.dtype, &backend});
-    slot.targets = Tensor::empty(data.target_shape().batch_of(n), {data.target_dtype(), &backend});
-    slot.keys = Tensor::empty({n, 2}, {DType::i64, &backend});
-    slot.numbers = Tensor::empty(numbers, {DType::f64, &backend});
+    slot.details = BatchDetails(data, n, numbers, backend);
     slot.samples.reserve(static_cast<std::size_t>(n));
     slot.indices.reserve(static_cast<std::size_t>(n));
     free.push_back(&slot);
@@ -176,7 +173,7 @@ const Batch* DataLoader::State::next() {
   ready.erase(found);
   ++next_step;
   lock.unlock();
-  return on_device.inputs.defined() ? copied(*in_use) : &in_use->batch;
+  return inputs_on_device.defined() ? copied(*in_use) : &in_use->batch;
 }
 
 /// Its copy on the device, which the device's stream fills behind all that uses the one before.
@@ -185,18 +182,14 @@ const Batch* DataLoader::State::copied(const Slot& slot) {
   const std::int64_t n = batch.size();
   given = {.step = batch.step,
            .global_count = batch.global_count,
-           .inputs = on_device.inputs.slice(0, 0, n),
-           .targets = on_device.targets.slice(0, 0, n),
-           .sample_keys = on_device.sample_keys.slice(0, 0, n)};
-  given.targets.copy_from(batch.targets);
-  given.sample_keys.copy_from(batch.sample_keys);
-  if (resident) {
-    const Tensor numbers = numbers_on_device.slice(0, 0, n);
-    numbers.copy_from(slot.numbers.slice(0, 0, n));
-    resident->gather(given.inputs, given.sample_keys, numbers);
-  } else {
+           .inputs = inputs_on_device.slice(0, 0, n),
+           .targets = details_on_device.targets.slice(0, 0, n),
+           .sample_keys = details_on_device.keys.slice(0, 0, n)};
+  details_on_device.copy_from(slot.details);
+  if (resident)
+    resident->gather(given.inputs, given.sample_keys, details_on_device.numbers.slice(0, 0, n));
+  else
     given.inputs.copy_from(batch.inputs);
-  }
   return &given;
 }
 
@@ -274,8 +267,8 @@ void DataLoader::State::prepare(Slot& slot, std::int64_t prepared_step) const {
   slot.batch = {.step = prepared_step,
                 .global_count = sampler.global_count(prepared_step),
                 .inputs = slot.inputs.slice(0, 0, n),
-                .targets = slot.targets.slice(0, 0, n),
-                .sample_keys = slot.keys.slice(0, 0, n)};
+                .targets = slot.details.targets.slice(0, 0, n),
+                .sample_keys = slot.details.keys.slice(0, 0, n)};
   slot.indices.clear();
   std::int64_t* to = slot.batch.sample_keys.data<std::int64_t>();
   for (const SampleKey& key : slot.samples) {
@@ -314,7 +307,7 @@ void DataLoader::State::read_resident(const Slot& slot, std::int64_t first_row, 
       std::span(slot.indices)
           .subspan(static_cast<std::size_t>(first_row), static_cast<std::size_t>(end_row - first_row));
   resident->read_targets(samples, slot.batch.targets.slice(0, first_row, end_row));
-  resident->draw(slot.numbers.slice(0, first_row, end_row),
+  resident->draw(slot.details.numbers.slice(0, first_row, end_row),
                  slot.batch.sample_keys.slice(0, first_row, end_row));
 }
 

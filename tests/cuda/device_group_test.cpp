@@ -17,19 +17,48 @@ FakeOptions with_id(FakeOptions options, int rank) {
 
 /// A rank with a device of its own.
 struct GpuRank {
-  explicit GpuRank(Communicator& host_in, FakeOptions options = {})
+  explicit GpuRank(Communicator& host_in, FakeOptions options = {}, cuda::CudaBackendOptions wishes = {})
       : host(host_in),
-        device(with_id(options, host.rank())),
+        device(with_id(options, host.rank()), wishes),
         gpus(make_nccl_communicator(host, device.backend)) {}
 
   Tensor vector(std::vector<float> values) {
     return Tensor::from<float>({static_cast<std::int64_t>(values.size())}, values, &device.backend);
   }
 
+  FakeCollectives& library() { return device.runtime.ranks(); }
+  Tensor shared(std::int64_t count) { return gpus->shared_tensor({count}, {.backend = &device.backend}); }
+  /// A group beside the communicator's.
+  std::unique_ptr<DeviceGroup> group() {
+    const std::string id =
+        broadcast_string(host, host.rank() == 0 ? DeviceGroup::make_id(device.backend) : "");
+    return std::make_unique<DeviceGroup>(device.backend, id, host.rank(), host.size());
+  }
+
   Communicator& host;
   FakeDevice device;
   std::unique_ptr<Communicator> gpus;
 };
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+/// The second half of a shared tensor is summed, the first one stays.
+void expect_sums(GpuRank& self, const Tensor& x) {
+  x.fill(self.host.rank() + 1);
+  const std::int64_t half = x.count() / 2;
+  self.gpus->allreduce(x.view(half, {half})).wait();
+  std::vector<float> expected(static_cast<std::size_t>(half), static_cast<float>(self.host.rank() + 1));
+  expected.resize(static_cast<std::size_t>(x.count()),
+                  static_cast<float>(self.host.size() * (self.host.size() + 1) / 2));
+  EXPECT_EQ(x.to_vector<float>(), expected);
+}
 
 TEST(NcclCommunicator, CarriesTensorsOfTheGpu) {
   run_ranks(3, [](Communicator& host) {
@@ -206,6 +235,165 @@ TEST(DeviceGroup, IsPartOfACapturedStep) {
       EXPECT_EQ(out.to_vector<float>(), repeated(8, static_cast<float>(i * (3 + host.rank() + 1))));
     }
     EXPECT_EQ(self.device.runtime.replays(), 3);
+  });
+}
+
+TEST(Windows, AreOpenOnAllRanks) {
+  run_ranks(3, [](Communicator& host) {
+    GpuRank self(host);
+    for (int i = 1; i <= 3; ++i) {
+      const Tensor first = self.shared(64), second = self.shared(6000);
+      EXPECT_EQ(self.library().windows(), 2);
+      EXPECT_EQ(self.library().enrolled(), 0);
+      EXPECT_EQ(second.to_vector<float>(), repeated(6000, 0.0f));
+      expect_sums(self, first);
+      expect_sums(self, second);
+    }
+    EXPECT_EQ(self.library().opened(), 6);
+    EXPECT_EQ(self.library().windows(), 0);
+    EXPECT_EQ(self.library().window_memory(), 0u);
+  });
+}
+
+// Whatever is missing on one rank: the library's windows, the memory, or somebody's wish.
+TEST(Windows, AreNotThereWhereOneRankHasNone) {
+  for (const bool has_windows : {true, false})
+    for (const bool wants_windows : {true, false})
+      for (const bool has_memory : {true, false}) {
+        if (has_windows && wants_windows && has_memory) continue;
+        run_ranks(3, [&](Communicator& host) {
+          const bool is_odd = host.rank() == 1;
+          GpuRank self(host,
+                       {.memory = std::size_t{is_odd && !has_memory ? 8U : 64U} << 20,
+                        .has_windows = !is_odd || has_windows},
+                       {.windows = !is_odd || wants_windows});
+          constexpr std::int64_t count = 1'250'000;                   // 5 MB
+          Tensor::zeros({count}, {.backend = &self.device.backend});  // which the allocator keeps
+          const Tensor x = self.shared(count);
+          EXPECT_EQ(self.library().windows(), 0);
+          EXPECT_EQ(self.library().window_memory(), 0u);
+          EXPECT_EQ(self.library().enrolled(), 1);
+          expect_sums(self, x);
+        });
+      }
+}
+
+TEST(Windows, ThatOneRankCannotOpenAreAnErrorOfAll) {
+  run_ranks(3, [](Communicator& host) {
+    GpuRank self(host, {.failing_window = host.rank() == 1});
+    expect_error([&] { self.shared(64); }, "[nccl] opening a window for all ranks (RONDE_NCCL_WINDOWS=off");
+    expect_error([&] { self.gpus->allreduce(self.vector({1})).wait(); }, "[nccl]");
+    host.barrier().wait();
+  });
+}
+
+// A tensor that an error unwinds past does not wait for what may never end.
+TEST(Windows, AreGivenBackAfterAnError) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host, {.delayed_exchange = 1});
+    try {
+      const Tensor x = self.shared(64);
+      self.gpus->allreduce(x);
+      throw Error("on the way");
+    } catch (const Error&) {
+    }
+    EXPECT_EQ(self.library().windows(), 1);
+    const Tensor next = self.shared(64);
+    EXPECT_EQ(self.library().windows(), 1);
+    EXPECT_EQ(self.library().window_memory(), next.byte_size());
+    expect_sums(self, next);
+  });
+}
+
+TEST(Windows, AreClosedBeforeTheirGroupEnds) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const Tensor x = self.shared(64);
+    expect_sums(self, x);
+    self.gpus.reset();
+    EXPECT_EQ(self.library().windows(), 0);
+    EXPECT_EQ(x.to_vector<float>().front(), static_cast<float>(host.rank() + 1));
+    EXPECT_EQ(self.library().window_memory(), x.byte_size());
+  });
+}
+
+TEST(Windows, OfAGroupThatAnErrorEndsAreGivenBack) {
+  run_ranks(2, [](Communicator& host) {
+    FakeDevice device(with_id({}, host.rank()));
+    try {
+      const auto gpus = make_nccl_communicator(host, device.backend);
+      const Tensor x = gpus->shared_tensor({64}, {.backend = &device.backend});
+      throw Error("on the way");
+    } catch (const Error&) {
+    }
+    EXPECT_EQ(device.runtime.ranks().window_memory(), 0u);
+  });
+}
+
+// As after a training whose tensors outlive it: the window stays while a graph has calls on it.
+TEST(Windows, StayWhileAGraphUsesThem) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const std::unique_ptr<DeviceGroup> group = self.group();
+    Tensor x = group->enrolled_zeros({64}, {}, group->window_memory(256));
+    {
+      cuda::CapturedStep step(self.device.backend);
+      for (int i = 0; i < 4; ++i) step.run([&] { group->start({.out = x, .in = x})->join(); });
+      EXPECT_TRUE(step.is_captured()) << step.fallback();
+      x = {};
+      EXPECT_EQ(self.library().windows(), 1);
+      EXPECT_EQ(self.library().window_memory(), 256u);
+    }
+    group->window_memory(256);
+    EXPECT_EQ(self.library().windows(), 0);
+    EXPECT_EQ(self.library().window_memory(), 0u);
+  });
+}
+
+// The test of the fake: NCCL would hang.
+TEST(Windows, AreOpenedByAllRanksAtTheSamePlace) {
+  for (const bool same_size : {true, false}) {
+    const auto errors = run_ranks_collecting(2, [&](Communicator& host) {
+      GpuRank self(host);
+      const Tensor x = self.vector({1});
+      const std::unique_ptr<DeviceGroup> group = self.group();
+      if (same_size && host.rank() == 1) group->start({.out = x, .in = x});
+      const std::int64_t count = same_size || host.rank() == 1 ? 64 : 32;
+      group->enrolled_zeros({count}, {}, group->window_memory(256));
+    });
+    int told = 0;  // the other may see its end first
+    for (const std::exception_ptr& error : errors) told += text_of(error).ends_with("windows differ") ? 1 : 0;
+    EXPECT_GE(told, 1) << text_of(errors[0]) << '\n' << text_of(errors[1]);
+  }
+}
+
+// The test of the fake: NCCL would add up what does not belong together.
+TEST(Windows, AreUsedAtTheSamePlace) {
+  run_ranks(2, [](Communicator& host) {
+    GpuRank self(host);
+    const Tensor x = self.shared(64);
+    expect_error(
+        [&] {
+          self.gpus->allreduce(x.view(32 * host.rank(), {32})).wait();
+          x.to_vector<float>();
+        },
+        "");
+    expect_error([&] { x.to_vector<float>(); }, "the ranks' calls differ");
+  });
+}
+
+TEST(Windows, AreNotMadeInsideACapture) {
+  run_ranks(1, [](Communicator& host) {
+    GpuRank self(host);
+    const std::unique_ptr<DeviceGroup> group = self.group();
+    const Tensor x = self.vector({1});
+    cuda::CapturedStep step(self.device.backend);
+    for (int i = 0; i < 4; ++i)
+      step.run([&] {
+        EXPECT_EQ(group->window_memory(256) == nullptr, group->is_capturing());
+        x.fill(1.0);
+      });
+    EXPECT_TRUE(step.is_captured()) << step.fallback();
   });
 }
 

@@ -123,6 +123,24 @@ TEST(LoaderOnDevice, MakesAnAugmentedDataSetThere) {
   EXPECT_FALSE(are_resident(AugmentedDataset(data, Halved())));
 }
 
+// Whatever else a batch has goes in one copy.
+TEST(LoaderOnDevice, CopiesOncePerBatchAndItsInputs) {
+  const InMemoryDataset data = bytes();
+  const Augment there(RandomShift({.width_shift_range = 0.4}));
+  const Halved on_host;
+  for (const Augmentation* augmentation :
+       std::initializer_list<const Augmentation*>{nullptr, &there, &on_host}) {
+    FakeDevice device;
+    DataLoader loader(data, ShardedSampler({.size = data.size(), .global_batch = 7, .seed = 4}),
+                      {.backend = &device.backend, .augmentation = augmentation});
+    const std::int64_t copies = augmentation == &on_host ? 2 : 1;
+    loader.start(0, 8);
+    for (std::int64_t before = device.runtime.uploads(); loader.next() != nullptr;
+         before = device.runtime.uploads())
+      EXPECT_EQ(device.runtime.uploads(), before + copies);
+  }
+}
+
 TEST(LoaderOnDevice, LeavesWhatNoKernelMakesToTheHost) {
   const InMemoryDataset data = bytes();
   const Augment twice(RandomShift({.width_shift_range = 0.2}),

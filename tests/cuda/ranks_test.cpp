@@ -85,7 +85,9 @@ std::vector<Trained> train_on_gpus(int ranks, const Settings& settings, FakeOpti
     FakeDevice device(own);
     all[static_cast<std::size_t>(world.rank())] = train(world, device.backend, settings);
     EXPECT_GE(device.runtime.replays(), 1);
-    EXPECT_EQ(device.runtime.ranks().enrolled(), 1);  // the gradients
+    EXPECT_EQ(device.runtime.ranks().opened(), 1);  // a window for the gradients
+    EXPECT_EQ(device.runtime.ranks().windows(), 0);
+    EXPECT_EQ(device.runtime.ranks().window_memory(), 0u);
   });
   return all;
 }
@@ -177,6 +179,18 @@ TEST(GpuRanks, OneWithoutGraphsDecidesForAll) {
         EXPECT_EQ(got.warnings, warnings);
       });
     }
+}
+
+TEST(GpuRanks, TrainTheSameWithoutWindows) {
+  const std::string expected = train_on_cpus(2, {})[0].sha;
+  run_ranks(2, [&](Communicator& world) {
+    FakeDevice device({.id = cat("fake:", world.rank())}, {.windows = world.rank() == 0});
+    EXPECT_EQ(train(world, device.backend, {}).sha, expected);
+    EXPECT_GE(device.runtime.replays(), 1);
+    EXPECT_EQ(device.runtime.ranks().opened(), 0);
+    EXPECT_EQ(device.runtime.ranks().enrolled(), 1);
+    EXPECT_EQ(device.runtime.ranks().window_memory(), 0u);
+  });
 }
 
 TEST(GpuRanks, NobodyIsToldOfGraphsThatNoneWants) {

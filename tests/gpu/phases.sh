@@ -166,6 +166,9 @@ phase_ranks() {
   RONDE_CUDA_GRAPHS=off ranks two-ranks-without-graphs train_mnist $small
   equal "two ranks: sums over the ranks inside the graph = outside, bit for bit" "$work/two-ranks.json" \
     "$work/two-ranks-without-graphs.json"
+  RONDE_NCCL_WINDOWS=off ranks two-ranks-without-windows train_mnist $small
+  equal "two ranks: gradients in windows = in ordinary memory, bit for bit" "$work/two-ranks.json" \
+    "$work/two-ranks-without-windows.json"
 }
 
 # sanitize TOOL OPTIONS...: all kernels of ours. Suites of nothing but a library's products, and of no GPU, are left out;

@@ -34,7 +34,8 @@ CudaBackendOptions options_of_environment(int index) {
       .index = index,
       .math = {.mode = modes[choice<2>("RONDE_CUDA_MATH", {"f32", "tf32"})],
                .engines = engines[choice<3>("RONDE_CUDA_ENGINES", {"tuned", "fastest", "deterministic"})]},
-      .graphs = choice<2>("RONDE_CUDA_GRAPHS", {"on", "off"}) == 0};
+      .graphs = choice<2>("RONDE_CUDA_GRAPHS", {"on", "off"}) == 0,
+      .windows = choice<2>("RONDE_NCCL_WINDOWS", {"on", "off"}) == 0};
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -51,7 +51,18 @@ class Collectives {
 
   /// Memory that calls of this group will use again and again. `unsupported` does no harm.
   virtual Status enroll(Group group, void* memory, std::size_t bytes, void** handle) = 0;
+  /// The same as a window, that the devices of all ranks reach: by all of them, each with as many bytes that
+  /// `allocate` gave, in the same order as all calls. What calls read or write of other ranks lies at the
+  /// same place of every rank's window. `progress` tells when it is there; where one rank fails the group is
+  /// lost.
+  virtual Status enroll_window(Group group, void* memory, std::size_t bytes, void** handle) = 0;
+  /// By each rank for itself. Nothing that uses the memory may be under way, nor be in a graph.
   virtual Status withdraw(Group group, void* handle) = 0;
+
+  /// Memory for windows; `unsupported`: this library has no windows. Neither inside a capture.
+  virtual Status allocate(std::size_t bytes, void** memory) = 0;
+  /// Withdrawn by now, or its group has ended; no graph uses it.
+  virtual Status release(void* memory) = 0;
 
   /// What runs on the device ends, whatever the other ranks do; they hear of it. The group is only good for
   /// `leave` then.

@@ -61,6 +61,7 @@ class CudaBackend : public Backend {
   bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
   bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
   bool wants_graphs() const { return options_.graphs; }
+  bool wants_windows() const { return options_.windows; }
   /// Of the convolutions planned from here on.
   void use_engines(Engines engines);
 

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <ronde/core/device_group.h>
@@ -10,6 +12,7 @@
 #include <ronde/core/storage.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/group_windows.h"
 #include "cuda/status.h"
 #include "cuda/wait.h"
 
@@ -39,6 +42,7 @@ struct DeviceGroup::State {
       : backend(backend_in), runtime(backend_in.runtime()), collectives(collectives_in) {
     cuda::check(runtime.create_stream(&stream), "a stream for the ranks");
     cuda::check(runtime.create_event(&ready), "an event for the ranks");
+    windows.emplace(backend, collectives, stream);
   }
   ~State() {
     for (cuda::Event event : events) runtime.destroy_event(event);
@@ -98,6 +102,7 @@ struct DeviceGroup::State {
   cuda::Group group = nullptr;
   cuda::Stream stream = nullptr;
   cuda::Event ready = nullptr;  // what the backend was given before a call
+  std::optional<cuda::GroupWindows> windows;
   std::mutex events_mutex;
   std::vector<cuda::Event> events;  // that nobody uses
   std::mutex mutex;
@@ -134,6 +139,10 @@ class StartedCall final : public DeviceGroup::Started {
     if (status.outcome != Outcome::not_ready) cuda::check(status, "running");
     return status.ok();
   }
+  void wait() override {
+    for (cuda::Pauses pauses; !done(); pauses.pause()) {
+    }
+  }
   cuda::Event event() const { return event_; }
   void needs_no_join() { joined_ = true; }
   /// From here on what is read may have been written by the call, or not.
@@ -158,6 +167,7 @@ class LeftOut final : public DeviceGroup::Started {
  public:
   void join() override {}
   bool done() override { return true; }
+  void wait() override {}
 };
 
 }  // namespace
@@ -195,8 +205,9 @@ DeviceGroup::~DeviceGroup() {
   // While an error unwinds, the other ranks may never come to the end of what is under way.
   if (std::uncaught_exceptions() > 0 && !state.has_failed) state.collectives.abort(state.group);
   if (std::uncaught_exceptions() == 0 && !state.has_failed) cuda::wait_for(state.runtime, state.stream);
-  state.collectives.leave(state.group);
-  state.group = nullptr;
+  state.windows->close(state.group);
+  const bool has_ended = state.collectives.leave(std::exchange(state.group, nullptr)).ok();
+  if (has_ended) state.windows->collect(nullptr);
 }
 
 bool DeviceGroup::leaves_out() const {
@@ -246,8 +257,35 @@ std::shared_ptr<DeviceGroup::Started> DeviceGroup::mark() {
   return started;
 }
 
-Tensor DeviceGroup::enrolled_zeros(const Shape& shape, TensorOptions options) {
+std::shared_ptr<void> DeviceGroup::window_memory(std::size_t bytes) {
+  void* memory = bytes > 0 ? state_->windows->allocate(state_->group, bytes) : nullptr;
+  if (!memory) return nullptr;
+  return {memory, [state = state_](void* gone) { state->windows->release(state->group, gone); }};
+}
+
+Tensor DeviceGroup::enrolled_zeros(const Shape& shape, TensorOptions options,
+                                   const std::shared_ptr<void>& window) {
   options.backend = &state_->backend;
+  return window ? zeros_in_window(shape, options, window) : zeros_enrolled_here(shape, options);
+}
+
+Tensor DeviceGroup::zeros_in_window(const Shape& shape, TensorOptions options,
+                                    const std::shared_ptr<void>& window) {
+  constexpr const char* doing = "opening a window for all ranks (RONDE_NCCL_WINDOWS=off does without)";
+  State& state = *state_;
+  state.require_alive();
+  const std::size_t bytes = static_cast<std::size_t>(shape.count()) * size_of(options.dtype);
+  const Status status = state.windows->open(state.group, window.get(), bytes);
+  if (!status.ok() && status.outcome != Outcome::not_ready)
+    state.fail(cat("[nccl] ", doing, ": ", status.text));
+  state.wait_for_library(doing);
+  const Tensor zeros = Tensor::over(std::make_shared<Storage>(state.backend, window.get(), bytes, window),
+                                    shape, options.dtype);
+  zeros.fill(0.0);
+  return zeros;
+}
+
+Tensor DeviceGroup::zeros_enrolled_here(const Shape& shape, TensorOptions options) {
   const Tensor own = Tensor::zeros(shape, options);
   void* handle = nullptr;
   if (own.count() == 0) return own;

@@ -1,6 +1,7 @@
 #include "nccl/nccl_communicator.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <ronde/core/backend.h>
+#include <ronde/distributed/values.h>
 
 #include "checks.h"
 
@@ -217,9 +219,17 @@ Work NcclCommunicator::sequence(const std::string& call, std::function<void(Comm
 
 Tensor NcclCommunicator::shared_tensor(const Shape& shape, TensorOptions options) {
   if (options.backend != &gpu_) return host_.shared_tensor(shape, options);
+  const auto window = window_memory(static_cast<std::size_t>(shape.count()) * size_of(options.dtype));
   Tensor zeros;
-  collectively(host_, [&] { zeros = group_.enrolled_zeros(shape, options); });
+  collectively(host_, [&] { zeros = group_.enrolled_zeros(shape, options, window); });
   return zeros;
+}
+
+std::shared_ptr<void> NcclCommunicator::window_memory(std::size_t bytes) {
+  std::shared_ptr<void> own = group_.window_memory(bytes);
+  const std::vector<bool> all = ronde::allgather(host_, std::array{own != nullptr}, "windows").wait();
+  if (!std::all_of(all.begin(), all.end(), [](bool has) { return has; })) own.reset();
+  return own;
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::split(int, int) {

@@ -45,6 +45,8 @@ class NcclCommunicator final : public Communicator {
  private:
   bool is_here(const Tensor& tensor) const { return !tensor.defined() || &tensor.backend() == &gpu_; }
   bool is_here(const Collective& call) const;
+  /// On every rank, or, where one has none, nullptr on all.
+  std::shared_ptr<void> window_memory(std::size_t bytes);
   void object(const std::string& text);
   /// What every rank has to call alike; throws on all ranks when they do not.
   void meet(const Collective& call);

@@ -9,8 +9,7 @@ namespace ronde::inline v0 {
 
 namespace {
 
-constexpr std::chrono::milliseconds kRound{20};     // of the thread
-constexpr std::chrono::microseconds kQuestion{20};  // of a host that is a step ahead
+constexpr std::chrono::milliseconds kRound{20};  // of the thread
 
 }  // namespace
 
@@ -27,27 +26,30 @@ StepWatch::~StepWatch() {
     changed_.notify_all();
   }
   thread_.join();
-  if (flight_ && mark_) flight_->leave();
+  if (flight_ && !marks_.empty()) flight_->leave();
 }
 
-bool StepWatch::has_passed() {
-  if (!mark_) return true;
-  if (!mark_->done()) return false;
-  mark_.reset();
-  if (flight_) flight_->leave();
-  return true;
+void StepWatch::take_passed() {
+  while (!marks_.empty() && marks_.front()->done()) {
+    marks_.pop_front();
+    if (!flight_) continue;
+    flight_->leave();
+    if (!marks_.empty()) flight_->arrive({.verb = "gpu step"});
+  }
+}
+
+StepWatch::Mark StepWatch::in_the_way() {
+  const std::lock_guard lock(mutex_);
+  take_passed();
+  return marks_.size() < kAhead ? nullptr : marks_.front();
 }
 
 void StepWatch::step() {
   const TraceScope scope("wait", "wait for the GPU");
-  for (;;) {
-    const std::lock_guard lock(mutex_);
-    if (has_passed()) break;
-    std::this_thread::sleep_for(kQuestion);
-  }
+  while (const Mark oldest = in_the_way()) oldest->wait();
   const std::lock_guard lock(mutex_);
-  mark_ = group_.mark();
-  if (flight_) flight_->arrive({.verb = "gpu step"});
+  marks_.push_back(group_.mark());
+  if (flight_ && marks_.size() == 1) flight_->arrive({.verb = "gpu step"});
 }
 
 void StepWatch::watch() {
@@ -59,7 +61,7 @@ void StepWatch::watch() {
     lock.lock();
     if (!is_alive) return;
     try {
-      has_passed();
+      take_passed();
     } catch (const Error&) {
       return;  // the device is lost; who waits for it is told
     }

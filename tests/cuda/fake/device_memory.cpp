@@ -43,13 +43,17 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   return addresses_ + at;
 }
 
+std::size_t DeviceMemory::block_size(const void* memory) const {
+  if (!is_address(memory)) return 0;
+  const auto found = blocks_.find(static_cast<std::size_t>(static_cast<const char*>(memory) - addresses_));
+  return found == blocks_.end() ? 0 : found->second;
+}
+
 bool DeviceMemory::release(void* memory) {
-  const auto found = is_address(memory)
-                         ? blocks_.find(static_cast<std::size_t>(static_cast<char*>(memory) - addresses_))
-                         : blocks_.end();
-  if (found == blocks_.end()) return false;
-  in_use_ -= found->second;
-  blocks_.erase(found);
+  const std::size_t bytes = block_size(memory);
+  if (bytes == 0) return false;
+  in_use_ -= bytes;
+  blocks_.erase(static_cast<std::size_t>(static_cast<char*>(memory) - addresses_));
   return true;
 }
 

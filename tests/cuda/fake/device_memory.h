@@ -24,6 +24,8 @@ class DeviceMemory {
   void* allocate(std::size_t bytes);
   /// Whether that was the start of a block.
   bool release(void* memory);
+  /// Of the block that begins there; 0: none does.
+  std::size_t block_size(const void* memory) const;
   /// Whether all of it lies in one block.
   bool contains(const void* memory, std::size_t bytes) const;
   /// Whether the address is one of this device at all.

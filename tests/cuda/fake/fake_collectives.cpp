@@ -21,6 +21,8 @@ struct GroupTag {
   int rank, size;
   std::int64_t begun = 0;                                // calls that the device has come to
   const void* under_way = nullptr;                       // the call that it is at
+  std::int64_t given = 0;                                // calls that the host has made
+  std::atomic<std::int64_t> windows = 0;                 // that the host has begun to open
   std::atomic<bool> aborted = false;                     // here
   std::atomic<bool> failed = false;                      // here, by itself
   std::shared_ptr<int> calls = std::make_shared<int>();  // held by calls under way and by those of graphs
@@ -120,8 +122,9 @@ std::size_t taken(const GroupTag& group, const GroupCall& call) {
 // One call on one rank, when its stream has come to it. `in` and `out` are where the bytes are.
 class RankCall {
  public:
-  RankCall(Group group, const GroupCall& call, bool is_captured, const void* in, void* out)
-      : group_(group), call_(call), code_(code_of(call, is_captured)), in_(in), out_(out) {}
+  RankCall(Group group, const GroupCall& call, bool is_captured, std::int64_t place, const void* in,
+           void* out)
+      : group_(group), call_(call), code_(code_of(call, is_captured)), place_(place), in_(in), out_(out) {}
 
   /// Brings this rank's numbers; whether all ranks' are there.
   bool arrive() {
@@ -135,6 +138,7 @@ class RankCall {
       group.under_way = this;
       std::memcpy(group.memory.bytes(group.rank), in_, given(group, call_));
       own.call = code_;
+      own.place = place_;
       own.arrived = ++group.begun;
     }
     for (int r = 0; r < group.size; ++r)
@@ -146,7 +150,8 @@ class RankCall {
     GroupTag& group = *group_;
     if (group.aborted) return;
     for (int r = 0; r < group.size; ++r)
-      if (group.memory.rank(r).call != code_) throw DeviceLost("the ranks' calls differ");
+      if (group.memory.rank(r).call != code_ || group.memory.rank(r).place != place_)
+        throw DeviceLost("the ranks' calls differ");
     if (call_.verb == GroupVerb::allreduce) reduce_any(group, call_, 0, out_);
     if (call_.verb == GroupVerb::reduce_scatter) reduce_any(group, call_, group.rank * call_.count, out_);
     if (call_.verb == GroupVerb::broadcast)
@@ -161,7 +166,7 @@ class RankCall {
  private:
   Group group_;
   GroupCall call_;
-  std::int64_t code_;
+  std::int64_t code_, place_;
   const void* in_;
   void* out_;
 };
@@ -199,17 +204,24 @@ Status FakeCollectives::progress(Group group) {
   if (group->aborted) return failed("fake NCCL: the communicator was aborted");
   if (group->memory.any_broken(group->size))
     return failed("fake NCCL: remote process exited or network error");
-  return {group->memory.all_joined(group->size) ? Outcome::ok : Outcome::not_ready, ""};
+  const std::int64_t windows = group->windows;
+  if (!group->memory.all_joined(group->size) || !group->memory.all_opened(windows, group->size))
+    return {Outcome::not_ready, ""};
+  if (windows > 0 && !group->memory.same_window(windows, group->size))
+    return failed("fake NCCL: the ranks' windows differ");
+  return {};
 }
 
 Status FakeCollectives::enqueue(Group group, const GroupCall& call, cuda::Stream stream) {
   if (group->aborted) return failed("fake NCCL: the communicator was aborted");
   const std::int64_t number = ++calls_;
+  ++group->given;
   return runtime_.give_to_ranks(
       stream, number,
       {.in = call.in, .in_bytes = given(*group, call), .out = call.out, .out_bytes = taken(*group, call)},
-      [group, call, held = group->calls, is_captured = runtime_.captures()](const void* in, void* out) {
-        const auto one = std::make_shared<RankCall>(group, call, is_captured, in, out);
+      [group, call, held = group->calls, is_captured = runtime_.captures(), place = place_of(call)](
+          const void* in, void* out) {
+        const auto one = std::make_shared<RankCall>(group, call, is_captured, place, in, out);
         return Operation{.run = [one] { one->run(); }, .is_ready = [one] { return one->arrive(); }};
       },
       [group] {
@@ -218,15 +230,80 @@ Status FakeCollectives::enqueue(Group group, const GroupCall& call, cuda::Stream
       });
 }
 
+// Where in its window lies what the other ranks reach; -1: in none.
+std::int64_t FakeCollectives::place_of(const GroupCall& call) {
+  const auto* reached = static_cast<const char*>(call.verb == GroupVerb::reduce_scatter ? call.in : call.out);
+  const std::lock_guard lock(mutex_);
+  auto block = blocks_.upper_bound(reached);
+  if (block == blocks_.begin()) return -1;
+  --block;
+  const std::int64_t place = reached - static_cast<const char*>(block->first);
+  return block->second.is_open && place < static_cast<std::int64_t>(block->second.bytes) ? place : -1;
+}
+
 Status FakeCollectives::enroll(Group, void* memory, std::size_t, void** handle) {
   *handle = memory;
   ++enrolled_;
   return {};
 }
 
-Status FakeCollectives::withdraw(Group, void*) {
-  --enrolled_;
+// Known to be open only when all ranks have come, as `progress` tells.
+Status FakeCollectives::enroll_window(Group group, void* memory, std::size_t bytes, void** handle) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(memory);
+  if (block == blocks_.end() || block->second.bytes < bytes || block->second.is_open)
+    return failed("fake NCCL: no memory for a window");
+  if (runtime_.options().failing_window) return failed("fake NCCL: unhandled cuda error");
+  block->second.is_open = true;
+  *handle = memory;
+  ++windows_;
+  ++opened_;
+  RankMemory::Rank& own = group->memory.rank(group->rank);
+  const std::int64_t number = ++group->windows;
+  const std::size_t place = static_cast<std::size_t>(number) % 2;
+  own.window_call[place] = group->given;
+  own.window_bytes[place] = static_cast<std::int64_t>(bytes);
+  own.windows = number;
+  return {Outcome::not_ready, ""};
+}
+
+Status FakeCollectives::withdraw(Group group, void* handle) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(handle);
+  if (block == blocks_.end()) {
+    --enrolled_;
+    return {};
+  }
+  if (!group->aborted && !runtime_.user_of(handle).empty())
+    return {Outcome::refused, "fake NCCL: a window is closed in use"};
+  block->second.is_open = false;
+  --windows_;
   return {};
+}
+
+Status FakeCollectives::allocate(std::size_t bytes, void** memory) {
+  if (!runtime_.options().has_windows) return {Outcome::unsupported, "fake NCCL: no windows"};
+  const Status status = runtime_.allocate(bytes, memory);
+  const std::lock_guard lock(mutex_);
+  if (status.ok()) blocks_[*memory] = {bytes};
+  return status;
+}
+
+Status FakeCollectives::release(void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(memory);
+  if (block == blocks_.end() || block->second.is_open)
+    return {Outcome::refused, "fake NCCL: memory was given back that is none, or an open window"};
+  const Status status = runtime_.release(memory);
+  if (status.ok()) blocks_.erase(block);
+  return status;
+}
+
+std::size_t FakeCollectives::window_memory() {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [memory, block] : blocks_) bytes += block.bytes;
+  return bytes;
 }
 
 Status FakeCollectives::abort(Group group) {

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,21 +35,35 @@ class FakeCollectives final : public cuda::Collectives {
   Status progress(cuda::Group group) override;
   Status enqueue(cuda::Group group, const cuda::GroupCall& call, cuda::Stream stream) override;
   Status enroll(cuda::Group group, void* memory, std::size_t bytes, void** handle) override;
+  Status enroll_window(cuda::Group group, void* memory, std::size_t bytes, void** handle) override;
   Status withdraw(cuda::Group group, void* handle) override;
+  Status allocate(std::size_t bytes, void** memory) override;
+  Status release(void* memory) override;
   Status abort(cuda::Group group) override;
   Status leave(cuda::Group group) override;
 
   std::int64_t calls() const { return calls_; }
   int enrolled() const { return enrolled_; }
+  /// Open ones; how many were opened so far; what all that were not given back take.
+  int windows() const { return windows_; }
+  int opened() const { return opened_; }
+  std::size_t window_memory();
 
  private:
   void keep_going();
+  std::int64_t place_of(const cuda::GroupCall& call);
 
   FakeRuntime& runtime_;
   std::atomic<std::int64_t> calls_ = 0;
-  std::atomic<int> enrolled_ = 0, groups_ = 0;
+  std::atomic<int> enrolled_ = 0, windows_ = 0, opened_ = 0, groups_ = 0;
   std::atomic<bool> is_over_ = false;
+  struct Block {
+    std::size_t bytes = 0;
+    bool is_open = false;
+  };
+
   std::mutex mutex_;
+  std::map<const void*, Block> blocks_;                // for windows
   std::vector<std::shared_ptr<cuda::GroupTag>> left_;  // the device may still hold calls of them
   std::thread thread_;
 };

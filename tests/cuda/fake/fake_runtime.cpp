@@ -89,6 +89,21 @@ bool FakeRuntime::is_pinned(const void* memory, std::size_t bytes) const {
   return begin + bytes <= block->first + block->second;
 }
 
+std::string FakeRuntime::find_user(const void* block) const {
+  const Access all = access(block, memory_.block_size(block), true);
+  if (scheduler_.may_be_used(all)) return "while it is in use";
+  for (const auto& [graph, operations] : graphs_)
+    for (const Operation& operation : *operations)
+      for (const Access& used : operation.accesses)
+        if (used.begin < all.end && all.begin < used.end) return "that a graph uses";
+  return {};
+}
+
+std::string FakeRuntime::user_of(const void* block) {
+  const std::lock_guard lock(mutex_);
+  return find_user(block);
+}
+
 Status FakeRuntime::allocate(std::size_t bytes, void** memory) {
   const std::lock_guard lock(mutex_);
   if (is_capturing()) return break_capture("memory of the device was asked for");
@@ -99,8 +114,8 @@ Status FakeRuntime::allocate(std::size_t bytes, void** memory) {
 Status FakeRuntime::release(void* memory) {
   const std::lock_guard lock(mutex_);
   if (is_capturing()) return break_capture("memory of the device was given back");
-  if (scheduler_.may_be_used(access(memory, 1, true)))
-    return refuse("memory was given back while it is in use");
+  if (const std::string user = find_user(memory); !user.empty())
+    return refuse("memory was given back " + user);
   return memory_.release(memory) ? Status{} : refuse("no memory of this device was given back");
 }
 
@@ -213,7 +228,10 @@ Status FakeRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind
   if (!is_there(to, to_device)) return refuse("a copy to memory that is not the device's or not pinned");
   if (!is_there(from, from_device))
     return refuse("a copy from memory that is not the device's or not pinned");
-  if (kind == CopyKind::to_device) bytes_to_device_ += bytes;
+  if (kind == CopyKind::to_device) {
+    bytes_to_device_ += bytes;
+    ++uploads_;
+  }
   if (kind == CopyKind::to_host) ++reads_;
   void* target = to_device ? memory_.behind(to) : to;
   const void* source = from_device ? memory_.behind(from) : from;

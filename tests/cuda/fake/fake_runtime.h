@@ -33,6 +33,8 @@ struct FakeOptions {
   std::int64_t delayed_launch = 0;  ///< ends late
   std::int64_t failing_graph = 0;   ///< of the captures: the device has no memory for its graph
   // The same for calls of several ranks.
+  bool has_windows = true;            ///< whether the library knows them
+  bool failing_window = false;        ///< opening one does not work
   std::int64_t failing_exchange = 0;  ///< an asynchronous error
   std::int64_t hanging_exchange = 0;
   std::int64_t delayed_exchange = 0;
@@ -67,6 +69,9 @@ class FakeRuntime final : public cuda::Runtime {
   Status give_to_ranks(cuda::Stream stream, std::int64_t number, const RankBuffers& buffers,
                        const MakeOperation& make, const std::function<void()>& fail);
   FakeCollectives& ranks() { return collectives_; }
+  const FakeOptions& options() const { return options_; }
+  /// Why a block must stay: something that may not have run yet uses it, or a graph; empty: it need not.
+  std::string user_of(const void* block);
   /// This thread is in the middle of a capture.
   bool captures() {
     const std::lock_guard lock(mutex_);
@@ -80,6 +85,7 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::MathOptions math() const { return math_; }
   std::int64_t replays() const { return replays_; }
   std::size_t bytes_to_device() const { return bytes_to_device_; }
+  std::int64_t uploads() const { return uploads_; }
   /// Copies to the host, each of which somebody waits for.
   std::int64_t reads() const { return reads_; }
 
@@ -134,6 +140,7 @@ class FakeRuntime final : public cuda::Runtime {
   Status give(cuda::Stream stream, Operation operation);
   Access access(const void* memory, std::size_t bytes, bool writes) const;
   bool is_pinned(const void* memory, std::size_t bytes) const;
+  std::string find_user(const void* block) const;
   std::string check_operands(const cuda::Call& call) const;
   static void run_kernels(const cuda::Call& call, const std::function<void*(const void*)>& behind);
   Operation operation_of(const cuda::Call& call, void* workspace, std::size_t workspace_bytes);
@@ -148,7 +155,7 @@ class FakeRuntime final : public cuda::Runtime {
   std::map<cuda::Event, std::unique_ptr<FakeEvent>> events_;
   std::map<cuda::Graph, std::unique_ptr<std::vector<Operation>>> graphs_;
   std::unique_ptr<Capture> capture_;
-  std::int64_t launches_ = 0, prepared_ = 0, captures_ = 0, replays_ = 0, reads_ = 0;
+  std::int64_t launches_ = 0, prepared_ = 0, captures_ = 0, replays_ = 0, reads_ = 0, uploads_ = 0;
   std::size_t bytes_to_device_ = 0;
   cuda::MathOptions math_ = {};
   FakeCollectives collectives_{*this};  // the last, whose thread uses all else

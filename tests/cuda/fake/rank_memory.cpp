@@ -45,6 +45,21 @@ bool RankMemory::all_joined(int size) {
   return true;
 }
 
+bool RankMemory::all_opened(std::int64_t window, int size) {
+  for (int r = 0; r < size; ++r)
+    if (rank(r).windows < window) return false;
+  return true;
+}
+
+bool RankMemory::same_window(std::int64_t window, int size) {
+  const std::size_t place = static_cast<std::size_t>(window) % 2;
+  for (int r = 1; r < size; ++r)
+    if (rank(r).window_call[place] != rank(0).window_call[place] ||
+        rank(r).window_bytes[place] != rank(0).window_bytes[place])
+      return false;
+  return true;
+}
+
 bool RankMemory::any_broken(int size) {
   for (int r = 0; r < size; ++r)
     if (rank(r).broken != 0) return true;

@@ -19,6 +19,11 @@ class RankMemory {
     std::atomic<std::int64_t> arrived = 0;  ///< calls whose numbers lie here
     std::atomic<std::int64_t> done = 0;     ///< calls that this rank has finished reading
     std::atomic<std::int64_t> call = 0;     ///< what the latest one is
+    std::atomic<std::int64_t> place = 0;    ///< of it in a window
+    std::atomic<std::int64_t> windows = 0;  ///< that it has begun to open
+    /// Of the latest two of them: when in the order of its calls, and how large. It waits for the others
+    /// before a third.
+    std::array<std::atomic<std::int64_t>, 2> window_call = {}, window_bytes = {};
     std::atomic<int> joined = 0;
     std::atomic<int> broken = 0;  ///< aborted, or failed by itself
   };
@@ -33,6 +38,10 @@ class RankMemory {
   char* bytes(int i) { return bytes_ + static_cast<std::size_t>(i) * kBytes; }
   bool all_joined(int size);
   bool any_broken(int size);
+  /// Whether all ranks have begun to open their window of this number, counted from 1.
+  bool all_opened(std::int64_t window, int size);
+  /// Whether it is everybody's at the same place in the order of calls, and of the same size.
+  bool same_window(std::int64_t window, int size);
 
   static std::string new_name();
 

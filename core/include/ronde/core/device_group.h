@@ -7,15 +7,16 @@
 ///     sum->join();                       // kernels from here on come after it
 ///
 /// A call comes after all that the backend was given before, and runs on a stream of its own; nothing here
-/// makes the host wait, but for the constructor. So calls may be part of a RepeatedStep's body. All ranks
-/// make the same calls in the same order; that is not checked. `NcclCommunicator` of the room above is how a
-/// program uses it.
+/// makes the host wait, but for the constructor and `Started::wait`. So calls may be part of a RepeatedStep's
+/// body. All ranks make the same calls in the same order; that is not checked. `NcclCommunicator` of the room
+/// above is how a program uses it.
 ///
 /// What goes wrong on the way, here or on another rank, is noticed by `poll`; then, and after `abort`, the
 /// whole device is lost to this process, and everything that waits for it ends with an error. Thread safety:
 /// `poll` and `abort` from any thread, all else from one at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,8 @@ class RONDE_API DeviceGroup {
     virtual void join() = 0;
     /// Whether it has run; not in a capture.
     virtual bool done() = 0;
+    /// The host waits until it has: asks all the time at first, after some 100 us with ever longer pauses.
+    virtual void wait() = 0;
   };
 
   /// Why the backend cannot be part of a group; empty: it can.
@@ -69,8 +72,14 @@ class RONDE_API DeviceGroup {
   bool leaves_out() const;
   bool is_capturing() const;
 
-  /// Zeros that calls use again and again: registered with the library, as long as they live.
-  Tensor enrolled_zeros(const Shape& shape, TensorOptions options);
+  /// Memory that this rank has for a window, which the devices of all ranks reach; nullptr: none, for lack of
+  /// memory, in a library without windows or with `$RONDE_NCCL_WINDOWS=off`.
+  std::shared_ptr<void> window_memory(std::size_t bytes);
+  /// Zeros that calls use again and again: registered with the library, as long as they live. Where `window`
+  /// is memory for one, as a window: then all ranks have such memory and call this, and a rank that cannot
+  /// open its window loses the group for all.
+  Tensor enrolled_zeros(const Shape& shape, TensorOptions options,
+                        const std::shared_ptr<void>& window = nullptr);
 
   /// Looks for errors of the other ranks; false, from then on, when there are. `problem` says which.
   bool poll();
@@ -79,6 +88,9 @@ class RONDE_API DeviceGroup {
   std::string problem() const;
 
  private:
+  Tensor zeros_in_window(const Shape& shape, TensorOptions options, const std::shared_ptr<void>& window);
+  Tensor zeros_enrolled_here(const Shape& shape, TensorOptions options);
+
   struct State;
   std::shared_ptr<State> state_;
 };

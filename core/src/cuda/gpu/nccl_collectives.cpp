@@ -1,9 +1,11 @@
 // Collectives by NCCL. Its communicators are non-blocking, so that no host hangs in it for a rank that does
 // not come: a call returns at once, and ncclCommGetAsyncError tells how far it is.
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -45,10 +47,20 @@ class CallApart {
   std::shared_ptr<State> state_;
 };
 
+/// Memory that was registered.
+struct Enrolled {
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+  bool is_window = false;
+  void* handle = nullptr;  // NCCL's; of a window written by its own thread, which is why it has a fixed place
+};
+
 /// One of NCCL's communicators.
 struct GroupTag {
   std::mutex mutex;  // of NCCL's calls on it
   ncclComm_t comm = nullptr;
+  std::list<Enrolled> enrolled;
+  Enrolled* opening = nullptr;  // a window
   std::optional<CallApart> abort;
 };
 
@@ -56,6 +68,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{10};  // with ranks that should be leaving too
 constexpr std::chrono::milliseconds kPause{1};
+constexpr int kSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC, of 2.27: offsets are the same on all ranks
 
 Status status_of(ncclResult_t result, ncclComm_t comm) {
   if (result == ncclSuccess) return {};
@@ -137,7 +150,9 @@ class NcclCollectives final : public Collectives {
     if (group->abort) return answer(Outcome::failed, "NCCL: the communicator was aborted");
     ncclResult_t state = ncclSuccess;
     const ncclResult_t asked = nccl().CommGetAsyncError(group->comm, &state);
-    return status_of(asked == ncclSuccess ? state : asked, group->comm);
+    const Status status = status_of(asked == ncclSuccess ? state : asked, group->comm);
+    if (status.ok() && group->opening) opened(*group, *std::exchange(group->opening, nullptr));
+    return status;
   }
 
   Status enqueue(Group group, const GroupCall& call, Stream stream) override {
@@ -169,15 +184,48 @@ class NcclCollectives final : public Collectives {
     const std::lock_guard lock(group->mutex);
     if (group->abort) return answer(Outcome::unsupported, "NCCL: the communicator was aborted");
     use();
-    const Status status = status_of(nccl().CommRegister(group->comm, memory, bytes, handle), group->comm);
+    Enrolled& made = group->enrolled.emplace_back(Enrolled{memory, bytes});
+    *handle = &made;
+    const Status status = enroll_here(*group, made);
     return status.ok() ? status : answer(Outcome::unsupported, status.text);
+  }
+
+  // NCCL says ncclSuccess while its thread is still at it.
+  Status enroll_window(Group group, void* memory, std::size_t bytes, void** handle) override {
+    const std::lock_guard lock(group->mutex);
+    if (group->abort) return answer(Outcome::failed, "NCCL: the communicator was aborted");
+    use();
+    Enrolled& made = group->enrolled.emplace_back(Enrolled{memory, bytes, true});
+    *handle = group->opening = &made;
+    return status_of(nccl().CommWindowRegister(group->comm, memory, bytes, &made.handle, kSymmetric),
+                     group->comm);
   }
 
   Status withdraw(Group group, void* handle) override {
     const std::lock_guard lock(group->mutex);
-    if (group->abort || !handle) return {};
+    if (group->abort) return {};
     use();
-    return status_of(nccl().CommDeregister(group->comm, handle), group->comm);
+    const auto gone =
+        std::find_if(group->enrolled.begin(), group->enrolled.end(), [&](auto& e) { return &e == handle; });
+    const Enrolled enrolled = *gone;
+    group->enrolled.erase(gone);
+    if (!enrolled.handle) return {};
+    return status_of(enrolled.is_window ? nccl().CommWindowDeregister(group->comm, enrolled.handle)
+                                        : nccl().CommDeregister(group->comm, enrolled.handle),
+                     group->comm);
+  }
+
+  Status allocate(std::size_t bytes, void** memory) override {
+    if (!nccl().has_windows) return answer(Outcome::unsupported, "NCCL has no windows before 2.27");
+    use();
+    const Status status = status_of(nccl().MemAlloc(memory, bytes), nullptr);
+    if (!status.ok()) cudaGetLastError();  // it is told
+    return status;
+  }
+
+  Status release(void* memory) override {
+    use();
+    return status_of(nccl().MemFree(memory), nullptr);
   }
 
   Status abort(Group group) override {
@@ -187,7 +235,7 @@ class NcclCollectives final : public Collectives {
   }
 
   Status leave(Group group) override {
-    const std::unique_ptr<GroupTag> gone(group);
+    std::unique_ptr<GroupTag> gone(group);
     use();
     if (!group->abort) {
       Status status = status_of(nccl().CommFinalize(group->comm), group->comm);
@@ -199,11 +247,23 @@ class NcclCollectives final : public Collectives {
       if (status.ok()) return status_of(nccl().CommDestroy(group->comm), nullptr);
       group->abort.emplace(aborting(group->comm));
     }
-    return group->abort->wait_for(kPatience) ? Status{} : answer(Outcome::failed, "NCCL: no end of an abort");
+    if (group->abort->wait_for(kPatience)) return {};
+    gone.release();  // NCCL's threads may still write there
+    return answer(Outcome::failed, "NCCL: no end of an abort");
   }
 
  private:
   void use() const { cudaSetDevice(device_); }
+  static Status enroll_here(GroupTag& group, Enrolled& made) {
+    return status_of(nccl().CommRegister(group.comm, made.memory, made.bytes, &made.handle), group.comm);
+  }
+  // Where devices do not reach each other there is no window, and from 2.29 on nothing is registered either.
+  void opened(GroupTag& group, Enrolled& window) const {
+    if (window.handle) return;
+    window.is_window = false;
+    use();
+    enroll_here(group, window);
+  }
   std::function<void()> aborting(ncclComm_t comm) const {
     return [device = device_, comm] {
       cudaSetDevice(device);

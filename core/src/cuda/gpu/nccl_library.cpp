@@ -16,6 +16,15 @@ void find(void* library, const char* name, F& function, std::string& problem) {
   if (!function && problem.empty()) problem = std::string("libnccl.so.2 has no ") + name;
 }
 
+void find_windows(void* library, NcclLibrary& nccl) {
+  std::string missing;
+  find(library, "ncclCommWindowRegister", nccl.CommWindowRegister, missing);
+  find(library, "ncclCommWindowDeregister", nccl.CommWindowDeregister, missing);
+  find(library, "ncclMemAlloc", nccl.MemAlloc, missing);
+  find(library, "ncclMemFree", nccl.MemFree, missing);
+  nccl.has_windows = missing.empty();
+}
+
 std::string version_text(int code) {
   return std::to_string(code / 10000) + '.' + std::to_string(code / 100 % 100) + '.' +
          std::to_string(code % 100);
@@ -46,6 +55,7 @@ NcclLibrary open() {
   find(library, "ncclBroadcast", nccl.Broadcast, nccl.problem);
   find(library, "ncclAllGather", nccl.AllGather, nccl.problem);
   find(library, "ncclReduceScatter", nccl.ReduceScatter, nccl.problem);
+  find_windows(library, nccl);
   if (!nccl.problem.empty()) return nccl;
   int code = 0;
   if (nccl.GetVersion(&code) != ncclSuccess || code < kOldest)

@@ -2,6 +2,7 @@
 /// link.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <nccl.h>
@@ -25,6 +26,13 @@ struct NcclLibrary {
   decltype(&ncclBroadcast) Broadcast = nullptr;
   decltype(&ncclAllGather) AllGather = nullptr;
   decltype(&ncclReduceScatter) ReduceScatter = nullptr;
+
+  /// Windows, of 2.27 and newer; all or none of these. The header may be older, so they are declared here.
+  ncclResult_t (*CommWindowRegister)(ncclComm_t, void*, std::size_t, void** window, int flags) = nullptr;
+  ncclResult_t (*CommWindowDeregister)(ncclComm_t, void* window) = nullptr;
+  decltype(&ncclMemAlloc) MemAlloc = nullptr;
+  decltype(&ncclMemFree) MemFree = nullptr;
+  bool has_windows = false;
 
   std::string problem;  ///< why it cannot be used; empty: it can
   std::string version;  ///< "2.28.9"
