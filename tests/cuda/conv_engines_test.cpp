@@ -1,5 +1,6 @@
 // What cuDNN recommends for an H200, asked without one: in each precision there is something for every
-// convolution of the nets that gives the same bits each time.
+// convolution of the nets that gives the same bits each time. Some of it cuDNN compiles when a plan is made,
+// which needs nvrtc and a driver, here that of driver/.
 #include <algorithm>
 #include <string>
 
@@ -35,13 +36,20 @@ CudnnDescriptor h200() {
   return device;
 }
 
+const CudnnDescriptor& device_of_plans() {
+  static const CudnnDescriptor device = h200();
+  return device;
+}
+
+std::vector<CudnnDescriptor> configurations_of(const cuda::Call& call, const cuda::EngineRules& rules) {
+  const cuda::ConvGraph graph = cuda::make_conv_graph(call);
+  return cuda::allowed_engines(cuda::make_operation_graph(graph, nullptr), rules, &device_of_plans());
+}
+
 /// Numbers of the engines in the order of the recommendation.
 std::vector<std::int64_t> engines_of(const cuda::Call& call, const cuda::EngineRules& rules) {
-  static const CudnnDescriptor device = h200();
-  const cuda::ConvGraph graph = cuda::make_conv_graph(call);
   std::vector<std::int64_t> numbers;
-  for (const CudnnDescriptor& configuration :
-       cuda::allowed_engines(cuda::make_operation_graph(graph, nullptr), rules, &device)) {
+  for (const CudnnDescriptor& configuration : configurations_of(call, rules)) {
     CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cudnnBackendDescriptor_t handle = engine.get();
     std::int64_t count = 0;
@@ -79,6 +87,52 @@ TEST(ConvEngines, TensorCoresAreForTf32AndBfloat16) {
   };
   EXPECT_LT(2 * count(DType::f32, MathMode::f32), count(DType::f32, MathMode::tf32));
   EXPECT_GT(count(DType::bf16, MathMode::f32), 8u);
+}
+
+constexpr cuda::EngineRules kMixed{.is_bfloat16 = true};
+
+/// Those that cuDNN compiles when a plan is made of them.
+std::vector<CudnnDescriptor> compiled_engines(const cuda::Call& call) {
+  std::vector<CudnnDescriptor> compiled;
+  for (CudnnDescriptor& configuration : configurations_of(call, kMixed))
+    if (cuda::is_compiled_at_run_time(configuration)) compiled.push_back(std::move(configuration));
+  return compiled;
+}
+
+std::string compile(const CudnnDescriptor& configuration) try {
+  CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+      .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
+      .set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device_of_plans())
+      .finalize();
+  return "";
+} catch (const cuda::GpuError& error) {
+  return error.what();
+}
+
+class CompiledEngines : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (compiled_engines(patterns_of(kLayers[1], 128, DType::bf16).by_weight).empty())
+      GTEST_SKIP() << "cuDNN compiles nothing here: no test driver (as with sanitizers), no libnvrtc or no "
+                      "libcudnn_engines_runtime_compiled";
+  }
+};
+
+// A gradient in f32 of bf16 has no others. One or three channels have none at all.
+TEST_F(CompiledEngines, AreThoseOfAWeightInMixedPrecision) {
+  for (const Layer& layer : kLayers)
+    EXPECT_EQ(compiled_engines(patterns_of(layer, 128, DType::bf16).by_weight).empty(), layer.channels < 16)
+        << layer.name;
+}
+
+// One plan of each kind: 3x3, with a stride, 1x1. Each takes a second.
+TEST_F(CompiledEngines, BecomePlans) {
+  for (const std::size_t i : {1u, 8u, 10u}) {
+    const Patterns p = patterns_of(kLayers[i], 128, DType::bf16);
+    EXPECT_EQ(compile(compiled_engines(p.by_weight).at(0)), "") << kLayers[i].name;
+  }
+  const Patterns p = patterns_of(kLayers[1], 128, DType::bf16);
+  for (const cuda::Call& call : {p.forward, p.plain}) EXPECT_EQ(compile(compiled_engines(call).at(0)), "");
 }
 
 }  // namespace
