@@ -49,14 +49,8 @@ std::vector<CudnnDescriptor> configurations_of(const cuda::Call& call, const cud
 /// Numbers of the engines in the order of the recommendation.
 std::vector<std::int64_t> engines_of(const cuda::Call& call, const cuda::EngineRules& rules) {
   std::vector<std::int64_t> numbers;
-  for (const CudnnDescriptor& configuration : configurations_of(call, rules)) {
-    CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    cudnnBackendDescriptor_t handle = engine.get();
-    std::int64_t count = 0;
-    cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                             1, &count, &handle);
-    numbers.push_back(engine.get_int(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
-  }
+  for (const CudnnDescriptor& configuration : configurations_of(call, rules))
+    numbers.push_back(cuda::number_of_engine(configuration));
   return numbers;
 }
 
@@ -87,6 +81,18 @@ TEST(ConvEngines, TensorCoresAreForTf32AndBfloat16) {
   };
   EXPECT_LT(2 * count(DType::f32, MathMode::f32), count(DType::f32, MathMode::tf32));
   EXPECT_GT(count(DType::bf16, MathMode::f32), 8u);
+}
+
+// Fallbacks are recommended again: of engine 0, which has no choices, there is one configuration.
+TEST(ConvEngines, NoneIsTriedTwice) {
+  for (const Layer& layer : kLayers) {
+    const Patterns p = patterns_of(layer, 128);
+    for (const cuda::Call& call : {p.forward, p.plain, p.by_input, p.by_weight}) {
+      const std::vector<std::int64_t> engines = engines_of(call, {});
+      EXPECT_EQ(std::count(engines.begin(), engines.end(), 0), 1)
+          << layer.name << ", operation " << static_cast<int>(call.op);
+    }
+  }
 }
 
 constexpr cuda::EngineRules kMixed{.is_bfloat16 = true};
@@ -123,6 +129,11 @@ TEST_F(CompiledEngines, AreThoseOfAWeightInMixedPrecision) {
   for (const Layer& layer : kLayers)
     EXPECT_EQ(compiled_engines(patterns_of(layer, 128, DType::bf16).by_weight).empty(), layer.channels < 16)
         << layer.name;
+}
+
+// cuDNN compiles the same kernel for its only engine with the choices recommended and with none.
+TEST_F(CompiledEngines, AreCompiledOnce) {
+  EXPECT_EQ(compiled_engines(patterns_of(kLayers[1], 128, DType::bf16).by_weight).size(), 1u);
 }
 
 // One plan of each kind: 3x3, with a stride, 1x1. Each takes a second.
