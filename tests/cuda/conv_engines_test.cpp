@@ -83,6 +83,16 @@ TEST(ConvEngines, TensorCoresAreForTf32AndBfloat16) {
   EXPECT_GT(count(DType::bf16, MathMode::f32), 8u);
 }
 
+// Without a trial the first is taken, which is to be another.
+TEST(ConvEngines, TheGenericOneIsTheLast) {
+  for (const Layer& layer : kLayers) {
+    const Patterns p = patterns_of(layer, 128);
+    for (const cuda::Call& call : {p.forward, p.plain, p.by_input, p.by_weight})
+      EXPECT_EQ(engines_of(call, {.math = {.engines = Engines::deterministic}}).back(), 0)
+          << layer.name << ", operation " << static_cast<int>(call.op);
+  }
+}
+
 // Fallbacks are recommended again: of engine 0, which has no choices, there is one configuration.
 TEST(ConvEngines, NoneIsTriedTwice) {
   for (const Layer& layer : kLayers) {

@@ -7,6 +7,9 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
+constexpr std::int64_t kGenericEngine =
+    0;  // computes any convolution, slowly; recommended first here and there
+
 std::size_t read(const CudnnDescriptor& whole, cudnnBackendAttributeName_t name, std::size_t room,
                  cudnnBackendDescriptor_t* handles) {
   std::int64_t count = 0;
@@ -104,7 +107,7 @@ bool may_use(const CudnnDescriptor& configuration, const EngineRules& rules) {
 
 std::vector<CudnnDescriptor> allowed_engines(const CudnnDescriptor& graph, const EngineRules& rules,
                                              const CudnnDescriptor* device) {
-  std::vector<CudnnDescriptor> allowed;
+  std::vector<CudnnDescriptor> allowed, generic;
   std::vector<Setting> known;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     std::vector<CudnnDescriptor> engines;
@@ -116,10 +119,11 @@ std::vector<CudnnDescriptor> allowed_engines(const CudnnDescriptor& graph, const
     for (CudnnDescriptor& engine : engines) {
       Setting setting(engine);
       if (!may_use(engine, rules) || is_repeat(setting, known)) continue;
+      (setting.engine == kGenericEngine ? generic : allowed).push_back(std::move(engine));
       known.push_back(std::move(setting));
-      allowed.push_back(std::move(engine));
     }
   }
+  for (CudnnDescriptor& engine : generic) allowed.push_back(std::move(engine));
   return allowed;
 }
 

@@ -13,10 +13,10 @@ struct EngineRules {
   bool is_bfloat16 = false;
 };
 
-/// Configurations that cuDNN recommends for a graph and that the rules allow, the best first, none twice:
-/// without TF32, and of bf16, none that rounds its inputs or transforms them by Winograd; none that does not
-/// give the same bits each time, unless the rules ask for the fastest. `device`: whose, as cuDNN's descriptor
-/// of its properties; nullptr: that of the graph's handle.
+/// Configurations that cuDNN recommends for a graph and that the rules allow, the best first, the generic
+/// engine last, none twice: without TF32, and of bf16, none that rounds its inputs or transforms them by
+/// Winograd; none that does not give the same bits each time, unless the rules ask for the fastest. `device`:
+/// whose, as cuDNN's descriptor of its properties; nullptr: that of the graph's handle.
 std::vector<CudnnDescriptor> allowed_engines(const CudnnDescriptor& graph, const EngineRules& rules,
                                              const CudnnDescriptor* device = nullptr);
 
