@@ -146,6 +146,26 @@ TEST_F(CompiledEngines, AreCompiledOnce) {
   EXPECT_EQ(compiled_engines(patterns_of(kLayers[1], 128, DType::bf16).by_weight).size(), 1u);
 }
 
+std::string reason_of(const cuda::Call& call) {
+  const cuda::ConvGraph graph = cuda::make_conv_graph(call);
+  return cuda::why_no_engine(cuda::make_operation_graph(graph, nullptr), &device_of_plans());
+}
+
+// Without a driver there is none for more channels either, and cuDNN calls that a success.
+TEST_F(CompiledEngines, AreMissedWhereTheyCannotBeCompiled) {
+  const cuda::Call few = patterns_of(kLayers[0], 128, DType::bf16).by_weight,
+                   more = patterns_of(kLayers[1], 128, DType::bf16).by_weight;
+  EXPECT_EQ(reason_of(few), "it recommends none");
+  testing::internal::CaptureStderr();  // where cuDNN complains
+  setenv("RONDE_TEST_DRIVER_WITHOUT", "cuLibraryLoadData", true);
+  EXPECT_TRUE(configurations_of(more, kMixed).empty());
+  const std::string reason = reason_of(more);
+  unsetenv("RONDE_TEST_DRIVER_WITHOUT");
+  testing::internal::GetCapturedStderr();
+  EXPECT_NE(reason.find("cannot compile one without libnvrtc, libcuda"), std::string::npos) << reason;
+  EXPECT_EQ(compiled_engines(more).size(), 1u);
+}
+
 // One plan of each kind: 3x3, with a stride, 1x1. Each takes a second.
 TEST_F(CompiledEngines, BecomePlans) {
   for (const std::size_t i : {1u, 8u, 10u}) {

@@ -88,6 +88,19 @@ bool has_note(const CudnnDescriptor& configuration, cudnnBackendAttributeName_t 
   return std::find(notes.begin(), notes.begin() + count, note) != notes.begin() + count;
 }
 
+/// Whether it would take the graph, all choices being its own.
+cudnnStatus_t status_of_engine(const CudnnDescriptor& graph, std::int64_t number,
+                               const CudnnDescriptor* device) {
+  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, {number});
+  if (device) engine.set(CUDNN_ATTR_ENGINE_DEVICEPROP, *device);
+  const cudnnStatus_t status = cudnnBackendFinalize(engine.get());
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  CudnnDescriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  return cudnnBackendFinalize(configuration.get());
+}
+
 // Of bf16 tensor cores lose nothing.
 bool may_use(const CudnnDescriptor& configuration, const EngineRules& rules) {
   const auto has = [&](cudnnBackendNumericalNote_t note) {
@@ -125,6 +138,17 @@ std::vector<CudnnDescriptor> allowed_engines(const CudnnDescriptor& graph, const
   }
   for (CudnnDescriptor& engine : generic) allowed.push_back(std::move(engine));
   return allowed;
+}
+
+std::string why_no_engine(const CudnnDescriptor& graph, const CudnnDescriptor* device) try {
+  const std::int64_t engines = graph.get_int(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
+  for (std::int64_t number = 0; number < engines; ++number)
+    if (status_of_engine(graph, number, device) == CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING)
+      return "it cannot compile one without libnvrtc, libcuda and libcudnn_engines_runtime_compiled";
+  const bool is_empty = recommended(graph, CUDNN_HEUR_MODE_A, device).empty();
+  return is_empty ? "it recommends none" : "what it recommends may not be used";
+} catch (const GpuError& error) {
+  return error.what();
 }
 
 std::int64_t number_of_engine(const CudnnDescriptor& configuration) {

@@ -2,6 +2,7 @@
 /// another's.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cuda/gpu/cudnn_descriptor.h"
@@ -19,6 +20,10 @@ struct EngineRules {
 /// whose, as cuDNN's descriptor of its properties; nullptr: that of the graph's handle.
 std::vector<CudnnDescriptor> allowed_engines(const CudnnDescriptor& graph, const EngineRules& rules,
                                              const CudnnDescriptor* device = nullptr);
+
+/// What cuDNN says where none is allowed. It recommends nothing, without an error, where all that it has
+/// would have to be compiled and something for that is missing: which is no property of the convolution.
+std::string why_no_engine(const CudnnDescriptor& graph, const CudnnDescriptor* device = nullptr);
 
 /// Among those for its graph.
 std::int64_t number_of_engine(const CudnnDescriptor& configuration);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -83,25 +84,30 @@ float time_of(const Engine& engine, cudnnHandle_t handle, const CudnnDescriptor&
   return kNever;
 }
 
-/// Those that can be used, best recommended first. Compiling one takes most of a second.
-std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const EngineRules& rules,
-                                   cudnnHandle_t handle) {
+struct Candidates {
+  std::vector<Engine> engines;  ///< best recommended first
+  std::string refusal;          ///< why there are none
+};
+
+/// Those that can be used. Compiling one takes most of a second.
+Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules, cudnnHandle_t handle) {
   const std::size_t most = rules.math.engines == Engines::deterministic ? 1 : kMostCandidates;
   std::size_t compiled = 0;
-  std::vector<Engine> usable;
+  Candidates usable;
   for (const CudnnDescriptor& configuration : allowed_engines(graph, rules)) {
-    if (usable.size() == most) break;
+    if (usable.engines.size() == most) break;
     const bool is_compiled = is_compiled_at_run_time(configuration);
     if (is_compiled && compiled == kMostCompiled) continue;
     try {
       Engine engine(configuration, handle);
-      if (engine.workspace() > kMostConvWorkspace) continue;
-      usable.push_back(std::move(engine));
+      if (engine.workspace() > kMostConvWorkspace) throw GpuError("it wants too much memory");
+      usable.engines.push_back(std::move(engine));
       compiled += is_compiled ? 1 : 0;
-    } catch (const GpuError&) {
-      continue;  // recommended, but not for this device
+    } catch (const GpuError& error) {
+      usable.refusal = error.what();  // recommended, but not for this device
     }
   }
+  if (usable.engines.empty() && usable.refusal.empty()) usable.refusal = why_no_engine(graph);
   return usable;
 }
 
@@ -139,8 +145,13 @@ std::size_t choose(const std::vector<Engine>& engines, cudnnHandle_t handle, con
 /// The gradient of a bias comes from our own kernel, in its own part of the workspace behind cuDNN's.
 class ConvPlan final : public PlanTag {
  public:
-  ConvPlan(const Call& call, std::optional<Engine> engine, std::vector<int> operands, Cudnn& cudnn)
-      : engine_(std::move(engine)), operands_(std::move(operands)), cudnn_(cudnn) {
+  /// Without an engine the plan is our own kernel's, and `remark` says why.
+  ConvPlan(const Call& call, std::optional<Engine> engine, std::string remark, std::vector<int> operands,
+           Cudnn& cudnn)
+      : engine_(std::move(engine)),
+        remark_(std::move(remark)),
+        operands_(std::move(operands)),
+        cudnn_(cudnn) {
     const std::int64_t own = engine_ ? engine_->workspace() : 0;
     own_ = static_cast<std::size_t>((own + 255) / 256 * 256);
     if (call.op != Op::conv2d_backward_weight || !call[1].defined) return;
@@ -148,7 +159,7 @@ class ConvPlan final : public PlanTag {
     bias_ = bias_workspace(call[2].count() / channels, channels);
   }
 
-  const char* remark() const override { return engine_ ? "" : "cuDNN has none for such a convolution"; }
+  const char* remark() const override { return remark_.c_str(); }
   std::size_t workspace() const override { return own_ + bias_; }
 
   void run(const Call& call, void* workspace, const Place& place) override {
@@ -164,34 +175,47 @@ class ConvPlan final : public PlanTag {
 
  private:
   std::optional<Engine> engine_;
+  std::string remark_;
   std::vector<int> operands_;
   Cudnn& cudnn_;
   std::size_t own_ = 0, bias_ = 0;
 };
+
+/// What cuDNN has for a convolution.
+struct Found {
+  std::optional<Engine> engine = {};
+  std::vector<int> operands = {};
+  std::string refusal = {};  ///< why there is none
+};
+
+Found find_engine(const Call& call, const MathOptions& math, cudnnHandle_t handle, cudaStream_t stream) {
+  const ConvGraph graph = make_conv_graph(call);
+  const EngineRules rules{math, has_bfloat16(call)};
+  const CudnnDescriptor operations = make_operation_graph(graph, handle);
+  Candidates candidates = usable_engines(operations, rules, handle);
+  const std::vector<Engine>& engines = candidates.engines;
+  if (engines.empty() && math.engines == Engines::tuned)
+    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle);
+  if (engines.empty()) return {.refusal = "cuDNN has no engine: " + candidates.refusal};
+  Found found{.operands = graph.operands};
+  found.engine.emplace(std::move(candidates.engines[choose(engines, handle, graph.operands, call, stream)]));
+  return found;
+}
 
 }  // namespace
 
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place) {
   const std::lock_guard lock(cudnn.mutex);
-  cudnnHandle_t const handle = cudnn.handle;
-  std::optional<Engine> chosen;
-  std::vector<int> operands;
-  if (is_for_cudnn(call)) {
-    const ConvGraph graph = make_conv_graph(call);
-    operands = graph.operands;
-    check_cudnn(cudnnSetStream(handle, native(place.stream)), "choosing a stream");
-    const EngineRules rules{math, has_bfloat16(call)};
-    const CudnnDescriptor operations = make_operation_graph(graph, handle);
-    std::vector<Engine> engines = usable_engines(operations, rules, handle);
-    if (engines.empty() && math.engines == Engines::tuned)
-      engines = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle);
-    // Of float copies there may be one.
-    if (engines.empty() && rules.is_bfloat16) throw GpuError("cuDNN has no engine for a convolution of bf16");
-    if (!engines.empty())
-      chosen.emplace(std::move(engines[choose(engines, handle, operands, call, native(place.stream))]));
-  }
-  return std::make_unique<ConvPlan>(call, std::move(chosen), std::move(operands), cudnn);
+  if (!is_for_cudnn(call))
+    return std::make_unique<ConvPlan>(call, std::nullopt, "cuDNN has none for such a convolution",
+                                      std::vector<int>(), cudnn);
+  check_cudnn(cudnnSetStream(cudnn.handle, native(place.stream)), "choosing a stream");
+  Found found = find_engine(call, math, cudnn.handle, native(place.stream));
+  // Of float copies there may be one.
+  if (!found.engine && has_bfloat16(call)) throw GpuError(found.refusal);
+  return std::make_unique<ConvPlan>(call, std::move(found.engine), std::move(found.refusal),
+                                    std::move(found.operands), cudnn);
 }
 
 }  // namespace ronde::inline v0::cuda
