@@ -1,5 +1,6 @@
 // bf16 on the device: which kernels take it where it lies, and what happens to the others.
 #include <ronde/core/cuda.h>
+#include <ronde/core/ops.h>
 
 #include "cuda/fake_device.h"
 #include "cuda/takes_bfloat16.h"
@@ -106,6 +107,21 @@ TEST(Bfloat16OnTheDevice, WhatALibraryHasNothingForGoesByFloatCopies) {
                                            Op::conv2d_backward_weight}));
   EXPECT_EQ(in_float.y, native.y);
   EXPECT_EQ(in_float.grad_weight, native.grad_weight);
+}
+
+// As its weight is: from the copies that the optimizer's kernel writes along.
+TEST(Bfloat16OnTheDevice, TheBiasOfAConvolutionIsRounded) {
+  Watched watched;
+  Backend& backend = watched.device.backend;
+  const Tensor weights = stored(backend, {48}, 1, DType::f32), x = stored(backend, {1, 3, 3, 2}, 2);
+  const auto kept = backend.keep_rounded(weights);
+  const Variable weight = weights.view(0, {4, 2, 2, 2}), bias = weights.view(32, {4});
+  conv2d(x, weight, bias);
+  watched.calls.clear();
+  const Variable y = conv2d(x, weight, bias, {.epilogue = Epilogue::relu});
+  ASSERT_EQ(watched.ops(), std::vector<Op>{Op::conv2d});
+  EXPECT_EQ(watched.calls[0][3].dtype, DType::bf16);
+  EXPECT_EQ(y.dtype(), DType::bf16);
 }
 
 TEST(Bfloat16OnTheDevice, AMissingPlanIsAskedForOnce) {

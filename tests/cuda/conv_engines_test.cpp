@@ -107,6 +107,20 @@ TEST(ConvEngines, NoneIsTriedTwice) {
 
 constexpr cuda::EngineRules kMixed{.is_bfloat16 = true};
 
+// Also where nothing can be compiled. With a bias in f32 there would be none.
+TEST(ConvEngines, ForwardInMixedPrecisionThereAreSomeThatNobodyCompiles) {
+  for (const Layer& layer : kLayers) {
+    const Patterns p = patterns_of(layer, 128, DType::bf16);
+    for (const cuda::Call& call : {p.forward, p.plain, p.by_input}) {
+      const std::vector<CudnnDescriptor> all = configurations_of(call, kMixed);
+      EXPECT_GE(std::count_if(all.begin(), all.end(),
+                              [](const auto& c) { return !cuda::is_compiled_at_run_time(c); }),
+                16)
+          << layer.name << ", operation " << static_cast<int>(call.op);
+    }
+  }
+}
+
 /// Those that cuDNN compiles when a plan is made of them.
 std::vector<CudnnDescriptor> compiled_engines(const cuda::Call& call) {
   std::vector<CudnnDescriptor> compiled;
