@@ -54,6 +54,8 @@ std::vector<std::int64_t> engines_of(const cuda::Call& call, const cuda::EngineR
   return numbers;
 }
 
+constexpr cuda::EngineRules kMixed{.is_bfloat16 = true};
+
 // Engine 0 computes anything, slowly. Those for plain floats stand behind more than 20 for tensor cores.
 TEST(ConvEngines, FloatsHaveMoreThanTheGenericOne) {
   for (const Layer& layer : kLayers) {
@@ -105,7 +107,15 @@ TEST(ConvEngines, NoneIsTriedTwice) {
   }
 }
 
-constexpr cuda::EngineRules kMixed{.is_bfloat16 = true};
+// Also where nothing is compiled, and also of 1 or 3 channels: of float copies of bf16, without TF32.
+TEST(ConvEngines, OfFloatCopiesThereAreTensorCoresForGradientsOfWeights) {
+  for (const Layer& layer : kLayers) {
+    const cuda::Call call = patterns_of(layer, 128).by_weight;
+    const std::vector<CudnnDescriptor> of_copies = configurations_of(call, kMixed);
+    EXPECT_GE(of_copies.size(), configurations_of(call, {}).size() + 10) << layer.name;
+    EXPECT_TRUE(std::none_of(of_copies.begin(), of_copies.end(), cuda::is_compiled_at_run_time));
+  }
+}
 
 // Also where nothing can be compiled. With a bias in f32 there would be none.
 TEST(ConvEngines, ForwardInMixedPrecisionThereAreSomeThatNobodyCompiles) {

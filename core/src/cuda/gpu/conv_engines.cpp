@@ -101,7 +101,7 @@ cudnnStatus_t status_of_engine(const CudnnDescriptor& graph, std::int64_t number
   return cudnnBackendFinalize(configuration.get());
 }
 
-// Of bf16 tensor cores lose nothing.
+// Of bf16 tensor cores lose nothing, also where it is stored as floats: a product is exact.
 bool may_use(const CudnnDescriptor& configuration, const EngineRules& rules) {
   const auto has = [&](cudnnBackendNumericalNote_t note) {
     return has_note(configuration, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,

@@ -11,7 +11,7 @@ namespace ronde::inline v0::cuda {
 
 struct EngineRules {
   MathOptions math = {};
-  bool is_bfloat16 = false;
+  bool is_bfloat16 = false;  ///< all that is multiplied, or it was before it was copied to floats
 };
 
 /// Configurations that cuDNN recommends for a graph and that the rules allow, the best first, the generic

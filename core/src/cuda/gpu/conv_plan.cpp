@@ -64,14 +64,14 @@ class Engine {
 
 /// Milliseconds of some runs behind one another, so that the device is waited for and not the host; of the
 /// fastest of a few trials. kNever: it does not run; another one may.
-float time_of(const Engine& engine, cudnnHandle_t handle, const CudnnDescriptor& pack,
-              cudaStream_t stream) try {
+template <class Run>
+float time_of(const Run& run_once, cudaStream_t stream) try {
   const CudaEvent begin, end;
-  engine.run(handle, pack);
+  run_once();
   float best = kNever;
   for (int trial = 0; trial < kTrials; ++trial) {
     check_cuda(cudaEventRecord(begin.get(), stream), "timing");
-    for (int run = 0; run < kRuns; ++run) engine.run(handle, pack);
+    for (int run = 0; run < kRuns; ++run) run_once();
     check_cuda(cudaEventRecord(end.get(), stream), "timing");
     check_cuda(cudaEventSynchronize(end.get()), "timing");
     float milliseconds = 0;
@@ -120,7 +120,7 @@ std::size_t fastest(const std::vector<Engine>& engines, cudnnHandle_t handle,
   std::size_t best = 0;
   float best_time = kNever;
   for (std::size_t i = 0; i < engines.size(); ++i) {
-    const float time = time_of(engines[i], handle, pack, stream);
+    const float time = time_of([&] { engines[i].run(handle, pack); }, stream);
     if (time >= best_time) continue;
     best_time = time;
     best = i;
@@ -190,7 +190,7 @@ struct Found {
 
 Found find_engine(const Call& call, const MathOptions& math, cudnnHandle_t handle, cudaStream_t stream) {
   const ConvGraph graph = make_conv_graph(call);
-  const EngineRules rules{math, has_bfloat16(call)};
+  const EngineRules rules{math, has_bfloat16(call) || call.attributes.products == Products::rounded};
   const CudnnDescriptor operations = make_operation_graph(graph, handle);
   Candidates candidates = usable_engines(operations, rules, handle);
   const std::vector<Engine>& engines = candidates.engines;
@@ -202,6 +202,70 @@ Found find_engine(const Call& call, const MathOptions& math, cudnnHandle_t handl
   return found;
 }
 
+/// Runs of an engine on a call's operands, with something ahead of each.
+template <class Before>
+float time_of(const Found& found, const Call& call, cudnnHandle_t handle, cudaStream_t stream,
+              const Before& before) {
+  const CudaMemory workspace(static_cast<std::size_t>(found.engine->workspace()));
+  const CudnnDescriptor pack = Engine::pack(found.operands, call, workspace.get());
+  const auto run = [&] {
+    before();
+    found.engine->run(handle, pack);
+  };
+  return time_of(run, stream);
+}
+
+/// The gradient of a weight whose sums stay floats. Of bf16 cuDNN has one engine for it, which it compiles
+/// when a plan is made and which seems not to share sums out over the device; of float copies it has some
+/// twenty, and what was bf16 is exact in TF32.
+bool sums_in_float(const Call& call) {
+  return call.op == Op::conv2d_backward_weight && multiplies_bfloat16(call) && call[0].dtype == DType::f32;
+}
+
+/// Float copies of what such a call reads.
+class FloatCopies {
+ public:
+  explicit FloatCopies(const Call& call)
+      : call_(call), wide_(call), grad_out_(bytes_of(call[2])), x_(bytes_of(call[3])) {
+    wide_.tensors[2].data = grad_out_.get();
+    wide_.tensors[3].data = x_.get();
+    wide_.tensors[2].dtype = wide_.tensors[3].dtype = DType::f32;
+    wide_.attributes.products = Products::rounded;
+  }
+
+  const Call& call() const { return wide_; }
+  void make(const Place& place) const {
+    for (const int i : {2, 3})
+      run_kernel({.op = Op::copy, .outputs = 1, .operands = 2, .tensors = {wide_[i], call_[i]}}, place);
+  }
+
+ private:
+  static std::size_t bytes_of(const Operand& x) {
+    return static_cast<std::size_t>(x.reach()) * sizeof(float);
+  }
+
+  const Call& call_;
+  Call wide_;
+  CudaMemory grad_out_, x_;
+};
+
+/// By trial, the copying included; without room for it, no.
+bool is_faster_in_float(const Call& call, const Found& found, const MathOptions& math, cudnnHandle_t handle,
+                        const Place& place) try {
+  cudaStream_t const stream = native(place.stream);
+  const FloatCopies copies(call);
+  copies.make(place);
+  const Found wide = find_engine(copies.call(), math, handle, stream);
+  if (!wide.engine) return false;
+  const float in_float = time_of(wide, copies.call(), handle, stream, [&] { copies.make(place); });
+  return in_float < time_of(
+                        found, call, handle, stream, [] {});
+} catch (const GpuError& error) {
+  if (error.outcome != Outcome::out_of_memory) throw;
+  cudaGetLastError();
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
@@ -211,9 +275,14 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
     return std::make_unique<ConvPlan>(call, std::nullopt, "cuDNN has none for such a convolution",
                                       std::vector<int>(), cudnn);
   check_cudnn(cudnnSetStream(cudnn.handle, native(place.stream)), "choosing a stream");
+  // Without a trial: what is compiled may be there or not, and one process has to do as the other.
+  if (math.engines == Engines::deterministic && sums_in_float(call))
+    throw GpuError("cuDNN shares their sums out over the device", Outcome::better_in_float);
   Found found = find_engine(call, math, cudnn.handle, native(place.stream));
   // Of float copies there may be one.
   if (!found.engine && has_bfloat16(call)) throw GpuError(found.refusal);
+  if (sums_in_float(call) && is_faster_in_float(call, found, math, cudnn.handle, place))
+    throw GpuError("cuDNN was faster with them", Outcome::better_in_float);
   return std::make_unique<ConvPlan>(call, std::move(found.engine), std::move(found.refusal),
                                     std::move(found.operands), cudnn);
 }
