@@ -1,7 +1,9 @@
 // bf16 on the device: which kernels take it where it lies, and what happens to the others.
 #include <ronde/core/cuda.h>
+#include <ronde/core/ops.h>
 
 #include "cuda/fake_device.h"
+#include "cuda/plan_key.h"
 #include "cuda/takes_bfloat16.h"
 
 namespace ronde::test {
@@ -82,8 +84,7 @@ struct Convolved {
   std::vector<Op> ops;
 };
 
-Convolved convolve(FakeOptions options) {
-  Watched watched(std::move(options));
+Convolved convolve(Watched& watched) {
   Backend& backend = watched.device.backend;
   const Tensor x = stored(backend, {2, 6, 6, 3}, 1), weight = stored(backend, {4, 3, 3, 3}, 2);
   const Tensor bias = stored(backend, {4}, 3, DType::f32), y = unwritten(backend, {2, 4, 4, 4}, DType::bf16);
@@ -99,6 +100,11 @@ Convolved convolve(FakeOptions options) {
   return result;
 }
 
+Convolved convolve(FakeOptions options) {
+  Watched watched(std::move(options));
+  return convolve(watched);
+}
+
 TEST(Bfloat16OnTheDevice, WhatALibraryHasNothingForGoesByFloatCopies) {
   const Convolved native = convolve({}), in_float = convolve({.plans_bfloat16 = false});
   EXPECT_EQ(native.ops, (std::vector<Op>{Op::conv2d, Op::conv2d_backward_weight}));
@@ -106,6 +112,64 @@ TEST(Bfloat16OnTheDevice, WhatALibraryHasNothingForGoesByFloatCopies) {
                                            Op::conv2d_backward_weight}));
   EXPECT_EQ(in_float.y, native.y);
   EXPECT_EQ(in_float.grad_weight, native.grad_weight);
+}
+
+bool has_rounded_products(const cuda::Call& call) {
+  return call.attributes.products == Products::rounded;
+}
+
+TEST(Bfloat16OnTheDevice, ALibraryMayLikeFloatCopiesBetter) {
+  const Convolved native = convolve({}), chosen = convolve({.likes_floats = true});
+  EXPECT_EQ(chosen.ops, (std::vector<Op>{Op::conv2d, Op::copy, Op::copy, Op::conv2d_backward_weight}));
+  EXPECT_EQ(chosen.grad_weight, native.grad_weight);
+}
+
+// Float copies of bf16 may be multiplied by tensor cores. If one of them was no bf16, or if nothing was, it
+// is up to the user.
+TEST(Bfloat16OnTheDevice, OnlyProductsOfCopiesCountAsRounded) {
+  Watched watched({.plans_bfloat16 = false});
+  Backend& backend = watched.device.backend;
+  const Tensor a = stored(backend, {4, 4}, 1), b = stored(backend, {4, 4}, 2, DType::f32),
+               out = unwritten(backend, {4, 4}, DType::f32);
+  const std::size_t before = watched.device.backend.plans();
+  for (const auto& [first, second, is_rounded] :
+       {std::tuple{a, a, true}, {a, b, false}, {b, a, false}, {b, b, false}}) {
+    backend.matmul(out, first, second, {});
+    ASSERT_EQ(watched.calls.back().op, Op::matmul);
+    EXPECT_EQ(watched.calls.back()[1].dtype, DType::f32);
+    EXPECT_EQ(has_rounded_products(watched.calls.back()), is_rounded);
+  }
+  // That of the refusal, that of copies and that of floats, which are not the same.
+  EXPECT_EQ(watched.device.backend.plans() - before, 3u);
+}
+
+TEST(Bfloat16OnTheDevice, ConvolutionsOfCopiesCountAsRounded) {
+  for (const bool plans : {false, true}) {
+    Watched watched({.plans_bfloat16 = plans, .likes_floats = true});
+    convolve(watched);
+    std::int64_t rounded = 0, planned = 0;
+    for (const cuda::Call& call : watched.calls) {
+      planned += cuda::needs_plan(call.op);
+      rounded += has_rounded_products(call);
+    }
+    EXPECT_EQ(planned, 2);
+    EXPECT_EQ(rounded, plans ? 1 : 2);
+  }
+}
+
+// As its weight is: from the copies that the optimizer's kernel writes along.
+TEST(Bfloat16OnTheDevice, TheBiasOfAConvolutionIsRounded) {
+  Watched watched;
+  Backend& backend = watched.device.backend;
+  const Tensor weights = stored(backend, {48}, 1, DType::f32), x = stored(backend, {1, 3, 3, 2}, 2);
+  const auto kept = backend.keep_rounded(weights);
+  const Variable weight = weights.view(0, {4, 2, 2, 2}), bias = weights.view(32, {4});
+  conv2d(x, weight, bias);
+  watched.calls.clear();
+  const Variable y = conv2d(x, weight, bias, {.epilogue = Epilogue::relu});
+  ASSERT_EQ(watched.ops(), std::vector<Op>{Op::conv2d});
+  EXPECT_EQ(watched.calls[0][3].dtype, DType::bf16);
+  EXPECT_EQ(y.dtype(), DType::bf16);
 }
 
 TEST(Bfloat16OnTheDevice, AMissingPlanIsAskedForOnce) {
@@ -147,6 +211,19 @@ TEST(Bfloat16OnTheDevice, FloatCopiesAreSaidToBeOnce) {
           "in float32 (scatter_add_rows (4, 4) bf16 <- (1, 4) bf16 (1) i32)"}));
   backend.matmul(square, a, a, {});
   EXPECT_TRUE(take_detours(backend).empty());
+}
+
+TEST(Bfloat16OnTheDevice, AChoiceIsNoRefusal) {
+  Watched watched({.likes_floats = true});
+  convolve(watched);
+  const std::vector<cuda::Detours::Entry> entries = watched.device.backend.detours().entries();
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].cause, Cause::choice);
+  EXPECT_EQ(
+      take_detours(watched.device.backend),
+      (std::vector<std::string>{"conv2d_backward_weight of bfloat16 goes by float32 copies, by choice: "
+                                "they were faster (conv2d_backward_weight (4, 3, 3, 3) (4) <- (2, 4, 4, 4) "
+                                "bf16 (2, 6, 6, 3) bf16)"}));
 }
 
 TEST(Bfloat16OnTheDevice, WhereLibrariesTakeAllNothingIsSaid) {

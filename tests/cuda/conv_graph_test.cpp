@@ -44,12 +44,12 @@ std::vector<cudnnDataType_t> types_of(const Call& call) {
   return types;
 }
 
-// Images and weights are bf16; the bias, the gradient of a weight and what is between two operations are not.
+// Images, weights and biases are bf16; the gradient of a weight and what is between two operations are not.
 TEST(ConvGraph, TensorsHaveTheDtypesOfTheCall) {
   using Types = std::vector<cudnnDataType_t>;
   const cudnnDataType_t single = CUDNN_DATA_FLOAT, rounded = CUDNN_DATA_BFLOAT16;
   const Patterns mixed = patterns_of(kLayers[1], 16, DType::bf16);
-  EXPECT_EQ(types_of(mixed.forward), (Types{rounded, rounded, single, single, single, rounded}));
+  EXPECT_EQ(types_of(mixed.forward), (Types{rounded, rounded, single, single, rounded, rounded}));
   EXPECT_EQ(types_of(mixed.by_input), (Types{rounded, rounded, rounded}));
   EXPECT_EQ(types_of(mixed.by_weight), (Types{single, rounded, rounded, single}));
   EXPECT_EQ(types_of(patterns_of(kLayers[1], 16).forward), Types(6, single));

@@ -40,7 +40,7 @@ struct Patterns {
   cuda::Call forward, plain, by_input, by_weight;
 };
 
-// In mixed precision images and weights are bf16, while a bias and the gradient of a weight are f32.
+// In mixed precision all is bf16 but the gradients of a weight and of a bias, which are f32.
 inline Patterns patterns_of(const Layer& layer, std::int64_t n, DType dtype = DType::f32) {
   const bool pads_one_side = layer.stride == 2 && layer.window == 3;
   const std::int64_t before = layer.padding, after = pads_one_side ? 1 : layer.padding;
@@ -51,7 +51,8 @@ inline Patterns patterns_of(const Layer& layer, std::int64_t n, DType dtype = DT
   };
   const cuda::Operand x = stored(operand({n, layer.size, layer.size, layer.channels}));
   const cuda::Operand gradient = operand({layer.filters, layer.window, layer.window, layer.channels}),
-                      weight = stored(gradient), bias = operand({layer.filters});
+                      weight = stored(gradient), grad_bias = operand({layer.filters}),
+                      bias = stored(grad_bias);
   const cuda::Operand y = stored(operand({n, out, out, layer.filters}));
   const cuda::Attributes attributes{
       .epilogue = Epilogue::relu,
@@ -59,7 +60,7 @@ inline Patterns patterns_of(const Layer& layer, std::int64_t n, DType dtype = DT
   Patterns p{.forward = {cuda::Op::conv2d, 1, 4, {y, x, weight, bias}, attributes},
              .plain = {cuda::Op::conv2d, 1, 4, {y, x, weight}, attributes},
              .by_input = {cuda::Op::conv2d_backward_input, 1, 3, {x, y, weight}, attributes},
-             .by_weight = {cuda::Op::conv2d_backward_weight, 2, 4, {gradient, bias, y, x}, attributes}};
+             .by_weight = {cuda::Op::conv2d_backward_weight, 2, 4, {gradient, grad_bias, y, x}, attributes}};
   p.plain.attributes.epilogue = Epilogue::none;
   return p;
 }

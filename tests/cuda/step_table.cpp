@@ -55,7 +55,8 @@ struct Net {
 struct Precision {
   const char* name;
   std::optional<DType> compute_dtype;
-  bool has_plans = true;  ///< false: libraries have nothing for bf16
+  bool has_plans = true;      ///< false: libraries have nothing for bf16
+  bool likes_floats = false;  ///< true: they take float copies for gradients of convolutions' weights
 };
 
 struct Step {
@@ -74,6 +75,7 @@ Step second_step(const Net& net, std::int64_t batch, const Precision& precision)
   Step step;
   FakeDevice device({.computes = false,
                      .plans_bfloat16 = precision.has_plans,
+                     .likes_floats = precision.likes_floats,
                      .on_launch = [&](const cuda::Call& call) { step.launches.push_back(describe(call)); }});
   Model model(net.make(), net.input, {.backend = &device.backend, .compute_dtype = precision.compute_dtype});
   model.compile({.optimizer = net.optimizer(), .loss = std::make_unique<CategoricalCrossentropy>()});
@@ -122,6 +124,7 @@ const Precision kPrecisions[] = {
     {"float32", std::nullopt},
     {"mixed_bfloat16", DType::bf16},
     {"mixed_bfloat16-without-plans", DType::bf16, false},
+    {"mixed_bfloat16-by-floats", DType::bf16, true, true},
 };
 
 int main(int count, char** words) {
@@ -134,7 +137,7 @@ int main(int count, char** words) {
         return 0;
       }
   std::fprintf(stderr,
-               "usage: %s mnist|cifar|resnet20 BATCH [float32|mixed_bfloat16|mixed_bfloat16-without-plans]\n",
+               "usage: %s mnist|cifar|resnet20 BATCH [float32|mixed_bfloat16[-without-plans|-by-floats]]\n",
                words[0]);
   return 2;
 }

@@ -138,8 +138,8 @@ has() {
 detours() {
   local says='of bfloat16 goes by float32 copies' line
   if grep -q 'precision *mixed_bfloat16' "$work/log"; then
-    note measured "$1" "operations of bfloat16 by float32 copies: refused by a library, by design" \
-      "$(grep -c "$says, refused" "$work/log"), $(grep -c "$says, by design" "$work/log")"
+    note measured "$1" "operations of bfloat16 by float32 copies: refused by a library, by design, by choice" \
+      "$(grep -c "$says, refused" "$work/log"), $(grep -c "$says, by design" "$work/log"), $(grep -c "$says, by choice" "$work/log")"
   fi
   grep -o "[a-z0-9_]* $says.*" "$work/log" | cut -c1-300 | while read -r line; do
     note copied "$1" "float32 copies" "$line"

@@ -112,6 +112,7 @@ struct Attributes {
   BinaryOp binary = BinaryOp::add;
   ReduceOp reduce = ReduceOp::sum;
   Epilogue epilogue = Epilogue::none;
+  Products products = Products::precise;  ///< of a product's or convolution's f32 operands
   UnaryParams unary_params = {};
   MatmulParams matmul = {};
   Conv2dParams conv = {};

@@ -135,10 +135,13 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   Planned made;
   const Status status = runtime_.prepare(call, options_.math, &made.plan, &made.workspace);
-  if (status.outcome == Outcome::unsupported && has_bfloat16(call))
+  const bool is_choice = status.outcome == Outcome::better_in_float;
+  if (is_choice || (status.outcome == Outcome::unsupported && has_bfloat16(call))) {
     made.refusal = status.text;
-  else
+    made.cause = is_choice ? Detours::Cause::choice : Detours::Cause::library;
+  } else {
     check(status, "planning a kernel");
+  }
   if (status.ok() && *status.text) detours_.add(call, Detours::Cause::slow_kernel, status.text);
   return plans_.emplace(key, made).first->second;
 }
@@ -165,7 +168,7 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
   if (const char* why = why_not_bfloat16(call))
     return enqueue_in_float(call, tensors, Detours::Cause::design, why);
   const Planned planned = plan_for(call);
-  if (planned.refusal) return enqueue_in_float(call, tensors, Detours::Cause::library, *planned.refusal);
+  if (planned.refusal) return enqueue_in_float(call, tensors, planned.cause, *planned.refusal);
   const Workspace workspace(allocator_, planned.workspace);
   check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
   note_outputs(call);
@@ -218,7 +221,9 @@ void CudaBackend::enqueue_in_float(const Call& call, Tensors tensors, Detours::C
     arguments.push_back({*tensor, is_output ? of_outputs : Access::read});
     addresses.push_back(&wide.emplace_back(arguments.back().widened()));
   }
-  enqueue(call.op, call.outputs, Tensors(addresses), call.attributes);
+  Attributes attributes = call.attributes;
+  if (needs_plan(call.op) && multiplies_bfloat16(call)) attributes.products = Products::rounded;
+  enqueue(call.op, call.outputs, Tensors(addresses), attributes);
   for (std::size_t i = 0; i < wide.size(); ++i) arguments[i].round(wide[i]);
 }
 

@@ -6,7 +6,8 @@
 /// error of that next wait.
 ///
 /// A kernel that cannot read or write its bf16 operands (takes_bfloat16.h), or for which a library has no
-/// plan, is given float copies of them, and its results are rounded: `detours` has the list.
+/// plan or a worse one, is given float copies of them, and its results are rounded: `detours` has the list.
+/// What it multiplies was bf16 then, and tensor cores may have it.
 ///
 /// Inside `captured_step.h` nothing may wait, copy from the host or need new memory of the device.
 #pragma once
@@ -164,7 +165,8 @@ class CudaBackend : public Backend {
   struct Planned {
     Plan plan = nullptr;
     std::size_t workspace = 0;
-    std::optional<std::string> refusal = {};  ///< why a library has nothing for such bf16 operands
+    std::optional<std::string> refusal = {};  ///< why a library wants float copies of such bf16 operands
+    Detours::Cause cause = Detours::Cause::library;  ///< whether it has to have them
   };
   using Tensors = std::span<const Tensor* const>;
 

@@ -17,6 +17,20 @@ std::string place_of(const Call& call) {
   return layer ? cat("layer ", layer, ": ", call) : to_string(call);
 }
 
+const char* way_of(Detours::Cause cause) {
+  switch (cause) {
+    case Detours::Cause::design:
+      return " of bfloat16 goes by float32 copies, by design: ";
+    case Detours::Cause::library:
+      return " of bfloat16 goes by float32 copies, refused by a library: ";
+    case Detours::Cause::choice:
+      return " of bfloat16 goes by float32 copies, by choice: ";
+    case Detours::Cause::slow_kernel:
+      break;
+  }
+  return " goes by a kernel that is slow: ";
+}
+
 }  // namespace
 
 void Detours::add(const Call& call, Cause cause, const std::string& why) {
@@ -49,10 +63,7 @@ std::vector<std::string> Detours::take_news() {
 }
 
 std::string to_string(const Detours::Entry& entry) {
-  const char* way = entry.cause == Detours::Cause::design ? " of bfloat16 goes by float32 copies, by design: "
-                    : entry.cause == Detours::Cause::library
-                        ? " of bfloat16 goes by float32 copies, refused by a library: "
-                        : " goes by a kernel that is slow: ";
+  const char* way = way_of(entry.cause);
   const std::string more =
       entry.places.size() > 1 ? cat(", and ", entry.places.size() - 1, " more like it") : std::string();
   return cat(entry.op, way, entry.why, " (", entry.places.front(), more, ")");

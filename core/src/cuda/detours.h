@@ -1,9 +1,9 @@
 /// Detours: the operations of a device that go a slower way than one might think, and why.
 ///
-/// Float copies of bf16 operands cost a pass over each of them, and the tensor cores of a product. Either no
-/// kernel takes such operands by design (takes_bfloat16.h), or a library has refused what it might have
-/// taken. And a convolution that a library has nothing for is computed by a kernel of our own that is right
-/// but slow. Somebody should hear of it. Thread safe.
+/// Float copies of bf16 operands cost a pass over each of them. Either no kernel takes such operands by
+/// design (takes_bfloat16.h), or a library has refused what it might have taken, or was better with copies.
+/// And a convolution that a library has nothing for is computed by a kernel of our own that is right but
+/// slow. Somebody should hear of it. Thread safe.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace ronde::inline v0::cuda {
 
 class Detours {
  public:
-  enum class Cause { design, library, slow_kernel };
+  enum class Cause { design, library, choice, slow_kernel };
   struct Entry {
     Op op;
     Cause cause;

@@ -49,7 +49,7 @@ bool needs_plan(Op op) {
 std::string plan_key(const Call& call, const MathOptions& math) {
   const Attributes& a = call.attributes;
   Key key;
-  key.add(call.op, math.mode, math.engines, a.epilogue, a.matmul, a.conv);
+  key.add(call.op, math.mode, math.engines, a.epilogue, a.products, a.matmul, a.conv);
   for (int i = 0; i < call.operands; ++i) {
     const Operand& x = call[i];
     key.add(x.defined, x.dtype, x.rank, x.shape, x.strides, alignment(x.data));

@@ -68,7 +68,8 @@ class Runtime {
 
   /// What a library decides once for all calls that look like this one (see plan_key.h), and the bytes of
   /// scratch memory that it needs. A text says why it will be slow. May run candidates on the call's own
-  /// operands, so the call must follow. `unsupported`: the library has nothing for it.
+  /// operands, so the call must follow. `unsupported`: the library has nothing for it. `better_in_float`: it
+  /// is not planned either.
   virtual Status prepare(const Call& call, const MathOptions& math, Plan* plan, std::size_t* workspace) = 0;
   virtual Status forget(Plan plan) = 0;
   /// `plan` is nullptr for calls that `needs_plan` says no to. Only calls that `takes_bfloat16`

@@ -7,12 +7,13 @@ namespace ronde::inline v0::cuda {
 
 enum class Outcome : std::uint8_t {
   ok,
-  not_ready,      ///< of `query` and `progress`: it has not come so far
-  out_of_memory,  ///< nothing else happened
-  refused,        ///< breaks a rule, as those of capturing; nothing was enqueued
-  complaint,      ///< of `complaint`
-  unsupported,    ///< this device or library cannot do it; nothing was enqueued
-  failed,         ///< the device is lost to this process
+  not_ready,        ///< of `query` and `progress`: it has not come so far
+  out_of_memory,    ///< nothing else happened
+  refused,          ///< breaks a rule, as those of capturing; nothing was enqueued
+  complaint,        ///< of `complaint`
+  unsupported,      ///< this device or library cannot do it; nothing was enqueued
+  better_in_float,  ///< of `prepare`: it can, but of float copies of what is bf16 it is better
+  failed,           ///< the device is lost to this process
 };
 
 struct Status {

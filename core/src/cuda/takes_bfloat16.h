@@ -12,6 +12,12 @@ inline bool has_bfloat16(const Call& call) {
   return false;
 }
 
+/// Whether all that a product or convolution multiplies is bf16, so that its products are exact in float and
+/// in TF32. Factors are the first two operands behind its results.
+inline bool multiplies_bfloat16(const Call& call) {
+  return call[call.outputs].dtype == DType::bf16 && call[call.outputs + 1].dtype == DType::bf16;
+}
+
 /// What operand `i` may be where others are bf16: the gradient of a weight, a bias, statistics, sums and what
 /// a loss is made of are f32 in mixed precision.
 constexpr DType beside_bfloat16(Op op, int i) {

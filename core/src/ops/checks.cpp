@@ -55,6 +55,10 @@ Tensor weight_value(const Tensor& weight, const Tensor& x) {
   return is_rounded ? weight.backend().rounded(weight) : weight.contiguous();
 }
 
+Tensor bias_value(const Variable& bias, const Tensor& x) {
+  return bias.defined() ? weight_value(bias.value(), x) : Tensor();
+}
+
 Tensor dense_value(const Variable& x) {
   return x.defined() ? x.value().contiguous() : Tensor();
 }

@@ -22,6 +22,10 @@ void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutPa
 /// A weight for products with x: dense, and rounded to bf16 where x is.
 Tensor weight_value(const Tensor& weight, const Tensor& x);
 
+/// A convolution's bias, rounded as its weight is; undefined when it was not given. cuDNN adds one of bf16 by
+/// some thirty engines, one of f32 only by such as it compiles when a plan is made.
+Tensor bias_value(const Variable& bias, const Tensor& x);
+
 /// Value of an optional input, dense; undefined when it was not given.
 Tensor dense_value(const Variable& x);
 

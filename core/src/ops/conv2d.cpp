@@ -90,7 +90,7 @@ Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias,
                   .dilation = options.dilation,
                   .groups = options.groups};
   const Tensor input = x.value().contiguous(), kernel = weight_value(weight.value(), input);
-  const Tensor y = compute(*node, input, kernel, dense_value(bias), options);
+  const Tensor y = compute(*node, input, kernel, bias_value(bias, input), options);
   if (!Node::needed({x, weight, bias})) return y;
   if (weight.requires_grad()) node->x = input;
   if (x.requires_grad()) node->weight = kernel;

@@ -118,7 +118,11 @@ Variable conv2d_layer(const Variable& x, const std::optional<Conv2dCall>& front,
                    front_bias = front ? front->bias : Variable();
     Conv2dLayer& layer = placed->layer;
     layer.conv.weight = weight_value(layer.conv.weight, layer.x);
-    if (layer.front) layer.front->weight = weight_value(layer.front->weight, layer.x);
+    layer.conv.bias = bias_value(conv.bias, layer.x);
+    if (layer.front) {
+      layer.front->weight = weight_value(layer.front->weight, layer.x);
+      layer.front->bias = bias_value(front->bias, layer.x);
+    }
     x.value().backend().conv2d_layer(layer);
     auto node = std::make_shared<Conv2dLayerNode>();
     node->layer = kept(*placed);

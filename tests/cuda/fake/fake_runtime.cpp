@@ -248,6 +248,8 @@ Status FakeRuntime::prepare(const cuda::Call& call, const cuda::MathOptions& mat
   math_ = math;
   if (!options_.plans_bfloat16 && cuda::has_bfloat16(call))
     return answer(Outcome::unsupported, "there is no engine for bf16");
+  if (options_.likes_floats && call.op == cuda::Op::conv2d_backward_weight && cuda::has_bfloat16(call))
+    return answer(Outcome::better_in_float, "they were faster");
   *plan = reinterpret_cast<cuda::Plan>(prepared_);
   *workspace = kWorkspace;
   return {Outcome::ok, options_.has_engines || !is_convolution(call.op) ? "" : "there is no engine for it"};

@@ -44,6 +44,7 @@ struct FakeOptions {
   bool computes = true;        ///< false: kernels are checked and counted, and their results stay NaN
   bool has_engines = true;     ///< false: its libraries leave to our kernels all that those can do
   bool plans_bfloat16 = true;  ///< false: its libraries have nothing for bf16
+  bool likes_floats = false;   ///< true: its libraries are better with float copies, in gradients of weights
   std::function<void(const cuda::Call&)> on_launch = {};  ///< is told of each
 };
 

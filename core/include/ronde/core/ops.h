@@ -3,8 +3,8 @@
 /// negative. A Tensor converts to a constant Variable, so tensors can be passed anywhere.
 ///
 /// Inputs have one dtype. Mixed precision: weights and biases (of conv2d, dense, batch_norm) may be f32 where
-/// x is bf16. Weights are then rounded to bf16 for the products, sums are made in f32, and the gradients of
-/// the weights are f32.
+/// x is bf16. Weights are then rounded to bf16 for the products, and a convolution's bias with them; sums are
+/// made in f32, and the gradients of the weights are f32.
 #pragma once
 
 #include <cstdint>

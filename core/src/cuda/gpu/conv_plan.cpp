@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -63,14 +64,14 @@ class Engine {
 
 /// Milliseconds of some runs behind one another, so that the device is waited for and not the host; of the
 /// fastest of a few trials. kNever: it does not run; another one may.
-float time_of(const Engine& engine, cudnnHandle_t handle, const CudnnDescriptor& pack,
-              cudaStream_t stream) try {
+template <class Run>
+float time_of(const Run& run_once, cudaStream_t stream) try {
   const CudaEvent begin, end;
-  engine.run(handle, pack);
+  run_once();
   float best = kNever;
   for (int trial = 0; trial < kTrials; ++trial) {
     check_cuda(cudaEventRecord(begin.get(), stream), "timing");
-    for (int run = 0; run < kRuns; ++run) engine.run(handle, pack);
+    for (int run = 0; run < kRuns; ++run) run_once();
     check_cuda(cudaEventRecord(end.get(), stream), "timing");
     check_cuda(cudaEventSynchronize(end.get()), "timing");
     float milliseconds = 0;
@@ -83,25 +84,30 @@ float time_of(const Engine& engine, cudnnHandle_t handle, const CudnnDescriptor&
   return kNever;
 }
 
-/// Those that can be used, best recommended first. Compiling one takes most of a second.
-std::vector<Engine> usable_engines(const CudnnDescriptor& graph, const EngineRules& rules,
-                                   cudnnHandle_t handle) {
+struct Candidates {
+  std::vector<Engine> engines;  ///< best recommended first
+  std::string refusal;          ///< why there are none
+};
+
+/// Those that can be used. Compiling one takes most of a second.
+Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules, cudnnHandle_t handle) {
   const std::size_t most = rules.math.engines == Engines::deterministic ? 1 : kMostCandidates;
   std::size_t compiled = 0;
-  std::vector<Engine> usable;
+  Candidates usable;
   for (const CudnnDescriptor& configuration : allowed_engines(graph, rules)) {
-    if (usable.size() == most) break;
+    if (usable.engines.size() == most) break;
     const bool is_compiled = is_compiled_at_run_time(configuration);
     if (is_compiled && compiled == kMostCompiled) continue;
     try {
       Engine engine(configuration, handle);
-      if (engine.workspace() > kMostConvWorkspace) continue;
-      usable.push_back(std::move(engine));
+      if (engine.workspace() > kMostConvWorkspace) throw GpuError("it wants too much memory");
+      usable.engines.push_back(std::move(engine));
       compiled += is_compiled ? 1 : 0;
-    } catch (const GpuError&) {
-      continue;  // recommended, but not for this device
+    } catch (const GpuError& error) {
+      usable.refusal = error.what();  // recommended, but not for this device
     }
   }
+  if (usable.engines.empty() && usable.refusal.empty()) usable.refusal = why_no_engine(graph);
   return usable;
 }
 
@@ -114,7 +120,7 @@ std::size_t fastest(const std::vector<Engine>& engines, cudnnHandle_t handle,
   std::size_t best = 0;
   float best_time = kNever;
   for (std::size_t i = 0; i < engines.size(); ++i) {
-    const float time = time_of(engines[i], handle, pack, stream);
+    const float time = time_of([&] { engines[i].run(handle, pack); }, stream);
     if (time >= best_time) continue;
     best_time = time;
     best = i;
@@ -139,8 +145,13 @@ std::size_t choose(const std::vector<Engine>& engines, cudnnHandle_t handle, con
 /// The gradient of a bias comes from our own kernel, in its own part of the workspace behind cuDNN's.
 class ConvPlan final : public PlanTag {
  public:
-  ConvPlan(const Call& call, std::optional<Engine> engine, std::vector<int> operands, Cudnn& cudnn)
-      : engine_(std::move(engine)), operands_(std::move(operands)), cudnn_(cudnn) {
+  /// Without an engine the plan is our own kernel's, and `remark` says why.
+  ConvPlan(const Call& call, std::optional<Engine> engine, std::string remark, std::vector<int> operands,
+           Cudnn& cudnn)
+      : engine_(std::move(engine)),
+        remark_(std::move(remark)),
+        operands_(std::move(operands)),
+        cudnn_(cudnn) {
     const std::int64_t own = engine_ ? engine_->workspace() : 0;
     own_ = static_cast<std::size_t>((own + 255) / 256 * 256);
     if (call.op != Op::conv2d_backward_weight || !call[1].defined) return;
@@ -148,7 +159,7 @@ class ConvPlan final : public PlanTag {
     bias_ = bias_workspace(call[2].count() / channels, channels);
   }
 
-  const char* remark() const override { return engine_ ? "" : "cuDNN has none for such a convolution"; }
+  const char* remark() const override { return remark_.c_str(); }
   std::size_t workspace() const override { return own_ + bias_; }
 
   void run(const Call& call, void* workspace, const Place& place) override {
@@ -164,34 +175,116 @@ class ConvPlan final : public PlanTag {
 
  private:
   std::optional<Engine> engine_;
+  std::string remark_;
   std::vector<int> operands_;
   Cudnn& cudnn_;
   std::size_t own_ = 0, bias_ = 0;
 };
+
+/// What cuDNN has for a convolution.
+struct Found {
+  std::optional<Engine> engine = {};
+  std::vector<int> operands = {};
+  std::string refusal = {};  ///< why there is none
+};
+
+Found find_engine(const Call& call, const MathOptions& math, cudnnHandle_t handle, cudaStream_t stream) {
+  const ConvGraph graph = make_conv_graph(call);
+  const EngineRules rules{math, has_bfloat16(call) || call.attributes.products == Products::rounded};
+  const CudnnDescriptor operations = make_operation_graph(graph, handle);
+  Candidates candidates = usable_engines(operations, rules, handle);
+  const std::vector<Engine>& engines = candidates.engines;
+  if (engines.empty() && math.engines == Engines::tuned)
+    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle);
+  if (engines.empty()) return {.refusal = "cuDNN has no engine: " + candidates.refusal};
+  Found found{.operands = graph.operands};
+  found.engine.emplace(std::move(candidates.engines[choose(engines, handle, graph.operands, call, stream)]));
+  return found;
+}
+
+/// Runs of an engine on a call's operands, with something ahead of each.
+template <class Before>
+float time_of(const Found& found, const Call& call, cudnnHandle_t handle, cudaStream_t stream,
+              const Before& before) {
+  const CudaMemory workspace(static_cast<std::size_t>(found.engine->workspace()));
+  const CudnnDescriptor pack = Engine::pack(found.operands, call, workspace.get());
+  const auto run = [&] {
+    before();
+    found.engine->run(handle, pack);
+  };
+  return time_of(run, stream);
+}
+
+/// The gradient of a weight whose sums stay floats. Of bf16 cuDNN has one engine for it, which it compiles
+/// when a plan is made and which seems not to share sums out over the device; of float copies it has some
+/// twenty, and what was bf16 is exact in TF32.
+bool sums_in_float(const Call& call) {
+  return call.op == Op::conv2d_backward_weight && multiplies_bfloat16(call) && call[0].dtype == DType::f32;
+}
+
+/// Float copies of what such a call reads.
+class FloatCopies {
+ public:
+  explicit FloatCopies(const Call& call)
+      : call_(call), wide_(call), grad_out_(bytes_of(call[2])), x_(bytes_of(call[3])) {
+    wide_.tensors[2].data = grad_out_.get();
+    wide_.tensors[3].data = x_.get();
+    wide_.tensors[2].dtype = wide_.tensors[3].dtype = DType::f32;
+    wide_.attributes.products = Products::rounded;
+  }
+
+  const Call& call() const { return wide_; }
+  void make(const Place& place) const {
+    for (const int i : {2, 3})
+      run_kernel({.op = Op::copy, .outputs = 1, .operands = 2, .tensors = {wide_[i], call_[i]}}, place);
+  }
+
+ private:
+  static std::size_t bytes_of(const Operand& x) {
+    return static_cast<std::size_t>(x.reach()) * sizeof(float);
+  }
+
+  const Call& call_;
+  Call wide_;
+  CudaMemory grad_out_, x_;
+};
+
+/// By trial, the copying included; without room for it, no.
+bool is_faster_in_float(const Call& call, const Found& found, const MathOptions& math, cudnnHandle_t handle,
+                        const Place& place) try {
+  cudaStream_t const stream = native(place.stream);
+  const FloatCopies copies(call);
+  copies.make(place);
+  const Found wide = find_engine(copies.call(), math, handle, stream);
+  if (!wide.engine) return false;
+  const float in_float = time_of(wide, copies.call(), handle, stream, [&] { copies.make(place); });
+  return in_float < time_of(
+                        found, call, handle, stream, [] {});
+} catch (const GpuError& error) {
+  if (error.outcome != Outcome::out_of_memory) throw;
+  cudaGetLastError();
+  return false;
+}
 
 }  // namespace
 
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place) {
   const std::lock_guard lock(cudnn.mutex);
-  cudnnHandle_t const handle = cudnn.handle;
-  std::optional<Engine> chosen;
-  std::vector<int> operands;
-  if (is_for_cudnn(call)) {
-    const ConvGraph graph = make_conv_graph(call);
-    operands = graph.operands;
-    check_cudnn(cudnnSetStream(handle, native(place.stream)), "choosing a stream");
-    const EngineRules rules{math, has_bfloat16(call)};
-    const CudnnDescriptor operations = make_operation_graph(graph, handle);
-    std::vector<Engine> engines = usable_engines(operations, rules, handle);
-    if (engines.empty() && math.engines == Engines::tuned)
-      engines = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle);
-    // Of float copies there may be one.
-    if (engines.empty() && rules.is_bfloat16) throw GpuError("cuDNN has no engine for a convolution of bf16");
-    if (!engines.empty())
-      chosen.emplace(std::move(engines[choose(engines, handle, operands, call, native(place.stream))]));
-  }
-  return std::make_unique<ConvPlan>(call, std::move(chosen), std::move(operands), cudnn);
+  if (!is_for_cudnn(call))
+    return std::make_unique<ConvPlan>(call, std::nullopt, "cuDNN has none for such a convolution",
+                                      std::vector<int>(), cudnn);
+  check_cudnn(cudnnSetStream(cudnn.handle, native(place.stream)), "choosing a stream");
+  // Without a trial: what is compiled may be there or not, and one process has to do as the other.
+  if (math.engines == Engines::deterministic && sums_in_float(call))
+    throw GpuError("cuDNN shares their sums out over the device", Outcome::better_in_float);
+  Found found = find_engine(call, math, cudnn.handle, native(place.stream));
+  // Of float copies there may be one.
+  if (!found.engine && has_bfloat16(call)) throw GpuError(found.refusal);
+  if (sums_in_float(call) && is_faster_in_float(call, found, math, cudnn.handle, place))
+    throw GpuError("cuDNN was faster with them", Outcome::better_in_float);
+  return std::make_unique<ConvPlan>(call, std::move(found.engine), std::move(found.refusal),
+                                    std::move(found.operands), cudnn);
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -18,8 +18,8 @@ struct Cudnn {
 };
 
 /// Tries the engines that may be used (conv_engines.h) on the call's own operands and keeps the fastest; in
-/// deterministic mode it takes the first. Throws GpuError where only of bf16 there is none. `cudnn` must
-/// outlive the plan.
+/// deterministic mode it takes the first. Throws GpuError where only of bf16 there is none, and
+/// `better_in_float` where the gradient of a weight is. `cudnn` must outlive the plan.
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place);
 

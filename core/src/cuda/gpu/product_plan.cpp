@@ -47,12 +47,12 @@ cudaDataType_t type_of(DType dtype) {
   return dtype == DType::f64 ? CUDA_R_64F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-// Of bf16 factors each product is exact in float, whatever the mode.
+// Of bf16 factors each product is exact in float, and in TF32 where they are float copies, whatever the mode.
 cublasComputeType_t compute_type(const Call& call, const MathOptions& math) {
   const DType factors = b_of(call).dtype;
   if (factors == DType::f64) return CUBLAS_COMPUTE_64F;
-  return factors == DType::f32 && math.mode == MathMode::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                              : CUBLAS_COMPUTE_32F;
+  const bool may_be_tf32 = math.mode == MathMode::tf32 || call.attributes.products == Products::rounded;
+  return factors == DType::f32 && may_be_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
 /// As far as calls that share a plan have it in common.
