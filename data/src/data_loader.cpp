@@ -36,7 +36,22 @@ struct Slot {
   std::int64_t error_row = 0;
 
   bool is_done() const { return unclaimed == batch.size() && busy == 0; }
+  void fail(std::exception_ptr failure, std::int64_t row) {
+    if (error && error_row <= row) return;
+    error = std::move(failure);
+    error_row = row;
+  }
 };
+
+template <class F>
+std::exception_ptr failure_of(F&& work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
 
 }  // namespace
 
@@ -223,10 +238,12 @@ void DataLoader::State::begin_slot(std::unique_lock<std::mutex>& lock) {
   slot.unclaimed = slot.busy = 0;
   const std::int64_t mine = step++;
   lock.unlock();
-  prepare(slot, mine);
+  const std::exception_ptr failure = failure_of([&] { prepare(slot, mine); });
   lock.lock();
+  slot.batch.step = mine;
+  if (failure) slot.fail(failure, 0);
   filling.push_back(&slot);
-  if (slot.generation != generation) slot.unclaimed = slot.batch.size();
+  if (failure || slot.generation != generation) slot.unclaimed = slot.batch.size();
   settle(slot);
   to_do.notify_all();
 }
@@ -235,19 +252,11 @@ void DataLoader::State::fill_rows(std::unique_lock<std::mutex>& lock, Slot& slot
   const std::int64_t first = slot.unclaimed, last = std::min(first + rows_at_once, slot.batch.size());
   slot.unclaimed = last;
   slot.busy += last - first;
-  std::exception_ptr failure;
   lock.unlock();
-  try {
-    read(slot, first, last);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  const std::exception_ptr failure = failure_of([&] { read(slot, first, last); });
   lock.lock();
   slot.busy -= last - first;
-  if (failure && (!slot.error || first < slot.error_row)) {
-    slot.error = failure;
-    slot.error_row = first;
-  }
+  if (failure) slot.fail(failure, first);
   settle(slot);
 }
 

@@ -95,7 +95,7 @@ void DistributedOptimizer::prepare_step() {
   expected_ = {};
   if (!buckets_) return;
   exchange_->expect({.updates = optimizer_->iterations()});
-  buckets_->set_synchronise(!is_local_step());
+  buckets_->set_synchronize(!is_local_step());
 }
 
 void DistributedOptimizer::expect(StepSamples samples) {
@@ -199,7 +199,7 @@ void DistributedOptimizer::step_alone(StepSums own, double scale) {
   prepare_step();
 }
 
-void DistributedOptimizer::synchronise() {
+void DistributedOptimizer::synchronize() {
   if (local_updates_ == 0) return;
   ParameterArena& arena = optimizer_->arena();
   const bool has_averaged_weights = local_updates_ % options_.local_steps.period == 0;
@@ -283,12 +283,12 @@ ExchangeStatistics DistributedOptimizer::statistics() const {
 
 DistributedOptimizer::NoSync::NoSync(DistributedOptimizer& optimizer) : buckets_(optimizer.buckets_.get()) {
   if (!buckets_) return;
-  before_ = buckets_->synchronise();
-  buckets_->set_synchronise(false);
+  before_ = buckets_->synchronize();
+  buckets_->set_synchronize(false);
 }
 
 DistributedOptimizer::NoSync::~NoSync() {
-  if (buckets_) buckets_->set_synchronise(before_);
+  if (buckets_) buckets_->set_synchronize(before_);
 }
 
 void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root) {

@@ -61,7 +61,7 @@ struct GradientBuckets::State {
   }
 
   void on_ready(std::size_t segment) {
-    if (!synchronise) return;
+    if (!synchronize) return;
     const std::size_t bucket = bucket_of[segment];
     require(
         bucket >= next, "[distributed_optimizer] ", arena.segments()[segment].name,
@@ -84,7 +84,7 @@ struct GradientBuckets::State {
   std::vector<std::size_t> missing;    // by bucket: gradients that have not arrived in this pass
   std::vector<Work> works;
   std::size_t next = 0;  // the first bucket that has not left
-  bool synchronise = true;
+  bool synchronize = true;
 };
 
 std::vector<GradientBuckets::Bucket> GradientBuckets::plan(const ParameterArena& arena,
@@ -139,12 +139,12 @@ void GradientBuckets::cut_anew(BucketOptions options, std::shared_ptr<GradientEx
   state_->cut(options, std::move(exchange));
 }
 
-void GradientBuckets::set_synchronise(bool synchronise) {
-  state_->synchronise = synchronise;
+void GradientBuckets::set_synchronize(bool synchronize) {
+  state_->synchronize = synchronize;
 }
 
-bool GradientBuckets::synchronise() const {
-  return state_->synchronise;
+bool GradientBuckets::synchronize() const {
+  return state_->synchronize;
 }
 
 void GradientBuckets::restart() {

@@ -52,15 +52,22 @@ TEST(CachingAllocator, GivesASmallerRequestABlockUpToHalfAsLargeAgain) {
   allocator.deallocate(large);
 }
 
+// What lies beside a block that was lent as too large would be written over.
 TEST(CachingAllocator, NeverHandsOutASmallerBlock) {
   CachingAllocator allocator;
+  std::vector<std::pair<unsigned char*, std::size_t>> neighbours;
   for (std::size_t bytes = 1; bytes < 3000; bytes += 37) {
     void* memory = allocator.allocate(bytes);
-    std::memset(memory, 1, bytes);
+    neighbours.emplace_back(static_cast<unsigned char*>(allocator.allocate(bytes)), bytes);
+    std::memset(neighbours.back().first, 7, bytes);
     allocator.deallocate(memory);
     void* larger = allocator.allocate(bytes + 36);
     std::memset(larger, 1, bytes + 36);
     allocator.deallocate(larger);
+  }
+  for (const auto& [memory, bytes] : neighbours) {
+    EXPECT_EQ(std::count(memory, memory + bytes, 7), static_cast<std::ptrdiff_t>(bytes));
+    allocator.deallocate(memory);
   }
 }
 

@@ -255,14 +255,14 @@ TEST(LocalSteps, AverageTheWeightsOfRanksThatTrainAlone) {
         oracle.step(s, 40, share(s));
         if (s % 3 == 2) expect_near_all(weights_of(rank.arena), oracle.average(), 1e-13);
       }
-      rank.optimizer.synchronise();
+      rank.optimizer.synchronize();
       expect_near_all(weights_of(rank.arena), oracle.average(), 1e-13);
       EXPECT_EQ(rank.optimizer.optimizer().iterations(), 8);
     });
   }
 }
 
-TEST(LocalSteps, BeginLaterAndSynchroniseTheStateToo) {
+TEST(LocalSteps, BeginLaterAndSynchronizeTheStateToo) {
   run_ranks(2, [](Communicator& world) {
     Rank plain(world, sgd(), {.buckets = kSmall});
     Rank rank(world, sgd(), {.buckets = kSmall, .local_steps = {.period = 4, .start_step = 3}});
@@ -282,11 +282,11 @@ TEST(LocalSteps, BeginLaterAndSynchroniseTheStateToo) {
     const Tensor momentum = rank.optimizer.optimizer().slots()[0].values;
     EXPECT_FALSE(is_same_on_both(rank.arena.values()));
     EXPECT_FALSE(is_same_on_both(momentum));
-    rank.optimizer.synchronise();
+    rank.optimizer.synchronize();
     EXPECT_TRUE(is_same_on_both(rank.arena.values()));
     EXPECT_TRUE(is_same_on_both(momentum));
     const std::vector<double> before = weights_of(rank.arena);
-    rank.optimizer.synchronise();
+    rank.optimizer.synchronize();
     EXPECT_EQ(weights_of(rank.arena), before);
   });
 }
@@ -328,7 +328,7 @@ double loss_after(const DistributedOptions& options, bool forgets) {
       rank.net.loss(taught((s % 4) * 16 + world.rank() * 8, 8, world.rank() == 0 ? 1.0 : -1.0)).backward();
       rank.optimizer.step({.samples = 8});
     }
-    rank.optimizer.synchronise();
+    rank.optimizer.synchronize();
     if (world.rank() == 0) loss = rank.net.loss(taught(0, 64, 0.0)).value().item() / 64.0;
   });
   return loss;

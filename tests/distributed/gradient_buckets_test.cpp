@@ -123,10 +123,10 @@ TEST(GradientBuckets, NothingLeavesWhileNotSynchronising) {
   RecordingCommunicator c;
   GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
   arena.zero_gradients();
-  buckets.set_synchronise(false);
+  buckets.set_synchronize(false);
   net.loss(make_samples(0, 4)).backward();
   EXPECT_TRUE(c.allreduced.empty());
-  buckets.set_synchronise(true);
+  buckets.set_synchronize(true);
   net.loss(make_samples(4, 4)).backward();
   EXPECT_EQ(c.allreduced.size(), 5u);
   buckets.finish();

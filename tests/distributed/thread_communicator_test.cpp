@@ -115,11 +115,6 @@ TEST(ThreadCommunicator, AddsInRankOrder) {
 }
 
 TEST(ThreadCommunicator, WaitingCostsNoProcessorTime) {
-  run_ranks(2, [](Communicator& c) {
-    if (c.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    c.barrier().wait();
-    if (c.rank() != 0) return;
-  });
   const std::clock_t before = std::clock();  // of all threads
   run_ranks(4, [](Communicator& c) {
     if (c.rank() == 0) std::this_thread::sleep_for(std::chrono::seconds(1));

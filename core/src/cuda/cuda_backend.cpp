@@ -136,7 +136,7 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   Planned made;
   const Status status = runtime_.prepare(call, options_.math, &made.plan, &made.workspace);
   const bool is_choice = status.outcome == Outcome::better_in_float;
-  if (is_choice || (status.outcome == Outcome::unsupported && has_bfloat16(call))) {
+  if (has_bfloat16(call) && (is_choice || status.outcome == Outcome::unsupported)) {
     made.refusal = status.text;
     made.cause = is_choice ? Detours::Cause::choice : Detours::Cause::library;
   } else {

@@ -19,12 +19,16 @@ std::size_t size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+// For one more block to come back without an allocation.
+void make_room(DeviceAllocator::Pool& pool, std::size_t size) {
+  pool[size].reserve(pool[size].capacity() + 1);
+}
+
 }  // namespace
 
 DeviceAllocator::DeviceAllocator(Runtime& runtime, Stream home) : runtime_(runtime), home_(home) {}
 
 DeviceAllocator::~DeviceAllocator() {
-  collect_returned();
   release_free();
 }
 
@@ -33,7 +37,6 @@ void* DeviceAllocator::allocate(std::size_t bytes) {
   require(bytes <= kMostBytes, "[cuda] out of memory, bytes wanted: ", bytes);
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
-  if (!returned_.empty() && active_ == &common_) collect_returned();
   void* memory = take(size);
   if (!memory) memory = request(size);
   statistics_.lent += blocks_.at(memory).size;
@@ -59,48 +62,18 @@ void* DeviceAllocator::request(std::size_t size) {
           ", in use: ", statistics_.lent, ", of ", runtime_.facts().memory, ": ", status.text);
   ++statistics_.requests;
   statistics_.held += size;
-  blocks_.emplace(memory, Block{size, active_, {}});
-  (*active_)[size].reserve((*active_)[size].capacity() + 1);  // room to come back without an allocation
+  blocks_.emplace(memory, Block{size, active_});
+  make_room(*active_, size);
   return memory;
 }
 
 void DeviceAllocator::deallocate(void* memory) noexcept {
   if (memory == nullptr) return;
   const std::lock_guard lock(mutex_);
-  Block& block = blocks_.at(memory);
-  statistics_.lent -= block.size;
-  if (block.others.empty()) return put_back(memory);
-  Returned returned{memory, {}};
-  for (Stream other : std::exchange(block.others, {})) {
-    Event passed = nullptr;
-    // Where this fails the device is lost, and the block with it.
-    if (!runtime_.create_event(&passed).ok() || !runtime_.record(passed, other).ok()) return;
-    returned.passed.push_back(passed);
-  }
-  returned_.push_back(std::move(returned));
-}
-
-void DeviceAllocator::put_back(void* memory) {
   const Block& block = blocks_.at(memory);
+  statistics_.lent -= block.size;
   runtime_.discard(memory, block.size, home_);
   (*block.pool)[block.size].push_back(memory);
-}
-
-void DeviceAllocator::used_on(void* memory, Stream stream) {
-  if (memory == nullptr || stream == home_) return;
-  const std::lock_guard lock(mutex_);
-  std::vector<Stream>& others = blocks_.at(memory).others;
-  if (std::find(others.begin(), others.end(), stream) == others.end()) others.push_back(stream);
-}
-
-void DeviceAllocator::collect_returned() {
-  std::erase_if(returned_, [&](Returned& returned) {
-    for (Event passed : returned.passed)
-      if (!runtime_.query(passed).ok()) return false;
-    for (Event passed : returned.passed) runtime_.destroy_event(passed);
-    put_back(returned.memory);
-    return true;
-  });
 }
 
 /// Whether there was any. The device must be done with what it gets back.
@@ -126,8 +99,11 @@ DeviceAllocator::Pool* DeviceAllocator::activate(Pool* pool) {
 
 void DeviceAllocator::dissolve(Pool& pool) {
   const std::lock_guard lock(mutex_);
-  for (auto& [memory, block] : blocks_)
-    if (block.pool == &pool) block.pool = &common_;
+  for (auto& [memory, block] : blocks_) {
+    if (block.pool != &pool) continue;
+    make_room(common_, block.size);
+    block.pool = &common_;
+  }
   for (auto& [size, free] : pool) {
     std::vector<void*>& blocks = common_[size];
     blocks.insert(blocks.end(), free.begin(), free.end());

@@ -1,8 +1,8 @@
 /// DeviceAllocator: device memory in blocks that are kept for a later request of about the same size.
 ///
 /// Stream-ordered: a block that the host gives back may still be used by what the home stream was given
-/// before; whoever gets it next uses it on that stream, so after that. A block that another stream uses too
-/// has to be announced by `used_on`: it is lent again only when that stream has come past its return.
+/// before; whoever gets it next uses it on that stream, so after that. Who uses it on another stream too
+/// keeps it until the home stream waits for that.
 ///
 /// A captured step keeps the blocks that it was captured with for itself: while a Pool is active, all blocks
 /// come from it and go back to it. Thread safe.
@@ -39,8 +39,6 @@ class DeviceAllocator {
   /// nullptr for 0 bytes.
   void* allocate(std::size_t bytes);
   void deallocate(void* memory) noexcept;
-  /// `memory` is also used by what `stream` was or will be given before its return.
-  void used_on(void* memory, Stream stream);
 
   /// nullptr: the common one. Returns what was active. A block goes back to where it came from.
   Pool* activate(Pool* pool);
@@ -53,17 +51,10 @@ class DeviceAllocator {
   struct Block {
     std::size_t size;
     Pool* pool;
-    std::vector<Stream> others;  ///< that use it beside the home stream
-  };
-  struct Returned {
-    void* memory;
-    std::vector<Event> passed;  ///< when all of these are, it is free
   };
 
   void* take(std::size_t size);
   void* request(std::size_t size);
-  void collect_returned();
-  void put_back(void* memory);
   bool release_free();
 
   mutable std::mutex mutex_;
@@ -72,7 +63,6 @@ class DeviceAllocator {
   Pool common_;
   Pool* active_ = &common_;
   std::unordered_map<void*, Block> blocks_;
-  std::vector<Returned> returned_;
   Statistics statistics_;
 };
 

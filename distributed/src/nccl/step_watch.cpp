@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include <ronde/core/error.h>
+#include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
@@ -53,6 +54,7 @@ void StepWatch::step() {
 }
 
 void StepWatch::watch() {
+  block_signals();
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kRound, [&] { return is_over_; })) {
     // Where ranks are lost this takes a while, in which nobody is to wait for the lock.

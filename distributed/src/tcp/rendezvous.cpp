@@ -60,18 +60,18 @@ std::string after(const std::string& prefix, const std::string& text) {
 }
 
 // Where rank 0 is found. A file is there while rank 0 gathers the others, and no longer.
-class Place0 {
+class RendezvousPlace {
  public:
-  Place0(const std::string& rendezvous, const std::string& iface)
+  RendezvousPlace(const std::string& rendezvous, const std::string& iface)
       : file_(after("file:", rendezvous)), address_(after("tcp://", rendezvous)), iface_(iface) {
     require<UsageError>(!file_.empty() || !address_.empty(),
                         "[tcp] RONDE_RENDEZVOUS expects tcp://host:port or file:/path, got ",
                         rendezvous.empty() ? "nothing" : rendezvous);
     if (!address_.empty()) parse_address(address_);
   }
-  ~Place0() { clear(); }
-  Place0(const Place0&) = delete;
-  Place0& operator=(const Place0&) = delete;
+  ~RendezvousPlace() { clear(); }
+  RendezvousPlace(const RendezvousPlace&) = delete;
+  RendezvousPlace& operator=(const RendezvousPlace&) = delete;
 
   // For rank 0. `token` is what the file tells; it is there only when somebody listens.
   Socket open(const std::string& token) {
@@ -136,12 +136,12 @@ bool parse(const std::string& text, Hello& hello) {
          greeting == kGreeting;
 }
 
-std::string missing_text(const std::vector<Socket>& links, int rank) {
+std::vector<int> missing_ranks(const std::vector<Socket>& links, int rank) {
   std::vector<int> missing;
   for (int r = 0; r < static_cast<int>(links.size()); ++r) {
     if (r != rank && !links[static_cast<std::size_t>(r)].is_open()) missing.push_back(r);
   }
-  return ranks_text(missing);
+  return missing;
 }
 
 // The address at which this rank listens for the others. `link` is its connection with rank 0, or one of
@@ -200,7 +200,7 @@ class Host {
   bool admit(Callers& callers) {
     Socket link = callers.next(deadline_);
     if (!link.is_open()) {
-      fail(cat("[tcp] ", missing_text(links_, 0), " of ", options_.size, " did not come to ",
+      fail(cat("[tcp] ", ranks_text(missing_ranks(links_, 0)), " of ", options_.size, " did not come to ",
                options_.rendezvous, " within ", options_.patience, " s"));
     }
     std::string text;
@@ -239,7 +239,7 @@ class Host {
   }
 
   const TcpOptions& options_;
-  Place0 place_;
+  RendezvousPlace place_;
   Deadline deadline_;
   bool is_told_by_file_ = false;
   std::string token_;
@@ -313,7 +313,7 @@ class Guest {
   }
 
   const TcpOptions& options_;
-  Place0 place_;
+  RendezvousPlace place_;
   Deadline deadline_;
   Socket link_;
   std::string last_error_;
@@ -360,8 +360,8 @@ std::vector<Socket> connect_all(const Gathering& gathering, int rank, const Dead
     links[static_cast<std::size_t>(peer)] = std::move(link);
     --missing;
   }
-  const std::string missing = missing_text(links, rank);
-  require(missing == "ranks ", "[tcp] rank ", rank, " has no connection with ", missing);
+  const std::vector<int> missing = missing_ranks(links, rank);
+  require(missing.empty(), "[tcp] rank ", rank, " has no connection with ", ranks_text(missing));
   return links;
 }
 

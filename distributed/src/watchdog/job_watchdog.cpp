@@ -75,23 +75,23 @@ using HasLauncher = std::function<bool()>;
   _exit(static_cast<int>(ExitStatus::hang));
 }
 
-struct Place64 {
+struct RankPlacement {
   SharedRegion::Ticket ticket;
   std::int32_t node = 0;
   std::array<char, 64> host{};
 };
 
-std::vector<Place64> gather_places(Communicator& world, const Place64& own) {
+std::vector<RankPlacement> gather_places(Communicator& world, const RankPlacement& own) {
   std::vector<std::uint8_t> bytes(sizeof own);
   std::memcpy(bytes.data(), &own, sizeof own);
   const std::vector<std::uint8_t> all = allgather(world, bytes, "watchdog").wait();
-  std::vector<Place64> places(all.size() / sizeof own);
+  std::vector<RankPlacement> places(all.size() / sizeof own);
   std::memcpy(static_cast<void*>(places.data()), all.data(), all.size());
   return places;
 }
 
 // A board, kept together with its memory.
-std::shared_ptr<ProgressBoard> make_board(const std::vector<Place64>& places, int own_rank) {
+std::shared_ptr<ProgressBoard> make_board(const std::vector<RankPlacement>& places, int own_rank) {
   const auto own = static_cast<std::size_t>(own_rank);
   std::vector<int> ranks;
   std::size_t index = 0;
@@ -131,7 +131,7 @@ std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch,
 }
 
 void watch_world(Watchdog* watchdog, Communicator& world) {
-  Place64 own{.ticket = {}, .node = world.cross_rank(), .host = {}};
+  RankPlacement own{.ticket = {}, .node = world.cross_rank(), .host = {}};
   gethostname(own.host.data(), own.host.size() - 1);
   std::shared_ptr<SharedRegion> region;
   try {
@@ -143,7 +143,7 @@ void watch_world(Watchdog* watchdog, Communicator& world) {
   } catch (const Error&) {
     // Then the ranks of this node are watched, but know nothing of each other.
   }
-  const std::vector<Place64> places = gather_places(world, own);
+  const std::vector<RankPlacement> places = gather_places(world, own);
   std::shared_ptr<ProgressBoard> board;
   try {
     board = make_board(places, world.rank());
@@ -153,7 +153,7 @@ void watch_world(Watchdog* watchdog, Communicator& world) {
   world.barrier("watchdog").wait();
   if (region) region->close_door();
   std::vector<std::string> hosts;
-  for (const Place64& place : places) hosts.emplace_back(place.host.data());
+  for (const RankPlacement& place : places) hosts.emplace_back(place.host.data());
   if (watchdog) watchdog->watch(world.flight_recorder(), std::move(board), std::move(hosts));
 }
 

@@ -128,7 +128,7 @@ Evaluation Evaluator::run() {
 }
 
 void average_statistics(Model::State& model) {
-  if (model.optimizer) model.optimizer->synchronise();
+  if (model.optimizer) model.optimizer->synchronize();
   const bool differ = std::exchange(model.statistics_differ, false);
   const Tensor& statistics = model.arena->buffers();
   if (!differ || statistics.count() == 0 || model.communicator->size() == 1) return;

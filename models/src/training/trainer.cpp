@@ -131,7 +131,7 @@ History Trainer::run() {
   begin();
   while (!is_over()) run_epoch();
   if (speed_tuning_) speed_tuning_->finish();
-  state_.optimizer->synchronise();
+  state_.optimizer->synchronize();
   checkpointer_.finish();
   state_.progress.unwritten_checkpoint = checkpointer_.unwritten();
   Logs last;

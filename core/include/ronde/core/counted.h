@@ -19,7 +19,7 @@ std::string grouped(T number) {
   return group_digits(std::to_string(number));
 }
 
-/// So many of a thing; made into text only where it is wanted.
+/// A count with its noun; made into text only where it is wanted.
 struct Counted {
   std::int64_t count = 0;
   std::string_view thing, plural;

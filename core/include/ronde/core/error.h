@@ -1,7 +1,9 @@
 /// Errors that carry values, and the exit status each becomes.
 ///
-/// The library never prints and never exits. A fault of the user or of the environment is an `Error`; what an
-/// error means for a process is decided by `ronde::run_main` alone. An impossible state is an `assert`.
+/// A fault of the user or of the environment is an `Error`; what an error means for a process is decided by
+/// `ronde::run_main` alone. Only its watchdog, in a job that hangs, ends a process otherwise. The library
+/// prints nothing but progress and warnings, where nobody asked to be told of these. An impossible state is
+/// an `assert`.
 ///
 ///     require(channels == 3, "[conv2d] weight expects 3 input channels, got ", channels);
 #pragma once

@@ -4,11 +4,12 @@
 ///     world.allreduce(loss, {.op = Reduction::average, .name = "loss"}).wait();
 ///     const Tensor all = world.allgather(rows_of_this_rank).wait();
 ///
-/// An object, never a singleton: `SelfCommunicator` (one rank; every collective is the identity),
-/// `ThreadCommunicator` (ranks are threads of one process) and `MpiCommunicator`. Every collective starts the
-/// operation and returns a `Work`; operations of one communicator run in the order in which they were
-/// started. Tensors are contiguous and in host memory; all dtypes. Plain vectors: values.h; other C++ values:
-/// objects.h. Thread safety: one thread at a time per rank.
+/// An object, never a singleton: of one rank, whose collectives are the identity (self_communicator.h), of
+/// threads of one process (thread_communicator.h), of processes by MPI or TCP (mpi_communicator.h,
+/// tcp_communicator.h), of GPUs by NCCL (nccl_communicator.h). Every collective starts the operation and
+/// returns a `Work`; operations of one communicator run in the order in which they were started. Tensors are
+/// contiguous, of all dtypes, and in host memory, but for NCCL's, which are on the rank's GPU. Plain vectors:
+/// values.h; other C++ values: objects.h. Thread safety: one thread at a time per rank.
 ///
 /// Before data moves, the ranks compare what they call. Another collective, shape, dtype, reduction, scale,
 /// root or name on some rank, or arguments that are wrong on one rank alone, are a CollectiveError that
@@ -50,7 +51,7 @@ class RONDE_API Communicator {
   /// This node's number, and the number of nodes.
   virtual int cross_rank() const = 0;
   virtual int cross_size() const = 0;
-  /// "self", "thread", "mpi"
+  /// "self", "thread", "mpi", "tcp" or "nccl"
   virtual std::string name() const = 0;
 
   /// In place; the same result, bit for bit, on all ranks.

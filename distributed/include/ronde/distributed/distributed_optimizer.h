@@ -71,7 +71,7 @@ class RONDE_API DistributedOptimizer {
   void step();
   /// Collective. After local steps, all ranks get the same weights and the same optimizer state: averages
   /// over the samples that each has seen since. Otherwise nothing.
-  void synchronise();
+  void synchronize();
 
   /// Asked with the sum of the ranks' witnesses when the gradients are summed and the weights have not
   /// changed yet: false leaves weights and state as they are, and forgets what compression has left over. All

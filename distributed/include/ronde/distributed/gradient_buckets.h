@@ -49,8 +49,8 @@ class RONDE_API GradientBuckets {
   void cut_anew(BucketOptions options, std::shared_ptr<GradientExchange> exchange);
 
   /// While false, backward passes only accumulate here; nothing leaves.
-  void set_synchronise(bool synchronise);
-  bool synchronise() const;
+  void set_synchronize(bool synchronize);
+  bool synchronize() const;
   /// A pass that was broken off is begun anew, with gradients from zero: what has left is waited for, and
   /// leaves again. All ranks alike; nothing where no bucket has left.
   void restart();

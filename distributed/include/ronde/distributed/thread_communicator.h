@@ -4,8 +4,9 @@
 ///     auto ranks = make_thread_communicators(4);   // ranks[r] goes to thread r
 ///
 /// Each rank has a worker thread of its own for its collectives, so they overlap with what the rank does; one
-/// that has not begun is run by who waits for it. Sums are taken in rank order. A communicator that is
-/// destroyed first finishes what it started; calls of other ranks that still need this rank then throw.
+/// that has not begun is run by the thread that waits for it. Sums are taken in rank order. A communicator
+/// that is destroyed first finishes what it started; calls of other ranks that still need this rank then
+/// throw.
 #pragma once
 
 #include <memory>

@@ -50,7 +50,7 @@ class RONDE_API WatchedPhase {
 /// Says that this rank begins step `step` (from 1) of its training.
 RONDE_API void begin_watched_step(Communicator& communicator, std::int64_t step);
 
-/// For who supervises a job: how long its ranks themselves may wait, in seconds; infinity: for ever.
+/// For the supervisor of a job: how long its ranks themselves may wait, in seconds; infinity: for ever.
 struct JobDeadlines {
   double start;  ///< until the ranks have come together
   double later;  ///< for whatever else may take longest

@@ -3,9 +3,10 @@
 ///     Sequential net(Conv2D({.filters = 32, .activation = Activation::relu}), Flatten(),
 ///                    Dense({.units = 10, .activation = Activation::softmax}));
 ///     Model model(net, {28, 28, 1}, {.communicator = &ronde::world()});
-///     model.compile({.optimizer = std::make_unique<Adam>(), .loss =
-///     std::make_unique<CategoricalCrossentropy>()}); History history = model.fit(train, {.batch_size = 128,
-///     .epochs = 3, .validation = &test}); model.save("mnist.h5");
+///     model.compile({.optimizer = std::make_unique<Adam>(),
+///                    .loss = std::make_unique<CategoricalCrossentropy>()});
+///     History history = model.fit(train, {.batch_size = 128, .epochs = 3, .validation = &test});
+///     model.save("mnist.h5");
 ///
 /// fit, evaluate, save and load are collective: all ranks call them. Only rank 0 writes files.
 ///
@@ -208,18 +209,18 @@ class RONDE_API Model {
   /// UsageError for an ending that promises another format, as .onnx (`write_onnx`). Collective; a failure is
   /// thrown on all ranks.
   void save(const std::string& path, SaveOptions options = {});
+  /// What `save` writes, without the net's description and the state of the training. The ending decides:
+  /// .h5, .weights.h5 (Keras 3's), .keras, .safetensors or .npz. Collective.
+  void save_weights(const std::string& path);
   /// Reads weights (and optimizer state, if the file has it and it is that of the same kind of optimizer) on
   /// rank 0 after checking every shape, then broadcasts. Any file that `save` or `save_weights` or a Keras
   /// wrote; .safetensors and .npz with Keras' or PyTorch's names. Collective.
   void load_weights(const std::string& path);
   /// A model from a file's own description, with the seed of the run that saved it; compiled as it was, as
-  /// far as the file says and Ronde knows; `ModelOptions::warn` is told of the rest. What only training needs
-  /// stands in no other use's way: without an optimizer that is known here the model evaluates and predicts,
-  /// and training it on, or one whose regularizers are not known, is an error until `compile`. Collective.
+  /// far as the file says and Ronde knows; `ModelOptions::warn` is told of the rest. Parts that only training
+  /// needs may be missing: without an optimizer that is known here the model evaluates and predicts, and
+  /// training it on, or one whose regularizers are not known, is an error until `compile`. Collective.
   static Model load(const std::string& path, ModelOptions options = {});
-  /// The same file without the net's description and the training state; also, told by the suffix,
-  /// .weights.h5 (Keras 3's), .safetensors or .npz. Collective.
-  void save_weights(const std::string& path);
   /// Keras' table.
   [[nodiscard]] std::string summary() const;
   /// SHA-256, hex, over all weights in name order, each as name, NUL, little-endian f32 bytes in Keras'
