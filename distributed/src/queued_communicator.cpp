@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/philox.h>
 #include <ronde/core/storage.h>
 
 #include "checks.h"
@@ -19,11 +20,8 @@ namespace {
 constexpr double kUnwindPatience = 3.0;  // seconds
 constexpr const char* kWorld = "world";  // the recorder's name of what was not split from anything
 
-// FNV-1a.
 std::int64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return static_cast<std::int64_t>(hash);
+  return static_cast<std::int64_t>(hash_name(text));
 }
 
 // What a meeting without data is for.

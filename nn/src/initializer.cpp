@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include <ronde/core/backend.h>
@@ -28,12 +27,7 @@ struct Draw {
     const Philox4 w = words(0);
     return uniform_double(w[0], w[1]);
   }
-  /// Box-Muller; 1 - u is never 0.
-  double normal(std::uint32_t attempt = 0) const {
-    const Philox4 w = words(attempt);
-    return std::sqrt(-2.0 * std::log(1.0 - uniform_double(w[0], w[1]))) *
-           std::cos(2.0 * std::numbers::pi * uniform_double(w[2], w[3]));
-  }
+  double normal(std::uint32_t attempt = 0) const { return normal_double(words(attempt)); }
   double truncated_normal() const {
     for (std::uint32_t attempt = 0;; ++attempt) {
       const double value = normal(attempt);

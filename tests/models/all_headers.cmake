@@ -3,9 +3,11 @@ cmake_minimum_required(VERSION 3.23)
 set(left_out
   ronde/core/build_info.h             # what `ronde info` prints
   ronde/core/device_group.h           # how a device backend's ranks sum
+  ronde/core/file_descriptor.h        # of files
   ronde/core/machine.h                # what `ronde info` prints
   ronde/core/machine_speed.h          # what `ronde bench` measures
   ronde/core/nearest_word.h           # "did you mean"
+  ronde/core/new_file.h               # of files
   ronde/core/scaled.h                 # inside of kernels
   ronde/core/sha256.h                 # of files
   ronde/core/signals.h                # of programs

@@ -23,15 +23,6 @@ std::uint16_t half_of(float value) {
   return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
 }
 
-float float_of(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-  const std::uint32_t magnitude = half & 0x7fffu;
-  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
-  // As a float with an exponent that is 112 too small; the product puts it right, also for subnormals.
-  const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
-}
-
 }  // namespace
 
 HalfKernels portable_half_kernels() {
@@ -39,7 +30,7 @@ HalfKernels portable_half_kernels() {
             for (std::int64_t i = 0; i < count; ++i) half[i] = half_of(x[i]);
           },
           [](const std::uint16_t* half, float* x, std::int64_t count) {
-            for (std::int64_t i = 0; i < count; ++i) x[i] = float_of(half[i]);
+            for (std::int64_t i = 0; i < count; ++i) x[i] = float_of_half(half[i]);
           }};
 }
 

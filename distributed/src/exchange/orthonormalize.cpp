@@ -1,7 +1,6 @@
 #include "exchange/orthonormalize.h"
 
 #include <cmath>
-#include <numbers>
 
 #include <ronde/core/philox.h>
 
@@ -11,12 +10,9 @@ namespace {
 // Of what was left of a column: when less, its direction is rounding noise.
 constexpr double kDependent = 1e-6;
 
-// Box and Muller.
 double normal(std::uint64_t seed, std::int64_t index) {
-  const Philox4 bits =
-      philox(seed, {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), 0, 0});
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform_double(bits[0], bits[1])));
-  return radius * std::cos(2.0 * std::numbers::pi * uniform_double(bits[2], bits[3]));
+  return normal_double(
+      philox(seed, {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), 0, 0}));
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include <ronde/core/counted.h>
+#include <ronde/core/philox.h>
 #include <ronde/core/text.h>
 
 #include "watchdog/deadlines.h"
@@ -13,11 +14,9 @@
 namespace ronde::inline v0 {
 namespace {
 
-// FNV-1a; never 0.
+// Never 0.
 std::uint64_t id_of(const std::string& name) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash | 1;
+  return hash_name(name) | 1;
 }
 
 std::string bytes_text(std::int64_t bytes) {

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include <ronde/core/counted.h>
 #include <ronde/core/sha256.h>
@@ -17,26 +15,12 @@ namespace {
 
 constexpr std::string_view kHalf = "F16";
 
-float from_half(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f;
-  const float mantissa = static_cast<float>(bits & 0x3ff) / 1024.0f;
-  float value = 0.0f;
-  if (exponent == 0x1f)
-    value =
-        mantissa == 0.0f ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  else if (exponent == 0)
-    value = std::ldexp(mantissa, -14);  // subnormal
-  else
-    value = std::ldexp(1.0f + mantissa, exponent - 15);
-  return bits >> 15 != 0 ? -value : value;
-}
-
 Tensor read_halves(std::string_view data, const Shape& shape) {
   const Tensor tensor = Tensor::empty(shape, {.dtype = DType::f32});
   for (std::size_t i = 0; i < data.size() / 2; ++i) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, data.data() + 2 * i, 2);
-    tensor.data<float>()[i] = from_half(bits);
+    tensor.data<float>()[i] = float_of_half(bits);
   }
   return tensor;
 }

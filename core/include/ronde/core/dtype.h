@@ -26,6 +26,16 @@ struct bfloat16 {
   explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 
+/// The value of an IEEE half, of which there are no tensors. A NaN keeps its payload.
+inline float float_of_half(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  const std::uint32_t magnitude = half & 0x7fffu;
+  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+  // As a float with an exponent that is 112 too small; the product puts it right, also for subnormals.
+  const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
+}
+
 /// Size of one element in bytes.
 RONDE_API std::size_t size_of(DType dtype);
 /// "f32", "bf16", ...

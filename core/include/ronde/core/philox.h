@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <string_view>
 
 namespace ronde::inline v0 {
@@ -59,6 +61,12 @@ constexpr float uniform_float(std::uint32_t bits) {
 /// Uniform in [0, 1) with 53 bits.
 constexpr double uniform_double(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>(((std::uint64_t{high} << 32) | low) >> 11) * 0x1p-53;
+}
+/// Standard normal. Source: Box, Muller, "A note on the generation of random normal deviates", 1958; 1 - u is
+/// never 0.
+inline double normal_double(const Philox4& words) {
+  return std::sqrt(-2.0 * std::log(1.0 - uniform_double(words[0], words[1]))) *
+         std::cos(2.0 * std::numbers::pi * uniform_double(words[2], words[3]));
 }
 
 }  // namespace ronde::inline v0

@@ -249,10 +249,6 @@ std::int64_t ConvPrimitive::packed_count() const {
   return static_cast<std::int64_t>(state_->packed.get_size() / sizeof(float));
 }
 
-bool ConvPrimitive::packed_is_plain() const {
-  return !state_->reorder;
-}
-
 void ConvPrimitive::pack(float* packed, const float* plain) {
   state_->convert(packed, plain, state_->plain.get_size());
 }

@@ -45,8 +45,6 @@ class ConvPrimitive {
   bool is_fast() const;
   /// Length of the packed weights in floats.
   std::int64_t packed_count() const;
-  /// Whether packed weights are the plain OHWI ones.
-  bool packed_is_plain() const;
   void pack(float* packed, const float* plain);
   void unpack(float* plain, const float* packed);
   /// Forward reads x, weight, bias and writes out; backward_input reads out (its gradient), weight and writes
