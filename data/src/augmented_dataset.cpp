@@ -6,12 +6,12 @@ namespace ronde::inline v0 {
 // `read` gives.
 bool AugmentedDataset::plan(PictureChanges& changes, std::int64_t sample) const {
   AugmentationRandom random(seed_, {.sample = sample, .epoch = 0});
-  return dataset_->plan(changes, sample) && changes.steps().empty() && augmentation_->plan(changes, random);
+  return inner().plan(changes, sample) && changes.steps().empty() && augmentation_->plan(changes, random);
 }
 
 void AugmentedDataset::read(std::span<const std::int64_t> samples, const Tensor& inputs,
                             const Tensor& targets) const {
-  dataset_->read(samples, inputs, targets);
+  inner().read(samples, inputs, targets);
   const Shape sample = input_shape();
   for (std::size_t i = 0; i < samples.size(); ++i) {
     AugmentationRandom random(seed_, {.sample = samples[i], .epoch = 0});

@@ -4,7 +4,7 @@
 
 namespace ronde::inline v0 {
 
-Subset::Subset(const Dataset& dataset, std::int64_t size) : dataset_(&dataset), size_(size) {
+Subset::Subset(const Dataset& dataset, std::int64_t size) : ForwardingDataset(dataset), size_(size) {
   require<UsageError>(size >= 1 && size <= dataset.size(), "[subset] expects 1 to ", dataset.size(),
                       " samples, got ", size);
 }
@@ -12,7 +12,7 @@ Subset::Subset(const Dataset& dataset, std::int64_t size) : dataset_(&dataset), 
 void Subset::read(std::span<const std::int64_t> samples, const Tensor& inputs, const Tensor& targets) const {
   for (const std::int64_t sample : samples)
     require(sample >= 0 && sample < size_, "[subset] sample ", sample, " of ", size_);
-  dataset_->read(samples, inputs, targets);
+  inner().read(samples, inputs, targets);
 }
 
 Subset subset(const Dataset& dataset, std::int64_t size) {

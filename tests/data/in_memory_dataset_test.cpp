@@ -82,6 +82,35 @@ TEST(Subset, IsTheFirstSamples) {
   EXPECT_THROW(read_samples(two, {2}), Error);
   EXPECT_EQ(subset(data, 100).size(), 4);
   EXPECT_THROW(subset(data, 0), UsageError);
+  EXPECT_EQ(two.in_memory(), &data);
+}
+
+/// As a user writes one.
+class Negated final : public ForwardingDataset {
+ public:
+  using ForwardingDataset::ForwardingDataset;
+  void read(std::span<const std::int64_t> samples, const Tensor& inputs,
+            const Tensor& targets) const override {
+    inner().read(samples, inputs, targets);
+    for (std::int64_t i = 0; i < inputs.count(); ++i) inputs.data<float>()[i] *= -1.0f;
+  }
+};
+
+TEST(ForwardingDataset, IsTheOtherButForWhatIsChanged) {
+  const InMemoryDataset data(host<float>({2, 1}, {1, 2}), host<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+                             {.class_names = {"a", "b", "c"}});
+  const Negated negated(data);
+  EXPECT_EQ(negated.size(), 2);
+  EXPECT_EQ(negated.input_shape(), (Shape{1}));
+  EXPECT_EQ(negated.target_shape(), (Shape{3}));
+  EXPECT_EQ(negated.target_dtype(), DType::f32);
+  EXPECT_EQ(negated.class_names(), data.class_names());
+  EXPECT_EQ(negated.block_size(), data.block_size());
+  const auto [inputs, targets] = read_samples(negated, {1, 0});
+  EXPECT_EQ(inputs.to_vector<float>(), (std::vector<float>{-2, -1}));
+  EXPECT_EQ(targets.to_vector<float>(), (std::vector<float>{4, 5, 6, 1, 2, 3}));
+  // Or a GPU would be given samples that nothing was changed in.
+  EXPECT_EQ(negated.in_memory(), nullptr);
 }
 
 }  // namespace

@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <chrono>
 
 #include <ronde/core/file_descriptor.h>
+
+#include "files/spawn.h"
 
 namespace ronde::inline v0 {
 
@@ -25,46 +26,6 @@ struct Pipe {
     if (ends[0] >= 0) ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   }
   std::array<int, 2> ends{};
-};
-
-/// posix_spawn's attributes and actions, freed at the end.
-class SpawnSettings {
- public:
-  explicit SpawnSettings(int errors) {
-    posix_spawnattr_init(&attributes_);
-    posix_spawn_file_actions_init(&actions_);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    // A group of its own: mpirun sends the ranks' signals to theirs.
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    posix_spawn_file_actions_adddup2(&actions_, errors, 2);
-    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-    // Whoever holds a rank's sockets keeps the others from seeing that it has died.
-    posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
-  }
-  ~SpawnSettings() {
-    posix_spawnattr_destroy(&attributes_);
-    posix_spawn_file_actions_destroy(&actions_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  int spawn(const std::vector<std::string>& words, pid_t& child) const {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    return ::posix_spawnp(&child, arguments[0], &actions_, &attributes_, arguments.data(), environ);
-  }
-
- private:
-  posix_spawnattr_t attributes_{};
-  posix_spawn_file_actions_t actions_{};
 };
 
 /// Keeps the end of what a process has written, though it may write as fast as this reads.
@@ -105,7 +66,7 @@ std::string run_command(const std::vector<std::string>& words, double timeout,
   FileDescriptor write_end(errors.ends[1]);
   if (!read_end.is_open()) return cat(words.front(), ": cannot start: ", std::strerror(errno));
   pid_t child = -1;
-  const int failed = SpawnSettings(write_end.get()).spawn(words, child);
+  const int failed = Spawn().give(STDERR_FILENO, write_end.get()).own_group().start(words, child);
   if (failed != 0) return cat(words.front(), ": cannot start: ", std::strerror(failed));
   write_end.close();
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -14,9 +13,8 @@
 
 #include <ronde/core/file_descriptor.h>
 
+#include "files/spawn.h"
 #include "keras_file/plain_model.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): no header of the C++ library has it
 
 namespace ronde::inline v0 {
 
@@ -41,27 +39,12 @@ FileDescriptor make_input(std::string_view image) {
 class Child {
  public:
   Child(const std::string& program, const ReaderLimits& limits, int input, int output) {
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    const auto seconds = std::max<std::int64_t>(1, std::int64_t(limits.seconds));
     // What dying libraries have to say is told in our own words.
-    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    std::array<std::string, 3> words{program, std::to_string(limits.memory),
-                                     std::to_string(std::max<std::int64_t>(1, std::int64_t(limits.seconds)))};
-    std::array<char*, 4> arguments{words[0].data(), words[1].data(), words[2].data(), nullptr};
-    const int error =
-        ::posix_spawn(&process_, program.c_str(), &actions, &attributes, arguments.data(), environ);
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
+    const int error = Spawn()
+                          .give(STDIN_FILENO, input)
+                          .give(STDOUT_FILENO, output)
+                          .start({program, std::to_string(limits.memory), std::to_string(seconds)}, process_);
     if (error != 0) throw_system(program.c_str(), error);
   }
   ~Child() {

@@ -34,6 +34,8 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       rank_watch_(*state.communicator, [this](const std::string& problem) { warn(problem); }),
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),
       guard_(state, options.non_finite),
+      recovery_(model, state, checkpointer_, options.non_finite,
+                [this](const std::string& problem) { warn(problem); }),
       replica_check_(state, options.check_replicas_every),
       audit_(state, options.audit_every),
       epoch_(options.initial_epoch) {
@@ -107,8 +109,7 @@ void Trainer::go_on() {
   collectively(*state_.communicator, [&] { require_same_run(callbacks_, run.callbacks); });
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
-  non_finite_ = run.non_finite;
-  source_ = state_.source;
+  recovery_.go_on(state_.source, run.non_finite);
   history_ = run.history;
   state_.stop = run.stopped;
   plan_.resumed = true;
@@ -234,7 +235,7 @@ void Trainer::update(std::int64_t step) {
   else
     train_step_.update(guard_.is_on() ? loss_witness(totals_.loss_sum()) : 0.0);
   if (guard_.refused()) return recover(step);
-  if (options_.non_finite.action == NonFiniteAction::skip) non_finite_ = 0;
+  recovery_.note_update();
 }
 
 void Trainer::recover(std::int64_t step) {
@@ -245,38 +246,7 @@ void Trainer::recover(std::int64_t step) {
                                 " of epoch ", epoch_ + 1, ") is not finite: ", report.text);
   guard_.give_back(totals_);
   if (alone) throw Error(found, ExitStatus::non_finite);
-  const auto& [action, limit] = options_.non_finite;
-  if (action == NonFiniteAction::abort) throw CollectiveError(found, ExitStatus::non_finite, report.rank);
-  const std::string what = action == NonFiniteAction::skip ? "skipped" : roll_back(found);
-  if (++non_finite_ >= limit)
-    throw CollectiveError(cat(found, "; this has happened ", non_finite_, " times in a row"),
-                          ExitStatus::non_finite, report.rank);
-  warn(cat(found, "; ", what, " (", non_finite_, " of ", limit, ")"));
-}
-
-// The place in the data, the callbacks and the rate they have chosen stay.
-std::string Trainer::roll_back(const std::string& found) {
-  std::vector<std::string> files = checkpointer_.written();
-  if (!source_.empty()) files.push_back(source_);
-  // Where the newest file has led here before, whatever the samples, the one before it may do better.
-  if (std::exchange(files_at_rollback_, checkpointer_.written_count()) < checkpointer_.written_count())
-    non_finite_ = 0;
-  if (!files.empty())
-    files.erase(files.begin(), files.begin() + std::min(non_finite_, std::ssize(files) - 1));
-  const TrainingProgress progress = state_.progress;
-  const double rate = state_.optimizer->optimizer().learning_rate();
-  for (const std::string& file : files) {
-    try {
-      model_.load_weights(file);
-    } catch (const CollectiveError& error) {
-      warn(cat("cannot go back to ", error.what()));
-      continue;
-    }
-    const std::int64_t steps = std::exchange(state_.progress, progress).steps;
-    state_.optimizer->optimizer().set_learning_rate(rate);
-    return cat("back to ", file, " (step ", steps, "), and on with the next samples");
-  }
-  throw CollectiveError(cat(found, "; there is no checkpoint to go back to"), ExitStatus::non_finite, 0);
+  recovery_.recover(found, report.rank);
 }
 
 void Trainer::after_step() {
@@ -385,7 +355,7 @@ SavedRun Trainer::saved_run() const {
                .stopped = state_.stop,
                .plan = run_plan(state_, loader_.sampler().options(), options_, plan_),
                .arithmetic = run_arithmetic(state_, options_)};
-  run.non_finite = non_finite_;
+  run.non_finite = recovery_.times();
   if (epoch_step_ > 0) run.totals = totals_.gathered(*state_.communicator);
   for (const std::vector<double>& of_rank : run.totals)
     if (!std::isfinite(of_rank.front())) throw_non_finite();

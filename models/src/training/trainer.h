@@ -15,6 +15,7 @@
 #include "training/checkpointer.h"
 #include "training/evaluator.h"
 #include "training/non_finite_guard.h"
+#include "training/non_finite_recovery.h"
 #include "training/rank_watch.h"
 #include "training/replica_check.h"
 #include "training/running_totals.h"
@@ -58,8 +59,6 @@ class Trainer {
   void update(std::int64_t step);
   /// After an update that would have made weights NaN or infinite.
   void recover(std::int64_t step);
-  /// To the weights and the optimizer of an earlier file; says which.
-  std::string roll_back(const std::string& found);
   void after_step();
   void end_epoch();
   /// Loss and metrics of the epoch over all ranks; NaN or infinity ends the training on all of them.
@@ -88,6 +87,7 @@ class Trainer {
   std::optional<SpeedTuning> speed_tuning_;
   Checkpointer checkpointer_;
   NonFiniteGuard guard_;
+  NonFiniteRecovery recovery_;
   ReplicaCheck replica_check_;
   StepAudit audit_;
   std::optional<Evaluator> validator_;
@@ -96,9 +96,6 @@ class Trainer {
   std::int64_t epoch_step_ = 0;         // steps of that epoch that are done
   std::int64_t waiting_ = 0;            // batches since the last update
   const Batch* batch_ = nullptr;        // of the last step
-  std::int64_t non_finite_ = 0;         // steps skipped in a row, or returns since a file was written
-  std::int64_t files_at_rollback_ = 0;  // written before the last return
-  std::string source_;                  // the file that this run goes on with; empty: none
   bool loss_is_finite_ = true;          // of the epoch that ended
   bool ended_ = false;                  // run() did, not an exception
   std::optional<double> rate_;          // of a resumed run whose callbacks have not been restored yet

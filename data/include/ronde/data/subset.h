@@ -3,31 +3,25 @@
 ///     Subset small = subset(mnist.train, 1000);
 #pragma once
 
-#include <ronde/data/dataset.h>
+#include <ronde/data/forwarding_dataset.h>
 
 namespace ronde::inline v0 {
 
 /// The other data set must outlive it.
-class RONDE_API Subset final : public Dataset {
+class RONDE_API Subset final : public ForwardingDataset {
  public:
   /// The first `size` samples, 1 <= size <= dataset.size().
   Subset(const Dataset& dataset, std::int64_t size);
 
   std::int64_t size() const override { return size_; }
-  Shape input_shape() const override { return dataset_->input_shape(); }
-  Shape target_shape() const override { return dataset_->target_shape(); }
-  DType target_dtype() const override { return dataset_->target_dtype(); }
-  std::vector<std::string> class_names() const override { return dataset_->class_names(); }
-  std::int64_t block_size() const override { return dataset_->block_size(); }
-  const InMemoryDataset* in_memory() const override { return dataset_->in_memory(); }
+  const InMemoryDataset* in_memory() const override { return inner().in_memory(); }
   bool plan(PictureChanges& changes, std::int64_t sample) const override {
-    return dataset_->plan(changes, sample);
+    return inner().plan(changes, sample);
   }
   void read(std::span<const std::int64_t> samples, const Tensor& inputs,
             const Tensor& targets) const override;
 
  private:
-  const Dataset* dataset_;
   std::int64_t size_;
 };
 
