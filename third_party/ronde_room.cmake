@@ -1,12 +1,13 @@
-# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] [OPTIONS of the compiler] SOURCES files [LOOPS files]): one
-# folder of the house.
+# ronde_room(NAME core [LINKS rooms] [PRIVATE_LINKS libraries] [OPTIONS of the compiler] SOURCES files [LOOPS files]
+# [COLD files]): one folder of the house.
 #
 # A room is a library of objects with its own include root, so that a header of a room it does not link cannot be
 # included: layering is a compile error. Its headers are checked to stand alone (target
 # all_verify_interface_header_sets). LOOPS are the files whose time is that of loops, over values or until another rank
-# arrives: compiled for speed, while the others are made small.
+# arrives: compiled for speed, while the others are made small. COLD are those of core's that are made small, too: what no
+# operator passes through, and what stands before a GPU, whose steps are graphs.
 function(ronde_room)
-  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;OPTIONS;SOURCES;LOOPS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;OPTIONS;SOURCES;LOOPS;COLD" ${ARGN})
   set(target ronde_${ROOM_NAME})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
   add_library(${target} ${RONDE_ROOM_TYPE})
@@ -21,23 +22,31 @@ function(ronde_room)
   endif()
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   ronde_room_target(${target} ${ROOM_NAME} ${ROOM_OPTIONS})
-  if(RONDE_SANITIZE)
-    target_sources(${target} PRIVATE ${ROOM_LOOPS})
-  elseif(ROOM_LOOPS)
-    add_library(${target}_loops OBJECT ${ROOM_LOOPS})
-    target_include_directories(${target}_loops PRIVATE include)
-    target_link_libraries(${target}_loops PRIVATE ${ROOM_LINKS} ${ROOM_PRIVATE_LINKS})
-    ronde_room_target(${target}_loops ${ROOM_NAME} ${ROOM_OPTIONS})
-  endif()
+  foreach(kind LOOPS COLD)
+    string(TOLOWER ${target}_${kind} part)
+    if(RONDE_SANITIZE)
+      target_sources(${target} PRIVATE ${ROOM_${kind}})
+    elseif(ROOM_${kind})
+      add_library(${part} OBJECT ${ROOM_${kind}})
+      target_include_directories(${part} PRIVATE include)
+      target_link_libraries(${part} PRIVATE ${ROOM_LINKS} ${ROOM_PRIVATE_LINKS})
+      if(kind STREQUAL "COLD")
+        target_link_libraries(${part} PRIVATE ronde_small_code)
+      endif()
+      ronde_room_target(${part} ${ROOM_NAME} ${ROOM_OPTIONS})
+    endif()
+  endforeach()
 endfunction()
 
 # ronde_link_rooms(target core nn ...): with the rooms' objects, so that `target` can call what is private.
 function(ronde_link_rooms target)
   foreach(room IN LISTS ARGN)
     target_link_libraries(${target} PRIVATE ronde_${room})
-    if(TARGET ronde_${room}_loops)
-      target_link_libraries(${target} PRIVATE ronde_${room}_loops)
-    endif()
+    foreach(part ronde_${room}_loops ronde_${room}_cold)
+      if(TARGET ${part})
+        target_link_libraries(${target} PRIVATE ${part})
+      endif()
+    endforeach()
   endforeach()
 endfunction()
 
