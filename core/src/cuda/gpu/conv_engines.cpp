@@ -7,8 +7,8 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr std::int64_t kGenericEngine =
-    0;  // computes any convolution, slowly; recommended first here and there
+/// Computes any convolution, slowly; recommended first here and there.
+constexpr std::int64_t kGenericEngine = 0;
 
 std::size_t read(const CudnnDescriptor& whole, cudnnBackendAttributeName_t name, std::size_t room,
                  cudnnBackendDescriptor_t* handles) {
