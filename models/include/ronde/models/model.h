@@ -210,7 +210,7 @@ class RONDE_API Model {
   /// thrown on all ranks.
   void save(const std::string& path, SaveOptions options = {});
   /// What `save` writes, without the net's description and the state of the training. The ending decides:
-  /// .h5, .weights.h5 (Keras 3's), .keras, .safetensors or .npz. Collective.
+  /// .h5, .weights.h5 (Keras 3's), .safetensors or .npz. Collective.
   void save_weights(const std::string& path);
   /// Reads weights (and optimizer state, if the file has it and it is that of the same kind of optimizer) on
   /// rank 0 after checking every shape, then broadcasts. Any file that `save` or `save_weights` or a Keras
