@@ -29,14 +29,16 @@ BackupAndRestoreOptions checked(BackupAndRestoreOptions options) {
   return options;
 }
 
-/// The directory goes too, unless it holds something else.
-void delete_backups(const std::string& directory) {
+/// The directory goes too, unless it holds something else. What cannot be looked at or deleted stays: the
+/// training is done.
+void delete_backups(const std::string& directory) try {
   std::error_code ignored;
   for (const std::filesystem::path& file : entries_of_directory(directory)) {
     const std::string name = file.filename().string();
     if (name.starts_with(kPrefix) && name.ends_with(".h5")) std::filesystem::remove(file, ignored);
   }
   std::filesystem::remove(directory, ignored);
+} catch (const IoError&) {
 }
 
 }  // namespace
@@ -58,10 +60,7 @@ void BackupAndRestore::on_save_point(SavePoint& point) {
 }
 
 void BackupAndRestore::on_train_end(const Logs&) {
-  if (!options_.delete_checkpoint) return;
-  collectively(model().communicator(), [&] {
-    if (is_main_rank()) delete_backups(options_.backup_dir);
-  });
+  if (options_.delete_checkpoint && is_main_rank()) delete_backups(options_.backup_dir);
 }
 
 CallbackState BackupAndRestore::state() const {
