@@ -32,7 +32,8 @@ std::optional<PatternValue> stand_in(const std::string& name) {
 void require_replaceable_files(const std::string& pattern, const TrainingPlan& plan) {
   constexpr std::int64_t kLooks = 1000;
   if (pattern_needs_logs(pattern)) return;
-  const std::int64_t end = std::min(plan.epochs, plan.initial_epoch + kLooks);
+  const std::int64_t looks = pattern.find('{') == std::string::npos ? 1 : kLooks;
+  const std::int64_t end = std::min(plan.epochs, plan.initial_epoch + looks);
   for (std::int64_t epoch = plan.initial_epoch + 1; epoch <= end; ++epoch)
     require_replaceable(format_pattern(pattern, [&](const std::string&) { return epoch; }));
 }
