@@ -40,8 +40,8 @@ struct Report {
   std::int64_t seed = 0;
   std::int64_t parameters = 0;
   std::int64_t global_batch = 0;
-  std::string status =
-      "running";  ///< then "finished", "saved", or "failed": with a test, only files are missing
+  /// Then "finished", "saved" or "failed"; with a test that is "failed", only files are missing.
+  std::string status = "running";
   std::vector<EpochReport> epochs;
   std::optional<TestReport> test;
   double train_seconds = 0.0;
