@@ -21,13 +21,12 @@ bool have_own_cores(const std::vector<RankFacts>& ranks) {
   return processes.size() == ranks.size() && find_crowded_nodes(ranks).empty();
 }
 
-// Shares of a batch differ by a sample: where that is much, so are the times.
+}  // namespace
+
 bool have_like_shares(std::int64_t global_batch, std::int64_t ranks) {
   constexpr std::int64_t kManySamples = 8;
   return global_batch % ranks == 0 || global_batch / ranks >= kManySamples;
 }
-
-}  // namespace
 
 void RankWatch::begin(Wishes wishes) {
   ranks_ = communicator_.size() > 1 ? gather_rank_facts(communicator_)

@@ -47,6 +47,9 @@ class RankWatch {
   StragglerDetector detector_;
 };
 
+/// Shares of a batch differ by a sample at most: whether that is so little that times may be compared.
+bool have_like_shares(std::int64_t global_batch, std::int64_t ranks);
+
 /// "rank 2 on node1 takes 1.8 times as long as the others ..."
 std::string describe(const Straggler& straggler, const std::vector<RankFacts>& ranks);
 

@@ -129,5 +129,14 @@ TEST(RankWatchTest, RanksThatTakeTurnsAreNotCompared) {
   });
 }
 
+// With a sample or none the one rank has all to do, and its machine is not to blame.
+TEST(RankWatchTest, ComparesLikeSharesOnly) {
+  EXPECT_FALSE(have_like_shares(1, 2));
+  EXPECT_FALSE(have_like_shares(15, 2));  // 8 and 7
+  EXPECT_TRUE(have_like_shares(17, 2));
+  EXPECT_TRUE(have_like_shares(2, 2));
+  EXPECT_TRUE(have_like_shares(128, 3));
+}
+
 }  // namespace
 }  // namespace ronde
