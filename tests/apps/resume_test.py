@@ -257,6 +257,12 @@ class Resume(harness.ProgramTest):
             self.assertEqual(result.status, 74, result)
             self.assertRegex(result.out, r"Test loss: [0-9.]+\nTest accuracy: [0-9.]+\n$")
             self.assertEqual(len(result.complaints), 1, result)
+        self.program = "train_cifar10"
+        options = ["--epochs", "1", "--steps-per-epoch", "2", "--test-samples", "12", "--threads", "1"]
+        result = harness.execute(limited + self.command(*options, data=self.cifar), self.work)
+        self.assertEqual(result.status, 74, result)
+        self.assertNotIn("Saved trained model", result.out)
+        self.assertRegex(result.out, r"Test loss: [0-9.]+\nTest accuracy: [0-9.]+\n$")
 
     def test_what_has_the_name_of_a_checkpoint_to_come(self):
         """Is said before the first step, not when the epoch is done and lost."""

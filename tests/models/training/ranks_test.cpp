@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include <ronde/core/thread_pool.h>
+#include <ronde/data/forwarding_dataset.h>
 #include <ronde/nn/top_k_accuracy.h>
 
 #include "models/testing.h"
@@ -190,6 +191,41 @@ TEST(Ranks, TrainOnBatchReturnsTheMeanOverAllSamples) {
     EXPECT_EQ(model.progress().steps, 1);
     EXPECT_EQ(model.optimizer().iterations(), 1);
   });
+}
+
+/// Whose pictures this machine cannot read.
+class Unreadable final : public ForwardingDataset {
+ public:
+  using ForwardingDataset::ForwardingDataset;
+  void read(std::span<const std::int64_t>, const Tensor&, const Tensor&) const override {
+    throw InputError("cat.jpg: damaged");
+  }
+};
+
+// As the README has it for programs without run_main.
+TEST(Ranks, HearOfAnErrorThatOneOfThemThrowsAlone) {
+  const InMemoryDataset data = small_images(53);
+  const Unreadable unreadable(data);
+  const auto errors = test::run_ranks_collecting(2, [&](Communicator& world) {
+    Model model(small_net(), {6, 6, 1}, {.communicator = &world});
+    model.compile(small_compile(0.03));
+    const Dataset& own = world.rank() == 1 ? static_cast<const Dataset&>(unreadable) : data;
+    try {
+      model.fit(own, {.global_batch_size = 8, .verbose = 0});
+    } catch (const Error& error) {
+      world.conclude({.status = error.status(), .message = error.what()});
+      throw;
+    }
+  });
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error);
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& told) {
+      EXPECT_EQ(told.status(), ExitStatus::bad_input);
+      EXPECT_STREQ(told.what(), "cat.jpg: damaged");
+    }
+  }
 }
 
 }  // namespace
