@@ -36,6 +36,13 @@ struct Slot {
   std::int64_t error_row = 0;
 
   bool is_done() const { return unclaimed == batch.size() && busy == 0; }
+  /// Of a step that could not be begun: there is nothing to fill.
+  void fail_before(std::int64_t step, std::exception_ptr failure) {
+    batch = {};
+    batch.step = step;
+    batch.inputs = inputs.slice(0, 0, 0);
+    fail(std::move(failure), 0);
+  }
   void fail(std::exception_ptr failure, std::int64_t row) {
     if (error && error_row <= row) return;
     error = std::move(failure);
@@ -240,10 +247,9 @@ void DataLoader::State::begin_slot(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   const std::exception_ptr failure = failure_of([&] { prepare(slot, mine); });
   lock.lock();
-  slot.batch.step = mine;
-  if (failure) slot.fail(failure, 0);
+  if (failure) slot.fail_before(mine, failure);
   filling.push_back(&slot);
-  if (failure || slot.generation != generation) slot.unclaimed = slot.batch.size();
+  if (slot.generation != generation) slot.unclaimed = slot.batch.size();
   settle(slot);
   to_do.notify_all();
 }
