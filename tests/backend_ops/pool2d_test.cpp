@@ -26,6 +26,8 @@ const PoolCase kPoolCases[] = {
     {{2, 5, 5, 16}, {.window = {2, 2}, .stride = {2, 2}, .padding = {0, 1, 0, 1}}},
     {{2, 8, 8, 16}, {.window = {2, 2}, .stride = {3, 3}}},
     {{2, 6, 5, 33}, {.window = {6, 5}, .stride = {1, 1}}},
+    {{2, 6, 5, 32}, {.window = {2, 2}, .stride = {1, 1}}},
+    {{1, 6, 7, 32}, {.window = {2, 2}, .stride = {2, 1}}},
 };
 
 TEST(Pool2d, MaxForward) {

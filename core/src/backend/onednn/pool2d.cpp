@@ -19,7 +19,7 @@ void OneDnnBackend::max_pool2d(const Tensor& out, const Tensor& argmax, const Te
 
 void OneDnnBackend::max_pool2d_backward(const Tensor& grad_x, const Tensor& grad_out, const Tensor& argmax,
                                         const Pool2dParams& params) {
-  if (windows_overlap(params) || !dense_values(grad_x, grad_out) || !is_byte_index(argmax))
+  if (!dense_values(grad_x, grad_out) || !is_byte_index(argmax))
     return WithBfloat16::max_pool2d_backward(grad_x, grad_out, argmax, params);
   const PoolShape s = pool_shape(grad_x.shape(), grad_out.shape(), params);
   const auto* index = argmax.data<std::uint8_t>();

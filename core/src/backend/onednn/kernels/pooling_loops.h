@@ -137,21 +137,24 @@ void max_pool_backward(float* grad_x, const float* grad_out, const std::uint8_t*
                        PassedOn passed_on) {
   const bool tiled = s.oh * s.stride_h == s.h && s.ow * s.stride_w == s.w && s.top == 0 && s.left == 0 &&
                      s.stride_h == s.window_h && s.stride_w == s.window_w;
-  if (!tiled) zero(grad_x, s.h * s.w * s.c);
-  if (are_whole_2x2(s)) return max_pool_2x2_backward(grad_x, grad_out, argmax, s, passed_on);
+  if (!tiled) zero(grad_x, s.h * s.w * s.c);  // what no window has; of windows that overlap gradients add up
+  const bool apart = s.stride_h >= s.window_h && s.stride_w >= s.window_w;
+  if (apart && are_whole_2x2(s)) return max_pool_2x2_backward(grad_x, grad_out, argmax, s, passed_on);
   for_each_window(s, [&](const PoolWindow& window, std::int64_t at) {
     std::int64_t c = 0;
     for (; c + kLanes <= s.c; c += kLanes) {
       const Vector g = passing(passed_on, grad_out, at + c);
       const IntVector winner = load_bytes(argmax + at + c);
       window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
-        store(grad_x + pixel * s.c + c, masked(winner == index, g));
+        float* to = grad_x + pixel * s.c + c;
+        store(to, (tiled ? Vector{} : load(to)) + masked(winner == index, g));
       });
     }
     for (; c < s.c; ++c) {
       const float g = passing_1(passed_on, grad_out, at + c);
       window.for_each(s, [&](std::int64_t pixel, std::int32_t index) {
-        grad_x[pixel * s.c + c] = argmax[at + c] == index ? g : 0.0f;
+        float& to = grad_x[pixel * s.c + c];
+        to = (tiled ? 0.0f : to) + (argmax[at + c] == index ? g : 0.0f);
       });
     }
   });
