@@ -1,5 +1,7 @@
 #include <limits>
 
+#include <ronde/core/counted.h>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -67,6 +69,31 @@ TEST(Elementwise, OfStridedViews) {
   compare({blank({7, 6})}, {random({6, 7}, 1)}, [](Backend& b, Tensors out, Tensors in) {
     b.unary(UnaryOp::relu, out[0], in[0].permute({1, 0}), {});
   });
+}
+
+// The part of images between margins, and a value for each channel of an image, stretched over its pixels.
+TEST(Elementwise, OfViewsInRuns) {
+  for (const std::int64_t channels : {1, 5, 17, 40}) {
+    SCOPED_TRACE(cat(counted(channels, "channel")));
+    const Shape whole{3, 31, 33, channels}, part{3, 29, 30, channels}, scale{3, 1, 1, channels};
+    const auto inside = [](const Tensor& x) { return x.slice(1, 0, 29).slice(2, 1, 31); };
+    const auto run = [&](const auto& op) {
+      compare({random(part, 1), random(whole, 2)}, {random(whole, 3), random(part, 4), random(scale, 5)},
+              [&](Backend& b, Tensors out, Tensors in) {
+                op(b, out[0], inside(in[0]), in[1]);
+                op(b, inside(out[1]), in[1], in[2].broadcast_to(part));
+              });
+    };
+    using T = const Tensor&;
+    run([](Backend& b, T y, T x, T) { b.unary(UnaryOp::clamp, y, x, {-0.5, 0.5}); });
+    run([](Backend& b, T y, T x, T z) { b.unary_backward(UnaryOp::clamp, y, x, z, {}, {-0.5, 0.5}); });
+    run([](Backend& b, T y, T x, T z) { b.unary_backward(UnaryOp::sigmoid, y, z, {}, x, {}); });
+    run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::multiply, y, x, z); });
+    run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::subtract, y, z, x); });
+    run([](Backend& b, T y, T x, T) { b.binary(BinaryOp::add, y, x, Tensor::full({}, 0.5, x.options()).broadcast_to(x.shape())); });
+    run([](Backend& b, T y, T x, T) { b.accumulate(y, x, -0.75); });
+    run([](Backend& b, T y, T, T z) { b.copy(y, z); });
+  }
 }
 
 // Kernels that take several elements at once need memory that begins well, and an end of their own.

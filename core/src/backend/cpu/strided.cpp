@@ -30,15 +30,30 @@ bool StridedLoop::inner_is_dense(int operands) const {
                                            [](std::int64_t stride) { return stride == 1; });
 }
 
-StridedLoop::Offsets StridedLoop::offsets_of(std::int64_t index) const {
-  Offsets offsets{};
-  for (int i = rank_ - 1; i >= 0; --i) {
-    const Axis& axis = axes_[static_cast<std::size_t>(i)];
-    const std::int64_t along = index % axis.extent;
-    index /= axis.extent;
-    for (std::size_t k = 0; k < kMaxOperands; ++k) offsets[k] += along * axis.strides[k];
+StridedLoop::Place StridedLoop::place_of(std::int64_t index) const {
+  Place place{};
+  for (auto i = static_cast<std::size_t>(rank_); i-- > 0;) {
+    place.along[i] = index % axes_[i].extent;
+    index /= axes_[i].extent;
+    for (std::size_t k = 0; k < kMaxOperands; ++k)
+      place.offsets[k] += place.along[i] * axes_[i].strides[k];
   }
-  return offsets;
+  return place;
+}
+
+void StridedLoop::next_run(Place& place) const {
+  const auto move = [&](std::size_t i, std::int64_t by) {
+    place.along[i] += by;
+    for (std::size_t k = 0; k < kMaxOperands; ++k) place.offsets[k] += by * axes_[i].strides[k];
+  };
+  if (rank_ == 0) return;
+  auto i = static_cast<std::size_t>(rank_ - 1);
+  move(i, -place.along[i]);
+  while (i-- > 0) {
+    move(i, 1);
+    if (place.along[i] < axes_[i].extent) return;
+    move(i, -place.along[i]);
+  }
 }
 
 }  // namespace ronde::inline v0

@@ -26,6 +26,8 @@ class StridedLoop {
   StridedLoop(const Shape& shape, std::span<const Shape> strides);
 
   std::int64_t count() const { return count_; }
+  /// Elements along the innermost axis.
+  std::int64_t inner_extent() const { return inner_extent_; }
   /// Step of operand `k` along the innermost axis.
   std::int64_t inner_stride(int k) const { return inner_strides_[static_cast<std::size_t>(k)]; }
   bool inner_is_dense(int operands) const;
@@ -33,16 +35,26 @@ class StridedLoop {
   /// Calls `run(offsets, length)` for the pieces of elements [begin, end) that lie along the innermost axis.
   template <class F>
   void for_each_run(std::int64_t begin, std::int64_t end, F&& run) const {
+    Place place = place_of(begin);
+    std::int64_t left = inner_extent_ - begin % inner_extent_;  // of the run
     while (begin < end) {
-      const std::int64_t along = begin % inner_extent_;
-      const std::int64_t length = std::min(inner_extent_ - along, end - begin);
-      run(offsets_of(begin), length);
+      const std::int64_t length = std::min(left, end - begin);
+      run(std::as_const(place.offsets), length);
       begin += length;
+      left = inner_extent_;
+      next_run(place);
     }
   }
 
  private:
-  Offsets offsets_of(std::int64_t index) const;
+  /// An element's index along each axis, and its offset in each operand.
+  struct Place {
+    std::array<std::int64_t, Shape::kMaxRank> along;
+    Offsets offsets;
+  };
+  Place place_of(std::int64_t index) const;
+  /// To the beginning of the run behind this one.
+  void next_run(Place& place) const;
 
   struct Axis {
     std::int64_t extent;
