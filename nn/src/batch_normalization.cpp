@@ -43,18 +43,19 @@ void BatchNormalization::build_weights(const Shape& input, const BuildOptions& o
 }
 
 Variable BatchNormalization::forward(const Variable& x, const Context& context) {
-  return normalise(x, context, Epilogue::none);
+  return normalise(x, context, Epilogue::none, BatchNormParams{}.highest);
 }
 
-Variable BatchNormalization::forward_with_relu(const Variable& x, const Context& context) {
-  return normalise(x, context, Epilogue::relu);
+Variable BatchNormalization::forward_with_relu(const Variable& x, const Context& context, double highest) {
+  return normalise(x, context, Epilogue::relu, highest);
 }
 
-Variable BatchNormalization::normalise(const Variable& x, const Context& context, Epilogue epilogue) {
+Variable BatchNormalization::normalise(const Variable& x, const Context& context, Epilogue epilogue,
+                                       double highest) {
   const std::int64_t channels = moving_mean_.size(0);
   require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ",
           counted(channels, "channel"), ", got an input of shape ", x.shape());
-  const BatchNormParams params{.epsilon = options_.epsilon};
+  const BatchNormParams params{.epsilon = options_.epsilon, .highest = highest};
   const SumOverRanks sum_over_ranks = is_synchronized() ? context.sum_over_ranks : SumOverRanks();
   if (!context.training || !trainable() || (x.shape().count() == 0 && !sum_over_ranks))
     return batch_norm_inference(x, gamma_, beta_, {moving_mean_.value(), moving_variance_.value()}, params,

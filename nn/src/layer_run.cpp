@@ -15,7 +15,15 @@ bool is_plain(const ReLU& layer) {
   return !layer.options().max_value && layer.options().negative_slope == 0.0;
 }
 
+bool is_relu6(const ReLU& layer) {
+  return layer.options().max_value == 6.0 && layer.options().negative_slope == 0.0;
+}
+
 }  // namespace
+
+bool LayerRun::next_is_relu6() {
+  return next<ReLU>(is_relu6) != nullptr;
+}
 
 bool LayerRun::next_is_relu() {
   return next<Activation>(is_relu) != nullptr || next<ReLU>(is_plain) != nullptr;

@@ -41,6 +41,8 @@ class LayerRun {
   }
   /// A plain relu, as a layer of either class, taken into the run.
   bool next_is_relu();
+  /// The same of min(max(x, 0), 6).
+  bool next_is_relu6();
 
  private:
   std::span<Module* const> layers_;

@@ -1,8 +1,9 @@
 /// NormRun: layers that one call of batch_norm with a relu computes:
 ///
-///     BatchNormalization -> Activation(relu) or ReLU
+///     BatchNormalization -> Activation(relu) or ReLU, also one that gives 6 at most
 #pragma once
 
+#include <limits>
 #include <span>
 
 #include <ronde/nn/batch_normalization.h>
@@ -20,6 +21,7 @@ class NormRun : public LayerRun {
 
  private:
   BatchNormalization* norm_ = nullptr;
+  double highest_ = std::numeric_limits<double>::infinity();  // that the relu gives
 };
 
 }  // namespace ronde::inline v0

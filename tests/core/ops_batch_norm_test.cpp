@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
@@ -64,6 +66,38 @@ TEST(BatchNorm, WithRelu) {
   expect_gradients([&](const Variables& v) { return inferred(v[0], v[1], v[2]); }, {x, gamma, beta});
   EXPECT_EQ(inferred(x, gamma, beta).value().to_vector<double>(),
             relu(batch_norm_inference(x, gamma, beta, moving, kBatchNorm)).value().to_vector<double>());
+}
+
+TEST(BatchNorm, AReluBehindItMayCutOffAbove) {
+  const BatchNormParams params{.epsilon = 0.01, .highest = 0.7};
+  const BatchStatistics moving{f64_tensor({3}, {0.5, -1, 0}), f64_tensor({3}, {4, 0.25, 1})};
+  const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5), beta = random_tensor({3}, 3);
+  const auto trained = [&](const Variables& v) {
+    BatchStatistics statistics;
+    return batch_norm(v[0], v[1], v[2], statistics, params, {}, Epilogue::relu);
+  };
+  const auto frozen = [&](const Variables& v) {
+    return batch_norm_inference(v[0], v[1], v[2], moving, params, Epilogue::relu);
+  };
+  const Tensor x = random_tensor({2, 3, 2, 3}, 1, -2, 2);
+  for (const auto& f : {std::function<Variable(const Variables&)>(trained), {frozen}}) {
+    expect_gradients(f, {x, gamma, beta});
+    const std::vector<double> y = f({x, gamma, beta}).value().to_vector<double>();
+    EXPECT_EQ(*std::min_element(y.begin(), y.end()), 0.0);
+    EXPECT_EQ(*std::max_element(y.begin(), y.end()), 0.7);
+  }
+  EXPECT_EQ(frozen({x, gamma, beta}).value().to_vector<double>(),
+            clamp(batch_norm_inference(x, gamma, beta, moving, params), 0, 0.7).value().to_vector<double>());
+}
+
+// As in TensorFlow's relu6: what is at the limit is not below it.
+TEST(BatchNorm, NoGradientPassesAReluAtItsLimit) {
+  BatchStatistics statistics;
+  const Variable beta = Variable::parameter(f64_tensor({1}, {1.5}));
+  const Variable y =
+      batch_norm(f64_tensor({2, 1}, {3, 3}), {}, beta, statistics, {.highest = 1.5}, {}, Epilogue::relu);
+  sum(y).backward();
+  expect_close(beta.grad(), {0}, 0, "gradient");
 }
 
 TEST(BatchNorm, InferenceValuesAndGradients) {

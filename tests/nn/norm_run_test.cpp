@@ -16,6 +16,32 @@ TEST(NormRun, GivesTheBitsOfItsLayers) {
     }
 }
 
+/// Results, and the gradient of beta, of a normalisation with `gain` and of what is behind it.
+template <class Relu>
+std::vector<double> relu6_numbers(const Tensor& x, double gain, double beta) {
+  Sequential net(BatchNormalization(), Relu(ReLUOptions{.max_value = 6.0}));
+  net.build({4}, {.dtype = DType::f64, .backend = &backend("cpu")});
+  net.parameters()[0].variable.assign(Tensor::full({4}, gain, x.options()));
+  net.parameters()[1].variable.assign(Tensor::full({4}, beta, x.options()));
+  const Variable y = net(x, {.training = true});
+  sum(square(y)).backward();
+  std::vector<double> numbers = y.value().to_vector<double>();
+  const std::vector<double> gradient = net.parameters()[1].variable.grad().to_vector<double>();
+  numbers.insert(numbers.end(), gradient.begin(), gradient.end());
+  return numbers;
+}
+
+TEST(NormRun, TakesARelu6) {
+  const Tensor x = random_tensor({50, 4}, 1, -1, 1);
+  const std::vector<double> y = relu6_numbers<ReLU>(x, 8.0, 1.0);
+  EXPECT_GT(std::count(y.begin(), y.end(), 6.0), 20);
+  EXPECT_EQ(y, relu6_numbers<OwnRelu>(x, 8.0, 1.0));
+  // Only as one call is what is at the limit not below it.
+  const Tensor equal = Tensor::zeros({2, 4}, x.options());
+  EXPECT_EQ(relu6_numbers<ReLU>(equal, 1.0, 6.0).back(), 0.0);
+  EXPECT_EQ(relu6_numbers<OwnRelu>(equal, 1.0, 6.0).back(), 24.0);
+}
+
 // Of which a relu behind a normalisation would change the result.
 TEST(NormRun, TakesPlainRelusOnly) {
   const Tensor x = random_tensor({6, 4}, 1, -3, 3);

@@ -1,6 +1,8 @@
 // What fused kernels mean: their parts, one after the other. A backend that has nothing faster calls these.
 #include "backend/cpu/conv_shape.h"
 
+#include <cmath>
+
 #include <ronde/core/backend.h>
 
 namespace ronde::inline v0 {
@@ -43,7 +45,10 @@ void Backend::dense_backward_weight(const Tensor& grad_weight, const Tensor& gra
 void Backend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                               const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
   batch_norm(out, x, mean, variance, gamma, beta, params);
-  unary(UnaryOp::relu, out, out, {});
+  if (std::isinf(params.highest))
+    unary(UnaryOp::relu, out, out, {});
+  else
+    unary(UnaryOp::clamp, out, out, {.alpha = 0.0, .beta = params.highest});
 }
 
 void Backend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
@@ -52,6 +57,11 @@ void Backend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_
                                        const Tensor& gamma, BatchNormParams params) {
   const Tensor grad = Tensor::empty_like(out);
   unary_backward(UnaryOp::relu, grad, grad_out, out, out, {});
+  if (!std::isinf(params.highest)) {
+    const Tensor passes = Tensor::empty_like(out), limit = Tensor::full({}, params.highest, out.options());
+    binary(BinaryOp::greater, passes, limit.broadcast_to(out.shape()), out);
+    binary(BinaryOp::multiply, grad, grad, passes);
+  }
   batch_norm_backward(grad_x, grad_gamma, grad_beta, grad, x, mean, variance, gamma, params);
 }
 

@@ -1,5 +1,7 @@
 #include <ronde/core/ops.h>
 
+#include <cmath>
+
 #include <ronde/core/backend.h>
 #include <ronde/core/node.h>
 
@@ -128,9 +130,12 @@ Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Va
   check(x.value(), gamma, beta);
   check_per_channel("mean", x.value(), statistics.mean);
   check_per_channel("variance", x.value(), statistics.variance);
+  const bool is_needed = Node::needed({x, gamma, beta});
+  if (is_needed && epilogue == Epilogue::relu && !std::isinf(params.highest))
+    return clamp(batch_norm_inference(x, gamma, beta, statistics, params), 0.0, params.highest);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
   const Tensor y = normalise(input, scale, beta, statistics, params, epilogue);
-  if (!Node::needed({x, gamma, beta})) return y;
+  if (!is_needed) return y;
   auto node = std::make_shared<BatchNormInferenceNode>();
   if (epilogue == Epilogue::relu) node->y = y;
   if (gamma.requires_grad()) node->x = input;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include <ronde/core/picture_steps.h>
 
@@ -102,6 +103,8 @@ struct PictureParams {
 
 struct BatchNormParams {
   double epsilon = 1e-3;
+  /// Where a relu is computed with it, the most that it lets through: 6 makes it a relu6.
+  double highest = std::numeric_limits<double>::infinity();
 };
 
 // One optimizer step over flat buffers. The gradient used is clip(grad_scale * g, clip_value).

@@ -181,7 +181,8 @@ struct BatchStatistics {
 /// Training mode: normalises by the batch's own statistics, which are returned in `statistics` (zeros for an
 /// empty batch). gamma and beta (c) are optional. With `sum_over_ranks` the batches of all ranks count as
 /// one: each rank calls it, with no rows too, and then backward; gamma's and beta's gradients are still those
-/// of its own rows. The epilogue gives the bits that it would give as an operation of its own.
+/// of its own rows. The epilogue gives the bits that it would give as an operation of its own; with
+/// `params.highest` it is a relu that gives no more than this, and whose gradient passes below it.
 RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                               BatchStatistics& statistics, BatchNormParams params = {},
                               const SumOverRanks& sum_over_ranks = {}, Epilogue epilogue = Epilogue::none);

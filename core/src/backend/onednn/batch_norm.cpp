@@ -17,6 +17,10 @@ std::int64_t row_count(const Tensor& x) {
 /// As the kernels do before they add to doubles.
 constexpr std::int64_t kSummedInFloat = 64;
 
+float highest(const BatchNormParams& params) {
+  return static_cast<float>(params.highest);
+}
+
 std::int64_t grain_of_rows(std::int64_t c) {
   return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
 }
@@ -82,7 +86,7 @@ void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const Tensor& 
     const ReadRows from(*this, kernels_, x, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
       kernels_.scale_columns(to.room(first), from(first, some), mean.data<float>(), scale, shift, some, c,
-                             epilogue);
+                             epilogue, highest(params));
       to.keep(first, some);
     });
   });
@@ -116,8 +120,8 @@ void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_
     const ReadRows g(*this, kernels_, grad_out, rows, most), result(*this, kernels_, y, rows, most),
         from(*this, kernels_, x, rows, most);
     in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.sum_gradients(sums, sums + c, g(first, some), result(first, some), from(first, some), center,
-                             some, c);
+      kernels_.sum_gradients(sums, sums + c, g(first, some), {result(first, some), highest(params)},
+                             from(first, some), center, some, c);
     });
   });
   // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
@@ -138,8 +142,8 @@ void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_
     const ReadRows g(*this, kernels_, grad_out, rows, most), result(*this, kernels_, y, rows, most),
         from(*this, kernels_, x, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.batch_norm_backward(to.room(first), g(first, some), result(first, some), from(first, some),
-                                   center, scale, mean_g, slope, some, c);
+      kernels_.batch_norm_backward(to.room(first), g(first, some), {result(first, some), highest(params)},
+                                   from(first, some), center, scale, mean_g, slope, some, c);
       to.keep(first, some);
     });
   });

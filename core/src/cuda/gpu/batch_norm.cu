@@ -103,10 +103,17 @@ __device__ void for_each_row(Index rows, Index channels, Index c, F&& f) {
     f(row * channels + c);
 }
 
+/// A NaN stays one.
+template <class T>
+__device__ T through_relu(T y, Arithmetic<T> highest) {
+  if (wide(y) <= 0) return rounded<T>(Arithmetic<T>(0));
+  return wide(y) > highest ? rounded<T>(highest) : y;
+}
+
 template <int N, class T, class Channels>
 __global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x, const Channels* mean,
                                  const Channels* variance, const Channels* gamma, const Channels* beta,
-                                 double epsilon, bool has_relu) {
+                                 double epsilon, bool has_relu, double highest) {
   using Real = Arithmetic<T>;
   __shared__ Real values[3][kThreads];
   ChannelNumbers<3, Real> numbers{values};
@@ -129,27 +136,38 @@ __global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x,
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       result.at[k] = rounded<T>((wide(result.at[k]) - means[k]) * factors[k] + offsets[k]);
-      if (has_relu && wide(result.at[k]) <= 0) result.at[k] = rounded<T>(Real(0));  // a NaN stays one
+      if (has_relu) result.at[k] = through_relu(result.at[k], static_cast<Real>(highest));
     }
     store_pack<N>(out + i, result);
   });
 }
 
-/// The gradient from element i on; through a relu, if its result y is given.
+/// A gradient and, if it is one behind a relu, the relu's result and the most that this can be.
+template <class T>
+struct Gradient {
+  const T *grad, *y;
+  double highest;
+};
+
+/// The gradient in front of the relu, from element i on.
 template <int N, class T>
-__device__ Pack<T, N> load_gradient(const T* grad, const T* y, Index i) {
-  Pack<T, N> grads = load_pack<N>(grad + i);
-  if (!y) return grads;
-  const Pack<T, N> results = load_pack<N>(y + i);
+__device__ Pack<T, N> load_gradient(const Gradient<T>& gradient, Index i) {
+  Pack<T, N> grads = load_pack<N>(gradient.grad + i);
+  if (!gradient.y) return grads;
+  using Real = Arithmetic<T>;
+  const Pack<T, N> results = load_pack<N>(gradient.y + i);
+  const Real highest = static_cast<Real>(gradient.highest);
 #pragma unroll
-  for (int k = 0; k < N; ++k)
-    grads.at[k] = rounded<T>(wide(grads.at[k]) * static_cast<Arithmetic<T>>(wide(results.at[k]) > 0 ? 1 : 0));
+  for (int k = 0; k < N; ++k) {
+    const Real y = wide(results.at[k]);
+    grads.at[k] = rounded<T>(wide(grads.at[k]) * static_cast<Real>(y > 0 && y < highest ? 1 : 0));
+  }
   return grads;
 }
 
 // Of the gradient, and of its products with the distances from the mean.
 template <int N, class T, class Channels>
-__global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, const T* grad, const T* y,
+__global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, Gradient<T> gradient,
                                      const T* x, const Channels* mean) {
   const Index c = first_channel<N>();
   const bool is_there = c < channels;
@@ -161,7 +179,7 @@ __global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, c
   sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[2 * N]) {
     if (!is_there) return;
     const Index i = row * channels + c;
-    const Pack<T, N> grads = load_gradient<N>(grad, y, i), values = load_pack<N>(x + i);
+    const Pack<T, N> grads = load_gradient<N>(gradient, i), values = load_pack<N>(x + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       sum[k] += wider(grads.at[k]);
@@ -189,7 +207,7 @@ __global__ void parameter_gradients_kernel(Index pieces, Index channels, Channel
 // grad_x = gamma / deviation * (grad - mean(grad) - x^ * mean(grad * x^)), with x^ the normalised x
 template <int N, class T, class Channels>
 __global__ void input_gradient_kernel(Index rows, Index channels, T* grad_x, const double* sums,
-                                      const T* grad, const T* y, const T* x, const Channels* mean,
+                                      Gradient<T> gradient, const T* x, const Channels* mean,
                                       const Channels* variance, const Channels* gamma, double epsilon) {
   using Real = Arithmetic<T>;
   __shared__ Real values[4][kThreads];
@@ -212,7 +230,7 @@ __global__ void input_gradient_kernel(Index rows, Index channels, T* grad_x, con
     slopes[k] = numbers.template of<N>(3, k);
   }
   for_each_row(rows, channels, c, [&](Index i) {
-    const Pack<T, N> grads = load_gradient<N>(grad, y, i);
+    const Pack<T, N> grads = load_gradient<N>(gradient, i);
     Pack<T, N> result = load_pack<N>(x + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -265,7 +283,8 @@ void run_normalise(const Call& call, cudaStream_t stream) {
     const ColumnGrid grid = element_grid<kN>(table);
     launch(normalise_kernel<kN, T, Channels>, grid.blocks, grid.threads, stream, table.rows, table.channels,
            data<T>(out), data<T>(x), of_channels(2), of_channels(3), of_channels(4), of_channels(5),
-           call.attributes.batch_norm.epsilon, call.attributes.epilogue == Epilogue::relu);
+           call.attributes.batch_norm.epsilon, call.attributes.epilogue == Epilogue::relu,
+           call.attributes.batch_norm.highest);
   });
 }
 
@@ -273,7 +292,8 @@ template <class T, class Channels>
 void run_backward(const Call& call, cudaStream_t stream) {
   const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
   const auto elements = [&](int i) { return data<T>(call[i]); };
-  const T *grad = elements(4), *x = elements(5), *y = elements(9);
+  const Gradient<T> gradient{elements(4), elements(9), call.attributes.batch_norm.highest};
+  const T* x = elements(5);
   const Channels *mean = of_channels(6), *variance = of_channels(7), *gamma = of_channels(8);
   const Index pieces = call[3].shape[0];
   double* sums = data<double>(call[3]);
@@ -282,16 +302,16 @@ void run_backward(const Call& call, cudaStream_t stream) {
   const auto run = [&]<int kN>(Lanes<kN>) {
     const ColumnGrid by_pieces = column_grid<kN>(table.channels, pieces);
     launch(gradient_sums_kernel<kN, T, Channels>, by_pieces.blocks, by_pieces.threads, stream, table.rows,
-           table.channels, sums, grad, y, x, mean);
+           table.channels, sums, gradient, x, mean);
     const ColumnGrid whole = grid_of_pieces(table.channels);
     launch(parameter_gradients_kernel<Channels>, whole.blocks, whole.threads, stream, pieces, table.channels,
            of_channels(1), of_channels(2), sums, variance, epsilon);
     if (table.rows == 0) return;
     const ColumnGrid all = element_grid<kN>(table);
     launch(input_gradient_kernel<kN, T, Channels>, all.blocks, all.threads, stream, table.rows,
-           table.channels, elements(0), sums, grad, y, x, mean, variance, gamma, epsilon);
+           table.channels, elements(0), sums, gradient, x, mean, variance, gamma, epsilon);
   };
-  with_packs<T>(table.channels, elements(0), grad, x, y, run);
+  with_packs<T>(table.channels, elements(0), gradient.grad, x, gradient.y, run);
 }
 
 }  // namespace

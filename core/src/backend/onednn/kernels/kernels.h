@@ -27,6 +27,12 @@ struct PassedOn {
   float scale = 1;
 };
 
+/// A relu's result, or null where there is none, and the most that it can be.
+struct ReluResult {
+  const float* y;
+  float highest;
+};
+
 /// What comes of a max pooling with windows of 2x2 that do not overlap.
 struct PooledOutput {
   float* out;
@@ -87,14 +93,15 @@ struct Kernels {
   void (*sum_squared_distances)(double* totals, const float* x, const float* center, std::int64_t rows,
                                 std::int64_t c);
   /// sums (c) += column sums of g, products (c) += those of g * (x - center). Here and below g is the
-  /// gradient behind a relu with the result y, if y is not null.
-  void (*sum_gradients)(double* sums, double* products, const float* g, const float* y, const float* x,
+  /// gradient behind the relu, which passes where 0 < y < highest.
+  void (*sum_gradients)(double* sums, double* products, const float* g, ReluResult relu, const float* x,
                         const float* center, std::int64_t rows, std::int64_t c);
-  /// out = epilogue((x - center) * scale + shift), by column
+  /// out = epilogue((x - center) * scale + shift), by column; a relu gives no more than `highest`
   void (*scale_columns)(float* out, const float* x, const float* center, const float* scale,
-                        const float* shift, std::int64_t rows, std::int64_t c, Epilogue epilogue);
+                        const float* shift, std::int64_t rows, std::int64_t c, Epilogue epilogue,
+                        float highest);
   /// grad_x = scale * (g - mean_g - (x - center) * slope), by column
-  void (*batch_norm_backward)(float* grad_x, const float* g, const float* y, const float* x,
+  void (*batch_norm_backward)(float* grad_x, const float* g, ReluResult relu, const float* x,
                               const float* center, const float* scale, const float* mean_g,
                               const float* slope, std::int64_t rows, std::int64_t c);
 
@@ -102,7 +109,7 @@ struct Kernels {
   /// Brings x into the cache by one straight pass.
   void (*fetch)(const float* x, std::int64_t n);
   void (*max_pool)(float* out, std::uint8_t* argmax, const float* x, const PoolShape& shape);
-  /// For windows that do not overlap.
+  /// Gradients of windows that overlap add up, those of relu and dropout passed on too.
   void (*max_pool_backward)(float* grad_x, const float* grad_out, const std::uint8_t* argmax,
                             const PoolShape& shape, PassedOn passed_on);
   void (*average_pool)(float* out, const float* x, const PoolShape& shape);

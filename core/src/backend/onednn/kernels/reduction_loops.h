@@ -86,15 +86,7 @@ void sum_squared_distances(double* totals, const float* x, const float* center, 
       });
 }
 
-// The gradient g behind a relu with the result y, in front of it: as its own kernel makes that.
-inline Vector through_relu(Vector g, Vector y) {
-  return g * masked(y > Vector{}, splat(1));
-}
-inline float through_relu(float g, float y) {
-  return g * (y > 0 ? 1.0f : 0.0f);
-}
-
-// A gradient as it is, and one behind a relu: a vector from element i on, or that element.
+// A gradient as it is, and one behind a relu with the result y: a vector from element i on, or that element.
 struct PlainGradient {
   const float* g;
   Vector vector(std::int64_t i) const { return load(g + i); }
@@ -102,15 +94,19 @@ struct PlainGradient {
 };
 struct ReluGradient {
   const float *g, *y;
-  Vector vector(std::int64_t i) const { return through_relu(load(g + i), load(y + i)); }
-  float one(std::int64_t i) const { return through_relu(g[i], y[i]); }
+  float highest;
+  Vector vector(std::int64_t i) const {
+    const Vector at = load(y + i);
+    return load(g + i) * masked((at > Vector{}) & (at < splat(highest)), splat(1));
+  }
+  float one(std::int64_t i) const { return g[i] * (y[i] > 0 && y[i] < highest ? 1.0f : 0.0f); }
 };
 
-// Calls f with one of both: y is the relu's result, or null.
+// Calls f with one of both.
 template <class F>
-inline void with_gradient(const float* g, const float* y, const F& f) {
-  if (y)
-    f(ReluGradient{g, y});
+inline void with_gradient(const float* g, const ReluResult& relu, const F& f) {
+  if (relu.y)
+    f(ReluGradient{g, relu.y, relu.highest});
   else
     f(PlainGradient{g});
 }
@@ -144,9 +140,9 @@ inline void add_gradients(double* sums, double* products, Gradient gradient, con
   }
 }
 
-void sum_gradients(double* sums, double* products, const float* g, const float* y, const float* x,
+void sum_gradients(double* sums, double* products, const float* g, ReluResult relu, const float* x,
                    const float* center, std::int64_t rows, std::int64_t c) {
-  with_gradient(g, y, [=](auto gradient) {
+  with_gradient(g, relu, [=](auto gradient) {
     for (std::int64_t start = 0; start < rows; start += kBlockRows)
       add_gradients(sums, products, gradient, x, center, start,
                     start + kBlockRows < rows ? start + kBlockRows : rows, c);
@@ -154,13 +150,13 @@ void sum_gradients(double* sums, double* products, const float* g, const float* 
 }
 
 void scale_columns(float* out, const float* x, const float* center, const float* scale, const float* shift,
-                   std::int64_t rows, std::int64_t c, Epilogue epilogue) {
+                   std::int64_t rows, std::int64_t c, Epilogue epilogue, float highest) {
   for (std::int64_t r = 0; r < rows; ++r, out += c, x += c) {
     if (epilogue == Epilogue::relu)
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < c; ++i) {
         const float y = (x[i] - center[i]) * scale[i] + shift[i];
-        out[i] = y <= 0 ? 0 : y;
+        out[i] = y <= 0 ? 0 : (y > highest ? highest : y);
       }
     else
 #pragma GCC ivdep
@@ -168,10 +164,10 @@ void scale_columns(float* out, const float* x, const float* center, const float*
   }
 }
 
-void batch_norm_backward(float* grad_x, const float* g, const float* y, const float* x, const float* center,
+void batch_norm_backward(float* grad_x, const float* g, ReluResult relu, const float* x, const float* center,
                          const float* scale, const float* mean_g, const float* slope, std::int64_t rows,
                          std::int64_t c) {
-  with_gradient(g, y, [=](auto gradient) {
+  with_gradient(g, relu, [=](auto gradient) {
     for (std::int64_t start = 0; start < rows * c; start += c)
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < c; ++i)
