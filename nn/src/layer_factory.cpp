@@ -2,6 +2,7 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
@@ -17,6 +18,7 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
@@ -40,6 +42,8 @@ template <>
 std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Cropping2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
 template <>
@@ -73,6 +77,8 @@ std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
@@ -100,6 +106,7 @@ constexpr LayerEntry kLayers[] = {
     {"BatchNormalization", read_layer<BatchNormalization>},
     {"Concatenate", read_layer<Concatenate>},
     {"Conv2D", read_layer<Conv2D>},
+    {"Cropping2D", read_layer<Cropping2D>},
     {"Dense", read_layer<Dense>},
     {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
     {"Dropout", read_layer<Dropout>},
@@ -116,6 +123,7 @@ constexpr LayerEntry kLayers[] = {
     {"Multiply", read_layer<Multiply>},
     {"ReLU", read_layer<ReLU>},
     {"Rescaling", read_layer<Rescaling>},
+    {"SeparableConv2D", read_layer<SeparableConv2D>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
     {"Subtract", read_layer<Subtract>},

@@ -4,6 +4,7 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
@@ -16,6 +17,7 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
@@ -38,6 +40,13 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "strides": [2, 2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
     "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(SeparableConv2D({.filters = 8, .strides = {2, 1}, .depth_multiplier = 2}), R"({
+    "name": "separable_conv2d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
+    "strides": [2, 1], "padding": "valid", "data_format": "channels_last", "dilation_rate": [1, 1],
+    "depth_multiplier": 2, "activation": "linear", "use_bias": true,
+    "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "pointwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Dense({.units = 10,
                        .activation = Activation::softmax,
@@ -62,6 +71,9 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "name": "global_max_pooling2d", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
   expect_config(ZeroPadding2D({.top = 0, .left = 2, .right = 3}), R"({
     "name": "zero_padding2d", "trainable": true, "dtype": "float32", "padding": [[0, 1], [2, 3]],
+    "data_format": "channels_last"})");
+  expect_config(Cropping2D({.top = 1, .left = 2, .right = 3}), R"({
+    "name": "cropping2d", "trainable": true, "dtype": "float32", "cropping": [[1, 0], [2, 3]],
     "data_format": "channels_last"})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
@@ -186,6 +198,11 @@ TEST(LayerFactory, ReadsWhatAnyKerasWrites) {
   for (const char* padding : {"[[2, 2], [2, 2]]", "[2, 2]", "2"})
     EXPECT_EQ(to_json(parse("ZeroPadding2D", cat(R"({"padding": )", padding, "}"))->config())["padding"],
               ordered_json::parse("[[2, 2], [2, 2]]"));
+  for (const char* cropping : {"[[1, 1], [2, 2]]", "[1, 2]", "[1, [2, 2]]"})
+    EXPECT_EQ(to_json(parse("Cropping2D", cat(R"({"cropping": )", cropping, "}"))->config())["cropping"],
+              ordered_json::parse("[[1, 1], [2, 2]]"));
+  EXPECT_EQ(to_json(parse("Cropping2D", "{}")->config())["cropping"],
+            ordered_json::parse("[[0, 0], [0, 0]]"));
   const auto net = parse("Sequential", R"({"name": "n", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4]}},
     {"class_name": "Dense", "config": {"name": "d", "units": 2}}]})");
@@ -205,6 +222,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Conv2D", R"({"filters": 2, "lora_rank": 4})"), "[Conv2D] lora_rank: is not supported");
   EXPECT_EQ(message("DepthwiseConv2D", R"({"lora_rank": 4})"),
             "[DepthwiseConv2D] lora_rank: is not supported");
+  EXPECT_EQ(message("Cropping2D", R"({"name": "z", "cropping": [[1, 2, 3], 1]})"),
+            "[Cropping2D \"z\"] cropping: expected two entries, found 3");
   EXPECT_EQ(message("Dense", R"({"name": "d"})"), "[Dense \"d\"] units: missing");
   EXPECT_EQ(message("Dense", R"({"units": 2.5})"), "[Dense] units: expected an integer, found a number");
   EXPECT_EQ(message("MaxPooling2D", R"({"pool_size": [1, 2, 3]})"),
@@ -217,10 +236,11 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-            "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
+            "BatchNormalization, Concatenate, Conv2D, Cropping2D, Dense, DepthwiseConv2D, Dropout, "
+            "Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Rescaling, Sequential, Softmax, Subtract, ZeroPadding2D");
+            "ReLU, Rescaling, SeparableConv2D, Sequential, Softmax, Subtract, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
