@@ -21,6 +21,7 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "known_names.h"
@@ -85,6 +86,8 @@ std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<UpSampling2D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
 
 namespace {
@@ -127,6 +130,7 @@ constexpr LayerEntry kLayers[] = {
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
     {"Subtract", read_layer<Subtract>},
+    {"UpSampling2D", read_layer<UpSampling2D>},
     {"ZeroPadding2D", read_layer<ZeroPadding2D>},
 };
 

@@ -2,8 +2,8 @@
 
     python3 make_image_layers.py OUTPUT.json      # with TensorFlow 2.21 (Keras 3.15.1)
 
-float64. Element i of the images is sin(0.7 i + 0.1), of weight k of a layer sin(0.9 i + k + 1), of the gradient of the
-output cos(0.3 i).
+float64, but for bilinear interpolation, which TensorFlow computes in float32. Element i of the images is sin(0.7 i +
+0.1), of weight k of a layer sin(0.9 i + k + 1), of the gradient of the output cos(0.3 i).
 """
 import json
 import os
@@ -25,6 +25,10 @@ def cases():
     yield of.SeparableConv2D(2, 3, dilation_rate=2, activation="tanh"), (1, 6, 7, 2)
     yield of.Cropping2D(((1, 0), (0, 2))), (2, 4, 5, 2)
     yield of.Cropping2D((1, 2)), (1, 4, 6, 1)
+    yield of.UpSampling2D((2, 3)), (2, 3, 2, 2)
+    for size in (2, 2), (3, 4), (1, 2):
+        yield of.UpSampling2D(size, interpolation="bilinear"), (2, 3, 4, 2)
+    yield of.UpSampling2D(2, interpolation="bilinear"), (1, 1, 2, 1)
 
 
 def waves(function, shape, step, phase=0.0):

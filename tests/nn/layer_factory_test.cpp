@@ -20,6 +20,7 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "nn/config_json.h"
@@ -75,6 +76,9 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Cropping2D({.top = 1, .left = 2, .right = 3}), R"({
     "name": "cropping2d", "trainable": true, "dtype": "float32", "cropping": [[1, 0], [2, 3]],
     "data_format": "channels_last"})");
+  expect_config(UpSampling2D({.size = {2, 3}, .interpolation = Interpolation::bilinear}), R"({
+    "name": "up_sampling2d", "trainable": true, "dtype": "float32", "size": [2, 3],
+    "data_format": "channels_last", "interpolation": "bilinear"})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
     "threshold": 0.0})");
@@ -232,6 +236,11 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[BatchNormalization] axis: expected one axis, found 2");
   EXPECT_EQ(message("ZeroPadding2D", R"({"name": "z", "padding": [1, 2, 3]})"),
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
+  EXPECT_EQ(message("UpSampling2D", R"({"name": "u", "interpolation": "bicubic"})"),
+            "[UpSampling2D \"u\"] interpolation: \"bicubic\" is not supported, only \"nearest\" and "
+            "\"bilinear\"");
+  EXPECT_EQ(message("UpSampling2D", R"({"size": [2, 0]})"),
+            "[up_sampling2d] size must be positive, got 2 x 0");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
@@ -240,7 +249,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Rescaling, SeparableConv2D, Sequential, Softmax, Subtract, ZeroPadding2D");
+            "ReLU, Rescaling, SeparableConv2D, Sequential, Softmax, Subtract, UpSampling2D, "
+            "ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",

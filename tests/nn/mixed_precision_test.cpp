@@ -25,6 +25,7 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "nn/testing.h"
@@ -166,6 +167,8 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(
       +[] { return SeparableConv2D({.filters = 3, .depth_multiplier = 2, .activation = Activation::relu}); });
   expect_near_single(+[] { return Softmax(); });
+  expect_near_single(+[] { return UpSampling2D(); });
+  expect_near_single(+[] { return UpSampling2D({.interpolation = Interpolation::bilinear}); });
   expect_near_single(+[] { return ZeroPadding2D(2); });
 }
 

@@ -92,6 +92,7 @@ OnnxValue onnx_relu(const OnnxCall& call);
 OnnxValue onnx_separable_conv2d(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);
 OnnxValue onnx_subtract(const OnnxCall& call);
+OnnxValue onnx_up_sampling2d(const OnnxCall& call);
 OnnxValue onnx_zero_padding2d(const OnnxCall& call);
 
 }  // namespace ronde::inline v0

@@ -37,6 +37,7 @@ constexpr Exported kConverters[] = {
     {"SeparableConv2D", onnx_separable_conv2d},
     {"Softmax", onnx_softmax},
     {"Subtract", onnx_subtract},
+    {"UpSampling2D", onnx_up_sampling2d},
     {"ZeroPadding2D", onnx_zero_padding2d},
 };
 

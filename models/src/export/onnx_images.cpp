@@ -141,6 +141,18 @@ OnnxValue onnx_cropping2d(const OnnxCall& call) {
   return call.builder.add("Slice", call.name(), {x}, constants, {h - edges.top, w - edges.left, x.shape[2]});
 }
 
+/// Middles of pixels lie at 0.5, 1.5, ... by default; the first constant, a region, is left out.
+OnnxValue onnx_up_sampling2d(const OnnxCall& call) {
+  const Size2d size = call.size("size");
+  const OnnxValue x = call.builder.channels_first(call.input());
+  const std::vector<float> scales{1, 1, static_cast<float>(size.h), static_cast<float>(size.w)};
+  const std::string constant =
+      call.builder.constant(cat(call.name(), "/scales"), Tensor::from<float>({4}, scales));
+  const std::string mode = call.is("interpolation", "nearest") ? "nearest" : "linear";
+  return call.builder.add("Resize", call.name(), {x}, {"", constant},
+                          {x.shape[0] * size.h, x.shape[1] * size.w, x.shape[2]}, {{"mode", mode}});
+}
+
 OnnxValue onnx_zero_padding2d(const OnnxCall& call) {
   const ZeroPadding2DOptions& zeros = dynamic_cast<const ZeroPadding2D&>(call.layer).options();
   const OnnxValue& x = call.input();
