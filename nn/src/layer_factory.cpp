@@ -2,6 +2,7 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -43,6 +44,8 @@ template <>
 std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Cropping2D>(const LayerConfig&);
 template <>
@@ -109,6 +112,7 @@ constexpr LayerEntry kLayers[] = {
     {"BatchNormalization", read_layer<BatchNormalization>},
     {"Concatenate", read_layer<Concatenate>},
     {"Conv2D", read_layer<Conv2D>},
+    {"Conv2DTranspose", read_layer<Conv2DTranspose>},
     {"Cropping2D", read_layer<Cropping2D>},
     {"Dense", read_layer<Dense>},
     {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},

@@ -29,6 +29,11 @@ def cases():
     for size in (2, 2), (3, 4), (1, 2):
         yield of.UpSampling2D(size, interpolation="bilinear"), (2, 3, 4, 2)
     yield of.UpSampling2D(2, interpolation="bilinear"), (1, 1, 2, 1)
+    for padding in "same", "valid":
+        for kernel, strides in ((3, 2), 2), ((2, 3), (3, 1)), (2, 2), (4, 2), (5, (2, 3)), (3, 1):
+            yield of.Conv2DTranspose(3, kernel, strides, padding), (2, 3, 4, 2)
+    yield of.Conv2DTranspose(2, 3, 2, "same", activation="relu"), (1, 4, 3, 3)
+    yield of.Conv2DTranspose(2, 3, 2, "same", activation="sigmoid", use_bias=False), (1, 4, 3, 3)
 
 
 def waves(function, shape, step, phase=0.0):

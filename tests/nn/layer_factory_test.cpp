@@ -4,6 +4,7 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -48,6 +49,14 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "depth_multiplier": 2, "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "pointwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(
+      Conv2DTranspose({.filters = 8, .kernel = {2, 3}, .strides = {2, 1}, .padding = Padding::same}),
+      R"({
+    "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [2, 3],
+    "strides": [2, 1], "padding": "same", "output_padding": null, "data_format": "channels_last",
+    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Dense({.units = 10,
                        .activation = Activation::softmax,
@@ -236,6 +245,10 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[BatchNormalization] axis: expected one axis, found 2");
   EXPECT_EQ(message("ZeroPadding2D", R"({"name": "z", "padding": [1, 2, 3]})"),
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
+  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "output_padding": [1, 1]})"),
+            "[Conv2DTranspose] output_padding: is not supported");
+  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "dilation_rate": [2, 1]})"),
+            "[Conv2DTranspose] dilation_rate: only 1 is supported");
   EXPECT_EQ(message("UpSampling2D", R"({"name": "u", "interpolation": "bicubic"})"),
             "[UpSampling2D \"u\"] interpolation: \"bicubic\" is not supported, only \"nearest\" and "
             "\"bilinear\"");
@@ -245,7 +258,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-            "BatchNormalization, Concatenate, Conv2D, Cropping2D, Dense, DepthwiseConv2D, Dropout, "
+            "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, Dense, "
+            "DepthwiseConv2D, Dropout, "
             "Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "

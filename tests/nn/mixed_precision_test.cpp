@@ -7,6 +7,7 @@
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -152,6 +153,9 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return BatchNormalization(); });
   expect_near_single(+[] {
     return Conv2D({.filters = 3, .strides = {2, 2}, .activation = Activation::tanh});
+  });
+  expect_near_single(+[] {
+    return Conv2DTranspose({.filters = 3, .strides = {2, 2}, .activation = Activation::tanh});
   });
   expect_near_single(+[] { return Cropping2D(1); });
   expect_near_single(+[] { return DepthwiseConv2D({.activation = Activation::relu}); });

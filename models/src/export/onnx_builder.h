@@ -76,6 +76,7 @@ OnnxValue onnx_average_pooling2d(const OnnxCall& call);
 OnnxValue onnx_batch_normalization(const OnnxCall& call);
 OnnxValue onnx_concatenate(const OnnxCall& call);
 OnnxValue onnx_conv2d(const OnnxCall& call);
+OnnxValue onnx_conv2d_transpose(const OnnxCall& call);
 OnnxValue onnx_cropping2d(const OnnxCall& call);
 OnnxValue onnx_dense(const OnnxCall& call);
 OnnxValue onnx_depthwise_conv2d(const OnnxCall& call);

@@ -21,6 +21,7 @@ constexpr Exported kConverters[] = {
     {"BatchNormalization", onnx_batch_normalization},
     {"Concatenate", onnx_concatenate},
     {"Conv2D", onnx_conv2d},
+    {"Conv2DTranspose", onnx_conv2d_transpose},
     {"Cropping2D", onnx_cropping2d},
     {"Dense", onnx_dense},
     {"DepthwiseConv2D", onnx_depthwise_conv2d},

@@ -110,6 +110,26 @@ OnnxValue onnx_separable_conv2d(const OnnxCall& call) {
                                                call.config.at("filters").as_int(), 1));
 }
 
+/// What a larger stride than the kernel leaves at the end is ONNX' output_padding.
+OnnxValue onnx_conv2d_transpose(const OnnxCall& call) {
+  const Shape kernel = call.builder.weight(call.layer, "kernel").shape();  // (in, kh, kw, filters)
+  const OnnxValue x = call.builder.channels_first(call.input());
+  const Size2d stride = call.size("strides");
+  const bool same = call.is("padding", "same");
+  const std::int64_t h = same ? std::max<std::int64_t>(kernel[1] - stride.h, 0) : 0;  // rows that are cut
+  const std::int64_t w = same ? std::max<std::int64_t>(kernel[2] - stride.w, 0) : 0;
+  const Size2d more{std::max<std::int64_t>(stride.h - kernel[1], 0),
+                    std::max<std::int64_t>(stride.w - kernel[2], 0)};
+  const Shape shape{(x.shape[0] - 1) * stride.h + kernel[1] - h + more.h,
+                    (x.shape[1] - 1) * stride.w + kernel[2] - w + more.w, kernel[3]};
+  return add_activation(
+      call, call.builder.add("ConvTranspose", call.name(), {x}, add_weights(call, "kernel"), shape,
+                             {{"kernel_shape", Sizes{kernel[1], kernel[2]}},
+                              {"output_padding", Sizes{more.h, more.w}},
+                              {"pads", Sizes{h / 2, w / 2, h - h / 2, w - w / 2}},
+                              {"strides", Sizes{stride.h, stride.w}}}));
+}
+
 OnnxValue onnx_max_pooling2d(const OnnxCall& call) {
   return add_pooling(call, "MaxPool");
 }

@@ -6,6 +6,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
+#include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/separable_conv2d.h>
 
@@ -185,6 +186,16 @@ TEST(NamedWeights, ASeparableConvolutionIsAModuleOfTwoInPyTorch) {
   model.arena().values().fill(0.0);
   assign_named_weights(model.module(), torch);
   EXPECT_EQ(model.weights_sha256(), before);
+}
+
+TEST(NamedWeights, ATransposedConvolutionHasItsInputsFirstInPyTorch) {
+  Model model = counted_model(
+      std::make_unique<Sequential>(Conv2DTranspose({.filters = 5, .kernel = {4, 2}, .name = "up"})),
+      {2, 2, 3});
+  const Tensor keras = named_weights(model.module()).at("up/kernel");
+  const Tensor torch = named_weights(model.module(), WeightNames::torch).at("up.weight");
+  EXPECT_EQ(keras.shape(), (Shape{4, 2, 5, 3}));
+  EXPECT_EQ(torch.to_vector<float>(), keras.permute({3, 2, 0, 1}).to_vector<float>());
 }
 
 TEST(NamedWeights, OfEitherFlavourMakeTheSameNet) {
