@@ -15,8 +15,8 @@ Variable Cropping2D::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
   const auto& [top, bottom, left, right, name] = options_;
   const std::int64_t h = x.size(1), w = x.size(2);
-  require(top + bottom < h && left + right < w, "[", label(), "] nothing is left of images of ", h, " x ", w,
-          " without ", top + bottom, " rows and ", left + right, " columns");
+  require(top < h - bottom && left < w - right, "[", label(), "] nothing is left of images of ", h, " x ", w,
+          " without ", top, " + ", bottom, " rows and ", left, " + ", right, " columns");
   return slice(slice(x, 1, top, h - bottom), 2, left, w - right);
 }
 

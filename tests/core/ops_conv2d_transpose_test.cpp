@@ -123,6 +123,10 @@ TEST(Conv2dTransposeErrors, CarryBothValues) {
             }),
             "[conv2d_transpose] bias must be (4,), got shape (2,)");
   EXPECT_THROW(conv2d_transpose(x, random_tensor({2, 2, 2, 4}), {}, {.stride = {0, 1}}), UsageError);
+  constexpr std::int64_t kHuge = (std::int64_t{1} << 62) + 1;  // four of which would be 4
+  EXPECT_THROW(conv2d_transpose(random_tensor({1, 4, 4, 2}), random_tensor({2, 2, 2, 4}), {},
+                                {.stride = {kHuge, 1}, .padding = Padding::same}),
+               Error);
   EXPECT_THROW(conv2d_transpose(random_tensor({3, 3}), random_tensor({2, 2, 2, 4})), Error);
 }
 

@@ -35,7 +35,7 @@ TEST(Cropping2D, NamesItselfInErrors) {
   EXPECT_EQ(message_of([&] {
               crop(random_tensor({1, 3, 4, 1}));
             }),
-            "[cropping2d] nothing is left of images of 3 x 4 without 3 rows and 0 columns");
+            "[cropping2d] nothing is left of images of 3 x 4 without 1 + 2 rows and 0 + 0 columns");
   EXPECT_THROW(crop(random_tensor({2, 3})), Error);
 }
 

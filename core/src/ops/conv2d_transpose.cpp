@@ -56,7 +56,8 @@ void check_transposed(const Tensor& x, const Tensor& weight, const Variable& bia
 }
 
 std::int64_t output_extent(std::int64_t in, std::int64_t window, std::int64_t stride, Padding padding) {
-  return padding == Padding::same ? in * stride : (in - 1) * stride + std::max(window, stride);
+  const std::int64_t strides = Shape{in, stride}.count();  // an error where it cannot be counted
+  return padding == Padding::same ? strides : strides - stride + std::max(window, stride);
 }
 
 void add_bias(const Tensor& y, const Tensor& bias, Epilogue epilogue) {
