@@ -30,6 +30,10 @@ ConfigList pair(Size2d size) {
   return {size.h, size.w};
 }
 
+ConfigList margins_list(Margins2d margins) {
+  return {ConfigList{margins.top, margins.bottom}, ConfigList{margins.left, margins.right}};
+}
+
 std::string to_string(Padding padding) {
   return padding == Padding::same ? "same" : "valid";
 }
@@ -97,17 +101,36 @@ std::string LayerConfig::text(const char* key, const std::string& otherwise) con
   return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_string(); }) : otherwise;
 }
 
+namespace {
+
+/// 2 or [1, 2]
+Size2d read_pair(const ConfigValue& value, const char* what) {
+  if (!value.is_list()) return {value.as_int(), value.as_int()};
+  const ConfigList& list = value.as_list();
+  require<InputError>(list.size() == 2, "expected two ", what, ", found ", list.size());
+  return {list[0].as_int(), list[1].as_int()};
+}
+
+}  // namespace
+
 std::optional<Size2d> LayerConfig::size(const char* key) const {
   if (find(key) == nullptr) return std::nullopt;
-  return read(key, [](const ConfigValue& value) {
-    if (!value.is_list()) return Size2d{value.as_int(), value.as_int()};
-    const ConfigList& list = value.as_list();
-    require<InputError>(list.size() == 2, "expected two integers, found ", list.size());
-    return Size2d{list[0].as_int(), list[1].as_int()};
-  });
+  return read(key, [](const ConfigValue& value) { return read_pair(value, "integers"); });
 }
 Size2d LayerConfig::size(const char* key, Size2d otherwise) const {
   return size(key).value_or(otherwise);
+}
+
+Margins2d LayerConfig::margins(const char* key, Margins2d otherwise) const {
+  if (find(key) == nullptr) return otherwise;
+  return read(key, [](const ConfigValue& value) {
+    const bool is_list = value.is_list();
+    require<InputError>(!is_list || value.as_list().size() == 2, "expected two entries, found ",
+                        is_list ? value.as_list().size() : 1);
+    const Size2d rows = read_pair(is_list ? value.as_list()[0] : value, "entries");
+    const Size2d columns = read_pair(is_list ? value.as_list()[1] : value, "entries");
+    return Margins2d{rows.h, rows.w, columns.h, columns.w};
+  });
 }
 
 Padding LayerConfig::padding() const {

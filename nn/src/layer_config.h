@@ -26,6 +26,8 @@ ConfigDict layer_config(const Module& layer);
 /// 3 would build an input with an axis too many. `batch_input_shape` is the key that both Kerases know.
 ConfigDict input_layer(const std::string& name, const Module& net);
 ConfigList pair(Size2d size);
+/// [[above, below], [left, right]]
+ConfigList margins_list(Margins2d margins);
 std::string to_string(Padding padding);
 
 /// Keras 2 allows '/' in the names of layers; here, as in Keras 3, it stands between names: '_' in its place.
@@ -43,6 +45,8 @@ class LayerConfig {
   std::string text(const char* key, const std::string& otherwise) const;
   Size2d size(const char* key, Size2d otherwise) const;
   std::optional<Size2d> size(const char* key) const;
+  /// 1, [2, 3] (rows, columns) or [[1, 2], [3, 4]] (above, below; left, right)
+  Margins2d margins(const char* key, Margins2d otherwise) const;
   Padding padding() const;
   /// `axis`, alone or in a list, as Keras 2 writes that of a layer that was built; -1 where it is missing.
   std::int64_t axis() const;

@@ -2,6 +2,8 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
@@ -17,8 +19,10 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "known_names.h"
@@ -40,6 +44,10 @@ template <>
 std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Cropping2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
 template <>
@@ -73,11 +81,15 @@ std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<UpSampling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
 
@@ -100,6 +112,8 @@ constexpr LayerEntry kLayers[] = {
     {"BatchNormalization", read_layer<BatchNormalization>},
     {"Concatenate", read_layer<Concatenate>},
     {"Conv2D", read_layer<Conv2D>},
+    {"Conv2DTranspose", read_layer<Conv2DTranspose>},
+    {"Cropping2D", read_layer<Cropping2D>},
     {"Dense", read_layer<Dense>},
     {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
     {"Dropout", read_layer<Dropout>},
@@ -116,9 +130,11 @@ constexpr LayerEntry kLayers[] = {
     {"Multiply", read_layer<Multiply>},
     {"ReLU", read_layer<ReLU>},
     {"Rescaling", read_layer<Rescaling>},
+    {"SeparableConv2D", read_layer<SeparableConv2D>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
     {"Subtract", read_layer<Subtract>},
+    {"UpSampling2D", read_layer<UpSampling2D>},
     {"ZeroPadding2D", read_layer<ZeroPadding2D>},
 };
 

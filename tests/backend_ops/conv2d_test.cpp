@@ -101,6 +101,10 @@ const ConvCase kConvCases[] = {
     {2, 11, 9, 64, 96, 4, 5, {.stride = {2, 3}, .padding = {3, 4, 0, 2}}},
     {3, 7, 7, 256, 512, 1, 1, {.stride = {2, 2}}},
     {2, 9, 4, 80, 112, 3, 3, {.stride = {1, 4}, .padding = {1, 1, 2, 2}}},
+    // What transposed convolutions go back from: windows that meet, that overlap and that leave pixels out.
+    {3, 10, 12, 16, 32, 2, 2, {.stride = {2, 2}}},
+    {2, 12, 10, 24, 16, 4, 4, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},
+    {2, 9, 12, 16, 16, 2, 3, {.stride = {3, 4}}},
     // Weights larger than an image: several images a call, and a rest.
     {11, 3, 3, 96, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
     // Rows that do not divide into blocks, padding wider than the filter reaches.
@@ -187,6 +191,25 @@ TEST(Conv2d, AnImageIsTheSameInAnyBatch) {
         return y.slice(0, end - begin - 1, end - begin).contiguous().to_vector<float>();
       };
       EXPECT_EQ(output(0, c.n), output(c.n - 1, c.n)) << b->name();
+    }
+  }
+}
+
+// The same of the gradient of the input, which is the forward pass of a transposed convolution.
+TEST(Conv2d, AnImagesInputGradientIsTheSameInAnyBatch) {
+  for (const ConvCase& c : kConvCases) {
+    if (c.n < 2) continue;
+    SCOPED_TRACE(to_string(c));
+    const Tensor grad = random(c.out(), 1), weight = random(c.weight(), 2);
+    for (Backend* b : tested_backends()) {
+      if (b->device().type == DeviceType::cuda) continue;
+      const auto input_gradient = [&](std::int64_t begin, std::int64_t end) {
+        const Tensors in = copies({grad.slice(0, begin, end).contiguous(), weight}, *b, DType::f32);
+        const Tensor x = Tensor::empty({end - begin, c.h, c.w, c.c}, in[0].options());
+        b->conv2d_backward_input(x, in[0], in[1], c.params);
+        return x.slice(0, end - begin - 1, end - begin).contiguous().to_vector<float>();
+      };
+      EXPECT_EQ(input_gradient(0, c.n), input_gradient(c.n - 1, c.n)) << b->name();
     }
   }
 }

@@ -88,6 +88,16 @@ TEST(MixedPrecision, Conv2d) {
                inputs, {true, true, false});
 }
 
+TEST(MixedPrecision, Conv2dTranspose) {
+  const std::vector<Tensor> inputs{random_tensor({2, 4, 4, 4}, 1), random_tensor({4, 3, 3, 8}, 2)};
+  for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu})
+    expect_mixed(
+        [&](const Variables& v) {
+          return conv2d_transpose(v[0], v[1], {}, {.stride = {2, 2}, .epilogue = epilogue});
+        },
+        inputs, {true, true});
+}
+
 TEST(MixedPrecision, BatchNorm) {
   const std::vector<Tensor> inputs{random_tensor({16, 3}, 1), random_tensor({3}, 2), random_tensor({3}, 3)};
   BatchStatistics statistics;

@@ -4,6 +4,8 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
@@ -16,8 +18,10 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "nn/config_json.h"
@@ -38,6 +42,21 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "strides": [2, 2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
     "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(SeparableConv2D({.filters = 8, .strides = {2, 1}, .depth_multiplier = 2}), R"({
+    "name": "separable_conv2d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
+    "strides": [2, 1], "padding": "valid", "data_format": "channels_last", "dilation_rate": [1, 1],
+    "depth_multiplier": 2, "activation": "linear", "use_bias": true,
+    "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "pointwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(
+      Conv2DTranspose({.filters = 8, .kernel = {2, 3}, .strides = {2, 1}, .padding = Padding::same}),
+      R"({
+    "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [2, 3],
+    "strides": [2, 1], "padding": "same", "output_padding": null, "data_format": "channels_last",
+    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Dense({.units = 10,
                        .activation = Activation::softmax,
@@ -63,6 +82,12 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(ZeroPadding2D({.top = 0, .left = 2, .right = 3}), R"({
     "name": "zero_padding2d", "trainable": true, "dtype": "float32", "padding": [[0, 1], [2, 3]],
     "data_format": "channels_last"})");
+  expect_config(Cropping2D({.top = 1, .left = 2, .right = 3}), R"({
+    "name": "cropping2d", "trainable": true, "dtype": "float32", "cropping": [[1, 0], [2, 3]],
+    "data_format": "channels_last"})");
+  expect_config(UpSampling2D({.size = {2, 3}, .interpolation = Interpolation::bilinear}), R"({
+    "name": "up_sampling2d", "trainable": true, "dtype": "float32", "size": [2, 3],
+    "data_format": "channels_last", "interpolation": "bilinear"})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
     "threshold": 0.0})");
@@ -186,6 +211,11 @@ TEST(LayerFactory, ReadsWhatAnyKerasWrites) {
   for (const char* padding : {"[[2, 2], [2, 2]]", "[2, 2]", "2"})
     EXPECT_EQ(to_json(parse("ZeroPadding2D", cat(R"({"padding": )", padding, "}"))->config())["padding"],
               ordered_json::parse("[[2, 2], [2, 2]]"));
+  for (const char* cropping : {"[[1, 1], [2, 2]]", "[1, 2]", "[1, [2, 2]]"})
+    EXPECT_EQ(to_json(parse("Cropping2D", cat(R"({"cropping": )", cropping, "}"))->config())["cropping"],
+              ordered_json::parse("[[1, 1], [2, 2]]"));
+  EXPECT_EQ(to_json(parse("Cropping2D", "{}")->config())["cropping"],
+            ordered_json::parse("[[0, 0], [0, 0]]"));
   const auto net = parse("Sequential", R"({"name": "n", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4]}},
     {"class_name": "Dense", "config": {"name": "d", "units": 2}}]})");
@@ -205,6 +235,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Conv2D", R"({"filters": 2, "lora_rank": 4})"), "[Conv2D] lora_rank: is not supported");
   EXPECT_EQ(message("DepthwiseConv2D", R"({"lora_rank": 4})"),
             "[DepthwiseConv2D] lora_rank: is not supported");
+  EXPECT_EQ(message("Cropping2D", R"({"name": "z", "cropping": [[1, 2, 3], 1]})"),
+            "[Cropping2D \"z\"] cropping: expected two entries, found 3");
   EXPECT_EQ(message("Dense", R"({"name": "d"})"), "[Dense \"d\"] units: missing");
   EXPECT_EQ(message("Dense", R"({"units": 2.5})"), "[Dense] units: expected an integer, found a number");
   EXPECT_EQ(message("MaxPooling2D", R"({"pool_size": [1, 2, 3]})"),
@@ -213,14 +245,26 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[BatchNormalization] axis: expected one axis, found 2");
   EXPECT_EQ(message("ZeroPadding2D", R"({"name": "z", "padding": [1, 2, 3]})"),
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
+  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "output_padding": [1, 1]})"),
+            "[Conv2DTranspose] output_padding: is not supported");
+  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "dilation_rate": [2, 1]})"),
+            "[Conv2DTranspose] dilation_rate: only 1 is supported");
+  EXPECT_EQ(message("UpSampling2D", R"({"name": "u", "interpolation": "bicubic"})"),
+            "[UpSampling2D \"u\"] interpolation: \"bicubic\" is not supported, only \"nearest\" and "
+            "\"bilinear\"");
+  EXPECT_EQ(message("UpSampling2D", R"({"size": [2, 0]})"),
+            "[up_sampling2d] size must be positive, got 2 x 0");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-            "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
+            "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, Dense, "
+            "DepthwiseConv2D, Dropout, "
+            "Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Rescaling, Sequential, Softmax, Subtract, ZeroPadding2D");
+            "ReLU, Rescaling, SeparableConv2D, Sequential, Softmax, Subtract, UpSampling2D, "
+            "ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",

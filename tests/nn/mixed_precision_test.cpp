@@ -7,6 +7,8 @@
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
@@ -21,8 +23,10 @@
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "nn/testing.h"
@@ -150,6 +154,10 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] {
     return Conv2D({.filters = 3, .strides = {2, 2}, .activation = Activation::tanh});
   });
+  expect_near_single(+[] {
+    return Conv2DTranspose({.filters = 3, .strides = {2, 2}, .activation = Activation::tanh});
+  });
+  expect_near_single(+[] { return Cropping2D(1); });
   expect_near_single(+[] { return DepthwiseConv2D({.activation = Activation::relu}); });
   expect_near_single(+[] { return Dense({.units = 3, .activation = Activation::silu}); });
   expect_near_single(+[] { return Dropout(0.5); });
@@ -160,7 +168,11 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return MaxPooling2D(); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });
+  expect_near_single(
+      +[] { return SeparableConv2D({.filters = 3, .depth_multiplier = 2, .activation = Activation::relu}); });
   expect_near_single(+[] { return Softmax(); });
+  expect_near_single(+[] { return UpSampling2D(); });
+  expect_near_single(+[] { return UpSampling2D({.interpolation = Interpolation::bilinear}); });
   expect_near_single(+[] { return ZeroPadding2D(2); });
 }
 

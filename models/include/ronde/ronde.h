@@ -74,6 +74,8 @@
 #include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
@@ -98,9 +100,11 @@
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/schedule.h>
+#include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/top_k_accuracy.h>
+#include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/weight_layout.h>
 #include <ronde/nn/zero_padding2d.h>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <ronde/nn/weight_layout.h>
 
@@ -50,6 +51,21 @@ Tensor channels_last(const Tensor& rows, const Shape& image) {
   return pixels.permute({1, 2, 0, 3}).reshape(rows.shape());
 }
 
+/// The layers that have two kernels: PyTorch writes a separable convolution as a module of two, of which the
+/// second has the bias.
+std::set<std::string> separable_layers(const std::vector<Parameter>& weights) {
+  std::set<std::string> layers;
+  for (const Parameter& weight : weights)
+    if (const SplitName name(weight.name); name.weight == "pointwise_kernel") layers.insert(name.layer);
+  return layers;
+}
+
+/// "separable_conv2d/depthwise_kernel" -> "separable_conv2d/depthwise/kernel"
+std::string in_module_of_two(const SplitName& name) {
+  const bool first = name.weight == "depthwise_kernel";
+  return cat(name.layer, first ? "/depthwise/" : "/pointwise/", name.weight == "bias" ? "bias" : "kernel");
+}
+
 }  // namespace
 
 NamedWeight::NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened)
@@ -92,8 +108,12 @@ std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) 
       names == WeightNames::torch ? find_flattened_images(net) : FlattenedImages();
   const std::size_t path_size = net.path().empty() ? 0 : net.path().size() + 1;
   std::vector<NamedWeight> weights;
-  for (Parameter parameter : net.parameters()) {
+  const std::vector<Parameter> parameters = net.parameters();
+  const std::set<std::string> separable =
+      names == WeightNames::torch ? separable_layers(parameters) : std::set<std::string>();
+  for (Parameter parameter : parameters) {
     const SplitName name(parameter.name);
+    if (separable.contains(name.layer)) parameter.name = in_module_of_two(name);
     const auto found = flattened.find(name.layer);
     // A dense layer's bias has an element for each unit, not for each pixel.
     const bool has_pixels = found != flattened.end() && name.weight != "bias";

@@ -54,9 +54,10 @@ struct OnnxCall {
   const Module& layer;
   const std::vector<OnnxValue>& inputs;
   ConfigValue config;
+  std::string part = {};  ///< behind the layer's name, of one that is several nodes
 
   const OnnxValue& input() const { return inputs.front(); }
-  std::string name() const { return layer.label(); }
+  std::string name() const { return layer.label() + part; }
   Size2d size(const char* key) const;
   bool is(const char* key, const char* text) const { return config.at(key).as_string() == text; }
 };
@@ -75,6 +76,8 @@ OnnxValue onnx_average_pooling2d(const OnnxCall& call);
 OnnxValue onnx_batch_normalization(const OnnxCall& call);
 OnnxValue onnx_concatenate(const OnnxCall& call);
 OnnxValue onnx_conv2d(const OnnxCall& call);
+OnnxValue onnx_conv2d_transpose(const OnnxCall& call);
+OnnxValue onnx_cropping2d(const OnnxCall& call);
 OnnxValue onnx_dense(const OnnxCall& call);
 OnnxValue onnx_depthwise_conv2d(const OnnxCall& call);
 OnnxValue onnx_flatten(const OnnxCall& call);
@@ -87,8 +90,10 @@ OnnxValue onnx_maximum(const OnnxCall& call);
 OnnxValue onnx_minimum(const OnnxCall& call);
 OnnxValue onnx_multiply(const OnnxCall& call);
 OnnxValue onnx_relu(const OnnxCall& call);
+OnnxValue onnx_separable_conv2d(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);
 OnnxValue onnx_subtract(const OnnxCall& call);
+OnnxValue onnx_up_sampling2d(const OnnxCall& call);
 OnnxValue onnx_zero_padding2d(const OnnxCall& call);
 
 }  // namespace ronde::inline v0

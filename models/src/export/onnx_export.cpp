@@ -21,6 +21,8 @@ constexpr Exported kConverters[] = {
     {"BatchNormalization", onnx_batch_normalization},
     {"Concatenate", onnx_concatenate},
     {"Conv2D", onnx_conv2d},
+    {"Conv2DTranspose", onnx_conv2d_transpose},
+    {"Cropping2D", onnx_cropping2d},
     {"Dense", onnx_dense},
     {"DepthwiseConv2D", onnx_depthwise_conv2d},
     {"Dropout", onnx_identity},
@@ -33,8 +35,10 @@ constexpr Exported kConverters[] = {
     {"Minimum", onnx_minimum},
     {"Multiply", onnx_multiply},
     {"ReLU", onnx_relu},
+    {"SeparableConv2D", onnx_separable_conv2d},
     {"Softmax", onnx_softmax},
     {"Subtract", onnx_subtract},
+    {"UpSampling2D", onnx_up_sampling2d},
     {"ZeroPadding2D", onnx_zero_padding2d},
 };
 

@@ -30,6 +30,9 @@ ProtobufWriter encode(const OnnxAttribute& attribute) {
         } else if constexpr (std::is_same_v<T, float>) {
           out.real(2, value);
           out.integer(20, 1);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          out.text(4, value);
+          out.integer(20, 3);
         } else {
           for (const std::int64_t item : value) out.integer(8, item);
           out.integer(20, 7);

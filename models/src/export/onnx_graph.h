@@ -13,7 +13,7 @@ namespace ronde::inline v0 {
 
 struct OnnxAttribute {
   std::string name;
-  std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
+  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>> value;
 };
 
 struct OnnxNode {

@@ -1,6 +1,7 @@
 // Convolutions, pooling and padding.
 #include <algorithm>
 
+#include <ronde/nn/cropping2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "export/onnx_builder.h"
@@ -42,21 +43,35 @@ OnnxValue add_window(const OnnxCall& call, const std::string& op, const Window& 
   return call.builder.add(op, call.name(), {x}, constants, {h.output, w.output, channels}, attributes);
 }
 
-OnnxValue add_convolution(const OnnxCall& call, const char* kernel_name, std::int64_t groups) {
+Window window_of(const OnnxCall& call, Size2d kernel) {
+  return {kernel, call.size("strides"), call.size("dilation_rate"), call.is("padding", "same")};
+}
+
+/// The kernel, (out, in / groups, kh, kw), and the bias if the layer has one and it is wanted.
+std::vector<std::string> add_weights(const OnnxCall& call, const char* kernel_name, bool with_bias = true) {
   const Tensor kernel = call.builder.weight(call.layer, kernel_name);  // (out, kh, kw, in / groups)
   std::vector<std::string> constants{
       call.builder.constant(cat(call.name(), "/", kernel_name), kernel.permute({0, 3, 1, 2}))};
-  if (call.builder.has_weight(call.layer, "bias"))
+  if (with_bias && call.builder.has_weight(call.layer, "bias"))
     constants.push_back(
         call.builder.constant(cat(call.name(), "/bias"), call.builder.weight(call.layer, "bias")));
-  const Window window{{kernel.size(1), kernel.size(2)},
-                      call.size("strides"),
-                      call.size("dilation_rate"),
-                      call.is("padding", "same")};
-  const OnnxValue y =
-      add_window(call, "Conv", window, constants, kernel.size(0),
-                 {{"dilations", Sizes{window.dilation.h, window.dilation.w}}, {"group", groups}});
+  return constants;
+}
+
+OnnxValue add_filters(const OnnxCall& call, const Window& window, const std::vector<std::string>& constants,
+                      std::int64_t filters, std::int64_t groups) {
+  return add_window(call, "Conv", window, constants, filters,
+                    {{"dilations", Sizes{window.dilation.h, window.dilation.w}}, {"group", groups}});
+}
+
+OnnxValue add_activation(const OnnxCall& call, const OnnxValue& y) {
   return onnx_activation(call.builder, call.config.at("activation").as_string(), y, call.name());
+}
+
+OnnxValue add_convolution(const OnnxCall& call, const char* kernel_name, std::int64_t groups) {
+  const Shape kernel = call.builder.weight(call.layer, kernel_name).shape();
+  const Window window = window_of(call, {kernel[1], kernel[2]});
+  return add_activation(call, add_filters(call, window, add_weights(call, kernel_name), kernel[0], groups));
 }
 
 OnnxValue add_pooling(const OnnxCall& call, const std::string& op) {
@@ -82,6 +97,39 @@ OnnxValue onnx_depthwise_conv2d(const OnnxCall& call) {
   return add_convolution(call, "depthwise_kernel", call.input().shape.back());
 }
 
+OnnxValue onnx_separable_conv2d(const OnnxCall& call) {
+  const char* const first = "depthwise_kernel";
+  const OnnxCall depthwise{call.builder, call.layer, call.inputs, call.config, "/depthwise"};
+  const Shape kernel = call.builder.weight(call.layer, first).shape();
+  const std::vector<OnnxValue> filtered{add_filters(depthwise, window_of(call, {kernel[1], kernel[2]}),
+                                                    add_weights(depthwise, first, false), kernel[0],
+                                                    call.input().shape.back())};
+  const OnnxCall pointwise{call.builder, call.layer, filtered, call.config};
+  return add_activation(pointwise, add_filters(pointwise, {{1, 1}, {1, 1}, {1, 1}, false},
+                                               add_weights(pointwise, "pointwise_kernel"),
+                                               call.config.at("filters").as_int(), 1));
+}
+
+/// What a larger stride than the kernel leaves at the end is ONNX' output_padding.
+OnnxValue onnx_conv2d_transpose(const OnnxCall& call) {
+  const Shape kernel = call.builder.weight(call.layer, "kernel").shape();  // (in, kh, kw, filters)
+  const OnnxValue x = call.builder.channels_first(call.input());
+  const Size2d stride = call.size("strides");
+  const bool same = call.is("padding", "same");
+  const std::int64_t h = same ? std::max<std::int64_t>(kernel[1] - stride.h, 0) : 0;  // rows that are cut
+  const std::int64_t w = same ? std::max<std::int64_t>(kernel[2] - stride.w, 0) : 0;
+  const Size2d more{std::max<std::int64_t>(stride.h - kernel[1], 0),
+                    std::max<std::int64_t>(stride.w - kernel[2], 0)};
+  const Shape shape{(x.shape[0] - 1) * stride.h + kernel[1] - h + more.h,
+                    (x.shape[1] - 1) * stride.w + kernel[2] - w + more.w, kernel[3]};
+  return add_activation(
+      call, call.builder.add("ConvTranspose", call.name(), {x}, add_weights(call, "kernel"), shape,
+                             {{"kernel_shape", Sizes{kernel[1], kernel[2]}},
+                              {"output_padding", Sizes{more.h, more.w}},
+                              {"pads", Sizes{h / 2, w / 2, h - h / 2, w - w / 2}},
+                              {"strides", Sizes{stride.h, stride.w}}}));
+}
+
 OnnxValue onnx_max_pooling2d(const OnnxCall& call) {
   return add_pooling(call, "MaxPool");
 }
@@ -97,6 +145,32 @@ OnnxValue onnx_global_average_pooling2d(const OnnxCall& call) {
 
 OnnxValue onnx_global_max_pooling2d(const OnnxCall& call) {
   return add_global_pooling(call, "GlobalMaxPool");
+}
+
+OnnxValue onnx_cropping2d(const OnnxCall& call) {
+  const Cropping2DOptions& edges = dynamic_cast<const Cropping2D&>(call.layer).options();
+  const OnnxValue& x = call.input();
+  const std::int64_t h = x.shape[0] - edges.bottom, w = x.shape[1] - edges.right;
+  std::vector<std::string> constants;
+  const auto add = [&](const char* what, const Sizes& values) {
+    constants.push_back(call.builder.graph().add_constant(cat(call.name(), what), values));
+  };
+  add("/starts", {edges.top, edges.left});
+  add("/ends", {h, w});
+  add("/axes", x.channels_first ? Sizes{2, 3} : Sizes{1, 2});
+  return call.builder.add("Slice", call.name(), {x}, constants, {h - edges.top, w - edges.left, x.shape[2]});
+}
+
+/// Middles of pixels lie at 0.5, 1.5, ... by default; the first constant, a region, is left out.
+OnnxValue onnx_up_sampling2d(const OnnxCall& call) {
+  const Size2d size = call.size("size");
+  const OnnxValue x = call.builder.channels_first(call.input());
+  const std::vector<float> scales{1, 1, static_cast<float>(size.h), static_cast<float>(size.w)};
+  const std::string constant =
+      call.builder.constant(cat(call.name(), "/scales"), Tensor::from<float>({4}, scales));
+  const std::string mode = call.is("interpolation", "nearest") ? "nearest" : "linear";
+  return call.builder.add("Resize", call.name(), {x}, {"", constant},
+                          {x.shape[0] * size.h, x.shape[1] * size.w, x.shape[2]}, {{"mode", mode}});
 }
 
 OnnxValue onnx_zero_padding2d(const OnnxCall& call) {

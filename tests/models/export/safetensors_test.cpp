@@ -6,7 +6,9 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
+#include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/embedding.h>
+#include <ronde/nn/separable_conv2d.h>
 
 #include "models/interop/random_net.h"
 #include "models/testing.h"
@@ -165,6 +167,35 @@ TEST(NamedWeights, HavePyTorchsNamesAndLayouts) {
   EXPECT_EQ(at(torch.at("dense.weight"), {1, in_torch}), at(keras.at("dense/kernel"), {here, 1}));
   EXPECT_EQ(at(torch.at("batch_normalization.running_mean"), {in_torch}),
             at(keras.at("batch_normalization/moving_mean"), {here}));
+}
+
+TEST(NamedWeights, ASeparableConvolutionIsAModuleOfTwoInPyTorch) {
+  Model model = counted_model(
+      std::make_unique<Sequential>(SeparableConv2D({.filters = 5, .kernel = {1, 2}, .depth_multiplier = 2}),
+                                   SeparableConv2D({.filters = 1, .use_bias = false, .name = "end"})),
+      {4, 5, 3});
+  NamedTensors torch = named_weights(model.module(), WeightNames::torch);
+  const std::map<std::string, Shape> expected{{"separable_conv2d.depthwise.weight", {6, 1, 1, 2}},
+                                              {"separable_conv2d.pointwise.weight", {5, 6, 1, 1}},
+                                              {"separable_conv2d.pointwise.bias", {5}},
+                                              {"end.depthwise.weight", {5, 1, 3, 3}},
+                                              {"end.pointwise.weight", {1, 5, 1, 1}}};
+  ASSERT_EQ(torch.size(), expected.size());
+  for (const auto& [name, shape] : expected) EXPECT_EQ(torch.at(name).shape(), shape) << name;
+  const std::string before = model.weights_sha256();
+  model.arena().values().fill(0.0);
+  assign_named_weights(model.module(), torch);
+  EXPECT_EQ(model.weights_sha256(), before);
+}
+
+TEST(NamedWeights, ATransposedConvolutionHasItsInputsFirstInPyTorch) {
+  Model model = counted_model(
+      std::make_unique<Sequential>(Conv2DTranspose({.filters = 5, .kernel = {4, 2}, .name = "up"})),
+      {2, 2, 3});
+  const Tensor keras = named_weights(model.module()).at("up/kernel");
+  const Tensor torch = named_weights(model.module(), WeightNames::torch).at("up.weight");
+  EXPECT_EQ(keras.shape(), (Shape{4, 2, 5, 3}));
+  EXPECT_EQ(torch.to_vector<float>(), keras.permute({3, 2, 0, 1}).to_vector<float>());
 }
 
 TEST(NamedWeights, OfEitherFlavourMakeTheSameNet) {

@@ -18,6 +18,7 @@ import numpy  # noqa: E402
 from keras import layers  # noqa: E402
 
 TOLERANCE = 1e-5
+FIRST_DECODER = 20  # nets from this one on
 KERAS_3 = keras.__version__.startswith("3")
 failures = []
 
@@ -110,12 +111,33 @@ def functional(dice, shape):
     return keras.Model(inputs, layers.Dense(5, activation="softmax")(layers.Flatten()(z)))
 
 
+def decoder(dice, shape):
+    padding = dice.choice(["same", "valid"])
+    size = dice.randint(1, 4), dice.randint(1, 4)
+    dilation = dice.choice([1, 1, 2])
+    return keras.Sequential([
+        keras.Input(shape),
+        layers.SeparableConv2D(dice.randint(1, 6), dice.randint(1, 3), 1 if dilation == 2 else dice.randint(1, 2), padding,
+                               dilation_rate=dilation, depth_multiplier=dice.choice([1, 2, 3]), activation=activation(dice),
+                               use_bias=dice.random() < 0.5),
+        layers.Conv2DTranspose(dice.randint(1, 6), size, (dice.randint(1, 3), dice.randint(1, 3)),
+                               dice.choice(["same", "valid"]), activation=activation(dice), use_bias=dice.random() < 0.5),
+        layers.Cropping2D(dice.choice([1, (0, 2), ((1, 0), (0, 2))])),
+        layers.UpSampling2D(dice.choice([2, (1, 3)]), interpolation=dice.choice(["nearest", "bilinear"])),
+        layers.Conv2D(4, 3, 2, activation="tanh"), layers.GlobalAveragePooling2D(),
+        layers.Dense(5, activation="softmax")])
+
+
 def make_net(path, seed):
     dice = random.Random(seed)
     keras.utils.set_random_seed(seed)
-    repeatable = seed % 2 == 0
+    is_decoder = seed >= FIRST_DECODER
+    repeatable = is_decoder or seed % 2 == 0
     shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
-    net = functional(dice, shape) if seed % 5 == 4 else sequential(dice, shape, repeatable)
+    if is_decoder:
+        net = decoder(dice, shape)
+    else:
+        net = functional(dice, shape) if seed % 5 == 4 else sequential(dice, shape, repeatable)
     optimizer = dice.choice([
         keras.optimizers.Adam(0.01, amsgrad=True), keras.optimizers.AdamW(0.01),
         keras.optimizers.RMSprop(0.003, momentum=0.5, centered=True),

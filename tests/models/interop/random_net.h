@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include <ronde/core/philox.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/activation.h>
 #include <ronde/nn/adadelta.h>
@@ -32,22 +31,9 @@
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "models/interop/random_decoder.h"
+
 namespace ronde::testing {
-
-/// The same numbers on every machine.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  /// 0 ... sides - 1
-  std::int64_t roll(std::int64_t sides) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::int64_t>((state_ >> 33) % static_cast<std::uint64_t>(sides));
-  }
-  bool coin() { return roll(2) == 1; }
-
- private:
-  std::uint64_t state_;
-};
 
 struct RandomNet {
   std::unique_ptr<Module> net;
@@ -56,16 +42,6 @@ struct RandomNet {
   /// between Keras 2 and 3.
   bool repeatable = false;
 };
-
-inline constexpr std::int64_t kRandomClasses = 5;
-
-inline Activation::Kind random_activation(Dice& dice) {
-  return static_cast<Activation::Kind>(dice.roll(Activation::log_softmax + 1));
-}
-
-inline Padding random_padding(Dice& dice) {
-  return dice.coin() ? Padding::same : Padding::valid;
-}
 
 /// A layer for images of c channels, which must be at least 5 x 5 for it. TensorFlow computes no strides
 /// together with dilation, and depthwise only strides that are equal.
@@ -204,8 +180,14 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
   return graph;
 }
 
+inline constexpr std::uint64_t kFirstDecoder = 20;  ///< nets from this one on
+
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
+  if (seed >= kFirstDecoder) {
+    const Shape input{12 + dice.roll(5), 12 + dice.roll(5), 1 + dice.roll(4)};
+    return {random_decoder(dice), input, true};
+  }
   const std::int64_t channels = 1 + dice.roll(4);
   RandomNet result;
   result.input = {12 + dice.roll(5), 12 + dice.roll(5), channels};

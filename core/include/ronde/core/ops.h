@@ -2,9 +2,9 @@
 /// both values), computes with the backend of its first input, and records its gradient. Axes may be
 /// negative. A Tensor converts to a constant Variable, so tensors can be passed anywhere.
 ///
-/// Inputs have one dtype. Mixed precision: weights and biases (of conv2d, dense, batch_norm) may be f32 where
-/// x is bf16. Weights are then rounded to bf16 for the products, and a convolution's bias with them; sums are
-/// made in f32, and the gradients of the weights are f32.
+/// Inputs have one dtype. Mixed precision: weights and biases (of conv2d, conv2d_transpose, dense,
+/// batch_norm) may be f32 where x is bf16. Weights are then rounded to bf16 for the products, and a
+/// convolution's bias with them; sums are made in f32, and the gradients of the weights are f32.
 #pragma once
 
 #include <cstdint>
@@ -156,6 +156,17 @@ struct Conv2dCall {
 /// again for the gradients.
 RONDE_API Variable conv2d_layer(const Variable& x, const std::optional<Conv2dCall>& front,
                                 const Conv2dCall& conv, const std::optional<DropoutCall>& drop);
+
+struct Conv2dTransposeOptions {
+  Size2d stride{1, 1};
+  Padding padding = Padding::valid;
+  Epilogue epilogue = Epilogue::none;
+};
+/// The gradient of a conv2d's input for a gradient x of its result, plus a bias: each element of x adds a
+/// multiple of the kernel to the image. weight (c, kh, kw, filters), bias (filters) optional. valid: (in - 1)
+/// * s + max(k, s) rows; same: in * s (Keras).
+RONDE_API Variable conv2d_transpose(const Variable& x, const Variable& weight, const Variable& bias = {},
+                                    Conv2dTransposeOptions options = {});
 
 RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
 RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});

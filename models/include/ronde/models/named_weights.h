@@ -6,11 +6,13 @@
 /// Two flavours of names and layouts:
 ///
 ///  * keras: `conv2d/kernel` (kh, kw, in, out), `conv2d/bias`;
-///    `depthwise_conv2d/depthwise_kernel` (kh, kw, c, multiplier); `dense/kernel` (in, out);
-///    batch normalisation: `gamma`, `beta`, `moving_mean`, `moving_variance`
+///    `depthwise_conv2d/depthwise_kernel` (kh, kw, c, multiplier); `conv2d_transpose/kernel` (kh, kw, out,
+///    in); `dense/kernel` (in, out); batch normalisation: `gamma`, `beta`, `moving_mean`, `moving_variance`
 ///  * torch: `conv2d.weight` (out, in, kh, kw), `conv2d.bias`;
-///    `depthwise_conv2d.weight` (c * multiplier, 1, kh, kw); `dense.weight` (out, in);
-///    batch normalisation: `weight`, `bias`, `running_mean`, `running_var`
+///    `depthwise_conv2d.weight` (c * multiplier, 1, kh, kw); `conv2d_transpose.weight` (in, out, kh, kw);
+///    `dense.weight` (out, in); a separable convolution is a module of two:
+///    `separable_conv2d.depthwise.weight`, `separable_conv2d.pointwise.weight`,
+///    `separable_conv2d.pointwise.bias`; batch normalisation: `weight`, `bias`, `running_mean`, `running_var`
 ///
 /// Note [Flattened images]: Keras and Ronde flatten an image as h, w, c, a net of PyTorch as c, h, w. In the
 /// flavour `torch` the rows of what follows a Flatten (batch normalisation, then the first dense layer) are

@@ -1,0 +1,44 @@
+/// Conv2DTranspose: each pixel puts a multiple of the kernel into a larger image; activation(sum + bias).
+///
+/// Kernel: (c, kh, kw, filters) in memory, (kh, kw, filters, c) in Keras' files. A result has (in - 1) *
+/// stride + max(kernel, stride) rows (valid) or in * stride (same).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ronde/core/ops.h>
+#include <ronde/nn/activation.h>
+#include <ronde/nn/initializer.h>
+
+namespace ronde::inline v0 {
+
+struct Conv2DTransposeOptions {
+  std::int64_t filters = 0;
+  Size2d kernel{3, 3};
+  Size2d strides{1, 1};
+  Padding padding = Padding::valid;
+  Activation::Kind activation = Activation::linear;
+  bool use_bias = true;
+  Initializer kernel_initializer = Initializer::glorot_uniform;
+  Initializer bias_initializer = Initializer::zeros;
+  std::string name = {};
+};
+
+class RONDE_API Conv2DTranspose : public Module {
+ public:
+  explicit Conv2DTranspose(Conv2DTransposeOptions options);
+  std::string class_name() const override { return "Conv2DTranspose"; }
+  ConfigDict config() const override;
+  /// (n, h, w, c) -> (n, oh, ow, filters)
+  Variable forward(const Variable& x, const Context& context) override;
+
+ protected:
+  void build_weights(const Shape& input, const BuildOptions& options) override;
+
+ private:
+  Conv2DTransposeOptions options_;
+  Variable kernel_, bias_;
+};
+
+}  // namespace ronde::inline v0
