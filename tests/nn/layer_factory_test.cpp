@@ -60,6 +60,15 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "data_format": "channels_last"})");
   expect_config(GlobalMaxPooling2D(), R"({
     "name": "global_max_pooling2d", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
+  expect_config(GlobalAveragePooling2D({.keepdims = true}), R"({
+    "name": "global_average_pooling2d", "trainable": true, "dtype": "float32", "data_format": "channels_last",
+    "keepdims": true})");
+  expect_config(GlobalMaxPooling2D({.keepdims = true, .name = "largest"}), R"({
+    "name": "largest", "trainable": true, "dtype": "float32", "data_format": "channels_last",
+    "keepdims": true})");
+  expect_config(GlobalAveragePooling1D({.keepdims = true}), R"({
+    "name": "global_average_pooling1d", "trainable": true, "dtype": "float32", "data_format": "channels_last",
+    "keepdims": true})");
   expect_config(ZeroPadding2D({.top = 0, .left = 2, .right = 3}), R"({
     "name": "zero_padding2d", "trainable": true, "dtype": "float32", "padding": [[0, 1], [2, 3]],
     "data_format": "channels_last"})");

@@ -83,6 +83,7 @@
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/global_pooling_options.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/leaky_relu.h>

@@ -96,6 +96,13 @@ TEST(Onnx, ImagesComeOutAsTheyWentIn) {
             (std::vector<std::string>{"Transpose", "Conv", "Transpose"}));
 }
 
+TEST(Onnx, PooledAxesStayWhereTheyAreKept) {
+  auto net = std::make_unique<Sequential>(GlobalAveragePooling2D({.keepdims = true}),
+                                          GlobalMaxPooling2D({.keepdims = true}));
+  EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
+            (std::vector<std::string>{"Transpose", "GlobalAveragePool", "GlobalMaxPool", "Transpose"}));
+}
+
 /// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.
 class OnnxGolden : public ::testing::TestWithParam<int> {};
 
