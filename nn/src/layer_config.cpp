@@ -87,6 +87,14 @@ std::int64_t LayerConfig::integer(const char* key) const {
 std::int64_t LayerConfig::integer(const char* key, std::int64_t otherwise) const {
   return find(key) != nullptr ? integer(key) : otherwise;
 }
+std::vector<std::int64_t> LayerConfig::integers(const char* key) const {
+  return read(key, [](const ConfigValue& value) {
+    if (!value.is_list()) return std::vector{value.as_int()};
+    std::vector<std::int64_t> integers;
+    for (const ConfigValue& one : value.as_list()) integers.push_back(one.as_int());
+    return integers;
+  });
+}
 double LayerConfig::number(const char* key, double otherwise) const {
   return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_double(); }) : otherwise;
 }
@@ -118,11 +126,9 @@ Padding LayerConfig::padding() const {
 
 std::int64_t LayerConfig::axis() const {
   if (find("axis") == nullptr) return -1;
-  return read("axis", [](const ConfigValue& v) {
-    if (!v.is_list()) return v.as_int();
-    require<InputError>(v.as_list().size() == 1, "expected one axis, found ", v.as_list().size());
-    return v.as_list()[0].as_int();
-  });
+  const std::vector<std::int64_t> axes = integers("axis");
+  if (axes.size() != 1) refuse("axis", cat("expected one axis, found ", axes.size()));
+  return axes.front();
 }
 
 Activation::Kind LayerConfig::activation() const {

@@ -38,6 +38,8 @@ class LayerConfig {
 
   std::int64_t integer(const char* key) const;
   std::int64_t integer(const char* key, std::int64_t otherwise) const;
+  /// A list of integers, or one alone.
+  std::vector<std::int64_t> integers(const char* key) const;
   double number(const char* key, double otherwise) const;
   bool boolean(const char* key, bool otherwise) const;
   std::string text(const char* key, const std::string& otherwise) const;

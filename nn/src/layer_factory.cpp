@@ -17,6 +17,7 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
@@ -73,6 +74,8 @@ std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Reshape>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
@@ -116,6 +119,7 @@ constexpr LayerEntry kLayers[] = {
     {"Multiply", read_layer<Multiply>},
     {"ReLU", read_layer<ReLU>},
     {"Rescaling", read_layer<Rescaling>},
+    {"Reshape", read_layer<Reshape>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
     {"Subtract", read_layer<Subtract>},

@@ -16,6 +16,7 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
@@ -72,6 +73,8 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(ZeroPadding2D({.top = 0, .left = 2, .right = 3}), R"({
     "name": "zero_padding2d", "trainable": true, "dtype": "float32", "padding": [[0, 1], [2, 3]],
     "data_format": "channels_last"})");
+  expect_config(Reshape({.target_shape = {2, -1, 3}}), R"({
+    "name": "reshape", "trainable": true, "dtype": "float32", "target_shape": [2, -1, 3]})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
     "threshold": 0.0})");
@@ -222,6 +225,11 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[BatchNormalization] axis: expected one axis, found 2");
   EXPECT_EQ(message("ZeroPadding2D", R"({"name": "z", "padding": [1, 2, 3]})"),
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
+  EXPECT_EQ(message("Reshape", R"({"name": "r"})"), "[Reshape \"r\"] target_shape: missing");
+  EXPECT_EQ(message("Reshape", R"({"target_shape": [2, 0]})"),
+            "[reshape] target_shape must have positive extents and at most one -1, got (2, 0)");
+  EXPECT_EQ(message("Reshape", R"({"target_shape": [1, 1, 1, 1, 1, 1, 1, 1, 1]})"),
+            "[Reshape] target_shape: at most 7 extents are supported, found 9");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
@@ -229,7 +237,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Rescaling, Sequential, Softmax, Subtract, ZeroPadding2D");
+            "ReLU, Rescaling, Reshape, Sequential, Softmax, Subtract, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
@@ -268,7 +276,7 @@ TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
     const auto layer =
         parse(class_name,
               class_name == "Rescaling" ? R"({"scale": 0.5})" : R"({"units": 2, "filters": 2, "rate": 0.5,
-                                                                         "input_dim": 2, "output_dim": 2})");
+                                                                         "input_dim": 2, "output_dim": 2, "target_shape": [-1]})");
     EXPECT_EQ(unknown_options(class_name, layer->config()), Options()) << class_name;
   }
 }

@@ -97,6 +97,7 @@
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/schedule.h>
 #include <ronde/nn/sequential.h>

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <ronde/nn/reshape.h>
+
 #include "export/layer_calls.h"
 
 namespace ronde::inline v0 {
@@ -20,6 +22,20 @@ bool keeps_order(const Module& layer) {
 
 bool order_matters(const Shape& image) {
   return image.rank() == 3 && image[2] > 1 && image[0] * image[1] > 1;
+}
+
+/// Flattening is one thing that a Reshape can do. An error for what it can do else to images: in PyTorch the
+/// weights around it would have another order.
+bool flattens_image(const Module& layer) {
+  const Shape& input = layer.input_shape();
+  if (layer.class_name() == "Flatten") return order_matters(input);
+  const auto* reshape = dynamic_cast<const Reshape*>(&layer);
+  if (reshape == nullptr) return false;
+  const Shape result = reshape->shape_for(input);
+  if (result.rank() == 1) return order_matters(input);
+  require(!order_matters(input) && !order_matters(result), "[weights] layer ", layer.label(), " makes ",
+          result, " of ", input, ", for which PyTorch has another order");
+  return false;
 }
 
 }  // namespace
@@ -40,8 +56,7 @@ FlattenedImages find_flattened_images(const Module& net) {
             "[weights] layer ", call.layer->label(), " (", class_name,
             ") takes the pixels of a flattened image, for which PyTorch has another order");
     if (is_flat) found.emplace(call.layer->path(), image);
-    const bool flattens = class_name == "Flatten" && order_matters(call.layer->input_shape());
-    if (flattens)
+    if (flattens_image(*call.layer))
       values.push_back(call.layer->input_shape());
     else
       values.push_back(class_name == "Dense" ? Shape() : image);

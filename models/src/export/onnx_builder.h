@@ -87,6 +87,7 @@ OnnxValue onnx_maximum(const OnnxCall& call);
 OnnxValue onnx_minimum(const OnnxCall& call);
 OnnxValue onnx_multiply(const OnnxCall& call);
 OnnxValue onnx_relu(const OnnxCall& call);
+OnnxValue onnx_reshape(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);
 OnnxValue onnx_subtract(const OnnxCall& call);
 OnnxValue onnx_zero_padding2d(const OnnxCall& call);

@@ -33,6 +33,7 @@ constexpr Exported kConverters[] = {
     {"Minimum", onnx_minimum},
     {"Multiply", onnx_multiply},
     {"ReLU", onnx_relu},
+    {"Reshape", onnx_reshape},
     {"Softmax", onnx_softmax},
     {"Subtract", onnx_subtract},
     {"ZeroPadding2D", onnx_zero_padding2d},

@@ -4,6 +4,7 @@
 
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/reshape.h>
 
 #include "export/onnx_builder.h"
 
@@ -110,6 +111,15 @@ OnnxValue onnx_dense(const OnnxCall& call) {
 OnnxValue onnx_flatten(const OnnxCall& call) {
   const OnnxValue x = call.builder.channels_last(call.input());
   return call.builder.add("Flatten", call.name(), {x}, {}, {x.shape.count()}, {{"axis", std::int64_t{1}}});
+}
+
+OnnxValue onnx_reshape(const OnnxCall& call) {
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const Shape shape = dynamic_cast<const Reshape&>(call.layer).shape_for(x.shape);
+  const Shape with_batch = shape.batch_of(0);  // 0: as many as the input has
+  const std::string extents = call.builder.graph().add_constant(
+      cat(call.name(), "/shape"), std::vector<std::int64_t>(with_batch.begin(), with_batch.end()));
+  return call.builder.add("Reshape", call.name(), {x}, {extents}, shape);
 }
 
 OnnxValue onnx_batch_normalization(const OnnxCall& call) {

@@ -2,6 +2,7 @@
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/reshape.h>
 
 #include "export/onnx_graph.h"
 #include "export/protobuf.h"
@@ -101,6 +102,13 @@ TEST(Onnx, PooledAxesStayWhereTheyAreKept) {
                                           GlobalMaxPooling2D({.keepdims = true}));
   EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
             (std::vector<std::string>{"Transpose", "GlobalAveragePool", "GlobalMaxPool", "Transpose"}));
+}
+
+TEST(Onnx, ReshapedImagesHaveTheirChannelsLast) {
+  auto net = std::make_unique<Sequential>(MaxPooling2D(), Reshape({.target_shape = {-1, 3}}),
+                                          Dense({.units = 2, .use_bias = false}));
+  EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
+            (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Reshape", "MatMul"}));
 }
 
 /// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.

@@ -7,6 +7,7 @@
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
 #include <ronde/nn/embedding.h>
+#include <ronde/nn/reshape.h>
 
 #include "models/interop/random_net.h"
 #include "models/testing.h"
@@ -285,6 +286,35 @@ TEST(NamedWeights, ExplainWhereTheOrderForPyTorchIsUnknown) {
   const std::string message = message_of<Error>([&] { named_weights(net, WeightNames::torch); });
   EXPECT_NE(message.find("layer concatenate joins the pixels of a flattened image"), std::string::npos)
       << message;
+}
+
+TEST(NamedWeights, OfAReshapedImageAreThoseOfAFlattenedOne) {
+  const auto net_with = [](std::unique_ptr<Module> layer) {
+    auto net = std::make_unique<Sequential>(Conv2D({.filters = 2, .kernel = {1, 1}}));
+    net->add(std::move(layer));
+    net->add(Dense({.units = 3}));
+    net->build({2, 3, 1});
+    return net;
+  };
+  const auto kernel = [&](std::unique_ptr<Module> layer) {
+    return named_weights(*net_with(std::move(layer)), WeightNames::torch)
+        .at("dense.weight")
+        .to_vector<float>();
+  };
+  const auto reshape = [](const Shape& target) {
+    return std::make_unique<Reshape>(ReshapeOptions{.target_shape = target});
+  };
+  EXPECT_EQ(kernel(reshape({-1})), kernel(std::make_unique<Flatten>()));
+  const auto pairs = net_with(reshape({6, 2}));
+  EXPECT_NO_THROW(named_weights(*pairs));
+  EXPECT_EQ(message_of<Error>([&] { named_weights(*pairs, WeightNames::torch); }),
+            "[weights] layer reshape makes (6, 2) of (2, 3, 2), for which PyTorch has another order");
+  Sequential images(Dense({.units = 12}), Reshape({.target_shape = {2, 3, 2}}));
+  images.build({4});
+  EXPECT_THROW(named_weights(images, WeightNames::torch), Error);
+  Sequential pixels(Dense({.units = 2}), Reshape({.target_shape = {1, 1, 2}}), Flatten());
+  pixels.build({4});
+  EXPECT_NO_THROW(named_weights(pixels, WeightNames::torch));
 }
 
 }  // namespace
