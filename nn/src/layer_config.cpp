@@ -140,6 +140,7 @@ Activation::Kind LayerConfig::activation() const {
   const ConfigValue& name = is_wrapped ? value->at("config") : *value;
   if (!name.is_string()) refuse("activation", "only activations with a name are supported");
   if (name.as_string() == "silu") return Activation::silu;
+  if (name.as_string() == "hard_swish") return Activation::hard_silu;
   for (int kind = Activation::linear; kind <= Activation::kLastKind; ++kind)
     if (name.as_string() == to_string(static_cast<Activation::Kind>(kind)))
       return static_cast<Activation::Kind>(kind);

@@ -372,6 +372,38 @@ TEST(ModelFiles, HasExactlyTheKeysThatKeras2And3Know) {
   ASSERT_NE(file.training_config.find("loss_weights"), nullptr);
 }
 
+// Note [hard_sigmoid]
+TEST(ModelFiles, TheTwoHardSigmoidsAreNotTakenForEachOther) {
+  const TempDir dir;
+  Model model(std::make_unique<Sequential>(Dense({.units = 3, .activation = Activation::hard_sigmoid}),
+                                           Dense({.units = 2, .activation = Activation::hard_silu})),
+              {4});
+  const Tensor x = Tensor::from<float>({2, 4}, {1, -2, 3, 4, -5, 6, 7, -8});
+  for (const char* name : {"m.h5", "m.keras"}) {
+    SCOPED_TRACE(name);
+    const std::string path = dir / name;
+    model.save(path);
+    EXPECT_EQ(Model::load(path).predict(x).to_vector<float>(), model.predict(x).to_vector<float>());
+    SavedModel file = read_saved_model(path);
+    const ConfigList& layers = file.model_config.at("config").at("layers").as_list();
+    const ConfigValue& function = layers.at(1).at("config").at("activation");
+    EXPECT_EQ(to_json(function), R"({"module":"keras.ops","class_name":"function","config":"hard_sigmoid",)"
+                                 R"("registered_name":"hard_sigmoid"})");
+
+    file.layers_by_class = file.layers;
+    file.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", model.module().config()}};
+    file.keras_version = "3.15.1";
+    write_saved_model(path, file);
+    EXPECT_EQ(Model::load(path).predict(x).to_vector<float>(), model.predict(x).to_vector<float>());
+    file.keras_version = "2.15.0";
+    write_saved_model(path, file);
+    EXPECT_EQ(message_of<Error>([&] { Model::load(path); }),
+              cat(path,
+                  ": layer \"dense\": the hard_sigmoid of Keras 2, which is another function than Keras "
+                  "3's, is not supported"));
+  }
+}
+
 // Who gives another format's ending wants that format, not HDF5 by its name.
 TEST(ModelFiles, OtherFormatsEndingsAreRefused) {
   const TempDir dir;

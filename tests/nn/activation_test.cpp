@@ -37,6 +37,7 @@ TEST(Activation, MatchesKerasFormulas) {
       {Activation::selu,
        [](double x) { return 1.05070098735548 * (x > 0 ? x : 1.67326324235438 * (std::exp(x) - 1)); }},
       {Activation::exponential, [](double x) { return std::exp(x); }},
+      {Activation::mish, [](double x) { return x * std::tanh(std::log(1 + std::exp(x))); }},
   };
   const Tensor x = random_tensor({4, 7}, 1, -3.0, 3.0);
   for (const Case& c : cases) {
@@ -45,6 +46,15 @@ TEST(Activation, MatchesKerasFormulas) {
     for (double& value : expected) value = c.f(value);
     Activation layer(c.kind);
     expect_close(layer(x).value(), expected, 1e-14, "output");
+    expect_module_gradients(layer, x);
+  }
+}
+
+// Their values are Keras' own: keras_layers_test.cpp. Both bounds are within these numbers.
+TEST(Activation, GradientsOfBoundedFunctions) {
+  const Tensor x = random_tensor({6, 9}, 1, -5.0, 8.0);
+  for (const Activation::Kind kind : {Activation::relu6, Activation::hard_sigmoid, Activation::hard_silu}) {
+    Activation layer(kind);
     expect_module_gradients(layer, x);
   }
 }

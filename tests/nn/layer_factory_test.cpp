@@ -198,6 +198,11 @@ TEST(LayerFactory, ReadsWhatAnyKerasWrites) {
   for (const char* padding : {"[[2, 2], [2, 2]]", "[2, 2]", "2"})
     EXPECT_EQ(to_json(parse("ZeroPadding2D", cat(R"({"padding": )", padding, "}"))->config())["padding"],
               ordered_json::parse("[[2, 2], [2, 2]]"));
+  // Another name for hard_silu, and a function with its module.
+  for (const char* function : {R"("hard_swish")", R"({"module": "keras.ops", "class_name": "function",
+                                                      "config": "hard_silu", "registered_name": "hard_silu"})"})
+    EXPECT_EQ(to_json(parse("Activation", cat(R"({"activation": )", function, "}"))->config())["activation"],
+              "hard_silu");
   const auto net = parse("Sequential", R"({"name": "n", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4]}},
     {"class_name": "Dense", "config": {"name": "d", "units": 2}}]})");
@@ -211,8 +216,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   };
   EXPECT_EQ(message("Conv2D", R"({"name": "c", "filters": 2, "data_format": "channels_first"})"),
             "[Conv2D \"c\"] data_format: \"channels_first\" is not supported, only \"channels_last\"");
-  EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "activation": "hard_sigmoid"})"),
-            "[Dense \"d\"] activation: \"hard_sigmoid\" is not supported");
+  EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "activation": "tanh_shrink"})"),
+            "[Dense \"d\"] activation: \"tanh_shrink\" is not supported");
   EXPECT_EQ(message("Dense", R"({"units": 2, "lora_rank": 4})"), "[Dense] lora_rank: is not supported");
   EXPECT_EQ(message("Conv2D", R"({"filters": 2, "lora_rank": 4})"), "[Conv2D] lora_rank: is not supported");
   EXPECT_EQ(message("DepthwiseConv2D", R"({"lora_rank": 4})"),

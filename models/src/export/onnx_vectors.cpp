@@ -33,9 +33,32 @@ OnnxValue gelu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name
   return builder.add("Mul", cat(name, "/gelu"), {half, gate}, {}, x.shape);
 }
 
+/// x * gate
+OnnxValue gated(OnnxBuilder& builder, const OnnxValue& x, const OnnxValue& gate, const std::string& name) {
+  return builder.add("Mul", name, {x, gate}, {}, x.shape);
+}
+
 OnnxValue silu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
-  const OnnxValue gate = same_shape(builder, "Sigmoid", cat(name, "/gate"), x);
-  return builder.add("Mul", cat(name, "/silu"), {x, gate}, {}, x.shape);
+  return gated(builder, x, same_shape(builder, "Sigmoid", cat(name, "/gate"), x), cat(name, "/silu"));
+}
+
+OnnxValue relu6(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  const OnnxValue positive = same_shape(builder, "Relu", cat(name, "/unbounded"), x);
+  return with_constant(builder, "Min", cat(name, "/relu6"), positive, 6.0);
+}
+
+/// relu6(x + 3) / 6
+OnnxValue hard_sigmoid(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  return same_shape(builder, "HardSigmoid", name, x, {{"alpha", 1.0f / 6.0f}, {"beta", 0.5f}});
+}
+
+OnnxValue hard_silu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  return gated(builder, x, hard_sigmoid(builder, x, cat(name, "/gate")), cat(name, "/hard_silu"));
+}
+
+OnnxValue mish(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  const OnnxValue softplus = same_shape(builder, "Softplus", cat(name, "/softplus"), x);
+  return gated(builder, x, same_shape(builder, "Tanh", cat(name, "/gate"), softplus), cat(name, "/mish"));
 }
 
 }  // namespace
@@ -59,6 +82,10 @@ OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const O
   if (kind == "softsign") return simple("Softsign");
   if (kind == "selu") return simple("Selu");  // of Keras' numbers by default
   if (kind == "exponential") return simple("Exp");
+  if (kind == "relu6") return relu6(builder, x, name);
+  if (kind == "hard_sigmoid") return hard_sigmoid(builder, x, cat(name, "/hard_sigmoid"));
+  if (kind == "hard_silu") return hard_silu(builder, x, name);
+  if (kind == "mish") return mish(builder, x, name);
   if (kind == "log_softmax") return simple("LogSoftmax", {{"axis", channel_axis}});
   throw Error(cat("[onnx] layer ", name, " has activation ", kind, ", which cannot be exported"));
 }

@@ -8,6 +8,7 @@
 #include <ronde/nn/sequential.h>
 
 #include "keras_file/json.h"
+#include "weights/hard_sigmoid.h"
 
 namespace ronde::inline v0 {
 
@@ -110,7 +111,8 @@ void append_metrics(const ConfigValue& config, DescribedTraining& training) {
 ConfigValue model_config(const Module& module) {
   const bool is_net = dynamic_cast<const Sequential*>(&module) || dynamic_cast<const Graph*>(&module);
   if (!is_net || module.children().empty() || !keras_knows(module)) return {};
-  return ConfigDict{{"class_name", module.class_name()}, {"config", module.config()}};
+  return ConfigDict{{"class_name", module.class_name()},
+                    {"config", with_named_hard_sigmoid(module.config())}};
 }
 
 namespace {
@@ -166,13 +168,14 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                     {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
 }
 
-DescribedNet net_from_config(const ConfigValue& config) {
+DescribedNet net_from_config(const ConfigValue& config, const std::string& keras_version) {
   require<InputError>(!config.is_null(), "holds weights, but no description of a net");
   const std::string& class_name = config.at("class_name").as_string();
   require<InputError>(class_name == "Sequential" || class_name == "Functional" || class_name == "Model",
                       "is a ", class_name,
                       " model; only Sequential and functional models can be built from a file (its weights "
                       "can be loaded into a net of your own)");
+  refuse_old_hard_sigmoid(config, keras_version);
   // Keras 2.2.0 and older wrote the list of layers alone.
   const ConfigValue& inner = config.at("config");
   const ConfigValue described = inner.is_list() ? ConfigValue(ConfigDict{{"layers", inner}}) : inner;

@@ -86,6 +86,16 @@ TEST(Onnx, ActivationsThatHaveAnOperatorAreThat) {
             (std::vector<std::string>{"Softplus", "Softsign", "Selu", "Exp", "Tanh"}));
 }
 
+TEST(Onnx, OtherActivationsAreMadeOfOperators) {
+  const std::pair<Activation::Kind, std::vector<std::string>> cases[] = {
+      {Activation::relu6, {"Relu", "Min"}},
+      {Activation::hard_sigmoid, {"HardSigmoid"}},
+      {Activation::hard_silu, {"HardSigmoid", "Mul"}},
+      {Activation::mish, {"Softplus", "Tanh", "Mul"}}};
+  for (const auto& [kind, expected] : cases)
+    EXPECT_EQ(operators_of(std::make_unique<Sequential>(Activation(kind)), {4}), expected);
+}
+
 TEST(Onnx, ExportsANetThatDoesNothing) {
   EXPECT_EQ(operators_of(std::make_unique<Sequential>(Dropout(0.5)), {4}),
             std::vector<std::string>{"Identity"});
