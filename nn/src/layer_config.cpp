@@ -34,6 +34,12 @@ std::string to_string(Padding padding) {
   return padding == Padding::same ? "same" : "valid";
 }
 
+ConfigValue to_config(const std::vector<double>& numbers) {
+  if (numbers.empty()) return {};
+  if (numbers.size() == 1) return numbers.front();
+  return ConfigList(numbers.begin(), numbers.end());
+}
+
 std::string without_slashes(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
@@ -97,6 +103,15 @@ std::vector<std::int64_t> LayerConfig::integers(const char* key) const {
 }
 double LayerConfig::number(const char* key, double otherwise) const {
   return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_double(); }) : otherwise;
+}
+std::vector<double> LayerConfig::numbers(const char* key) const {
+  if (find(key) == nullptr) return {};
+  return read(key, [](const ConfigValue& value) {
+    if (!value.is_list()) return std::vector{value.as_double()};
+    std::vector<double> numbers;
+    for (const ConfigValue& one : value.as_list()) numbers.push_back(one.as_double());
+    return numbers;
+  });
 }
 bool LayerConfig::boolean(const char* key, bool otherwise) const {
   return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_bool(); }) : otherwise;

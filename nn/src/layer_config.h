@@ -27,6 +27,8 @@ ConfigDict layer_config(const Module& layer);
 ConfigDict input_layer(const std::string& name, const Module& net);
 ConfigList pair(Size2d size);
 std::string to_string(Padding padding);
+/// A number alone for one, a list for several; null for none.
+ConfigValue to_config(const std::vector<double>& numbers);
 
 /// Keras 2 allows '/' in the names of layers; here, as in Keras 3, it stands between names: '_' in its place.
 std::string without_slashes(std::string name);
@@ -41,6 +43,8 @@ class LayerConfig {
   /// A list of integers, or one alone.
   std::vector<std::int64_t> integers(const char* key) const;
   double number(const char* key, double otherwise) const;
+  /// A list of numbers, or one alone; none where it is missing.
+  std::vector<double> numbers(const char* key) const;
   bool boolean(const char* key, bool otherwise) const;
   std::string text(const char* key, const std::string& otherwise) const;
   Size2d size(const char* key, Size2d otherwise) const;

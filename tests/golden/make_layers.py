@@ -26,12 +26,26 @@ def cases():
     wide = numbers((3, 7), 1, -8.0, 8.0)
     for name in ("relu6", "mish") if KERAS2 else ("relu6", "mish", "hard_sigmoid", "hard_silu"):
         yield layers.Activation(name), wide
+    images, rows = numbers((2, 3, 2, 4), 2), numbers((5, 4), 3)
+    mean, variance = [0.5, -1.0, 2.0, 0.0], [1.5, 0.25, 4.0, 0.0]  # the last one is kept from dividing by zero
+    for x in (images, rows):
+        for invert in (False, True):
+            yield layers.Normalization(invert=invert), x
+            yield layers.Normalization(mean=mean, variance=variance, invert=invert), x
+        yield layers.Normalization(axis=x.ndim - 1, mean=0.25, variance=9.0), x
+        yield layers.LayerNormalization(), x
+        yield layers.LayerNormalization(epsilon=0.1, center=False), x
+        yield layers.LayerNormalization(epsilon=1e-6, scale=False), x
+    for axis in ([-1], [2, 3], [-3, -2, -1], [1, 2, 3]):
+        yield layers.LayerNormalization(axis=axis, epsilon=1e-2), images
 
 
 def case(layer, x):
     layer.build(x.shape)
     weights = [numbers(w.shape, 10 + i, 0.5, 1.5) if len(w.shape) else np.array(7) for i, w in enumerate(layer.weights)]
     layer.set_weights(weights)
+    if isinstance(layer, layers.Normalization):
+        layer.finalize_state()
     config = layer.get_config()
     config["dtype"] = "float64"
     return {"class_name": type(layer).__name__, "config": config, "x": {"shape": x.shape, "values": x.ravel().tolist()},

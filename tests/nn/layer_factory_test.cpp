@@ -12,9 +12,11 @@
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/normalization.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/sequential.h>
@@ -112,6 +114,16 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "moving_variance_initializer": {"class_name": "Ones", "config": {}}, "synchronized": true})");
   expect_config(Activation(Activation::silu), R"({
     "name": "activation", "trainable": true, "dtype": "float32", "activation": "swish"})");
+  expect_config(Normalization({.mean = {1.5, 2.0}, .variance = {4.0, 0.25}, .invert = true}), R"({
+    "name": "normalization", "trainable": true, "dtype": "float32", "axis": -1, "mean": [1.5, 2.0],
+    "variance": [4.0, 0.25], "invert": true})");
+  expect_config(Normalization(), R"({
+    "name": "normalization", "trainable": true, "dtype": "float32", "axis": -1, "mean": null,
+    "variance": null})");
+  expect_config(LayerNormalization({.axes = {2, 3}, .epsilon = 1e-6, .scale = false}), R"({
+    "name": "layer_normalization", "trainable": true, "dtype": "float32", "axis": [2, 3], "epsilon": 1e-6,
+    "center": true, "scale": false, "beta_initializer": {"class_name": "Zeros", "config": {}},
+    "gamma_initializer": {"class_name": "Ones", "config": {}}})");
   expect_config(BatchNormalization({.momentum = 0.9, .scale = false}), R"({
     "name": "batch_normalization", "trainable": true, "dtype": "float32", "axis": -1, "momentum": 0.9,
     "epsilon": 0.001, "center": true, "scale": false,
@@ -235,14 +247,24 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[reshape] target_shape must have positive extents and at most one -1, got (2, 0)");
   EXPECT_EQ(message("Reshape", R"({"target_shape": [1, 1, 1, 1, 1, 1, 1, 1, 1]})"),
             "[Reshape] target_shape: at most 7 extents are supported, found 9");
+  EXPECT_EQ(message("Normalization", R"({"mean": 2.0})"), "[normalization] has 1 mean and 0 variances");
+  EXPECT_EQ(message("Normalization", R"({"axis": [1, 2]})"),
+            "[Normalization] axis: expected one axis, found 2");
+  EXPECT_EQ(message("Normalization", R"({"mean": [[1.0]], "variance": [[1.0]]})"),
+            "[Normalization] mean: expected a number, found a list");
+  EXPECT_EQ(message("LayerNormalization", R"({"rms_scaling": true})"),
+            "[LayerNormalization] rms_scaling: true is not supported");
+  EXPECT_EQ(message("LayerNormalization", R"({"axis": []})"),
+            "[layer_normalization] needs an axis to normalise over");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
             "BatchNormalization, Concatenate, Conv2D, Dense, DepthwiseConv2D, Dropout, Embedding, Flatten, "
-            "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
+            "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, "
+            "LayerNormalization, LeakyReLU, "
             "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Rescaling, Reshape, Sequential, Softmax, Subtract, ZeroPadding2D");
+            "Normalization, ReLU, Rescaling, Reshape, Sequential, Softmax, Subtract, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
@@ -289,7 +311,7 @@ TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
 // Keras writes the last axis by its number, too. Another one has weights or outputs of the same shape where
 // extents are equal, so that only the axis tells.
 TEST(LayerFactory, AxesAreThoseOfTheInputs) {
-  for (const char* layer : {"BatchNormalization", "Softmax"}) {
+  for (const char* layer : {"BatchNormalization", "Normalization", "Softmax"}) {
     const auto built = [&](const char* axis, const Shape& shape) {
       return message_of([&] { parse(layer, cat(R"({"name": "x", "axis": )", axis, "}"))->build(shape); });
     };
@@ -307,6 +329,21 @@ TEST(LayerFactory, AxesAreThoseOfTheInputs) {
     EXPECT_EQ(built("1", {4, 4}), "[x] axis: 1 of inputs (1, 4, 4) is not supported, only the last axis");
     EXPECT_EQ(built("-2", {4, 4}), "[x] axis: -2 of inputs (1, 4, 4) is not supported, only the last axis");
   }
+}
+
+TEST(LayerFactory, LayersAreNormalisedOverTheLastAxes) {
+  const auto built = [](const char* axis) {
+    return message_of([&] {
+      parse("LayerNormalization", cat(R"({"name": "x", "axis": )", axis, "}"))->build({4, 4, 4});
+    });
+  };
+  for (const char* axis : {"-1", "3", "[3]", "[-2, -1]", "[1, 2, 3]"})
+    EXPECT_EQ(built(axis), "no error") << axis;
+  // Keras 2 and Keras 3 have the weights of [3, 2] in different orders.
+  for (const char* axis : {"1", "-2", "[1, 2]", "[1, 3]", "[3, 2]", "[0, 1, 2, 3]", "[3, 3]", "4"})
+    EXPECT_EQ(built(axis),
+              "[x] axis: only the last axes of inputs (1, 4, 4, 4) are supported, without the batch")
+        << axis;
 }
 
 // Weights that come from a file do not depend on how they would have begun.

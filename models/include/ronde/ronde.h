@@ -86,12 +86,14 @@
 #include <ronde/nn/global_pooling_options.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/muon.h>
 #include <ronde/nn/nadam.h>
+#include <ronde/nn/normalization.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/regression_loss.h>

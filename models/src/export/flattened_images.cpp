@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/reshape.h>
 
 #include "export/layer_calls.h"
@@ -12,16 +13,32 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// Elementwise layers: what they give has the order of what they take.
+/// What they give has the order of what they take.
 bool keeps_order(const Module& layer) {
-  static constexpr std::array<std::string_view, 12> kNames{
-      "LeakyReLU", "ReLU",    "Softmax", "Activation", "Add",      "Average",
-      "Dropout",   "Maximum", "Minimum", "Multiply",   "Subtract", "BatchNormalization"};
+  static constexpr std::array<std::string_view, 13> kNames{"LayerNormalization",
+                                                           "LeakyReLU",
+                                                           "ReLU",
+                                                           "Softmax",
+                                                           "Activation",
+                                                           "Add",
+                                                           "Average",
+                                                           "Dropout",
+                                                           "Maximum",
+                                                           "Minimum",
+                                                           "Multiply",
+                                                           "Subtract",
+                                                           "BatchNormalization"};
   return std::find(kNames.begin(), kNames.end(), layer.class_name()) != kNames.end();
 }
 
 bool order_matters(const Shape& image) {
   return image.rank() == 3 && image[2] > 1 && image[0] * image[1] > 1;
+}
+
+/// Whether each weight belongs to a place in an image, of which PyTorch has another order.
+bool has_weights_of_pixels(const Module& layer) {
+  const auto* norm = dynamic_cast<const LayerNormalization*>(&layer);
+  return norm != nullptr && norm->options().axes.size() > 1 && order_matters(layer.input_shape());
 }
 
 /// Flattening is one thing that a Reshape can do. An error for what it can do else to images: in PyTorch the
@@ -45,6 +62,8 @@ FlattenedImages find_flattened_images(const Module& net) {
   FlattenedImages found;
   std::vector<Shape> values{{}};  // for each value the image whose pixels it has, or nothing
   for (const LayerCall& call : calls.calls) {
+    require(!has_weights_of_pixels(*call.layer), "[weights] layer ", call.layer->label(),
+            " has weights for the places in an image, for which PyTorch has another order");
     const Shape image = values.at(call.inputs.front());
     for (const std::size_t input : call.inputs)
       require(

@@ -1,5 +1,4 @@
-// Layers that do not care for neighbours: dense, activations, batch normalisation, and those that only
-// reshape.
+// Layers that do not care for neighbours: dense, activations, and those that only reshape.
 #include <cmath>
 
 #include <ronde/nn/leaky_relu.h>
@@ -147,25 +146,6 @@ OnnxValue onnx_reshape(const OnnxCall& call) {
   const std::string extents = call.builder.graph().add_constant(
       cat(call.name(), "/shape"), std::vector<std::int64_t>(with_batch.begin(), with_batch.end()));
   return call.builder.add("Reshape", call.name(), {x}, {extents}, shape);
-}
-
-OnnxValue onnx_batch_normalization(const OnnxCall& call) {
-  OnnxBuilder& builder = call.builder;
-  const OnnxValue x = builder.channels_first(call.input());
-  const Shape channels{x.shape.back()};
-  std::vector<std::string> constants;
-  const auto add = [&](const char* name, double otherwise) {
-    const bool given = builder.has_weight(call.layer, name);
-    constants.push_back(
-        builder.constant(cat(call.name(), "/", name),
-                         given ? builder.weight(call.layer, name) : Tensor::full(channels, otherwise)));
-  };
-  add("gamma", 1.0);
-  add("beta", 0.0);
-  add("moving_mean", 0.0);
-  add("moving_variance", 1.0);
-  const auto epsilon = static_cast<float>(call.config.at("epsilon").as_double());
-  return builder.add("BatchNormalization", call.name(), {x}, constants, x.shape, {{"epsilon", epsilon}});
 }
 
 OnnxValue onnx_identity(const OnnxCall& call) {

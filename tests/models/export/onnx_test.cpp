@@ -2,6 +2,9 @@
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/normalization.h>
+#include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 
 #include "export/onnx_graph.h"
@@ -119,6 +122,19 @@ TEST(Onnx, ReshapedImagesHaveTheirChannelsLast) {
                                           Dense({.units = 2, .use_bias = false}));
   EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
             (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Reshape", "MatMul"}));
+}
+
+TEST(Onnx, NormalizationsAreSpelledOut) {
+  const std::vector<std::string> norm{"ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Div"};
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Normalization()), {4}),
+            (std::vector<std::string>{"Sub", "Div"}));
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Normalization({.invert = true})), {4}),
+            (std::vector<std::string>{"Mul", "Add"}));
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Rescaling({.scale = {2.0}})), {4}),
+            (std::vector<std::string>{"Mul", "Add"}));
+  EXPECT_EQ(
+      operators_of(std::make_unique<Sequential>(LayerNormalization({.center = false, .scale = false})), {4}),
+      norm);
 }
 
 /// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.

@@ -7,6 +7,7 @@
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
 #include <ronde/nn/embedding.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/reshape.h>
 
 #include "models/interop/random_net.h"
@@ -286,6 +287,22 @@ TEST(NamedWeights, ExplainWhereTheOrderForPyTorchIsUnknown) {
   const std::string message = message_of<Error>([&] { named_weights(net, WeightNames::torch); });
   EXPECT_NE(message.find("layer concatenate joins the pixels of a flattened image"), std::string::npos)
       << message;
+}
+
+TEST(NamedWeights, OfALayerNormalizationAreThoseOfPyTorch) {
+  Sequential net{LayerNormalization(), Flatten(), LayerNormalization()};
+  net.build({2, 3, 2});
+  const Tensor gamma = net.parameters().at(2).variable.value();  // (h, w, c)
+  gamma.copy_from(Tensor::from<float>({12}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  const NamedTensors weights = named_weights(net, WeightNames::torch);
+  EXPECT_EQ(weights.at("layer_normalization.weight").shape(), Shape{2});
+  EXPECT_EQ(weights.at("layer_normalization_1.weight").to_vector<float>(),
+            (std::vector<float>{0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11}));
+  EXPECT_TRUE(weights.contains("layer_normalization_1.bias"));
+  Sequential of_images(LayerNormalization({.axes = {1, 2, 3}}));
+  of_images.build({2, 3, 2});
+  EXPECT_NO_THROW(named_weights(of_images));
+  EXPECT_THROW(named_weights(of_images, WeightNames::torch), Error);
 }
 
 TEST(NamedWeights, OfAReshapedImageAreThoseOfAFlattenedOne) {
