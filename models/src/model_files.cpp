@@ -188,7 +188,7 @@ Model Model::load(const std::string& path, ModelOptions options) {
   std::unique_ptr<Model> model;
   collectively(communicator, [&] {
     describing(path, [&] {
-      DescribedNet described = net_from_config(config, version);
+      DescribedNet described = net_from_config(config, version, options.input_shape);
       model = std::make_unique<Model>(std::move(described.net), described.input_shape, options);
     });
   });
