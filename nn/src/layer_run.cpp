@@ -15,7 +15,15 @@ bool is_plain(const ReLU& layer) {
   return !layer.options().max_value && layer.options().negative_slope == 0.0;
 }
 
+bool is_elementwise(const Dropout& layer) {
+  return layer.is_elementwise();
+}
+
 }  // namespace
+
+Dropout* LayerRun::next_dropout() {
+  return next<Dropout>(is_elementwise);
+}
 
 bool LayerRun::next_is_relu() {
   return next<Activation>(is_relu) != nullptr || next<ReLU>(is_plain) != nullptr;

@@ -95,6 +95,8 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Maximum(), R"({"name": "maximum", "trainable": true, "dtype": "float32"})");
   expect_config(Minimum(), R"({"name": "minimum", "trainable": true, "dtype": "float32"})");
   expect_config(Dropout(0.25), R"({"name": "dropout", "trainable": true, "dtype": "float32", "rate": 0.25})");
+  expect_config(Dropout(0.25, {1, -1}), R"({
+    "name": "dropout", "trainable": true, "dtype": "float32", "rate": 0.25, "noise_shape": [null, 1, null]})");
   expect_config(Flatten(), R"({
     "name": "flatten", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
   expect_config(Embedding({.input_dim = 9, .output_dim = 4}), R"({
@@ -270,6 +272,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");
+  EXPECT_EQ(message("Dropout", R"({"noise_shape": [8, 1]})"),
+            "[Dropout] noise_shape: only one is supported that has null for the batch");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :
