@@ -78,6 +78,7 @@ OnnxValue onnx_conv2d(const OnnxCall& call);
 OnnxValue onnx_dense(const OnnxCall& call);
 OnnxValue onnx_depthwise_conv2d(const OnnxCall& call);
 OnnxValue onnx_flatten(const OnnxCall& call);
+OnnxValue onnx_global_average_pooling1d(const OnnxCall& call);
 OnnxValue onnx_global_average_pooling2d(const OnnxCall& call);
 OnnxValue onnx_global_max_pooling2d(const OnnxCall& call);
 OnnxValue onnx_identity(const OnnxCall& call);

@@ -25,6 +25,7 @@ constexpr Exported kConverters[] = {
     {"DepthwiseConv2D", onnx_depthwise_conv2d},
     {"Dropout", onnx_identity},
     {"Flatten", onnx_flatten},
+    {"GlobalAveragePooling1D", onnx_global_average_pooling1d},
     {"GlobalAveragePooling2D", onnx_global_average_pooling2d},
     {"GlobalMaxPooling2D", onnx_global_max_pooling2d},
     {"LayerNormalization", onnx_layer_normalization},

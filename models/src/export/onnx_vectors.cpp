@@ -1,6 +1,7 @@
 // Layers that do not care for neighbours: dense, activations, and those that only reshape.
 #include <cmath>
 
+#include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/reshape.h>
@@ -137,6 +138,14 @@ OnnxValue onnx_dense(const OnnxCall& call) {
 OnnxValue onnx_flatten(const OnnxCall& call) {
   const OnnxValue x = call.builder.channels_last(call.input());
   return call.builder.add("Flatten", call.name(), {x}, {}, {x.shape.count()}, {{"axis", std::int64_t{1}}});
+}
+
+OnnxValue onnx_global_average_pooling1d(const OnnxCall& call) {
+  const bool keepdims = dynamic_cast<const GlobalAveragePooling1D&>(call.layer).options().keepdims;
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const Shape shape = keepdims ? Shape{1, x.shape.back()} : Shape{x.shape.back()};
+  return call.builder.add("ReduceMean", call.name(), {x}, {}, shape,
+                          {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{keepdims}}});
 }
 
 OnnxValue onnx_reshape(const OnnxCall& call) {

@@ -147,7 +147,7 @@ TEST_P(OnnxGolden, IsWrittenAsWhenOnnxruntimeWasAsked) {
   EXPECT_TRUE(bytes == expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 20));
+INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 24));
 
 struct OwnForward : Module {
   Dense dense{{.units = 2}};

@@ -32,22 +32,10 @@
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "models/interop/dice.h"
+#include "models/interop/random_application.h"
+
 namespace ronde::testing {
-
-/// The same numbers on every machine.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  /// 0 ... sides - 1
-  std::int64_t roll(std::int64_t sides) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<std::int64_t>((state_ >> 33) % static_cast<std::uint64_t>(sides));
-  }
-  bool coin() { return roll(2) == 1; }
-
- private:
-  std::uint64_t state_;
-};
 
 struct RandomNet {
   std::unique_ptr<Module> net;
@@ -55,6 +43,7 @@ struct RandomNet {
   /// Whether its training is the same everywhere: no dropout, and no moving variances, whose rule differs
   /// between Keras 2 and 3.
   bool repeatable = false;
+  bool keras3_only = false;  ///< has functions that Keras 2 does not know
 };
 
 inline constexpr std::int64_t kRandomClasses = 5;
@@ -210,7 +199,12 @@ inline RandomNet random_net(std::uint64_t seed) {
   RandomNet result;
   result.input = {12 + dice.roll(5), 12 + dice.roll(5), channels};
   result.repeatable = seed % 2 == 0;
-  if (seed % 5 == 4)
+  result.keras3_only = seed >= 22;
+  if (seed >= 20)
+    result.net = random_application(
+        dice,
+        {.classes = kRandomClasses, .repeatable = result.repeatable, .keras3_only = result.keras3_only});
+  else if (seed % 5 == 4)
     result.net = random_graph(dice, channels, result.repeatable);
   else
     result.net = random_sequential(dice, channels, result.repeatable);

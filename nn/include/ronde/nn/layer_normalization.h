@@ -5,7 +5,8 @@
 ///     LayerNormalization({.axes = {1, 2, 3}})     // (n, h, w, c): over the whole image
 ///
 /// y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, with the biased variance. In bf16 it computes in
-/// f32. Source: Ba et al., "Layer normalization", 2016.
+/// f32. Keras 3 forgets several axes of an .h5, its own too: such a net is one for .keras. Source: Ba et al.,
+/// "Layer normalization", 2016.
 #pragma once
 
 #include <string>
