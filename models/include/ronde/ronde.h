@@ -31,6 +31,7 @@
 #include <ronde/distributed/thread_communicator.h>
 #include <ronde/distributed/timeline.h>
 #include <ronde/distributed/watchdog.h>
+#include <ronde/models/adapt_normalization.h>
 #include <ronde/models/backup_and_restore.h>
 #include <ronde/models/cifar10_cnn.h>
 #include <ronde/models/cifar10_fast.h>
