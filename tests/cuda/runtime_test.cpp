@@ -12,7 +12,7 @@ using cuda::Outcome;
 
 constexpr std::size_t kBytes = 1024;
 
-class FakeRuntimeTest : public testing::Test {
+class FakeRuntimeTest : public ::testing::Test {
  protected:
   FakeRuntimeTest() {
     EXPECT_TRUE(runtime.create_stream(&first).ok());
