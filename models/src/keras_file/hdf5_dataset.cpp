@@ -144,12 +144,14 @@ void write_rows(const Handle& dataset, const std::string& path, const Handle& sp
 }  // namespace
 
 void write_dataset(hid_t parent, const std::string& path, Tensor values) {
+  const bool is_scalar = values.rank() == 0;
+  require(values.dtype() == DType::f32 || values.dtype() == DType::f64 ||
+              (is_scalar && values.dtype() == DType::i64),
+          "[save] ", path, " is ", values.dtype());
   if (const auto slash = path.rfind('/'); slash != std::string::npos)
     ensure_group(parent, path.substr(0, slash));
   const Handle creation = without_times(H5P_DATASET_CREATE);
-  if (values.rank() == 0) return write_scalar(parent, path, creation, values);
-  require(values.dtype() == DType::f32 || values.dtype() == DType::f64, "[save] ", path, " is ",
-          values.dtype());
+  if (is_scalar) return write_scalar(parent, path, creation, values);
   const std::vector<hsize_t> extents(values.shape().begin(), values.shape().end());
   const int rank = static_cast<int>(extents.size());
   const std::vector<hsize_t> chunk = chunk_of(extents, size_of(values.dtype()));
