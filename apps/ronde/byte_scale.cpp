@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ronde/nn/graph.h>
+#include <ronde/nn/normalization.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/sequential.h>
 
@@ -15,15 +16,15 @@ namespace {
 /// The geometric mean of 1/255 and 1: what is less brings 255 nearer to 1 than it would bring 1.
 constexpr double kScaleOfBytes = 0.0626;
 
-bool is_of_bytes(const Rescaling& layer) {
-  const ConfigDict config = layer.config();
-  const auto scale =
-      std::find_if(config.begin(), config.end(), [](const auto& entry) { return entry.first == "scale"; });
-  const ConfigList scales =
-      scale->second.is_list() ? scale->second.as_list() : ConfigList{scale->second.as_double()};
-  return std::all_of(scales.begin(), scales.end(), [](const ConfigValue& value) {
-    return value.as_double() != 0.0 && std::abs(value.as_double()) < kScaleOfBytes;
-  });
+bool are_of_bytes(const std::vector<double>& scales) {
+  return std::all_of(scales.begin(), scales.end(),
+                     [](double scale) { return scale != 0.0 && std::abs(scale) < kScaleOfBytes; });
+}
+
+bool is_of_bytes(const Normalization& layer) {
+  std::vector<double> scales = layer.deviation().value().to_vector<double>();
+  for (double& scale : scales) scale = layer.options().invert ? scale : 1.0 / scale;
+  return are_of_bytes(scales);
 }
 
 /// The layers that get the net's input.
@@ -45,7 +46,10 @@ std::vector<const Module*> first_layers(const Module& net) {
 }  // namespace
 
 bool scales_bytes(const Module& net) {
-  if (const auto* rescaling = dynamic_cast<const Rescaling*>(&net)) return is_of_bytes(*rescaling);
+  if (const auto* rescaling = dynamic_cast<const Rescaling*>(&net))
+    return are_of_bytes(rescaling->options().scale);
+  if (const auto* normalization = dynamic_cast<const Normalization*>(&net))
+    return is_of_bytes(*normalization);
   const std::vector<const Module*> layers = first_layers(net);
   return !layers.empty() &&
          std::all_of(layers.begin(), layers.end(), [](const Module* layer) { return scales_bytes(*layer); });
@@ -56,9 +60,11 @@ double byte_scale_for(const Module& net) {
 }
 
 void note_bytes_stay(const std::string& file) {
-  std::fprintf(stderr,
-               "ronde: note: %s: the net begins with a Rescaling of bytes, so it gets them as they are\n",
-               file.c_str());
+  std::fprintf(
+      stderr,
+      "ronde: note: %s: the net begins with a Rescaling or Normalization of bytes, so it gets them as they "
+      "are\n",
+      file.c_str());
 }
 
 }  // namespace ronde::apps

@@ -9,9 +9,9 @@ namespace ronde::apps {
 
 inline constexpr double kByteScale = 1.0 / 255;  // bytes to 0 ... 1, as Ronde's data sets have them
 
-/// The net's first layers, right behind its input, are Rescalings that bring bytes near to 1 (as Keras'
-/// Rescaling(1/255) does), and not what is in 0 ... 1 already (as a normalisation by mean and deviation
-/// does).
+/// The net's first layers, right behind its input, are Rescalings or Normalizations that bring bytes near to
+/// 1 (as Keras' Rescaling(1/255) does), and not what is in 0 ... 1 already (as one by its mean and deviation
+/// does). Of a built net.
 bool scales_bytes(const Module& net);
 /// 1 for a net that scales bytes itself, else kByteScale.
 double byte_scale_for(const Module& net);

@@ -50,10 +50,11 @@ void require_classifier(Model& model, const std::string& file, const std::string
 void say_byte_scale(const std::string& file, const std::string& source, const NamedData& data) {
   if (!data.byte_scale) return;
   if (*data.byte_scale == 1.0) return note_bytes_stay(file);
-  std::fprintf(stderr,
-               "ronde: warning: %s: the net begins with a Rescaling of bytes, but those of %s are scaled "
-               "already: pack them with --scale 1\n",
-               file.c_str(), source.c_str());
+  std::fprintf(
+      stderr,
+      "ronde: warning: %s: the net begins with a Rescaling or Normalization of bytes, but those of %s "
+      "are scaled already: pack them with --scale 1\n",
+      file.c_str(), source.c_str());
 }
 
 void evaluate(Communicator& world, const EvaluateOptions& options) {
@@ -104,8 +105,9 @@ Command evaluate_command() {
       .details =
           "On one process or under mpirun; counts are exact on any number of ranks.\n\n"
           "Bytes of pictures (a folder, or a table of nothing but whole numbers from 0 to 255) are scaled\n"
-          "to 0 ... 1, unless the net begins with a Rescaling of bytes; a packed file is as it was packed;\n"
-          "other numbers are as they are.\n\n"
+          "to 0 ... 1, unless the net begins with a Rescaling or Normalization of bytes; a packed file is "
+          "as\n"
+          "it was packed; other numbers are as they are.\n\n"
           "  ronde evaluate checkpoint.h5 --data mnist\n"
           "  mpirun -np 4 ronde evaluate model.h5 --data photos --resize",
       .arguments =

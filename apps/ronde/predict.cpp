@@ -162,8 +162,8 @@ Command predict_command() {
           "any other net without a categorical loss, as of a regression, its outputs as they are. Outputs\n"
           "that are no finite numbers are shown, and end it with status 88.\n\n"
           "Pictures become grey or coloured as the net needs them. Their bytes are scaled to 0 ... 1, as\n"
-          "Ronde's data sets do, unless the net begins with a Rescaling of bytes; for dark digits on white:\n"
-          "--scale -1/255 --offset 1.\n\n"
+          "Ronde's data sets do, unless the net begins with a Rescaling or Normalization of bytes; for dark\n"
+          "digits on white: --scale -1/255 --offset 1.\n\n"
           "  ronde predict model.h5 --classes cifar10 --resize cat.jpg dog.png",
       .arguments = {argument("FILE", "model file", text(options->file)),
                     arguments("IMAGE", "pictures", append(options->images)),

@@ -181,13 +181,14 @@ Model Model::load(const std::string& path, ModelOptions options) {
   const ConfigValue training = from_json(broadcast_string(communicator, to_json(file.training_config)));
   const ConfigValue settings = from_json(
       broadcast_string(communicator, to_json(file.state ? file.state->optimizer_settings : ConfigDict())));
+  const std::string version = broadcast_string(communicator, file.keras_version);
   const std::string seed = broadcast_string(communicator, file.state ? std::to_string(file.state->seed) : "");
   if (!seed.empty()) options.seed = std::stoull(seed);
 
   std::unique_ptr<Model> model;
   collectively(communicator, [&] {
     describing(path, [&] {
-      DescribedNet described = net_from_config(config);
+      DescribedNet described = net_from_config(config, version, options.input_shape);
       model = std::make_unique<Model>(std::move(described.net), described.input_shape, options);
     });
   });

@@ -10,6 +10,14 @@ namespace {
 constexpr double kLeakySlope = 0.2;
 constexpr double kEluAlpha = 1.0;
 
+Variable relu6(const Variable& x) {
+  return clamp(x, 0.0, 6.0);
+}
+
+Variable hard_sigmoid(const Variable& x) {
+  return relu6(x + 3.0) * (1.0 / 6.0);
+}
+
 }  // namespace
 
 Variable apply_activation(Activation::Kind kind, const Variable& x) {
@@ -41,9 +49,17 @@ Variable apply_activation(Activation::Kind kind, const Variable& x) {
     case Activation::selu:
       return selu(x);
     case Activation::exponential:
+      return exp(x);
+    case Activation::relu6:
+      return relu6(x);
+    case Activation::hard_sigmoid:
+      return hard_sigmoid(x);
+    case Activation::hard_silu:
+      return x * hard_sigmoid(x);
+    case Activation::mish:
       break;
   }
-  return exp(x);
+  return x * tanh(softplus(x));
 }
 
 Variable Activation::forward(const Variable& x, const Context&) {
@@ -57,9 +73,10 @@ ConfigDict Activation::config() const {
 }
 
 std::string to_string(Activation::Kind kind) {
-  static constexpr const char* kNames[] = {"linear",   "relu",     "leaky_relu", "elu",        "gelu",
-                                           "swish",    "sigmoid",  "tanh",       "softmax",    "log_softmax",
-                                           "softplus", "softsign", "selu",       "exponential"};
+  static constexpr const char* kNames[] = {
+      "linear",  "relu",        "leaky_relu", "elu",          "gelu",      "swish",
+      "sigmoid", "tanh",        "softmax",    "log_softmax",  "softplus",  "softsign",
+      "selu",    "exponential", "relu6",      "hard_sigmoid", "hard_silu", "mish"};
   return kNames[kind];
 }
 

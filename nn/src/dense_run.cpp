@@ -21,7 +21,7 @@ DenseRun::DenseRun(std::span<Module* const> layers, const Variable& x) : LayerRu
     clear();
     return;
   }
-  dropout_ = next<Dropout>();
+  dropout_ = next_dropout();
 }
 
 Variable DenseRun::operator()(const Variable& x, const Context& context) const {

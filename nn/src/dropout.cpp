@@ -9,13 +9,19 @@
 
 namespace ronde::inline v0 {
 
-Dropout::Dropout(double rate) : rate_(rate) {
+Dropout::Dropout(double rate, const Shape& noise_shape) : rate_(rate), noise_shape_(noise_shape) {
   require<UsageError>(rate >= 0.0 && rate < 1.0, "[dropout] rate must be in [0, 1), got ", rate);
 }
 
 Variable Dropout::forward(const Variable& x, const Context& context) {
   const std::optional<DropoutCall> drop = call(x, context);
-  return drop ? dropout(x, drop->sample_keys, drop->params) : x;
+  if (!drop || is_elementwise()) return drop ? dropout(x, drop->sample_keys, drop->params) : x;
+  require(x.rank() == noise_shape_.rank() + 1, "[", label(), "] has a noise_shape ", noise_shape_,
+          ", which is not one for inputs of shape ", x.shape());
+  Shape mask = noise_shape_.batch_of(x.size(0));
+  for (int axis = 1; axis < x.rank(); ++axis)
+    if (mask[axis] == -1) mask[axis] = x.size(axis);
+  return x * dropout(Tensor::full(mask, 1.0, x.value().options()), drop->sample_keys, drop->params);
 }
 
 std::optional<DropoutCall> Dropout::call(const Variable& x, const Context& context) {
@@ -39,14 +45,35 @@ Tensor Dropout::make_keys(const Variable& x) {
 ConfigDict Dropout::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("rate", rate_);
+  if (is_elementwise()) return config;
+  ConfigList noise{ConfigValue()};  // of the batch
+  for (const std::int64_t extent : noise_shape_)
+    noise.push_back(extent == -1 ? ConfigValue() : ConfigValue(extent));
+  config.emplace_back("noise_shape", noise);
   return config;
 }
 
+namespace {
+
+/// Keras' [null, 1, 1, null] without the batch.
+Shape read_noise_shape(const LayerConfig& config) {
+  const ConfigValue* noise = config.find("noise_shape");
+  if (noise == nullptr) return {};
+  const ConfigList& extents = noise->as_list();
+  if (extents.empty() || !extents[0].is_null() || extents.size() > Shape::kMaxRank)
+    config.refuse("noise_shape", "only one is supported that has null for the batch");
+  Shape shape;
+  for (std::size_t axis = 1; axis < extents.size(); ++axis)
+    shape.push_back(extents[axis].is_null() ? -1 : extents[axis].as_int());
+  return shape;
+}
+
+}  // namespace
+
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig& config) {
-  config.expect_null("noise_shape");
   config.ignore({"seed"});
-  return std::make_unique<Dropout>(config.number("rate", 0.5));
+  return std::make_unique<Dropout>(config.number("rate", 0.5), read_noise_shape(config));
 }
 
 }  // namespace ronde::inline v0

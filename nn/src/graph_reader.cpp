@@ -8,6 +8,7 @@
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 
+#include "graph_operation.h"
 #include "layer_config.h"
 
 namespace ronde::inline v0 {
@@ -105,7 +106,7 @@ class GraphReader {
   std::vector<Reference> read_inputs(std::size_t layer, const ConfigValue& described) {
     std::vector<Reference> inputs;
     if (described.is_dict()) {
-      collect_tensors(layers_[layer].name, described.at("args"), inputs);
+      collect_tensors(layers_[layer].name, without_number(layers_[layer], described.at("args")), inputs);
       if (const ConfigValue* arguments = described.find("kwargs"))
         check_arguments(layers_[layer].name, *arguments);
     } else {
@@ -118,6 +119,16 @@ class GraphReader {
     }
     if (inputs.empty()) refuse("inbound_nodes", cat("a call of \"", layers_[layer].name, "\" has no inputs"));
     return inputs;
+  }
+
+  /// The arguments that are results, once the layer is one that knows the number among them.
+  static ConfigValue without_number(Layer& layer, const ConfigValue& arguments) {
+    std::unique_ptr<Module> rescaling =
+        layer.calls.size() == 1 ? as_rescaling(*layer.module, arguments) : nullptr;
+    if (rescaling == nullptr) return arguments;
+    layer.module = std::move(rescaling);
+    const ConfigList& both = arguments.as_list();
+    return both[both[0].is_dict() ? 0 : 1];
   }
 
   /// Keras 3's positional arguments: tensors, and lists of them.

@@ -22,7 +22,7 @@ ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : LayerRu
   }
   if (Conv2D* second = next<Conv2D>(is_one_conv2d_call)) front_ = std::exchange(conv_, second);
   pool_ = next<MaxPooling2D>();
-  dropout_ = next<Dropout>();
+  dropout_ = next_dropout();
 }
 
 Variable ImageRun::operator()(const Variable& x, const Context& context) const {

@@ -38,6 +38,12 @@ std::string to_string(Padding padding) {
   return padding == Padding::same ? "same" : "valid";
 }
 
+ConfigValue to_config(const std::vector<double>& numbers) {
+  if (numbers.empty()) return {};
+  if (numbers.size() == 1) return numbers.front();
+  return ConfigList(numbers.begin(), numbers.end());
+}
+
 std::string without_slashes(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
@@ -91,8 +97,25 @@ std::int64_t LayerConfig::integer(const char* key) const {
 std::int64_t LayerConfig::integer(const char* key, std::int64_t otherwise) const {
   return find(key) != nullptr ? integer(key) : otherwise;
 }
+std::vector<std::int64_t> LayerConfig::integers(const char* key) const {
+  return read(key, [](const ConfigValue& value) {
+    if (!value.is_list()) return std::vector{value.as_int()};
+    std::vector<std::int64_t> integers;
+    for (const ConfigValue& one : value.as_list()) integers.push_back(one.as_int());
+    return integers;
+  });
+}
 double LayerConfig::number(const char* key, double otherwise) const {
   return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_double(); }) : otherwise;
+}
+std::vector<double> LayerConfig::numbers(const char* key) const {
+  if (find(key) == nullptr) return {};
+  return read(key, [](const ConfigValue& value) {
+    if (!value.is_list()) return std::vector{value.as_double()};
+    std::vector<double> numbers;
+    for (const ConfigValue& one : value.as_list()) numbers.push_back(one.as_double());
+    return numbers;
+  });
 }
 bool LayerConfig::boolean(const char* key, bool otherwise) const {
   return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_bool(); }) : otherwise;
@@ -141,11 +164,9 @@ Padding LayerConfig::padding() const {
 
 std::int64_t LayerConfig::axis() const {
   if (find("axis") == nullptr) return -1;
-  return read("axis", [](const ConfigValue& v) {
-    if (!v.is_list()) return v.as_int();
-    require<InputError>(v.as_list().size() == 1, "expected one axis, found ", v.as_list().size());
-    return v.as_list()[0].as_int();
-  });
+  const std::vector<std::int64_t> axes = integers("axis");
+  if (axes.size() != 1) refuse("axis", cat("expected one axis, found ", axes.size()));
+  return axes.front();
 }
 
 Activation::Kind LayerConfig::activation() const {
@@ -157,6 +178,7 @@ Activation::Kind LayerConfig::activation() const {
   const ConfigValue& name = is_wrapped ? value->at("config") : *value;
   if (!name.is_string()) refuse("activation", "only activations with a name are supported");
   if (name.as_string() == "silu") return Activation::silu;
+  if (name.as_string() == "hard_swish") return Activation::hard_silu;
   for (int kind = Activation::linear; kind <= Activation::kLastKind; ++kind)
     if (name.as_string() == to_string(static_cast<Activation::Kind>(kind)))
       return static_cast<Activation::Kind>(kind);

@@ -29,6 +29,8 @@ ConfigList pair(Size2d size);
 /// [[above, below], [left, right]]
 ConfigList margins_list(Margins2d margins);
 std::string to_string(Padding padding);
+/// A number alone for one, a list for several; null for none.
+ConfigValue to_config(const std::vector<double>& numbers);
 
 /// Keras 2 allows '/' in the names of layers; here, as in Keras 3, it stands between names: '_' in its place.
 std::string without_slashes(std::string name);
@@ -40,7 +42,11 @@ class LayerConfig {
 
   std::int64_t integer(const char* key) const;
   std::int64_t integer(const char* key, std::int64_t otherwise) const;
+  /// A list of integers, or one alone.
+  std::vector<std::int64_t> integers(const char* key) const;
   double number(const char* key, double otherwise) const;
+  /// A list of numbers, or one alone; none where it is missing.
+  std::vector<double> numbers(const char* key) const;
   bool boolean(const char* key, bool otherwise) const;
   std::string text(const char* key, const std::string& otherwise) const;
   Size2d size(const char* key, Size2d otherwise) const;

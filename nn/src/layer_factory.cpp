@@ -14,11 +14,14 @@
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/normalization.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -67,6 +70,8 @@ std::unique_ptr<Module> read_layer<GlobalMaxPooling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<LayerNormalization>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<LeakyReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<MaxPooling2D>(const LayerConfig&);
@@ -77,9 +82,13 @@ std::unique_ptr<Module> read_layer<Minimum>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Multiply>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Reshape>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
 template <>
@@ -123,13 +132,16 @@ constexpr LayerEntry kLayers[] = {
     {"GlobalAveragePooling1D", read_layer<GlobalAveragePooling1D>},
     {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
     {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
+    {"LayerNormalization", read_layer<LayerNormalization>},
     {"LeakyReLU", read_layer<LeakyReLU>},
     {"MaxPooling2D", read_layer<MaxPooling2D>},
     {"Maximum", read_layer<Maximum>},
     {"Minimum", read_layer<Minimum>},
     {"Multiply", read_layer<Multiply>},
+    {"Normalization", read_layer<Normalization>},
     {"ReLU", read_layer<ReLU>},
     {"Rescaling", read_layer<Rescaling>},
+    {"Reshape", read_layer<Reshape>},
     {"SeparableConv2D", read_layer<SeparableConv2D>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},

@@ -15,14 +15,26 @@ bool is_plain(const ReLU& layer) {
   return !layer.options().max_value && layer.options().negative_slope == 0.0;
 }
 
+bool is_relu6(const Activation& layer) {
+  return layer.kind() == Activation::relu6;
+}
+
 bool is_relu6(const ReLU& layer) {
   return layer.options().max_value == 6.0 && layer.options().negative_slope == 0.0;
+}
+
+bool is_elementwise(const Dropout& layer) {
+  return layer.is_elementwise();
 }
 
 }  // namespace
 
 bool LayerRun::next_is_relu6() {
-  return next<ReLU>(is_relu6) != nullptr;
+  return next<Activation>(is_relu6) != nullptr || next<ReLU>(is_relu6) != nullptr;
+}
+
+Dropout* LayerRun::next_dropout() {
+  return next<Dropout>(is_elementwise);
 }
 
 bool LayerRun::next_is_relu() {

@@ -9,6 +9,7 @@
 #include <typeinfo>
 
 #include <ronde/core/trace.h>
+#include <ronde/nn/dropout.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
@@ -39,6 +40,8 @@ class LayerRun {
     ++length_;
     return &layer;
   }
+  /// A Dropout of each element by itself, taken into the run.
+  Dropout* next_dropout();
   /// A plain relu, as a layer of either class, taken into the run.
   bool next_is_relu();
   /// The same of min(max(x, 0), 6).

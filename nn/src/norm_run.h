@@ -1,6 +1,6 @@
 /// NormRun: layers that one call of batch_norm with a relu computes:
 ///
-///     BatchNormalization -> Activation(relu) or ReLU, also one that gives 6 at most
+///     BatchNormalization -> Activation(relu or relu6) or ReLU, also one that gives 6 at most
 #pragma once
 
 #include <limits>

@@ -6,27 +6,6 @@
 
 namespace ronde::inline v0 {
 
-namespace {
-
-/// A number alone for one, a list for several, which Keras broadcasts over the last axis.
-ConfigValue to_config(const std::vector<double>& values) {
-  if (values.size() == 1) return values.front();
-  ConfigList list;
-  for (const double value : values) list.emplace_back(value);
-  return list;
-}
-
-std::vector<double> values_of(const LayerConfig& config, const char* key, double otherwise) {
-  const ConfigValue* value = config.find(key);
-  if (value == nullptr) return {otherwise};
-  if (!value->is_list()) return {config.number(key, otherwise)};
-  std::vector<double> values;
-  for (const ConfigValue& one : value->as_list()) values.push_back(one.as_double());
-  return values;
-}
-
-}  // namespace
-
 Rescaling::Rescaling(RescalingOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   require<UsageError>(!options_.scale.empty() && !options_.offset.empty(), "[", label(),
@@ -65,8 +44,10 @@ ConfigDict Rescaling::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig& config) {
-  return std::make_unique<Rescaling>(
-      RescalingOptions{.scale = values_of(config, "scale", 1.0), .offset = values_of(config, "offset", 0.0)});
+  RescalingOptions options;
+  if (const std::vector<double> scale = config.numbers("scale"); !scale.empty()) options.scale = scale;
+  if (const std::vector<double> offset = config.numbers("offset"); !offset.empty()) options.offset = offset;
+  return std::make_unique<Rescaling>(std::move(options));
 }
 
 }  // namespace ronde::inline v0

@@ -50,6 +50,12 @@ std::unique_ptr<Sequential> rescaling(double scale, double offset) {
   return net;
 }
 
+std::unique_ptr<Sequential> normalizing(double mean, double variance) {
+  auto net = std::make_unique<Sequential>();
+  net->add(Normalization({.mean = {mean}, .variance = {variance}}));
+  return net;
+}
+
 std::unique_ptr<Graph> graph_of_bytes() {
   auto net = std::make_unique<Graph>();
   const Symbol x = net->add(Flatten(), net->add(Rescaling({.scale = {1.0 / 255}}), net->input()));
@@ -71,6 +77,8 @@ int main(int, char** argv) {
   const char* labels = "sparse_categorical_crossentropy";
   save(classifier(std::make_unique<Sequential>()), loss(labels), folder + "plain.h5");
   save(classifier(rescaling(1.0 / 255, 0.0)), loss(labels), folder + "bytes.h5");
+  save(classifier(normalizing(0.0, 255.0 * 255.0)), loss(labels), folder + "deviations_of_bytes.h5");
+  save(classifier(normalizing(0.5, 0.0625)), loss(labels), folder + "deviations.h5");
   save(graph_of_bytes(), loss(labels), folder + "graph_of_bytes.h5");
   save(classifier(rescaling(4.0, -2.0)), loss(labels), folder + "normalized.h5");
 

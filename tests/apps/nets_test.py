@@ -109,14 +109,15 @@ class Scale(NetTest):
 
     def test_of_nets_that_scale_bytes(self):
         expected = self.answers("plain.h5")
-        for net in ("bytes.h5", "graph_of_bytes.h5"):
+        for net in ("bytes.h5", "deviations_of_bytes.h5", "graph_of_bytes.h5"):
             self.assertEqual(self.answers(net, notes=1), expected)
             self.assertEqual(self.answers(net, "--scale", "1"), expected)
             self.assertNotEqual(self.answers(net, "--scale", "1/255"), expected)
 
     def test_of_nets_that_normalise(self):
         """What these expect is in 0 ... 1."""
-        self.assertEqual(self.answers("normalized.h5"), self.answers("normalized.h5", "--scale", "1/255"))
+        for net in ("normalized.h5", "deviations.h5"):
+            self.assertEqual(self.answers(net), self.answers(net, "--scale", "1/255"))
 
     def test_of_data_for_nets_that_scale_bytes(self):
         bytes_table = self.table("bytes.csv", lambda pixels: pixels)

@@ -4,7 +4,7 @@
 namespace ronde::test {
 namespace {
 
-class DeviceAllocatorTest : public testing::Test {
+class DeviceAllocatorTest : public ::testing::Test {
  protected:
   DeviceAllocatorTest() : home(make_stream()), other(make_stream()) {}
 

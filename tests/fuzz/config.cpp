@@ -11,7 +11,7 @@ void fuzz_one(std::string_view bytes) {
   if (config.is_dict() && config.find("optimizer_config") != nullptr)
     training_from_config(config, {});
   else
-    net_from_config(config);
+    net_from_config(config, "3");
 }
 
 std::vector<std::string> seeds() {

@@ -11,6 +11,7 @@
 #include <ronde/nn/adamax.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/nadam.h>
 #include <ronde/nn/rmsprop.h>
 
@@ -370,6 +371,64 @@ TEST(ModelFiles, HasExactlyTheKeysThatKeras2And3Know) {
   for (const char* key : {"weight_decay", "jit_compile", "loss_scale_factor", "is_legacy_optimizer"})
     EXPECT_EQ(optimizer.at("config").find(key), nullptr) << key;
   ASSERT_NE(file.training_config.find("loss_weights"), nullptr);
+}
+
+TEST(ModelFiles, AnOpenInputGetsItsShapeFromTheOptions) {
+  const TempDir dir;
+  Model model(std::make_unique<Sequential>(Conv2D({.filters = 2}), GlobalAveragePooling2D()), {5, 5, 3});
+  model.save(dir / "m.h5");
+  SavedModel file = read_saved_model(dir / "m.h5");
+  std::string config = to_json(file.model_config);
+  const std::string closed = "[null,5,5,3]";
+  config.replace(config.find(closed), closed.size(), "[null,null,null,3]");
+  file.model_config = from_json(config);
+  write_saved_model(dir / "open.h5", file);
+  const auto error = [&](const std::optional<Shape>& shape) {
+    const std::string path = dir / "open.h5";
+    const std::string message = message_of<Error>([&] { Model::load(path, {.input_shape = shape}); });
+    return message.substr(message.find(path) + path.size());
+  };
+  EXPECT_EQ(error({}), ": its input shape leaves axis 1 open: give one to load, as ModelOptions.input_shape");
+  EXPECT_EQ(error(Shape{7, 6, 1}), ": its input shape is (7, 6, 3), not (7, 6, 1)");
+  EXPECT_NE(error(Shape{7}), "");
+  const Tensor x = Tensor::full({1, 7, 6, 3}, 0.5);
+  Model loaded = Model::load(dir / "open.h5", {.input_shape = Shape{7, 6, 3}});
+  EXPECT_EQ(loaded.module().input_shape(), (Shape{7, 6, 3}));
+  loaded.save(dir / "again.h5");
+  EXPECT_EQ(Model::load(dir / "again.h5").predict(x).to_vector<float>(),
+            loaded.predict(x).to_vector<float>());
+}
+
+// Note [hard_sigmoid]
+TEST(ModelFiles, TheTwoHardSigmoidsAreNotTakenForEachOther) {
+  const TempDir dir;
+  Model model(std::make_unique<Sequential>(Dense({.units = 3, .activation = Activation::hard_sigmoid}),
+                                           Dense({.units = 2, .activation = Activation::hard_silu})),
+              {4});
+  const Tensor x = Tensor::from<float>({2, 4}, {1, -2, 3, 4, -5, 6, 7, -8});
+  for (const char* name : {"m.h5", "m.keras"}) {
+    SCOPED_TRACE(name);
+    const std::string path = dir / name;
+    model.save(path);
+    EXPECT_EQ(Model::load(path).predict(x).to_vector<float>(), model.predict(x).to_vector<float>());
+    SavedModel file = read_saved_model(path);
+    const ConfigList& layers = file.model_config.at("config").at("layers").as_list();
+    const ConfigValue& function = layers.at(1).at("config").at("activation");
+    EXPECT_EQ(to_json(function), R"({"module":"keras.ops","class_name":"function","config":"hard_sigmoid",)"
+                                 R"("registered_name":"hard_sigmoid"})");
+
+    file.layers_by_class = file.layers;
+    file.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", model.module().config()}};
+    file.keras_version = "3.15.1";
+    write_saved_model(path, file);
+    EXPECT_EQ(Model::load(path).predict(x).to_vector<float>(), model.predict(x).to_vector<float>());
+    file.keras_version = "2.15.0";
+    write_saved_model(path, file);
+    EXPECT_EQ(message_of<Error>([&] { Model::load(path); }),
+              cat(path,
+                  ": layer \"dense\": the hard_sigmoid of Keras 2, which is another function than Keras "
+                  "3's, is not supported"));
+  }
 }
 
 // Who gives another format's ending wants that format, not HDF5 by its name.

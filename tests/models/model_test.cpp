@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <ronde/core/ops.h>
+#include <ronde/models/adapt_normalization.h>
 #include <ronde/models/cifar10_cnn.h>
 #include <ronde/models/cifar10_fast.h>
 #include <ronde/models/mnist_cnn.h>
@@ -19,6 +20,30 @@
 
 namespace ronde::testing {
 namespace {
+
+// Of bytes around 200, in more than one batch; their variance by its definition.
+TEST(Normalization, AdaptsToAllOfADataSet) {
+  constexpr std::int64_t kSamples = 75, kPixels = 4, kChannels = 2;
+  std::vector<std::uint8_t> bytes;
+  for (std::int64_t i = 0; i < kSamples * kPixels * kChannels; ++i)
+    bytes.push_back(static_cast<std::uint8_t>(200 + (i * i + 3 * (i % kChannels)) % 7));
+  const InMemoryDataset data(Tensor::from<std::uint8_t>({kSamples, 2, 2, kChannels}, bytes),
+                             Tensor::zeros({kSamples}, {.dtype = DType::i32}), {.scale = 0.5, .offset = 1.0});
+  const NormalizationOptions found = adapt_normalization(data);
+  ASSERT_EQ(found.mean.size(), 2u);
+  ASSERT_EQ(found.variance.size(), 2u);
+  for (std::size_t channel = 0; channel < kChannels; ++channel) {
+    const auto average = [&](auto&& value) {
+      double sum = 0.0;
+      for (std::size_t i = channel; i < bytes.size(); i += kChannels) sum += value(bytes[i] * 0.5 + 1.0);
+      return sum / (kSamples * kPixels);
+    };
+    const double mean = average([](double x) { return x; });
+    EXPECT_NEAR(found.mean[channel], mean, 1e-10);
+    EXPECT_NEAR(found.variance[channel], average([&](double x) { return (x - mean) * (x - mean); }), 1e-10);
+  }
+  EXPECT_THROW(adapt_normalization(InMemoryDataset(Tensor::zeros({0, 2}), Tensor::zeros({0}))), UsageError);
+}
 
 /// Pictures (32, 32, 3) that differ.
 InMemoryDataset bright_pictures(std::int64_t count) {

@@ -6,6 +6,7 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/softmax.h>
 
 #include "nn/testing.h"
@@ -36,6 +37,7 @@ TEST(Activation, MatchesKerasFormulas) {
       {Activation::selu,
        [](double x) { return 1.05070098735548 * (x > 0 ? x : 1.67326324235438 * (std::exp(x) - 1)); }},
       {Activation::exponential, [](double x) { return std::exp(x); }},
+      {Activation::mish, [](double x) { return x * std::tanh(std::log(1 + std::exp(x))); }},
   };
   const Tensor x = random_tensor({4, 7}, 1, -3.0, 3.0);
   for (const Case& c : cases) {
@@ -44,6 +46,15 @@ TEST(Activation, MatchesKerasFormulas) {
     for (double& value : expected) value = c.f(value);
     Activation layer(c.kind);
     expect_close(layer(x).value(), expected, 1e-14, "output");
+    expect_module_gradients(layer, x);
+  }
+}
+
+// Their values are Keras' own: keras_layers_test.cpp. Both bounds are within these numbers.
+TEST(Activation, GradientsOfBoundedFunctions) {
+  const Tensor x = random_tensor({6, 9}, 1, -5.0, 8.0);
+  for (const Activation::Kind kind : {Activation::relu6, Activation::hard_sigmoid, Activation::hard_silu}) {
+    Activation layer(kind);
     expect_module_gradients(layer, x);
   }
 }
@@ -100,6 +111,30 @@ TEST(Flatten, KeepsTheBatchAndTheOrder) {
   EXPECT_EQ(layer(Tensor::zeros({0, 3, 4})).shape(), (Shape{0, 12}));
   EXPECT_EQ(layer(Tensor::zeros({3})).shape(), (Shape{3, 1}));
   expect_module_gradients(layer, x);
+}
+
+TEST(Reshape, KeepsTheBatchAndTheOrder) {
+  const Tensor x = random_tensor({2, 3, 4, 5});
+  const auto expect = [&](const Shape& target, const Shape& expected) {
+    Reshape layer({.target_shape = target});
+    EXPECT_EQ(layer(x).shape(), expected);
+    EXPECT_EQ(layer(x).value().to_vector<double>(), x.to_vector<double>());
+    expect_module_gradients(layer, x);
+  };
+  expect({60}, {2, 60});
+  expect({-1}, {2, 60});
+  expect({5, 2, 6}, {2, 5, 2, 6});
+  expect({4, -1, 3}, {2, 4, 5, 3});
+  Reshape layer({.target_shape = {-1, 6}, .name = "rows"});
+  EXPECT_EQ(layer(Tensor::zeros({0, 3, 4})).shape(), (Shape{0, 2, 6}));
+  EXPECT_EQ(Reshape({.target_shape = {}})(Tensor::zeros({3, 1})).shape(), Shape{3});
+  EXPECT_EQ(message_of([&] {
+              layer(Tensor::zeros({2, 5}));
+            }),
+            "[rows] cannot make (-1, 6) of inputs of shape (5,)");
+  EXPECT_THROW(layer(Tensor::zeros({})), Error);
+  for (const Shape& target : {Shape{0, 2}, Shape{-1, -1}, Shape{-2}})
+    EXPECT_THROW(Reshape({.target_shape = target}), UsageError) << to_string(target);
 }
 
 }  // namespace

@@ -65,6 +65,44 @@ TEST(Dropout, IsTheIdentityOutsideTraining) {
   EXPECT_EQ(none(x, {.training = true}).value().to_vector<double>(), x.to_vector<double>());
 }
 
+TEST(Dropout, DropsWhatHasOneDrawTogether) {
+  const Context context{.training = true, .seed = 9, .sample_keys = keys({41, 3, 7, 2})};
+  const auto masks = [&](const Shape& noise_shape) {
+    Sequential net{Dropout(0.5, noise_shape)};
+    net.build({2, 2, 3}, in_f64());
+    return net(ones({2, 2, 2, 3}), context).value();
+  };
+  const auto draws = [](std::uint64_t sample, std::uint64_t epoch, std::int64_t count) {
+    const std::vector<double> row = expected_row(9, "dropout", sample, epoch, count, 0.5);
+    return f64_tensor({1, 1, 1, count}, row).broadcast_to({1, 2, 2, count}).to_vector<double>();
+  };
+  std::vector<double> channels = draws(41, 3, 3);
+  for (const double value : draws(7, 2, 3)) channels.push_back(value);
+  EXPECT_EQ(masks({1, 1, -1}).to_vector<double>(), channels);
+  EXPECT_EQ(masks({1, 1, 3}).to_vector<double>(), channels);
+  EXPECT_EQ(masks({-1, -1, -1}).to_vector<double>(), masks({}).to_vector<double>());
+  const std::vector<double> whole = masks({1, 1, 1}).to_vector<double>();
+  EXPECT_EQ(std::set<double>(whole.begin(), whole.begin() + 12).size(), 1u);
+  EXPECT_EQ(whole.front(), draws(41, 3, 1).front());
+  EXPECT_EQ(whole.back(), draws(7, 2, 1).front());
+  Dropout layer(0.5, {1, 1, -1});
+  expect_module_gradients(layer, random_tensor({2, 2, 2, 3}), context);
+  EXPECT_EQ(message_of([&] {
+              layer(ones({2, 3}), context);
+            }),
+            "[dropout] has a noise_shape (1, 1, -1), which is not one for inputs of shape (2, 3)");
+}
+
+TEST(Dropout, OneForAllElementsIsNotTakenForOneOfEach) {
+  Sequential net(Dense({.units = 8, .activation = Activation::relu}), Dropout(0.5, {1}));
+  net.build({4}, in_f64());
+  const Context context{.training = true, .sample_keys = keys({0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0})};
+  const Tensor x = random_tensor({6, 4});
+  Variable expected = x;
+  for (Module* layer : net.layers()) expected = (*layer)(expected, context);
+  EXPECT_EQ(net(x, context).value().to_vector<double>(), expected.value().to_vector<double>());
+}
+
 TEST(Dropout, WithoutKeysRowsAndCallsDiffer) {
   Dropout layer(0.5);
   std::set<std::vector<double>> rows;

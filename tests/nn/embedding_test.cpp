@@ -64,6 +64,10 @@ TEST(GlobalAveragePooling1D, IsTheMeanOverTheSteps) {
   EXPECT_EQ(layer(f64_tensor({1, 3, 2}, {1, 10, 2, 20, 6, 30})).value().to_vector<double>(),
             (std::vector<double>{3, 20}));
   expect_module_gradients(layer, random_tensor({2, 3, 2}));
+  GlobalAveragePooling1D keeping({.keepdims = true});
+  const Variable kept = keeping(f64_tensor({1, 3, 2}, {1, 10, 2, 20, 6, 30}));
+  EXPECT_EQ(kept.shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(kept.value().to_vector<double>(), (std::vector<double>{3, 20}));
   EXPECT_EQ(
       message_of([&] {
         layer(f64_tensor({2, 2}, {1, 2, 3, 4}));

@@ -277,6 +277,35 @@ TEST(GraphConfig, ReadsCallsInAnyOrder) {
   EXPECT_EQ(parse("Model", keras2)->class_name(), "Functional");
 }
 
+// keras.Input((1,)), then operators of Python in place of layers.
+TEST(GraphConfig, ReadsOperationsWithANumber) {
+  const auto computes = [](const std::string& operation, const std::string& arguments) {
+    const std::string x = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["in", 0, 0]}})";
+    std::string call = arguments;
+    call.replace(call.find('x'), 1, x);
+    const auto net = parse("Functional", cat(R"({"name": "net", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "in"}, "name": "in", "inbound_nodes": []},
+      {"module": "keras.src.ops.numpy", "class_name": ")",
+                                             operation, R"(", "config": {"name": "op"},
+       "registered_name": ")",
+                                             operation, R"(", "name": "op",
+       "inbound_nodes": [{"args": )",
+                                             call, R"(, "kwargs": {}}]}],
+      "input_layers": [["in", 0, 0]], "output_layers": [["op", 0, 0]]})"));
+    EXPECT_EQ(net->children().at(0)->name(), "op");
+    return (*net)(f64_tensor({1, 1}, {5})).item();
+  };
+  EXPECT_EQ(computes("Add", "[x, 3.0]"), 8.0);
+  EXPECT_EQ(computes("Add", "[3, x]"), 8.0);
+  EXPECT_EQ(computes("Multiply", "[x, 0.5]"), 2.5);
+  EXPECT_EQ(computes("Multiply", "[0.5, x]"), 2.5);
+  EXPECT_EQ(computes("Subtract", "[x, 3.0]"), 2.0);
+  EXPECT_EQ(computes("Subtract", "[3.0, x]"), -2.0);
+  EXPECT_THROW(computes("Maximum", "[x, 3.0]"), InputError);
+  EXPECT_THROW(computes("Add", "[x, 3.0, 4.0]"), InputError);
+  EXPECT_THROW(computes("Add", "[3.0, [x, 4.0]]"), InputError);
+}
+
 TEST(GraphConfig, RefusesWhatItCannotDo) {
   const auto message = [](const std::string& json) {
     EXPECT_THROW(parse("Functional", json), InputError) << json;

@@ -14,10 +14,13 @@
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/normalization.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -79,6 +82,15 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "data_format": "channels_last"})");
   expect_config(GlobalMaxPooling2D(), R"({
     "name": "global_max_pooling2d", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
+  expect_config(GlobalAveragePooling2D({.keepdims = true}), R"({
+    "name": "global_average_pooling2d", "trainable": true, "dtype": "float32", "data_format": "channels_last",
+    "keepdims": true})");
+  expect_config(GlobalMaxPooling2D({.keepdims = true, .name = "largest"}), R"({
+    "name": "largest", "trainable": true, "dtype": "float32", "data_format": "channels_last",
+    "keepdims": true})");
+  expect_config(GlobalAveragePooling1D({.keepdims = true}), R"({
+    "name": "global_average_pooling1d", "trainable": true, "dtype": "float32", "data_format": "channels_last",
+    "keepdims": true})");
   expect_config(ZeroPadding2D({.top = 0, .left = 2, .right = 3}), R"({
     "name": "zero_padding2d", "trainable": true, "dtype": "float32", "padding": [[0, 1], [2, 3]],
     "data_format": "channels_last"})");
@@ -88,6 +100,8 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(UpSampling2D({.size = {2, 3}, .interpolation = Interpolation::bilinear}), R"({
     "name": "up_sampling2d", "trainable": true, "dtype": "float32", "size": [2, 3],
     "data_format": "channels_last", "interpolation": "bilinear"})");
+  expect_config(Reshape({.target_shape = {2, -1, 3}}), R"({
+    "name": "reshape", "trainable": true, "dtype": "float32", "target_shape": [2, -1, 3]})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
     "threshold": 0.0})");
@@ -106,6 +120,8 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Maximum(), R"({"name": "maximum", "trainable": true, "dtype": "float32"})");
   expect_config(Minimum(), R"({"name": "minimum", "trainable": true, "dtype": "float32"})");
   expect_config(Dropout(0.25), R"({"name": "dropout", "trainable": true, "dtype": "float32", "rate": 0.25})");
+  expect_config(Dropout(0.25, {1, -1}), R"({
+    "name": "dropout", "trainable": true, "dtype": "float32", "rate": 0.25, "noise_shape": [null, 1, null]})");
   expect_config(Flatten(), R"({
     "name": "flatten", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
   expect_config(Embedding({.input_dim = 9, .output_dim = 4}), R"({
@@ -125,6 +141,16 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
     "moving_variance_initializer": {"class_name": "Ones", "config": {}}, "synchronized": true})");
   expect_config(Activation(Activation::silu), R"({
     "name": "activation", "trainable": true, "dtype": "float32", "activation": "swish"})");
+  expect_config(Normalization({.mean = {1.5, 2.0}, .variance = {4.0, 0.25}, .invert = true}), R"({
+    "name": "normalization", "trainable": true, "dtype": "float32", "axis": -1, "mean": [1.5, 2.0],
+    "variance": [4.0, 0.25], "invert": true})");
+  expect_config(Normalization(), R"({
+    "name": "normalization", "trainable": true, "dtype": "float32", "axis": -1, "mean": null,
+    "variance": null})");
+  expect_config(LayerNormalization({.axes = {2, 3}, .epsilon = 1e-6, .scale = false}), R"({
+    "name": "layer_normalization", "trainable": true, "dtype": "float32", "axis": [2, 3], "epsilon": 1e-6,
+    "center": true, "scale": false, "beta_initializer": {"class_name": "Zeros", "config": {}},
+    "gamma_initializer": {"class_name": "Ones", "config": {}}})");
   expect_config(BatchNormalization({.momentum = 0.9, .scale = false}), R"({
     "name": "batch_normalization", "trainable": true, "dtype": "float32", "axis": -1, "momentum": 0.9,
     "epsilon": 0.001, "center": true, "scale": false,
@@ -216,6 +242,11 @@ TEST(LayerFactory, ReadsWhatAnyKerasWrites) {
               ordered_json::parse("[[1, 1], [2, 2]]"));
   EXPECT_EQ(to_json(parse("Cropping2D", "{}")->config())["cropping"],
             ordered_json::parse("[[0, 0], [0, 0]]"));
+  // Another name for hard_silu, and a function with its module.
+  for (const char* function : {R"("hard_swish")", R"({"module": "keras.ops", "class_name": "function",
+                                                      "config": "hard_silu", "registered_name": "hard_silu"})"})
+    EXPECT_EQ(to_json(parse("Activation", cat(R"({"activation": )", function, "}"))->config())["activation"],
+              "hard_silu");
   const auto net = parse("Sequential", R"({"name": "n", "layers": [
     {"class_name": "InputLayer", "config": {"batch_shape": [null, 4]}},
     {"class_name": "Dense", "config": {"name": "d", "units": 2}}]})");
@@ -229,8 +260,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   };
   EXPECT_EQ(message("Conv2D", R"({"name": "c", "filters": 2, "data_format": "channels_first"})"),
             "[Conv2D \"c\"] data_format: \"channels_first\" is not supported, only \"channels_last\"");
-  EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "activation": "hard_sigmoid"})"),
-            "[Dense \"d\"] activation: \"hard_sigmoid\" is not supported");
+  EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "activation": "tanh_shrink"})"),
+            "[Dense \"d\"] activation: \"tanh_shrink\" is not supported");
   EXPECT_EQ(message("Dense", R"({"units": 2, "lora_rank": 4})"), "[Dense] lora_rank: is not supported");
   EXPECT_EQ(message("Conv2D", R"({"filters": 2, "lora_rank": 4})"), "[Conv2D] lora_rank: is not supported");
   EXPECT_EQ(message("DepthwiseConv2D", R"({"lora_rank": 4})"),
@@ -254,22 +285,37 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "\"bilinear\"");
   EXPECT_EQ(message("UpSampling2D", R"({"size": [2, 0]})"),
             "[up_sampling2d] size must be positive, got 2 x 0");
+  EXPECT_EQ(message("Reshape", R"({"name": "r"})"), "[Reshape \"r\"] target_shape: missing");
+  EXPECT_EQ(message("Reshape", R"({"target_shape": [2, 0]})"),
+            "[reshape] target_shape must have positive extents and at most one -1, got (2, 0)");
+  EXPECT_EQ(message("Reshape", R"({"target_shape": [1, 1, 1, 1, 1, 1, 1, 1, 1]})"),
+            "[Reshape] target_shape: at most 7 extents are supported, found 9");
+  EXPECT_EQ(message("Normalization", R"({"mean": 2.0})"), "[normalization] has 1 mean and 0 variances");
+  EXPECT_EQ(message("Normalization", R"({"axis": [1, 2]})"),
+            "[Normalization] axis: expected one axis, found 2");
+  EXPECT_EQ(message("Normalization", R"({"mean": [[1.0]], "variance": [[1.0]]})"),
+            "[Normalization] mean: expected a number, found a list");
+  EXPECT_EQ(message("LayerNormalization", R"({"rms_scaling": true})"),
+            "[LayerNormalization] rms_scaling: true is not supported");
+  EXPECT_EQ(message("LayerNormalization", R"({"axis": []})"),
+            "[layer_normalization] needs an axis to normalise over");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
             "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, Dense, "
-            "DepthwiseConv2D, Dropout, "
-            "Embedding, Flatten, "
-            "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, LeakyReLU, "
-            "MaxPooling2D, Maximum, Minimum, Multiply, "
-            "ReLU, Rescaling, SeparableConv2D, Sequential, Softmax, Subtract, UpSampling2D, "
-            "ZeroPadding2D");
+            "DepthwiseConv2D, Dropout, Embedding, Flatten, "
+            "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, "
+            "LayerNormalization, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
+            "Normalization, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, Subtract, "
+            "UpSampling2D, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");
+  EXPECT_EQ(message("Dropout", R"({"noise_shape": [8, 1]})"),
+            "[Dropout] noise_shape: only one is supported that has null for the batch");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :
@@ -303,7 +349,7 @@ TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
     const auto layer =
         parse(class_name,
               class_name == "Rescaling" ? R"({"scale": 0.5})" : R"({"units": 2, "filters": 2, "rate": 0.5,
-                                                                         "input_dim": 2, "output_dim": 2})");
+                                                                         "input_dim": 2, "output_dim": 2, "target_shape": [-1]})");
     EXPECT_EQ(unknown_options(class_name, layer->config()), Options()) << class_name;
   }
 }
@@ -311,7 +357,7 @@ TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
 // Keras writes the last axis by its number, too. Another one has weights or outputs of the same shape where
 // extents are equal, so that only the axis tells.
 TEST(LayerFactory, AxesAreThoseOfTheInputs) {
-  for (const char* layer : {"BatchNormalization", "Softmax"}) {
+  for (const char* layer : {"BatchNormalization", "Normalization", "Softmax"}) {
     const auto built = [&](const char* axis, const Shape& shape) {
       return message_of([&] { parse(layer, cat(R"({"name": "x", "axis": )", axis, "}"))->build(shape); });
     };
@@ -329,6 +375,21 @@ TEST(LayerFactory, AxesAreThoseOfTheInputs) {
     EXPECT_EQ(built("1", {4, 4}), "[x] axis: 1 of inputs (1, 4, 4) is not supported, only the last axis");
     EXPECT_EQ(built("-2", {4, 4}), "[x] axis: -2 of inputs (1, 4, 4) is not supported, only the last axis");
   }
+}
+
+TEST(LayerFactory, LayersAreNormalisedOverTheLastAxes) {
+  const auto built = [](const char* axis) {
+    return message_of([&] {
+      parse("LayerNormalization", cat(R"({"name": "x", "axis": )", axis, "}"))->build({4, 4, 4});
+    });
+  };
+  for (const char* axis : {"-1", "3", "[3]", "[-2, -1]", "[1, 2, 3]"})
+    EXPECT_EQ(built(axis), "no error") << axis;
+  // Keras 2 and Keras 3 have the weights of [3, 2] in different orders.
+  for (const char* axis : {"1", "-2", "[1, 2]", "[1, 3]", "[3, 2]", "[0, 1, 2, 3]", "[3, 3]", "4"})
+    EXPECT_EQ(built(axis),
+              "[x] axis: only the last axes of inputs (1, 4, 4, 4) are supported, without the batch")
+        << axis;
 }
 
 // Weights that come from a file do not depend on how they would have begun.

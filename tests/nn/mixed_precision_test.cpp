@@ -16,13 +16,16 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/normalization.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -149,6 +152,8 @@ void expect_near_single(Layer (*make)()) {
 
 TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return Activation(Activation::gelu); });
+  expect_near_single(+[] { return Activation(Activation::hard_silu); });
+  expect_near_single(+[] { return Activation(Activation::mish); });
   expect_near_single(+[] { return AveragePooling2D(); });
   expect_near_single(+[] { return BatchNormalization(); });
   expect_near_single(+[] {
@@ -164,10 +169,13 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return Flatten(); });
   expect_near_single(+[] { return GlobalAveragePooling2D(); });
   expect_near_single(+[] { return GlobalMaxPooling2D(); });
+  expect_near_single(+[] { return LayerNormalization({.axes = {2, 3}}); });
   expect_near_single(+[] { return LeakyReLU(); });
   expect_near_single(+[] { return MaxPooling2D(); });
+  expect_near_single(+[] { return Normalization({.mean = {0.5}, .variance = {0.25}}); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });
+  expect_near_single(+[] { return Reshape({.target_shape = {-1, 8}}); });
   expect_near_single(
       +[] { return SeparableConv2D({.filters = 3, .depth_multiplier = 2, .activation = Activation::relu}); });
   expect_near_single(+[] { return Softmax(); });

@@ -88,20 +88,26 @@ TEST(Pooling2D, NamesItselfInErrors) {
 }
 
 TEST(GlobalAveragePooling2D, IsTheMeanOfEachChannel) {
-  GlobalAveragePooling2D pool;
+  GlobalAveragePooling2D pool, keeping({.keepdims = true, .name = "keeping"});
   const Tensor x = random_tensor({2, 3, 4, 5});
   const Pooled expected = naive_pool(x, {{3, 4}, {3, 4}, Padding::valid});
   EXPECT_EQ(pool(x).shape(), (Shape{2, 5}));
+  EXPECT_EQ(keeping(x).shape(), (Shape{2, 1, 1, 5}));
+  EXPECT_EQ(keeping(x).value().to_vector<double>(), pool(x).value().to_vector<double>());
+  expect_module_gradients(keeping, x);
   expect_close(pool(x).value(), expected.mean, 1e-14, "mean");
   expect_module_gradients(pool, x);
   EXPECT_THROW(pool(random_tensor({2, 3})), Error);
 }
 
 TEST(GlobalMaxPooling2D, IsTheLargestOfEachChannel) {
-  GlobalMaxPooling2D pool;
+  GlobalMaxPooling2D pool, keeping({.keepdims = true, .name = "keeping"});
   const Tensor x = random_tensor({2, 3, 4, 5});
   const Pooled expected = naive_pool(x, {{3, 4}, {3, 4}, Padding::valid});
   EXPECT_EQ(pool(x).shape(), (Shape{2, 5}));
+  EXPECT_EQ(keeping(x).shape(), (Shape{2, 1, 1, 5}));
+  EXPECT_EQ(keeping(x).value().to_vector<double>(), pool(x).value().to_vector<double>());
+  expect_module_gradients(keeping, x);
   expect_close(pool(x).value(), expected.largest, 0.0, "max");
   expect_module_gradients(pool, x);
   EXPECT_THROW(pool(random_tensor({2, 3})), Error);

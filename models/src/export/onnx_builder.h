@@ -68,7 +68,7 @@ using OnnxConverter = OnnxValue (*)(const OnnxCall& call);
 OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& value,
                           const std::string& name);
 
-// Defined by subject in onnx_images.cpp, onnx_vectors.cpp, onnx_joins.cpp.
+// Defined by subject in onnx_images.cpp, onnx_vectors.cpp, onnx_normalizations.cpp, onnx_joins.cpp.
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
@@ -81,15 +81,20 @@ OnnxValue onnx_cropping2d(const OnnxCall& call);
 OnnxValue onnx_dense(const OnnxCall& call);
 OnnxValue onnx_depthwise_conv2d(const OnnxCall& call);
 OnnxValue onnx_flatten(const OnnxCall& call);
+OnnxValue onnx_global_average_pooling1d(const OnnxCall& call);
 OnnxValue onnx_global_average_pooling2d(const OnnxCall& call);
 OnnxValue onnx_global_max_pooling2d(const OnnxCall& call);
 OnnxValue onnx_identity(const OnnxCall& call);
+OnnxValue onnx_layer_normalization(const OnnxCall& call);
 OnnxValue onnx_leaky_relu(const OnnxCall& call);
 OnnxValue onnx_max_pooling2d(const OnnxCall& call);
 OnnxValue onnx_maximum(const OnnxCall& call);
 OnnxValue onnx_minimum(const OnnxCall& call);
 OnnxValue onnx_multiply(const OnnxCall& call);
+OnnxValue onnx_normalization(const OnnxCall& call);
 OnnxValue onnx_relu(const OnnxCall& call);
+OnnxValue onnx_rescaling(const OnnxCall& call);
+OnnxValue onnx_reshape(const OnnxCall& call);
 OnnxValue onnx_separable_conv2d(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);
 OnnxValue onnx_subtract(const OnnxCall& call);

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include <ronde/nn/cropping2d.h>
+#include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "export/onnx_builder.h"
@@ -80,9 +82,11 @@ OnnxValue add_pooling(const OnnxCall& call, const std::string& op) {
 }
 
 /// One value per channel: ONNX leaves two axes of extent 1 behind.
-OnnxValue add_global_pooling(const OnnxCall& call, const std::string& op) {
+OnnxValue add_global_pooling(const OnnxCall& call, const std::string& op, bool keepdims) {
   const OnnxValue x = call.builder.channels_first(call.input());
-  const OnnxValue pooled = call.builder.add(op, cat(call.name(), "/pooled"), {x}, {}, {1, 1, x.shape.back()});
+  const OnnxValue pooled = call.builder.add(op, keepdims ? call.name() : cat(call.name(), "/pooled"), {x}, {},
+                                            {1, 1, x.shape.back()});
+  if (keepdims) return pooled;
   return call.builder.add("Flatten", call.name(), {pooled}, {}, {x.shape.back()},
                           {{"axis", std::int64_t{1}}});
 }
@@ -140,11 +144,13 @@ OnnxValue onnx_average_pooling2d(const OnnxCall& call) {
 }
 
 OnnxValue onnx_global_average_pooling2d(const OnnxCall& call) {
-  return add_global_pooling(call, "GlobalAveragePool");
+  return add_global_pooling(call, "GlobalAveragePool",
+                            dynamic_cast<const GlobalAveragePooling2D&>(call.layer).options().keepdims);
 }
 
 OnnxValue onnx_global_max_pooling2d(const OnnxCall& call) {
-  return add_global_pooling(call, "GlobalMaxPool");
+  return add_global_pooling(call, "GlobalMaxPool",
+                            dynamic_cast<const GlobalMaxPooling2D&>(call.layer).options().keepdims);
 }
 
 OnnxValue onnx_cropping2d(const OnnxCall& call) {

@@ -1,9 +1,10 @@
-// Layers that do not care for neighbours: dense, activations, batch normalisation, and those that only
-// reshape.
+// Layers that do not care for neighbours: dense, activations, and those that only reshape.
 #include <cmath>
 
+#include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/reshape.h>
 
 #include "export/onnx_builder.h"
 
@@ -32,9 +33,32 @@ OnnxValue gelu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name
   return builder.add("Mul", cat(name, "/gelu"), {half, gate}, {}, x.shape);
 }
 
+/// x * gate
+OnnxValue gated(OnnxBuilder& builder, const OnnxValue& x, const OnnxValue& gate, const std::string& name) {
+  return builder.add("Mul", name, {x, gate}, {}, x.shape);
+}
+
 OnnxValue silu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
-  const OnnxValue gate = same_shape(builder, "Sigmoid", cat(name, "/gate"), x);
-  return builder.add("Mul", cat(name, "/silu"), {x, gate}, {}, x.shape);
+  return gated(builder, x, same_shape(builder, "Sigmoid", cat(name, "/gate"), x), cat(name, "/silu"));
+}
+
+OnnxValue relu6(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  const OnnxValue positive = same_shape(builder, "Relu", cat(name, "/unbounded"), x);
+  return with_constant(builder, "Min", cat(name, "/relu6"), positive, 6.0);
+}
+
+/// relu6(x + 3) / 6
+OnnxValue hard_sigmoid(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  return same_shape(builder, "HardSigmoid", name, x, {{"alpha", 1.0f / 6.0f}, {"beta", 0.5f}});
+}
+
+OnnxValue hard_silu(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  return gated(builder, x, hard_sigmoid(builder, x, cat(name, "/gate")), cat(name, "/hard_silu"));
+}
+
+OnnxValue mish(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
+  const OnnxValue softplus = same_shape(builder, "Softplus", cat(name, "/softplus"), x);
+  return gated(builder, x, same_shape(builder, "Tanh", cat(name, "/gate"), softplus), cat(name, "/mish"));
 }
 
 }  // namespace
@@ -58,6 +82,10 @@ OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const O
   if (kind == "softsign") return simple("Softsign");
   if (kind == "selu") return simple("Selu");  // of Keras' numbers by default
   if (kind == "exponential") return simple("Exp");
+  if (kind == "relu6") return relu6(builder, x, name);
+  if (kind == "hard_sigmoid") return hard_sigmoid(builder, x, cat(name, "/hard_sigmoid"));
+  if (kind == "hard_silu") return hard_silu(builder, x, name);
+  if (kind == "mish") return mish(builder, x, name);
   if (kind == "log_softmax") return simple("LogSoftmax", {{"axis", channel_axis}});
   throw Error(cat("[onnx] layer ", name, " has activation ", kind, ", which cannot be exported"));
 }
@@ -112,23 +140,21 @@ OnnxValue onnx_flatten(const OnnxCall& call) {
   return call.builder.add("Flatten", call.name(), {x}, {}, {x.shape.count()}, {{"axis", std::int64_t{1}}});
 }
 
-OnnxValue onnx_batch_normalization(const OnnxCall& call) {
-  OnnxBuilder& builder = call.builder;
-  const OnnxValue x = builder.channels_first(call.input());
-  const Shape channels{x.shape.back()};
-  std::vector<std::string> constants;
-  const auto add = [&](const char* name, double otherwise) {
-    const bool given = builder.has_weight(call.layer, name);
-    constants.push_back(
-        builder.constant(cat(call.name(), "/", name),
-                         given ? builder.weight(call.layer, name) : Tensor::full(channels, otherwise)));
-  };
-  add("gamma", 1.0);
-  add("beta", 0.0);
-  add("moving_mean", 0.0);
-  add("moving_variance", 1.0);
-  const auto epsilon = static_cast<float>(call.config.at("epsilon").as_double());
-  return builder.add("BatchNormalization", call.name(), {x}, constants, x.shape, {{"epsilon", epsilon}});
+OnnxValue onnx_global_average_pooling1d(const OnnxCall& call) {
+  const bool keepdims = dynamic_cast<const GlobalAveragePooling1D&>(call.layer).options().keepdims;
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const Shape shape = keepdims ? Shape{1, x.shape.back()} : Shape{x.shape.back()};
+  return call.builder.add("ReduceMean", call.name(), {x}, {}, shape,
+                          {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{keepdims}}});
+}
+
+OnnxValue onnx_reshape(const OnnxCall& call) {
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const Shape shape = dynamic_cast<const Reshape&>(call.layer).shape_for(x.shape);
+  const Shape with_batch = shape.batch_of(0);  // 0: as many as the input has
+  const std::string extents = call.builder.graph().add_constant(
+      cat(call.name(), "/shape"), std::vector<std::int64_t>(with_batch.begin(), with_batch.end()));
+  return call.builder.add("Reshape", call.name(), {x}, {extents}, shape);
 }
 
 OnnxValue onnx_identity(const OnnxCall& call) {

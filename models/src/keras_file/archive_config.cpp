@@ -20,9 +20,11 @@ ConfigDict described(const ConfigValue& object, const char* module) {
   return result;
 }
 
-/// A setting of a layer: initializers are objects.
+/// A setting of a layer: initializers are objects. A function has its module already.
 ConfigValue setting(const ConfigValue& value) {
-  return describes_object(value) ? ConfigValue(described(value, "keras.initializers")) : value;
+  return describes_object(value) && value.find("module") == nullptr
+             ? ConfigValue(described(value, "keras.initializers"))
+             : value;
 }
 
 ConfigValue layer(const ConfigValue& object) {

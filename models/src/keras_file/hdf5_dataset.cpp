@@ -100,7 +100,23 @@ std::vector<hsize_t> chunk_of(std::vector<hsize_t> extents, hsize_t element) {
 }
 
 hid_t native_type(DType dtype) {
+  if (dtype == DType::i64) return H5T_NATIVE_INT64;
   return dtype == DType::f64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+}
+
+hid_t file_type(DType dtype) {
+  if (dtype == DType::i64) return H5T_STD_I64LE;
+  return dtype == DType::f64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
+}
+
+/// As Keras' variables need it. It cannot be chunked, and so not be checksummed.
+void write_scalar(hid_t parent, const std::string& path, const Handle& creation, const Tensor& value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a scalar");
+  const Handle dataset(
+      H5Dcreate2(parent, path.c_str(), file_type(value.dtype()), space, H5P_DEFAULT, creation, H5P_DEFAULT),
+      H5Dclose, cat("making ", path));
+  check(H5Dwrite(dataset, native_type(value.dtype()), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.raw()),
+        cat("writing ", path));
 }
 
 /// So many rows at a time; those of an array that nobody else has are given up when they are written.
@@ -128,24 +144,24 @@ void write_rows(const Handle& dataset, const std::string& path, const Handle& sp
 }  // namespace
 
 void write_dataset(hid_t parent, const std::string& path, Tensor values) {
-  require(values.dtype() == DType::f32 || values.dtype() == DType::f64, "[save] ", path, " is ",
-          values.dtype());
-  std::vector<hsize_t> extents(values.shape().begin(), values.shape().end());
-  if (extents.empty()) extents.push_back(1);  // a scalar cannot be chunked, and so not be checksummed
-  const int rank = static_cast<int>(extents.size());
-
+  const bool is_scalar = values.rank() == 0;
+  require(values.dtype() == DType::f32 || values.dtype() == DType::f64 ||
+              (is_scalar && values.dtype() == DType::i64),
+          "[save] ", path, " is ", values.dtype());
   if (const auto slash = path.rfind('/'); slash != std::string::npos)
     ensure_group(parent, path.substr(0, slash));
-  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "making dataset properties");
-  check(H5Pset_obj_track_times(creation, 0), "leaving out time stamps");
+  const Handle creation = without_times(H5P_DATASET_CREATE);
+  if (is_scalar) return write_scalar(parent, path, creation, values);
+  const std::vector<hsize_t> extents(values.shape().begin(), values.shape().end());
+  const int rank = static_cast<int>(extents.size());
   const std::vector<hsize_t> chunk = chunk_of(extents, size_of(values.dtype()));
   check(H5Pset_chunk(creation, rank, chunk.data()), cat("making chunks of ", path));
   check(H5Pset_fletcher32(creation), "asking for checksums");
   const Handle space(H5Screate_simple(rank, extents.data(), nullptr), H5Sclose, cat("making ", path));
-  const hid_t file_type = values.dtype() == DType::f64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
   const Handle access = without_chunk_cache();
-  const Handle dataset(H5Dcreate2(parent, path.c_str(), file_type, space, H5P_DEFAULT, creation, access),
-                       H5Dclose, cat("making ", path));
+  const Handle dataset(
+      H5Dcreate2(parent, path.c_str(), file_type(values.dtype()), space, H5P_DEFAULT, creation, access),
+      H5Dclose, cat("making ", path));
   write_rows(dataset, path, space, extents, chunk[0], std::move(values));
 }
 

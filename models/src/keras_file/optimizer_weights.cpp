@@ -28,26 +28,6 @@ Tensor read_value(hid_t group, const std::string& name) {
   return Tensor::from<std::int64_t>({}, {value});
 }
 
-/// A true scalar, as Keras' variables need it; such a dataset cannot have a checksum.
-void write_scalar(hid_t group, const std::string& name, const Tensor& value) {
-  if (const auto slash = name.rfind('/'); slash != std::string::npos)
-    hdf5::ensure_group(group, name.substr(0, slash));
-  const Handle creation = hdf5::without_times(H5P_DATASET_CREATE);
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a scalar");
-  const bool whole = value.dtype() == DType::i64;
-  const Handle dataset(H5Dcreate2(group, name.c_str(), whole ? H5T_STD_I64LE : H5T_IEEE_F32LE, space,
-                                  H5P_DEFAULT, creation, H5P_DEFAULT),
-                       H5Dclose, cat("making ", name));
-  check(H5Dwrite(dataset, whole ? H5T_NATIVE_INT64 : H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                 value.raw()),
-        cat("writing ", name));
-}
-
-void write_value(hid_t group, const std::string& name, const Tensor& value) {
-  if (value.rank() == 0 && value.dtype() != DType::f64) return write_scalar(group, name, value);
-  hdf5::write_dataset(group, name, value);
-}
-
 }  // namespace
 
 std::vector<SavedWeight> read_optimizer_weights(hid_t file) {
@@ -71,7 +51,7 @@ void write_optimizer_weights(hid_t file, std::vector<SavedWeight> weights, Saved
   std::vector<std::string> names;
   for (SavedWeight& weight : weights) {
     const std::string name = by_name ? weight.name : std::to_string(names.size());
-    write_value(group, name, std::exchange(weight.values, {}));
+    hdf5::write_dataset(group, name, std::exchange(weight.values, {}));
     names.push_back(name);
   }
   if (by_name) hdf5::write_attribute(group, layout::kWeightNames, names);

@@ -8,6 +8,7 @@
 #include <ronde/nn/sequential.h>
 
 #include "keras_file/json.h"
+#include "weights/hard_sigmoid.h"
 
 namespace ronde::inline v0 {
 
@@ -28,32 +29,33 @@ const ConfigValue* find_shape(const ConfigValue& layer_config) {
   return nullptr;
 }
 
-/// [null, 28, 28, 1] -> (28, 28, 1)
-Shape without_batch(const ConfigList& list) {
+/// [null, 28, 28, 1] -> (28, 28, 1); `open` has the extents that are null, too.
+Shape without_batch(const ConfigList& list, const std::optional<Shape>& open) {
   Shape shape;
   require<InputError>(!list.empty() && list.size() <= Shape::kMaxRank, "its input shape has ", list.size(),
                       " axes");
   for (std::size_t axis = 1; axis < list.size(); ++axis) {
-    require<InputError>(!list[axis].is_null(), "its input shape leaves axis ", axis,
-                        " open, which is not supported");
-    shape.push_back(list[axis].as_int());
+    require<InputError>(!list[axis].is_null() || open, "its input shape leaves axis ", axis,
+                        " open: give one to load, as ModelOptions.input_shape");
+    shape.push_back(list[axis].is_null() ? (*open)[static_cast<int>(axis) - 1] : list[axis].as_int());
     require<InputError>(shape.back() > 0, "its input shape has ", shape.back(), " at axis ", axis);
   }
+  require<InputError>(!open || shape == *open, "its input shape is ", shape, ", not ", open.value_or(shape));
   return shape;
 }
 
 /// From the InputLayer, or (files of the standalone Keras) from the first layer itself.
-Shape read_input_shape(const ConfigValue& config) {
+Shape read_input_shape(const ConfigValue& config, const std::optional<Shape>& open) {
   const ConfigList& layers = config.at("layers").as_list();
   require<InputError>(!layers.empty(), "the description of the net has no layers");
   const auto found = std::find_if(layers.begin(), layers.end(), [](const ConfigValue& layer) {
     return layer.at("class_name").as_string() == "InputLayer";
   });
   const ConfigValue& first = (found == layers.end() ? layers.front() : *found).at("config");
-  if (const ConfigValue* shape = find_shape(first)) return without_batch(shape->as_list());
+  if (const ConfigValue* shape = find_shape(first)) return without_batch(shape->as_list(), open);
   require<InputError>(first.is_dict() && first.find("layers") != nullptr,
                       "the description of the net has no input shape");
-  return read_input_shape(first);
+  return read_input_shape(first, open);
 }
 
 /// What Keras calls an object, and its options; no name when this is no description of one.
@@ -110,7 +112,8 @@ void append_metrics(const ConfigValue& config, DescribedTraining& training) {
 ConfigValue model_config(const Module& module) {
   const bool is_net = dynamic_cast<const Sequential*>(&module) || dynamic_cast<const Graph*>(&module);
   if (!is_net || module.children().empty() || !keras_knows(module)) return {};
-  return ConfigDict{{"class_name", module.class_name()}, {"config", module.config()}};
+  return ConfigDict{{"class_name", module.class_name()},
+                    {"config", with_named_hard_sigmoid(module.config())}};
 }
 
 namespace {
@@ -166,17 +169,19 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
                     {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
 }
 
-DescribedNet net_from_config(const ConfigValue& config) {
+DescribedNet net_from_config(const ConfigValue& config, const std::string& keras_version,
+                             const std::optional<Shape>& open_shape) {
   require<InputError>(!config.is_null(), "holds weights, but no description of a net");
   const std::string& class_name = config.at("class_name").as_string();
   require<InputError>(class_name == "Sequential" || class_name == "Functional" || class_name == "Model",
                       "is a ", class_name,
                       " model; only Sequential and functional models can be built from a file (its weights "
                       "can be loaded into a net of your own)");
+  refuse_old_hard_sigmoid(config, keras_version);
   // Keras 2.2.0 and older wrote the list of layers alone.
   const ConfigValue& inner = config.at("config");
   const ConfigValue described = inner.is_list() ? ConfigValue(ConfigDict{{"layers", inner}}) : inner;
-  return {layer_from_config(class_name, described), read_input_shape(described)};
+  return {layer_from_config(class_name, described), read_input_shape(described, open_shape)};
 }
 
 namespace {

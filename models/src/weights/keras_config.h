@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ronde/models/model.h>
@@ -21,9 +22,12 @@ struct DescribedNet {
   std::unique_ptr<Module> net;  ///< a Sequential or a Graph
   Shape input_shape;
 };
-/// The net that a model_config of Keras 2.2 to 3.15 describes. InputError when it is neither a Sequential nor
-/// a functional model, or has what Ronde does not know.
-DescribedNet net_from_config(const ConfigValue& config);
+/// The net that a model_config of this Keras, 2.2 to 3.15, describes. InputError when it is neither a
+/// Sequential nor a functional model, or has what Ronde does not know.
+/// `open_shape` is that of the input where the description leaves extents open; an InputError without it, or
+/// where it is another than is described.
+DescribedNet net_from_config(const ConfigValue& config, const std::string& keras_version,
+                             const std::optional<Shape>& open_shape = {});
 
 /// What a training_config says, as far as Ronde knows it; without optimizer or loss when it does not.
 struct DescribedTraining {

@@ -2,6 +2,10 @@
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/normalization.h>
+#include <ronde/nn/rescaling.h>
+#include <ronde/nn/reshape.h>
 
 #include "export/onnx_graph.h"
 #include "export/protobuf.h"
@@ -85,6 +89,16 @@ TEST(Onnx, ActivationsThatHaveAnOperatorAreThat) {
             (std::vector<std::string>{"Softplus", "Softsign", "Selu", "Exp", "Tanh"}));
 }
 
+TEST(Onnx, OtherActivationsAreMadeOfOperators) {
+  const std::pair<Activation::Kind, std::vector<std::string>> cases[] = {
+      {Activation::relu6, {"Relu", "Min"}},
+      {Activation::hard_sigmoid, {"HardSigmoid"}},
+      {Activation::hard_silu, {"HardSigmoid", "Mul"}},
+      {Activation::mish, {"Softplus", "Tanh", "Mul"}}};
+  for (const auto& [kind, expected] : cases)
+    EXPECT_EQ(operators_of(std::make_unique<Sequential>(Activation(kind)), {4}), expected);
+}
+
 TEST(Onnx, ExportsANetThatDoesNothing) {
   EXPECT_EQ(operators_of(std::make_unique<Sequential>(Dropout(0.5)), {4}),
             std::vector<std::string>{"Identity"});
@@ -94,6 +108,33 @@ TEST(Onnx, ImagesComeOutAsTheyWentIn) {
   auto net = std::make_unique<Sequential>(Conv2D({.filters = 2, .padding = Padding::same}));
   EXPECT_EQ(operators_of(std::move(net), {4, 4, 1}),
             (std::vector<std::string>{"Transpose", "Conv", "Transpose"}));
+}
+
+TEST(Onnx, PooledAxesStayWhereTheyAreKept) {
+  auto net = std::make_unique<Sequential>(GlobalAveragePooling2D({.keepdims = true}),
+                                          GlobalMaxPooling2D({.keepdims = true}));
+  EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
+            (std::vector<std::string>{"Transpose", "GlobalAveragePool", "GlobalMaxPool", "Transpose"}));
+}
+
+TEST(Onnx, ReshapedImagesHaveTheirChannelsLast) {
+  auto net = std::make_unique<Sequential>(MaxPooling2D(), Reshape({.target_shape = {-1, 3}}),
+                                          Dense({.units = 2, .use_bias = false}));
+  EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
+            (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Reshape", "MatMul"}));
+}
+
+TEST(Onnx, NormalizationsAreSpelledOut) {
+  const std::vector<std::string> norm{"ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Div"};
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Normalization()), {4}),
+            (std::vector<std::string>{"Sub", "Div"}));
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Normalization({.invert = true})), {4}),
+            (std::vector<std::string>{"Mul", "Add"}));
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Rescaling({.scale = {2.0}})), {4}),
+            (std::vector<std::string>{"Mul", "Add"}));
+  EXPECT_EQ(
+      operators_of(std::make_unique<Sequential>(LayerNormalization({.center = false, .scale = false})), {4}),
+      norm);
 }
 
 /// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.
@@ -106,7 +147,7 @@ TEST_P(OnnxGolden, IsWrittenAsWhenOnnxruntimeWasAsked) {
   EXPECT_TRUE(bytes == expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 26));
+INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 30));
 
 struct OwnForward : Module {
   Dense dense{{.units = 2}};

@@ -8,6 +8,8 @@
 #include <ronde/models/weights_npz.h>
 #include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/embedding.h>
+#include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 
 #include "models/interop/random_net.h"
@@ -316,6 +318,51 @@ TEST(NamedWeights, ExplainWhereTheOrderForPyTorchIsUnknown) {
   const std::string message = message_of<Error>([&] { named_weights(net, WeightNames::torch); });
   EXPECT_NE(message.find("layer concatenate joins the pixels of a flattened image"), std::string::npos)
       << message;
+}
+
+TEST(NamedWeights, OfALayerNormalizationAreThoseOfPyTorch) {
+  Sequential net{LayerNormalization(), Flatten(), LayerNormalization()};
+  net.build({2, 3, 2});
+  const Tensor gamma = net.parameters().at(2).variable.value();  // (h, w, c)
+  gamma.copy_from(Tensor::from<float>({12}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  const NamedTensors weights = named_weights(net, WeightNames::torch);
+  EXPECT_EQ(weights.at("layer_normalization.weight").shape(), Shape{2});
+  EXPECT_EQ(weights.at("layer_normalization_1.weight").to_vector<float>(),
+            (std::vector<float>{0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11}));
+  EXPECT_TRUE(weights.contains("layer_normalization_1.bias"));
+  Sequential of_images(LayerNormalization({.axes = {1, 2, 3}}));
+  of_images.build({2, 3, 2});
+  EXPECT_NO_THROW(named_weights(of_images));
+  EXPECT_THROW(named_weights(of_images, WeightNames::torch), Error);
+}
+
+TEST(NamedWeights, OfAReshapedImageAreThoseOfAFlattenedOne) {
+  const auto net_with = [](std::unique_ptr<Module> layer) {
+    auto net = std::make_unique<Sequential>(Conv2D({.filters = 2, .kernel = {1, 1}}));
+    net->add(std::move(layer));
+    net->add(Dense({.units = 3}));
+    net->build({2, 3, 1});
+    return net;
+  };
+  const auto kernel = [&](std::unique_ptr<Module> layer) {
+    return named_weights(*net_with(std::move(layer)), WeightNames::torch)
+        .at("dense.weight")
+        .to_vector<float>();
+  };
+  const auto reshape = [](const Shape& target) {
+    return std::make_unique<Reshape>(ReshapeOptions{.target_shape = target});
+  };
+  EXPECT_EQ(kernel(reshape({-1})), kernel(std::make_unique<Flatten>()));
+  const auto pairs = net_with(reshape({6, 2}));
+  EXPECT_NO_THROW(named_weights(*pairs));
+  EXPECT_EQ(message_of<Error>([&] { named_weights(*pairs, WeightNames::torch); }),
+            "[weights] layer reshape makes (6, 2) of (2, 3, 2), for which PyTorch has another order");
+  Sequential images(Dense({.units = 12}), Reshape({.target_shape = {2, 3, 2}}));
+  images.build({4});
+  EXPECT_THROW(named_weights(images, WeightNames::torch), Error);
+  Sequential pixels(Dense({.units = 2}), Reshape({.target_shape = {1, 1, 2}}), Flatten());
+  pixels.build({4});
+  EXPECT_NO_THROW(named_weights(pixels, WeightNames::torch));
 }
 
 }  // namespace

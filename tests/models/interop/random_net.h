@@ -31,6 +31,7 @@
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "models/interop/random_application.h"
 #include "models/interop/random_decoder.h"
 
 namespace ronde::testing {
@@ -41,6 +42,7 @@ struct RandomNet {
   /// Whether its training is the same everywhere: no dropout, and no moving variances, whose rule differs
   /// between Keras 2 and 3.
   bool repeatable = false;
+  bool keras3_only = false;  ///< has functions that Keras 2 does not know
 };
 
 /// A layer for images of c channels, which must be at least 5 x 5 for it. TensorFlow computes no strides
@@ -180,11 +182,12 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
   return graph;
 }
 
-inline constexpr std::uint64_t kFirstDecoder = 20;  ///< nets from this one on
+/// The nets before them are of other kinds.
+inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26;
 
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
-  if (seed >= kFirstDecoder) {
+  if (seed >= kFirstDecoder && seed < kFirstApplication) {
     const Shape input{12 + dice.roll(5), 12 + dice.roll(5), 1 + dice.roll(4)};
     return {random_decoder(dice), input, true};
   }
@@ -192,7 +195,12 @@ inline RandomNet random_net(std::uint64_t seed) {
   RandomNet result;
   result.input = {12 + dice.roll(5), 12 + dice.roll(5), channels};
   result.repeatable = seed % 2 == 0;
-  if (seed % 5 == 4)
+  result.keras3_only = seed >= kFirstApplication + 2;
+  if (seed >= kFirstApplication)
+    result.net = random_application(
+        dice,
+        {.classes = kRandomClasses, .repeatable = result.repeatable, .keras3_only = result.keras3_only});
+  else if (seed % 5 == 4)
     result.net = random_graph(dice, channels, result.repeatable);
   else
     result.net = random_sequential(dice, channels, result.repeatable);

@@ -81,6 +81,8 @@ struct ModelOptions {
   /// optimizer, losses and metrics stay in f32, and so does what is saved: the file is a float32 model.
   /// Empty: all is computed in `dtype`.
   std::optional<DType> compute_dtype = {};
+  /// Of a sample, for `load`: of a net whose file leaves extents of it open, as (None, None, 3).
+  std::optional<Shape> input_shape = {};
   /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric
   /// or regularizer that is not known here. Empty: a line on stderr.
   std::function<void(const std::string& problem)> warn = {};

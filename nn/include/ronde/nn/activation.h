@@ -2,6 +2,8 @@
 ///
 ///     Conv2D({.filters = 32, .kernel = {3, 3}, .activation = Activation::relu});
 ///     Sequential net(Dense({.units = 10}), Activation(Activation::softmax));
+///
+/// Keras 2 has no hard_silu, and refuses a file with it or with this hard_sigmoid; Keras 3 opens it.
 #pragma once
 
 #include <string>
@@ -27,8 +29,12 @@ class RONDE_API Activation : public Module {
     softsign,
     selu,
     exponential,
+    relu6,         ///< min(max(x, 0), 6)
+    hard_sigmoid,  ///< relu6(x + 3) / 6, Keras 3's; Keras 2 calls min(max(x / 5 + 1 / 2, 0), 1) so
+    hard_silu,     ///< x * hard_sigmoid(x), also called hard_swish
+    mish,          ///< x * tanh(softplus(x))
   };
-  static constexpr Kind kLastKind = exponential;
+  static constexpr Kind kLastKind = mish;
 
   explicit Activation(Kind kind) : kind_(kind) {}
   Kind kind() const { return kind_; }

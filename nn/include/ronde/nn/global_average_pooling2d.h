@@ -1,17 +1,24 @@
-/// GlobalAveragePooling2D: the mean of each channel over the image. (n, h, w, c) -> (n, c).
+/// GlobalAveragePooling2D: the mean of each channel over the image. (n, h, w, c) -> (n, c), with `keepdims`
+/// (n, 1, 1, c).
 #pragma once
 
 #include <string>
 
+#include <ronde/nn/global_pooling_options.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
 
 class RONDE_API GlobalAveragePooling2D : public Module {
  public:
+  explicit GlobalAveragePooling2D(GlobalPoolingOptions options = {});
+  const GlobalPoolingOptions& options() const { return options_; }
   std::string class_name() const override { return "GlobalAveragePooling2D"; }
   ConfigDict config() const override;
   Variable forward(const Variable& x, const Context& context) override;
+
+ private:
+  GlobalPoolingOptions options_;
 };
 
 }  // namespace ronde::inline v0

@@ -22,6 +22,7 @@ struct RescalingOptions {
 class RONDE_API Rescaling : public Module {
  public:
   explicit Rescaling(RescalingOptions options);
+  const RescalingOptions& options() const { return options_; }
   std::string class_name() const override { return "Rescaling"; }
   ConfigDict config() const override;
   /// (..., c) -> (..., c)

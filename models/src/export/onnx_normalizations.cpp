@@ -1,0 +1,83 @@
+// Layers that subtract and scale.
+#include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/normalization.h>
+#include <ronde/nn/rescaling.h>
+
+#include "export/onnx_builder.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// x op values, which are a number or one for each channel.
+OnnxValue with_channels(const OnnxCall& call, const std::string& op, const OnnxValue& x, const char* what,
+                        const Tensor& values) {
+  const std::string constant = call.builder.constant(cat(call.name(), "/", what), values);
+  return call.builder.add(op, cat(call.name(), "/", op), {x}, {constant}, x.shape);
+}
+
+Tensor channels(const std::vector<double>& values) {
+  return Tensor::from<double>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+}  // namespace
+
+OnnxValue onnx_batch_normalization(const OnnxCall& call) {
+  OnnxBuilder& builder = call.builder;
+  const OnnxValue x = builder.channels_first(call.input());
+  const Shape channels{x.shape.back()};
+  std::vector<std::string> constants;
+  const auto add = [&](const char* name, double otherwise) {
+    const bool given = builder.has_weight(call.layer, name);
+    constants.push_back(
+        builder.constant(cat(call.name(), "/", name),
+                         given ? builder.weight(call.layer, name) : Tensor::full(channels, otherwise)));
+  };
+  add("gamma", 1.0);
+  add("beta", 0.0);
+  add("moving_mean", 0.0);
+  add("moving_variance", 1.0);
+  const auto epsilon = static_cast<float>(call.config.at("epsilon").as_double());
+  return builder.add("BatchNormalization", call.name(), {x}, constants, x.shape, {{"epsilon", epsilon}});
+}
+
+OnnxValue onnx_normalization(const OnnxCall& call) {
+  const auto& layer = dynamic_cast<const Normalization&>(call.layer);
+  const Tensor mean = layer.mean().value(), deviation = layer.deviation().value();
+  const OnnxValue x = call.builder.channels_last(call.input());
+  if (layer.options().invert)
+    return with_channels(call, "Add", with_channels(call, "Mul", x, "deviation", deviation), "mean", mean);
+  return with_channels(call, "Div", with_channels(call, "Sub", x, "mean", mean), "deviation", deviation);
+}
+
+OnnxValue onnx_rescaling(const OnnxCall& call) {
+  const RescalingOptions& options = dynamic_cast<const Rescaling&>(call.layer).options();
+  const OnnxValue x = call.builder.channels_last(call.input());
+  return with_channels(call, "Add", with_channels(call, "Mul", x, "scale", channels(options.scale)), "offset",
+                       channels(options.offset));
+}
+
+/// Opset 13 has no operator for it.
+OnnxValue onnx_layer_normalization(const OnnxCall& call) {
+  OnnxBuilder& builder = call.builder;
+  const LayerNormalizationOptions& options = dynamic_cast<const LayerNormalization&>(call.layer).options();
+  const OnnxValue x = builder.channels_last(call.input());
+  const auto count = static_cast<std::int64_t>(options.axes.size());
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = -count; axis < 0; ++axis) axes.push_back(axis);
+  const auto step = [&](const char* op, const char* what, const std::vector<OnnxValue>& inputs,
+                        std::vector<OnnxAttribute> attributes = {}) {
+    return builder.add(op, cat(call.name(), "/", what), inputs, {}, x.shape, std::move(attributes));
+  };
+  const OnnxValue centred = step("Sub", "centred", {x, step("ReduceMean", "mean", {x}, {{"axes", axes}})});
+  const OnnxValue squared = step("Mul", "squared", {centred, centred});
+  const OnnxValue variance = step("ReduceMean", "variance", {squared}, {{"axes", axes}});
+  const OnnxValue shifted =
+      with_channels(call, "Add", variance, "epsilon", Tensor::full({}, options.epsilon));
+  OnnxValue y = step("Div", "normalised", {centred, step("Sqrt", "deviation", {shifted})});
+  if (options.scale) y = with_channels(call, "Mul", y, "gamma", builder.weight(call.layer, "gamma"));
+  if (options.center) y = with_channels(call, "Add", y, "beta", builder.weight(call.layer, "beta"));
+  return y;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,54 @@
+#include "weights/hard_sigmoid.h"
+
+#include <ronde/nn/activation.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+constexpr const char* kActivation = "activation";  // the key in a layer's config
+
+/// By its name alone.
+bool is_hard_sigmoid(const ConfigValue& value) {
+  return value.is_string() && value.as_string() == to_string(Activation::hard_sigmoid);
+}
+
+void refuse_in(const ConfigValue& value) {
+  if (value.is_list())
+    for (const ConfigValue& item : value.as_list()) refuse_in(item);
+  if (!value.is_dict()) return;
+  const ConfigValue *activation = value.find(kActivation), *name = value.find("name");
+  require<InputError>(!activation || !is_hard_sigmoid(*activation), "layer \"",
+                      name && name->is_string() ? name->as_string() : "",
+                      "\": the hard_sigmoid of Keras 2, which is another function than Keras 3's, is not "
+                      "supported");
+  for (const auto& [key, item] : value.as_dict()) refuse_in(item);
+}
+
+}  // namespace
+
+ConfigValue with_named_hard_sigmoid(const ConfigValue& net) {
+  if (net.is_list()) {
+    ConfigList list;
+    for (const ConfigValue& item : net.as_list()) list.push_back(with_named_hard_sigmoid(item));
+    return list;
+  }
+  if (!net.is_dict()) return net;
+  ConfigDict dict;
+  for (const auto& [key, item] : net.as_dict()) {
+    if (key == kActivation && is_hard_sigmoid(item))
+      dict.emplace_back(key, ConfigDict{{"module", "keras.ops"},
+                                        {"class_name", "function"},
+                                        {"config", item},
+                                        {"registered_name", item}});
+    else
+      dict.emplace_back(key, with_named_hard_sigmoid(item));
+  }
+  return dict;
+}
+
+void refuse_old_hard_sigmoid(const ConfigValue& net, const std::string& keras_version) {
+  if (keras_version.empty() || keras_version.front() < '3') refuse_in(net);
+}
+
+}  // namespace ronde::inline v0

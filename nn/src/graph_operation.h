@@ -1,0 +1,16 @@
+/// Operations with a number, as Keras 3 notes them in a net.
+#pragma once
+
+#include <memory>
+
+#include <ronde/nn/config.h>
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+/// To Keras 3 `x * 2 + 1` are calls of operations that are named as layers are, Add and Multiply, with a
+/// number among their two arguments: a Rescaling computes the same, and every Keras knows it. nullptr for
+/// other calls.
+std::unique_ptr<Module> as_rescaling(const Module& operation, const ConfigValue& arguments);
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,60 @@
+// Nets like those of keras.applications on the fake device, in captured steps: the oracle's weights but for
+// rounding.
+#include <ronde/data/in_memory_dataset.h>
+#include <ronde/models/model.h>
+#include <ronde/nn/sgd.h>
+
+#include "cuda/fake_device.h"
+#include "models/interop/random_application.h"
+
+namespace ronde::test {
+namespace {
+
+InMemoryDataset noisy_images() {
+  std::vector<float> pixels;
+  for (const double value : random_values(24 * 9 * 9 * 2, 5)) pixels.push_back(static_cast<float>(value));
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < 24; ++i) labels.push_back(i % 4);
+  return {Tensor::from<float>({24, 9, 9, 2}, pixels), Tensor::from<std::int32_t>({24}, labels)};
+}
+
+struct Outcome {
+  std::vector<double> weights, predictions;
+};
+
+Outcome trained(Backend& backend, std::uint64_t seed, std::optional<DType> compute_dtype) {
+  testing::Dice dice(seed);
+  Model model(
+      testing::random_application(dice, {.classes = 4, .repeatable = false, .keras3_only = seed % 2 == 0}),
+      {9, 9, 2}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
+  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05}),
+                 .loss = std::make_unique<CategoricalCrossentropy>()});
+  const InMemoryDataset data = noisy_images();
+  model.fit(data, {.batch_size = 6, .epochs = 2, .verbose = 0});
+  return {model.arena().values().to_vector<double>(), model.predict(data.inputs()).to_vector<double>()};
+}
+
+void expect_all_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(got[i], expected[i], tolerance) << i;
+}
+
+class CudaApplication : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(CudaApplication, TrainsAsTheOracle) {
+  for (const std::optional<DType> compute_dtype : {std::optional<DType>(), std::optional(DType::bf16)}) {
+    SCOPED_TRACE(compute_dtype ? "mixed" : "f32");
+    const Outcome expected = trained(backend("cpu"), GetParam(), compute_dtype);
+    FakeDevice device({.seed = 7});
+    const Outcome got = trained(device.backend, GetParam(), compute_dtype);
+    EXPECT_GE(device.runtime.replays(), 2);
+    const double tolerance = compute_dtype ? 0x1p-7 : 1e-5;
+    expect_all_near(got.weights, expected.weights, tolerance);
+    expect_all_near(got.predictions, expected.predictions, tolerance);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, CudaApplication, ::testing::Range<std::uint64_t>(0, 2));
+
+}  // namespace
+}  // namespace ronde::test
