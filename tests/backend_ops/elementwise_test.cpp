@@ -90,7 +90,9 @@ TEST(Elementwise, OfViewsInRuns) {
     run([](Backend& b, T y, T x, T z) { b.unary_backward(UnaryOp::sigmoid, y, z, {}, x, {}); });
     run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::multiply, y, x, z); });
     run([](Backend& b, T y, T x, T z) { b.binary(BinaryOp::subtract, y, z, x); });
-    run([](Backend& b, T y, T x, T) { b.binary(BinaryOp::add, y, x, Tensor::full({}, 0.5, x.options()).broadcast_to(x.shape())); });
+    run([](Backend& b, T y, T x, T) {
+      b.binary(BinaryOp::add, y, x, Tensor::full({}, 0.5, x.options()).broadcast_to(x.shape()));
+    });
     run([](Backend& b, T y, T x, T) { b.accumulate(y, x, -0.75); });
     run([](Backend& b, T y, T, T z) { b.copy(y, z); });
   }

@@ -35,8 +35,7 @@ StridedLoop::Place StridedLoop::place_of(std::int64_t index) const {
   for (auto i = static_cast<std::size_t>(rank_); i-- > 0;) {
     place.along[i] = index % axes_[i].extent;
     index /= axes_[i].extent;
-    for (std::size_t k = 0; k < kMaxOperands; ++k)
-      place.offsets[k] += place.along[i] * axes_[i].strides[k];
+    for (std::size_t k = 0; k < kMaxOperands; ++k) place.offsets[k] += place.along[i] * axes_[i].strides[k];
   }
   return place;
 }

@@ -79,8 +79,8 @@ class OneDnnBackend final : public WithBfloat16 {
   bool matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params);
   bool dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                       Epilogue epilogue);
-  // Calls f(to, a, b, c, count) for elements of the tensors as floats; null for what is not defined. False where
-  // they are neither dense nor views of f32 in long runs.
+  // Calls f(to, a, b, c, count) for elements of the tensors as floats; null for what is not defined. False
+  // where they are neither dense nor views of f32 in long runs.
   template <class F>
   bool for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
   template <class F>

@@ -1,5 +1,5 @@
-// Elementwise functions of dense tensors, and of views of f32 in long runs. Other views and the rarer functions are the
-// oracle's.
+// Elementwise functions of dense tensors, and of views of f32 in long runs. Other views and the rarer
+// functions are the oracle's.
 #include <algorithm>
 #include <array>
 
@@ -19,12 +19,13 @@ bool is_stretched_scalar(const Tensor& x) {
   return true;
 }
 
-// Views of f32, one of which may be undefined, whose elements lie side by side in runs: slices, what a margin was cut off,
-// what is stretched over pixels.
+// Views of f32, one of which may be undefined, whose elements lie side by side in runs: slices, what a margin
+// was cut off, what is stretched over pixels.
 class FloatRuns {
  public:
   FloatRuns(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c)
-      : loop_(out.shape(), std::array{out.strides(), strides_of(a, out), strides_of(b, out), strides_of(c, out)}),
+      : loop_(out.shape(),
+              std::array{out.strides(), strides_of(a, out), strides_of(b, out), strides_of(c, out)}),
         are_long_(loop_.inner_extent() >= kLeast && loop_.inner_is_dense(StridedLoop::kMaxOperands) &&
                   fits(out, out) && fits(a, out) && fits(b, out) && fits(c, out)) {}
 
@@ -80,7 +81,8 @@ bool OneDnnBackend::for_elements(const Tensor& out, const Tensor& a, const Tenso
   if (!runs.are_long()) return false;
   threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
     runs.loop().for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t count) {
-      f(element(out, offsets[0]), element(a, offsets[1]), element(b, offsets[2]), element(c, offsets[3]), count);
+      f(element(out, offsets[0]), element(a, offsets[1]), element(b, offsets[2]), element(c, offsets[3]),
+        count);
     });
   });
   return true;
