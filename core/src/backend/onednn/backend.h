@@ -127,6 +127,14 @@ class OneDnnBackend final : public WithBfloat16 {
                             const float* weight);
   void patch_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
                              const float* grad_out, const float* x);
+  // The same of each channel by itself, in depthwise_conv2d.cpp.
+  bool takes_depthwise(const ConvProblem& problem) const;
+  void depthwise_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                        const float* bias);
+  void depthwise_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
+                                const float* weight);
+  void depthwise_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
+                                 const float* grad_out, const float* x);
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);

@@ -62,6 +62,8 @@ void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& wei
     p.relu = epilogue == Epilogue::relu;
     const float* b = floats_or_null(bias);
     if (takes_patches(p)) return patch_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
+    if (takes_depthwise(p))
+      return depthwise_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
     if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
   }
   WithBfloat16::conv2d(out, x, weight, bias, params, epilogue);
@@ -80,6 +82,8 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
         problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
     if (takes_patches(p))
       return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
+    if (takes_depthwise(p))
+      return depthwise_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
   }
   WithBfloat16::conv2d_backward_input(grad_x, grad_out, weight, params);
@@ -110,6 +114,7 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
       from = picked.data();
       p = of_picked_pixels(p);
     }
+    if (takes_depthwise(p)) return depthwise_backward_weight(p, to, to_bias, grad_out.data<float>(), from);
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), from)) return;
   }
   WithBfloat16::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);

@@ -6,6 +6,7 @@
 #include "backend/onednn/kernels/bfloat16_loops.h"
 #include "backend/onednn/kernels/conv_gradient_loops.h"
 #include "backend/onednn/kernels/conv_loops.h"
+#include "backend/onednn/kernels/depthwise_loops.h"
 #include "backend/onednn/kernels/dropout_loops.h"
 #include "backend/onednn/kernels/elementwise_loops.h"
 #include "backend/onednn/kernels/optimizer_loops.h"
@@ -42,6 +43,9 @@ const Kernels RONDE_KERNEL_TABLE{
     .lanes = kLanes,
     .direct_conv = direct_conv,
     .conv_backward_weight = conv_backward_weight,
+    .depthwise_conv = depthwise_conv,
+    .depthwise_backward_input = depthwise_backward_input,
+    .depthwise_backward_weight = depthwise_backward_weight,
     .winograd_weights = winograd_weights,
     .winograd_conv = winograd_conv,
     .winograd_conv_pool = winograd_conv_pool,

@@ -45,6 +45,13 @@ struct ConvShape {
   std::int64_t kh, kw, stride_h, stride_w;
 };
 
+/// One image of a convolution of each channel by a filter of its own: (h, w, c) -> (oh, ow, c). What lies
+/// outside of the image is 0.
+struct DepthwiseShape {
+  std::int64_t h, w, oh, ow, c;
+  std::int64_t kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left;
+};
+
 /// out (m, n) = a (m, k) * b (k, n); a transposed operand lies as (k, m) or (n, k). Pitches are the elements
 /// from one row in memory to the next.
 struct ProductShape {
@@ -123,6 +130,14 @@ struct Kernels {
   /// grad_weight (kh * kw * c, o) and grad_bias (o, may be null) accumulate.
   void (*conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
                                const ConvShape& shape);
+
+  // --- convolution of each channel by itself; `weight` is (kh, kw, c), c at least `lanes`
+  void (*depthwise_conv)(float* out, const float* x, const float* weight, const DepthwiseShape& shape);
+  void (*depthwise_backward_input)(float* grad_x, const float* grad_out, const float* weight,
+                                   const DepthwiseShape& shape);
+  /// grad_weight accumulates.
+  void (*depthwise_backward_weight)(float* grad_weight, const float* grad_out, const float* x,
+                                    const DepthwiseShape& shape);
 
   // --- convolution of several images by Winograd's algorithm; c and o are at least `lanes`
   /// Row `row` of u (point, depth, columns), of weight (3, 3, columns).
