@@ -52,4 +52,16 @@ void print_kernel_table(const Options& options) {
   print(options, times, whole.median * 1e3);
 }
 
+double count_mflop_per_image(const Options& options) {
+  KernelTimes times;
+  const auto backend = make_timed_backend(ronde::default_backend(), times);
+  TrainingStep step(options.net, 1, nullptr, {}, *backend, options.compute_dtype());
+  times.clear();
+  options.evaluate ? step.evaluate() : step.run();
+  times.end_step();
+  double flop = 0;
+  for (const KernelRow& row : times.rows()) flop += row.flop;
+  return flop * 1e-6;
+}
+
 }  // namespace bench

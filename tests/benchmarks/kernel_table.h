@@ -9,4 +9,7 @@ namespace bench {
 /// it reads and writes), all measured while whole steps run.
 void print_kernel_table(const Options& options);
 
+/// The arithmetic of one image: what its kernels are counted to do in a step of one.
+double count_mflop_per_image(const Options& options);
+
 }  // namespace bench

@@ -62,7 +62,8 @@ Result measure(const Options& options, Communicator& world, const Stopwatch& sin
   const double images = static_cast<double>(options.batch) * world.size();
   const double rate = images / timing.median;
   const Net& net = step.net();
-  const double mflop = options.evaluate ? net.forward_mflop_per_image : net.mflop_per_image;
+  const double known = options.evaluate ? net.forward_mflop_per_image : net.mflop_per_image;
+  const double mflop = known > 0 ? known : count_mflop_per_image(options);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return {rate,       images / timing.best,  rate * mflop * 1e-3, over_ranks(world, own_peak, Reduction::sum),
@@ -72,9 +73,9 @@ Result measure(const Options& options, Communicator& world, const Stopwatch& sin
 void print(const Options& o, Communicator& world, const Result& r) {
   const char* format =
       o.json ? "{\"net\": \"%s\", \"batch\": %lld, \"threads\": %d, \"ranks\": %d, \"backend\": \"%s\", "
-               "\"images_per_second\": %.0f, \"best\": %.0f, \"gflops\": %.1f, \"fma_peak\": %.1f, "
+               "\"images_per_second\": %.1f, \"best\": %.1f, \"gflops\": %.1f, \"fma_peak\": %.1f, "
                "\"ratio\": %.3f, \"import_s\": 0, \"first_step_s\": %.3f, \"rss_mb\": %ld}\n"
-             : "%s, batch %lld, %d threads, ranks: %d, %s: %.0f images/s (best %.0f), %.1f GF/s, "
+             : "%s, batch %lld, %d threads, ranks: %d, %s: %.1f images/s (best %.1f), %.1f GF/s, "
                "FMA peak %.1f GF/s, ratio %.3f; first step after %.3f s, %ld MB\n";
   if (world.rank() > 0) return;
   std::printf(format, o.net.c_str(), static_cast<long long>(o.batch), o.threads, world.size(),

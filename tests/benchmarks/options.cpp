@@ -8,7 +8,8 @@
 namespace bench {
 
 const char* const kUsage =
-    "usage: ronde_bench [--net mnist|cifar10|resnet20|resnet18] [--batch N] [--threads N] [--seconds S] "
+    "usage: ronde_bench [--net mnist|cifar10|resnet20|resnet18|FILE.keras] [--batch N] [--threads N] "
+    "[--seconds S] "
     "[--steps N] [--layers] [--evaluate] [--mixed-bfloat16] [--json]\n"
     "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
     "peak.\n"
@@ -23,7 +24,8 @@ const char* const kUsage =
 namespace {
 
 bool is_net(const std::string& name) {
-  return name == "mnist" || name == "cifar10" || name == "resnet20" || name == "resnet18";
+  return name.find('.') != std::string::npos || name == "mnist" || name == "cifar10" || name == "resnet20" ||
+         name == "resnet18";
 }
 
 }  // namespace

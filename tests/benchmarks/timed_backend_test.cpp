@@ -5,10 +5,16 @@
 #include <numeric>
 
 #include <ronde/core/ops.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/sequential.h>
 
 #include "backend/cpu/cpu_backend.h"
+#include "benchmarks/kernel_table.h"
 #include "benchmarks/timed_backend.h"
 #include "benchmarks/training_step.h"
+#include "support/temp_dir.h"
 
 namespace bench {
 namespace {
@@ -50,6 +56,19 @@ TEST_P(NetTest, ArithmeticIsThatOfItsKernels) {
 
 INSTANTIATE_TEST_SUITE_P(Benchmark, NetTest, ::testing::Values("mnist", "cifar10", "resnet20", "resnet18"),
                          [](const auto& net) { return std::string(net.param); });
+
+// A 3x3 convolution of 16 pixels and 4 filters, and 64 x 3 weights: the gradient of the first one's input is
+// not made.
+TEST(NetFromAFile, ItsArithmeticIsCounted) {
+  const ronde::testing::TempDir folder;
+  const std::string path = folder / "net.keras";
+  Model(std::make_unique<Sequential>(Conv2D({.filters = 4}), Flatten(),
+                                     Dense({.units = 3, .activation = Activation::softmax})),
+        {6, 6, 1})
+      .save(path);
+  EXPECT_NEAR(count_mflop_per_image({.net = path, .evaluate = true}), (1152 + 384) * 1e-6, 1e-12);
+  EXPECT_NEAR(count_mflop_per_image({.net = path}), (2 * 1152 + 3 * 384) * 1e-6, 1e-12);
+}
 
 TEST(KernelTimes, CallsForTheSameShapesAreOneRow) {
   KernelTimes times;

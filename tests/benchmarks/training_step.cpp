@@ -42,9 +42,17 @@ Tensor random_images(const Shape& shape, Backend& backend) {
   return Tensor::from<float>(shape, values, &backend);
 }
 
+Net read_net(const std::string& path, Backend& backend, std::optional<DType> compute_dtype) {
+  auto model =
+      std::make_unique<Model>(Model::load(path, {.backend = &backend, .compute_dtype = compute_dtype}));
+  const Shape input = model->module().input_shape();
+  return {nullptr, sgd(), input, 0, 0, true, std::move(model)};
+}
+
 }  // namespace
 
-Net make_net(const std::string& name) {
+Net make_net(const std::string& name, Backend& backend, std::optional<DType> compute_dtype) {
+  if (is_file(name)) return read_net(name, backend, compute_dtype);
   if (name == "mnist")
     return {std::make_unique<Sequential>(conv(32, Padding::valid), conv(64, Padding::valid), MaxPooling2D(),
                                          Dropout(0.25), Flatten(), hidden(128), Dropout(0.5),
@@ -70,9 +78,13 @@ Net make_net(const std::string& name) {
 TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communicator* ranks,
                            const DistributedOptions& options, Backend& backend,
                            std::optional<DType> compute_dtype)
-    : net_(make_net(net)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
-  net_.layers->build(net_.input, {.backend = &backend, .compute_dtype = compute_dtype});
-  arena_ = std::make_unique<ParameterArena>(*net_.layers);
+    : net_(make_net(net, backend, compute_dtype)), crossentropy_({.from_logits = !net_.ends_in_softmax}) {
+  if (net_.layers) {
+    net_.layers->build(net_.input, {.backend = &backend, .compute_dtype = compute_dtype});
+    own_arena_ = std::make_unique<ParameterArena>(*net_.layers);
+  }
+  layers_ = net_.layers ? net_.layers.get() : &net_.from_file->module();
+  arena_ = own_arena_ ? own_arena_.get() : &net_.from_file->arena();
   if (ranks)
     distributed_ = std::make_unique<DistributedOptimizer>(std::move(net_.optimizer), *ranks, options);
   distributed_ ? distributed_->attach(*arena_) : net_.optimizer->attach(*arena_);
@@ -90,12 +102,12 @@ TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communica
 
 void TrainingStep::evaluate() {
   const NoGrad no_grad;
-  loss_ = sum(crossentropy_((*net_.layers)(x_), labels_)).value();
+  loss_ = sum(crossentropy_((*layers_)(x_), labels_)).value();
 }
 
 void TrainingStep::run() {
   arena_->zero_gradients();
-  const Variable logits = (*net_.layers)(x_, {.training = true, .seed = 1, .sample_keys = keys_});
+  const Variable logits = (*layers_)(x_, {.training = true, .seed = 1, .sample_keys = keys_});
   const Variable loss = sum(crossentropy_(logits, labels_));
   loss.backward();
   if (distributed_) {

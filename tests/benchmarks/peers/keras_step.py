@@ -54,7 +54,13 @@ def resnet18():
     return keras.Model(x, layers.Dense(10)(layers.GlobalAveragePooling2D()(y)))
 
 
+def is_file(name):
+    return "." in name
+
+
 def net_of(name):
+    if is_file(name):
+        return keras.saving.load_model(name, compile=False)
     if name.startswith("resnet"):
         return {"resnet20": resnet20, "resnet18": resnet18}[name]()
     if name == "mnist":
@@ -79,7 +85,7 @@ def main():
     tensorflow.config.threading.set_inter_op_parallelism_threads(1)
     net, jit = net_of(options.net), options.mode == "jit"
     net.compile(optimizer_of(options.net),
-                keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=jit)
+                keras.losses.SparseCategoricalCrossentropy(from_logits=not is_file(options.net)), jit_compile=jit)
     batches = 20 if options.mode == "fit" else 1
     count = options.batch * batches
     images = tensorflow.random.uniform((count, *net.input_shape[1:]))

@@ -19,7 +19,7 @@ class Alone:
 
 def arguments(modes):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--net", choices=["mnist", "cifar10", "resnet20", "resnet18"], required=True)
+    parser.add_argument("--net", required=True, help="mnist, cifar10, resnet20, resnet18 or, of Keras, a file of one")
     parser.add_argument("--batch", type=int, required=True, help="of a rank")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--seconds", type=float, default=3)
@@ -52,7 +52,7 @@ def report(options, step, images_per_call, import_seconds, version, ranks=Alone(
     images = images_per_call * ranks.size
     print(json.dumps({
         "net": options.net, "batch": options.batch, "threads": options.threads, "ranks": ranks.size,
-        "version": version, "images_per_second": round(images / middle), "best": round(images / best),
+        "version": version, "images_per_second": round(images / middle, 1), "best": round(images / best, 1),
         "import_s": round(import_seconds, 2), "first_step_s": round(first, 3),
         "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }))
