@@ -1,8 +1,9 @@
-"""Writes layers_kerasV.json: what layers of Keras make of given inputs.
+"""Writes layers_kerasV.json: what layers of Keras make of given inputs, and their gradients.
 
     python3 make_layers.py OUTPUT.json      # with TensorFlow 2.15 (Keras 2.15.0) or 2.21 (Keras 3.15.1)
 
-float64 throughout. Weights are in the order in which Keras has them.
+float64 throughout, but for bilinear interpolation, which TensorFlow computes in float32. Weights are in the order in which
+Keras has them. Element i of the gradient of the output is cos(0.3 i).
 """
 import json
 import os
@@ -12,6 +13,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import layers
 
 KERAS2 = keras.__version__.startswith("2.")
@@ -22,10 +24,13 @@ def numbers(shape, seed, low=-3.0, high=3.0):
     return np.random.default_rng(seed).uniform(low, high, shape).round(3)
 
 
-def cases():
+def elementwise_cases():
     wide = numbers((3, 7), 1, -8.0, 8.0)
     for name in ("relu6", "mish") if KERAS2 else ("relu6", "mish", "hard_sigmoid", "hard_silu"):
         yield layers.Activation(name), wide
+
+
+def normalizing_cases():
     images, rows = numbers((2, 3, 2, 4), 2), numbers((5, 4), 3)
     mean, variance = [0.5, -1.0, 2.0, 0.0], [1.5, 0.25, 4.0, 0.0]  # the last one is kept from dividing by zero
     for x in (images, rows):
@@ -40,6 +45,30 @@ def cases():
         yield layers.LayerNormalization(axis=axis, epsilon=1e-2), images
 
 
+def image_cases():
+    def images(*shape):
+        return numbers(shape, 4, -1.0, 1.0)
+
+    yield layers.SeparableConv2D(3, (3, 2), padding="same", depth_multiplier=2, activation="relu"), images(2, 5, 4, 2)
+    yield layers.SeparableConv2D(2, 3, strides=2, use_bias=False), images(1, 7, 6, 3)
+    yield layers.SeparableConv2D(2, 3, dilation_rate=2, activation="tanh"), images(1, 6, 7, 2)
+    yield layers.Cropping2D(((1, 0), (0, 2))), images(2, 4, 5, 2)
+    yield layers.Cropping2D((1, 2)), images(1, 4, 6, 1)
+    yield layers.UpSampling2D((2, 3)), images(2, 3, 2, 2)
+    for size in (2, 2), (3, 4), (1, 2):
+        yield layers.UpSampling2D(size, interpolation="bilinear"), images(2, 3, 4, 2)
+    yield layers.UpSampling2D(2, interpolation="bilinear"), images(1, 1, 2, 1)
+    for padding in "same", "valid":
+        for kernel, strides in ((3, 2), 2), ((2, 3), (3, 1)), (2, 2), (4, 2), (5, (2, 3)), (3, 1):
+            yield layers.Conv2DTranspose(3, kernel, strides, padding), images(2, 3, 4, 2)
+    yield layers.Conv2DTranspose(2, 3, 2, "same", activation="relu"), images(1, 4, 3, 3)
+    yield layers.Conv2DTranspose(2, 3, 2, "same", activation="sigmoid", use_bias=False), images(1, 4, 3, 3)
+
+
+def flat(array):
+    return np.asarray(array, "float64").round(12).ravel().tolist()
+
+
 def case(layer, x):
     layer.build(x.shape)
     weights = [numbers(w.shape, 10 + i, 0.5, 1.5) if len(w.shape) else np.array(7) for i, w in enumerate(layer.weights)]
@@ -48,10 +77,16 @@ def case(layer, x):
         layer.finalize_state()
     config = layer.get_config()
     config["dtype"] = "float64"
-    return {"class_name": type(layer).__name__, "config": config, "x": {"shape": x.shape, "values": x.ravel().tolist()},
-            "weights": [{"shape": w.shape, "values": np.ravel(w).tolist()} for w in weights],
-            "y": np.asarray(layer(x)).ravel().tolist()}
+    inputs, trained = tf.constant(x), [w if KERAS2 else w.value for w in layer.trainable_weights]
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        y = layer(inputs)
+    gradients = tape.gradient(y, [inputs] + trained, tf.cast(np.cos(0.3 * np.arange(tf.size(y))).reshape(y.shape), y.dtype))
+    return {"class_name": type(layer).__name__, "config": config, "x": {"shape": x.shape, "values": flat(x)},
+            "weights": [{"shape": w.shape, "values": flat(w)} for w in weights],
+            "y": {"shape": list(y.shape), "values": flat(y)}, "gradients": [flat(g) for g in gradients]}
 
 
-with open(sys.argv[1], "w", encoding="utf-8") as file:
-    file.write("[\n" + ",\n".join(json.dumps(case(*c)) for c in cases()) + "\n]\n")
+cases = [*elementwise_cases(), *normalizing_cases(), *image_cases()]
+with open(sys.argv[1], "w", encoding="utf-8") as file:  # a line each
+    file.write("[\n" + ",\n".join(json.dumps(case(*c)) for c in cases) + "\n]\n")

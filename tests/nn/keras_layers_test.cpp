@@ -1,5 +1,8 @@
 // Layers against what real Keras made of the same inputs and weights: tests/golden/make_layers.py.
+#include <cmath>
+
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/weight_layout.h>
 
 #include "nn/config_json.h"
 #include "nn/testing.h"
@@ -13,26 +16,46 @@ Tensor tensor_of(const nlohmann::json& json) {
   return f64_tensor(Shape(extents), json.at("values").get<std::vector<double>>());
 }
 
+// What TensorFlow computes in f32, f64 or not.
+double tolerance_of(const nlohmann::json& config) {
+  return config.value("interpolation", "") == "bilinear" ? 1e-6 : 1e-11;
+}
+
+void expect_golden(const nlohmann::json& golden) {
+  const nlohmann::json& config = golden.at("config");
+  SCOPED_TRACE(config.dump());
+  const double tolerance = tolerance_of(config);
+  const auto layer = parse(golden.at("class_name").get<std::string>(), config.dump());
+  const Variable x = Variable::parameter(tensor_of(golden.at("x")));
+  layer->build(x.shape().tail(1), in_f64());
+  std::vector<Parameter> weights = layer->parameters();
+  ASSERT_EQ(weights.size(), golden.at("weights").size());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    assign_keras_layout(weights[i], tensor_of(golden.at("weights").at(i)));
+  const Variable y = (*layer)(x);
+  const Tensor expected = tensor_of(golden.at("y"));
+  ASSERT_EQ(y.shape(), expected.shape());
+  expect_close(y.value(), expected.to_vector<double>(), tolerance, "output");
+  Tensor seed = Tensor::empty_like(y.value());
+  for (std::int64_t i = 0; i < seed.count(); ++i)
+    seed.data<double>()[i] = std::cos(0.3 * static_cast<double>(i));
+  y.backward(seed);
+  auto gradient = golden.at("gradients").begin();
+  expect_close(x.grad(), *gradient++, tolerance, "gradient of the input");
+  for (Parameter& weight : weights) {
+    if (!weight.variable.requires_grad()) continue;
+    ASSERT_NE(gradient, golden.at("gradients").end());
+    weight.variable = Variable(weight.variable.grad());
+    expect_close(to_keras_layout(weight), *gradient++, tolerance, weight.name);
+  }
+  EXPECT_EQ(gradient, golden.at("gradients").end());
+}
+
 class KerasLayers : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(KerasLayers, GiveWhatKerasGives) {
-  for (const nlohmann::json& golden : read_golden(cat("layers_keras", GetParam(), ".json"))) {
-    SCOPED_TRACE(golden.at("config").dump());
-    const auto layer = parse(golden.at("class_name").get<std::string>(), golden.at("config").dump());
-    const Tensor x = tensor_of(golden.at("x"));
-    layer->build(x.shape().tail(1), in_f64());
-    const std::vector<Parameter> weights = layer->parameters();
-    ASSERT_EQ(weights.size(), golden.at("weights").size());
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      Variable weight = weights[i].variable;
-      weight.assign(tensor_of(golden.at("weights").at(i)));
-    }
-    const std::vector<double> y = (*layer)(x).value().to_vector<double>();
-    const auto expected = golden.at("y").get<std::vector<double>>();
-    ASSERT_EQ(y.size(), expected.size());
-    for (std::size_t i = 0; i < y.size(); ++i)
-      ASSERT_NEAR(y[i], expected[i], 1e-12 * (1.0 + std::abs(expected[i]))) << i;
-  }
+  for (const nlohmann::json& golden : read_golden(cat("layers_keras", GetParam(), ".json")))
+    expect_golden(golden);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, KerasLayers, ::testing::Values("2.15.0", "3.15.1"));
