@@ -35,6 +35,7 @@ class StridedLoop {
   /// Calls `run(offsets, length)` for the pieces of elements [begin, end) that lie along the innermost axis.
   template <class F>
   void for_each_run(std::int64_t begin, std::int64_t end, F&& run) const {
+    if (begin >= end) return;  // an axis may have no elements
     Place place = place_of(begin);
     std::int64_t left = inner_extent_ - begin % inner_extent_;  // of the run
     while (begin < end) {
