@@ -35,6 +35,9 @@ const LayerCase kLayerCases[] = {
      {{1, 2}, {4, 4}}},
     // Tiles that reach beyond the result, with channels that are no whole vectors.
     {{3, 8, 10, 24}, {40, 3, 3, 24}, {3, 6, 8, 40}, {3, 3, 4, 40}},
+    // Fewer images than threads.
+    {{1, 15, 18, 64}, {96, 3, 3, 64}, {1, 15, 18, 96}, {1, 7, 9, 96}, {.padding = {1, 1, 1, 1}}},
+    {{2, 31, 30, 20}, {40, 3, 5, 20}, {2, 29, 26, 40}, {2, 14, 13, 40}},
     // More images than a thread has in its scratch; none.
     {{19, 26, 26, 16}, {16, 3, 3, 16}, {19, 24, 24, 16}, {19, 12, 12, 16}},
     {{0, 8, 8, 16}, {16, 3, 3, 16}, {0, 6, 6, 16}, {0, 3, 3, 16}},

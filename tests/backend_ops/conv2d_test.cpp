@@ -110,6 +110,20 @@ const ConvCase kConvCases[] = {
     {2, 11, 9, 64, 96, 4, 5, {.stride = {2, 3}, .padding = {3, 4, 0, 2}}},
     {3, 7, 7, 256, 512, 1, 1, {.stride = {2, 2}}},
     {2, 9, 4, 80, 112, 3, 3, {.stride = {1, 4}, .padding = {1, 1, 2, 2}}},
+    // 1x1 with many weights, few and many pixels; more rows than a product takes at once.
+    {3, 9, 10, 272, 256, 1, 1, {}},
+    {2, 23, 26, 272, 256, 1, 1, {}},
+    // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
+    // than images and fewer.
+    {1, 4, 3, 144, 112, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {5, 7, 8, 96, 112, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {2, 11, 14, 72, 157, 3, 3, {.padding = {0, 1, 1, 1}}},
+    {3, 17, 12, 64, 76, 3, 3, {}},
+    // Fewer images than threads, who share patches, channels, tiles or rows.
+    {1, 15, 16, 128, 80, 3, 3, {.stride = {2, 2}, .padding = {0, 1, 1, 0}}},
+    {1, 44, 45, 72, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {1, 41, 38, 24, 33, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {2, 30, 31, 20, 40, 3, 5, {.stride = {1, 2}, .padding = {1, 0, 2, 1}}},
     // What transposed convolutions go back from: windows that meet, that overlap and that leave pixels out.
     {3, 10, 12, 16, 32, 2, 2, {.stride = {2, 2}}},
     {2, 12, 10, 24, 16, 4, 4, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},

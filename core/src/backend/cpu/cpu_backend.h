@@ -23,6 +23,7 @@ class CpuBackend : public Backend {
   void copy_to_host(void* destination, const void* source, std::size_t bytes) override;
   void synchronize() override {}
   ThreadPool& threads() override { return threads_; }
+  const ThreadPool& threads() const { return threads_; }
 
   void fill(const Tensor& out, double value) override;
   void copy(const Tensor& out, const Tensor& x) override;

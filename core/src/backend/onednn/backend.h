@@ -108,17 +108,31 @@ class OneDnnBackend final : public WithBfloat16 {
   // take the shape. Weights in bf16 are few, and widened.
   bool own_conv2d(const Conv2dLayer& layer);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
+  bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
   void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
   std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
   std::optional<OwnBackward> plan_backward(const Conv2dLayerBackward& layer) const;
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
+  // Fewer images than threads: Note [Few images] in few_images.cpp.
+  bool has_few_images(const ConvProblem& problem) const;
+  // In how many parts threads share an image of such a batch; 1: not. In how many parts the channels of a
+  // pass are made; 0: it takes images.
+  std::int64_t parts_of_image(const ConvProblem& problem) const;
+  std::int64_t parts_of_channels(const ConvProblem& problem, ConvKernels kernels) const;
+  void share_conv2d(const ConvProblem& problem, std::int64_t parts, float* out, const float* x,
+                    const float* weight, const float* bias);
+  void share_backward_input(const ConvProblem& problem, std::int64_t parts, float* grad_x,
+                            const float* grad_out, const float* weight);
+  void share_backward_weight(const ConvProblem& problem, std::int64_t parts, float* grad_weight,
+                             float* grad_bias, const float* grad_out, const float* x);
   bool is_direct(const ConvProblem& problem) const;
   bool is_winograd(const ConvProblem& problem) const;
   bool is_tiled(const ConvProblem& problem) const;
   ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool) const;
   // The same by products of matrices: Note [Patches] in patch_conv2d.cpp. Pointers to biases may be null.
   bool takes_patches(const ConvProblem& problem) const;
+  bool multiplies_all_patches(const ConvProblem& problem) const;
   template <class F>
   void for_patches(const ConvProblem& problem, const F& f);
   void patch_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
@@ -127,6 +141,8 @@ class OneDnnBackend final : public WithBfloat16 {
                             const float* weight);
   void patch_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
                              const float* grad_out, const float* x);
+  void add_patch_gradients(const ConvProblem& problem, float* grad_weight, const float* grad_out,
+                           const float* x);
   // The same of each channel by itself, in depthwise_conv2d.cpp.
   bool takes_depthwise(const ConvProblem& problem) const;
   void depthwise_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,

@@ -99,12 +99,12 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
   if (has_floats && takes_patches(p))
     return patch_backward_weight(p, grad_weight.data<float>(), floats_or_null(grad_bias),
                                  grad_out.data<float>(), x.data<float>());
-  if (!takes_patches(p) && own_conv2d_backward({.conv = {.grad_weight = grad_weight,
-                                                         .grad_bias = grad_bias,
-                                                         .grad_out = grad_out,
-                                                         .x = x,
-                                                         .conv_out = {grad_out.size(1), grad_out.size(2)},
-                                                         .params = params}}))
+  if (own_conv2d_backward({.conv = {.grad_weight = grad_weight,
+                                    .grad_bias = grad_bias,
+                                    .grad_out = grad_out,
+                                    .x = x,
+                                    .conv_out = {grad_out.size(1), grad_out.size(2)},
+                                    .params = params}}))
     return;
   if (has_floats) {
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias), *from = x.data<float>();

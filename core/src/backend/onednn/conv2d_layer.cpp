@@ -23,6 +23,12 @@ std::int64_t taps(const ConvProblem& p) {
   return p.kh * p.kw * p.c;
 }
 
+// Nothing in front of the convolution or behind it, nothing to be widened.
+bool is_alone(const Conv2dLayer& layer) {
+  return !layer.front && !layer.sample_keys.defined() && !layer.argmax.defined() && !is_bfloat16(layer.x) &&
+         !is_bfloat16(layer.out);
+}
+
 // Images in bf16 are multiplied as such.
 Conv2dLayer of_bfloat16(Conv2dLayer layer) {
   layer.conv.params.products = Products::rounded;
@@ -34,6 +40,7 @@ Conv2dLayer of_bfloat16(Conv2dLayer layer) {
 
 std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) const {
   if (is_tiled(p)) return ConvKernels::tiles;
+  if (takes_patches(p)) return std::nullopt;
   if (is_winograd(p)) return ConvKernels::winograd;
   if (is_direct(p)) return ConvKernels::direct;
   return std::nullopt;
@@ -115,11 +122,12 @@ class OneDnnBackend::ForwardRun {
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
-    const bool is_alone =
-        !front_ && !mask_ && !layer_.argmax.defined() && !x_.are_widened() && !out_.are_widened();
-    const std::int64_t step = is_alone ? end - begin : step_;
+    const std::int64_t step = is_alone(layer_) ? end - begin : step_;
     for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
   }
+
+  // A part of an image, of a convolution that is_alone().
+  void operator()(std::int64_t image, ImagePart part) const { conv_(out_.room(image), x_(image, 1), part); }
 
  private:
   void run(std::int64_t first, std::int64_t images) const {
@@ -166,6 +174,16 @@ class OneDnnBackend::ForwardRun {
 bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
   const std::optional<OwnForward> plan = plan_forward(layer);
   if (!plan) return false;
+  const ConvProblem& p = plan->problem;
+  const std::int64_t channel_parts = parts_of_channels(p, plan->conv);
+  const bool alone = is_alone(layer);
+  if (!alone && (channel_parts > 0 || parts_of_image(p) > 1) && plan->conv != ConvKernels::tiles)
+    return false;
+  if (channel_parts > 0) {
+    share_conv2d(p, channel_parts, layer.out.data<float>(), layer.x.data<float>(),
+                 layer.conv.weight.data<float>(), floats_or_null(layer.conv.bias));
+    return true;
+  }
   const auto run = [&](const Tensor& weight, const Tensor& bias, const Tensor& front_weight,
                        const Tensor& front_bias) {
     const ImagePass conv(*this, kernels_, plan->conv, plan->problem, weight.data<float>(),
@@ -174,8 +192,11 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
     if (plan->front)
       front.emplace(*this, kernels_, *plan->front, plan->front_problem, front_weight.data<float>(),
                     floats_or_null(front_bias));
-    threads().parallel_for(plan->problem.n, 1, [&](std::int64_t begin, std::int64_t end) {
-      ForwardRun(*this, layer, *plan, front ? &*front : nullptr, conv)(begin, end);
+    const std::int64_t parts = alone && conv.has_parts() ? parts_of_image(p) : 1;
+    threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      const ForwardRun images(*this, layer, *plan, front ? &*front : nullptr, conv);
+      if (parts == 1) return images(begin, end);
+      for (std::int64_t i = begin; i < end; ++i) images(i / parts, ImagePart{i % parts, parts});
     });
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});

@@ -21,6 +21,19 @@ bool can_fuse(const Conv2dBackward& layer) {
   return !weight || (takes(layer.grad_weight) && takes(layer.x) && layer.x.count() > 0);
 }
 
+// One gradient of a convolution, with nothing around it and nothing to be widened.
+bool is_alone(const Conv2dLayerBackward& layer) {
+  const Conv2dBackward& c = layer.conv;
+  return !layer.front && !c.out.defined() && !c.argmax.defined() && layer.dropout_scale == 1.0 &&
+         c.grad_x.defined() != c.grad_weight.defined() && !is_bfloat16(c.grad_out) &&
+         !is_bfloat16(c.grad_x) && !is_bfloat16(c.x) && !is_bfloat16(c.weight) && !is_bfloat16(c.grad_weight);
+}
+
+ConvProblem input_problem(ConvProblem p) {
+  p.pass = ConvPass::backward_input;
+  return p;
+}
+
 // Gradients in bf16 are multiplied as such.
 Conv2dLayerBackward of_bfloat16(Conv2dLayerBackward layer) {
   layer.conv.params.products = Products::rounded;
@@ -117,11 +130,9 @@ struct OneDnnBackend::BackwardPasses {
   BackwardPasses(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
                  int chunks) {
     const Kernels& kernels = backend.kernels_;
-    if (plan.input) {
-      ConvProblem p = plan.problem;
-      p.pass = ConvPass::backward_input;
-      input.emplace(backend, kernels, *plan.input, p, layer.conv.weight.data<float>(), nullptr);
-    }
+    if (plan.input)
+      input.emplace(backend, kernels, *plan.input, input_problem(plan.problem),
+                    layer.conv.weight.data<float>(), nullptr);
     if (plan.weight) weight.emplace(backend, kernels, *plan.weight, plan.problem, chunks);
     if (!plan.front) return;
     front.emplace(backend, kernels, *plan.front, plan.front_problem, layer.front->weight.data<float>(),
@@ -208,9 +219,29 @@ class OneDnnBackend::BackwardRun {
   Scratch<float> middle_, grad_middle_;  // the front's result, and its gradient
 };
 
+// Whether threads share the channels of the gradients, one call for each. Sets `parts` for the one that is
+// wanted.
+bool OneDnnBackend::shares_gradients(const OwnBackward& plan, std::int64_t& parts) const {
+  parts = 0;
+  if (plan.weight) parts = parts_of_channels(plan.problem, *plan.weight);
+  if (plan.input) parts = std::max(parts, parts_of_channels(input_problem(plan.problem), *plan.input));
+  return parts > 0;
+}
+
 bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
   const std::optional<OwnBackward> plan = plan_backward(layer);
   if (!plan) return false;
+  if (std::int64_t parts; shares_gradients(*plan, parts)) {
+    if (!is_alone(layer)) return false;
+    const Conv2dBackward& c = layer.conv;
+    if (plan->weight)
+      share_backward_weight(plan->problem, parts, c.grad_weight.data<float>(), floats_or_null(c.grad_bias),
+                            c.grad_out.data<float>(), c.x.data<float>());
+    else
+      share_backward_input(input_problem(plan->problem), parts, c.grad_x.data<float>(),
+                           c.grad_out.data<float>(), c.weight.data<float>());
+    return true;
+  }
   const auto run = [&](const Tensor& weight, const Tensor& front_weight, const Tensor& front_bias,
                        const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_front_weight,
                        const Tensor& grad_front_bias) {

@@ -80,21 +80,39 @@ void ImagePass::Runner::operator()(PooledOutput to, const float* from, std::int6
                                     winograd_shape(pass_.problem_), images, scratch_.data(), epilogue());
 }
 
+void ImagePass::Runner::operator()(float* to, const float* from, ImagePart part) const {
+  if (pass_.algorithm_ == ConvKernels::winograd) {
+    const std::int64_t tiles = winograd_shape(pass_.problem_).tiles();
+    run_winograd(to, from, TileRange{part.begin(tiles), part.end(tiles)});
+  } else {
+    run_direct(to, from, part.begin(pass_.problem_.oh), part.end(pass_.problem_.oh));
+  }
+}
+
 void ImagePass::Runner::run_winograd(float* to, const float* from, std::int64_t images) const {
-  const Kernels& kernels = pass_.kernels_;
   const WinogradShape shape = winograd_shape(pass_.problem_);
-  const float* filters = pass_.weights_.data();
   if (pass_.problem_.pass == ConvPass::forward)
-    kernels.winograd_conv(to, from, filters, pass_.bias_, shape, images, scratch_.data(), epilogue());
+    run_winograd(to, from, TileRange{0, images * shape.tiles()});
   else
-    kernels.winograd_backward_input(to, from, filters, shape, images, scratch_.data());
+    pass_.kernels_.winograd_backward_input(to, from, pass_.weights_.data(), shape, images, scratch_.data());
+}
+
+void ImagePass::Runner::run_winograd(float* to, const float* from, TileRange tiles) const {
+  pass_.kernels_.winograd_conv(to, from, pass_.weights_.data(), pass_.bias_, winograd_shape(pass_.problem_),
+                               tiles, scratch_.data(), epilogue());
 }
 
 void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t images) const {
   const ConvProblem& p = pass_.problem_;
   for (std::int64_t i = 0; i < images; ++i)
-    pass_.kernels_.direct_conv(to + i * out_elements(p), (*padded_)(from + i * in_elements(p)),
-                               pass_.weights_.data(), pass_.bias_, padded_->shape(), epilogue());
+    run_direct(to + i * out_elements(p), from + i * in_elements(p), 0, p.oh);
+}
+
+void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t begin, std::int64_t end) const {
+  ConvShape s = padded_->shape();
+  s.oh = end - begin;
+  pass_.kernels_.direct_conv(to + begin * s.ow * s.o, (*padded_)(from) + begin * s.stride_h * s.w * s.c,
+                             pass_.weights_.data(), pass_.bias_, s, epilogue());
 }
 
 void ImagePass::Runner::run_tiles(float* to, const float* from, std::int64_t images) const {

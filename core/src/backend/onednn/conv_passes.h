@@ -40,11 +40,12 @@ inline ConvProblem problem_of(ConvPass pass, const Shape& x, const Shape& weight
           .kw = weight[2],
           .params = params};
 }
+/// From an image to the next one.
 inline std::int64_t in_elements(const ConvProblem& p) {
-  return p.h * p.w * p.c;
+  return p.h * p.w * std::max(p.c, p.all_c);
 }
 inline std::int64_t out_elements(const ConvProblem& p) {
-  return p.oh * p.ow * p.o;
+  return p.oh * p.ow * std::max(p.o, p.all_o);
 }
 
 /// The forward pass of a stage for images x.
@@ -78,6 +79,15 @@ bool holds_windows(const ConvProblem& problem, const PoolShape& pool);
 /// Elements of the transformed filters of a forward pass or an input gradient.
 std::int64_t winograd_filters(const ConvProblem& problem, std::int64_t lanes);
 
+/// One of the parts in which threads share an image's result, where there are fewer images than threads.
+struct ImagePart {
+  std::int64_t number, parts;
+
+  /// Of `count` rows or tiles.
+  std::int64_t begin(std::int64_t count) const { return count * number / parts; }
+  std::int64_t end(std::int64_t count) const { return count * (number + 1) / parts; }
+};
+
 /// The forward pass, or the gradient of the input.
 class ImagePass {
  public:
@@ -90,6 +100,9 @@ class ImagePass {
     return algorithm_ == ConvKernels::winograd && holds_windows(problem_, pool);
   }
 
+  /// Whether this is a forward pass that can make a part of an image.
+  bool has_parts() const { return problem_.pass == ConvPass::forward && algorithm_ != ConvKernels::tiles; }
+
   class Runner {
    public:
     explicit Runner(const ImagePass& pass);
@@ -97,6 +110,8 @@ class ImagePass {
     void operator()(float* to, const float* from, std::int64_t images) const;
     /// The same with that pooling behind it; only if the pass pools_by(it).
     void operator()(PooledOutput to, const float* from, std::int64_t images) const;
+    /// A part of one image's result; only if the pass has_parts().
+    void operator()(float* to, const float* from, ImagePart part) const;
     /// Null if the algorithm is another one.
     const float* winograd_filters() const {
       return pass_.algorithm_ == ConvKernels::winograd ? pass_.weights_.data() : nullptr;
@@ -104,7 +119,10 @@ class ImagePass {
 
    private:
     void run_winograd(float* to, const float* from, std::int64_t images) const;
+    void run_winograd(float* to, const float* from, TileRange tiles) const;
     void run_direct(float* to, const float* from, std::int64_t images) const;
+    // Rows of the result.
+    void run_direct(float* to, const float* from, std::int64_t begin, std::int64_t end) const;
     void run_tiles(float* to, const float* from, std::int64_t images) const;
     Epilogue epilogue() const { return pass_.problem_.relu ? Epilogue::relu : Epilogue::none; }
 

@@ -25,6 +25,9 @@ struct ConvProblem {
   Conv2dParams params;
   bool has_bias = false;
   bool relu = false;  ///< applied by our own loops: oneDNN's would turn a NaN into 0
+  /// Channels of a pixel of x and of out in memory, if c and o are but some of them; 0: c, o. Our own
+  /// Winograd kernels know them.
+  std::int64_t all_c = 0, all_o = 0;
   /// The packed weights have the layout that oneDNN likes for this many images; 0: for n.
   std::int64_t packed_for_n = 0;
 

@@ -1,15 +1,19 @@
 // Note [Patches]
-// A convolution with a stride is a product of two matrices: the patches of x that its windows cover, one a
-// row, and the filters. Where the direct kernels would go through all weights for each block of pixels, each
-// thread copies the patches of some images and multiplies them; the gradient of x is added up from that of
-// the patches. ResNet-18's three such layers take a fifth of its step's cycles this way, and the step 7 %
-// fewer than with oneDNN 2.6 and the direct kernels.
+// A convolution is a product of two matrices: the patches of x that its windows cover, one a row, and the
+// filters. That is how two kinds of layers with many weights are made. Where there is a stride, the direct
+// kernels would go through all weights for each block of pixels: each thread copies the patches of some
+// images and multiplies them; the gradient of x is added up from that of the patches. ResNet-18's three such
+// layers take a fifth of its step's cycles this way, and the step 7 % fewer than with oneDNN 2.6 and the
+// direct kernels. Where filters are 1x1, the patches are the pixels as they lie, and nothing has to bring the
+// weights into a layout of its own first: from one to four images of 7x7 that took as long as multiplying.
 #include <algorithm>
 
 #include <ronde/core/thread_pool.h>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
+#include "backend/onednn/products.h"
+#include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
 
@@ -18,6 +22,19 @@ namespace {
 // Rows of patches that pay for going through all weights once.
 constexpr std::int64_t kRows = 256;
 
+bool is_plain(const ConvProblem& p) {
+  return p.params.stride == Size2d{};
+}
+
+bool is_pixel_by_pixel(const ConvProblem& p) {
+  return p.kh == 1 && p.kw == 1 && is_plain(p) && p.params.padding == Padding2d{};
+}
+
+// Channels [begin, end) of each pixel.
+struct Channels {
+  std::int64_t begin, end;
+};
+
 class Patches {
  public:
   explicit Patches(const ConvProblem& p) : p_(p), depth_(p.kh * p.kw * p.c) {}
@@ -25,10 +42,12 @@ class Patches {
   std::int64_t depth() const { return depth_; }
   std::int64_t rows(std::int64_t images) const { return images * p_.oh * p_.ow; }
   std::int64_t images_at_once() const { return std::min(p_.n, (kRows + rows(1) - 1) / rows(1)); }
+  // Whether they are the pixels of x, as these lie.
+  bool are_pixels() const { return is_pixel_by_pixel(p_); }
 
-  // patches (images, oh, ow, kh, kw, c) of x (images, h, w, c)
-  void gather(float* patches, const float* x, std::int64_t images) const {
-    visit(images, [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
+  // Rows [begin, end) of the patches (images, oh, ow, kh, kw, c) of x (images, h, w, c)
+  void gather(float* patches, const float* x, std::int64_t begin, std::int64_t end) const {
+    visit(begin, end, [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
       float* to = patches + place;
       if (pixel < 0)
         std::fill_n(to, pixels * p_.c, 0.0f);
@@ -38,18 +57,25 @@ class Patches {
   }
 
   // grad_x is written
-  void scatter(const Kernels& kernels, float* grad_x, const float* patches, std::int64_t images) const {
-    std::fill_n(grad_x, images * in_elements(p_), 0.0f);
-    visit(images, [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
-      if (pixel >= 0) kernels.accumulate(grad_x + pixel * p_.c, patches + place, 1.0f, pixels * p_.c);
+  void scatter(const Kernels& kernels, float* grad_x, const float* patches, std::int64_t images,
+               Channels channels) const {
+    const std::int64_t count = channels.end - channels.begin;
+    for (std::int64_t pixel = 0; pixel < images * p_.h * p_.w; ++pixel)
+      std::fill_n(grad_x + pixel * p_.c + channels.begin, count, 0.0f);
+    visit(0, rows(images), [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
+      if (pixel < 0) return;
+      for (std::int64_t i = 0; i < pixels; ++i)
+        kernels.accumulate(grad_x + (pixel + i) * p_.c + channels.begin,
+                           patches + place + i * p_.c + channels.begin, 1.0f, count);
     });
   }
 
  private:
-  // Calls f(element of the patches, first pixel of x, pixels) for each stretch of pixels; -1: outside of it.
+  // Calls f(element of the patches, first pixel of x, pixels) for each stretch of pixels of some rows; -1:
+  // outside of it.
   template <class F>
-  void visit(std::int64_t images, const F& f) const {
-    for (std::int64_t row = 0; row < rows(images); ++row) {
+  void visit(std::int64_t begin, std::int64_t end, const F& f) const {
+    for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t image = row / (p_.oh * p_.ow), y = row / p_.ow % p_.oh, x = row % p_.ow;
       const std::int64_t top = y * p_.params.stride.h - p_.params.padding.top;
       const std::int64_t left = x * p_.params.stride.w - p_.params.padding.left;
@@ -73,12 +99,50 @@ class Patches {
   std::int64_t depth_;
 };
 
+// The patches of a whole batch.
+class AllPatches {
+ public:
+  AllPatches(Backend& backend, const Patches& patches, const ConvProblem& p)
+      : rows_(patches.rows(p.n)),
+        are_pixels_(patches.are_pixels()),
+        copied_(backend, are_pixels_ ? 0 : rows_ * patches.depth()) {}
+
+  // Of x, until the next call.
+  const float* of(ThreadPool& threads, const Patches& patches, const float* x) const {
+    if (are_pixels_) return x;
+    threads.parallel_for(rows_, 1, [&](std::int64_t begin, std::int64_t end) {
+      patches.gather(copied_.data(), x, begin, end);
+    });
+    return copied_.data();
+  }
+
+  // Where the gradient of the patches goes, for `add_up` to make that of x.
+  float* gradient(float* grad_x) const { return are_pixels_ ? grad_x : copied_.data(); }
+  void add_up(ThreadPool& threads, const Kernels& kernels, const Patches& patches, float* grad_x,
+              const ConvProblem& p) const {
+    if (are_pixels_) return;
+    threads.parallel_for(p.c / kernels.lanes, 1, [&](std::int64_t begin, std::int64_t end) {
+      patches.scatter(kernels, grad_x, copied_.data(), p.n, {begin * kernels.lanes, end * kernels.lanes});
+    });
+  }
+
+ private:
+  std::int64_t rows_;
+  bool are_pixels_;
+  Scratch<float> copied_;
+};
+
 }  // namespace
 
 bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
-  return p.params.groups == 1 && p.params.dilation == Size2d{} && !(p.params.stride == Size2d{}) &&
+  return p.params.groups == 1 && p.params.dilation == Size2d{} && (!is_plain(p) || is_pixel_by_pixel(p)) &&
          p.o % kernels_.lanes == 0 && p.c % kernels_.lanes == 0 &&
          p.kh * p.kw * p.c * p.o > kMostDirectWeights;
+}
+
+// Whether all patches are multiplied together, not those of some images at a time.
+bool OneDnnBackend::multiplies_all_patches(const ConvProblem& p) const {
+  return is_pixel_by_pixel(p) || has_few_images(p);
 }
 
 // Calls f(chunk, first image, images, patches) for some images at a time, each chunk on one thread.
@@ -96,14 +160,28 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
                                  const float* bias) {
   const Patches patches(p);
   const std::int64_t depth = patches.depth();
+  const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
+  if (multiplies_all_patches(p)) {
+    const AllPatches all(*this, patches, p);
+    return run_parallel(threads(),
+                        {*this,
+                         kernels_,
+                         patches.rows(p.n),
+                         p.o,
+                         depth,
+                         {.transpose_b = true},
+                         out,
+                         all.of(threads(), patches, x),
+                         weight},
+                        bias, epilogue);
+  }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
     const Scratch<float> scratch(*this, kProductScratch);
     const std::int64_t rows = patches.rows(images);
     float* y = out + first * out_elements(p);
-    patches.gather(copied, x + first * in_elements(p), images);
+    patches.gather(copied, x + first * in_elements(p), 0, rows);
     kernels_.product(y, copied, weight, {rows, p.o, depth, p.o, depth, depth, false, true}, scratch.data());
-    if (bias || p.relu)
-      kernels_.bias_epilogue(y, bias, rows, p.o, p.o, p.relu ? Epilogue::relu : Epilogue::none);
+    if (bias || p.relu) kernels_.bias_epilogue(y, bias, rows, p.o, p.o, epilogue);
   });
 }
 
@@ -111,16 +189,51 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
                                          const float* weight) {
   const Patches patches(p);
   const std::int64_t depth = patches.depth();
+  if (multiplies_all_patches(p)) {
+    const AllPatches all(*this, patches, p);
+    run_parallel(threads(),
+                 {*this, kernels_, patches.rows(p.n), depth, p.o, {}, all.gradient(grad_x), grad_out, weight},
+                 nullptr, Epilogue::none);
+    return all.add_up(threads(), kernels_, patches, grad_x, p);
+  }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
     const Scratch<float> scratch(*this, kProductScratch);
     kernels_.product(grad_patches, grad_out + first * out_elements(p), weight,
                      {patches.rows(images), depth, p.o, depth, p.o, depth, false, false}, scratch.data());
-    patches.scatter(kernels_, grad_x + first * in_elements(p), grad_patches, images);
+    patches.scatter(kernels_, grad_x + first * in_elements(p), grad_patches, images, {0, p.c});
   });
 }
 
 void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weight, float* grad_bias,
                                           const float* grad_out, const float* x) {
+  const Patches patches(p);
+  const std::int64_t rows = patches.rows(p.n);
+  if (multiplies_all_patches(p)) {
+    const AllPatches all(*this, patches, p);
+    run_parallel(threads(),
+                 {*this,
+                  kernels_,
+                  p.o,
+                  patches.depth(),
+                  rows,
+                  {.transpose_a = true},
+                  grad_weight,
+                  grad_out,
+                  all.of(threads(), patches, x)},
+                 nullptr, Epilogue::none);
+  } else {
+    add_patch_gradients(p, grad_weight, grad_out, x);
+  }
+  if (!grad_bias) return;
+  const Scratch<double> totals(*this, p.o);
+  sum_over_rows(*this, totals.data(), rows, p.o, [&](double* total, std::int64_t row, std::int64_t count) {
+    kernels_.sum_columns(total, grad_out + row * p.o, count, p.o);
+  });
+  for (std::int64_t o = 0; o < p.o; ++o) grad_bias[o] = static_cast<float>(totals.data()[o]);
+}
+
+void OneDnnBackend::add_patch_gradients(const ConvProblem& p, float* grad_weight, const float* grad_out,
+                                        const float* x) {
   const Patches patches(p);
   const std::int64_t depth = patches.depth(), weights = p.o * depth;
   const int chunks = threads().chunks(p.n, 1);
@@ -128,7 +241,7 @@ void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weig
   std::fill_n(sums.data(), weights * chunks, 0.0f);
   for_patches(p, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
     const Scratch<float> scratch(*this, kProductScratch), next(*this, weights);
-    patches.gather(copied, x + first * in_elements(p), images);
+    patches.gather(copied, x + first * in_elements(p), 0, patches.rows(images));
     kernels_.product(next.data(), grad_out + first * out_elements(p), copied,
                      {p.o, depth, patches.rows(images), depth, p.o, depth, true, false}, scratch.data());
     kernels_.accumulate(sums.data() + weights * chunk, next.data(), 1.0f, weights);
@@ -139,11 +252,6 @@ void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weig
     for (int chunk = 1; chunk < chunks; ++chunk)
       kernels_.accumulate(grad_weight + from, sums.data() + weights * chunk + from, 1.0f, count);
   });
-  if (!grad_bias) return;
-  const Scratch<double> totals(*this, p.o);
-  std::fill_n(totals.data(), p.o, 0.0);
-  kernels_.sum_columns(totals.data(), grad_out, patches.rows(p.n), p.o);
-  for (std::int64_t o = 0; o < p.o; ++o) grad_bias[o] = static_cast<float>(totals.data()[o]);
 }
 
 }  // namespace ronde::inline v0

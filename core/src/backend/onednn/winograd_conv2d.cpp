@@ -60,6 +60,8 @@ WinogradShape winograd_shape(const ConvProblem& p) {
           .oh = p.oh,
           .ow = p.ow,
           .o = p.o,
+          .all_c = std::max(p.c, p.all_c),
+          .all_o = std::max(p.o, p.all_o),
           .top = p.params.padding.top,
           .left = p.params.padding.left,
           .tile = tile,
@@ -93,42 +95,22 @@ std::int64_t winograd_filters(const ConvProblem& p, std::int64_t lanes) {
   return winograd_points(winograd_shape(p).tile) * winograd_filter_point(depth, columns, lanes);
 }
 
-namespace {
-
-// Filters (o, 3, 3, c) as by_tap (row, cell, column) for `rows` rows from `first` on: input channels forward,
-// filters backward.
-void filters_by_tap(float* by_tap, const float* weight, const ConvProblem& p, std::int64_t first,
-                    std::int64_t rows) {
-  if (p.pass != ConvPass::forward) {
-    std::copy_n(weight + first * 9 * p.c, rows * 9 * p.c, by_tap);
-    return;
-  }
-  for (std::int64_t o = 0; o < p.o; ++o)
-    for (std::int64_t cell = 0; cell < 9; ++cell)
-      for (std::int64_t row = 0; row < rows; ++row)
-        by_tap[(row * 9 + cell) * p.o + o] = weight[(o * 9 + cell) * p.c + first + row];
-}
-
-}  // namespace
-
 // Some rows at a time, which the threads share: done by one of them, it took as long as a tenth of the
 // convolution of a small batch.
 void ImagePass::prepare_winograd(const float* weight) {
   constexpr std::int64_t kRows = 16;  // that lie in one cache line
   const ConvProblem& p = problem_;
   const bool forward = p.pass == ConvPass::forward;
-  const std::int64_t depth = forward ? p.c : p.o, columns = forward ? p.o : p.c;
-  const int tile = winograd_shape(p).tile;
-  backend_.threads().parallel_for((depth + kRows - 1) / kRows, 1, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<float> by_tap(backend_, kRows * 9 * columns);
-    for (std::int64_t first = begin * kRows; first < std::min(end * kRows, depth); first += kRows) {
-      const std::int64_t rows = std::min(kRows, depth - first);
-      filters_by_tap(by_tap.data(), weight, p, first, rows);
-      for (std::int64_t row = 0; row < rows; ++row)
-        kernels_.winograd_weights(weights_.data(), by_tap.data() + row * 9 * columns, first + row, depth,
-                                  columns, tile);
-    }
-  });
+  const WinogradFilters filters{.depth = forward ? p.c : p.o,
+                                .columns = forward ? p.o : p.c,
+                                .pitch = forward ? p.c : std::max(p.c, p.all_c),
+                                .tile = winograd_shape(p).tile,
+                                .by_column = forward};
+  backend_.threads().parallel_for((filters.depth + kRows - 1) / kRows, 1,
+                                  [&](std::int64_t begin, std::int64_t end) {
+                                    kernels_.winograd_filters(weights_.data(), weight, filters, begin * kRows,
+                                                              std::min(end * kRows, filters.depth));
+                                  });
 }
 
 }  // namespace ronde::inline v0

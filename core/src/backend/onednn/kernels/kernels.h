@@ -140,17 +140,24 @@ struct Kernels {
                                     const DepthwiseShape& shape);
 
   // --- convolution of several images by Winograd's algorithm; c and o are at least `lanes`
-  /// Row `row` of u (point, depth, columns), of weight (3, 3, columns).
-  void (*winograd_weights)(float* u, const float* weight, std::int64_t row, std::int64_t depth,
-                           std::int64_t columns, int tile);
-  /// u (point, c, o) of a weight (3, 3, c, o); out = epilogue(conv + bias), bias may be null. Scratch as
-  /// WinogradBlock.
+  /// Rows [begin, end) of u (point, depth, columns).
+  void (*winograd_filters)(float* u, const float* weight, const WinogradFilters& filters, std::int64_t begin,
+                           std::int64_t end);
+  /// u (point, c, o) of a weight (3, 3, c, o); out = epilogue(conv + bias) of some tiles, bias may be null.
+  /// Scratch as WinogradBlock.
   void (*winograd_conv)(float* out, const float* x, const float* u, const float* bias,
-                        const WinogradShape& shape, std::int64_t images, float* scratch, Epilogue epilogue);
-  /// The same with the pooling behind it, for even tiles, oh and ow.
+                        const WinogradShape& shape, TileRange tiles, float* scratch, Epilogue epilogue);
+  /// The same of images with the pooling behind it, for even tiles, oh and ow.
   void (*winograd_conv_pool)(PooledOutput to, const float* x, const float* u, const float* bias,
                              const WinogradShape& shape, std::int64_t images, float* scratch,
                              Epilogue epilogue);
+  /// The same, of few tiles and the weight itself, OHWI: Note [Few tiles] in winograd_few_tiles.h. Scratch as
+  /// FewTiles.
+  void (*winograd_conv_few)(float* out, const float* x, const float* weight, const float* bias,
+                            const WinogradShape& shape, std::int64_t images, float* scratch,
+                            Epilogue epilogue);
+  void (*winograd_backward_input_few)(float* grad_x, const float* grad_out, const float* weight,
+                                      const WinogradShape& shape, std::int64_t images, float* scratch);
   /// u (point, o, c)
   void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
                                   const WinogradShape& shape, std::int64_t images, float* scratch);

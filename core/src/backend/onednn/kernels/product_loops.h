@@ -9,6 +9,7 @@
 #pragma once
 
 #include "backend/onednn/kernels/fetch_lines.h"
+#include "backend/onednn/kernels/into.h"
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/transpose.h"
 #include "backend/onednn/kernels/vector.h"
@@ -37,8 +38,6 @@ struct RightOperand {
   const float* b;
   std::int64_t pitch;  // 0: packed
 };
-
-enum class Into { nothing, sum };  // what out holds before
 
 // Values of the inner dimension that go by from one fetch to the next: few enough for all lines to be there
 // in time, and with AVX2 more than one, as a value takes six cycles only.
@@ -218,30 +217,43 @@ inline Lines lines_of_right(const float* b, const ProductShape& s, std::int64_t 
                        : Lines(b + k * s.b_pitch + c, s.b_pitch, depth, columns);
 }
 
-void product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {
+// Rows that go through all of b before the next ones do: their part of the result stays in the second level
+// cache while the inner dimension goes by.
+constexpr std::int64_t kProductRowsAtOnce = 10 * kProductStrip;
+
+// Columns [c, c + columns) of some rows.
+inline void product_columns(float* out, const float* a, const float* b, const ProductShape& s, std::int64_t c,
+                            float* scratch) {
   const bool fetches = s.k >= kLeastDepthOfFetch && s.m > kMatrixRows;  // of fewer rows nothing is copied
+  const std::int64_t columns = least(kProductColumns, s.n - c);
   NextPieces next;
   for (std::int64_t k = 0; k < s.k; k += kProductDepth) {
     const std::int64_t depth = least(kProductDepth, s.k - k);
-    for (std::int64_t c = 0; c < s.n; c += kProductColumns) {
-      const std::int64_t columns = least(kProductColumns, s.n - c);
-      const bool is_last = c + columns >= s.n;
-      const std::int64_t next_k = is_last ? k + depth : k, next_c = is_last ? 0 : c + columns;
-      const bool has_next = fetches && next_k < s.k;
-      const RightOperand right = right_operand(b, s, k, c, columns, depth, scratch);
-      if (has_next) next.right = lines_of_right(b, s, next_k, next_c);
-      for (std::int64_t r = 0; r < s.m; r += kProductStrip) {
-        const std::int64_t rows = least(kProductStrip, s.m - r);
-        const LeftOperand left =
-            left_operand(a, s, r, k, rows, depth, scratch + kProductColumns * kProductDepth);
-        if (fetches && r + rows < s.m)
-          next.left = lines_of_left(a, s, r + rows, k);
-        else if (has_next)
-          next.left = lines_of_left(a, s, 0, next_k);
-        matrix_columns(out + r * s.out_pitch + c, s.out_pitch, left, rows, right, columns, depth,
-                       k == 0 ? Into::nothing : Into::sum, next);
-      }
+    const bool is_last = k + depth >= s.k;
+    const std::int64_t next_k = is_last ? 0 : k + depth, next_c = is_last ? c + columns : c;
+    const bool has_next = fetches && next_c < s.n;
+    const RightOperand right = right_operand(b, s, k, c, columns, depth, scratch);
+    if (has_next) next.right = lines_of_right(b, s, next_k, next_c);
+    for (std::int64_t r = 0; r < s.m; r += kProductStrip) {
+      const std::int64_t rows = least(kProductStrip, s.m - r);
+      const LeftOperand left =
+          left_operand(a, s, r, k, rows, depth, scratch + kProductColumns * kProductDepth);
+      if (fetches && r + rows < s.m)
+        next.left = lines_of_left(a, s, r + rows, k);
+      else if (has_next)
+        next.left = lines_of_left(a, s, 0, next_k);
+      matrix_columns(out + r * s.out_pitch + c, s.out_pitch, left, rows, right, columns, depth,
+                     k == 0 ? Into::nothing : Into::sum, next);
     }
+  }
+}
+
+void product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {
+  for (std::int64_t r = 0; r < s.m; r += kProductRowsAtOnce) {
+    ProductShape rows = s;
+    rows.m = least(kProductRowsAtOnce, s.m - r);
+    for (std::int64_t c = 0; c < s.n; c += kProductColumns)
+      product_columns(out + r * s.out_pitch, a + (s.transpose_a ? r : r * s.a_pitch), b, rows, c, scratch);
   }
 }
 

@@ -7,6 +7,8 @@
 /// depend on the block that it is in; the weight gradient adds up block by block.
 #pragma once
 
+#include "backend/onednn/kernels/winograd_few_tiles.h"
+#include "backend/onednn/kernels/winograd_filters.h"
 #include "backend/onednn/kernels/winograd_pooling.h"
 #include "backend/onednn/kernels/winograd_products.h"
 #include "backend/onednn/kernels/winograd_tiles.h"
@@ -14,30 +16,20 @@
 namespace ronde::inline v0 {
 namespace {
 
-inline void fill_zeros(float* values, std::int64_t n) {
-  cover(n, [=](std::int64_t i) { store(values + i, Vector{}); });
-}
-
-// What no tile reaches, as the output is not the whole one: its gradient there is 0.
-inline void clear_rest(float* grad_x, const WinogradShape& s, std::int64_t images) {
-  const std::int64_t rows = s.tiles_h * s.tile + 2 - s.top, columns = s.tiles_w * s.tile + 2 - s.left;
-  if (rows >= s.h && columns >= s.w) return;
-  for (std::int64_t y = 0; y < images * s.h; ++y) {
-    const std::int64_t first = y % s.h < rows ? columns : 0;
-    if (first < s.w) fill_zeros(grad_x + (y * s.w + first) * s.c, (s.w - first) * s.c);
-  }
-}
-
-// Calls f(place, n) for block after block of the images' tiles.
+// Calls f(place, n) for block after block of the tiles.
 template <class F>
-inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) {
-  const std::int64_t tiles = images * s.tiles_h * s.tiles_w;
+inline void for_blocks(const WinogradShape& s, TileRange tiles, const F& f) {
   TilePlace place;
-  for (std::int64_t begin = 0; begin < tiles; begin += s.block) {
-    const std::int64_t n = tiles - begin < s.block ? tiles - begin : s.block;
+  place.advance_by(tiles.begin, s);
+  for (std::int64_t begin = tiles.begin; begin < tiles.end; begin += s.block) {
+    const std::int64_t n = tiles.end - begin < s.block ? tiles.end - begin : s.block;
     f(place, n);
     place.advance_by(n, s);
   }
+}
+template <class F>
+inline void for_blocks(const WinogradShape& s, std::int64_t images, const F& f) {
+  for_blocks(s, TileRange{0, images * s.tiles()}, f);
 }
 
 // Images of `rows` rows with `row` elements each, of which tiles cover `size`, `top` being above the image.
@@ -58,10 +50,10 @@ struct TiledRows {
 };
 
 inline Ahead input_of(const float* x, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
-  return TiledRows{s.h, s.w * s.c, s.tile + 2, s.top, s.tile}.of(x, place, n, s);
+  return TiledRows{s.h, s.w * s.all_c, s.tile + 2, s.top, s.tile}.of(x, place, n, s);
 }
 inline Ahead output_of(const float* out, const TilePlace& place, std::int64_t n, const WinogradShape& s) {
-  return TiledRows{s.oh, s.ow * s.o, s.tile, 0, s.tile}.of(out, place, n, s);
+  return TiledRows{s.oh, s.ow * s.all_o, s.tile, 0, s.tile}.of(out, place, n, s);
 }
 inline Ahead pooled_output_of(const float* out, const TilePlace& place, std::int64_t n,
                               const WinogradShape& s) {
@@ -72,47 +64,23 @@ inline Ahead input_after(const float* x, TilePlace place, std::int64_t n, const 
   return input_of(x, place, s.block, s);
 }
 
-// Calls f<m>() for tiles of m x m.
-template <class F>
-inline void with_tile(int m, const F& f) {
-  if (m == 4) return f.template operator()<4>();
-  if (m == 5) return f.template operator()<5>();
-  f.template operator()<6>();
-}
-
-// Note [Packed filters] in winograd_products.h
-void winograd_weights(float* u, const float* weight, std::int64_t row, std::int64_t depth,
-                      std::int64_t columns, int tile) {
-  const std::int64_t point = winograd_filter_point(depth, columns, kLanes);
-  with_tile(tile, [&]<int m>() {
-    for_columns(columns, [&]<int vectors>(std::int64_t column, std::int64_t place) {
-      for (int v = 0; v < vectors; ++v) {
-        const float* from = weight + column + v * kLanes;
-        float* to = u + place * depth + (row * vectors + v) * kLanes;
-        transform_tile<FilterTransform<m>>(
-            [&](int i, int j) { return load(from + (i * 3 + j) * columns); },
-            [&](int i, int j, Vector x) { store(to + (i * (m + 2) + j) * point, x); });
-      }
-    });
-  });
-}
-
 // The products of a block's points, for its results to be stored; `out_ahead`: where they go.
 template <int m>
 inline void multiply_inputs(const WinogradBlock& block, const float* x, const float* u, TilePlace place,
                             std::int64_t n, const WinogradShape& s, const Ahead& out_ahead) {
-  load_inputs<m>(block, x, place, n, s, block.zeros);
-  multiply_points(block, winograd_points(m), u, n, s.c, s.o, input_after(x, place, n, s), out_ahead);
+  load_inputs<m>(block, x, place, n, s, block.outside.zeros);
+  multiply_points(block.results, block, winograd_points(m), u, n, s.c, s.o, Into::nothing,
+                  input_after(x, place, n, s), out_ahead);
 }
 
 void winograd_conv(float* out, const float* x, const float* u, const float* bias, const WinogradShape& s,
-                   std::int64_t images, float* scratch, Epilogue epilogue) {
+                   TileRange tiles, float* scratch, Epilogue epilogue) {
   const WinogradBlock block(scratch, s);
-  fill_zeros(block.zeros, block.pitch);
+  fill_zeros(block.outside.zeros, block.pitch);
   with_tile(s.tile, [&]<int m>() {
-    for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
+    for_blocks(s, tiles, [&](TilePlace place, std::int64_t n) {
       multiply_inputs<m>(block, x, u, place, n, s, output_of(out, place, n, s));
-      store_outputs<m>(out, block, place, n, s, bias, epilogue);
+      store_outputs<m>(out, block.results, block.outside, place, n, s, bias, epilogue);
     });
   });
 }
@@ -120,11 +88,11 @@ void winograd_conv(float* out, const float* x, const float* u, const float* bias
 void winograd_conv_pool(PooledOutput to, const float* x, const float* u, const float* bias,
                         const WinogradShape& s, std::int64_t images, float* scratch, Epilogue epilogue) {
   const WinogradBlock block(scratch, s);
-  fill_zeros(block.zeros, block.pitch);
+  fill_zeros(block.outside.zeros, block.pitch);
   const auto run = [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
       multiply_inputs<m>(block, x, u, place, n, s, pooled_output_of(to.out, place, n, s));
-      store_pooled_outputs<m>(to, block, place, n, s, bias, epilogue);
+      store_pooled_outputs<m>(to, block.results, place, n, s, bias, epilogue);
     });
   };
   if (s.tile == 4) return run.template operator()<4>();
@@ -134,13 +102,14 @@ void winograd_conv_pool(PooledOutput to, const float* x, const float* u, const f
 void winograd_backward_input(float* grad_x, const float* grad_out, const float* u, const WinogradShape& s,
                              std::int64_t images, float* scratch) {
   const WinogradBlock block(scratch, s);
-  fill_zeros(block.zeros, block.pitch);
+  fill_zeros(block.outside.zeros, block.pitch);
   clear_rest(grad_x, s, images);
   with_tile(s.tile, [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-      load_output_gradients<m>(block, grad_out, place, n, s, block.zeros);
-      multiply_points(block, winograd_points(m), u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
-      store_input_gradients<m>(grad_x, block, place, n, s);
+      load_output_gradients<m>(block, grad_out, place, n, s, block.outside.zeros);
+      multiply_points(block.results, block, winograd_points(m), u, n, s.o, s.c, Into::nothing, {},
+                      input_of(grad_x, place, n, s));
+      store_input_gradients<m>(grad_x, block.results, block.outside, place, n, s);
     });
   });
 }
@@ -164,18 +133,19 @@ void winograd_backward(float* sums, float* grad_bias, float* grad_x, const float
                        const float* u, const WinogradShape& s, std::int64_t images, float* scratch) {
   const WinogradBlock gradients(scratch, s);
   const WinogradPoints inputs(scratch + WinogradBlock::count(s), s, s.c);
-  fill_zeros(gradients.zeros, gradients.pitch);
+  fill_zeros(gradients.outside.zeros, gradients.pitch);
   if (grad_x) clear_rest(grad_x, s, images);
   with_tile(s.tile, [&]<int m>() {
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
-      load_inputs<m>(inputs, x, place, n, s, gradients.zeros);
-      load_output_gradients<m>(gradients, grad_out, place, n, s, gradients.zeros);
+      load_inputs<m>(inputs, x, place, n, s, gradients.outside.zeros);
+      load_output_gradients<m>(gradients, grad_out, place, n, s, gradients.outside.zeros);
       accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o,
                         input_after(x, place, n, s));
       if (grad_bias) add_bias_gradient<m>(grad_bias, gradients, n, s.o);
       if (!grad_x) return;
-      multiply_points(gradients, winograd_points(m), u, n, s.o, s.c, {}, input_of(grad_x, place, n, s));
-      store_input_gradients<m>(grad_x, gradients, place, n, s);
+      multiply_points(gradients.results, gradients, winograd_points(m), u, n, s.o, s.c, Into::nothing, {},
+                      input_of(grad_x, place, n, s));
+      store_input_gradients<m>(grad_x, gradients.results, gradients.outside, place, n, s);
     });
   });
 }

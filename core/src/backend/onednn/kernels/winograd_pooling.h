@@ -49,16 +49,16 @@ template <int m, bool whole>
 }
 
 template <int m>
-inline void store_pooled_outputs(const PooledOutput& to, const WinogradBlock& block, TilePlace place,
+inline void store_pooled_outputs(const PooledOutput& to, const WinogradPoints& results, TilePlace place,
                                  std::int64_t n, const WinogradShape& s, const float* bias,
                                  Epilogue epilogue) {
   const Vector least = splat(epilogue == Epilogue::relu ? 0.0f : __builtin_nanf(""));
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     const TileWindows windows(place, m, s);
-    const float* from = block.results + t * block.pitch;
+    const float* from = results.values + t * results.pitch;
     cover(s.o, [&](std::int64_t k) {
       const auto store = windows.are_whole(m) ? store_pooled_vector<m, true> : store_pooled_vector<m, false>;
-      store(to, windows, k, from + k, block.point, bias ? load(bias + k) : Vector{}, least);
+      store(to, windows, k, from + place_of(k), results.point, bias ? load(bias + k) : Vector{}, least);
     });
   }
 }

@@ -1,6 +1,7 @@
 /// The matrix products between Winograd's transforms: one for each point.
 #pragma once
 
+#include "backend/onednn/kernels/into.h"
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/vector.h"
 
@@ -55,6 +56,11 @@ inline void for_columns(std::int64_t columns, const F& f) {
   if (o < columns) f.template operator()<1>(columns - kLanes, o);
 }
 
+// The place of the columns from `column` on, which the last of such blocks shares with the one before it.
+inline std::int64_t place_of(std::int64_t column) {
+  return (column + kLanes - 1) / kLanes * kLanes;
+}
+
 // Memory that is needed soon. Parts of it are asked for beside each point's product, which takes long enough
 // for them to come; the transforms would wait for every row of pixels.
 struct Ahead {
@@ -71,32 +77,44 @@ struct Ahead {
 // holds.
 constexpr std::int64_t kStripDepth = 128;
 
-// All points of a block of `n` tiles: its values (point, tile, depth) become its results (point, tile,
-// columns). Note [Packed filters]: u lies in the order in which it is read, the columns of a block side by
+// A block of columns of all tiles. The rows up to the next multiple of a product's are computed too, whatever
+// is in them.
+template <int vectors, bool adds>
+[[gnu::noinline]] inline void multiply_columns(float* out, std::int64_t out_pitch, const float* in,
+                                               std::int64_t in_pitch, const float* u, std::int64_t n,
+                                               std::int64_t depth) {
+  constexpr int kRows = kProductRows<vectors>;
+  static_assert(12 % kRows == 0);  // as a block's tiles are
+  std::int64_t t = 0;
+  const auto block = [&]<int rows>() {
+    product_block<rows, vectors, adds>(out + t * out_pitch, out_pitch, in + t * in_pitch, in_pitch, u, depth);
+    t += rows;
+  };
+  while (n - t > 2) block.template operator()<kRows>();
+  if (t < n) block.template operator()<2>();
+}
+
+// All points of `n` tiles: values (point, tile, depth) become results (point, tile, columns), or are added to
+// them. Note [Packed filters]: u lies in the order in which it is read, the columns of a block side by
 // side: row k of the block from column o on is at o * depth + k * width. An overlapping block has its own
-// copy behind the others. The rows up to the next multiple of a product's are computed too, whatever is in
-// them.
-inline void multiply_points(const WinogradBlock& block, int points, const float* u, std::int64_t n,
-                            std::int64_t depth, std::int64_t columns, const Ahead& in_ahead,
-                            const Ahead& out_ahead) {
-  const std::int64_t pitch = block.pitch, point = block.point;
+// copy behind the others, and its results too: place_of.
+inline void multiply_points(const WinogradPoints& results, const WinogradPoints& values, int points,
+                            const float* u, std::int64_t n, std::int64_t depth, std::int64_t columns,
+                            Into into, const Ahead& in_ahead, const Ahead& out_ahead) {
   const std::int64_t u_point = winograd_filter_point(depth, columns, kLanes);
   for (int x = 0; x < points; ++x, u += u_point) {
     in_ahead.fetch(x, points);
     out_ahead.fetch(x, points);
-    float* out = block.results + x * point;
-    const float* in = block.values + x * point;
-    for_columns(columns, [&]<int vectors>(std::int64_t o, std::int64_t place) {
-      constexpr int kRows = kProductRows<vectors>;
-      static_assert(12 % kRows == 0);  // as a block's tiles are
-      const auto strip = [&]<bool adds>(std::int64_t k) {
+    float* out = results.values + x * results.point;
+    const float* in = values.values + x * values.point;
+    for_columns(columns, [&]<int vectors>(std::int64_t, std::int64_t place) {
+      for (std::int64_t k = 0; k < depth; k += kStripDepth) {
         const std::int64_t length = depth - k < kStripDepth ? depth - k : kStripDepth;
-        for (std::int64_t t = 0; t < n; t += kRows)
-          product_block<kRows, vectors, adds>(out + t * pitch + o, pitch, in + t * pitch + k, pitch,
-                                              u + place * depth + k * vectors * kLanes, length);
-      };
-      strip.template operator()<false>(0);
-      for (std::int64_t k = kStripDepth; k < depth; k += kStripDepth) strip.template operator()<true>(k);
+        const auto multiply = k == 0 && into == Into::nothing ? multiply_columns<vectors, false>
+                                                              : multiply_columns<vectors, true>;
+        multiply(out + place, results.pitch, in + k, values.pitch, u + place * depth + k * vectors * kLanes,
+                 n, length);
+      }
     });
   }
 }

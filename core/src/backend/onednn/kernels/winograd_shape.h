@@ -15,13 +15,20 @@ struct WinogradImage {
 /// output may be the first rows and columns of the whole one.
 struct WinogradShape {
   std::int64_t h, w, c, oh, ow, o;
-  std::int64_t top, left;  ///< padding
-  int tile;                ///< output pixels on a side: 4, 5 or 6
+  std::int64_t all_c, all_o;  ///< channels of a pixel in memory, of which these c and o may be some
+  std::int64_t top, left;     ///< padding
+  int tile;                   ///< output pixels on a side: 4, 5 or 6
   std::int64_t tiles_h, tiles_w;
   std::int64_t block;  ///< tiles that are transformed and multiplied together; a multiple of 12
 
-  constexpr WinogradImage input() const { return {h, w, c}; }
-  constexpr WinogradImage output() const { return {oh, ow, o}; }
+  constexpr std::int64_t tiles() const { return tiles_h * tiles_w; }  // of an image
+  constexpr WinogradImage input() const { return {h, w, all_c}; }
+  constexpr WinogradImage output() const { return {oh, ow, all_o}; }
+};
+
+/// Some of the tiles of a batch, which are numbered in one row.
+struct TileRange {
+  std::int64_t begin, end;
 };
 
 /// Each of them has a matrix of its own.
@@ -36,16 +43,24 @@ constexpr std::int64_t winograd_point(std::int64_t elements) {
   return (lines + (lines % 2 == 0 ? 1 : 0)) * 16;
 }
 
-/// Elements from one tile's channels to the next tile's. Many channels lie an odd number of cache lines
-/// apart, for the same reason.
+/// Elements from one tile's channels to the next tile's: whole vectors. Many channels lie an odd number of
+/// cache lines apart, for the same reason.
 constexpr std::int64_t winograd_pitch(std::int64_t channels) {
-  return channels < 128 ? channels : winograd_point(channels);
+  return channels < 128 ? (channels + 15) / 16 * 16 : winograd_point(channels);
 }
 
 /// Elements from one point's transformed filters to the next's: columns fill whole vectors of `lanes`.
 constexpr std::int64_t winograd_filter_point(std::int64_t depth, std::int64_t columns, std::int64_t lanes) {
   return winograd_point(depth * ((columns + lanes - 1) / lanes * lanes));
 }
+
+/// Filters as (depth, 3, 3, columns), or `by_column`, as those of a forward pass lie: (columns, 3, 3, depth).
+struct WinogradFilters {
+  std::int64_t depth, columns;
+  std::int64_t pitch;  ///< elements from a cell of a filter to the next
+  int tile;
+  bool by_column;
+};
 
 /// Transformed tiles of a block: (point, tile, channel).
 struct WinogradPoints {
@@ -59,29 +74,67 @@ struct WinogradPoints {
   float* values;
 };
 
+/// What no pixel of an image is read from or written to.
+struct OutsidePixels {
+  OutsidePixels(float* memory, std::int64_t pitch) : zeros(memory), dump(memory + pitch) {}
+  static constexpr std::int64_t count(std::int64_t pitch, int tile) {
+    return 2 * pitch + winograd_points(tile) * kDumpStep;
+  }
+
+  float* zeros;  ///< (pitch): pixels outside the image
+  /// Where results outside the image go, a line for each pixel: in one, each would wait for the one before
+  /// it.
+  float* dump;
+  static constexpr std::int64_t kDumpStep = 16;
+};
+
 /// The parts of the scratch of a pass with activations on both sides. The products of a point go where the
 /// values of the point before it were, which nothing needs any more.
 struct WinogradBlock : WinogradPoints {
   WinogradBlock(float* scratch, const WinogradShape& s)
       : WinogradPoints(scratch, s, widest(s)),
-        results(scratch),
-        zeros(scratch + (winograd_points(s.tile) + 1) * point),
-        dump(zeros + pitch) {
-    values = results + point;
+        results(*this),
+        outside(scratch + (winograd_points(s.tile) + 1) * point, pitch) {
+    values = results.values + point;
   }
 
   static constexpr std::int64_t widest(const WinogradShape& s) { return s.c > s.o ? s.c : s.o; }
   static constexpr std::int64_t count(const WinogradShape& s) {
     return WinogradPoints::count(s, widest(s)) + winograd_point(s.block * winograd_pitch(widest(s))) +
-           2 * winograd_pitch(widest(s)) + winograd_points(s.tile) * kDumpStep;
+           OutsidePixels::count(winograd_pitch(widest(s)), s.tile);
   }
 
-  float* results;  ///< (point, tile, channel), in the same memory
-  float* zeros;    ///< (pitch): pixels outside the image
-  /// Where results outside the image go, a line for each pixel: in one, each would wait for the one before
-  /// it.
-  float* dump;
-  static constexpr std::int64_t kDumpStep = 16;
+  WinogradPoints results;  ///< in the same memory
+  OutsidePixels outside;
+};
+
+/// The parts of the scratch of a pass whose tiles are all in one block. Note [Few tiles] in
+/// winograd_few_tiles.h.
+struct FewTiles {
+  static constexpr std::int64_t kDepth = 64, kColumns = 64;  ///< of the filters that are transformed at once
+  static constexpr std::int64_t kMostColumns = kColumns + 16;
+
+  /// `from`, `to`: channels of what is transformed first and last.
+  FewTiles(float* scratch, const WinogradShape& s, std::int64_t from, std::int64_t to)
+      : inputs(scratch, s, from),
+        results(scratch + WinogradPoints::count(s, from), s, least(to)),
+        filters(results.values + WinogradPoints::count(s, least(to))),
+        outside(filters + winograd_points(s.tile) * winograd_point(kDepth * kMostColumns), pitch(from, to)) {}
+  static constexpr std::int64_t count(const WinogradShape& s, std::int64_t from, std::int64_t to) {
+    return WinogradPoints::count(s, from) + WinogradPoints::count(s, least(to)) +
+           winograd_points(s.tile) * winograd_point(kDepth * kMostColumns) +
+           OutsidePixels::count(pitch(from, to), s.tile);
+  }
+
+  WinogradPoints inputs, results;
+  float* filters;
+  OutsidePixels outside;
+
+ private:
+  static constexpr std::int64_t least(std::int64_t to) { return to < kMostColumns ? to : kMostColumns; }
+  static constexpr std::int64_t pitch(std::int64_t from, std::int64_t to) {
+    return winograd_pitch(from > to ? from : to);
+  }
 };
 
 /// Elements of the weight gradient's sums, `count` at each point.

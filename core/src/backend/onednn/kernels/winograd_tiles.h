@@ -6,6 +6,7 @@
 /// longer.
 #pragma once
 
+#include "backend/onednn/kernels/winograd_products.h"
 #include "backend/onednn/kernels/winograd_shape.h"
 #include "backend/onednn/kernels/winograd_transforms.h"
 
@@ -117,8 +118,8 @@ inline void load_tile(float* to, std::int64_t point, const TilePixels<Transform:
 
 // The n tiles from `place` on of x.
 template <int m>
-inline void load_inputs(const WinogradPoints& to, const float* x, TilePlace place, std::int64_t n,
-                        const WinogradShape& s, const float* zeros) {
+[[gnu::noinline]] inline void load_inputs(const WinogradPoints& to, const float* x, TilePlace place,
+                                          std::int64_t n, const WinogradShape& s, const float* zeros) {
   for (std::int64_t t = 0; t < n; ++t, place.advance(s))
     load_tile<InputTransform<m>>(
         to.values + t * to.pitch, to.point,
@@ -127,8 +128,9 @@ inline void load_inputs(const WinogradPoints& to, const float* x, TilePlace plac
 }
 
 template <int m>
-inline void load_output_gradients(const WinogradPoints& to, const float* grad_out, TilePlace place,
-                                  std::int64_t n, const WinogradShape& s, const float* zeros) {
+[[gnu::noinline]] inline void load_output_gradients(const WinogradPoints& to, const float* grad_out,
+                                                    TilePlace place, std::int64_t n, const WinogradShape& s,
+                                                    const float* zeros) {
   for (std::int64_t t = 0; t < n; ++t, place.advance(s))
     load_tile<OutputGradientTransform<m>>(
         to.values + t * to.pitch, to.point,
@@ -148,17 +150,18 @@ template <int m, class Pixels>
 }
 
 template <int m>
-inline void store_outputs(float* out, const WinogradBlock& block, TilePlace place, std::int64_t n,
-                          const WinogradShape& s, const float* bias, Epilogue epilogue) {
+[[gnu::noinline]] inline void store_outputs(float* out, const WinogradPoints& results,
+                                            const OutsidePixels& outside, TilePlace place, std::int64_t n,
+                                            const WinogradShape& s, const float* bias, Epilogue epilogue) {
   const Vector least = splat(epilogue == Epilogue::relu ? 0.0f : __builtin_nanf(""));
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     const TilePixels<m, float> tile(out + place.image * s.output().elements(), s.output(), place.row * m,
                                     place.column * m);
-    const float* from = block.results + t * block.pitch;
-    tile.find({block.dump, block.kDumpStep}, [&](const auto& pixels_from) {
+    const float* from = results.values + t * results.pitch;
+    tile.find({outside.dump, outside.kDumpStep}, [&](const auto& pixels_from) {
       cover(s.o, [&](std::int64_t k) {
-        store_output_vector<m>(pixels_from(k), from + k, block.point, bias ? load(bias + k) : Vector{},
-                               least);
+        store_output_vector<m>(pixels_from(k), from + place_of(k), results.point,
+                               bias ? load(bias + k) : Vector{}, least);
       });
     });
   }
@@ -197,24 +200,38 @@ template <int m, class Pixels, class Written>
 }
 
 template <int m>
-inline void store_input_gradients(float* grad_x, const WinogradBlock& block, TilePlace place, std::int64_t n,
-                                  const WinogradShape& s) {
+[[gnu::noinline]] inline void store_input_gradients(float* grad_x, const WinogradPoints& results,
+                                                    const OutsidePixels& outside, TilePlace place,
+                                                    std::int64_t n, const WinogradShape& s) {
   const std::int64_t whole = s.c / kLanes * kLanes;
   for (std::int64_t t = 0; t < n; ++t, place.advance(s)) {
     const TilePixels<m + 2, float> tile(grad_x + place.image * s.input().elements(), s.input(),
                                         place.row * m - s.top, place.column * m - s.left);
     const WrittenBefore before(place);
-    const float* from = block.results + t * block.pitch;
-    tile.find({block.dump, block.kDumpStep}, [&](const auto& pixels_from) {
+    const float* from = results.values + t * results.pitch;
+    tile.find({outside.dump, outside.kDumpStep}, [&](const auto& pixels_from) {
       for (std::int64_t k = 0; k < whole; k += kLanes)
-        add_input_gradient_vector<m>(pixels_from(k), from + k, block.point, before);
+        add_input_gradient_vector<m>(pixels_from(k), from + k, results.point, before);
     });
     if (whole == s.c) continue;
-    PixelTable<m + 2, float> last = tile.table({block.dump, block.kDumpStep});
+    PixelTable<m + 2, float> last = tile.table({outside.dump, outside.kDumpStep});
     last.channel = s.c - kLanes;
-    add_input_gradient_vector<m>(last, from + last.channel, block.point,
+    add_input_gradient_vector<m>(last, from + whole, results.point,
                                  WrittenLanes{before, lanes_from(whole - last.channel)});
   }
+}
+
+inline void fill_zeros(float* values, std::int64_t n) {
+  cover(n, [=](std::int64_t i) { store(values + i, Vector{}); });
+}
+
+// What no tile reaches, as the output is not the whole one: its gradient there is 0.
+inline void clear_rest(float* grad_x, const WinogradShape& s, std::int64_t images) {
+  const std::int64_t rows = s.tiles_h * s.tile + 2 - s.top, columns = s.tiles_w * s.tile + 2 - s.left;
+  if (rows >= s.h && columns >= s.w) return;
+  for (std::int64_t y = 0; y < images * s.h; ++y)
+    for (std::int64_t x = y % s.h < rows ? columns : 0; x < s.w; ++x)
+      fill_zeros(grad_x + (y * s.w + x) * s.all_c, s.c);
 }
 
 }  // namespace

@@ -256,5 +256,13 @@ template <class Transform, class Read, class Write>
   }
 }
 
+// Calls f<m>() for tiles of m x m.
+template <class F>
+inline void with_tile(int m, const F& f) {
+  if (m == 4) return f.template operator()<4>();
+  if (m == 5) return f.template operator()<5>();
+  f.template operator()<6>();
+}
+
 }  // namespace
 }  // namespace ronde::inline v0

@@ -1,0 +1,75 @@
+/// Matrix products cut into parts for the threads.
+#pragma once
+
+#include <algorithm>
+
+#include <ronde/core/thread_pool.h>
+
+#include "backend/onednn/kernels/kernels.h"
+
+namespace ronde::inline v0 {
+
+class Backend;
+
+/// Multiplications that a thread gets at least.
+constexpr std::int64_t kProductGrain = std::int64_t{1} << 18;
+/// Rows or columns that stay together; a multiple of all instruction sets' lanes.
+constexpr std::int64_t kStrip = 16;
+/// Of a result that the kernel keeps in registers, at most.
+constexpr std::int64_t kBlockColumns = 64;
+
+/// out (m, n) = op(a) * op(b), all row-major and dense.
+struct FloatProduct {
+  Backend& backend;
+  const Kernels& kernels;
+  std::int64_t m, n, k;
+  MatmulParams params;
+  float* out;
+  const float* a;
+  const float* b;
+
+  /// Rows [begin, end) of the output, or its columns.
+  void run_rows(std::int64_t begin, std::int64_t end) const {
+    run(end - begin, n, out + begin * n, a + (params.transpose_a ? begin : begin * k), b);
+  }
+  void run_columns(std::int64_t begin, std::int64_t end) const {
+    run(m, end - begin, out + begin, a, b + (params.transpose_b ? begin * k : begin));
+  }
+
+ private:
+  void run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a, const float* from_b) const;
+};
+
+/// Runs `p` in strips of rows or columns, whichever there are more of; of as many of both in columns, as long
+/// as a thread has whole blocks of them, since the right operand, all of which a thread with rows goes
+/// through, is the one that is copied (MNIST's 128 x 9216 x 128: 0.92 of the time). Calls `after(rows begin,
+/// end, columns begin, end)` for each part while it is still in the cache.
+template <class P, class F>
+void run_parallel(ThreadPool& pool, const P& p, F&& after) {
+  const bool by_row = p.m > p.n || (p.m == p.n && p.n < kBlockColumns * pool.size());
+  const std::int64_t length = by_row ? p.m : p.n, across = by_row ? p.n : p.m;
+  const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (kStrip * across * p.k), 1);
+  pool.parallel_for((length + kStrip - 1) / kStrip, grain, [&](std::int64_t begin, std::int64_t end) {
+    begin *= kStrip;
+    end = std::min(end * kStrip, length);
+    if (by_row) {
+      p.run_rows(begin, end);
+      after(begin, end, 0, p.n);
+    } else {
+      p.run_columns(begin, end);
+      after(0, p.m, begin, end);
+    }
+  });
+}
+
+/// out (m, n) = epilogue(product + bias (n)); bias may be null.
+inline void run_parallel(ThreadPool& pool, const FloatProduct& p, const float* bias, Epilogue epilogue) {
+  run_parallel(pool, p,
+               [&](std::int64_t row, std::int64_t row_end, std::int64_t column, std::int64_t column_end) {
+                 if (!bias && epilogue == Epilogue::none) return;
+                 p.kernels.bias_epilogue(p.out + row * p.n + column, bias ? bias + column : nullptr,
+                                         row_end - row, column_end - column, p.n, epilogue);
+               });
+}
+
+}  // namespace ronde::inline v0
