@@ -124,6 +124,13 @@ const ConvCase kConvCases[] = {
     {1, 44, 45, 72, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
     {1, 41, 38, 24, 33, 3, 3, {.padding = {1, 1, 1, 1}}},
     {2, 30, 31, 20, 40, 3, 5, {.stride = {1, 2}, .padding = {1, 0, 2, 1}}},
+    {1, 43, 41, 32, 48, 1, 1, {}},
+    // The same of bands of an image: groups, each channel by itself, filters that reach far out.
+    {1, 30, 31, 32, 64, 3, 3, {.padding = {1, 1, 0, 1}, .groups = 2}},
+    {1, 44, 45, 72, 72, 3, 3, {.padding = {0, 1, 1, 1}, .groups = 72}},
+    {2, 88, 45, 24, 24, 5, 5, {.stride = {2, 1}, .padding = {2, 2, 2, 2}, .dilation = {2, 1}, .groups = 24}},
+    {1, 47, 46, 32, 64, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 32}},
+    {1, 2, 300, 16, 48, 9, 5, {.padding = {8, 8, 2, 2}, .groups = 2}},
     // What transposed convolutions go back from: windows that meet, that overlap and that leave pixels out.
     {3, 10, 12, 16, 32, 2, 2, {.stride = {2, 2}}},
     {2, 12, 10, 24, 16, 4, 4, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},

@@ -116,9 +116,10 @@ class OneDnnBackend final : public WithBfloat16 {
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
   // Fewer images than threads: Note [Few images] in few_images.cpp.
   bool has_few_images(const ConvProblem& problem) const;
-  // In how many parts threads share an image of such a batch; 1: not. In how many parts the channels of a
-  // pass are made; 0: it takes images.
+  // In how many parts threads share an image of such a batch, and in how many ImageBands; 1: not. In how many
+  // parts the channels of a pass are made; 0: it takes images.
   std::int64_t parts_of_image(const ConvProblem& problem) const;
+  std::int64_t bands_of_image(const ConvProblem& problem) const;
   std::int64_t parts_of_channels(const ConvProblem& problem, ConvKernels kernels) const;
   void share_conv2d(const ConvProblem& problem, std::int64_t parts, float* out, const float* x,
                     const float* weight, const float* bias);

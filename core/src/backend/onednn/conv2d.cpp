@@ -128,14 +128,24 @@ bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x
   if (!first->is_fast()) return false;
   const Scratch<float> packed(*this, first->packed_count());
   first->pack(packed.data(), weight);
-  threads().parallel_for(whole.n, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; i += piece.n) {
-      ConvProblem here = piece;
-      here.n = std::min(piece.n, end - i);
-      float* y = out + i * out_elements(whole);
-      conv_cache_.take(here, &*first)
-          ->run(x + i * in_elements(whole), packed.data(), const_cast<float*>(bias), y);
-      if (whole.relu) kernels_.unary(UnaryOp::relu, y, y, here.n * out_elements(whole), 0.0f, 0.0f);
+  const auto run = [&](const ConvProblem& here, float* to, float* from) {
+    conv_cache_.take(here, &*first)->run(from, packed.data(), const_cast<float*>(bias), to);
+    if (whole.relu) kernels_.unary(UnaryOp::relu, to, to, here.n * out_elements(here), 0.0f, 0.0f);
+  };
+  const std::int64_t bands = whole.pass == ConvPass::forward ? bands_of_image(whole) : 1;
+  threads().parallel_for(whole.n * bands, 1, [&](std::int64_t begin, std::int64_t end) {
+    if (bands == 1) {
+      for (std::int64_t i = begin; i < end; i += piece.n) {
+        ConvProblem here = piece;
+        here.n = std::min(piece.n, end - i);
+        run(here, out + i * out_elements(whole), x + i * in_elements(whole));
+      }
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      const ImageBand band(piece, {i % bands, bands});
+      run(band.problem, out + i / bands * out_elements(whole) + band.out,
+          x + i / bands * in_elements(whole) + band.in);
     }
   });
   return true;

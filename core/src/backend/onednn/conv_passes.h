@@ -88,6 +88,15 @@ struct ImagePart {
   std::int64_t end(std::int64_t count) const { return count * (number + 1) / parts; }
 };
 
+/// Some rows of an image's result as a convolution of their own, and where they and what they are made of
+/// begin.
+struct ImageBand {
+  ConvProblem problem;
+  std::int64_t in, out;  ///< elements
+
+  ImageBand(const ConvProblem& whole, ImagePart part);
+};
+
 /// The forward pass, or the gradient of the input.
 class ImagePass {
  public:

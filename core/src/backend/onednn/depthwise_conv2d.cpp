@@ -69,18 +69,20 @@ bool OneDnnBackend::takes_depthwise(const ConvProblem& p) const {
 
 void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
                                      const float* bias) {
-  const DepthwiseShape shape = shape_of(p);
-  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p);
+  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), bands = bands_of_image(p);
   const Scratch<float> filters(*this, taps * p.o);
   transpose(filters.data(), weight, p.o, taps);
-  threads().parallel_for(p.n, 1, [&](std::int64_t begin, std::int64_t end) {
+  threads().parallel_for(p.n * bands, 1, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<float> copies(*this, repeated);
     for (std::int64_t i = begin; i < end; ++i) {
-      const float* from = x + i * in_elements(p);
-      if (repeated > 0) repeat_channels(copies.data(), from, p);
-      float* to = out + i * out_elements(p);
-      kernels_.depthwise_conv(to, repeated > 0 ? copies.data() : from, filters.data(), shape);
-      kernels_.bias_epilogue(to, bias, p.oh * p.ow, p.o, p.o, p.relu ? Epilogue::relu : Epilogue::none);
+      const ImageBand band(p, {i % bands, bands});
+      const float* from = x + i / bands * in_elements(p) + band.in;
+      if (repeated > 0) repeat_channels(copies.data(), from, band.problem);
+      float* to = out + i / bands * out_elements(p) + band.out;
+      kernels_.depthwise_conv(to, repeated > 0 ? copies.data() : from, filters.data(),
+                              shape_of(band.problem));
+      kernels_.bias_epilogue(to, bias, band.problem.oh * p.ow, p.o, p.o,
+                             p.relu ? Epilogue::relu : Epilogue::none);
     }
   });
 }

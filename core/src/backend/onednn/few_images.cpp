@@ -1,6 +1,7 @@
 // Note [Few images]
 // A batch with fewer images than there are threads has no image for some of them; they share what else there
-// is. Products of patches are cut along the weights (patch_conv2d.cpp). By the direct kernels each makes some
+// is. Products of patches are cut along the weights (patch_conv2d.cpp), and so made for all gradients of 1x1
+// layers. By the direct kernels each makes some
 // rows of an image, by Winograd's, where an image has many tiles, some of these; where it has few, all tiles
 // but some of the channels. So they do of any batch with few tiles beside its filters (Note [Few tiles] in
 // kernels/winograd_few_tiles.h), which otherwise each would transform.
@@ -64,6 +65,22 @@ ConvProblem with_some_filters(const ConvProblem& whole, std::int64_t count) {
 
 }  // namespace
 
+ImageBand::ImageBand(const ConvProblem& whole, ImagePart part) : problem(whole) {
+  const std::int64_t begin = part.begin(whole.oh), end = part.end(whole.oh), stride = whole.params.stride.h;
+  const std::int64_t first = begin * stride - whole.params.padding.top;
+  const std::int64_t last =
+      (end - 1) * stride - whole.params.padding.top + (whole.kh - 1) * whole.params.dilation.h;
+  const std::int64_t top = std::clamp<std::int64_t>(first, 0, whole.h);
+  const std::int64_t behind = std::clamp<std::int64_t>(last + 1, top, whole.h);
+  problem.n = 1;
+  problem.h = behind - top;
+  problem.oh = end - begin;
+  problem.params.padding.top = top - first;
+  problem.params.padding.bottom = last + 1 - behind;
+  in = top * whole.w * whole.c;
+  out = begin * whole.ow * whole.o;
+}
+
 bool OneDnnBackend::has_few_images(const ConvProblem& p) const {
   return threads().chunks(p.n + 1, 1) > p.n;
 }
@@ -72,6 +89,13 @@ std::int64_t OneDnnBackend::parts_of_image(const ConvProblem& p) const {
   if (!has_few_images(p)) return 1;
   const std::int64_t most = std::min(p.oh, products_of(p) / kPartGrain + 1);
   return std::min<std::int64_t>((threads().chunks(p.n * most, 1) + p.n - 1) / p.n, most);
+}
+
+std::int64_t OneDnnBackend::bands_of_image(const ConvProblem& p) const {
+  const std::int64_t parts = parts_of_image(p);
+  for (std::int64_t i = 0; i < parts; ++i)
+    if (ImageBand(p, {i, parts}).problem.h == 0) return 1;  // all of it is padding
+  return parts;
 }
 
 std::int64_t OneDnnBackend::parts_of_channels(const ConvProblem& p, ConvKernels kernels) const {

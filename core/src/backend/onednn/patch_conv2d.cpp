@@ -30,6 +30,12 @@ bool is_pixel_by_pixel(const ConvProblem& p) {
   return p.kh == 1 && p.kw == 1 && is_plain(p) && p.params.padding == Padding2d{};
 }
 
+// The gradient of weights, of so few pixels that other ways take longer to write sums to memory and to add
+// those up than to multiply.
+bool sums_few_pixels(const ConvProblem& p) {
+  return p.pass == ConvPass::backward_weight && p.n * p.oh * p.ow <= 256;
+}
+
 // Channels [begin, end) of each pixel.
 struct Channels {
   std::int64_t begin, end;
@@ -135,14 +141,16 @@ class AllPatches {
 }  // namespace
 
 bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
-  return p.params.groups == 1 && p.params.dilation == Size2d{} && (!is_plain(p) || is_pixel_by_pixel(p)) &&
-         p.o % kernels_.lanes == 0 && p.c % kernels_.lanes == 0 &&
-         p.kh * p.kw * p.c * p.o > kMostDirectWeights;
+  if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
+  if (p.o % kernels_.lanes != 0 || p.c % kernels_.lanes != 0) return false;
+  if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(p)) return true;
+  return p.kh * p.kw * p.c * p.o > kMostDirectWeights &&
+         (!is_plain(p) || is_pixel_by_pixel(p) || sums_few_pixels(p));
 }
 
 // Whether all patches are multiplied together, not those of some images at a time.
 bool OneDnnBackend::multiplies_all_patches(const ConvProblem& p) const {
-  return is_pixel_by_pixel(p) || has_few_images(p);
+  return is_pixel_by_pixel(p) || sums_few_pixels(p) || has_few_images(p);
 }
 
 // Calls f(chunk, first image, images, patches) for some images at a time, each chunk on one thread.
