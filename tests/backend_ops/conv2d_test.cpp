@@ -110,27 +110,27 @@ const ConvCase kConvCases[] = {
     {2, 11, 9, 64, 96, 4, 5, {.stride = {2, 3}, .padding = {3, 4, 0, 2}}},
     {3, 7, 7, 256, 512, 1, 1, {.stride = {2, 2}}},
     {2, 9, 4, 80, 112, 3, 3, {.stride = {1, 4}, .padding = {1, 1, 2, 2}}},
-    // 1x1 with many weights, few and many pixels; more rows than a product takes at once.
-    {3, 9, 10, 272, 256, 1, 1, {}},
-    {2, 23, 26, 272, 256, 1, 1, {}},
+    // 1x1 with many weights.
+    {3, 3, 4, 272, 256, 1, 1, {}},
     // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
     // than images and fewer.
     {1, 4, 3, 144, 112, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {5, 7, 8, 96, 112, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {2, 11, 14, 72, 157, 3, 3, {.padding = {0, 1, 1, 1}}},
-    {3, 17, 12, 64, 76, 3, 3, {}},
+    {5, 4, 5, 64, 76, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {2, 5, 7, 72, 93, 3, 3, {.padding = {0, 1, 1, 1}}},
+    {2, 12, 7, 64, 76, 3, 3, {}},
     // Fewer images than threads, who share patches, channels, tiles or rows.
     {1, 15, 16, 128, 80, 3, 3, {.stride = {2, 2}, .padding = {0, 1, 1, 0}}},
-    {1, 44, 45, 72, 96, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {1, 41, 38, 24, 33, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {2, 30, 31, 20, 40, 3, 5, {.stride = {1, 2}, .padding = {1, 0, 2, 1}}},
+    {1, 14, 15, 32, 64, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {1, 15, 14, 64, 32, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {1, 41, 38, 16, 17, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {2, 20, 21, 16, 24, 3, 5, {.stride = {1, 2}, .padding = {1, 0, 2, 1}}},
     {1, 43, 41, 32, 48, 1, 1, {}},
     // The same of bands of an image: groups, each channel by itself, filters that reach far out.
-    {1, 30, 31, 32, 64, 3, 3, {.padding = {1, 1, 0, 1}, .groups = 2}},
+    {1, 22, 23, 16, 32, 3, 3, {.padding = {1, 1, 0, 1}, .groups = 2}},
     {1, 44, 45, 72, 72, 3, 3, {.padding = {0, 1, 1, 1}, .groups = 72}},
     {2, 88, 45, 24, 24, 5, 5, {.stride = {2, 1}, .padding = {2, 2, 2, 2}, .dilation = {2, 1}, .groups = 24}},
     {1, 47, 46, 32, 64, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 32}},
-    {1, 2, 300, 16, 48, 9, 5, {.padding = {8, 8, 2, 2}, .groups = 2}},
+    {1, 2, 24, 16, 32, 9, 5, {.padding = {8, 8, 2, 2}, .groups = 2}},
     // What transposed convolutions go back from: windows that meet, that overlap and that leave pixels out.
     {3, 10, 12, 16, 32, 2, 2, {.stride = {2, 2}}},
     {2, 12, 10, 24, 16, 4, 4, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},

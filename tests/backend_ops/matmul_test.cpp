@@ -11,7 +11,9 @@ struct Sizes {
 // and others.
 const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},     {1, 10, 300},   {5, 1, 7},     {3, 17, 33},
                         {37, 10, 64},  {64, 96, 100}, {200, 130, 48}, {33, 200, 65}, {1, 16, 1},
-                        {7, 112, 130}, {53, 64, 257}, {6, 48, 17},    {98, 144, 5},  {128, 10, 128}};
+                        {7, 112, 130}, {53, 64, 257}, {6, 48, 17},    {98, 144, 5},  {128, 10, 128},
+                        // More rows and columns than go through the caches together.
+                        {497, 32, 9},  {13, 304, 140}};
 
 TEST(Matmul, AllTranspositions) {
   for (const Sizes& s : kSizes)
