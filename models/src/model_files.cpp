@@ -189,6 +189,10 @@ Model Model::load(const std::string& path, ModelOptions options) {
   collectively(communicator, [&] {
     describing(path, [&] {
       DescribedNet described = net_from_config(config, version, options.input_shape);
+      described.net->build(described.input_shape, {.dtype = options.dtype,
+                                                   .backend = options.backend,
+                                                   .compute_dtype = options.compute_dtype,
+                                                   .draws = false});
       model = std::make_unique<Model>(std::move(described.net), described.input_shape, options);
     });
   });

@@ -49,6 +49,7 @@ double fan(const Shape& shape, Initializer::FanMode mode) {
 /// Made in double precision piece by piece: a large weight is not in memory three times.
 template <class F>
 Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options, F&& value) {
+  if (!options.draws) return Tensor::zeros(shape, {.dtype = options.dtype, .backend = options.backend});
   constexpr std::int64_t kPiece = 1 << 14;
   const std::uint64_t key = random_key(options.seed, hash_name(full_name));
   const Tensor weight = Tensor::empty_once(shape, {.dtype = options.dtype, .backend = options.backend});

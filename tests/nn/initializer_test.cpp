@@ -85,6 +85,18 @@ TEST(Initializer, PlainNormalOnes) {
                       0.0, 3.0 / 100, kInfinity);
 }
 
+TEST(Initializer, NothingIsDrawnForWeightsOfAFile) {
+  const BuildOptions options{.dtype = DType::f64, .draws = false};
+  const auto sum = [&](const Initializer& initializer) {
+    double total = 0.0;
+    for (const double value : initializer.make({4, 5}, "a", options).to_vector<double>()) total += value;
+    return total;
+  };
+  EXPECT_EQ(sum(Initializer::glorot_uniform), 0.0);
+  EXPECT_EQ(sum(Initializer::he_normal), 0.0);
+  EXPECT_EQ(sum(Initializer::ones), 20.0);
+}
+
 TEST(Initializer, ConstantOnes) {
   const auto value = [](const Initializer& initializer) {
     return initializer.make({3}, "b", in_f64()).to_vector<double>();

@@ -84,6 +84,8 @@ struct BuildOptions {
   Backend* backend = nullptr;  ///< nullptr: the default backend
   /// What layers compute in; empty: `dtype`. bf16 beside weights in f32 is Keras' policy "mixed_bfloat16".
   std::optional<DType> compute_dtype = {};
+  /// Whether initial weights are drawn; else those that would be are 0, for the weights of a file to come.
+  bool draws = true;
 };
 
 class RONDE_API Module {
