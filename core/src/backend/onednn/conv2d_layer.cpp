@@ -26,7 +26,7 @@ std::int64_t taps(const ConvProblem& p) {
 // Nothing in front of the convolution or behind it, nothing to be widened.
 bool is_alone(const Conv2dLayer& layer) {
   return !layer.front && !layer.sample_keys.defined() && !layer.argmax.defined() && !is_bfloat16(layer.x) &&
-         !is_bfloat16(layer.out);
+         !is_bfloat16(layer.out) && !is_bfloat16(layer.conv.weight);
 }
 
 // Images in bf16 are multiplied as such.

@@ -1,10 +1,10 @@
 // Note [Few images]
 // A batch with fewer images than there are threads has no image for some of them; they share what else there
-// is. Products of patches are cut along the weights (patch_conv2d.cpp), and so made for all gradients of 1x1
-// layers. By the direct kernels each makes some
-// rows of an image, by Winograd's, where an image has many tiles, some of these; where it has few, all tiles
-// but some of the channels. So they do of any batch with few tiles beside its filters (Note [Few tiles] in
-// kernels/winograd_few_tiles.h), which otherwise each would transform.
+// is. Products of patches are cut along the weights (patch_conv2d.cpp), and all gradients of 1x1 layers are
+// made of them. By the direct kernels and by oneDNN each thread makes some rows of an image, by Winograd's,
+// where an image has many tiles, some of these; where it has few, all tiles but some of the channels. So they
+// do of any batch with few tiles beside its filters (Note [Few tiles] in kernels/winograd_few_tiles.h), which
+// otherwise each would transform.
 #include <algorithm>
 
 #include "backend/onednn/backend.h"
@@ -25,11 +25,11 @@ std::int64_t shared_channels(const ConvProblem& p) {
   return p.pass == ConvPass::backward_input ? p.c : p.o;
 }
 
-// Tiles of a batch that share a block, and filters that would fill the second level cache when transformed.
-constexpr std::int64_t kFewTiles = 96, kManyFilters = 64 * 64;
+// Tiles of a batch that share a block, and filters that do not fill the second level cache when transformed.
+constexpr std::int64_t kFewTiles = 96, kCachedFilters = 64 * 64;
 
 bool has_few_tiles(const ConvProblem& p) {
-  return p.n * winograd_shape(p).tiles() <= kFewTiles && p.c * p.o >= kManyFilters;
+  return p.n * winograd_shape(p).tiles() <= kFewTiles && p.c * p.o > kCachedFilters;
 }
 
 WinogradShape in_one_block(const ConvProblem& p) {
@@ -42,15 +42,15 @@ std::int64_t products_of(const ConvProblem& p) {
   return p.n * out_elements(p) * p.kh * p.kw * p.c / p.params.groups;
 }
 
-// Calls f(first, count) for `parts` parts of all channels, on as many threads; each part but the last has
-// whole groups of them.
+// Calls f(first, count) for `parts` parts of all channels, on as many threads; each part has whole groups of
+// them, the last one the rest too.
 template <class F>
 void for_channels(ThreadPool& threads, std::int64_t channels, std::int64_t parts, const F& f) {
-  const std::int64_t groups = (channels + kLeastChannels - 1) / kLeastChannels;
+  const std::int64_t groups = channels / kLeastChannels;
   threads.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = begin; part < end; ++part) {
       const std::int64_t first = groups * part / parts * kLeastChannels;
-      const std::int64_t behind = std::min(groups * (part + 1) / parts * kLeastChannels, channels);
+      const std::int64_t behind = part + 1 == parts ? channels : groups * (part + 1) / parts * kLeastChannels;
       f(first, behind - first);
     }
   });
