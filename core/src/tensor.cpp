@@ -37,6 +37,12 @@ Tensor Tensor::empty_once(const Shape& shape, TensorOptions options) {
   return over(std::make_shared<Storage>(backend_of(options), bytes, Storage::Once()), shape, options.dtype);
 }
 
+Tensor Tensor::zeros_once(const Shape& shape, TensorOptions options) {
+  const Tensor tensor = empty_once(shape, options);
+  if (!tensor.backend().gives_zeros(tensor.byte_size())) tensor.fill(0.0);
+  return tensor;
+}
+
 Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {
   return over(std::move(storage), shape, row_major_strides(shape), dtype);
 }

@@ -49,10 +49,11 @@ double fan(const Shape& shape, Initializer::FanMode mode) {
 /// Made in double precision piece by piece: a large weight is not in memory three times.
 template <class F>
 Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options, F&& value) {
-  if (!options.draws) return Tensor::zeros(shape, {.dtype = options.dtype, .backend = options.backend});
   constexpr std::int64_t kPiece = 1 << 14;
   const std::uint64_t key = random_key(options.seed, hash_name(full_name));
-  const Tensor weight = Tensor::empty_once(shape, {.dtype = options.dtype, .backend = options.backend});
+  const TensorOptions tensor{.dtype = options.dtype, .backend = options.backend};
+  if (!options.draws) return Tensor::zeros_once(shape, tensor);
+  const Tensor weight = Tensor::empty_once(shape, tensor);
   std::vector<double> values;
   for (std::int64_t begin = 0; begin < shape.count(); begin += kPiece) {
     const std::int64_t count = std::min(kPiece, shape.count() - begin);

@@ -63,9 +63,9 @@ ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions
   trainable_size_ = lay_out(trainable, false, 0, options.dtype, segments_);
   size_ = lay_out(frozen, true, trainable_size_, options.dtype, segments_);
   const std::int64_t buffer_size = lay_out(statistics, true, 0, options.dtype, buffer_segments_);
-  values_ = Tensor::zeros({size_ + kExtras}, options);
-  gradients_ = Tensor::empty_once({size_ + kExtras}, options);  // use_gradients may put others in their place
-  gradients_.fill(0.0);
+  values_ = Tensor::zeros_once({size_ + kExtras}, options);
+  // Who only predicts never writes to them, and use_gradients may put others in their place.
+  gradients_ = Tensor::zeros_once({size_ + kExtras}, options);
   buffers_ = Tensor::zeros({buffer_size}, options);
 
   for (const auto* group : {&trainable, &frozen})

@@ -1,5 +1,6 @@
 #include <ronde/core/tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -15,6 +16,20 @@ Tensor iota(const Shape& shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.count()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   return Tensor::from<float>(shape, values);
+}
+
+TEST(Tensor, ZerosThatAreWantedOnceAreZeros) {
+  for (const std::int64_t count : {5, 900'000}) {
+    {
+      const Tensor before = Tensor::empty_once({count});
+      before.fill(7.0);
+    }
+    { const Tensor before = Tensor::full({count}, 7.0); }
+    const std::vector<float> values = Tensor::zeros_once({count}).to_vector<float>();
+    EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f), count);
+  }
+  EXPECT_EQ(Tensor::zeros_once({2}, {.dtype = DType::i64}).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 0}));
 }
 
 TEST(Tensor, MakesAndReadsValues) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kHalf = "F16";
 
 Tensor read_halves(std::string_view data, const Shape& shape) {
-  const Tensor tensor = Tensor::empty(shape, {.dtype = DType::f32});
+  const Tensor tensor = Tensor::empty_once(shape, {.dtype = DType::f32});
   for (std::size_t i = 0; i < data.size() / 2; ++i) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, data.data() + 2 * i, 2);
@@ -91,7 +91,7 @@ Tensor read_array(const ArrayEntry& entry, std::string_view buffer) {
   if (entry.type == kHalf) return read_halves(data, entry.shape);
   const auto* type = std::find_if(kSafetensorsTypes.begin(), kSafetensorsTypes.end(),
                                   [&](const SafetensorsType& known) { return known.name == entry.type; });
-  const Tensor tensor = Tensor::empty(entry.shape, {.dtype = type->dtype});
+  const Tensor tensor = Tensor::empty_once(entry.shape, {.dtype = type->dtype});
   std::copy(data.begin(), data.end(), static_cast<char*>(tensor.raw()));
   return tensor;
 }

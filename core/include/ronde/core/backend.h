@@ -42,6 +42,8 @@ class RONDE_API Backend {
   virtual void* allocate(std::size_t bytes) = 0;
   /// Past that cache, for what is large and seldom: `deallocate` gives it back to the system.
   virtual void* allocate_once(std::size_t bytes) { return allocate(bytes); }
+  /// Whether so much comes from `allocate_once` as zeros.
+  virtual bool gives_zeros(std::size_t /*bytes*/) const { return false; }
   virtual void deallocate(void* memory, std::size_t bytes) noexcept = 0;
   /// A part of such memory whose content is not wanted any more; its whole pages may go back to the system
   /// now.

@@ -39,6 +39,9 @@ class RONDE_API Tensor {
   static Tensor empty(const Shape& shape, TensorOptions options = {});
   /// The same for what is large and seldom, as what a file holds: freed, it goes back to the system.
   static Tensor empty_once(const Shape& shape, TensorOptions options = {});
+  /// Such a tensor of zeros. On a CPU, where it is large, it takes no memory before something is written to
+  /// it.
+  static Tensor zeros_once(const Shape& shape, TensorOptions options = {});
   static Tensor zeros(const Shape& shape, TensorOptions options = {});
   static Tensor full(const Shape& shape, double value, TensorOptions options = {});
   /// A copy of host values, row-major.

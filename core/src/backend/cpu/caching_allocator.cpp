@@ -66,13 +66,17 @@ void* CachingAllocator::allocate(std::size_t bytes) {
 }
 
 void* CachingAllocator::allocate_once(std::size_t bytes) {
-  if (checked_class(bytes) < kHugePage) return allocate(bytes);
+  if (!gives_zeros(bytes)) return allocate(bytes);
   const std::lock_guard lock(mutex_);
   ++allocations_;
   release_from(kHugePage, 0);
   void* memory = take_new(bytes);
   header_of(memory)->is_kept = false;
   return memory;
+}
+
+bool CachingAllocator::gives_zeros(std::size_t bytes) {
+  return checked_class(bytes) >= kHugePage;
 }
 
 void* CachingAllocator::take_new(std::size_t bytes) {

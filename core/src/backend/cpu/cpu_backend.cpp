@@ -16,6 +16,10 @@ void* CpuBackend::allocate_once(std::size_t bytes) {
   return allocator_.allocate_once(bytes);
 }
 
+bool CpuBackend::gives_zeros(std::size_t bytes) const {
+  return CachingAllocator::gives_zeros(bytes);
+}
+
 void CpuBackend::deallocate(void* memory, std::size_t) noexcept {
   allocator_.deallocate(memory);
 }

@@ -17,6 +17,7 @@ class CpuBackend : public Backend {
   Device device() const override { return {}; }
   void* allocate(std::size_t bytes) override;
   void* allocate_once(std::size_t bytes) override;
+  bool gives_zeros(std::size_t bytes) const override;
   void deallocate(void* memory, std::size_t bytes) noexcept override;
   void discard(void* memory, std::size_t bytes) noexcept override;
   void copy_from_host(void* destination, const void* source, std::size_t bytes) override;
