@@ -66,7 +66,7 @@ void* CachingAllocator::allocate(std::size_t bytes) {
 }
 
 void* CachingAllocator::allocate_once(std::size_t bytes) {
-  if (!gives_zeros(bytes)) return allocate(bytes);
+  if (checked_class(bytes) < kHugePage) return allocate(bytes);
   const std::lock_guard lock(mutex_);
   ++allocations_;
   release_from(kHugePage, 0);
@@ -76,7 +76,7 @@ void* CachingAllocator::allocate_once(std::size_t bytes) {
 }
 
 bool CachingAllocator::gives_zeros(std::size_t bytes) {
-  return checked_class(bytes) >= kHugePage;
+  return checked_class(bytes) >= kHugePage && huge_memory_is_zero();
 }
 
 void* CachingAllocator::take_new(std::size_t bytes) {

@@ -29,7 +29,7 @@ class CachingAllocator {
   /// A large block is not kept when it comes back, and so seldom that the large ones that are free, scratch
   /// of a step, go back to the system first; a small one is as any other.
   void* allocate_once(std::size_t bytes);
-  /// Whether a block of `allocate_once` is large: then the system has just given it, as zeros.
+  /// Whether a block of `allocate_once` is zeros: a large one that the system has just given.
   static bool gives_zeros(std::size_t bytes);
   void deallocate(void* memory) noexcept;
 

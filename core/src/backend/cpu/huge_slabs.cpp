@@ -34,6 +34,10 @@ void* allocate_huge(std::size_t bytes) noexcept {
   return first + before;
 }
 
+bool huge_memory_is_zero() noexcept {
+  return true;
+}
+
 void free_huge(void* memory, std::size_t bytes) noexcept {
   ::munmap(memory, whole_pages(bytes));
 }

@@ -14,6 +14,8 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 /// Memory that begins with a huge page, in huge pages if the system has any; or nullptr.
 void* allocate_huge(std::size_t bytes) noexcept;
+/// Whether that memory is zeros.
+bool huge_memory_is_zero() noexcept;
 /// Gives it back to the system at once. (std::free may keep it for later.)
 void free_huge(void* memory, std::size_t bytes) noexcept;
 

@@ -9,6 +9,10 @@ void* allocate_huge(std::size_t bytes) noexcept {
   return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
+bool huge_memory_is_zero() noexcept {
+  return false;
+}
+
 void free_huge(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
