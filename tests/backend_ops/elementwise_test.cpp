@@ -195,11 +195,12 @@ TEST(Elementwise, AReluOfASumHidesNoNan) {
 }
 
 TEST(Elementwise, BinaryBroadcastsRowsAndColumns) {
-  const Shape shape{5, 7};
-  for (const Shape& other : {Shape{7}, Shape{5, 1}})
-    compare({blank(shape)}, {random(shape, 1), random(other, 2)}, [&](Backend& b, Tensors out, Tensors in) {
-      b.binary(BinaryOp::multiply, out[0], in[0], in[1].broadcast_to(shape));
-    });
+  for (const Shape& shape : {Shape{5, 7}, Shape{60, 200, 3}, Shape{3, 700, 16}})
+    for (const Shape& other :
+         {Shape{shape.back()}, shape.rank() == 2 ? Shape{shape[0], 1} : Shape{shape[0], 1, 1}})
+      compare({blank(shape)}, {random(shape, 1), random(other, 2)}, [&](Backend& b, Tensors out, Tensors in) {
+        b.binary(BinaryOp::subtract, out[0], in[0], in[1].broadcast_to(shape));
+      });
 }
 
 TEST(Elementwise, Accumulate) {

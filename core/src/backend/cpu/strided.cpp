@@ -55,4 +55,14 @@ void StridedLoop::next_run(Place& place) const {
   }
 }
 
+void for_each_run(ThreadPool& pool, const Shape& shape, std::span<const Shape> strides, RunFunction run,
+                  const void* argument) {
+  const StridedLoop loop(shape, strides);
+  pool.parallel_for(loop.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    loop.for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t length) {
+      run(argument, loop, offsets, length);
+    });
+  });
+}
+
 }  // namespace ronde::inline v0

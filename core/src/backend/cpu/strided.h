@@ -83,27 +83,38 @@ StridedView<T> view(const Tensor& tensor) {
 /// Elements that a thread gets at least; less is not worth waking it.
 inline constexpr std::int64_t kElementGrain = 16384;
 
-/// Calls `f(element of each view)` for all elements of `shape`, split over `pool`.
+/// What is done to the elements of one run: `loop` has their steps.
+using RunFunction = void (*)(const void* argument, const StridedLoop& loop,
+                             const StridedLoop::Offsets& offsets, std::int64_t length);
+
+/// Calls `run(argument, ...)` for all runs of a loop over `shape`, split over `pool`.
+void for_each_run(ThreadPool& pool, const Shape& shape, std::span<const Shape> strides, RunFunction run,
+                  const void* argument);
+
+/// Calls `f(element of each view)` for all elements of `shape`, split over `pool`. Of each function only what
+/// it does along a run is compiled: there are more than a hundred.
 template <class F, class... Ts>
 void for_each_element(ThreadPool& pool, const Shape& shape, F f, StridedView<Ts>... views) {
+  const auto along = [=, ... data = views.data](const StridedLoop& loop, const StridedLoop::Offsets& offsets,
+                                                std::int64_t length) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      const auto run = [&](auto*... from) {
+        if (loop.inner_is_dense(sizeof...(Ts))) {
+          for (std::int64_t i = 0; i < length; ++i) f(from[i]...);
+        } else {
+          for (std::int64_t i = 0; i < length; ++i) f(from[i * loop.inner_stride(k)]...);
+        }
+      };
+      run((data + offsets[k])...);
+    }
+    (std::index_sequence_for<Ts...>{});
+  };
   const std::array strides{views.strides...};
-  const StridedLoop loop(shape, strides);
-  const bool dense = loop.inner_is_dense(sizeof...(Ts));
-  pool.parallel_for(loop.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-    loop.for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t length) {
-      [&]<std::size_t... k>(std::index_sequence<k...>) {
-        const auto run = [&](auto*... from) {
-          if (dense) {
-            for (std::int64_t i = 0; i < length; ++i) f(from[i]...);
-          } else {
-            for (std::int64_t i = 0; i < length; ++i) f(from[i * loop.inner_stride(k)]...);
-          }
-        };
-        run((views.data + offsets[k])...);
-      }
-      (std::index_sequence_for<Ts...>{});
-    });
-  });
+  for_each_run(
+      pool, shape, strides,
+      [](const void* argument, const StridedLoop& loop, const StridedLoop::Offsets& offsets,
+         std::int64_t length) { (*static_cast<const decltype(along)*>(argument))(loop, offsets, length); },
+      &along);
 }
 
 }  // namespace ronde::inline v0

@@ -85,6 +85,7 @@ class OneDnnBackend final : public WithBfloat16 {
   bool for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
   template <class F>
   void for_dense(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
+  void binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const float* row, std::int64_t c);
   void normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                  const Tensor& gamma, const Tensor& beta, BatchNormParams params, Epilogue epilogue);
   // y: the result of a relu behind it, or undefined.

@@ -19,6 +19,15 @@ bool is_stretched_scalar(const Tensor& x) {
   return true;
 }
 
+// Whether x is one row of few f32 stretched over its shape.
+bool is_stretched_row(const Tensor& x) {
+  if (x.dtype() != DType::f32 || x.count() == 0 || x.shape().back() > 16 || x.strides().back() != 1)
+    return false;
+  for (int i = 0; i + 1 < x.rank(); ++i)
+    if (x.size(i) != 1 && x.strides()[i] != 0) return false;
+  return true;
+}
+
 // Views of f32, one of which may be undefined, whose elements lie side by side in runs: slices, what a margin
 // was cut off, what is stretched over pixels.
 class FloatRuns {
@@ -121,8 +130,24 @@ void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tenso
     WithBfloat16::unary_backward(op, grad_x, grad_y, x, y, params);
 }
 
+// As rows of many such rows.
+void OneDnnBackend::binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const float* row,
+                                    std::int64_t c) {
+  const std::int64_t most = 512 / c;
+  const Scratch<float> repeated(*this, most * c);
+  for (std::int64_t i = 0; i < most; ++i) std::copy_n(row, c, repeated.data() + i * c);
+  threads().parallel_for(out.count() / c, kElementGrain / c, [&](std::int64_t begin, std::int64_t end) {
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels_.binary(op, out.data<float>() + first * c, a.data<float>() + first * c, repeated.data(),
+                      some * c);
+    });
+  });
+}
+
 void OneDnnBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
   const bool scalar = is_stretched_scalar(b);
+  if (!scalar && is_stretched_row(b) && dense_floats(out, a))
+    return binary_with_row(op, out, a, b.data<float>(), b.shape().back());
   const auto run = [&](float* to, const float* left, const float* right, const float*, std::int64_t count) {
     if (scalar)
       kernels_.binary_scalar(op, to, left, *b.data<float>(), count);

@@ -5,19 +5,16 @@
 namespace ronde::inline v0 {
 namespace {
 
-// e^x = scale_a * scale_b * (1 + rest): 2^k in two factors, as k may be 128, and e^r - 1 with |r| <= ln 2 / 2
-// by its Taylor polynomial.
-struct ExpParts {
-  float scale_a, scale_b, rest;
-};
+constexpr float kLowestExp = -87.33654f, kHighestExp = 88.72283f, kHighestPower = 88.02969f;  // ln 2^127
+constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
 
-constexpr float kLowestExp = -87.33654f, kHighestExp = 88.72283f;
+inline float clamped(float x, float lowest, float highest) {
+  return x < lowest ? lowest : (x > highest ? highest : x);
+}
 
-inline ExpParts exp_parts(float x) {
-  const float inside = x < kLowestExp ? kLowestExp : (x > kHighestExp ? kHighestExp : x);
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const float k = (inside * 1.44269504f + kRound) - kRound;
-  const float r = (inside - k * 0.693145752f) - k * 1.42860677e-6f;
+// e^r - 1 with r = x - k * ln 2, |r| <= ln 2 / 2, by its Taylor polynomial.
+inline float expm1_of_rest(float x, float k) {
+  const float r = (x - k * 0.693145752f) - k * 1.42860677e-6f;
   float p = 1.0f / 5040;
   p = p * r + 1.0f / 720;
   p = p * r + 1.0f / 120;
@@ -25,9 +22,29 @@ inline ExpParts exp_parts(float x) {
   p = p * r + 1.0f / 6;
   p = p * r + 0.5f;
   p = p * r + 1.0f;
+  return p * r;
+}
+
+// e^x = scale_a * scale_b * (1 + rest): 2^k in two factors, as k may be 128, and what is left.
+struct ExpParts {
+  float scale_a, scale_b, rest;
+};
+
+inline ExpParts exp_parts(float x) {
+  const float inside = clamped(x, kLowestExp, kHighestExp);
+  const float k = (inside * 1.44269504f + kRound) - kRound;
   const int whole = x == x ? static_cast<int>(k) : 0, half = whole / 2;
   return {__builtin_bit_cast(float, (half + 127) << 23),
-          __builtin_bit_cast(float, (whole - half + 127) << 23), p * r};
+          __builtin_bit_cast(float, (whole - half + 127) << 23), expm1_of_rest(inside, k)};
+}
+
+// e^x to 2 units in the last place where it is a normal number of at most 2^127, and beyond what it is at
+// these limits: half of the work.
+inline float clamped_exp_of(float x) {
+  const float inside = clamped(x, kLowestExp, kHighestPower);
+  const float rounded = inside * 1.44269504f + kRound;  // k is in its low bits
+  const float scale = __builtin_bit_cast(float, (__builtin_bit_cast(unsigned, rounded) << 23) + 0x3f800000u);
+  return scale * expm1_of_rest(inside, rounded - kRound) + scale;
 }
 
 // To 2 units in the last place. Results below the smallest normal number become 0.
@@ -49,8 +66,9 @@ inline float tanh_of(float x) {
   return __builtin_copysignf(e / (2.0f + e), x);
 }
 
+// 0 where it is no normal number.
 inline float logistic(float x) {
-  return 1.0f / (1.0f + exp_of(-x));
+  return x < -kHighestPower ? 0.0f : 1.0f / (1.0f + clamped_exp_of(-x));
 }
 
 // Of the standard normal distribution.
