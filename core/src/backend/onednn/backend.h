@@ -147,6 +147,7 @@ class OneDnnBackend final : public WithBfloat16 {
                            const float* x);
   // The same of each channel by itself, in depthwise_conv2d.cpp.
   bool takes_depthwise(const ConvProblem& problem) const;
+  std::int64_t depthwise_parts(const ConvProblem& problem) const;
   void depthwise_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
                         const float* bias);
   void depthwise_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,

@@ -1,8 +1,7 @@
-// Convolutions of each channel by filters of its own, where oneDNN is slow: the weight gradient of filters
-// larger than 3x3 (version 2.6, with AVX-512: 1 to 5 GF/s where its forward pass makes 30 to 89), both
-// gradients with dilation, and several filters a channel. For these, each channel of x is copied as often as
-// it has filters.
+// Convolutions of each channel by filters of its own. With several filters a channel, each channel of x is
+// copied as often.
 #include <algorithm>
+#include <numeric>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
@@ -26,7 +25,9 @@ DepthwiseShape shape_of(const ConvProblem& p) {
           .dilation_h = params.dilation.h,
           .dilation_w = params.dilation.w,
           .top = params.padding.top,
-          .left = params.padding.left};
+          .left = params.padding.left,
+          .out_pixel = p.o,
+          .out_line = p.ow * p.o};
 }
 
 std::int64_t filters_of_a_channel(const ConvProblem& p) {
@@ -57,48 +58,123 @@ void transpose(float* to, const float* from, std::int64_t rows, std::int64_t col
     for (std::int64_t k = 0; k < columns; ++k) to[k * rows + i] = from[i * columns + k];
 }
 
+// Note [Phases]
+// Of the gradient of x, every stride-th pixel gets its terms by the same taps: t with (phase + padding - t *
+// dilation) a multiple of the stride. In reverse these are the filter of a convolution of the result's
+// gradient without stride. So there is one for each phase, along both axes.
+struct Phase {
+  std::int64_t first = 0, step, taps = 0;  // of the filter; `first` is the lowest
+  std::int64_t size, dilation, padding;    // of the convolution
+
+  Phase(std::int64_t extent, std::int64_t filter, std::int64_t stride, std::int64_t tap_dilation,
+        std::int64_t tap_padding, std::int64_t phase) {
+    const std::int64_t shared = std::gcd(stride, tap_dilation);
+    step = stride / shared;
+    dilation = tap_dilation / shared;
+    size = (extent - phase + stride - 1) / stride;
+    const auto place = [&](std::int64_t tap) { return phase + tap_padding - tap * tap_dilation; };
+    while (first < step && place(first) % stride != 0) ++first;
+    if (first < std::min(step, filter)) taps = (filter - 1 - first) / step + 1;
+    padding = taps == 0 ? 0 : (taps - 1) * dilation - place(first) / stride;
+  }
+  std::int64_t tap(std::int64_t i) const { return first + (taps - 1 - i) * step; }
+};
+
+// The convolution of a phase and its filters.
+class PhaseOfInput {
+ public:
+  PhaseOfInput(const ConvProblem& p, std::int64_t y, std::int64_t x)
+      : rows_(p.h, p.kh, p.params.stride.h, p.params.dilation.h, p.params.padding.top, y),
+        columns_(p.w, p.kw, p.params.stride.w, p.params.dilation.w, p.params.padding.left, x),
+        first_((y * p.w + x) * p.o) {
+    shape_ = {.h = p.oh,
+              .w = p.ow,
+              .oh = rows_.size,
+              .ow = columns_.size,
+              .c = p.o,
+              .kh = rows_.taps,
+              .kw = columns_.taps,
+              .stride_h = 1,
+              .stride_w = 1,
+              .dilation_h = rows_.dilation,
+              .dilation_w = columns_.dilation,
+              .top = rows_.padding,
+              .left = columns_.padding,
+              .out_pixel = p.params.stride.w * p.o,
+              .out_line = p.params.stride.h * p.w * p.o};
+  }
+
+  const DepthwiseShape& shape() const { return shape_; }
+  /// Where its first element lies in the gradient.
+  std::int64_t first() const { return first_; }
+  /// `taps`: all filters, (kh, kw, o).
+  void copy_filters(float* to, const float* taps, std::int64_t kw) const {
+    for (std::int64_t i = 0; i < rows_.taps; ++i)
+      for (std::int64_t k = 0; k < columns_.taps; ++k)
+        to = std::copy_n(taps + (rows_.tap(i) * kw + columns_.tap(k)) * shape_.c, shape_.c, to);
+  }
+
+ private:
+  Phase rows_, columns_;
+  std::int64_t first_;
+  DepthwiseShape shape_;
+};
+
 }  // namespace
 
 bool OneDnnBackend::takes_depthwise(const ConvProblem& p) const {
-  if (p.params.groups != p.c || p.o < kernels_.lanes) return false;
-  if (filters_of_a_channel(p) > 1) return true;
-  const bool is_large = p.kh > 3 || p.kw > 3;
-  return (p.pass != ConvPass::forward && !(p.params.dilation == Size2d{})) ||
-         (p.pass == ConvPass::backward_weight && is_large);
+  return p.params.groups == p.c && p.o >= kernels_.lanes;
+}
+
+std::int64_t OneDnnBackend::depthwise_parts(const ConvProblem& p) const {
+  return repeated_elements(p) > 0 ? 1 : bands_of_image(p);
 }
 
 void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
                                      const float* bias) {
-  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), bands = bands_of_image(p);
+  const DepthwiseShape shape = shape_of(p);
+  const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
+  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), parts = depthwise_parts(p);
   const Scratch<float> filters(*this, taps * p.o);
   transpose(filters.data(), weight, p.o, taps);
-  threads().parallel_for(p.n * bands, 1, [&](std::int64_t begin, std::int64_t end) {
+  threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<float> copies(*this, repeated);
     for (std::int64_t i = begin; i < end; ++i) {
-      const ImageBand band(p, {i % bands, bands});
-      const float* from = x + i / bands * in_elements(p) + band.in;
-      if (repeated > 0) repeat_channels(copies.data(), from, band.problem);
-      float* to = out + i / bands * out_elements(p) + band.out;
-      kernels_.depthwise_conv(to, repeated > 0 ? copies.data() : from, filters.data(),
-                              shape_of(band.problem));
-      kernels_.bias_epilogue(to, bias, band.problem.oh * p.ow, p.o, p.o,
-                             p.relu ? Epilogue::relu : Epilogue::none);
+      const ImagePart part{i % parts, parts};
+      const float* from = x + i / parts * in_elements(p);
+      if (repeated > 0) repeat_channels(copies.data(), from, p);
+      kernels_.depthwise_conv(out + i / parts * out_elements(p), repeated > 0 ? copies.data() : from,
+                              filters.data(), bias, shape, part.begin(p.oh), part.end(p.oh), epilogue);
     }
   });
 }
 
 void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, float* grad_x, const float* grad_out,
                                              const float* weight) {
-  const DepthwiseShape shape = shape_of(p);
-  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p);
-  const Scratch<float> filters(*this, taps * p.o);
-  transpose(filters.data(), weight, p.o, taps);
-  threads().parallel_for(p.n, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), parts = depthwise_parts(p);
+  const Scratch<float> filters(*this, 2 * taps * p.o);
+  float *all = filters.data(), *of_phases = all + taps * p.o;
+  transpose(all, weight, p.o, taps);
+  std::vector<PhaseOfInput> phases;
+  std::vector<const float*> filters_of;
+  for (std::int64_t y = 0; y < std::min(p.params.stride.h, p.h); ++y)
+    for (std::int64_t x = 0; x < std::min(p.params.stride.w, p.w); ++x) {
+      const PhaseOfInput& phase = phases.emplace_back(p, y, x);
+      filters_of.push_back(of_phases);
+      phase.copy_filters(of_phases, all, p.kw);
+      of_phases += phase.shape().kh * phase.shape().kw * p.o;
+    }
+  threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<float> copies(*this, repeated);
     for (std::int64_t i = begin; i < end; ++i) {
-      float* to = grad_x + i * in_elements(p);
-      kernels_.depthwise_backward_input(repeated > 0 ? copies.data() : to, grad_out + i * out_elements(p),
-                                        filters.data(), shape);
+      const ImagePart part{i % parts, parts};
+      float* to = grad_x + i / parts * in_elements(p);
+      for (std::size_t k = 0; k < phases.size(); ++k) {
+        const DepthwiseShape& shape = phases[k].shape();
+        kernels_.depthwise_conv((repeated > 0 ? copies.data() : to) + phases[k].first(),
+                                grad_out + i / parts * out_elements(p), filters_of[k], nullptr, shape,
+                                part.begin(shape.oh), part.end(shape.oh), Epilogue::none);
+      }
       if (repeated > 0) add_filters(to, copies.data(), p);
     }
   });
@@ -107,17 +183,20 @@ void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, float* grad_x
 void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, float* grad_weight, float* grad_bias,
                                               const float* grad_out, const float* x) {
   const DepthwiseShape shape = shape_of(p);
-  const std::int64_t taps = p.kh * p.kw, weights = taps * p.o, repeated = repeated_elements(p);
-  const int chunks = threads().chunks(p.n, 1);
+  const std::int64_t taps = p.kh * p.kw, weights = taps * p.o, repeated = repeated_elements(p),
+                     parts = depthwise_parts(p);
+  const int chunks = threads().chunks(p.n * parts, 1);
   const Scratch<float> sums(*this, weights * chunks);
   std::fill_n(sums.data(), weights * chunks, 0.0f);
-  threads().parallel_chunks(p.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+  threads().parallel_chunks(p.n * parts, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
     const Scratch<float> copies(*this, repeated);
     for (std::int64_t i = begin; i < end; ++i) {
-      const float* from = x + i * in_elements(p);
+      const ImagePart part{i % parts, parts};
+      const float* from = x + i / parts * in_elements(p);
       if (repeated > 0) repeat_channels(copies.data(), from, p);
-      kernels_.depthwise_backward_weight(sums.data() + chunk * weights, grad_out + i * out_elements(p),
-                                         repeated > 0 ? copies.data() : from, shape);
+      kernels_.depthwise_backward_weight(
+          sums.data() + chunk * weights, grad_out + i / parts * out_elements(p),
+          repeated > 0 ? copies.data() : from, shape, part.begin(p.oh), part.end(p.oh));
     }
   });
   for (int chunk = 1; chunk < chunks; ++chunk)

@@ -44,7 +44,6 @@ const Kernels RONDE_KERNEL_TABLE{
     .direct_conv = direct_conv,
     .conv_backward_weight = conv_backward_weight,
     .depthwise_conv = depthwise_conv,
-    .depthwise_backward_input = depthwise_backward_input,
     .depthwise_backward_weight = depthwise_backward_weight,
     .winograd_filters = winograd_filters,
     .winograd_conv = winograd_conv,

@@ -1,8 +1,7 @@
-/// Convolutions of each channel by filters of its own: one image, vectorised over channels.
+/// Convolutions of each channel by filters of its own: some lines of one image, vectorised over channels.
 ///
-/// A block of channels goes through the image tap by tap: a filter's value stays in registers while it goes
-/// along the lines of the result that it reaches, and the block's part of the image stays in the first level
-/// cache.
+/// A few pixels of a line are made together, all channels of them before the next ones: so what is read and
+/// written lies side by side, and what the next line reads is asked for meanwhile.
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
@@ -11,97 +10,209 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr int kDepthwiseVectors = 4;  // of a block; so many sums hide the latency of a multiply-add
+constexpr int kDepthwisePixels = 4;
+constexpr int kWrittenAhead = 8;  // pixels
 
-// Calls f(first pixel of the result, first pixel of x, pixels) for the part of each line of the result for
-// which `tap` lies inside x; from one pixel to the next x moves on by stride_w.
-template <class F>
-inline void for_each_line(const DepthwiseShape& s, std::int64_t tap, F f) {
-  const std::int64_t dy = tap / s.kw * s.dilation_h - s.top, dx = tap % s.kw * s.dilation_w - s.left;
-  const std::int64_t begin = dx < 0 ? (s.stride_w - 1 - dx) / s.stride_w : 0;
-  const std::int64_t inside = dx < s.w ? (s.w - 1 - dx) / s.stride_w + 1 : 0,
-                     end = inside < s.ow ? inside : s.ow;
-  if (begin >= end) return;
-  for (std::int64_t oy = 0; oy < s.oh; ++oy) {
-    const std::int64_t y = oy * s.stride_h + dy;
-    if (y >= 0 && y < s.h) f(oy * s.ow + begin, y * s.w + begin * s.stride_w + dx, end - begin);
+// What is read for a pixel outside of x.
+alignas(64) constexpr float kOutside[kLanes] = {};
+
+// The lines of the filter that lie inside of x for line `oy` of the result.
+struct FilterLines {
+  std::int64_t begin = 0, end, y;  // y: the line of x at the filter's first one
+
+  FilterLines(const DepthwiseShape& s, std::int64_t oy) : end(s.kh), y(oy * s.stride_h - s.top) {
+    while (begin < end && y + begin * s.dilation_h < 0) ++begin;
+    while (begin < end && y + (end - 1) * s.dilation_h >= s.h) --end;
+  }
+  std::int64_t behind(const DepthwiseShape& s) const { return y + (s.kh - 1) * s.dilation_h + 1; }
+};
+
+// Pixels of x, (rows, columns), that only the next line of the result reads.
+struct PixelsBelow {
+  const float* x;
+  std::int64_t rows, columns;
+
+  PixelsBelow(const float* image, const DepthwiseShape& s, const FilterLines& lines, std::int64_t ox,
+              std::int64_t pixels) {
+    const std::int64_t top = lines.behind(s) < 0 ? 0 : lines.behind(s), left = ox * s.stride_w;
+    x = image + (top * s.w + left) * s.c;
+    rows = s.h - top < s.stride_h ? s.h - top : s.stride_h;
+    columns = s.w - left < pixels * s.stride_w ? s.w - left : pixels * s.stride_w;
+  }
+  [[gnu::always_inline]] inline void fetch(const DepthwiseShape& s, std::int64_t k) const {
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t i = 0; i < columns; ++i)
+        __builtin_prefetch(x + (row * s.w + i) * s.c + k, 0, kSecondLevel);
+  }
+};
+
+// A line of x from column x0 on, which may lie outside.
+template <bool inside>
+struct LineOfX {
+  const float* x;  // of column x0
+  std::int64_t x0, w, c;
+
+  [[gnu::always_inline]] inline Vector at(std::int64_t i) const {
+    return load(inside || (x0 + i >= 0 && x0 + i < w) ? x + i * c : kOutside);
+  }
+};
+
+// sums += x * weight of a line of kw taps without stride and dilation: each column is loaded once.
+template <int kw, int pixels, class Line>
+[[gnu::always_inline]] inline void add_dense_line(Vector (&sums)[pixels], const Line& x,
+                                                  const float* weight) {
+  Vector factors[kw];
+  for (int kx = 0; kx < kw; ++kx) factors[kx] = load(weight + kx * x.c);
+  for (int i = 0; i < pixels + kw - 1; ++i) {
+    const Vector column = x.at(i);
+    for (int kx = 0; kx < kw; ++kx)
+      if (i - kx >= 0 && i - kx < pixels) sums[i - kx] += column * factors[kx];
   }
 }
 
-template <int n>
-struct Vectors {
-  static constexpr int count = n;
+// kw: 3, 5 or 7, or 0 for filters of any width, with a stride or dilation.
+template <int kw, int pixels, class Line>
+[[gnu::always_inline]] inline void add_line(Vector (&sums)[pixels], const Line& x, const float* weight,
+                                            const DepthwiseShape& s) {
+  if constexpr (kw > 0) {
+    add_dense_line<kw>(sums, x, weight);
+  } else {
+    for (std::int64_t kx = 0; kx < s.kw; ++kx) {
+      const Vector factor = load(weight + kx * s.c);
+      for (int p = 0; p < pixels; ++p) sums[p] += x.at(p * s.stride_w + kx * s.dilation_w) * factor;
+    }
+  }
+}
+
+// `pixels` pixels of a line from `ox` on.
+template <int pixels, int kw, bool inside>
+[[gnu::noinline]] void conv_pixels(float* out, const float* x, const float* weight, const float* bias,
+                                   const DepthwiseShape& s, const FilterLines& lines, std::int64_t ox,
+                                   Epilogue epilogue) {
+  const std::int64_t c = s.c, x0 = ox * s.stride_w - s.left;
+  const std::int64_t pitch = s.dilation_h * s.w * c, filter_pitch = s.kw * c;
+  const PixelsBelow below(x, s, lines, ox, pixels);
+  const float *first = x + ((lines.y + lines.begin * s.dilation_h) * s.w + x0) * c,
+              *first_weight = weight + lines.begin * filter_pitch;
+  out += ox * s.out_pixel;
+  cover(
+      c, [&](std::int64_t k) __attribute__((always_inline)) {
+        Vector sums[pixels];
+        for (int p = 0; p < pixels; ++p) sums[p] = bias ? load(bias + k) : Vector{};
+        const float *line = first + k, *factors = first_weight + k;
+        for (std::int64_t ky = lines.begin; ky < lines.end; ++ky, line += pitch, factors += filter_pitch)
+          add_line<kw>(sums, LineOfX<inside>{line, x0, s.w, c}, factors, s);
+        below.fetch(s, k);
+        for (int p = 0; p < pixels; ++p) {
+          float* to = out + p * s.out_pixel + k;
+          __builtin_prefetch(to + kWrittenAhead * s.out_pixel, 1);
+          store(to, epilogue == Epilogue::relu ? positive_part(sums[p]) : sums[p]);
+        }
+      });
+}
+
+template <int pixels, int kw>
+void conv_line(float* out, const float* x, const float* weight, const float* bias, const DepthwiseShape& s,
+               std::int64_t oy, Epilogue epilogue) {
+  const FilterLines lines(s, oy);
+  for (std::int64_t i = 0; i < s.ow; i += pixels) {
+    const std::int64_t ox = i + pixels <= s.ow ? i : s.ow - pixels;  // the last ones may be there already
+    const std::int64_t x0 = ox * s.stride_w - s.left,
+                       last = x0 + (pixels - 1) * s.stride_w + (s.kw - 1) * s.dilation_w;
+    if (x0 >= 0 && last < s.w)
+      conv_pixels<pixels, kw, true>(out, x, weight, bias, s, lines, ox, epilogue);
+    else
+      conv_pixels<pixels, kw == 7 ? 0 : kw, false>(out, x, weight, bias, s, lines, ox, epilogue);
+  }
+}
+
+void depthwise_conv(float* out, const float* x, const float* weight, const float* bias,
+                    const DepthwiseShape& s, std::int64_t begin, std::int64_t end, Epilogue epilogue) {
+  const bool is_dense = s.stride_w == 1 && s.dilation_w == 1;
+  const auto line = s.ow < kDepthwisePixels ? conv_line<1, 0>
+                    : is_dense && s.kw == 3 ? conv_line<kDepthwisePixels, 3>
+                    : is_dense && s.kw == 5 ? conv_line<kDepthwisePixels, 5>
+                    : is_dense && s.kw == 7 ? conv_line<kDepthwisePixels, 7>
+                                            : conv_line<kDepthwisePixels, 0>;
+  for (std::int64_t oy = begin; oy < end; ++oy) line(out + oy * s.out_line, x, weight, bias, s, oy, epilogue);
+}
+
+// --- the gradient of the filters
+
+// The columns of a line of the result whose windows lie inside of x, for all taps.
+struct InsideColumns {
+  std::int64_t begin, end;
+
+  explicit InsideColumns(const DepthwiseShape& s) {
+    const std::int64_t last = s.w - 1 + s.left - (s.kw - 1) * s.dilation_w;
+    begin = s.left <= 0 ? 0 : (s.left + s.stride_w - 1) / s.stride_w;
+    if (begin > s.ow) begin = s.ow;
+    end = last < 0 ? 0 : last / s.stride_w + 1;
+    if (end > s.ow) end = s.ow;
+    if (end < begin) end = begin;
+  }
 };
 
-// Calls f(Vectors<n>, first channel, lanes that no block before had) for blocks of channels; there is a
-// vector of them.
-template <class F>
-inline void for_channel_blocks(std::int64_t c, F f) {
-  constexpr std::int64_t kBlock = kDepthwiseVectors * kLanes;
-  std::int64_t k = 0;
-  for (; k + kBlock <= c; k += kBlock) f(Vectors<kDepthwiseVectors>{}, k, ~IntVector{});
-  for (; k + kLanes <= c; k += kLanes) f(Vectors<1>{}, k, ~IntVector{});
-  if (k < c) f(Vectors<1>{}, c - kLanes, lanes_from(k - (c - kLanes)));
+// sums of g * x over pixels [begin, end) of a line, for `kw` taps from `x` on, which is that of the line's
+// first pixel.
+template <int kw, bool inside>
+[[gnu::always_inline]] inline void add_products(Vector (&sums)[kw], const float* g, const float* x,
+                                                const DepthwiseShape& s, std::int64_t first_tap,
+                                                std::int64_t begin, std::int64_t end, std::int64_t ahead_g,
+                                                std::int64_t ahead_x) {
+  for (std::int64_t ox = begin; ox < end; ++ox) {
+    const std::int64_t x0 = ox * s.stride_w - s.left + first_tap * s.dilation_w;
+    const Vector grad = load(g + ox * s.c);
+    const LineOfX<inside> line{x + x0 * s.c, x0, s.w, s.c};
+    if (ahead_g > 0) __builtin_prefetch(g + ox * s.c + ahead_g, 0, kSecondLevel);
+    for (std::int64_t i = 0; i < ahead_x; ++i)
+      for (std::int64_t j = 0; j < s.stride_w; ++j)
+        __builtin_prefetch(x + ((i + 1) * s.w + x0 + j) * s.c, 0, kSecondLevel);
+    for (int kx = 0; kx < kw; ++kx) sums[kx] += grad * line.at(kx * s.dilation_w);
+  }
 }
 
-template <int n>
-inline void zero_channels(float* x, std::int64_t pixels, std::int64_t c) {
-  for (std::int64_t i = 0; i < pixels; ++i, x += c)
-    for (int v = 0; v < n; ++v) store(x + v * kLanes, Vector{});
-}
-
-// to += from * weight for pixels that lie `to_step` and `from_step` elements apart.
-template <int n>
-inline void add_tap(float* to, std::int64_t to_step, const float* from, std::int64_t from_step,
-                    const float* weight, std::int64_t pixels) {
-  Vector factors[n];
-  for (int v = 0; v < n; ++v) factors[v] = load(weight + v * kLanes);
-  for (std::int64_t i = 0; i < pixels; ++i, to += to_step, from += from_step)
-    for (int v = 0; v < n; ++v)
-      store(to + v * kLanes, load(to + v * kLanes) + load(from + v * kLanes) * factors[v]);
-}
-
-void depthwise_conv(float* out, const float* x, const float* weight, const DepthwiseShape& s) {
-  for_channel_blocks(s.c, [&](auto vectors, std::int64_t k, IntVector) {
-    constexpr int n = decltype(vectors)::count;
-    zero_channels<n>(out + k, s.oh * s.ow, s.c);
-    for (std::int64_t tap = 0; tap < s.kh * s.kw; ++tap)
-      for_each_line(s, tap, [&](std::int64_t to, std::int64_t from, std::int64_t pixels) {
-        add_tap<n>(out + to * s.c + k, s.c, x + from * s.c + k, s.stride_w * s.c, weight + tap * s.c + k,
-                   pixels);
-      });
-  });
-}
-
-void depthwise_backward_input(float* grad_x, const float* grad_out, const float* weight,
-                              const DepthwiseShape& s) {
-  for_channel_blocks(s.c, [&](auto vectors, std::int64_t k, IntVector) {
-    constexpr int n = decltype(vectors)::count;
-    zero_channels<n>(grad_x + k, s.h * s.w, s.c);
-    for (std::int64_t tap = 0; tap < s.kh * s.kw; ++tap)
-      for_each_line(s, tap, [&](std::int64_t from, std::int64_t to, std::int64_t pixels) {
-        add_tap<n>(grad_x + to * s.c + k, s.stride_w * s.c, grad_out + from * s.c + k, s.c,
-                   weight + tap * s.c + k, pixels);
-      });
-  });
+// The taps of a line of the filter, kw at a time.
+template <int kw>
+[[gnu::noinline]] void add_weight_gradients(float* grad_weight, IntVector fresh, const float* g,
+                                            const float* x, const DepthwiseShape& s,
+                                            const InsideColumns& columns, std::int64_t ahead_g,
+                                            std::int64_t ahead_x) {
+  for (std::int64_t tap = 0; tap < s.kw; tap += kw) {
+    Vector sums[kw] = {};
+    const bool is_last = tap + kw >= s.kw;
+    const std::int64_t next_g = is_last ? ahead_g : 0, next_x = is_last ? ahead_x : 0;
+    add_products<kw, false>(sums, g, x, s, tap, 0, columns.begin, 0, 0);
+    add_products<kw, true>(sums, g, x, s, tap, columns.begin, columns.end, next_g, next_x);
+    add_products<kw, false>(sums, g, x, s, tap, columns.end, s.ow, 0, 0);
+    for (int kx = 0; kx < kw; ++kx) {
+      float* total = grad_weight + (tap + kx) * s.c;
+      store(total, load(total) + masked(fresh, sums[kx]));
+    }
+  }
 }
 
 void depthwise_backward_weight(float* grad_weight, const float* grad_out, const float* x,
-                               const DepthwiseShape& s) {
-  for_channel_blocks(s.c, [&](auto vectors, std::int64_t k, IntVector fresh) {
-    constexpr int n = decltype(vectors)::count;
-    for (std::int64_t tap = 0; tap < s.kh * s.kw; ++tap) {
-      Vector sums[n] = {};
-      for_each_line(s, tap, [&](std::int64_t to, std::int64_t from, std::int64_t pixels) {
-        const float *g = grad_out + to * s.c + k, *at = x + from * s.c + k;
-        for (std::int64_t i = 0; i < pixels; ++i, g += s.c, at += s.stride_w * s.c)
-          for (int v = 0; v < n; ++v) sums[v] += load(g + v * kLanes) * load(at + v * kLanes);
-      });
-      float* total = grad_weight + tap * s.c + k;
-      for (int v = 0; v < n; ++v)
-        store(total + v * kLanes, load(total + v * kLanes) + masked(fresh, sums[v]));
-    }
-  });
+                               const DepthwiseShape& s, std::int64_t begin, std::int64_t end) {
+  const InsideColumns columns(s);
+  const auto add = s.kw % 7 == 0   ? add_weight_gradients<7>
+                   : s.kw % 5 == 0 ? add_weight_gradients<5>
+                   : s.kw % 3 == 0 ? add_weight_gradients<3>
+                                   : add_weight_gradients<1>;
+  for (std::int64_t oy = begin; oy < end; ++oy) {
+    const FilterLines lines(s, oy);
+    const float* g = grad_out + oy * s.ow * s.c;
+    const bool goes_on = oy + 1 < end && lines.behind(s) + s.stride_h <= s.h && lines.behind(s) > 0;
+    cover_once(s.c, [&](std::int64_t k, IntVector fresh) {
+      for (std::int64_t ky = lines.begin; ky < lines.end; ++ky) {
+        const bool is_last = goes_on && ky + 1 == lines.end;
+        const float* line = x + (lines.y + ky * s.dilation_h) * s.w * s.c + k;
+        float* to = grad_weight + ky * s.kw * s.c + k;
+        const std::int64_t ahead_g = is_last ? s.ow * s.c : 0, ahead_x = is_last ? s.stride_h : 0;
+        add(to, fresh, g + k, line, s, columns, ahead_g, ahead_x);
+      }
+    });
+  }
 }
 
 }  // namespace
