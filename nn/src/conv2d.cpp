@@ -36,12 +36,18 @@ void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
 }
 
 Variable Conv2D::forward(const Variable& x, const Context&) {
+  return convolve(x);
+}
+
+Variable Conv2D::convolve(const Variable& x, const Margins2d& margins) const {
   require_images(*this, x.shape());
   const std::int64_t channels = kernel_.size(3) * options_.groups;
   require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
           ", got ", x.shape().back());
-  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
-  const Variable y = conv2d(x, kernel_, bias_, call().options);
+  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding, margins);
+  Conv2dOptions options = call().options;
+  options.margins = margins;
+  const Variable y = conv2d(x, kernel_, bias_, options);
   return is_one_call() ? y : apply_activation(options_.activation, y);
 }
 

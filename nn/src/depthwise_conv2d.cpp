@@ -39,18 +39,23 @@ void DepthwiseConv2D::build_weights(const Shape& input, const BuildOptions& opti
 }
 
 Variable DepthwiseConv2D::forward(const Variable& x, const Context&) {
+  return convolve(x);
+}
+
+Variable DepthwiseConv2D::convolve(const Variable& x, const Margins2d& margins) const {
   require_images(*this, x.shape());
   const std::int64_t channels = kernel_.size(0) / options_.depth_multiplier;
   require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
           ", got ", x.shape().back());
-  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
+  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding, margins);
   const bool fused = options_.activation == Activation::relu;
   const Variable y = conv2d(x, kernel_, bias_,
                             {.stride = options_.strides,
                              .padding = options_.padding,
                              .dilation = options_.dilation,
                              .groups = channels,
-                             .epilogue = fused ? Epilogue::relu : Epilogue::none});
+                             .epilogue = fused ? Epilogue::relu : Epilogue::none,
+                             .margins = margins});
   return fused ? y : apply_activation(options_.activation, y);
 }
 

@@ -5,6 +5,7 @@
 #include "add_run.h"
 #include "auto_name.h"
 #include "norm_run.h"
+#include "padding_run.h"
 
 namespace ronde::inline v0 {
 
@@ -88,7 +89,9 @@ bool Graph::compute_pair(std::size_t n, const std::vector<Variable>& inputs, Var
                        last_use_[n] == static_cast<int>(n) + 1;
   if (!is_pair || context.trace != nullptr) return false;
   Module* const layers[] = {nodes_[n].layer, nodes_[n + 1].layer};
-  if (inputs.size() == 1) return compute_run<NormRun>(layers, inputs.front(), y, context) == 2;
+  if (inputs.size() == 1)
+    return compute_run<NormRun>(layers, inputs.front(), y, context) == 2 ||
+           compute_run<PaddingRun>(layers, inputs.front(), y, context) == 2;
   return compute_run<AddRun>(layers, inputs, y, context) == 2;
 }
 

@@ -7,10 +7,12 @@ void require_images(const Module& layer, const Shape& shape) {
 }
 
 void require_window_fits(const Module& layer, const Shape& shape, Size2d window, Size2d dilation,
-                         Padding padding) {
+                         Padding padding, const Margins2d& margins) {
   const std::int64_t h = (window.h - 1) * dilation.h + 1, w = (window.w - 1) * dilation.w + 1;
-  require(padding == Padding::same || (h <= shape[1] && w <= shape[2]), "[", layer.label(), "] a window of ",
-          h, " x ", w, " does not fit into images of ", shape[1], " x ", shape[2]);
+  const std::int64_t rows = shape[1] + margins.top + margins.bottom,
+                     columns = shape[2] + margins.left + margins.right;
+  require(padding == Padding::same || (h <= rows && w <= columns), "[", layer.label(), "] a window of ", h,
+          " x ", w, " does not fit into images of ", rows, " x ", columns);
 }
 
 void require_positive(const Module& layer, const char* what, Size2d size) {

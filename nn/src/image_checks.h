@@ -10,9 +10,9 @@ namespace ronde::inline v0 {
 
 /// `shape` is (n, h, w, c).
 void require_images(const Module& layer, const Shape& shape);
-/// The window lies inside the images at least once.
+/// The window lies inside the images, with margins around them, at least once.
 void require_window_fits(const Module& layer, const Shape& shape, Size2d window, Size2d dilation,
-                         Padding padding);
+                         Padding padding, const Margins2d& margins = {});
 /// Both extents are positive.
 void require_positive(const Module& layer, const char* what, Size2d size);
 /// `axis` is -1, or the last of `shape`'s.

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "margins.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -14,9 +16,12 @@ bool is_one_conv2d_call(const Conv2D& layer) {
 }  // namespace
 
 ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
+  const ZeroPadding2D* padding = next<ZeroPadding2D>();
+  if (padding) margins_ = margins_of(*padding);
   conv_ = next<Conv2D>(is_one_conv2d_call);
-  if (!conv_) return;
-  if (x.shape().rank() != 4 || x.shape().tail(1) != conv_->input_shape()) {
+  const bool fits = conv_ && (!padding || takes_margins(*conv_, margins_)) && x.shape().rank() == 4 &&
+                    x.shape().tail(1) == (padding ? padding->input_shape() : conv_->input_shape());
+  if (!fits) {
     clear();
     return;
   }
@@ -27,12 +32,15 @@ ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : LayerRu
 
 Variable ImageRun::operator()(const Variable& x, const Context& context) const {
   Conv2dCall conv = conv_->call();
+  std::optional<Conv2dCall> front;
+  if (front_) front = front_->call();
+  (front ? *front : conv).options.margins = margins_;
   if (pool_)
     conv.options.max_pool = {.window = pool_->options().pool,
                              .stride = pool_->options().strides,
                              .padding = pool_->options().padding};
-  return conv2d_layer(first().in_compute_dtype(x), front_ ? std::optional(front_->call()) : std::nullopt,
-                      conv, dropout_ ? dropout_->call(x, context) : std::nullopt);
+  return conv2d_layer(first().in_compute_dtype(x), front, conv,
+                      dropout_ ? dropout_->call(x, context) : std::nullopt);
 }
 
 }  // namespace ronde::inline v0

@@ -1,7 +1,7 @@
 /// ImageRun: layers of a Sequential that one call of conv2d_layer computes, image by image, so that what lies
 /// between them need not leave a core's cache:
 ///
-///     [Conv2D ->] Conv2D [-> MaxPooling2D] [-> Dropout]
+///     [ZeroPadding2D ->] [Conv2D ->] Conv2D [-> MaxPooling2D] [-> Dropout]
 #pragma once
 
 #include <span>
@@ -22,6 +22,7 @@ class ImageRun : public LayerRun {
   Variable operator()(const Variable& x, const Context& context) const;
 
  private:
+  Margins2d margins_;
   Conv2D* front_ = nullptr;
   Conv2D* conv_ = nullptr;
   MaxPooling2D* pool_ = nullptr;

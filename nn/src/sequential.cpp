@@ -6,6 +6,7 @@
 #include "image_run.h"
 #include "layer_config.h"
 #include "norm_run.h"
+#include "padding_run.h"
 
 namespace ronde::inline v0 {
 
@@ -27,6 +28,7 @@ std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
     if (const std::size_t length = compute_run<ImageRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<DenseRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<NormRun>(layers, y, y, context)) return length;
+    if (const std::size_t length = compute_run<PaddingRun>(layers, y, y, context)) return length;
   }
   y = (*layers.front())(y, context);
   return 1;

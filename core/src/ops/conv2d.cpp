@@ -79,16 +79,10 @@ Tensor compute(Conv2dNode& node, const Tensor& x, const Tensor& weight, const Te
 
 Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias, Conv2dOptions options) {
   check_shapes(x.value(), weight.value(), bias, options);
-  const Size2d window{(weight.size(1) - 1) * options.dilation.h + 1,
-                      (weight.size(2) - 1) * options.dilation.w + 1};
-  const Windows windows =
-      place_windows("conv2d", image_size(x.value()), window, options.stride, options.padding);
+  const PlacedConv2d placed = place_conv2d(image_size(x.value()), weight.value(), options);
   auto node = std::make_shared<Conv2dNode>();
-  node->conv_out = windows.out;
-  node->params = {.stride = options.stride,
-                  .padding = windows.padding,
-                  .dilation = options.dilation,
-                  .groups = options.groups};
+  node->conv_out = placed.out;
+  node->params = placed.params;
   const Tensor input = x.value().contiguous(), kernel = weight_value(weight.value(), input);
   const Tensor y = compute(*node, input, kernel, bias_value(bias, input), options);
   if (!Node::needed({x, weight, bias})) return y;

@@ -41,15 +41,12 @@ struct PlacedStage {
   Size2d out;
 };
 PlacedStage place(Size2d image, const Conv2dCall& call) {
-  const Conv2dOptions& options = call.options;
-  const Size2d window{(call.weight.size(1) - 1) * options.dilation.h + 1,
-                      (call.weight.size(2) - 1) * options.dilation.w + 1};
-  const Windows windows = place_windows("conv2d", image, window, options.stride, options.padding);
+  const PlacedConv2d placed = place_conv2d(image, call.weight.value(), call.options);
   return {{.weight = call.weight.value().contiguous(),
            .bias = dense_value(call.bias),
-           .params = {.stride = options.stride, .padding = windows.padding, .dilation = options.dilation},
-           .epilogue = options.epilogue},
-          windows.out};
+           .params = placed.params,
+           .epilogue = call.options.epilogue},
+          placed.out};
 }
 
 // The layer with room for its result, weights as they are; nothing where separate calls have to be made.

@@ -36,6 +36,26 @@ Windows place_windows(const char* op, Size2d image, Size2d window, Size2d stride
           .top = rows / 2, .bottom = rows - rows / 2, .left = columns / 2, .right = columns - columns / 2}};
 }
 
+PlacedConv2d place_conv2d(Size2d image, const Tensor& weight, const Conv2dOptions& options) {
+  const Margins2d& m = options.margins;
+  require<UsageError>(m.top >= 0 && m.bottom >= 0 && m.left >= 0 && m.right >= 0,
+                      "[conv2d] margins must not be negative, got ", m.top, ", ", m.bottom, ", ", m.left,
+                      ", ", m.right);
+  const Size2d window{(weight.size(1) - 1) * options.dilation.h + 1,
+                      (weight.size(2) - 1) * options.dilation.w + 1};
+  const Size2d padded{image.h + m.top + m.bottom, image.w + m.left + m.right};
+  const Windows windows = place_windows("conv2d", padded, window, options.stride, options.padding);
+  const Padding2d& own = windows.padding;
+  return {.out = windows.out,
+          .params = {.stride = options.stride,
+                     .padding = {.top = m.top + own.top,
+                                 .bottom = m.bottom + own.bottom,
+                                 .left = m.left + own.left,
+                                 .right = m.right + own.right},
+                     .dilation = options.dilation,
+                     .groups = options.groups}};
+}
+
 PlacedPool place_pool(const char* op, Size2d image, const Pool2dOptions& options) {
   const Size2d stride = options.stride.value_or(options.window);
   const Windows windows = place_windows(op, image, options.window, stride, options.padding);

@@ -17,6 +17,13 @@ inline Size2d image_size(const Tensor& x) {
   return {x.size(1), x.size(2)};
 }
 
+/// Where those of a convolution lie in an image, with the margins around it.
+struct PlacedConv2d {
+  Size2d out;
+  Conv2dParams params;
+};
+PlacedConv2d place_conv2d(Size2d image, const Tensor& weight, const Conv2dOptions& options);
+
 /// Where the windows of pooling lie in an image.
 struct PlacedPool {
   Size2d out;

@@ -127,6 +127,12 @@ RONDE_API Tensor one_hot(const Tensor& labels, std::int64_t classes);
 // --- images, (n, h, w, c)
 enum class Padding { valid, same };
 
+/// Rows and columns around an image.
+struct Margins2d {
+  std::int64_t top = 0, bottom = 0;
+  std::int64_t left = 0, right = 0;
+};
+
 struct Pool2dOptions {
   Size2d window{2, 2};
   std::optional<Size2d> stride{};  ///< defaults to the window
@@ -140,6 +146,7 @@ struct Conv2dOptions {
   std::int64_t groups = 1;
   Epilogue epilogue = Epilogue::none;
   std::optional<Pool2dOptions> max_pool{};  ///< of the result, which is then not kept
+  Margins2d margins{};                      ///< of zeros around x, which the padding is added to
 };
 /// Cross-correlation; weight is OHWI (filters, kh, kw, c / groups), bias (filters) optional. valid: floor((in
 /// - k_eff) / s) + 1; same: ceil(in / s), the extra row or column of padding at the bottom or right (Keras).
@@ -172,11 +179,6 @@ RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
 RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});
 /// Mean over h and w: (n, h, w, c) -> (n, c).
 RONDE_API Variable global_average_pool2d(const Variable& x);
-/// Rows and columns around an image.
-struct Margins2d {
-  std::int64_t top = 0, bottom = 0;
-  std::int64_t left = 0, right = 0;
-};
 RONDE_API Variable zero_pad2d(const Variable& x, Margins2d margins);
 
 // --- regularisation and normalisation

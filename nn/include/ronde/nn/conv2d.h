@@ -34,11 +34,14 @@ class RONDE_API Conv2D : public Module {
   ConfigDict config() const override;
   /// (n, h, w, c) -> (n, oh, ow, filters)
   Variable forward(const Variable& x, const Context& context) override;
+  /// The same of images with margins of zeros around them.
+  Variable convolve(const Variable& x, const Margins2d& margins = {}) const;
   /// The weights as built, and what the operation conv2d computes with them: all of the layer if it is
   /// `is_one_call`, else all but the activation.
   Conv2dCall call() const;
   /// Whether the activation is relu or none.
   bool is_one_call() const;
+  const Conv2DOptions& options() const { return options_; }
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;

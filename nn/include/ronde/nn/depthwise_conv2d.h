@@ -33,6 +33,9 @@ class RONDE_API DepthwiseConv2D : public Module {
   ConfigDict config() const override;
   /// (n, h, w, c) -> (n, oh, ow, c * depth_multiplier)
   Variable forward(const Variable& x, const Context& context) override;
+  /// The same of images with margins of zeros around them.
+  Variable convolve(const Variable& x, const Margins2d& margins = {}) const;
+  const DepthwiseConv2DOptions& options() const { return options_; }
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;
