@@ -8,6 +8,7 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr std::int64_t kBlockRows = 64;
+constexpr int kChains = 4;  // of additions: each one waits for the one before it
 
 // Sum of term(i) over [0, n) as kLanes running sums; `vector(i)` gives kLanes terms, `one(i)` a single one.
 template <class VectorTerm, class Term>
@@ -40,35 +41,52 @@ double sum_of_squares(const float* x, std::int64_t n) {
       [=](std::int64_t i) { return x[i] * x[i]; });
 }
 
+// A vector of a column; the rows of a block lie far apart, where no hardware expects them, so the one in the next
+// block is asked for.
+inline Vector load_of_block(const float* p, std::int64_t c) {
+  __builtin_prefetch(p + kBlockRows * c, 0, kSecondLevel);
+  return load(p);
+}
+
+// Calls f(column, lanes of it that a vector before had) for vectors that cover c columns, where they are one.
+template <class F>
+inline void for_column_vectors(std::int64_t c, const F& f) {
+  for (std::int64_t column = 0; column < c; column += kLanes) {
+    const std::int64_t from = column + kLanes <= c ? column : c - kLanes;
+    f(from, column - from);
+  }
+}
+
+inline void add_lanes(double* totals, Vector sums, std::int64_t first) {
+  for (std::int64_t lane = first; lane < kLanes; ++lane) totals[lane] += static_cast<double>(sums[lane]);
+}
+
 // totals[column] += sum over rows of the terms; `vector(row * c + column, column)` gives kLanes of them.
 template <class VectorTerm, class Term>
 inline void blocked_column_sums(double* totals, std::int64_t rows, std::int64_t c, VectorTerm vector,
                                 Term one) {
   for (std::int64_t start = 0; start < rows; start += kBlockRows) {
     const std::int64_t end = start + kBlockRows < rows ? start + kBlockRows : rows;
-    std::int64_t column = 0;
-    for (; column + kLanes <= c; column += kLanes) {
-      Vector even{}, odd{};
-      std::int64_t row = start;
-      for (; row + 1 < end; row += 2) {
-        even += vector(row * c + column, column);
-        odd += vector((row + 1) * c + column, column);
-      }
-      if (row < end) even += vector(row * c + column, column);
-      even += odd;
-      for (int lane = 0; lane < kLanes; ++lane) totals[column + lane] += static_cast<double>(even[lane]);
-    }
-    for (; column < c; ++column) {
+    for (std::int64_t column = 0; c < kLanes && column < c; ++column) {
       float s = 0;
       for (std::int64_t row = start; row < end; ++row) s += one(row * c + column, column);
       totals[column] += static_cast<double>(s);
     }
+    if (c < kLanes) continue;
+    for_column_vectors(c, [&](std::int64_t column, std::int64_t first) {
+      Vector sums[kChains] = {};
+      std::int64_t row = start;
+      for (; row + kChains <= end; row += kChains)
+        for (int k = 0; k < kChains; ++k) sums[k] += vector((row + k) * c + column, column);
+      for (; row < end; ++row) sums[0] += vector(row * c + column, column);
+      add_lanes(totals + column, (sums[0] + sums[1]) + (sums[2] + sums[3]), first);
+    });
   }
 }
 
 void sum_columns(double* totals, const float* x, std::int64_t rows, std::int64_t c) {
   blocked_column_sums(
-      totals, rows, c, [=](std::int64_t i, std::int64_t) { return load(x + i); },
+      totals, rows, c, [=](std::int64_t i, std::int64_t) { return load_of_block(x + i, c); },
       [=](std::int64_t i, std::int64_t) { return x[i]; });
 }
 
@@ -77,7 +95,7 @@ void sum_squared_distances(double* totals, const float* x, const float* center, 
   blocked_column_sums(
       totals, rows, c,
       [=](std::int64_t i, std::int64_t column) {
-        const Vector d = load(x + i) - load(center + column);
+        const Vector d = load_of_block(x + i, c) - load(center + column);
         return d * d;
       },
       [=](std::int64_t i, std::int64_t column) {
@@ -89,15 +107,15 @@ void sum_squared_distances(double* totals, const float* x, const float* center, 
 // A gradient as it is, and one behind a relu with the result y: a vector from element i on, or that element.
 struct PlainGradient {
   const float* g;
-  Vector vector(std::int64_t i) const { return load(g + i); }
+  Vector vector(std::int64_t i, std::int64_t c) const { return load_of_block(g + i, c); }
   float one(std::int64_t i) const { return g[i]; }
 };
 struct ReluGradient {
   const float *g, *y;
   float highest;
-  Vector vector(std::int64_t i) const {
-    const Vector at = load(y + i);
-    return load(g + i) * masked((at > Vector{}) & (at < splat(highest)), splat(1));
+  Vector vector(std::int64_t i, std::int64_t c) const {
+    const Vector at = load_of_block(y + i, c);
+    return load_of_block(g + i, c) * masked((at > Vector{}) & (at < splat(highest)), splat(1));
   }
   float one(std::int64_t i) const { return g[i] * (y[i] > 0 && y[i] < highest ? 1.0f : 0.0f); }
 };
@@ -115,21 +133,7 @@ inline void with_gradient(const float* g, const ReluResult& relu, const F& f) {
 template <class Gradient>
 inline void add_gradients(double* sums, double* products, Gradient gradient, const float* x,
                           const float* center, std::int64_t start, std::int64_t end, std::int64_t c) {
-  std::int64_t column = 0;
-  for (; column + kLanes <= c; column += kLanes) {
-    Vector sum{}, product{};
-    const Vector middle = load(center + column);
-    for (std::int64_t i = start * c + column; i < end * c; i += c) {
-      const Vector at = gradient.vector(i);
-      sum += at;
-      product += at * (load(x + i) - middle);
-    }
-    for (int lane = 0; lane < kLanes; ++lane) {
-      sums[column + lane] += static_cast<double>(sum[lane]);
-      products[column + lane] += static_cast<double>(product[lane]);
-    }
-  }
-  for (; column < c; ++column) {
+  for (std::int64_t column = 0; c < kLanes && column < c; ++column) {
     float sum = 0, product = 0;
     for (std::int64_t i = start * c + column; i < end * c; i += c) {
       sum += gradient.one(i);
@@ -138,6 +142,18 @@ inline void add_gradients(double* sums, double* products, Gradient gradient, con
     sums[column] += static_cast<double>(sum);
     products[column] += static_cast<double>(product);
   }
+  if (c < kLanes) return;
+  for_column_vectors(c, [&](std::int64_t column, std::int64_t first) {
+    Vector sum{}, product{};
+    const Vector middle = load(center + column);
+    for (std::int64_t i = start * c + column; i < end * c; i += c) {
+      const Vector at = gradient.vector(i, c);
+      sum += at;
+      product += at * (load_of_block(x + i, c) - middle);
+    }
+    add_lanes(sums + column, sum, first);
+    add_lanes(products + column, product, first);
+  });
 }
 
 void sum_gradients(double* sums, double* products, const float* g, ReluResult relu, const float* x,
