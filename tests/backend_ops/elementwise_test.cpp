@@ -195,7 +195,7 @@ TEST(Elementwise, AReluOfASumHidesNoNan) {
 }
 
 TEST(Elementwise, BinaryBroadcastsRowsAndColumns) {
-  for (const Shape& shape : {Shape{5, 7}, Shape{60, 200, 3}, Shape{3, 700, 16}})
+  for (const Shape& shape : {Shape{5, 7}, Shape{60, 200, 3}, Shape{3, 700, 15}})
     for (const Shape& other :
          {Shape{shape.back()}, shape.rank() == 2 ? Shape{shape[0], 1} : Shape{shape[0], 1, 1}})
       compare({blank(shape)}, {random(shape, 1), random(other, 2)}, [&](Backend& b, Tensors out, Tensors in) {

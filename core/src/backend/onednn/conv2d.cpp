@@ -2,11 +2,12 @@
 // Activations stay NHWC, and the batch is cut into one chunk per thread. 3x3 filters with stride 1 between at
 // least a vector of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
 // kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp), and those
-// with a stride and many weights as products of matrices (patch_conv2d.cpp). For the rest (groups, dilation,
-// few channels, many weights of other filters) each thread works through its chunk with oneDNN a few images
-// at a time, so that what a call reads and writes stays in its cache; oneDNN picks the layout of the weights,
-// which are packed once per call. Each thread sums its own weight gradient; the sums are added in the order
-// of the chunks, so that timing does not matter.
+// with a stride and many weights as products of matrices (patch_conv2d.cpp), and those of each channel by
+// itself have their own (depthwise_conv2d.cpp). For the rest (groups, dilation, few channels, many weights of
+// other filters) each thread works through its chunk with oneDNN a few images at a time, so that what a call
+// reads and writes stays in its cache; oneDNN picks the layout of the weights, which are packed once per
+// call. Each thread sums its own weight gradient; the sums are added in the order of the chunks, so that
+// timing does not matter.
 #include <algorithm>
 #include <cstring>
 

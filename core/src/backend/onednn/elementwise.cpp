@@ -11,21 +11,25 @@ namespace ronde::inline v0 {
 
 namespace {
 
-// Whether x is one value stretched over its shape.
-bool is_stretched_scalar(const Tensor& x) {
+constexpr std::int64_t kLeastRun = 16;  // elements for which a kernel's call is worth it
+
+// Whether x, f32, is stretched along its first `axes` axes.
+bool is_stretched(const Tensor& x, int axes) {
   if (x.dtype() != DType::f32 || x.count() == 0) return false;
-  for (int i = 0; i < x.rank(); ++i)
+  for (int i = 0; i < axes; ++i)
     if (x.size(i) != 1 && x.strides()[i] != 0) return false;
   return true;
 }
 
-// Whether x is one row of few f32 stretched over its shape.
+// Whether x is one value stretched over its shape.
+bool is_stretched_scalar(const Tensor& x) {
+  return is_stretched(x, x.rank());
+}
+
+// Whether x is one row of few values stretched over its shape.
 bool is_stretched_row(const Tensor& x) {
-  if (x.dtype() != DType::f32 || x.count() == 0 || x.shape().back() > 16 || x.strides().back() != 1)
-    return false;
-  for (int i = 0; i + 1 < x.rank(); ++i)
-    if (x.size(i) != 1 && x.strides()[i] != 0) return false;
-  return true;
+  return x.rank() > 0 && is_stretched(x, x.rank() - 1) && x.shape().back() < kLeastRun &&
+         x.strides().back() == 1;
 }
 
 // Views of f32, one of which may be undefined, whose elements lie side by side in runs: slices, what a margin
@@ -35,7 +39,7 @@ class FloatRuns {
   FloatRuns(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c)
       : loop_(out.shape(),
               std::array{out.strides(), strides_of(a, out), strides_of(b, out), strides_of(c, out)}),
-        are_long_(loop_.inner_extent() >= kLeast && loop_.inner_is_dense(StridedLoop::kMaxOperands) &&
+        are_long_(loop_.inner_extent() >= kLeastRun && loop_.inner_is_dense(StridedLoop::kMaxOperands) &&
                   fits(out, out) && fits(a, out) && fits(b, out) && fits(c, out)) {}
 
   /// Whether a kernel's call for each run is worth it.
@@ -43,8 +47,6 @@ class FloatRuns {
   const StridedLoop& loop() const { return loop_; }
 
  private:
-  static constexpr std::int64_t kLeast = 16;  // elements
-
   static const Shape& strides_of(const Tensor& x, const Tensor& out) {
     return x.defined() ? x.strides() : out.strides();
   }
