@@ -77,13 +77,17 @@ const ConvCase kConvCases[] = {
     {2, 7, 7, 12, 8, 3, 3, {.groups = 4}},
     {3, 7, 7, 32, 32, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 32}},
     {2, 7, 7, 5, 10, 3, 3, {.stride = {2, 2}, .groups = 5}},
-    // Depthwise, by loops of our own: large filters, blocks of channels and what is left of them, windows
-    // that lie
-    // mostly outside, dilation, several filters a channel.
+    // Depthwise, by loops of our own: large filters, several vectors of channels and what is left of them,
+    // windows that lie mostly outside and, of each width, inside, strides, dilation, several filters a channel.
     {5, 9, 8, 83, 83, 5, 5, {.padding = {2, 2, 2, 2}, .groups = 83}},
     {2, 10, 13, 64, 64, 5, 4, {.stride = {2, 3}, .padding = {1, 2, 0, 3}, .groups = 64}},
     {2, 3, 2, 17, 17, 7, 7, {.padding = {3, 3, 3, 3}, .groups = 17}},
     {3, 9, 10, 20, 20, 3, 3, {.stride = {1, 2}, .padding = {2, 2, 3, 2}, .dilation = {2, 3}, .groups = 20}},
+    {2, 7, 19, 37, 37, 5, 5, {.padding = {2, 2, 2, 2}, .groups = 37}},
+    {2, 8, 21, 20, 20, 7, 7, {.padding = {3, 3, 3, 3}, .groups = 20}},
+    {2, 9, 18, 24, 24, 3, 7, {.padding = {1, 1, 2, 4}, .groups = 24}},
+    {3, 17, 21, 40, 40, 5, 5, {.stride = {2, 2}, .padding = {1, 2, 1, 2}, .groups = 40}},
+    {2, 14, 22, 18, 18, 3, 3, {.padding = {2, 2, 2, 2}, .dilation = {2, 2}, .groups = 18}},
     {5, 6, 7, 12, 36, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 12}},
     {2, 8, 7, 40, 80, 3, 2, {.stride = {2, 1}, .dilation = {1, 2}, .groups = 40}},
     // Winograd's tiles: one and a bit, cut at either edge, more than a block of them, padding on one side

@@ -121,7 +121,7 @@ void conv_line(float* out, const float* x, const float* weight, const float* bia
                        last = x0 + (pixels - 1) * s.stride_w + (s.kw - 1) * s.dilation_w;
     if (x0 >= 0 && last < s.w)
       conv_pixels<pixels, kw, true>(out, x, weight, bias, s, lines, ox, epilogue);
-    else
+    else  // the widest filters in the general way: these loops would be the largest
       conv_pixels<pixels, kw == 7 ? 0 : kw, false>(out, x, weight, bias, s, lines, ox, epilogue);
   }
 }
