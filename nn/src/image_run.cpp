@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <ronde/nn/zero_padding2d.h>
+
 #include "margins.h"
 
 namespace ronde::inline v0 {
@@ -17,10 +19,10 @@ bool is_one_conv2d_call(const Conv2D& layer) {
 
 ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
   const ZeroPadding2D* padding = next<ZeroPadding2D>();
-  if (padding) margins_ = margins_of(*padding);
+  if (padding) margins_ = padding->margins();
   conv_ = next<Conv2D>(is_one_conv2d_call);
   const bool fits = conv_ && (!padding || takes_margins(*conv_, margins_)) && x.shape().rank() == 4 &&
-                    x.shape().tail(1) == (padding ? padding->input_shape() : conv_->input_shape());
+                    x.shape().tail(1) == first().input_shape();
   if (!fits) {
     clear();
     return;

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
-#include <ronde/nn/zero_padding2d.h>
+#include <ronde/core/ops.h>
 
 namespace ronde::inline v0 {
-
-inline Margins2d margins_of(const ZeroPadding2D& layer) {
-  const ZeroPadding2DOptions& options = layer.options();
-  return {options.top, options.bottom, options.left, options.right};
-}
 
 /// Whether the layer's windows reach over the margins into the image; it has no padding of its own.
 template <class Convolution>

@@ -7,7 +7,7 @@ namespace ronde::inline v0 {
 PaddingRun::PaddingRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
   const ZeroPadding2D* padding = next<ZeroPadding2D>();
   if (!padding) return;
-  margins_ = margins_of(*padding);
+  margins_ = padding->margins();
   conv_ = next<Conv2D>();
   if (!conv_) depthwise_ = next<DepthwiseConv2D>();
   const bool fits =

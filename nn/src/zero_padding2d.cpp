@@ -13,13 +13,12 @@ ZeroPadding2D::ZeroPadding2D(ZeroPadding2DOptions options) : options_(std::move(
 
 Variable ZeroPadding2D::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
-  return zero_pad2d(x, {options_.top, options_.bottom, options_.left, options_.right});
+  return zero_pad2d(x, margins());
 }
 
 ConfigDict ZeroPadding2D::config() const {
   ConfigDict config = layer_config(*this);
-  config.emplace_back("padding",
-                      margins_list({options_.top, options_.bottom, options_.left, options_.right}));
+  config.emplace_back("padding", margins_list(margins()));
   config.emplace_back("data_format", "channels_last");
   return config;
 }

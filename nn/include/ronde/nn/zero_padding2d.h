@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
@@ -23,6 +24,7 @@ class RONDE_API ZeroPadding2D : public Module {
   explicit ZeroPadding2D(std::int64_t every_side)
       : ZeroPadding2D(ZeroPadding2DOptions{every_side, every_side, every_side, every_side, {}}) {}
   const ZeroPadding2DOptions& options() const { return options_; }
+  Margins2d margins() const { return {options_.top, options_.bottom, options_.left, options_.right}; }
   std::string class_name() const override { return "ZeroPadding2D"; }
   ConfigDict config() const override;
   Variable forward(const Variable& x, const Context& context) override;
