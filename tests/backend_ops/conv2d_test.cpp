@@ -78,7 +78,8 @@ const ConvCase kConvCases[] = {
     {3, 7, 7, 32, 32, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 32}},
     {2, 7, 7, 5, 10, 3, 3, {.stride = {2, 2}, .groups = 5}},
     // Depthwise, by loops of our own: large filters, several vectors of channels and what is left of them,
-    // windows that lie mostly outside and, of each width, inside, strides, dilation, several filters a channel.
+    // windows that lie mostly outside and, of each width, inside, strides, dilation, several filters a
+    // channel.
     {5, 9, 8, 83, 83, 5, 5, {.padding = {2, 2, 2, 2}, .groups = 83}},
     {2, 10, 13, 64, 64, 5, 4, {.stride = {2, 3}, .padding = {1, 2, 0, 3}, .groups = 64}},
     {2, 3, 2, 17, 17, 7, 7, {.padding = {3, 3, 3, 3}, .groups = 17}},

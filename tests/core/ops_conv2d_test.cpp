@@ -99,6 +99,25 @@ TEST_P(Conv2d, Gradient) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, ::testing::ValuesIn(kConvCases));
 
+TEST(Conv2dMargins, AreZerosAroundTheImage) {
+  const Tensor x = random_tensor({2, 3, 4, 2}, 1), w = random_tensor({3, 3, 2, 2}, 2),
+               b = random_tensor({3}, 3);
+  const Margins2d margins{.top = 1, .bottom = 4, .left = 0, .right = 2};
+  const Tensor padded = zero_pad2d(x, margins).value();
+  for (const Padding padding : {Padding::valid, Padding::same}) {
+    Conv2dOptions options{.stride = {1, 2}, .padding = padding};
+    const Variable expected = conv2d(padded, w, b, options);
+    const std::vector<double> values =
+        naive_conv2d(padded, w, b, options, {expected.size(1), expected.size(2)});
+    options.margins = margins;
+    const Variable y = conv2d(x, w, b, options);
+    EXPECT_EQ(y.shape(), expected.shape());
+    expect_close(y.value(), values, 1e-13, "conv2d");
+    expect_gradients([&](const Variables& v) { return conv2d(v[0], v[1], v[2], options); }, {x, w, b});
+  }
+  EXPECT_THROW(conv2d(x, w, b, {.margins = {.left = -1}}), UsageError);
+}
+
 TEST(Conv2dViews, StridedInputsAndOneWeightUsedTwice) {
   expect_gradients(
       [](const Variables& v) {

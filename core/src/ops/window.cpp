@@ -36,11 +36,15 @@ Windows place_windows(const char* op, Size2d image, Size2d window, Size2d stride
           .top = rows / 2, .bottom = rows - rows / 2, .left = columns / 2, .right = columns - columns / 2}};
 }
 
+void require_margins(const char* op, const Margins2d& margins) {
+  const auto [top, bottom, left, right] = margins;
+  require<UsageError>(top >= 0 && bottom >= 0 && left >= 0 && right >= 0, "[", op,
+                      "] margins must not be negative, got ", top, ", ", bottom, ", ", left, ", ", right);
+}
+
 PlacedConv2d place_conv2d(Size2d image, const Tensor& weight, const Conv2dOptions& options) {
   const Margins2d& m = options.margins;
-  require<UsageError>(m.top >= 0 && m.bottom >= 0 && m.left >= 0 && m.right >= 0,
-                      "[conv2d] margins must not be negative, got ", m.top, ", ", m.bottom, ", ", m.left,
-                      ", ", m.right);
+  require_margins("conv2d", m);
   const Size2d window{(weight.size(1) - 1) * options.dilation.h + 1,
                       (weight.size(2) - 1) * options.dilation.w + 1};
   const Size2d padded{image.h + m.top + m.bottom, image.w + m.left + m.right};

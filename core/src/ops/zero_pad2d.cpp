@@ -3,6 +3,7 @@
 #include <ronde/core/node.h>
 
 #include "ops/checks.h"
+#include "ops/window.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -36,9 +37,7 @@ struct ZeroPadNode final : Node {
 
 Variable zero_pad2d(const Variable& x, Margins2d margins) {
   require_rank("zero_pad2d", "input", x.value(), 4, "(n, h, w, c)");
-  require<UsageError>(margins.top >= 0 && margins.bottom >= 0 && margins.left >= 0 && margins.right >= 0,
-                      "[zero_pad2d] margins must not be negative, got ", margins.top, ", ", margins.bottom,
-                      ", ", margins.left, ", ", margins.right);
+  require_margins("zero_pad2d", margins);
   const Shape shape{x.size(0), x.size(1) + margins.top + margins.bottom,
                     x.size(2) + margins.left + margins.right, x.size(3)};
   const Tensor y = Tensor::empty(shape, x.value().options());

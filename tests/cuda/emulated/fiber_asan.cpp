@@ -33,7 +33,8 @@ Fiber::Fiber(void (*work)()) : state_(std::make_unique<State>()) {
   state_->place.uc_stack.ss_sp = state_->stack.get();
   state_->place.uc_stack.ss_size = kStack;
   makecontext(&state_->place, &enter, 0);
-  // Else each switch would mark all of this stack as usable, half of a kernel's time, and frames' bounds be lost.
+  // Else each switch would mark all of this stack as usable, half of a kernel's time, and frames' bounds be
+  // lost.
   state_->place.uc_stack.ss_size = 0;
 }
 

@@ -66,8 +66,8 @@ inline void direct_block_of(std::int64_t pixels, float* out, const float* x, con
 
 // A row in blocks of about equal size: a short last one would waste most of its time waiting.
 template <int vectors>
-[[gnu::noinline]] void direct_row(float* out, const float* x, const float* weight, const float* bias, std::int64_t step,
-                       const ConvShape& s, Epilogue epilogue) {
+[[gnu::noinline]] void direct_row(float* out, const float* x, const float* weight, const float* bias,
+                                  std::int64_t step, const ConvShape& s, Epilogue epilogue) {
   const std::int64_t blocks = (s.ow + kPixelBlock - 1) / kPixelBlock;
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::int64_t begin = s.ow * b / blocks, end = s.ow * (b + 1) / blocks;

@@ -41,8 +41,8 @@ double sum_of_squares(const float* x, std::int64_t n) {
       [=](std::int64_t i) { return x[i] * x[i]; });
 }
 
-// A vector of a column; the rows of a block lie far apart, where no hardware expects them, so the one in the next
-// block is asked for.
+// A vector of a column; the rows of a block lie far apart, where no hardware expects them, so the one in the
+// next block is asked for.
 inline Vector load_of_block(const float* p, std::int64_t c) {
   __builtin_prefetch(p + kBlockRows * c, 0, kSecondLevel);
   return load(p);
