@@ -48,17 +48,15 @@ inline Vector load_of_block(const float* p, std::int64_t c) {
   return load(p);
 }
 
-// Calls f(column, lanes of it that a vector before had) for vectors that cover c columns, where they are one.
-template <class F>
-inline void for_column_vectors(std::int64_t c, const F& f) {
-  for (std::int64_t column = 0; column < c; column += kLanes) {
-    const std::int64_t from = column + kLanes <= c ? column : c - kLanes;
-    f(from, column - from);
-  }
-}
-
-inline void add_lanes(double* totals, Vector sums, std::int64_t first) {
-  for (std::int64_t lane = first; lane < kLanes; ++lane) totals[lane] += static_cast<double>(sums[lane]);
+// In halves, as many doubles as a register holds: a loop over lanes becomes sixteen extractions.
+inline void add_lanes(double* totals, Vector sums, IntVector fresh) {
+  typedef float Half __attribute__((vector_size(kVectorBytes / 2)));
+  typedef double Doubles __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
+  Half halves[2];
+  sums = masked(fresh, sums);
+  __builtin_memcpy(halves, &sums, sizeof sums);
+  for (int i = 0; i < 2; ++i)
+    *reinterpret_cast<Doubles*>(totals + i * kLanes / 2) += __builtin_convertvector(halves[i], Doubles);
 }
 
 // totals[column] += sum over rows of the terms; `vector(row * c + column, column)` gives kLanes of them.
@@ -73,13 +71,13 @@ inline void blocked_column_sums(double* totals, std::int64_t rows, std::int64_t 
       totals[column] += static_cast<double>(s);
     }
     if (c < kLanes) continue;
-    for_column_vectors(c, [&](std::int64_t column, std::int64_t first) {
+    cover_once(c, [&](std::int64_t column, IntVector fresh) {
       Vector sums[kChains] = {};
-      std::int64_t row = start;
-      for (; row + kChains <= end; row += kChains)
-        for (int k = 0; k < kChains; ++k) sums[k] += vector((row + k) * c + column, column);
-      for (; row < end; ++row) sums[0] += vector(row * c + column, column);
-      add_lanes(totals + column, (sums[0] + sums[1]) + (sums[2] + sums[3]), first);
+      std::int64_t i = start * c + column;
+      for (; i + (kChains - 1) * c < end * c; i += kChains * c)
+        for (int k = 0; k < kChains; ++k) sums[k] += vector(i + k * c, column);
+      for (; i < end * c; i += c) sums[0] += vector(i, column);
+      add_lanes(totals + column, (sums[0] + sums[1]) + (sums[2] + sums[3]), fresh);
     });
   }
 }
@@ -143,7 +141,7 @@ inline void add_gradients(double* sums, double* products, Gradient gradient, con
     products[column] += static_cast<double>(product);
   }
   if (c < kLanes) return;
-  for_column_vectors(c, [&](std::int64_t column, std::int64_t first) {
+  cover_once(c, [&](std::int64_t column, IntVector fresh) {
     Vector sum{}, product{};
     const Vector middle = load(center + column);
     for (std::int64_t i = start * c + column; i < end * c; i += c) {
@@ -151,8 +149,8 @@ inline void add_gradients(double* sums, double* products, Gradient gradient, con
       sum += at;
       product += at * (load_of_block(x + i, c) - middle);
     }
-    add_lanes(sums + column, sum, first);
-    add_lanes(products + column, product, first);
+    add_lanes(sums + column, sum, fresh);
+    add_lanes(products + column, product, fresh);
   });
 }
 

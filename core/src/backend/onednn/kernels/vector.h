@@ -54,9 +54,11 @@ inline Vector select(IntVector mask, Vector a, Vector b) {
 }
 /// Set in the lanes from `first` on.
 inline IntVector lanes_from(std::int64_t first) {
-  IntVector mask;
-  for (int i = 0; i < kLanes; ++i) mask[i] = i < first ? 0 : -1;
-  return mask;
+  alignas(64) static constexpr std::int32_t kNumbers[] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                          8, 9, 10, 11, 12, 13, 14, 15};
+  IntVector numbers;
+  __builtin_memcpy(&numbers, kNumbers, sizeof numbers);
+  return numbers >= static_cast<std::int32_t>(first) - IntVector{};
 }
 /// 0 ... n - 1 as a list, LanesTo<n>::List, for shuffles.
 template <int... lane>
@@ -77,9 +79,10 @@ template <class F>
 /// had.
 template <class F>
 [[gnu::always_inline]] inline void cover_once(std::int64_t n, const F& f) {
-  std::int64_t k = 0;
-  for (; k + kLanes <= n; k += kLanes) f(k, ~IntVector{});
-  if (k < n) f(n - kLanes, lanes_from(k - (n - kLanes)));
+  for (std::int64_t k = 0; k < n; k += kLanes) {
+    const std::int64_t from = k + kLanes <= n ? k : n - kLanes;
+    f(from, lanes_from(k - from));
+  }
 }
 inline Vector positive_part(Vector v) {
   return masked(~(v <= Vector{}), v);  // a NaN stays one
