@@ -65,12 +65,14 @@ inline void blocked_column_sums(double* totals, std::int64_t rows, std::int64_t 
                                 Term one) {
   for (std::int64_t start = 0; start < rows; start += kBlockRows) {
     const std::int64_t end = start + kBlockRows < rows ? start + kBlockRows : rows;
-    for (std::int64_t column = 0; c < kLanes && column < c; ++column) {
-      float s = 0;
-      for (std::int64_t row = start; row < end; ++row) s += one(row * c + column, column);
-      totals[column] += static_cast<double>(s);
+    if (c < kLanes) {
+      for (std::int64_t column = 0; column < c; ++column) {
+        float s = 0;
+        for (std::int64_t i = start * c + column; i < end * c; i += c) s += one(i, column);
+        totals[column] += static_cast<double>(s);
+      }
+      continue;
     }
-    if (c < kLanes) continue;
     cover_once(c, [&](std::int64_t column, IntVector fresh) {
       Vector sums[kChains] = {};
       std::int64_t i = start * c + column;
@@ -131,16 +133,18 @@ inline void with_gradient(const float* g, const ReluResult& relu, const F& f) {
 template <class Gradient>
 inline void add_gradients(double* sums, double* products, Gradient gradient, const float* x,
                           const float* center, std::int64_t start, std::int64_t end, std::int64_t c) {
-  for (std::int64_t column = 0; c < kLanes && column < c; ++column) {
-    float sum = 0, product = 0;
-    for (std::int64_t i = start * c + column; i < end * c; i += c) {
-      sum += gradient.one(i);
-      product += gradient.one(i) * (x[i] - center[column]);
+  if (c < kLanes) {
+    for (std::int64_t column = 0; column < c; ++column) {
+      float sum = 0, product = 0;
+      for (std::int64_t i = start * c + column; i < end * c; i += c) {
+        sum += gradient.one(i);
+        product += gradient.one(i) * (x[i] - center[column]);
+      }
+      sums[column] += static_cast<double>(sum);
+      products[column] += static_cast<double>(product);
     }
-    sums[column] += static_cast<double>(sum);
-    products[column] += static_cast<double>(product);
+    return;
   }
-  if (c < kLanes) return;
   cover_once(c, [&](std::int64_t column, IntVector fresh) {
     Vector sum{}, product{};
     const Vector middle = load(center + column);
