@@ -107,17 +107,22 @@ class PhaseOfInput {
   const DepthwiseShape& shape() const { return shape_; }
   /// Where its first element lies in the gradient.
   std::int64_t first() const { return first_; }
-  /// `taps`: all filters, (kh, kw, o).
-  void copy_filters(float* to, const float* taps, std::int64_t kw) const {
+  /// Its taps of `weight`, (o, kh, kw), to `filters()`, (taps, o); returns what is behind them.
+  float* take_filters(float* to, const float* weight, const ConvProblem& p) {
+    filters_ = to;
     for (std::int64_t i = 0; i < rows_.taps; ++i)
       for (std::int64_t k = 0; k < columns_.taps; ++k)
-        to = std::copy_n(taps + (rows_.tap(i) * kw + columns_.tap(k)) * shape_.c, shape_.c, to);
+        for (std::int64_t o = 0; o < p.o; ++o)
+          *to++ = weight[(o * p.kh + rows_.tap(i)) * p.kw + columns_.tap(k)];
+    return to;
   }
+  const float* filters() const { return filters_; }
 
  private:
   Phase rows_, columns_;
   std::int64_t first_;
   DepthwiseShape shape_;
+  const float* filters_ = nullptr;
 };
 
 }  // namespace
@@ -152,27 +157,21 @@ void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, float* out, const flo
 void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, float* grad_x, const float* grad_out,
                                              const float* weight) {
   const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), parts = depthwise_parts(p);
-  const Scratch<float> filters(*this, 2 * taps * p.o);
-  float *all = filters.data(), *of_phases = all + taps * p.o;
-  transpose(all, weight, p.o, taps);
+  const Scratch<float> filters(*this, taps * p.o);  // each tap is one phase's
   std::vector<PhaseOfInput> phases;
-  std::vector<const float*> filters_of;
+  float* room = filters.data();
   for (std::int64_t y = 0; y < std::min(p.params.stride.h, p.h); ++y)
-    for (std::int64_t x = 0; x < std::min(p.params.stride.w, p.w); ++x) {
-      const PhaseOfInput& phase = phases.emplace_back(p, y, x);
-      filters_of.push_back(of_phases);
-      phase.copy_filters(of_phases, all, p.kw);
-      of_phases += phase.shape().kh * phase.shape().kw * p.o;
-    }
+    for (std::int64_t x = 0; x < std::min(p.params.stride.w, p.w); ++x)
+      room = phases.emplace_back(p, y, x).take_filters(room, weight, p);
   threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<float> copies(*this, repeated);
     for (std::int64_t i = begin; i < end; ++i) {
       const ImagePart part{i % parts, parts};
       float* to = grad_x + i / parts * in_elements(p);
-      for (std::size_t k = 0; k < phases.size(); ++k) {
-        const DepthwiseShape& shape = phases[k].shape();
-        kernels_.depthwise_conv((repeated > 0 ? copies.data() : to) + phases[k].first(),
-                                grad_out + i / parts * out_elements(p), filters_of[k], nullptr, shape,
+      for (const PhaseOfInput& phase : phases) {
+        const DepthwiseShape& shape = phase.shape();
+        kernels_.depthwise_conv((repeated > 0 ? copies.data() : to) + phase.first(),
+                                grad_out + i / parts * out_elements(p), phase.filters(), nullptr, shape,
                                 part.begin(shape.oh), part.end(shape.oh), Epilogue::none);
       }
       if (repeated > 0) add_filters(to, copies.data(), p);
