@@ -153,21 +153,15 @@ struct InsideColumns {
   }
 };
 
-// sums of g * x over pixels [begin, end) of a line, for `kw` taps from `x` on, which is that of the line's
-// first pixel.
+// sums of g * x over pixels [begin, end) of a line, for `kw` taps from `first_tap` on.
 template <int kw, bool inside>
 [[gnu::always_inline]] inline void add_products(Vector (&sums)[kw], const float* g, const float* x,
                                                 const DepthwiseShape& s, std::int64_t first_tap,
-                                                std::int64_t begin, std::int64_t end, std::int64_t ahead_g,
-                                                std::int64_t ahead_x) {
+                                                std::int64_t begin, std::int64_t end) {
   for (std::int64_t ox = begin; ox < end; ++ox) {
     const std::int64_t x0 = ox * s.stride_w - s.left + first_tap * s.dilation_w;
     const Vector grad = load(g + ox * s.c);
     const LineOfX<inside> line{x + x0 * s.c, x0, s.w, s.c};
-    if (ahead_g > 0) __builtin_prefetch(g + ox * s.c + ahead_g, 0, kSecondLevel);
-    for (std::int64_t i = 0; i < ahead_x; ++i)
-      for (std::int64_t j = 0; j < s.stride_w; ++j)
-        __builtin_prefetch(x + ((i + 1) * s.w + x0 + j) * s.c, 0, kSecondLevel);
     for (int kx = 0; kx < kw; ++kx) sums[kx] += grad * line.at(kx * s.dilation_w);
   }
 }
@@ -176,15 +170,12 @@ template <int kw, bool inside>
 template <int kw>
 [[gnu::noinline]] void add_weight_gradients(float* grad_weight, IntVector fresh, const float* g,
                                             const float* x, const DepthwiseShape& s,
-                                            const InsideColumns& columns, std::int64_t ahead_g,
-                                            std::int64_t ahead_x) {
+                                            const InsideColumns& columns) {
   for (std::int64_t tap = 0; tap < s.kw; tap += kw) {
     Vector sums[kw] = {};
-    const bool is_last = tap + kw >= s.kw;
-    const std::int64_t next_g = is_last ? ahead_g : 0, next_x = is_last ? ahead_x : 0;
-    add_products<kw, false>(sums, g, x, s, tap, 0, columns.begin, 0, 0);
-    add_products<kw, true>(sums, g, x, s, tap, columns.begin, columns.end, next_g, next_x);
-    add_products<kw, false>(sums, g, x, s, tap, columns.end, s.ow, 0, 0);
+    add_products<kw, false>(sums, g, x, s, tap, 0, columns.begin);
+    add_products<kw, true>(sums, g, x, s, tap, columns.begin, columns.end);
+    add_products<kw, false>(sums, g, x, s, tap, columns.end, s.ow);
     for (int kx = 0; kx < kw; ++kx) {
       float* total = grad_weight + (tap + kx) * s.c;
       store(total, load(total) + masked(fresh, sums[kx]));
@@ -201,16 +192,14 @@ void depthwise_backward_weight(float* grad_weight, const float* grad_out, const 
                                    : add_weight_gradients<1>;
   for (std::int64_t oy = begin; oy < end; ++oy) {
     const FilterLines lines(s, oy);
+    const PixelsBelow below(x, s, lines, 0, s.ow);
     const float* g = grad_out + oy * s.ow * s.c;
-    const bool goes_on = oy + 1 < end && lines.behind(s) + s.stride_h <= s.h && lines.behind(s) > 0;
     cover_once(s.c, [&](std::int64_t k, IntVector fresh) {
-      for (std::int64_t ky = lines.begin; ky < lines.end; ++ky) {
-        const bool is_last = goes_on && ky + 1 == lines.end;
-        const float* line = x + (lines.y + ky * s.dilation_h) * s.w * s.c + k;
-        float* to = grad_weight + ky * s.kw * s.c + k;
-        const std::int64_t ahead_g = is_last ? s.ow * s.c : 0, ahead_x = is_last ? s.stride_h : 0;
-        add(to, fresh, g + k, line, s, columns, ahead_g, ahead_x);
-      }
+      below.fetch(s, k);
+      for (std::int64_t ox = s.ow; ox < 2 * s.ow; ++ox) __builtin_prefetch(g + ox * s.c + k, 0, kSecondLevel);
+      for (std::int64_t ky = lines.begin; ky < lines.end; ++ky)
+        add(grad_weight + ky * s.kw * s.c + k, fresh, g + k,
+            x + (lines.y + ky * s.dilation_h) * s.w * s.c + k, s, columns);
     });
   }
 }
