@@ -63,7 +63,7 @@ function(ronde_room_target target room)
     VISIBILITY_INLINES_HIDDEN ON)
   # Under sanitizers only what loops over values is optimised: the rest would take longer to compile than it saves. Of
   # ThreadSanitizer's tests most are of `distributed`, and without optimising each local variable is watched.
-  if(RONDE_SANITIZE AND room MATCHES "^(core|data)$" OR RONDE_SANITIZE MATCHES "thread" AND room STREQUAL "distributed")
+  if((RONDE_SANITIZE AND room MATCHES "^(core|data)$") OR (RONDE_SANITIZE MATCHES "thread" AND room STREQUAL "distributed"))
     target_compile_options(${target} PRIVATE -O1)
   endif()
   # Pointers that lead nowhere end in AddressSanitizer too; looking at each one before is a quarter of the compiler's time,
