@@ -11,7 +11,7 @@ constexpr double kLeakySlope = 0.2;
 constexpr double kEluAlpha = 1.0;
 
 Variable relu6(const Variable& x) {
-  return clamp(x, 0.0, 6.0);
+  return clipped_relu(x, 6.0);
 }
 
 Variable hard_sigmoid(const Variable& x) {

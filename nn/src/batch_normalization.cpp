@@ -43,25 +43,20 @@ void BatchNormalization::build_weights(const Shape& input, const BuildOptions& o
 }
 
 Variable BatchNormalization::forward(const Variable& x, const Context& context) {
-  return normalise(x, context, Epilogue::none, BatchNormParams{}.highest);
+  return forward_with({}, x, context);
 }
 
-Variable BatchNormalization::forward_with_relu(const Variable& x, const Context& context, double highest) {
-  return normalise(x, context, Epilogue::relu, highest);
-}
-
-Variable BatchNormalization::normalise(const Variable& x, const Context& context, Epilogue epilogue,
-                                       double highest) {
+Variable BatchNormalization::forward_with(UnaryStage activation, const Variable& x, const Context& context) {
   const std::int64_t channels = moving_mean_.size(0);
   require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ",
           counted(channels, "channel"), ", got an input of shape ", x.shape());
-  const BatchNormParams params{.epsilon = options_.epsilon, .highest = highest};
+  const BatchNormParams params{.epsilon = options_.epsilon};
   const SumOverRanks sum_over_ranks = is_synchronized() ? context.sum_over_ranks : SumOverRanks();
   if (!context.training || !trainable() || (x.shape().count() == 0 && !sum_over_ranks))
     return batch_norm_inference(x, gamma_, beta_, {moving_mean_.value(), moving_variance_.value()}, params,
-                                epilogue);
+                                activation);
   BatchStatistics batch;
-  Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks, epilogue);
+  Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks, activation);
   if (batch.count > 0) update_moving(batch);
   return y;
 }

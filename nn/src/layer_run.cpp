@@ -1,26 +1,48 @@
 #include "layer_run.h"
 
 #include <ronde/nn/activation.h>
+#include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/relu.h>
 
 namespace ronde::inline v0 {
 
 namespace {
 
-bool is_relu(const Activation& layer) {
-  return layer.kind() == Activation::relu;
+// Not a sigmoid: losses ask for its logits.
+UnaryStage stage_of(const Activation& layer) {
+  switch (layer.kind()) {
+    case Activation::relu:
+      return {.op = UnaryOp::relu};
+    case Activation::relu6:
+      return {.op = UnaryOp::clipped_relu, .params = {.alpha = 6.0}};
+    case Activation::gelu:
+      return {.op = UnaryOp::gelu};
+    case Activation::silu:
+      return {.op = UnaryOp::silu};
+    default:
+      return {};
+  }
 }
 
-bool is_plain(const ReLU& layer) {
-  return !layer.options().max_value && layer.options().negative_slope == 0.0;
+UnaryStage stage_of(const ReLU& layer) {
+  const ReLUOptions& options = layer.options();
+  if (options.negative_slope != 0.0) return {};
+  if (!options.max_value) return {.op = UnaryOp::relu};
+  return {.op = UnaryOp::clipped_relu, .params = {.alpha = *options.max_value}};
 }
 
-bool is_relu6(const Activation& layer) {
-  return layer.kind() == Activation::relu6;
+UnaryStage stage_of(const LeakyReLU& layer) {
+  return {.op = UnaryOp::leaky_relu, .params = {.alpha = layer.negative_slope()}};
 }
 
-bool is_relu6(const ReLU& layer) {
-  return layer.options().max_value == 6.0 && layer.options().negative_slope == 0.0;
+template <class Layer>
+bool has_stage(const Layer& layer) {
+  return !stage_of(layer).changes_nothing();
+}
+
+template <class Layer>
+bool is_plain_relu(const Layer& layer) {
+  return stage_of(layer).op == UnaryOp::relu;
 }
 
 bool is_elementwise(const Dropout& layer) {
@@ -29,8 +51,11 @@ bool is_elementwise(const Dropout& layer) {
 
 }  // namespace
 
-bool LayerRun::next_is_relu6() {
-  return next<Activation>(is_relu6) != nullptr || next<ReLU>(is_relu6) != nullptr;
+UnaryStage LayerRun::next_activation() {
+  if (const Activation* layer = next<Activation>(has_stage)) return stage_of(*layer);
+  if (const ReLU* layer = next<ReLU>(has_stage)) return stage_of(*layer);
+  if (const LeakyReLU* layer = next<LeakyReLU>()) return stage_of(*layer);
+  return {};
 }
 
 Dropout* LayerRun::next_dropout() {
@@ -38,7 +63,7 @@ Dropout* LayerRun::next_dropout() {
 }
 
 bool LayerRun::next_is_relu() {
-  return next<Activation>(is_relu) != nullptr || next<ReLU>(is_plain) != nullptr;
+  return next<Activation>(is_plain_relu) != nullptr || next<ReLU>(is_plain_relu) != nullptr;
 }
 
 }  // namespace ronde::inline v0

@@ -44,8 +44,8 @@ class LayerRun {
   Dropout* next_dropout();
   /// A plain relu, as a layer of either class, taken into the run.
   bool next_is_relu();
-  /// The same of min(max(x, 0), 6).
-  bool next_is_relu6();
+  /// An elementwise function, as a layer of any class, taken into the run; none: one that changes nothing.
+  UnaryStage next_activation();
 
  private:
   std::span<Module* const> layers_;

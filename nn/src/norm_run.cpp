@@ -4,11 +4,11 @@ namespace ronde::inline v0 {
 
 NormRun::NormRun(std::span<Module* const> layers, const Variable&) : LayerRun(layers) {
   norm_ = next<BatchNormalization>();
-  if (norm_ && !next_is_relu() && next_is_relu6()) highest_ = 6.0;
+  if (norm_) activation_ = next_activation();
 }
 
 Variable NormRun::operator()(const Variable& x, const Context& context) const {
-  return norm_->forward_with_relu(first().in_compute_dtype(x), context, highest_);
+  return norm_->forward_with(activation_, first().in_compute_dtype(x), context);
 }
 
 }  // namespace ronde::inline v0

@@ -1,9 +1,8 @@
-/// NormRun: layers that one call of batch_norm with a relu computes:
+/// NormRun: layers that one call of batch_norm computes:
 ///
-///     BatchNormalization -> Activation(relu or relu6) or ReLU, also one that gives 6 at most
+///     BatchNormalization -> Activation, ReLU or LeakyReLU
 #pragma once
 
-#include <limits>
 #include <span>
 
 #include <ronde/nn/batch_normalization.h>
@@ -21,7 +20,7 @@ class NormRun : public LayerRun {
 
  private:
   BatchNormalization* norm_ = nullptr;
-  double highest_ = std::numeric_limits<double>::infinity();  // that the relu gives
+  UnaryStage activation_;
 };
 
 }  // namespace ronde::inline v0

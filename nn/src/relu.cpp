@@ -21,7 +21,7 @@ Variable ReLU::forward(const Variable& x, const Context&) {
     const Variable y = leaky_relu(x, options_.negative_slope);
     return options_.max_value ? clamp(y, -std::numeric_limits<double>::infinity(), highest) : y;
   }
-  return options_.max_value ? clamp(x, 0.0, highest) : relu(x);
+  return options_.max_value ? clipped_relu(x, highest) : relu(x);
 }
 
 ConfigDict ReLU::config() const {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -42,38 +45,88 @@ TEST(BatchNorm, Backward) {
     }
 }
 
-// A plain relu, and one that cuts off above.
-const BatchNormParams kRelus[] = {{}, {.highest = 0.5}};
+// Relus, which kernels make with the norm; functions of x; one of the result.
+const UnaryStage kActivations[] = {{UnaryOp::relu},
+                                   {UnaryOp::clipped_relu, {.alpha = 0.5}},
+                                   {UnaryOp::leaky_relu, {.alpha = 0.2}},
+                                   {UnaryOp::elu, {.alpha = 1.0}},
+                                   {UnaryOp::gelu},
+                                   {UnaryOp::silu},
+                                   {UnaryOp::sigmoid}};
 
-TEST(BatchNorm, ForwardWithRelu) {
+// A backend may round what is between the norm and the activation.
+constexpr Tolerance kRoundedTwice{.bf16 = 0x1p-6};
+
+// For each shape and activation, without and with gamma and beta.
+template <class F>
+void for_activations(const F& f) {
   for (const Shape& shape : kBatchNormShapes)
-    for (const BatchNormParams& params : kRelus) {
-      const bool affine = !std::isinf(params.highest);
-      SCOPED_TRACE(cat(shape, " ", params.highest));
-      const Shape c{shape.back()};
-      compare({blank(shape)},
-              {random(shape, 1), random(c, 2), random(c, 3, 0.1, 1), affine ? random(c, 4) : Tensor(),
-               affine ? random(c, 5) : Tensor()},
-              [&](Backend& b, Tensors out, Tensors in) {
-                b.batch_norm_relu(out[0], in[0], in[1], in[2], in[3], in[4], params);
-              });
-    }
+    for (const UnaryStage& activation : kActivations)
+      for (const bool affine : {false, true}) {
+        SCOPED_TRACE(cat(shape, " op ", static_cast<int>(activation.op), affine ? " affine" : ""));
+        f(shape, activation, affine);
+      }
 }
 
-TEST(BatchNorm, BackwardWithRelu) {
-  for (const Shape& shape : kBatchNormShapes)
-    for (const BatchNormParams& params : kRelus) {
-      const bool affine = !std::isinf(params.highest);
-      SCOPED_TRACE(cat(shape, " ", params.highest));
-      const Shape c{shape.back()};
-      compare({blank(shape), affine ? blank(c) : Tensor(), affine ? blank(c) : Tensor()},
-              {random(shape, 1), random(shape, 2), random(c, 3, -0.1, 0.1), random(c, 4, 0.1, 1),
-               affine ? random(c, 5) : Tensor(), random(shape, 6)},
-              [&](Backend& b, Tensors out, Tensors in) {
-                b.batch_norm_relu_backward(out[0], out[1], out[2], in[0], in[5], in[1], in[2], in[3], in[4],
-                                           params);
-              });
-    }
+TEST(BatchNorm, ForwardWithActivation) {
+  for_activations([](const Shape& shape, const UnaryStage& activation, bool affine) {
+    const Shape c{shape.back()};
+    compare(
+        {blank(shape)},
+        {random(shape, 1), random(c, 2), random(c, 3, 0.1, 1), affine ? random(c, 4) : Tensor(),
+         affine ? random(c, 5) : Tensor()},
+        [&](Backend& b, Tensors out, Tensors in) {
+          b.batch_norm_activation(out[0], in[0], in[1], in[2], in[3], in[4], {}, activation);
+        },
+        kRoundedTwice);
+  });
+}
+
+TEST(BatchNorm, BackwardWithActivation) {
+  for_activations([](const Shape& shape, const UnaryStage& activation, bool affine) {
+    const Shape c{shape.back()};
+    compare(
+        {blank(shape), affine ? blank(c) : Tensor(), affine ? blank(c) : Tensor()},
+        {random(shape, 1), random(shape, 2), random(c, 3, -0.1, 0.1), random(c, 4, 0.1, 1),
+         affine ? random(c, 5) : Tensor(), affine ? random(c, 6, 0, 1) : Tensor()},
+        [&](Backend& b, Tensors out, Tensors in) {
+          b.batch_norm_activation_backward(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], in[5],
+                                           {}, activation);
+        },
+        kRoundedTwice);
+  });
+}
+
+// The gradient's relu is made of x again: it has to be that of the forward pass to the last bit. So all
+// results lie within a few bits of 0.
+TEST(BatchNorm, AReluLetsTheSameElementsThroughInBothDirections) {
+  constexpr std::int64_t kRows = 4099, kChannels = 19;
+  constexpr double kPlace = 0.37;
+  const Shape shape{kRows, kChannels}, c{kChannels};
+  const Values noise = random_values(kRows * kChannels, 1);
+  Values mean = random_values(kChannels, 2), gamma = random_values(kChannels, 3), beta(kChannels), x = noise;
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = mean[i % kChannels] + kPlace + 2e-7 * noise[i];
+  for (std::size_t k = 0; k < beta.size(); ++k) beta[k] = -kPlace * gamma[k] / std::sqrt(0.5 + 1e-3);
+  for (Backend* backend : tested_backends()) {
+    SCOPED_TRACE(backend->name());
+    const auto floats = [&](const Shape& s, const Values& values) {
+      return tensor(*backend, s, values, DType::f32);
+    };
+    const Tensor batch = floats(shape, x), means = floats(c, mean),
+                 variances = floats(c, Values(kChannels, 0.5)), gammas = floats(c, gamma),
+                 betas = floats(c, beta), ones = Tensor::full(shape, 1, batch.options());
+    const Tensor y = Tensor::empty_like(batch), grad_x = Tensor::empty_like(batch);
+    const Tensor passed = Tensor::empty_like(means);
+    const UnaryStage relu{UnaryOp::relu};
+    backend->batch_norm_activation(y, batch, means, variances, gammas, betas, {}, relu);
+    backend->batch_norm_activation_backward(grad_x, {}, passed, ones, batch, means, variances, gammas, betas,
+                                            {}, relu);
+    Values count(kChannels);
+    const Values results = y.to_vector<double>();
+    for (std::size_t i = 0; i < results.size(); ++i) count[i % kChannels] += results[i] > 0;
+    EXPECT_EQ(passed.to_vector<double>(), count);
+    EXPECT_GT(*std::min_element(count.begin(), count.end()), 0.1 * kRows);
+  }
 }
 
 }  // namespace

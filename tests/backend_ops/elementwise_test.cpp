@@ -31,6 +31,7 @@ const UnaryCase kUnary[] = {
     {UnaryOp::abs, {}, -2, 2},
     {UnaryOp::power, {1.7, 0}, 0.1, 2},
     {UnaryOp::clamp, {-0.5, 0.5}, -2, 2},
+    {UnaryOp::clipped_relu, {0.5, 0}, -2, 2},
     {UnaryOp::softplus, {}, -20, 20},
     {UnaryOp::sin, {}, -7, 7},
     {UnaryOp::cos, {}, -7, 7},

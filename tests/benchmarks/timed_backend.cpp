@@ -292,18 +292,19 @@ class TimedBackend : public Backend {
       inner_.batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma, params);
     });
   }
-  void batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                       const Tensor& gamma, const Tensor& beta, BatchNormParams params) override {
-    time("batch_norm_relu", {out}, {x},
-         [&] { inner_.batch_norm_relu(out, x, mean, variance, gamma, beta, params); });
+  void batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                             const Tensor& gamma, const Tensor& beta, BatchNormParams params,
+                             UnaryStage activation) override {
+    time("batch_norm_activation", {out}, {x},
+         [&] { inner_.batch_norm_activation(out, x, mean, variance, gamma, beta, params, activation); });
   }
-  void batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
-                                const Tensor& grad_out, const Tensor& out, const Tensor& x,
-                                const Tensor& mean, const Tensor& variance, const Tensor& gamma,
-                                BatchNormParams params) override {
-    time("batch_norm_relu_backward", {grad_x}, {grad_out, out, x}, [&] {
-      inner_.batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean, variance, gamma,
-                                      params);
+  void batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                      const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                      const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                      BatchNormParams params, UnaryStage activation) override {
+    time("batch_norm_activation_backward", {grad_x}, {grad_out, x}, [&] {
+      inner_.batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma,
+                                            beta, params, activation);
     });
   }
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,

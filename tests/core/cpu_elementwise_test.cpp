@@ -48,6 +48,10 @@ const UnaryCase kUnaryCases[] = {
     {"abs", UnaryOp::abs, {}, [](double x) { return x < 0 ? -x : x; }},
     {"power", UnaryOp::power, {2.5, 0}, [](double x) { return x * x * std::sqrt(x); }, 0.2, 3},
     {"clamp", UnaryOp::clamp, {-0.5, 0.75}, [](double x) { return std::fmin(std::fmax(x, -0.5), 0.75); }},
+    {"clipped_relu",
+     UnaryOp::clipped_relu,
+     {0.5, 0},
+     [](double x) { return std::fmin(std::fmax(x, 0), 0.5); }},
     {"softplus", UnaryOp::softplus, {}, [](double x) { return std::log(1 + std::exp(x)); }},
     {"sin", UnaryOp::sin, {}, [](double x) { return 2 * std::sin(x / 2) * std::cos(x / 2); }},
     {"cos", UnaryOp::cos, {}, [](double x) { return 1 - 2 * std::sin(x / 2) * std::sin(x / 2); }},
@@ -99,8 +103,8 @@ TEST(CpuElementwise, DerivativesNeedOnlyWhatTheyRead) {
     const Tensor grad_y = test::random_tensor(cpu, {9}, DType::f64, 8);
     cpu.unary(c.op, y, x, c.params);
     cpu.unary_backward(c.op, both, grad_y, x, y, c.params);
-    const bool from_y = c.op == UnaryOp::relu || c.op == UnaryOp::sigmoid || c.op == UnaryOp::tanh ||
-                        c.op == UnaryOp::exp || c.op == UnaryOp::sqrt;
+    const bool from_y = c.op == UnaryOp::relu || c.op == UnaryOp::clipped_relu || c.op == UnaryOp::sigmoid ||
+                        c.op == UnaryOp::tanh || c.op == UnaryOp::exp || c.op == UnaryOp::sqrt;
     cpu.unary_backward(c.op, one, grad_y, from_y ? Tensor() : x, from_y ? y : Tensor(), c.params);
     EXPECT_EQ(one.to_vector<double>(), both.to_vector<double>());
   }
@@ -119,6 +123,8 @@ TEST(CpuElementwise, DerivativesWhereThereAreTwo) {
   EXPECT_EQ(at(UnaryOp::abs, 0, {}), 0);
   EXPECT_EQ(at(UnaryOp::clamp, -0.5, {-0.5, 0.75}), 1);
   EXPECT_EQ(at(UnaryOp::clamp, 0.75, {-0.5, 0.75}), 1);
+  EXPECT_EQ(at(UnaryOp::clipped_relu, 0, {6, 0}), 0);
+  EXPECT_EQ(at(UnaryOp::clipped_relu, 6, {6, 0}), 0);
   EXPECT_EQ(at(UnaryOp::power, 0, {0, 0}), 0);
   EXPECT_EQ(at(UnaryOp::power, 0, {1, 0}), 1);
 }
@@ -127,7 +133,7 @@ TEST(CpuElementwise, ExtremesNeitherOverflowNorHideNan) {
   CpuBackend cpu;
   const Tensor x = test::tensor(cpu, {3}, {-1000, 1000, std::nan("")}), y = Tensor::empty_like(x);
   for (const UnaryOp op : {UnaryOp::sigmoid, UnaryOp::silu, UnaryOp::relu, UnaryOp::elu, UnaryOp::gelu,
-                           UnaryOp::clamp, UnaryOp::leaky_relu, UnaryOp::softplus}) {
+                           UnaryOp::clamp, UnaryOp::clipped_relu, UnaryOp::leaky_relu, UnaryOp::softplus}) {
     cpu.unary(op, y, x, {0.5, 0.75});
     const Values got = y.to_vector<double>();
     EXPECT_TRUE(std::isfinite(got[0]) && std::isfinite(got[1])) << static_cast<int>(op);

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
@@ -50,7 +50,7 @@ TEST(BatchNorm, Gradients) {
 TEST(BatchNorm, WithRelu) {
   const auto f = [](const Variable& x, const Variable& gamma, const Variable& beta) {
     BatchStatistics statistics;
-    return batch_norm(x, gamma, beta, statistics, kBatchNorm, {}, Epilogue::relu);
+    return batch_norm(x, gamma, beta, statistics, kBatchNorm, {}, {UnaryOp::relu});
   };
   const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5), beta = random_tensor({3}, 3);
   const Variable y = f(f64_tensor({2, 1}, {1, 3}), {}, {});
@@ -60,7 +60,7 @@ TEST(BatchNorm, WithRelu) {
                      {random_tensor(shape, 1, -2, 2), gamma, beta});
   const BatchStatistics moving{f64_tensor({3}, {0.5, -1, 0}), f64_tensor({3}, {4, 0.25, 1})};
   const auto inferred = [&](const Variable& x, const Variable& g, const Variable& b) {
-    return batch_norm_inference(x, g, b, moving, kBatchNorm, Epilogue::relu);
+    return batch_norm_inference(x, g, b, moving, kBatchNorm, {UnaryOp::relu});
   };
   const Tensor x = random_tensor({5, 3}, 1, -2, 2);
   expect_gradients([&](const Variables& v) { return inferred(v[0], v[1], v[2]); }, {x, gamma, beta});
@@ -68,34 +68,37 @@ TEST(BatchNorm, WithRelu) {
             relu(batch_norm_inference(x, gamma, beta, moving, kBatchNorm)).value().to_vector<double>());
 }
 
-TEST(BatchNorm, AReluBehindItMayCutOffAbove) {
-  const BatchNormParams params{.epsilon = 0.01, .highest = 0.7};
+TEST(BatchNorm, WithOtherActivations) {
   const BatchStatistics moving{f64_tensor({3}, {0.5, -1, 0}), f64_tensor({3}, {4, 0.25, 1})};
   const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5), beta = random_tensor({3}, 3);
-  const auto trained = [&](const Variables& v) {
-    BatchStatistics statistics;
-    return batch_norm(v[0], v[1], v[2], statistics, params, {}, Epilogue::relu);
-  };
-  const auto frozen = [&](const Variables& v) {
-    return batch_norm_inference(v[0], v[1], v[2], moving, params, Epilogue::relu);
-  };
   const Tensor x = random_tensor({2, 3, 2, 3}, 1, -2, 2);
-  for (const auto& f : {std::function<Variable(const Variables&)>(trained), {frozen}}) {
-    expect_gradients(f, {x, gamma, beta});
-    const std::vector<double> y = f({x, gamma, beta}).value().to_vector<double>();
-    EXPECT_EQ(*std::min_element(y.begin(), y.end()), 0.0);
-    EXPECT_EQ(*std::max_element(y.begin(), y.end()), 0.7);
+  const std::pair<UnaryStage, std::function<Variable(const Variable&)>> activations[] = {
+      {{UnaryOp::clipped_relu, {.alpha = 0.7}}, [](const Variable& y) { return clamp(y, 0, 0.7); }},
+      {{UnaryOp::leaky_relu, {.alpha = 0.2}}, [](const Variable& y) { return leaky_relu(y, 0.2); }},
+      {{UnaryOp::silu}, [](const Variable& y) { return y * sigmoid(y); }}};
+  for (const auto& [stage, function] : activations) {
+    const auto trained = [&](const Variables& v) {
+      BatchStatistics statistics;
+      return batch_norm(v[0], v[1], v[2], statistics, kBatchNorm, {}, stage);
+    };
+    const auto frozen = [&](const Variables& v) {
+      return batch_norm_inference(v[0], v[1], v[2], moving, kBatchNorm, stage);
+    };
+    expect_gradients(trained, {x, gamma, beta});
+    expect_gradients(frozen, {x, gamma, beta});
+    EXPECT_EQ(trained({x, gamma, beta}).value().to_vector<double>(),
+              function(normalised(x, gamma, beta)).value().to_vector<double>());
+    EXPECT_EQ(frozen({x, gamma, beta}).value().to_vector<double>(),
+              function(batch_norm_inference(x, gamma, beta, moving, kBatchNorm)).value().to_vector<double>());
   }
-  EXPECT_EQ(frozen({x, gamma, beta}).value().to_vector<double>(),
-            clamp(batch_norm_inference(x, gamma, beta, moving, params), 0, 0.7).value().to_vector<double>());
 }
 
 // As in TensorFlow's relu6: what is at the limit is not below it.
 TEST(BatchNorm, NoGradientPassesAReluAtItsLimit) {
   BatchStatistics statistics;
   const Variable beta = Variable::parameter(f64_tensor({1}, {1.5}));
-  const Variable y =
-      batch_norm(f64_tensor({2, 1}, {3, 3}), {}, beta, statistics, {.highest = 1.5}, {}, Epilogue::relu);
+  const Variable y = batch_norm(f64_tensor({2, 1}, {3, 3}), {}, beta, statistics, {}, {},
+                                {UnaryOp::clipped_relu, {.alpha = 1.5}});
   sum(y).backward();
   expect_close(beta.grad(), {0}, 0, "gradient");
 }

@@ -1,3 +1,5 @@
+#include <ronde/nn/leaky_relu.h>
+
 #include "nn/relu_nets.h"
 
 namespace ronde::test {
@@ -17,9 +19,11 @@ TEST(NormRun, GivesTheBitsOfItsLayers) {
 }
 
 /// Results, and the gradient of beta, of a normalisation with `gain` and of what is behind it.
-template <class Relu>
-std::vector<double> relu6_numbers(const Tensor& x, double gain, double beta) {
-  Sequential net(BatchNormalization(), Relu(ReLUOptions{.max_value = 6.0}));
+std::vector<double> numbers_with(std::unique_ptr<Module> behind, double gain, double beta) {
+  const Tensor x = random_tensor({50, 4}, 1, -1, 1);
+  Sequential net;
+  net.add(BatchNormalization());
+  net.add(std::move(behind));
   net.build({4}, {.dtype = DType::f64, .backend = &backend("cpu")});
   net.parameters()[0].variable.assign(Tensor::full({4}, gain, x.options()));
   net.parameters()[1].variable.assign(Tensor::full({4}, beta, x.options()));
@@ -31,15 +35,26 @@ std::vector<double> relu6_numbers(const Tensor& x, double gain, double beta) {
   return numbers;
 }
 
-TEST(NormRun, TakesARelu6) {
-  const Tensor x = random_tensor({50, 4}, 1, -1, 1);
-  const std::vector<double> y = relu6_numbers<ReLU>(x, 8.0, 1.0);
+/// A layer of a class that no run knows.
+template <class Layer>
+struct Own : Layer {
+  using Layer::Layer;
+};
+
+template <class Layer, class... Options>
+void expect_numbers_of_layers(const Options&... options) {
+  EXPECT_EQ(numbers_with(std::make_unique<Layer>(options...), 8.0, 1.0),
+            numbers_with(std::make_unique<Own<Layer>>(options...), 8.0, 1.0));
+}
+
+TEST(NormRun, TakesElementwiseActivations) {
+  const std::vector<double> y = numbers_with(std::make_unique<ReLU>(ReLUOptions{.max_value = 6.0}), 8.0, 1.0);
   EXPECT_GT(std::count(y.begin(), y.end(), 6.0), 20);
-  EXPECT_EQ(y, relu6_numbers<OwnRelu>(x, 8.0, 1.0));
-  // Only as one call is what is at the limit not below it.
-  const Tensor equal = Tensor::zeros({2, 4}, x.options());
-  EXPECT_EQ(relu6_numbers<ReLU>(equal, 1.0, 6.0).back(), 0.0);
-  EXPECT_EQ(relu6_numbers<OwnRelu>(equal, 1.0, 6.0).back(), 24.0);
+  expect_numbers_of_layers<ReLU>(ReLUOptions{.max_value = 6.0});
+  expect_numbers_of_layers<ReLU>(ReLUOptions{.negative_slope = 0.1});
+  expect_numbers_of_layers<LeakyReLU>(0.3);
+  for (int kind = 0; kind <= Activation::kLastKind; ++kind)
+    expect_numbers_of_layers<Activation>(static_cast<Activation::Kind>(kind));
 }
 
 // Of which a relu behind a normalisation would change the result.

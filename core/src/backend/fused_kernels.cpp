@@ -1,8 +1,6 @@
 // What fused kernels mean: their parts, one after the other. A backend that has nothing faster calls these.
 #include "backend/cpu/conv_shape.h"
 
-#include <cmath>
-
 #include <ronde/core/backend.h>
 
 namespace ronde::inline v0 {
@@ -42,26 +40,22 @@ void Backend::dense_backward_weight(const Tensor& grad_weight, const Tensor& gra
   if (grad_bias.defined()) sum_rows(*this, grad_bias, grad_out);
 }
 
-void Backend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                              const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
+void Backend::batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                    const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                    BatchNormParams params, UnaryStage activation) {
   batch_norm(out, x, mean, variance, gamma, beta, params);
-  if (std::isinf(params.highest))
-    unary(UnaryOp::relu, out, out, {});
-  else
-    unary(UnaryOp::clamp, out, out, {.alpha = 0.0, .beta = params.highest});
+  unary(activation.op, out, out, activation.params);
 }
 
-void Backend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                       const Tensor& grad_beta, const Tensor& grad_out, const Tensor& out,
-                                       const Tensor& x, const Tensor& mean, const Tensor& variance,
-                                       const Tensor& gamma, BatchNormParams params) {
-  const Tensor grad = Tensor::empty_like(out);
-  unary_backward(UnaryOp::relu, grad, grad_out, out, out, {});
-  if (!std::isinf(params.highest)) {
-    const Tensor passes = Tensor::empty_like(out), limit = Tensor::full({}, params.highest, out.options());
-    binary(BinaryOp::greater, passes, limit.broadcast_to(out.shape()), out);
-    binary(BinaryOp::multiply, grad, grad, passes);
-  }
+void Backend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                             const Tensor& grad_beta, const Tensor& grad_out, const Tensor& x,
+                                             const Tensor& mean, const Tensor& variance, const Tensor& gamma,
+                                             const Tensor& beta, BatchNormParams params,
+                                             UnaryStage activation) {
+  const Tensor normalised = Tensor::empty_like(x), out = Tensor::empty_like(x), grad = Tensor::empty_like(x);
+  batch_norm(normalised, x, mean, variance, gamma, beta, params);
+  unary(activation.op, out, normalised, activation.params);
+  unary_backward(activation.op, grad, grad_out, normalised, out, activation.params);
   batch_norm_backward(grad_x, grad_gamma, grad_beta, grad, x, mean, variance, gamma, params);
 }
 

@@ -52,8 +52,8 @@ enum class Op : std::uint8_t {
   softmax_cross_entropy_backward,
   dropout,
   batch_statistics,  ///< a third output: scratch for sums, f64 (pieces_of_rows(rows), 2, channels)
-  batch_norm,        ///< with the epilogue relu: and that
-  /// A fourth output: the same. With a sixth input, the result of batch_norm and a relu: through that too.
+  batch_norm,        ///< with the epilogue relu: and that, which gives no more than `value`
+  /// A fourth output: the same. Through such a relu too.
   batch_norm_backward,
   sgd_step,
   rmsprop_step,
@@ -106,7 +106,8 @@ struct StepNumbers {
 
 /// What a kernel needs beside its operands; each reads its own few.
 struct Attributes {
-  double value = 0.0;   ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout
+  double value =
+      0.0;  ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout; of a relu
   double offset = 0.0;  ///< of gather_scaled, whose scale is `value`
   UnaryOp unary = UnaryOp::affine;
   BinaryOp binary = BinaryOp::add;

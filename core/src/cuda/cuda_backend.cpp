@@ -364,24 +364,33 @@ void CudaBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& m
 void CudaBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                                       const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                       const Tensor& variance, const Tensor& gamma, BatchNormParams params) {
-  batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, {}, x, mean, variance, gamma, params);
+  const Tensor sums = scratch_of_sums(x), no_beta;
+  enqueue(Op::batch_norm_backward, 4,
+          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma, &no_beta},
+          {.batch_norm = params});
 }
 
-void CudaBackend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean,
-                                  const Tensor& variance, const Tensor& gamma, const Tensor& beta,
-                                  BatchNormParams params) {
+void CudaBackend::batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                        const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                        BatchNormParams params, UnaryStage activation) {
+  if (!activation.is_relu())
+    return Backend::batch_norm_activation(out, x, mean, variance, gamma, beta, params, activation);
   enqueue(Op::batch_norm, 1, {&out, &x, &mean, &variance, &gamma, &beta},
-          {.epilogue = Epilogue::relu, .batch_norm = params});
+          {.value = activation.highest(), .epilogue = Epilogue::relu, .batch_norm = params});
 }
 
-void CudaBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                           const Tensor& grad_beta, const Tensor& grad_out, const Tensor& out,
-                                           const Tensor& x, const Tensor& mean, const Tensor& variance,
-                                           const Tensor& gamma, BatchNormParams params) {
+void CudaBackend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                                 const Tensor& grad_beta, const Tensor& grad_out,
+                                                 const Tensor& x, const Tensor& mean, const Tensor& variance,
+                                                 const Tensor& gamma, const Tensor& beta,
+                                                 BatchNormParams params, UnaryStage activation) {
+  if (!activation.is_relu())
+    return Backend::batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance,
+                                                   gamma, beta, params, activation);
   const Tensor sums = scratch_of_sums(x);
   enqueue(Op::batch_norm_backward, 4,
-          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma, &out},
-          {.batch_norm = params});
+          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma, &beta},
+          {.value = activation.highest(), .epilogue = Epilogue::relu, .batch_norm = params});
 }
 
 void CudaBackend::sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,

@@ -45,7 +45,7 @@ constexpr DType beside_bfloat16(Op op, int i) {
     case Op::batch_norm:
       return i > 1 ? DType::f32 : DType::bf16;
     case Op::batch_norm_backward:
-      return i == 3 ? DType::f64 : i == 1 || i == 2 || (i > 5 && i < 9) ? DType::f32 : DType::bf16;
+      return i == 3 ? DType::f64 : i == 1 || i == 2 || i > 5 ? DType::f32 : DType::bf16;
     default:
       return DType::bf16;
   }

@@ -9,6 +9,11 @@ Variable relu(const Variable& x) {
   return apply_unary(UnaryOp::relu, "relu", x);
 }
 
+Variable clipped_relu(const Variable& x, double highest) {
+  require<UsageError>(highest >= 0.0, "[clipped_relu] expects a limit of at least 0, got ", highest);
+  return apply_unary(UnaryOp::clipped_relu, "clipped_relu", x, {.alpha = highest});
+}
+
 Variable leaky_relu(const Variable& x, double negative_slope) {
   return apply_unary(UnaryOp::leaky_relu, "leaky_relu", x, {.alpha = negative_slope});
 }

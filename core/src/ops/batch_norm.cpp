@@ -1,22 +1,21 @@
 #include <ronde/core/ops.h>
 
-#include <cmath>
-
 #include <ronde/core/backend.h>
 #include <ronde/core/node.h>
 
 #include "ops/checks.h"
 #include "ops/gradients.h"
 #include "ops/synchronized_statistics.h"
+#include "ops/unary.h"
 
 namespace ronde::inline v0 {
 namespace {
 
 struct BatchNormNode final : Node {
-  Tensor x, gamma;
-  Tensor y;  // kept for a fused relu
+  Tensor x, gamma, beta;
   BatchStatistics statistics;
   BatchNormParams params;
+  UnaryStage activation;
   SumOverRanks sum_over_ranks;
 
   const char* name() const override { return "batch_norm"; }
@@ -29,12 +28,12 @@ struct BatchNormNode final : Node {
     const Tensor grad_x = grads.wanted(0) ? grads.out(0) : Tensor::empty_like(x);
     const Tensor grad_gamma = sums(1), grad_beta = sums(2);
     const auto& [mean, variance, count] = statistics;
-    if (y.defined())
-      x.backend().batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), y, x, mean,
-                                           variance, gamma, params);
-    else
+    if (activation.changes_nothing())
       x.backend().batch_norm_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean, variance,
                                       gamma, params);
+    else
+      x.backend().batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean,
+                                                 variance, gamma, beta, params, activation);
     if (through_ranks)
       add_gradient_of_other_ranks(grad_x, {.of_grad = grad_beta, .of_grad_times_x = grad_gamma}, x,
                                   statistics, gamma, params, sum_over_ranks);
@@ -90,13 +89,14 @@ void check(const Tensor& x, const Variable& gamma, const Variable& beta) {
   if (beta.defined()) check_per_channel("beta", x, beta.value());
 }
 
-Tensor normalise(const Tensor& x, const Tensor& gamma, const Variable& beta,
-                 const BatchStatistics& statistics, BatchNormParams params, Epilogue epilogue) {
-  const Tensor y = Tensor::empty_like(x), shift = dense_value(beta);
-  if (epilogue == Epilogue::relu)
-    x.backend().batch_norm_relu(y, x, statistics.mean, statistics.variance, gamma, shift, params);
+Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchStatistics& statistics,
+                 BatchNormParams params, UnaryStage activation) {
+  const Tensor y = Tensor::empty_like(x);
+  if (activation.changes_nothing())
+    x.backend().batch_norm(y, x, statistics.mean, statistics.variance, gamma, beta, params);
   else
-    x.backend().batch_norm(y, x, statistics.mean, statistics.variance, gamma, shift, params);
+    x.backend().batch_norm_activation(y, x, statistics.mean, statistics.variance, gamma, beta, params,
+                                      activation);
   return y;
 }
 
@@ -104,40 +104,44 @@ Tensor normalise(const Tensor& x, const Tensor& gamma, const Variable& beta,
 
 Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                     BatchStatistics& statistics, BatchNormParams params, const SumOverRanks& sum_over_ranks,
-                    Epilogue epilogue) {
+                    UnaryStage activation) {
   check(x.value(), gamma, beta);
-  const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
+  const Tensor input = x.value().contiguous(), scale = dense_value(gamma), shift = dense_value(beta);
   statistics.count = input.count() == 0 ? 0 : input.count() / x.size(-1);
   const DType precise = input.dtype() == DType::bf16 ? DType::f32 : input.dtype();
   statistics.mean = Tensor::empty({x.size(-1)}, {.dtype = precise, .backend = &input.backend()});
   statistics.variance = Tensor::empty_like(statistics.mean);
   input.backend().batch_statistics(statistics.mean, statistics.variance, input);
   if (sum_over_ranks) merge_statistics(statistics, sum_over_ranks);
-  const Tensor y = normalise(input, scale, beta, statistics, params, epilogue);
+  const Tensor y = normalise(input, scale, shift, statistics, params, activation);
   if (!Node::needed({x, gamma, beta})) return y;
   auto node = std::make_shared<BatchNormNode>();
-  if (epilogue == Epilogue::relu) node->y = y;
   node->x = input;
   node->gamma = scale;
+  node->beta = shift;
   node->statistics = statistics;
   node->params = params;
+  node->activation = activation;
   node->sum_over_ranks = sum_over_ranks;
   return Node::record(std::move(node), {x, gamma, beta}, y);
 }
 
 Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
-                              const BatchStatistics& statistics, BatchNormParams params, Epilogue epilogue) {
+                              const BatchStatistics& statistics, BatchNormParams params,
+                              UnaryStage activation) {
   check(x.value(), gamma, beta);
   check_per_channel("mean", x.value(), statistics.mean);
   check_per_channel("variance", x.value(), statistics.variance);
   const bool is_needed = Node::needed({x, gamma, beta});
-  if (is_needed && epilogue == Epilogue::relu && !std::isinf(params.highest))
-    return clamp(batch_norm_inference(x, gamma, beta, statistics, params), 0.0, params.highest);
+  const bool is_plain_relu = activation.op == UnaryOp::relu;
+  if (is_needed && !activation.changes_nothing() && !is_plain_relu)
+    return apply_unary(activation.op, "batch_norm_inference",
+                       batch_norm_inference(x, gamma, beta, statistics, params), activation.params);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma);
-  const Tensor y = normalise(input, scale, beta, statistics, params, epilogue);
+  const Tensor y = normalise(input, scale, dense_value(beta), statistics, params, activation);
   if (!is_needed) return y;
   auto node = std::make_shared<BatchNormInferenceNode>();
-  if (epilogue == Epilogue::relu) node->y = y;
+  if (is_plain_relu) node->y = y;
   if (gamma.requires_grad()) node->x = input;
   node->gamma = scale;
   node->statistics = {statistics.mean.clone(), statistics.variance.clone()};  // moving ones may move on

@@ -17,6 +17,7 @@ Keeps keeps(UnaryOp op) {
     case UnaryOp::affine:
       return Keeps::nothing;
     case UnaryOp::relu:
+    case UnaryOp::clipped_relu:
     case UnaryOp::sigmoid:
     case UnaryOp::tanh:
     case UnaryOp::exp:

@@ -185,15 +185,16 @@ class RONDE_API Backend {
   virtual void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                                    const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                    const Tensor& variance, const Tensor& gamma, BatchNormParams params) = 0;
-  /// batch_norm and a relu: min(max(y, 0), params.highest).
-  virtual void batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                               const Tensor& gamma, const Tensor& beta, BatchNormParams params);
-  /// Gradient through both, which passes where 0 < out < params.highest; `out` is the result of
-  /// batch_norm_relu.
-  virtual void batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                        const Tensor& grad_beta, const Tensor& grad_out, const Tensor& out,
-                                        const Tensor& x, const Tensor& mean, const Tensor& variance,
-                                        const Tensor& gamma, BatchNormParams params);
+  /// The activation of batch_norm's result.
+  virtual void batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                     const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                     BatchNormParams params, UnaryStage activation);
+  /// Gradient through both. What the activation got is made again of x.
+  virtual void batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                              const Tensor& grad_beta, const Tensor& grad_out,
+                                              const Tensor& x, const Tensor& mean, const Tensor& variance,
+                                              const Tensor& gamma, const Tensor& beta, BatchNormParams params,
+                                              UnaryStage activation);
 
   // --- optimizer steps, in place over flat buffers of equal length (formulas: nn/optimizers)
   /// `velocity` is undefined without momentum.

@@ -36,9 +36,10 @@ enum class UnaryOp {
   sqrt,
   square,
   abs,
-  power,     ///< x^alpha
-  clamp,     ///< min(max(x, alpha), beta)
-  softplus,  ///< log(1 + exp(x))
+  power,         ///< x^alpha
+  clamp,         ///< min(max(x, alpha), beta)
+  clipped_relu,  ///< min(max(x, 0), alpha); at its limits it passes no gradient on, as TensorFlow's relu6
+  softplus,      ///< log(1 + exp(x))
   sin,
   cos,
 };
@@ -46,6 +47,19 @@ enum class UnaryOp {
 struct UnaryParams {
   double alpha = 1.0;
   double beta = 0.0;
+};
+
+/// An elementwise function behind another operation; the default one changes nothing.
+struct UnaryStage {
+  UnaryOp op = UnaryOp::affine;
+  UnaryParams params = {};
+
+  bool changes_nothing() const { return op == UnaryOp::affine && params.alpha == 1.0 && params.beta == 0.0; }
+  bool is_relu() const { return op == UnaryOp::relu || op == UnaryOp::clipped_relu; }
+  /// The most that a relu gives.
+  double highest() const {
+    return op == UnaryOp::clipped_relu ? params.alpha : std::numeric_limits<double>::infinity();
+  }
 };
 
 /// Elementwise functions of two tensors of the output's shape (broadcast views are allowed).
@@ -103,8 +117,6 @@ struct PictureParams {
 
 struct BatchNormParams {
   double epsilon = 1e-3;
-  /// Where a relu is computed with it, the most that it lets through: 6 makes it a relu6.
-  double highest = std::numeric_limits<double>::infinity();
 };
 
 // One optimizer step over flat buffers. The gradient used is clip(grad_scale * g, clip_value).

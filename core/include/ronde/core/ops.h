@@ -47,6 +47,8 @@ RONDE_API Variable clamp(const Variable& x, double low, double high);
 RONDE_API Variable relu(const Variable& x);
 /// relu(a + b), in one pass over memory; NumPy broadcasting.
 RONDE_API Variable add_relu(const Variable& a, const Variable& b);
+/// min(max(x, 0), highest); 6 makes it a relu6. No gradient passes at the limits.
+RONDE_API Variable clipped_relu(const Variable& x, double highest);
 RONDE_API Variable leaky_relu(const Variable& x, double negative_slope = 0.3);
 RONDE_API Variable elu(const Variable& x, double alpha = 1.0);
 RONDE_API Variable gelu(const Variable& x);
@@ -194,15 +196,15 @@ struct BatchStatistics {
 /// Training mode: normalises by the batch's own statistics, which are returned in `statistics` (zeros for an
 /// empty batch). gamma and beta (c) are optional. With `sum_over_ranks` the batches of all ranks count as
 /// one: each rank calls it, with no rows too, and then backward; gamma's and beta's gradients are still those
-/// of its own rows. The epilogue gives the bits that it would give as an operation of its own; with
-/// `params.highest` it is a relu that gives no more than this, and whose gradient passes below it.
+/// of its own rows. The activation gives the values that it would give as an operation of its own (of bf16
+/// before they are rounded), and its gradient keeps no tensor but x.
 RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                               BatchStatistics& statistics, BatchNormParams params = {},
-                              const SumOverRanks& sum_over_ranks = {}, Epilogue epilogue = Epilogue::none);
+                              const SumOverRanks& sum_over_ranks = {}, UnaryStage activation = {});
 /// Inference mode: by given statistics, which are constants.
 RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
                                         const BatchStatistics& statistics, BatchNormParams params = {},
-                                        Epilogue epilogue = Epilogue::none);
+                                        UnaryStage activation = {});
 
 // --- losses: one value per row of the batch, (n)
 /// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 (n). Losses of logits in bf16

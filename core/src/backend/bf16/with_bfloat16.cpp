@@ -237,24 +237,24 @@ void WithBfloat16::batch_norm_backward(const Tensor& grad_x, const Tensor& grad_
                                     params);
 }
 
-void WithBfloat16::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean,
-                                   const Tensor& variance, const Tensor& gamma, const Tensor& beta,
-                                   BatchNormParams params) {
-  if (!in_float([&](const auto&... t) { this->batch_norm_relu(t..., params); }, written(out), read(x),
-                read(mean), read(variance), read(gamma), read(beta)))
-    CpuBackend::batch_norm_relu(out, x, mean, variance, gamma, beta, params);
+void WithBfloat16::batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                         const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                         BatchNormParams params, UnaryStage activation) {
+  if (!in_float([&](const auto&... t) { this->batch_norm_activation(t..., params, activation); },
+                written(out), read(x), read(mean), read(variance), read(gamma), read(beta)))
+    CpuBackend::batch_norm_activation(out, x, mean, variance, gamma, beta, params, activation);
 }
 
-void WithBfloat16::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                            const Tensor& grad_beta, const Tensor& grad_out,
-                                            const Tensor& out, const Tensor& x, const Tensor& mean,
-                                            const Tensor& variance, const Tensor& gamma,
-                                            BatchNormParams params) {
-  if (!in_float([&](const auto&... t) { this->batch_norm_relu_backward(t..., params); }, written(grad_x),
-                written(grad_gamma), written(grad_beta), read(grad_out), read(out), read(x), read(mean),
-                read(variance), read(gamma)))
-    CpuBackend::batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean, variance,
-                                         gamma, params);
+void WithBfloat16::batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                                  const Tensor& grad_beta, const Tensor& grad_out,
+                                                  const Tensor& x, const Tensor& mean, const Tensor& variance,
+                                                  const Tensor& gamma, const Tensor& beta,
+                                                  BatchNormParams params, UnaryStage activation) {
+  if (!in_float([&](const auto&... t) { this->batch_norm_activation_backward(t..., params, activation); },
+                written(grad_x), written(grad_gamma), written(grad_beta), read(grad_out), read(x), read(mean),
+                read(variance), read(gamma), read(beta)))
+    CpuBackend::batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance,
+                                               gamma, beta, params, activation);
 }
 
 }  // namespace ronde::inline v0

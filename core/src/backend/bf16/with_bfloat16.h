@@ -61,12 +61,13 @@ class WithBfloat16 : public CpuBackend {
   void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                            const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                            const Tensor& variance, const Tensor& gamma, BatchNormParams params) override;
-  void batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                       const Tensor& gamma, const Tensor& beta, BatchNormParams params) override;
-  void batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
-                                const Tensor& grad_out, const Tensor& out, const Tensor& x,
-                                const Tensor& mean, const Tensor& variance, const Tensor& gamma,
-                                BatchNormParams params) override;
+  void batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                             const Tensor& gamma, const Tensor& beta, BatchNormParams params,
+                             UnaryStage activation) override;
+  void batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                      const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                      const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                      BatchNormParams params, UnaryStage activation) override;
 };
 
 }  // namespace ronde::inline v0

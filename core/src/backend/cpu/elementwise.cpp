@@ -64,6 +64,8 @@ void with_function(UnaryOp op, UnaryParams params, Visit&& visit) {
       return visit([=](T x) { return std::pow(x, alpha); });
     case UnaryOp::clamp:
       return visit([=](T x) { return x < alpha ? alpha : (x > beta ? beta : x); });
+    case UnaryOp::clipped_relu:
+      return visit([=](T x) { return x <= 0 ? T(0) : (x > alpha ? alpha : x); });
     case UnaryOp::softplus:
       return visit([](T x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); });
     case UnaryOp::sin:
@@ -112,6 +114,8 @@ void with_derivative(UnaryOp op, UnaryParams params, Visit&& visit) {
       return visit([=](T x, T) { return alpha == 0 ? T(0) : alpha * std::pow(x, alpha - 1); });
     case UnaryOp::clamp:
       return visit([=](T x, T) { return x < alpha || x > beta ? T(0) : T(1); });
+    case UnaryOp::clipped_relu:
+      return visit([=](T, T y) { return y > 0 && y < alpha ? T(1) : T(0); });
     case UnaryOp::softplus:
       return visit([](T x, T) { return logistic(x); });
     case UnaryOp::sin:

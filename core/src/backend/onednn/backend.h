@@ -12,6 +12,8 @@
 
 namespace ronde::inline v0 {
 
+class NormMap;
+
 class OneDnnBackend final : public WithBfloat16 {
  public:
   OneDnnBackend(const Kernels& kernels, ConvAlgorithm algorithm);
@@ -56,12 +58,13 @@ class OneDnnBackend final : public WithBfloat16 {
   void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                            const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                            const Tensor& variance, const Tensor& gamma, BatchNormParams params) override;
-  void batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                       const Tensor& gamma, const Tensor& beta, BatchNormParams params) override;
-  void batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
-                                const Tensor& grad_out, const Tensor& out, const Tensor& x,
-                                const Tensor& mean, const Tensor& variance, const Tensor& gamma,
-                                BatchNormParams params) override;
+  void batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                             const Tensor& gamma, const Tensor& beta, BatchNormParams params,
+                             UnaryStage activation) override;
+  void batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                      const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                      const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                      BatchNormParams params, UnaryStage activation) override;
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                 SgdParams params) override;
   void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,
@@ -86,12 +89,13 @@ class OneDnnBackend final : public WithBfloat16 {
   template <class F>
   void for_dense(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
   void binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const float* row, std::int64_t c);
-  void normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                 const Tensor& gamma, const Tensor& beta, BatchNormParams params, Epilogue epilogue);
-  // y: the result of a relu behind it, or undefined.
-  void normalise_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
-                          const Tensor& grad_out, const Tensor& y, const Tensor& x, const Tensor& mean,
-                          const Tensor& variance, const Tensor& gamma, BatchNormParams params);
+  void normalise(const Tensor& out, const Tensor& x, const NormMap& map);
+  // Of x, gamma and beta; the last two are optional.
+  struct NormGradientTensors {
+    const Tensor &x, &gamma, &beta;
+  };
+  void normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
+                          const NormMap& map);
   // Which of our own kernels make a layer, and which make which of the gradients.
   struct OwnForward {
     ConvProblem problem, front_problem;

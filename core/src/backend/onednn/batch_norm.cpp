@@ -1,9 +1,14 @@
 // Batch normalisation of rows of c channels. Per channel, sums are doubles; per element, float.
+//
+// Large batches fill no cache, so what counts is how often they go by. The gradient behind an activation
+// needs what the activation got: that is made of x again, in the cache, rather than read from memory. A relu
+// is cheap, and its gradient is made in both passes over the batch; another activation's is made in the first
+// one and waits in grad_x.
 #include <algorithm>
-#include <cmath>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/float_rows.h"
+#include "backend/onednn/norm_map.h"
 #include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
@@ -17,29 +22,12 @@ std::int64_t row_count(const Tensor& x) {
 /// As the kernels do before they add to doubles.
 constexpr std::int64_t kSummedInFloat = 64;
 
-float highest(const BatchNormParams& params) {
-  return static_cast<float>(params.highest);
-}
-
 std::int64_t grain_of_rows(std::int64_t c) {
   return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
 }
 
-bool takes_values(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                  const Tensor& gamma, const Tensor& beta) {
-  return dense_values(out, x) && dense_floats(mean, variance) && dense_or_missing(gamma) &&
-         dense_or_missing(beta);
-}
-
-bool takes_gradients(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
-                     const Tensor& grad_out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                     const Tensor& gamma) {
-  return dense_values(grad_x, grad_out, x) && dense_floats(mean, variance) && dense_or_missing(gamma) &&
-         dense_or_missing(grad_gamma) && dense_or_missing(grad_beta) && x.count() > 0;
-}
-
-double inverse_deviation(const Tensor& variance, std::int64_t c, double epsilon) {
-  return 1 / std::sqrt(static_cast<double>(variance.data<float>()[c]) + epsilon);
+bool takes_statistics(const NormTensors& t) {
+  return dense_floats(t.mean, t.variance) && dense_or_missing(t.gamma) && dense_or_missing(t.beta);
 }
 
 }  // namespace
@@ -68,82 +56,30 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
     variance.data<float>()[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
 }
 
-void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                              const Tensor& gamma, const Tensor& beta, BatchNormParams params,
-                              Epilogue epilogue) {
-  const std::int64_t c = mean.count();
-  const Scratch<float> columns(*this, 2 * c);
-  float *scale = columns.data(), *shift = scale + c;
-  for (std::int64_t i = 0; i < c; ++i) {
-    const double factor = gamma.defined() ? static_cast<double>(gamma.data<float>()[i]) : 1.0;
-    scale[i] = static_cast<float>(factor * inverse_deviation(variance, i, params.epsilon));
-    shift[i] = beta.defined() ? beta.data<float>()[i] : 0.0f;
-  }
-  const std::int64_t rows = row_count(x);
+void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                               const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
+  if (!dense_values(out, x) || !takes_statistics({mean, variance, gamma, beta}))
+    return WithBfloat16::batch_norm(out, x, mean, variance, gamma, beta, params);
+  normalise(out, x, NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, {}));
+}
+
+void OneDnnBackend::batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean,
+                                          const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                          BatchNormParams params, UnaryStage activation) {
+  if (!dense_values(out, x) || !takes_statistics({mean, variance, gamma, beta}) ||
+      !NormMap::takes(kernels_, activation))
+    return WithBfloat16::batch_norm_activation(out, x, mean, variance, gamma, beta, params, activation);
+  normalise(out, x, NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
+}
+
+void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
   threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t most = rows_at_a_time(end - begin, c, 1, out, x);
     const WrittenRows to(*this, kernels_, out, rows, most);
     const ReadRows from(*this, kernels_, x, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.scale_columns(to.room(first), from(first, some), mean.data<float>(), scale, shift, some, c,
-                             epilogue, highest(params));
-      to.keep(first, some);
-    });
-  });
-}
-
-void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                               const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
-  if (!takes_values(out, x, mean, variance, gamma, beta))
-    return WithBfloat16::batch_norm(out, x, mean, variance, gamma, beta, params);
-  normalise(out, x, mean, variance, gamma, beta, params, Epilogue::none);
-}
-
-void OneDnnBackend::batch_norm_relu(const Tensor& out, const Tensor& x, const Tensor& mean,
-                                    const Tensor& variance, const Tensor& gamma, const Tensor& beta,
-                                    BatchNormParams params) {
-  if (!takes_values(out, x, mean, variance, gamma, beta))
-    return WithBfloat16::batch_norm_relu(out, x, mean, variance, gamma, beta, params);
-  normalise(out, x, mean, variance, gamma, beta, params, Epilogue::relu);
-}
-
-void OneDnnBackend::normalise_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                       const Tensor& grad_beta, const Tensor& grad_out, const Tensor& y,
-                                       const Tensor& x, const Tensor& mean, const Tensor& variance,
-                                       const Tensor& gamma, BatchNormParams params) {
-  const std::int64_t rows = row_count(x), c = mean.count();
-  const float* center = mean.data<float>();
-  const Scratch<double> totals(*this, 2 * c);
-  const double *sum_g = totals.data(), *sum_gx = sum_g + c;  // of g, and of g * (x - mean)
-  sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, grad_out, y, x);
-    const ReadRows g(*this, kernels_, grad_out, rows, most), result(*this, kernels_, y, rows, most),
-        from(*this, kernels_, x, rows, most);
-    in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.sum_gradients(sums, sums + c, g(first, some), {result(first, some), highest(params)},
-                             from(first, some), center, some, c);
-    });
-  });
-  // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
-  const Scratch<float> columns(*this, 3 * c);
-  float *scale = columns.data(), *mean_g = scale + c, *slope = mean_g + c;
-  for (std::int64_t i = 0; i < c; ++i) {
-    const double inverse = inverse_deviation(variance, i, params.epsilon);
-    const double factor = gamma.defined() ? static_cast<double>(gamma.data<float>()[i]) : 1.0;
-    scale[i] = static_cast<float>(factor * inverse);
-    mean_g[i] = static_cast<float>(sum_g[i] / static_cast<double>(rows));
-    slope[i] = static_cast<float>(sum_gx[i] * inverse * inverse / static_cast<double>(rows));
-    if (grad_beta.defined()) grad_beta.data<float>()[i] = static_cast<float>(sum_g[i]);
-    if (grad_gamma.defined()) grad_gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
-  }
-  threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t most = rows_at_a_time(end - begin, c, 1, grad_x, grad_out, y, x);
-    const WrittenRows to(*this, kernels_, grad_x, rows, most);
-    const ReadRows g(*this, kernels_, grad_out, rows, most), result(*this, kernels_, y, rows, most),
-        from(*this, kernels_, x, rows, most);
-    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.batch_norm_backward(to.room(first), g(first, some), {result(first, some), highest(params)},
-                                   from(first, some), center, scale, mean_g, slope, some, c);
+      map(to.room(first), from(first, some), some);
       to.keep(first, some);
     });
   });
@@ -153,22 +89,72 @@ void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad
                                         const Tensor& grad_beta, const Tensor& grad_out, const Tensor& x,
                                         const Tensor& mean, const Tensor& variance, const Tensor& gamma,
                                         BatchNormParams params) {
-  if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma))
+  if (!dense_values(grad_x, grad_out, x) || !takes_statistics({mean, variance, gamma, {}}) ||
+      !dense_or_missing(grad_gamma) || !dense_or_missing(grad_beta) || x.count() == 0)
     return WithBfloat16::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance,
                                              gamma, params);
-  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, {}, x, mean, variance, gamma, params);
+  normalise_backward({grad_x, grad_gamma, grad_beta}, grad_out, x,
+                     NormMap(*this, kernels_, {mean, variance, gamma, {}}, params, {}));
 }
 
-void OneDnnBackend::batch_norm_relu_backward(const Tensor& grad_x, const Tensor& grad_gamma,
-                                             const Tensor& grad_beta, const Tensor& grad_out,
-                                             const Tensor& out, const Tensor& x, const Tensor& mean,
-                                             const Tensor& variance, const Tensor& gamma,
-                                             BatchNormParams params) {
-  if (!takes_gradients(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma) ||
-      !dense_values(out))
-    return WithBfloat16::batch_norm_relu_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean,
-                                                  variance, gamma, params);
-  normalise_backward(grad_x, grad_gamma, grad_beta, grad_out, out, x, mean, variance, gamma, params);
+void OneDnnBackend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma,
+                                                   const Tensor& grad_beta, const Tensor& grad_out,
+                                                   const Tensor& x, const Tensor& mean,
+                                                   const Tensor& variance, const Tensor& gamma,
+                                                   const Tensor& beta, BatchNormParams params,
+                                                   UnaryStage activation) {
+  if (!dense_values(grad_x, grad_out, x) || !takes_statistics({mean, variance, gamma, beta}) ||
+      !dense_or_missing(grad_gamma) || !dense_or_missing(grad_beta) || x.count() == 0 ||
+      !NormMap::takes_gradient(activation))
+    return WithBfloat16::batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean,
+                                                        variance, gamma, beta, params, activation);
+  normalise_backward({grad_x, grad_gamma, grad_beta}, grad_out, x,
+                     NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
+}
+
+void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
+                                       const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
+  const Tensor& grad = map.has_other_activation() ? to.x : grad_out;  // of the second pass
+  const Scratch<double> totals(*this, 2 * c);
+  const double *sum_g = totals.data(), *sum_gx = sum_g + c;  // of g, and of g * (x - mean)
+  sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    const std::int64_t most = map.has_other_activation()
+                                  ? std::min(count, kSummedInFloat)
+                                  : rows_at_a_time(count, c, kSummedInFloat, grad_out, x);
+    const WrittenRows before_activation(*this, kernels_, to.x, rows, most);
+    const ReadRows behind(*this, kernels_, grad_out, rows, most), from(*this, kernels_, x, rows, most);
+    in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
+      const float *g = behind(first, some), *values = from(first, some);
+      if (map.has_other_activation()) {
+        float* here = before_activation.room(first);
+        map.activation_backward(here, g, values, some);
+        g = here;
+      }
+      kernels_.sum_gradients(sums, sums + c, g, values, map.columns(), some, c);
+      if (map.has_other_activation()) before_activation.keep(first, some);
+    });
+  });
+  // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
+  const Scratch<float> columns(*this, 2 * c);
+  float *mean_g = columns.data(), *slope = mean_g + c;
+  for (std::int64_t i = 0; i < c; ++i) {
+    const double inverse = map.inverse_deviation(i);
+    mean_g[i] = static_cast<float>(sum_g[i] / static_cast<double>(rows));
+    slope[i] = static_cast<float>(sum_gx[i] * inverse * inverse / static_cast<double>(rows));
+    if (to.beta.defined()) to.beta.data<float>()[i] = static_cast<float>(sum_g[i]);
+    if (to.gamma.defined()) to.gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
+  }
+  threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t most = rows_at_a_time(end - begin, c, 1, to.x, grad, x);
+    const WrittenRows grad_x(*this, kernels_, to.x, rows, most);
+    const ReadRows g(*this, kernels_, grad, rows, most), from(*this, kernels_, x, rows, most);
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels_.batch_norm_backward(grad_x.room(first), g(first, some), from(first, some), map.columns(),
+                                   mean_g, slope, some, c);
+      grad_x.keep(first, some);
+    });
+  });
 }
 
 }  // namespace ronde::inline v0

@@ -95,6 +95,41 @@ __device__ double inverse_deviation(const Channels* variance, Index c, double ep
   return 1.0 / sqrt(wider(variance[c]) + epsilon);
 }
 
+/// What the channels are normalised by; gamma and beta may be null.
+template <class Channels>
+struct Statistics {
+  const Channels *mean, *variance, *gamma, *beta;
+  double epsilon;
+
+  /// Mean, factor and offset of (x - mean) * factor + offset.
+  template <class Real>
+  __device__ void numbers(Index c, Real* to) const {
+    to[0] = static_cast<Real>(wider(mean[c]));
+    to[1] = static_cast<Real>(inverse_deviation(variance, c, epsilon) * value_or(gamma, c, 1.0));
+    to[2] = static_cast<Real>(value_or(beta, c, 0.0));
+  }
+};
+
+/// The norm of a thread's channels.
+template <int N, class T>
+struct Norm {
+  using Real = Arithmetic<T>;
+  Real means[N], factors[N], offsets[N];
+
+  template <int kNumbers>
+  __device__ explicit Norm(const ChannelNumbers<kNumbers, Real>& numbers) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      means[k] = numbers.template of<N>(0, k);
+      factors[k] = numbers.template of<N>(1, k);
+      offsets[k] = numbers.template of<N>(2, k);
+    }
+  }
+  __device__ Real of(T x, int k) const {
+    return (wide(x) - means[k]) * factors[k] + offsets[k];
+  }
+};
+
 /// `f(i)` for the first element i of each of this thread's packs, in all rows.
 template <class F>
 __device__ void for_each_row(Index rows, Index channels, Index c, F&& f) {
@@ -103,87 +138,68 @@ __device__ void for_each_row(Index rows, Index channels, Index c, F&& f) {
     f(row * channels + c);
 }
 
-/// A NaN stays one.
-template <class T>
-__device__ T through_relu(T y, Arithmetic<T> highest) {
-  if (wide(y) <= 0) return rounded<T>(Arithmetic<T>(0));
-  return wide(y) > highest ? rounded<T>(highest) : y;
-}
+/// A relu behind the norm, if there is one, and the most that it gives.
+struct Relu {
+  bool is_there;
+  double highest;
+
+  /// A NaN stays one.
+  template <class Real>
+  __device__ Real through(Real y) const {
+    if (!is_there) return y;
+    const Real limit = static_cast<Real>(highest);
+    return y <= 0 ? Real(0) : (y > limit ? limit : y);
+  }
+  /// Whether the gradient passes, where y is what it got.
+  template <class Real>
+  __device__ Real passes(Real y) const {
+    return !is_there || (y > 0 && y < static_cast<Real>(highest)) ? Real(1) : Real(0);
+  }
+};
 
 template <int N, class T, class Channels>
-__global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x, const Channels* mean,
-                                 const Channels* variance, const Channels* gamma, const Channels* beta,
-                                 double epsilon, bool has_relu, double highest) {
+__global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x,
+                                 Statistics<Channels> statistics, Relu relu) {
   using Real = Arithmetic<T>;
   __shared__ Real values[3][kThreads];
   ChannelNumbers<3, Real> numbers{values};
-  numbers.template fill<N>(channels, [&](Index c, Real(&of)[3]) {
-    of[0] = static_cast<Real>(wider(mean[c]));
-    of[1] = static_cast<Real>(inverse_deviation(variance, c, epsilon) * value_or(gamma, c, 1.0));
-    of[2] = static_cast<Real>(value_or(beta, c, 0.0));
-  });
+  numbers.template fill<N>(channels, [&](Index c, Real(&of)[3]) { statistics.numbers(c, of); });
   const Index c = first_channel<N>();
   if (c >= channels) return;
-  Real means[N], factors[N], offsets[N];
-#pragma unroll
-  for (int k = 0; k < N; ++k) {
-    means[k] = numbers.template of<N>(0, k);
-    factors[k] = numbers.template of<N>(1, k);
-    offsets[k] = numbers.template of<N>(2, k);
-  }
+  const Norm<N, T> norm(numbers);
   for_each_row(rows, channels, c, [&](Index i) {
     Pack<T, N> result = load_pack<N>(x + i);
 #pragma unroll
-    for (int k = 0; k < N; ++k) {
-      result.at[k] = rounded<T>((wide(result.at[k]) - means[k]) * factors[k] + offsets[k]);
-      if (has_relu) result.at[k] = through_relu(result.at[k], static_cast<Real>(highest));
-    }
+    for (int k = 0; k < N; ++k) result.at[k] = rounded<T>(relu.through(norm.of(result.at[k], k)));
     store_pack<N>(out + i, result);
   });
 }
 
-/// A gradient and, if it is one behind a relu, the relu's result and the most that this can be.
-template <class T>
-struct Gradient {
-  const T *grad, *y;
-  double highest;
-};
-
-/// The gradient in front of the relu, from element i on.
-template <int N, class T>
-__device__ Pack<T, N> load_gradient(const Gradient<T>& gradient, Index i) {
-  Pack<T, N> grads = load_pack<N>(gradient.grad + i);
-  if (!gradient.y) return grads;
-  using Real = Arithmetic<T>;
-  const Pack<T, N> results = load_pack<N>(gradient.y + i);
-  const Real highest = static_cast<Real>(gradient.highest);
-#pragma unroll
-  for (int k = 0; k < N; ++k) {
-    const Real y = wide(results.at[k]);
-    grads.at[k] = rounded<T>(wide(grads.at[k]) * static_cast<Real>(y > 0 && y < highest ? 1 : 0));
-  }
-  return grads;
-}
-
 // Of the gradient, and of its products with the distances from the mean.
 template <int N, class T, class Channels>
-__global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, Gradient<T> gradient,
-                                     const T* x, const Channels* mean) {
+__global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, const T* grad, const T* x,
+                                     Statistics<Channels> statistics, Relu relu) {
+  using Real = Arithmetic<T>;
+  __shared__ Real numbers_of_channels[3][kThreads];
+  ChannelNumbers<3, Real> numbers{numbers_of_channels};
+  numbers.template fill<N>(channels, [&](Index c, Real(&of)[3]) { statistics.numbers(c, of); });
   const Index c = first_channel<N>();
   const bool is_there = c < channels;
+  const Norm<N, T> norm(numbers);
   double means[N] = {};
   for (int k = 0; k < N; ++k)
-    if (is_there) means[k] = wider(mean[c + k]);
+    if (is_there) means[k] = wider(statistics.mean[c + k]);
   const Piece piece(rows);
   double totals[2 * N] = {};
   sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[2 * N]) {
     if (!is_there) return;
     const Index i = row * channels + c;
-    const Pack<T, N> grads = load_gradient<N>(gradient, i), values = load_pack<N>(x + i);
+    const Pack<T, N> grads = load_pack<N>(grad + i), values = load_pack<N>(x + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      sum[k] += wider(grads.at[k]);
-      sum[N + k] += wider(grads.at[k]) * (wider(values.at[k]) - means[k]);
+      const double passed = wider(grads.at[k]) * relu.passes(norm.of(values.at[k], k));
+      sum[k] += passed;
+      sum[N + k] += passed * (wider(values.at[k]) - means[k]);
     }
   });
   if (is_there && threadIdx.y == 0) store_sums<N>(sums, channels, c, totals);
@@ -207,35 +223,34 @@ __global__ void parameter_gradients_kernel(Index pieces, Index channels, Channel
 // grad_x = gamma / deviation * (grad - mean(grad) - x^ * mean(grad * x^)), with x^ the normalised x
 template <int N, class T, class Channels>
 __global__ void input_gradient_kernel(Index rows, Index channels, T* grad_x, const double* sums,
-                                      Gradient<T> gradient, const T* x, const Channels* mean,
-                                      const Channels* variance, const Channels* gamma, double epsilon) {
+                                      const T* grad, const T* x, Statistics<Channels> statistics, Relu relu) {
   using Real = Arithmetic<T>;
-  __shared__ Real values[4][kThreads];
-  ChannelNumbers<4, Real> numbers{values};
-  numbers.template fill<N>(channels, [&](Index c, Real(&of)[4]) {
+  __shared__ Real values[5][kThreads];
+  ChannelNumbers<5, Real> numbers{values};
+  numbers.template fill<N>(channels, [&](Index c, Real(&of)[5]) {
     const double count = static_cast<double>(rows);
-    of[0] = static_cast<Real>(wider(mean[c]));
-    of[1] = static_cast<Real>(inverse_deviation(variance, c, epsilon) * value_or(gamma, c, 1.0));
-    of[2] = static_cast<Real>(sums[c] / count);
-    of[3] = static_cast<Real>(sums[channels + c] / count / (wider(variance[c]) + epsilon));
+    statistics.numbers(c, of);
+    of[3] = static_cast<Real>(sums[c] / count);
+    of[4] =
+        static_cast<Real>(sums[channels + c] / count / (wider(statistics.variance[c]) + statistics.epsilon));
   });
   const Index c = first_channel<N>();
   if (c >= channels) return;
-  Real means[N], factors[N], mean_grads[N], slopes[N];
+  const Norm<N, T> norm(numbers);
+  Real mean_grads[N], slopes[N];
 #pragma unroll
   for (int k = 0; k < N; ++k) {
-    means[k] = numbers.template of<N>(0, k);
-    factors[k] = numbers.template of<N>(1, k);
-    mean_grads[k] = numbers.template of<N>(2, k);
-    slopes[k] = numbers.template of<N>(3, k);
+    mean_grads[k] = numbers.template of<N>(3, k);
+    slopes[k] = numbers.template of<N>(4, k);
   }
   for_each_row(rows, channels, c, [&](Index i) {
-    const Pack<T, N> grads = load_gradient<N>(gradient, i);
+    const Pack<T, N> grads = load_pack<N>(grad + i);
     Pack<T, N> result = load_pack<N>(x + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      const Real distance = wide(result.at[k]) - means[k];
-      result.at[k] = rounded<T>(factors[k] * (wide(grads.at[k]) - mean_grads[k] - distance * slopes[k]));
+      const Real distance = wide(result.at[k]) - norm.means[k];
+      const Real passed = wide(grads.at[k]) * relu.passes(norm.of(result.at[k], k));
+      result.at[k] = rounded<T>(norm.factors[k] * (passed - mean_grads[k] - distance * slopes[k]));
     }
     store_pack<N>(grad_x + i, result);
   });
@@ -273,45 +288,48 @@ void run_statistics(const Call& call, cudaStream_t stream) {
          table.channels, data<Channels>(call[0]), data<Channels>(call[1]), data<double>(sums), data<T>(x));
 }
 
+/// Mean, variance, gamma and beta are operands from `first` on.
+template <class Channels>
+Statistics<Channels> statistics_of(const Call& call, int first) {
+  const auto of_channels = [&](int i) { return data<Channels>(call[first + i]); };
+  return {of_channels(0), of_channels(1), of_channels(2), of_channels(3), call.attributes.batch_norm.epsilon};
+}
+
+Relu relu_of(const Call& call) {
+  return {call.attributes.epilogue == Epilogue::relu, call.attributes.value};
+}
+
 template <class T, class Channels>
 void run_normalise(const Call& call, cudaStream_t stream) {
   const Operand &out = call[0], &x = call[1];
-  const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
   const Table table(x);
   if (table.rows == 0) return;
   with_packs<T>(table.channels, data<T>(out), data<T>(x), nullptr, [&]<int kN>(Lanes<kN>) {
     const ColumnGrid grid = element_grid<kN>(table);
     launch(normalise_kernel<kN, T, Channels>, grid.blocks, grid.threads, stream, table.rows, table.channels,
-           data<T>(out), data<T>(x), of_channels(2), of_channels(3), of_channels(4), of_channels(5),
-           call.attributes.batch_norm.epsilon, call.attributes.epilogue == Epilogue::relu,
-           call.attributes.batch_norm.highest);
+           data<T>(out), data<T>(x), statistics_of<Channels>(call, 2), relu_of(call));
   });
 }
 
 template <class T, class Channels>
 void run_backward(const Call& call, cudaStream_t stream) {
-  const auto of_channels = [&](int i) { return data<Channels>(call[i]); };
-  const auto elements = [&](int i) { return data<T>(call[i]); };
-  const Gradient<T> gradient{elements(4), elements(9), call.attributes.batch_norm.highest};
-  const T* x = elements(5);
-  const Channels *mean = of_channels(6), *variance = of_channels(7), *gamma = of_channels(8);
+  T *grad_x = data<T>(call[0]), *grad = data<T>(call[4]), *x = data<T>(call[5]);
+  const Statistics<Channels> statistics = statistics_of<Channels>(call, 6);
   const Index pieces = call[3].shape[0];
   double* sums = data<double>(call[3]);
-  const double epsilon = call.attributes.batch_norm.epsilon;
   const Table table(call[5]);
-  const auto run = [&]<int kN>(Lanes<kN>) {
+  with_packs<T>(table.channels, grad_x, grad, x, [&]<int kN>(Lanes<kN>) {
     const ColumnGrid by_pieces = column_grid<kN>(table.channels, pieces);
     launch(gradient_sums_kernel<kN, T, Channels>, by_pieces.blocks, by_pieces.threads, stream, table.rows,
-           table.channels, sums, gradient, x, mean);
+           table.channels, sums, grad, x, statistics, relu_of(call));
     const ColumnGrid whole = grid_of_pieces(table.channels);
     launch(parameter_gradients_kernel<Channels>, whole.blocks, whole.threads, stream, pieces, table.channels,
-           of_channels(1), of_channels(2), sums, variance, epsilon);
+           data<Channels>(call[1]), data<Channels>(call[2]), sums, statistics.variance, statistics.epsilon);
     if (table.rows == 0) return;
     const ColumnGrid all = element_grid<kN>(table);
     launch(input_gradient_kernel<kN, T, Channels>, all.blocks, all.threads, stream, table.rows,
-           table.channels, elements(0), sums, gradient, x, mean, variance, gamma, epsilon);
-  };
-  with_packs<T>(table.channels, elements(0), gradient.grad, x, gradient.y, run);
+           table.channels, grad_x, sums, grad, x, statistics, relu_of(call));
+  });
 }
 
 }  // namespace

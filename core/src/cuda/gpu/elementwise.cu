@@ -154,6 +154,8 @@ struct Function {
         return sine(x);
       case UnaryOp::cos:
         return cosine(x);
+      case UnaryOp::clipped_relu:
+        return x <= 0 ? T(0) : (x > alpha ? alpha : x);
       case UnaryOp::clamp:
         break;
     }
@@ -199,6 +201,8 @@ struct Function {
         return cosine(x);
       case UnaryOp::cos:
         return -sine(x);
+      case UnaryOp::clipped_relu:
+        return y > 0 && y < alpha ? T(1) : T(0);
       case UnaryOp::clamp:
         break;
     }

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include <ronde/core/ops.h>
@@ -47,15 +46,13 @@ class RONDE_API BatchNormalization : public Module {
   bool is_synchronized() const override { return options_.synchronized && trainable(); }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
-  /// The same and min(max(y, 0), highest), in fewer passes over memory. bf16 has to hold `highest` exactly.
-  Variable forward_with_relu(const Variable& x, const Context& context,
-                             double highest = std::numeric_limits<double>::infinity());
+  /// The activation of that, in fewer passes over memory.
+  Variable forward_with(UnaryStage activation, const Variable& x, const Context& context);
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;
 
  private:
-  Variable normalise(const Variable& x, const Context& context, Epilogue epilogue, double highest);
   void update_moving(const BatchStatistics& batch);
 
   BatchNormalizationOptions options_;

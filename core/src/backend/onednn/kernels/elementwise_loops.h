@@ -61,6 +61,8 @@ void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, fl
       return map(y, x, n, [](float v) { return __builtin_fabsf(v); });
     case UnaryOp::clamp:
       return map(y, x, n, [=](float v) { return v < alpha ? alpha : (v > beta ? beta : v); });
+    case UnaryOp::clipped_relu:
+      return map(y, x, n, [=](float v) { return v <= 0 ? 0.0f : (v > alpha ? alpha : v); });
     default:
       return;
   }
@@ -107,6 +109,8 @@ void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, cons
     case UnaryOp::clamp:
       return map2(gx, gy, x, n,
                   [=](float g, float at) { return g * (at < alpha || at > beta ? 0.0f : 1.0f); });
+    case UnaryOp::clipped_relu:
+      return map2(gx, gy, y, n, [=](float g, float at) { return g * (at > 0 && at < alpha ? 1.0f : 0.0f); });
     default:
       return;
   }

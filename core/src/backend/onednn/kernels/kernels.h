@@ -27,9 +27,11 @@ struct PassedOn {
   float scale = 1;
 };
 
-/// A relu's result, or null where there is none, and the most that it can be.
-struct ReluResult {
-  const float* y;
+/// What a batch norm makes of x, by column: (x - center) * scale + shift. With `has_relu` behind it a relu,
+/// which gives no more than `highest`.
+struct ColumnMap {
+  const float *center, *scale, *shift;
+  bool has_relu;
   float highest;
 };
 
@@ -101,18 +103,14 @@ struct Kernels {
   /// totals (c) += column sums of (x - center)^2
   void (*sum_squared_distances)(double* totals, const float* x, const float* center, std::int64_t rows,
                                 std::int64_t c);
+  void (*map_columns)(float* out, const float* x, const ColumnMap& map, std::int64_t rows, std::int64_t c);
   /// sums (c) += column sums of g, products (c) += those of g * (x - center). Here and below g is the
-  /// gradient behind the relu, which passes where 0 < y < highest.
-  void (*sum_gradients)(double* sums, double* products, const float* g, ReluResult relu, const float* x,
-                        const float* center, std::int64_t rows, std::int64_t c);
-  /// out = epilogue((x - center) * scale + shift), by column; a relu gives no more than `highest`
-  void (*scale_columns)(float* out, const float* x, const float* center, const float* scale,
-                        const float* shift, std::int64_t rows, std::int64_t c, Epilogue epilogue,
-                        float highest);
+  /// gradient behind the map's relu, which passes where 0 < map(x) < highest.
+  void (*sum_gradients)(double* sums, double* products, const float* g, const float* x, const ColumnMap& map,
+                        std::int64_t rows, std::int64_t c);
   /// grad_x = scale * (g - mean_g - (x - center) * slope), by column
-  void (*batch_norm_backward)(float* grad_x, const float* g, ReluResult relu, const float* x,
-                              const float* center, const float* scale, const float* mean_g,
-                              const float* slope, std::int64_t rows, std::int64_t c);
+  void (*batch_norm_backward)(float* grad_x, const float* g, const float* x, const ColumnMap& map,
+                              const float* mean_g, const float* slope, std::int64_t rows, std::int64_t c);
 
   // --- pooling, one image
   /// Brings x into the cache by one straight pass.

@@ -104,41 +104,56 @@ void sum_squared_distances(double* totals, const float* x, const float* center, 
       });
 }
 
-// A gradient as it is, and one behind a relu with the result y: a vector from element i on, or that element.
+// A gradient as it is, and one behind a relu: a vector from element i on, or that element, where x
+// lies `distance` from the center of its column.
 struct PlainGradient {
   const float* g;
-  Vector vector(std::int64_t i, std::int64_t c) const { return load_of_block(g + i, c); }
-  float one(std::int64_t i) const { return g[i]; }
+
+  explicit PlainGradient(const float* grad, const ColumnMap&) : g(grad) {}
+  auto of_columns(std::int64_t, std::int64_t c) const {
+    return [g = g, c](std::int64_t i, Vector) { return load_of_block(g + i, c); };
+  }
+  float one(std::int64_t i, std::int64_t, float) const { return g[i]; }
 };
 struct ReluGradient {
-  const float *g, *y;
+  const float *g, *scale, *shift;
   float highest;
-  Vector vector(std::int64_t i, std::int64_t c) const {
-    const Vector at = load_of_block(y + i, c);
-    return load_of_block(g + i, c) * masked((at > Vector{}) & (at < splat(highest)), splat(1));
+
+  explicit ReluGradient(const float* grad, const ColumnMap& map)
+      : g(grad), scale(map.scale), shift(map.shift), highest(map.highest) {}
+  auto of_columns(std::int64_t column, std::int64_t c) const {
+    return [g = g, c, scale = load(scale + column), shift = load(shift + column), highest = splat(highest)](
+               std::int64_t i, Vector distance) {
+      const Vector y = distance * scale + shift;
+      return load_of_block(g + i, c) * masked((y > Vector{}) & (y < highest), splat(1));
+    };
   }
-  float one(std::int64_t i) const { return g[i] * (y[i] > 0 && y[i] < highest ? 1.0f : 0.0f); }
+  float one(std::int64_t i, std::int64_t column, float distance) const {
+    const float y = distance * scale[column] + shift[column];
+    return g[i] * (y > 0 && y < highest ? 1.0f : 0.0f);
+  }
 };
 
 // Calls f with one of both.
 template <class F>
-inline void with_gradient(const float* g, const ReluResult& relu, const F& f) {
-  if (relu.y)
-    f(ReluGradient{g, relu.y, relu.highest});
+inline void with_gradient(const float* g, const ColumnMap& map, const F& f) {
+  if (map.has_relu)
+    f(ReluGradient(g, map));
   else
-    f(PlainGradient{g});
+    f(PlainGradient(g, map));
 }
 
 // Of the rows from `start` to `end`.
 template <class Gradient>
-inline void add_gradients(double* sums, double* products, Gradient gradient, const float* x,
+inline void add_gradients(double* sums, double* products, const Gradient& gradient, const float* x,
                           const float* center, std::int64_t start, std::int64_t end, std::int64_t c) {
   if (c < kLanes) {
     for (std::int64_t column = 0; column < c; ++column) {
       float sum = 0, product = 0;
       for (std::int64_t i = start * c + column; i < end * c; i += c) {
-        sum += gradient.one(i);
-        product += gradient.one(i) * (x[i] - center[column]);
+        const float distance = x[i] - center[column], at = gradient.one(i, column, distance);
+        sum += at;
+        product += at * distance;
       }
       sums[column] += static_cast<double>(sum);
       products[column] += static_cast<double>(product);
@@ -148,29 +163,30 @@ inline void add_gradients(double* sums, double* products, Gradient gradient, con
   cover_once(c, [&](std::int64_t column, IntVector fresh) {
     Vector sum{}, product{};
     const Vector middle = load(center + column);
+    const auto of_columns = gradient.of_columns(column, c);
     for (std::int64_t i = start * c + column; i < end * c; i += c) {
-      const Vector at = gradient.vector(i, c);
+      const Vector distance = load_of_block(x + i, c) - middle, at = of_columns(i, distance);
       sum += at;
-      product += at * (load_of_block(x + i, c) - middle);
+      product += at * distance;
     }
     add_lanes(sums + column, sum, fresh);
     add_lanes(products + column, product, fresh);
   });
 }
 
-void sum_gradients(double* sums, double* products, const float* g, ReluResult relu, const float* x,
-                   const float* center, std::int64_t rows, std::int64_t c) {
-  with_gradient(g, relu, [=](auto gradient) {
+void sum_gradients(double* sums, double* products, const float* g, const float* x, const ColumnMap& map,
+                   std::int64_t rows, std::int64_t c) {
+  with_gradient(g, map, [=, center = map.center](const auto& gradient) {
     for (std::int64_t start = 0; start < rows; start += kBlockRows)
       add_gradients(sums, products, gradient, x, center, start,
                     start + kBlockRows < rows ? start + kBlockRows : rows, c);
   });
 }
 
-void scale_columns(float* out, const float* x, const float* center, const float* scale, const float* shift,
-                   std::int64_t rows, std::int64_t c, Epilogue epilogue, float highest) {
+void map_columns(float* out, const float* x, const ColumnMap& map, std::int64_t rows, std::int64_t c) {
+  const auto [center, scale, shift, has_relu, highest] = map;
   for (std::int64_t r = 0; r < rows; ++r, out += c, x += c) {
-    if (epilogue == Epilogue::relu)
+    if (has_relu)
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < c; ++i) {
         const float y = (x[i] - center[i]) * scale[i] + shift[i];
@@ -182,15 +198,16 @@ void scale_columns(float* out, const float* x, const float* center, const float*
   }
 }
 
-void batch_norm_backward(float* grad_x, const float* g, ReluResult relu, const float* x, const float* center,
-                         const float* scale, const float* mean_g, const float* slope, std::int64_t rows,
-                         std::int64_t c) {
-  with_gradient(g, relu, [=](auto gradient) {
+void batch_norm_backward(float* grad_x, const float* g, const float* x, const ColumnMap& map,
+                         const float* mean_g, const float* slope, std::int64_t rows, std::int64_t c) {
+  with_gradient(g, map, [=, center = map.center, scale = map.scale](const auto& gradient) {
     for (std::int64_t start = 0; start < rows * c; start += c)
 #pragma GCC ivdep
-      for (std::int64_t i = 0; i < c; ++i)
+      for (std::int64_t i = 0; i < c; ++i) {
+        const float distance = x[start + i] - center[i];
         grad_x[start + i] =
-            scale[i] * (gradient.one(start + i) - mean_g[i] - (x[start + i] - center[i]) * slope[i]);
+            scale[i] * (gradient.one(start + i, i, distance) - mean_g[i] - distance * slope[i]);
+      }
   });
 }
 

@@ -1,0 +1,78 @@
+#include "backend/onednn/norm_map.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// Elements that stay in the first level cache between the norm and the activation.
+constexpr std::int64_t kMapped = 4096;
+
+}  // namespace
+
+bool NormMap::takes(const Kernels& kernels, UnaryStage activation) {
+  return activation.is_relu() || kernels.has_unary(activation.op);
+}
+
+bool NormMap::takes_gradient(UnaryStage activation) {
+  switch (activation.op) {
+    case UnaryOp::leaky_relu:
+    case UnaryOp::elu:
+    case UnaryOp::gelu:
+    case UnaryOp::silu:
+      return true;
+    default:
+      return activation.is_relu() || activation.changes_nothing();
+  }
+}
+
+NormMap::NormMap(Backend& backend, const Kernels& kernels, const NormTensors& tensors, BatchNormParams params,
+                 UnaryStage activation)
+    : kernels_(kernels),
+      variance_(tensors.variance),
+      params_(params),
+      activation_(activation),
+      has_other_activation_(!activation.is_relu() && !activation.changes_nothing()),
+      channels_(tensors.mean.count()),
+      scale_and_shift_(backend, 2 * channels_) {
+  float *scale = scale_and_shift_.data(), *shift = scale + channels_;
+  for (std::int64_t i = 0; i < channels_; ++i) {
+    const double factor = tensors.gamma.defined() ? static_cast<double>(tensors.gamma.data<float>()[i]) : 1.0;
+    scale[i] = static_cast<float>(factor * inverse_deviation(i));
+    shift[i] = tensors.beta.defined() ? tensors.beta.data<float>()[i] : 0.0f;
+  }
+  columns_ = {.center = tensors.mean.data<float>(),
+              .scale = scale,
+              .shift = shift,
+              .has_relu = activation.is_relu(),
+              .highest = static_cast<float>(activation.highest())};
+}
+
+double NormMap::inverse_deviation(std::int64_t channel) const {
+  return 1 / std::sqrt(static_cast<double>(variance_.data<float>()[channel]) + params_.epsilon);
+}
+
+void NormMap::operator()(float* out, const float* x, std::int64_t rows) const {
+  if (!has_other_activation_) return kernels_.map_columns(out, x, columns_, rows, channels_);
+  const std::int64_t most = std::max<std::int64_t>(kMapped / channels_, 1);
+  const auto [alpha, beta] = activation_.params;
+  for (std::int64_t row = 0; row < rows; row += most) {
+    const std::int64_t some = std::min(most, rows - row);
+    float* to = out + row * channels_;
+    kernels_.map_columns(to, x + row * channels_, columns_, some, channels_);
+    kernels_.unary(activation_.op, to, to, some * channels_, static_cast<float>(alpha),
+                   static_cast<float>(beta));
+  }
+}
+
+void NormMap::activation_backward(float* grad_norm, const float* grad_out, const float* x,
+                                  std::int64_t rows) const {
+  const auto [alpha, beta] = activation_.params;
+  kernels_.map_columns(grad_norm, x, columns_, rows, channels_);
+  kernels_.unary_backward(activation_.op, grad_norm, grad_out, grad_norm, nullptr, rows * channels_,
+                          static_cast<float>(alpha), static_cast<float>(beta));
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,48 @@
+/// A batch norm with given statistics and the activation behind it, as the kernels make them.
+#pragma once
+
+#include <ronde/core/kernel_params.h>
+#include <ronde/core/tensor.h>
+
+#include "backend/cpu/scratch.h"
+#include "backend/onednn/kernels/kernels.h"
+
+namespace ronde::inline v0 {
+
+/// Of the batch: f32 and dense, gamma and beta optional.
+struct NormTensors {
+  const Tensor &mean, &variance, &gamma, &beta;
+};
+
+class NormMap {
+ public:
+  NormMap(Backend& backend, const Kernels& kernels, const NormTensors& tensors, BatchNormParams params,
+          UnaryStage activation);
+  /// Whether kernels have the activation, and its gradient of what it got.
+  static bool takes(const Kernels& kernels, UnaryStage activation);
+  static bool takes_gradient(UnaryStage activation);
+
+  /// What the kernels of columns do: all of it, but for an activation that is no relu.
+  const ColumnMap& columns() const { return columns_; }
+  bool has_other_activation() const { return has_other_activation_; }
+  std::int64_t channels() const { return channels_; }
+  /// 1 / sqrt(variance + epsilon)
+  double inverse_deviation(std::int64_t channel) const;
+
+  /// out = activation(norm of x), of rows that lie one behind the other; may be made in place.
+  void operator()(float* out, const float* x, std::int64_t rows) const;
+  /// grad_norm = the gradient in front of an activation that is no relu.
+  void activation_backward(float* grad_norm, const float* grad_out, const float* x, std::int64_t rows) const;
+
+ private:
+  const Kernels& kernels_;
+  const Tensor& variance_;
+  BatchNormParams params_;
+  UnaryStage activation_;
+  bool has_other_activation_;
+  std::int64_t channels_;
+  Scratch<float> scale_and_shift_;
+  ColumnMap columns_;
+};
+
+}  // namespace ronde::inline v0
