@@ -52,13 +52,22 @@ Variable BatchNormalization::forward_with(UnaryStage activation, const Variable&
           counted(channels, "channel"), ", got an input of shape ", x.shape());
   const BatchNormParams params{.epsilon = options_.epsilon};
   const SumOverRanks sum_over_ranks = is_synchronized() ? context.sum_over_ranks : SumOverRanks();
-  if (!context.training || !trainable() || (x.shape().count() == 0 && !sum_over_ranks))
-    return batch_norm_inference(x, gamma_, beta_, {moving_mean_.value(), moving_variance_.value()}, params,
-                                activation);
+  if (is_inference(context) || (x.shape().count() == 0 && !sum_over_ranks)) {
+    const BatchNormCall call = inference_call(activation);
+    return batch_norm_inference(x, call.gamma, call.beta, call.statistics, call.params, call.activation);
+  }
   BatchStatistics batch;
   Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks, activation);
   if (batch.count > 0) update_moving(batch);
   return y;
+}
+
+BatchNormCall BatchNormalization::inference_call(UnaryStage activation) const {
+  return {.gamma = gamma_,
+          .beta = beta_,
+          .statistics = {moving_mean_.value(), moving_variance_.value()},
+          .params = {.epsilon = options_.epsilon},
+          .activation = activation};
 }
 
 void BatchNormalization::update_moving(const BatchStatistics& batch) {

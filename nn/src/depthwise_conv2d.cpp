@@ -48,15 +48,21 @@ Variable DepthwiseConv2D::convolve(const Variable& x, const Margins2d& margins) 
   require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
           ", got ", x.shape().back());
   require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding, margins);
-  const bool fused = options_.activation == Activation::relu;
-  const Variable y = conv2d(x, kernel_, bias_,
-                            {.stride = options_.strides,
-                             .padding = options_.padding,
-                             .dilation = options_.dilation,
-                             .groups = channels,
-                             .epilogue = fused ? Epilogue::relu : Epilogue::none,
-                             .margins = margins});
-  return fused ? y : apply_activation(options_.activation, y);
+  Conv2dOptions options = call().options;
+  options.margins = margins;
+  const Variable y = conv2d(x, kernel_, bias_, options);
+  return options.epilogue == Epilogue::relu ? y : apply_activation(options_.activation, y);
+}
+
+Conv2dCall DepthwiseConv2D::call() const {
+  const bool relu = options_.activation == Activation::relu;
+  return {.weight = kernel_,
+          .bias = bias_,
+          .options = {.stride = options_.strides,
+                      .padding = options_.padding,
+                      .dilation = options_.dilation,
+                      .groups = kernel_.size(0) / options_.depth_multiplier,
+                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
 }
 
 ConfigDict DepthwiseConv2D::config() const {

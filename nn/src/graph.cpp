@@ -4,6 +4,7 @@
 
 #include "add_run.h"
 #include "auto_name.h"
+#include "conv_norm_run.h"
 #include "norm_run.h"
 #include "padding_run.h"
 
@@ -80,44 +81,55 @@ void Graph::output(const Symbol& y) {
 
 // --- computation
 
-// A node and the next one, if that alone takes its result, computed as a run of their layers. A dry run calls
-// each layer, to let it see its input.
-bool Graph::compute_pair(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
-                         const Context& context) const {
-  const bool is_pair = n + 1 < nodes_.size() &&
-                       nodes_[n + 1].inputs == std::vector<int>{static_cast<int>(n)} &&
-                       last_use_[n] == static_cast<int>(n) + 1;
-  if (!is_pair || context.trace != nullptr) return false;
-  Module* const layers[] = {nodes_[n].layer, nodes_[n + 1].layer};
-  if (inputs.size() == 1)
-    return compute_run<NormRun>(layers, inputs.front(), y, context) == 2 ||
-           compute_run<PaddingRun>(layers, inputs.front(), y, context) == 2;
-  return compute_run<AddRun>(layers, inputs, y, context) == 2;
+// Node n and those behind it each of which alone takes the result of the one before it.
+std::vector<Module*> Graph::chain_from(std::size_t n) const {
+  constexpr std::size_t kLongest = 4;  // of the runs
+  std::vector<Module*> layers{nodes_[n].layer};
+  for (; n + 1 < nodes_.size() && layers.size() < kLongest; ++n) {
+    const int node = static_cast<int>(n);
+    if (nodes_[n + 1].inputs != std::vector<int>{node} || last_use_[n] != node + 1) break;
+    layers.push_back(nodes_[n + 1].layer);
+  }
+  return layers;
+}
+
+// How many nodes from n on were computed: a run of their layers, or n alone. A dry run calls each layer, to
+// let it see its input.
+std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
+                                 const Context& context) const {
+  Module& layer = *nodes_[n].layer;
+  if (context.trace == nullptr) {
+    const std::vector<Module*> layers = chain_from(n);
+    if (inputs.size() > 1) {
+      if (const std::size_t length = compute_run<AddRun>(layers, inputs, y, context)) return length;
+    } else {
+      const Variable& x = inputs.front();
+      if (const std::size_t length = compute_run<ConvNormRun>(layers, x, y, context)) return length;
+      if (const std::size_t length = compute_run<NormRun>(layers, x, y, context)) return length;
+      if (const std::size_t length = compute_run<PaddingRun>(layers, x, y, context)) return length;
+    }
+  }
+  y = inputs.size() == 1 ? layer(inputs.front(), context) : layer(inputs, context);
+  return 1;
 }
 
 Variable Graph::forward(const Variable& x, const Context& context) {
   require<UsageError>(output_ >= 0, "[", label(), "] has no output: call output() with a symbol");
   std::vector<Variable> results(nodes_.size());
   results[0] = x;
-  for (std::size_t n = 1; n < nodes_.size(); ++n) {
+  for (std::size_t n = 1; n < nodes_.size();) {
     const GraphNode& node = nodes_[n];
     std::vector<Variable> inputs;
     for (const int input : node.inputs) inputs.push_back(results[static_cast<std::size_t>(input)]);
+    Variable y;
+    const std::size_t length = compute_first(n, inputs, y, context);
+    results[n + length - 1] = y;
     // What nobody needs any more goes, so that its memory can serve again.
-    const auto release = [&] {
-      for (const int input : node.inputs) {
-        const auto i = static_cast<std::size_t>(input);
-        if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
-      }
-    };
-    Variable of_pair;
-    if (compute_pair(n, inputs, of_pair, context)) {
-      release();
-      results[++n] = of_pair;
-      continue;
+    for (const int input : node.inputs) {
+      const auto i = static_cast<std::size_t>(input);
+      if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
     }
-    results[n] = inputs.size() == 1 ? (*node.layer)(inputs.front(), context) : (*node.layer)(inputs, context);
-    release();
+    n += length;
   }
   return results[static_cast<std::size_t>(output_)];
 }

@@ -2,6 +2,7 @@
 #include <ronde/nn/sequential.h>
 
 #include "auto_name.h"
+#include "conv_norm_run.h"
 #include "dense_run.h"
 #include "image_run.h"
 #include "layer_config.h"
@@ -25,6 +26,7 @@ using Layers = std::span<Module* const>;
 // let it see its input.
 std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
   if (context.trace == nullptr) {
+    if (const std::size_t length = compute_run<ConvNormRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<ImageRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<DenseRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<NormRun>(layers, y, y, context)) return length;

@@ -214,6 +214,12 @@ class TimedBackend : public Backend {
         [&] { inner_.conv2d_max_pool2d(out, argmax, x, weight, bias, params, epilogue, pool); },
         flop_of(x.shape(), {.weight = weight, .params = params}));
   }
+  void conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
+                   const NormStage& norm) override {
+    time(
+        "conv2d_norm", {out}, {x, conv.weight}, [&] { inner_.conv2d_norm(out, x, conv, norm); },
+        flop_of(out.shape(), conv.weight));
+  }
   void conv2d_backward(const Conv2dBackward& layer) override {
     time(
         "conv2d_backward", {layer.grad_x, layer.grad_weight, layer.grad_bias},

@@ -59,6 +59,16 @@ void Backend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor&
   batch_norm_backward(grad_x, grad_gamma, grad_beta, grad, x, mean, variance, gamma, params);
 }
 
+void Backend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
+                          const NormStage& norm) {
+  conv2d(out, x, conv.weight, conv.bias, conv.params, conv.epilogue);
+  const auto& [mean, variance, gamma, beta, params, activation] = norm;
+  if (activation.changes_nothing())
+    batch_norm(out, out, mean, variance, gamma, beta, params);
+  else
+    batch_norm_activation(out, out, mean, variance, gamma, beta, params, activation);
+}
+
 void Backend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                 const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                                 Epilogue epilogue, const Pool2dParams& pool) {

@@ -1,4 +1,4 @@
-#include <ronde/core/ops.h>
+#include "ops/batch_norm.h"
 
 #include <ronde/core/backend.h>
 #include <ronde/core/node.h>
@@ -82,13 +82,6 @@ void check_per_channel(const char* what, const Tensor& x, const Tensor& per_chan
           ",) for an input of shape ", x.shape(), ", got shape ", per_channel.shape());
 }
 
-void check(const Tensor& x, const Variable& gamma, const Variable& beta) {
-  require_floating("batch_norm", x);
-  require(x.rank() > 1, "[batch_norm] input must be (n, ..., c), got shape ", x.shape());
-  if (gamma.defined()) check_per_channel("gamma", x, gamma.value());
-  if (beta.defined()) check_per_channel("beta", x, beta.value());
-}
-
 Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchStatistics& statistics,
                  BatchNormParams params, UnaryStage activation) {
   const Tensor y = Tensor::empty_like(x);
@@ -102,10 +95,24 @@ Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const
 
 }  // namespace
 
+void check_batch_norm(const Tensor& x, const Variable& gamma, const Variable& beta) {
+  require_floating("batch_norm", x);
+  require(x.rank() > 1, "[batch_norm] input must be (n, ..., c), got shape ", x.shape());
+  if (gamma.defined()) check_per_channel("gamma", x, gamma.value());
+  if (beta.defined()) check_per_channel("beta", x, beta.value());
+}
+
+void check_batch_norm(const Tensor& x, const Variable& gamma, const Variable& beta,
+                      const BatchStatistics& statistics) {
+  check_batch_norm(x, gamma, beta);
+  check_per_channel("mean", x, statistics.mean);
+  check_per_channel("variance", x, statistics.variance);
+}
+
 Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                     BatchStatistics& statistics, BatchNormParams params, const SumOverRanks& sum_over_ranks,
                     UnaryStage activation) {
-  check(x.value(), gamma, beta);
+  check_batch_norm(x.value(), gamma, beta);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma), shift = dense_value(beta);
   statistics.count = input.count() == 0 ? 0 : input.count() / x.size(-1);
   const DType precise = input.dtype() == DType::bf16 ? DType::f32 : input.dtype();
@@ -129,9 +136,7 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
 Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
                               const BatchStatistics& statistics, BatchNormParams params,
                               UnaryStage activation) {
-  check(x.value(), gamma, beta);
-  check_per_channel("mean", x.value(), statistics.mean);
-  check_per_channel("variance", x.value(), statistics.variance);
+  check_batch_norm(x.value(), gamma, beta, statistics);
   const bool is_needed = Node::needed({x, gamma, beta});
   const bool is_plain_relu = activation.op == UnaryOp::relu;
   if (is_needed && !activation.changes_nothing() && !is_plain_relu)

@@ -4,6 +4,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/node.h>
 
+#include "ops/batch_norm.h"
 #include "ops/checks.h"
 #include "ops/gradients.h"
 #include "ops/window.h"
@@ -90,6 +91,31 @@ Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias,
   if (x.requires_grad()) node->weight = kernel;
   if (options.epilogue == Epilogue::relu) node->y = y;
   return Node::record(std::move(node), {x, weight, bias}, y);
+}
+
+Variable conv2d_norm(const Variable& x, const Conv2dCall& conv, const BatchNormCall& norm) {
+  const auto& [gamma, beta, statistics, params, activation] = norm;
+  if (Node::needed({x, conv.weight, conv.bias, gamma, beta}) || conv.options.max_pool)
+    return batch_norm_inference(conv2d(x, conv.weight, conv.bias, conv.options), gamma, beta, statistics,
+                                params, activation);
+  check_shapes(x.value(), conv.weight.value(), conv.bias, conv.options);
+  const PlacedConv2d placed = place_conv2d(image_size(x.value()), conv.weight.value(), conv.options);
+  const Tensor input = x.value().contiguous();
+  const Tensor y =
+      Tensor::empty({x.size(0), placed.out.h, placed.out.w, conv.weight.size(0)}, input.options());
+  check_batch_norm(y, gamma, beta, statistics);
+  y.backend().conv2d_norm(y, input,
+                          {.weight = weight_value(conv.weight.value(), input),
+                           .bias = bias_value(conv.bias, input),
+                           .params = placed.params,
+                           .epilogue = conv.options.epilogue},
+                          {.mean = statistics.mean,
+                           .variance = statistics.variance,
+                           .gamma = dense_value(gamma),
+                           .beta = dense_value(beta),
+                           .params = params,
+                           .activation = activation});
+  return y;
 }
 
 }  // namespace ronde::inline v0

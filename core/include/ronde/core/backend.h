@@ -134,6 +134,9 @@ class RONDE_API Backend {
   virtual void conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,
                                  const Tensor& weight, const Tensor& bias, const Conv2dParams& params,
                                  Epilogue epilogue, const Pool2dParams& pool) = 0;
+  /// `norm` of conv2d, whose own result is kept nowhere: the same values as by both, one after the other.
+  virtual void conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
+                           const NormStage& norm);
   /// All gradients of conv2d or of conv2d_max_pool2d at once.
   virtual void conv2d_backward(const Conv2dBackward& layer) = 0;
   /// Whether conv2d_layer goes through this layer image by image; else separate calls are as good.

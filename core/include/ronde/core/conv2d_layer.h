@@ -15,6 +15,13 @@ struct Conv2dStage {
   Epilogue epilogue = Epilogue::none;
 };
 
+/// A batch norm with given statistics, as Backend::batch_norm, and the activation behind it.
+struct NormStage {
+  Tensor mean = {}, variance = {}, gamma = {}, beta = {};
+  BatchNormParams params = {};
+  UnaryStage activation = {};
+};
+
 /// front -> conv -> max-pooling -> dropout, of which all but `conv` are optional: Backend::conv2d_layer.
 struct Conv2dLayer {
   Tensor out = {};     ///< written

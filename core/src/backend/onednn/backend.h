@@ -9,10 +9,9 @@
 #include "backend/onednn/conv_passes.h"
 #include "backend/onednn/conv_primitive.h"
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/norm_map.h"
 
 namespace ronde::inline v0 {
-
-class NormMap;
 
 class OneDnnBackend final : public WithBfloat16 {
  public:
@@ -32,6 +31,8 @@ class OneDnnBackend final : public WithBfloat16 {
              Epilogue epilogue) override;
   void conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Conv2dParams& params, Epilogue epilogue) override;
+  void conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
+                   const NormStage& norm) override;
   void conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                              const Conv2dParams& params) override;
   void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
@@ -109,9 +110,12 @@ class OneDnnBackend final : public WithBfloat16 {
   class ForwardRun;
   struct BackwardPasses;
   class BackwardRun;
+  // A convolution and the norm behind it, which here and below may be null; false where the oracle has to do
+  // it.
+  bool fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv, const NormMap* norm);
   // Convolutions by our own kernels (conv2d_layer*.cpp) of images in f32 or bf16; false where these do not
-  // take the shape. Weights in bf16 are few, and widened.
-  bool own_conv2d(const Conv2dLayer& layer);
+  // take the shape. Weights in bf16 are few, and widened. A norm is of a convolution in f32 alone.
+  bool own_conv2d(const Conv2dLayer& layer, const NormMap* norm = nullptr);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
   bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
@@ -142,7 +146,7 @@ class OneDnnBackend final : public WithBfloat16 {
   template <class F>
   void for_patches(const ConvProblem& problem, const F& f);
   void patch_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                    const float* bias);
+                    const float* bias, const NormMap* norm);
   void patch_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
                             const float* weight);
   void patch_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
@@ -153,7 +157,7 @@ class OneDnnBackend final : public WithBfloat16 {
   bool takes_depthwise(const ConvProblem& problem) const;
   std::int64_t depthwise_parts(const ConvProblem& problem) const;
   void depthwise_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                        const float* bias);
+                        const float* bias, const NormMap* norm);
   void depthwise_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
                                 const float* weight);
   void depthwise_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
@@ -193,6 +197,10 @@ bool dense_images(const Conv2dParams& params, const Tensors&... tensors) {
 
 inline bool dense_or_missing(const Tensor& x) {
   return !x.defined() || dense_floats(x);
+}
+
+inline bool takes_norm(const NormTensors& t) {
+  return dense_floats(t.mean, t.variance) && dense_or_missing(t.gamma) && dense_or_missing(t.beta);
 }
 
 /// Whether our own pooling kernels take the places of the maxima as they are kept.

@@ -8,7 +8,6 @@
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/float_rows.h"
-#include "backend/onednn/norm_map.h"
 #include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
@@ -24,10 +23,6 @@ constexpr std::int64_t kSummedInFloat = 64;
 
 std::int64_t grain_of_rows(std::int64_t c) {
   return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
-}
-
-bool takes_statistics(const NormTensors& t) {
-  return dense_floats(t.mean, t.variance) && dense_or_missing(t.gamma) && dense_or_missing(t.beta);
 }
 
 }  // namespace
@@ -58,7 +53,7 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
 
 void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                                const Tensor& gamma, const Tensor& beta, BatchNormParams params) {
-  if (!dense_values(out, x) || !takes_statistics({mean, variance, gamma, beta}))
+  if (!dense_values(out, x) || !takes_norm({mean, variance, gamma, beta}))
     return WithBfloat16::batch_norm(out, x, mean, variance, gamma, beta, params);
   normalise(out, x, NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, {}));
 }
@@ -66,7 +61,7 @@ void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor&
 void OneDnnBackend::batch_norm_activation(const Tensor& out, const Tensor& x, const Tensor& mean,
                                           const Tensor& variance, const Tensor& gamma, const Tensor& beta,
                                           BatchNormParams params, UnaryStage activation) {
-  if (!dense_values(out, x) || !takes_statistics({mean, variance, gamma, beta}) ||
+  if (!dense_values(out, x) || !takes_norm({mean, variance, gamma, beta}) ||
       !NormMap::takes(kernels_, activation))
     return WithBfloat16::batch_norm_activation(out, x, mean, variance, gamma, beta, params, activation);
   normalise(out, x, NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
@@ -89,7 +84,7 @@ void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad
                                         const Tensor& grad_beta, const Tensor& grad_out, const Tensor& x,
                                         const Tensor& mean, const Tensor& variance, const Tensor& gamma,
                                         BatchNormParams params) {
-  if (!dense_values(grad_x, grad_out, x) || !takes_statistics({mean, variance, gamma, {}}) ||
+  if (!dense_values(grad_x, grad_out, x) || !takes_norm({mean, variance, gamma, {}}) ||
       !dense_or_missing(grad_gamma) || !dense_or_missing(grad_beta) || x.count() == 0)
     return WithBfloat16::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance,
                                              gamma, params);
@@ -103,7 +98,7 @@ void OneDnnBackend::batch_norm_activation_backward(const Tensor& grad_x, const T
                                                    const Tensor& variance, const Tensor& gamma,
                                                    const Tensor& beta, BatchNormParams params,
                                                    UnaryStage activation) {
-  if (!dense_values(grad_x, grad_out, x) || !takes_statistics({mean, variance, gamma, beta}) ||
+  if (!dense_values(grad_x, grad_out, x) || !takes_norm({mean, variance, gamma, beta}) ||
       !dense_or_missing(grad_gamma) || !dense_or_missing(grad_beta) || x.count() == 0 ||
       !NormMap::takes_gradient(activation))
     return WithBfloat16::batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean,

@@ -56,18 +56,37 @@ ConvProblem of_picked_pixels(ConvProblem p) {
 
 void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                            const Conv2dParams& params, Epilogue epilogue) {
-  if (own_conv2d({.out = out, .x = x, .conv = {weight, bias, params, epilogue}})) return;
-  if (dense_floats(out, x, weight) && out.count() > 0 && x.count() > 0) {
-    ConvProblem p = problem_of(ConvPass::forward, x.shape(), weight.shape(), out.shape(), params);
-    p.has_bias = bias.defined();
-    p.relu = epilogue == Epilogue::relu;
-    const float* b = floats_or_null(bias);
-    if (takes_patches(p)) return patch_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
-    if (takes_depthwise(p))
-      return depthwise_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b);
-    if (packed_conv2d(p, out.data<float>(), x.data<float>(), weight.data<float>(), b)) return;
-  }
-  WithBfloat16::conv2d(out, x, weight, bias, params, epilogue);
+  if (!fast_conv2d(out, x, {weight, bias, params, epilogue}, nullptr))
+    WithBfloat16::conv2d(out, x, weight, bias, params, epilogue);
+}
+
+void OneDnnBackend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
+                                const NormStage& stage) {
+  const NormTensors tensors{stage.mean, stage.variance, stage.gamma, stage.beta};
+  if (!dense_floats(out, x, conv.weight) || !takes_norm(tensors) ||
+      !NormMap::takes(kernels_, stage.activation))
+    return WithBfloat16::conv2d_norm(out, x, conv, stage);
+  const NormMap norm(*this, kernels_, tensors, stage.params, stage.activation);
+  if (!fast_conv2d(out, x, conv, &norm)) WithBfloat16::conv2d_norm(out, x, conv, stage);
+}
+
+bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
+                                const NormMap* norm) {
+  if (own_conv2d({.out = out, .x = x, .conv = conv}, norm)) return true;
+  if (!dense_floats(out, x, conv.weight) || out.count() == 0 || x.count() == 0) return false;
+  ConvProblem p = stage_problem(x.shape(), conv);
+  p.has_bias = conv.bias.defined();
+  float *to = out.data<float>(), *from = x.data<float>();
+  const float *weight = conv.weight.data<float>(), *bias = floats_or_null(conv.bias);
+  if (takes_patches(p))
+    patch_conv2d(p, to, from, weight, bias, norm);
+  else if (takes_depthwise(p))
+    depthwise_conv2d(p, to, from, weight, bias, norm);
+  else if (packed_conv2d(p, to, from, weight, bias)) {
+    if (norm) normalise(out, out, *norm);
+  } else
+    return false;
+  return true;
 }
 
 void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,

@@ -103,10 +103,12 @@ bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
 // What one thread does for a layer forward.
 class OneDnnBackend::ForwardRun {
  public:
+  // `norm`, of a convolution that is_alone(), and `front` may be null.
   ForwardRun(OneDnnBackend& backend, const Conv2dLayer& layer, const OwnForward& plan, const ImagePass* front,
-             const ImagePass& conv)
+             const ImagePass& conv, const NormMap* norm)
       : kernels_(backend.kernels_),
         layer_(layer),
+        norm_(norm),
         p_(plan.problem),
         pool_(pool_shape(out_shape(p_), layer.out.shape(), layer.pool)),
         mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
@@ -122,6 +124,7 @@ class OneDnnBackend::ForwardRun {
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
+    if (norm_) return conv_(out_.room(begin), x_(begin, end - begin), end - begin, *norm_);
     const std::int64_t step = is_alone(layer_) ? end - begin : step_;
     for (std::int64_t i = begin; i < end; i += step) run(i, std::min(step, end - i));
   }
@@ -159,6 +162,7 @@ class OneDnnBackend::ForwardRun {
 
   const Kernels& kernels_;
   const Conv2dLayer& layer_;
+  const NormMap* norm_;
   const ConvProblem& p_;
   PoolShape pool_;
   std::optional<DropoutMask> mask_;
@@ -171,7 +175,7 @@ class OneDnnBackend::ForwardRun {
   Scratch<float> middle_, whole_;
 };
 
-bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
+bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
   const std::optional<OwnForward> plan = plan_forward(layer);
   if (!plan) return false;
   const ConvProblem& p = plan->problem;
@@ -182,6 +186,7 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
   if (channel_parts > 0) {
     share_conv2d(p, channel_parts, layer.out.data<float>(), layer.x.data<float>(),
                  layer.conv.weight.data<float>(), floats_or_null(layer.conv.bias));
+    if (norm) normalise(layer.out, layer.out, *norm);
     return true;
   }
   const auto run = [&](const Tensor& weight, const Tensor& bias, const Tensor& front_weight,
@@ -193,11 +198,13 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer) {
       front.emplace(*this, kernels_, *plan->front, plan->front_problem, front_weight.data<float>(),
                     floats_or_null(front_bias));
     const std::int64_t parts = alone && conv.has_parts() ? parts_of_image(p) : 1;
+    const NormMap* of_images = parts == 1 ? norm : nullptr;
     threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-      const ForwardRun images(*this, layer, *plan, front ? &*front : nullptr, conv);
+      const ForwardRun images(*this, layer, *plan, front ? &*front : nullptr, conv, of_images);
       if (parts == 1) return images(begin, end);
       for (std::int64_t i = begin; i < end; ++i) images(i / parts, ImagePart{i % parts, parts});
     });
+    if (norm && !of_images) normalise(layer.out, layer.out, *norm);
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});
   with_floats(run, read(layer.conv.weight), read(layer.conv.bias), read(front.weight), read(front.bias));

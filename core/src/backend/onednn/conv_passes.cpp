@@ -75,6 +75,49 @@ void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t im
   }
 }
 
+void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t images,
+                                   const NormMap& norm) const {
+  switch (pass_.algorithm_) {
+    case ConvKernels::winograd:
+      return run_winograd(to, from, images, norm);
+    case ConvKernels::direct:
+      return run_direct(to, from, images, norm);
+    case ConvKernels::tiles:
+      run_tiles(to, from, images);
+      return norm(to, to, images * pass_.problem_.oh * pass_.problem_.ow);
+  }
+}
+
+void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t images,
+                                   const NormMap& norm) const {
+  const ConvProblem& p = pass_.problem_;
+  for (std::int64_t i = 0; i < images; ++i) {
+    const float* padded = (*padded_)(from + i * in_elements(p));
+    float* image = to + i * out_elements(p);
+    in_bands(0, p.oh, rows_in_cache(p), [&](std::int64_t begin, std::int64_t end) {
+      run_direct(image, padded, begin, end);
+      map_rows(norm, image, p, begin, end);
+    });
+  }
+}
+
+// Whole blocks of tiles at a time, and then the rows that these complete.
+void ImagePass::Runner::run_winograd(float* to, const float* from, std::int64_t images,
+                                     const NormMap& norm) const {
+  const ConvProblem& p = pass_.problem_;
+  const WinogradShape s = winograd_shape(p);
+  const std::int64_t tiles = images * s.tiles(), tile_rows = rows_in_cache(p) / s.tile;
+  std::int64_t done = 0;
+  in_bands(0, tiles, s.block * std::max<std::int64_t>(tile_rows * s.tiles_w / s.block, 1),
+           [&](std::int64_t begin, std::int64_t end) {
+             run_winograd(to, from, TileRange{begin, end});
+             const std::int64_t row = end / s.tiles_w;
+             const std::int64_t complete = row / s.tiles_h * p.oh + row % s.tiles_h * s.tile;
+             map_rows(norm, to, p, done, complete);
+             done = complete;
+           });
+}
+
 void ImagePass::Runner::operator()(PooledOutput to, const float* from, std::int64_t images) const {
   pass_.kernels_.winograd_conv_pool(to, from, pass_.weights_.data(), pass_.bias_,
                                     winograd_shape(pass_.problem_), images, scratch_.data(), epilogue());
@@ -85,7 +128,7 @@ void ImagePass::Runner::operator()(float* to, const float* from, ImagePart part)
     const std::int64_t tiles = winograd_shape(pass_.problem_).tiles();
     run_winograd(to, from, TileRange{part.begin(tiles), part.end(tiles)});
   } else {
-    run_direct(to, from, part.begin(pass_.problem_.oh), part.end(pass_.problem_.oh));
+    run_direct(to, (*padded_)(from), part.begin(pass_.problem_.oh), part.end(pass_.problem_.oh));
   }
 }
 
@@ -105,13 +148,14 @@ void ImagePass::Runner::run_winograd(float* to, const float* from, TileRange til
 void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t images) const {
   const ConvProblem& p = pass_.problem_;
   for (std::int64_t i = 0; i < images; ++i)
-    run_direct(to + i * out_elements(p), from + i * in_elements(p), 0, p.oh);
+    run_direct(to + i * out_elements(p), (*padded_)(from + i * in_elements(p)), 0, p.oh);
 }
 
-void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t begin, std::int64_t end) const {
+void ImagePass::Runner::run_direct(float* to, const float* padded, std::int64_t begin,
+                                   std::int64_t end) const {
   ConvShape s = padded_->shape();
   s.oh = end - begin;
-  pass_.kernels_.direct_conv(to + begin * s.ow * s.o, (*padded_)(from) + begin * s.stride_h * s.w * s.c,
+  pass_.kernels_.direct_conv(to + begin * s.ow * s.o, padded + begin * s.stride_h * s.w * s.c,
                              pass_.weights_.data(), pass_.bias_, s, epilogue());
 }
 

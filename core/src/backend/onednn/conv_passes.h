@@ -14,6 +14,7 @@
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/conv_primitive.h"
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/norm_map.h"
 #include "backend/onednn/padded_images.h"
 
 namespace ronde::inline v0 {
@@ -88,6 +89,23 @@ struct ImagePart {
   std::int64_t end(std::int64_t count) const { return count * (number + 1) / parts; }
 };
 
+/// Rows of a result that stay in the second level cache beside what they are made of.
+inline std::int64_t rows_in_cache(const ConvProblem& p) {
+  constexpr std::int64_t kElements = 32768;
+  return std::max<std::int64_t>(kElements / (p.ow * p.o), 1);
+}
+/// Calls f(begin, end) for `most` rows at a time.
+template <class F>
+void in_bands(std::int64_t begin, std::int64_t end, std::int64_t most, const F& f) {
+  for (; begin < end; begin += most) f(begin, std::min(begin + most, end));
+}
+/// The norm of rows [begin, end) of an image's result, in place.
+inline void map_rows(const NormMap& norm, float* image, const ConvProblem& p, std::int64_t begin,
+                     std::int64_t end) {
+  float* first = image + begin * p.ow * p.o;
+  norm(first, first, (end - begin) * p.ow);
+}
+
 /// Some rows of an image's result as a convolution of their own, and where they and what they are made of
 /// begin.
 struct ImageBand {
@@ -117,6 +135,8 @@ class ImagePass {
     explicit Runner(const ImagePass& pass);
     /// From x to out, or from out's gradient to x's.
     void operator()(float* to, const float* from, std::int64_t images) const;
+    /// A forward pass, and a norm of its results while they are in the cache.
+    void operator()(float* to, const float* from, std::int64_t images, const NormMap& norm) const;
     /// The same with that pooling behind it; only if the pass pools_by(it).
     void operator()(PooledOutput to, const float* from, std::int64_t images) const;
     /// A part of one image's result; only if the pass has_parts().
@@ -130,8 +150,10 @@ class ImagePass {
     void run_winograd(float* to, const float* from, std::int64_t images) const;
     void run_winograd(float* to, const float* from, TileRange tiles) const;
     void run_direct(float* to, const float* from, std::int64_t images) const;
-    // Rows of the result.
-    void run_direct(float* to, const float* from, std::int64_t begin, std::int64_t end) const;
+    // Rows of the result, of an image that may be padded.
+    void run_direct(float* to, const float* padded, std::int64_t begin, std::int64_t end) const;
+    void run_direct(float* to, const float* from, std::int64_t images, const NormMap& norm) const;
+    void run_winograd(float* to, const float* from, std::int64_t images, const NormMap& norm) const;
     void run_tiles(float* to, const float* from, std::int64_t images) const;
     Epilogue epilogue() const { return pass_.problem_.relu ? Epilogue::relu : Epilogue::none; }
 

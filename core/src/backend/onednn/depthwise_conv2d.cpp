@@ -5,6 +5,7 @@
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
+#include "backend/onednn/norm_map.h"
 #include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
@@ -136,7 +137,7 @@ std::int64_t OneDnnBackend::depthwise_parts(const ConvProblem& p) const {
 }
 
 void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
-                                     const float* bias) {
+                                     const float* bias, const NormMap* norm) {
   const DepthwiseShape shape = shape_of(p);
   const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
   const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), parts = depthwise_parts(p);
@@ -148,8 +149,13 @@ void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, float* out, const flo
       const ImagePart part{i % parts, parts};
       const float* from = x + i / parts * in_elements(p);
       if (repeated > 0) repeat_channels(copies.data(), from, p);
-      kernels_.depthwise_conv(out + i / parts * out_elements(p), repeated > 0 ? copies.data() : from,
-                              filters.data(), bias, shape, part.begin(p.oh), part.end(p.oh), epilogue);
+      float* to = out + i / parts * out_elements(p);
+      in_bands(part.begin(p.oh), part.end(p.oh), norm ? rows_in_cache(p) : p.oh,
+               [&](std::int64_t row, std::int64_t row_end) {
+                 kernels_.depthwise_conv(to, repeated > 0 ? copies.data() : from, filters.data(), bias, shape,
+                                         row, row_end, epilogue);
+                 if (norm) map_rows(*norm, to, p, row, row_end);
+               });
     }
   });
 }

@@ -57,14 +57,30 @@ double NormMap::inverse_deviation(std::int64_t channel) const {
 void NormMap::operator()(float* out, const float* x, std::int64_t rows) const {
   if (!has_other_activation_) return kernels_.map_columns(out, x, columns_, rows, channels_);
   const std::int64_t most = std::max<std::int64_t>(kMapped / channels_, 1);
-  const auto [alpha, beta] = activation_.params;
   for (std::int64_t row = 0; row < rows; row += most) {
     const std::int64_t some = std::min(most, rows - row);
     float* to = out + row * channels_;
     kernels_.map_columns(to, x + row * channels_, columns_, some, channels_);
-    kernels_.unary(activation_.op, to, to, some * channels_, static_cast<float>(alpha),
-                   static_cast<float>(beta));
+    activate(to, some * channels_);
   }
+}
+
+void NormMap::operator()(float* y, std::int64_t rows, std::int64_t pitch, std::int64_t first,
+                         std::int64_t count) const {
+  if (count == channels_ && pitch == channels_) return (*this)(y, y, rows);
+  ColumnMap some = columns_;
+  some.center += first;
+  some.scale += first;
+  some.shift += first;
+  for (std::int64_t row = 0; row < rows; ++row, y += pitch) {
+    kernels_.map_columns(y, y, some, 1, count);
+    if (has_other_activation_) activate(y, count);
+  }
+}
+
+void NormMap::activate(float* y, std::int64_t n) const {
+  const auto [alpha, beta] = activation_.params;
+  kernels_.unary(activation_.op, y, y, n, static_cast<float>(alpha), static_cast<float>(beta));
 }
 
 void NormMap::activation_backward(float* grad_norm, const float* grad_out, const float* x,

@@ -31,10 +31,15 @@ class NormMap {
 
   /// out = activation(norm of x), of rows that lie one behind the other; may be made in place.
   void operator()(float* out, const float* x, std::int64_t rows) const;
+  /// The same in place, of `count` channels from `first` on in rows that lie `pitch` elements apart.
+  void operator()(float* y, std::int64_t rows, std::int64_t pitch, std::int64_t first,
+                  std::int64_t count) const;
   /// grad_norm = the gradient in front of an activation that is no relu.
   void activation_backward(float* grad_norm, const float* grad_out, const float* x, std::int64_t rows) const;
 
  private:
+  void activate(float* y, std::int64_t n) const;
+
   const Kernels& kernels_;
   const Tensor& variance_;
   BatchNormParams params_;

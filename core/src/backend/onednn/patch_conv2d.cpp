@@ -165,23 +165,22 @@ void OneDnnBackend::for_patches(const ConvProblem& p, const F& f) {
 }
 
 void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
-                                 const float* bias) {
+                                 const float* bias, const NormMap* norm) {
   const Patches patches(p);
   const std::int64_t depth = patches.depth();
   const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
   if (multiplies_all_patches(p)) {
     const AllPatches all(*this, patches, p);
-    return run_parallel(threads(),
-                        {*this,
-                         kernels_,
-                         patches.rows(p.n),
-                         p.o,
-                         depth,
-                         {.transpose_b = true},
-                         out,
-                         all.of(threads(), patches, x),
-                         weight},
-                        bias, epilogue);
+    const FloatProduct product{*this,
+                               kernels_,
+                               patches.rows(p.n),
+                               p.o,
+                               depth,
+                               {.transpose_b = true},
+                               out,
+                               all.of(threads(), patches, x),
+                               weight};
+    return run_parallel(threads(), FinishedProduct{product, bias, epilogue, norm});
   }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
     const Scratch<float> scratch(*this, kProductScratch);
@@ -190,6 +189,7 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
     patches.gather(copied, x + first * in_elements(p), 0, rows);
     kernels_.product(y, copied, weight, {rows, p.o, depth, p.o, depth, depth, false, true}, scratch.data());
     if (bias || p.relu) kernels_.bias_epilogue(y, bias, rows, p.o, p.o, epilogue);
+    if (norm) (*norm)(y, y, rows);
   });
 }
 
@@ -199,9 +199,10 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
   const std::int64_t depth = patches.depth();
   if (multiplies_all_patches(p)) {
     const AllPatches all(*this, patches, p);
-    run_parallel(threads(),
-                 {*this, kernels_, patches.rows(p.n), depth, p.o, {}, all.gradient(grad_x), grad_out, weight},
-                 nullptr, Epilogue::none);
+    run_parallel(
+        threads(),
+        FloatProduct{
+            *this, kernels_, patches.rows(p.n), depth, p.o, {}, all.gradient(grad_x), grad_out, weight});
     return all.add_up(threads(), kernels_, patches, grad_x, p);
   }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
@@ -218,17 +219,15 @@ void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weig
   const std::int64_t rows = patches.rows(p.n);
   if (multiplies_all_patches(p)) {
     const AllPatches all(*this, patches, p);
-    run_parallel(threads(),
-                 {*this,
-                  kernels_,
-                  p.o,
-                  patches.depth(),
-                  rows,
-                  {.transpose_a = true},
-                  grad_weight,
-                  grad_out,
-                  all.of(threads(), patches, x)},
-                 nullptr, Epilogue::none);
+    run_parallel(threads(), FloatProduct{*this,
+                                         kernels_,
+                                         p.o,
+                                         patches.depth(),
+                                         rows,
+                                         {.transpose_a = true},
+                                         grad_weight,
+                                         grad_out,
+                                         all.of(threads(), patches, x)});
   } else {
     add_patch_gradients(p, grad_weight, grad_out, x);
   }

@@ -81,7 +81,7 @@ void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, 
   if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return WithBfloat16::matmul(out, a, b, params);
   const FloatProduct first{*this,           kernels_,       m, n, k, params, out.data<float>(),
                            a.data<float>(), b.data<float>()};
-  if (out.rank() == 2) return run_parallel(threads(), first, [](auto...) {});
+  if (out.rank() == 2) return run_parallel(threads(), first);
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (m * n * k), 1);
   threads().parallel_for(out.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
@@ -98,7 +98,7 @@ void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weig
     return WithBfloat16::dense(out, x, weight, bias, epilogue);
   const FloatProduct product{*this, kernels_,          out.size(0),     out.size(1),         x.size(1),
                              {},    out.data<float>(), x.data<float>(), weight.data<float>()};
-  run_parallel(threads(), product, floats_or_null(bias), epilogue);
+  run_parallel(threads(), FinishedProduct{product, floats_or_null(bias), epilogue});
 }
 
 bool OneDnnBackend::matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b,
@@ -115,7 +115,7 @@ bool OneDnnBackend::matmul_bfloat16(const Tensor& out, const Tensor& a, const Te
                             bits_of(b),
                             nullptr,
                             Epilogue::none};
-  run_parallel(threads(), product, [](auto...) {});
+  run_parallel(threads(), product);
   return true;
 }
 
@@ -133,7 +133,7 @@ bool OneDnnBackend::dense_bfloat16(const Tensor& out, const Tensor& x, const Ten
                             bits_of(weight),
                             floats_or_null(bias),
                             epilogue};
-  run_parallel(threads(), product, [](auto...) {});
+  run_parallel(threads(), product);
   return true;
 }
 

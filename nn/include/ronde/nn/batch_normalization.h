@@ -48,6 +48,10 @@ class RONDE_API BatchNormalization : public Module {
   Variable forward(const Variable& x, const Context& context) override;
   /// The activation of that, in fewer passes over memory.
   Variable forward_with(UnaryStage activation, const Variable& x, const Context& context);
+  /// Whether it normalises by the moving statistics there.
+  bool is_inference(const Context& context) const { return !context.training || !trainable(); }
+  /// What is_inference() and the activation call batch_norm_inference with.
+  BatchNormCall inference_call(UnaryStage activation) const;
 
  protected:
   void build_weights(const Shape& input, const BuildOptions& options) override;

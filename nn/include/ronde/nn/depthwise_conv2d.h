@@ -35,6 +35,9 @@ class RONDE_API DepthwiseConv2D : public Module {
   Variable forward(const Variable& x, const Context& context) override;
   /// The same of images with margins of zeros around them.
   Variable convolve(const Variable& x, const Margins2d& margins = {}) const;
+  /// The weights as built, and what the operation conv2d computes with them: all of the layer if its
+  /// activation is relu or none, else all but that.
+  Conv2dCall call() const;
   const DepthwiseConv2DOptions& options() const { return options_; }
 
  protected:

@@ -98,8 +98,9 @@ class RONDE_API Graph : public Module {
   Symbol append(Module& layer, const std::vector<Symbol>& inputs);
   Symbol call(Module& layer, const std::vector<Symbol>& inputs);
   void require_open(const Module& layer) const;
-  bool compute_pair(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
-                    const Context& context) const;
+  std::vector<Module*> chain_from(std::size_t n) const;
+  std::size_t compute_first(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
+                            const Context& context) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<int> last_use_;  // of each node's result: the last node that takes it
