@@ -2,7 +2,8 @@
 
 namespace ronde::inline v0 {
 
-AddRun::AddRun(std::span<Module* const> layers, const std::vector<Variable>& inputs) : LayerRun(layers) {
+AddRun::AddRun(std::span<Module* const> layers, const std::vector<Variable>& inputs, const Context&)
+    : LayerRun(layers) {
   if (inputs.size() != 2) return;
   add_ = next<Add>();
   if (add_) next_is_relu();

@@ -15,7 +15,7 @@ namespace ronde::inline v0 {
 class AddRun : public LayerRun {
  public:
   /// The one that `layers` begin with, for these inputs.
-  AddRun(std::span<Module* const> layers, const std::vector<Variable>& inputs);
+  AddRun(std::span<Module* const> layers, const std::vector<Variable>& inputs, const Context&);
 
   Variable operator()(const std::vector<Variable>& inputs, const Context& context) const;
 

@@ -7,6 +7,8 @@
 #include <span>
 
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/depthwise_conv2d.h>
 
 #include "layer_run.h"
 
@@ -20,11 +22,9 @@ class ConvNormRun : public LayerRun {
   Variable operator()(const Variable& x, const Context& context) const;
 
  private:
-  /// Whether the next layer is a convolution of this class without an activation; margins may be null.
-  template <class Convolution>
-  bool next_convolution(const Margins2d* margins);
-
-  Conv2dCall conv_;
+  Margins2d margins_;
+  Conv2D* conv_ = nullptr;
+  DepthwiseConv2D* depthwise_ = nullptr;
   BatchNormalization* norm_ = nullptr;
   UnaryStage activation_;
 };

@@ -14,7 +14,7 @@ bool has_relu(const Dense& layer) {
 
 }  // namespace
 
-DenseRun::DenseRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
+DenseRun::DenseRun(std::span<Module* const> layers, const Variable& x, const Context&) : LayerRun(layers) {
   dense_ = next<Dense>(has_relu);
   if (!dense_) return;
   if (x.shape().rank() != 2 || x.shape().tail(1) != dense_->input_shape()) {

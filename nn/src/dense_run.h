@@ -15,7 +15,7 @@ namespace ronde::inline v0 {
 class DenseRun : public LayerRun {
  public:
   /// The one that `layers` begin with, for an input x.
-  DenseRun(std::span<Module* const> layers, const Variable& x);
+  DenseRun(std::span<Module* const> layers, const Variable& x, const Context&);
 
   Variable operator()(const Variable& x, const Context& context) const;
 

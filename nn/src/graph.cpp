@@ -82,15 +82,16 @@ void Graph::output(const Symbol& y) {
 // --- computation
 
 // Node n and those behind it each of which alone takes the result of the one before it.
-std::vector<Module*> Graph::chain_from(std::size_t n) const {
-  constexpr std::size_t kLongest = 4;  // of the runs
-  std::vector<Module*> layers{nodes_[n].layer};
-  for (; n + 1 < nodes_.size() && layers.size() < kLongest; ++n) {
+std::span<Module* const> Graph::chain_from(std::size_t n, Chain& layers) const {
+  std::size_t count = 0;
+  layers[count++] = nodes_[n].layer;
+  for (; n + 1 < nodes_.size() && count < layers.size(); ++n) {
+    const std::vector<int>& inputs = nodes_[n + 1].inputs;
     const int node = static_cast<int>(n);
-    if (nodes_[n + 1].inputs != std::vector<int>{node} || last_use_[n] != node + 1) break;
-    layers.push_back(nodes_[n + 1].layer);
+    if (inputs.size() != 1 || inputs.front() != node || last_use_[n] != node + 1) break;
+    layers[count++] = nodes_[n + 1].layer;
   }
-  return layers;
+  return {layers.data(), count};
 }
 
 // How many nodes from n on were computed: a run of their layers, or n alone. A dry run calls each layer, to
@@ -99,7 +100,8 @@ std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& inp
                                  const Context& context) const {
   Module& layer = *nodes_[n].layer;
   if (context.trace == nullptr) {
-    const std::vector<Module*> layers = chain_from(n);
+    Chain room;
+    const std::span<Module* const> layers = chain_from(n, room);
     if (inputs.size() > 1) {
       if (const std::size_t length = compute_run<AddRun>(layers, inputs, y, context)) return length;
     } else {

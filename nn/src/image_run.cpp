@@ -17,7 +17,7 @@ bool is_one_conv2d_call(const Conv2D& layer) {
 
 }  // namespace
 
-ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
+ImageRun::ImageRun(std::span<Module* const> layers, const Variable& x, const Context&) : LayerRun(layers) {
   const ZeroPadding2D* padding = next<ZeroPadding2D>();
   if (padding) margins_ = padding->margins();
   conv_ = next<Conv2D>(is_one_conv2d_call);

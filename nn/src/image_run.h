@@ -17,7 +17,7 @@ namespace ronde::inline v0 {
 class ImageRun : public LayerRun {
  public:
   /// The longest one that `layers` begin with, for an input x.
-  ImageRun(std::span<Module* const> layers, const Variable& x);
+  ImageRun(std::span<Module* const> layers, const Variable& x, const Context&);
 
   Variable operator()(const Variable& x, const Context& context) const;
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <typeinfo>
 
 #include <ronde/core/trace.h>
@@ -57,12 +56,7 @@ class LayerRun {
 template <class Run, class Input>
 std::size_t compute_run(std::span<Module* const> layers, const Input& x, Variable& y,
                         const Context& context) {
-  const Run run = [&] {
-    if constexpr (std::is_constructible_v<Run, std::span<Module* const>, const Input&, const Context&>)
-      return Run(layers, x, context);
-    else
-      return Run(layers, x);
-  }();
+  const Run run(layers, x, context);
   if (run.length() < 2) return 0;
   const TraceLayer traced(is_tracing() ? run.path() : std::string());
   y = run(x, context);

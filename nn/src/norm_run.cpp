@@ -2,7 +2,7 @@
 
 namespace ronde::inline v0 {
 
-NormRun::NormRun(std::span<Module* const> layers, const Variable&) : LayerRun(layers) {
+NormRun::NormRun(std::span<Module* const> layers, const Variable&, const Context&) : LayerRun(layers) {
   norm_ = next<BatchNormalization>();
   if (norm_) activation_ = next_activation();
 }

@@ -14,7 +14,7 @@ namespace ronde::inline v0 {
 class NormRun : public LayerRun {
  public:
   /// The one that `layers` begin with, for an input x.
-  NormRun(std::span<Module* const> layers, const Variable& x);
+  NormRun(std::span<Module* const> layers, const Variable& x, const Context&);
 
   Variable operator()(const Variable& x, const Context& context) const;
 

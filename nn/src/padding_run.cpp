@@ -4,7 +4,8 @@
 
 namespace ronde::inline v0 {
 
-PaddingRun::PaddingRun(std::span<Module* const> layers, const Variable& x) : LayerRun(layers) {
+PaddingRun::PaddingRun(std::span<Module* const> layers, const Variable& x, const Context&)
+    : LayerRun(layers) {
   const ZeroPadding2D* padding = next<ZeroPadding2D>();
   if (!padding) return;
   margins_ = padding->margins();

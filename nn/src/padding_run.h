@@ -12,7 +12,7 @@ namespace ronde::inline v0 {
 
 class PaddingRun : public LayerRun {
  public:
-  PaddingRun(std::span<Module* const> layers, const Variable& x);
+  PaddingRun(std::span<Module* const> layers, const Variable& x, const Context&);
   Variable operator()(const Variable& x, const Context& context) const;
 
  private:

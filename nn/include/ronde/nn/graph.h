@@ -18,8 +18,10 @@
 /// must outlive it. Symbols refer to the graph that made them and are of no use once it is gone or moved.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,7 +100,8 @@ class RONDE_API Graph : public Module {
   Symbol append(Module& layer, const std::vector<Symbol>& inputs);
   Symbol call(Module& layer, const std::vector<Symbol>& inputs);
   void require_open(const Module& layer) const;
-  std::vector<Module*> chain_from(std::size_t n) const;
+  using Chain = std::array<Module*, 4>;  // as long as the longest run
+  std::span<Module* const> chain_from(std::size_t n, Chain& layers) const;
   std::size_t compute_first(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
                             const Context& context) const;
 
