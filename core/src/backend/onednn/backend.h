@@ -95,6 +95,9 @@ class OneDnnBackend final : public WithBfloat16 {
   struct NormGradientTensors {
     const Tensor &x, &gamma, &beta;
   };
+  // Sums of g, and of g * (x - mean); where g is behind an activation that is no relu, it is left in grad_x.
+  void sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out, const Tensor& x,
+                          const NormMap& map);
   void normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
                           const NormMap& map);
   // Which of our own kernels make a layer, and which make which of the gradients.

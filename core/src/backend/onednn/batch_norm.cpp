@@ -107,17 +107,14 @@ void OneDnnBackend::batch_norm_activation_backward(const Tensor& grad_x, const T
                      NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
 }
 
-void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
-                                       const NormMap& map) {
+void OneDnnBackend::sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out,
+                                       const Tensor& x, const NormMap& map) {
   const std::int64_t rows = row_count(x), c = map.channels();
-  const Tensor& grad = map.has_other_activation() ? to.x : grad_out;  // of the second pass
-  const Scratch<double> totals(*this, 2 * c);
-  const double *sum_g = totals.data(), *sum_gx = sum_g + c;  // of g, and of g * (x - mean)
-  sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
+  sum_over_rows(*this, totals, rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
     const std::int64_t most = map.has_other_activation()
                                   ? std::min(count, kSummedInFloat)
                                   : rows_at_a_time(count, c, kSummedInFloat, grad_out, x);
-    const WrittenRows before_activation(*this, kernels_, to.x, rows, most);
+    const WrittenRows before_activation(*this, kernels_, grad_x, rows, most);
     const ReadRows behind(*this, kernels_, grad_out, rows, most), from(*this, kernels_, x, rows, most);
     in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
       const float *g = behind(first, some), *values = from(first, some);
@@ -130,6 +127,15 @@ void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tens
       if (map.has_other_activation()) before_activation.keep(first, some);
     });
   });
+}
+
+void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
+                                       const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
+  const Tensor& grad = map.has_other_activation() ? to.x : grad_out;  // of the second pass
+  const Scratch<double> totals(*this, 2 * c);
+  const double *sum_g = totals.data(), *sum_gx = sum_g + c;
+  sum_norm_gradients(totals.data(), to.x, grad_out, x, map);
   // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
   const Scratch<float> columns(*this, 2 * c);
   float *mean_g = columns.data(), *slope = mean_g + c;
