@@ -2,6 +2,7 @@
 
 #include <ronde/core/counted.h>
 
+#include "convolve.h"
 #include "image_checks.h"
 #include "layer_config.h"
 
@@ -40,15 +41,7 @@ Variable Conv2D::forward(const Variable& x, const Context&) {
 }
 
 Variable Conv2D::convolve(const Variable& x, const Margins2d& margins) const {
-  require_images(*this, x.shape());
-  const std::int64_t channels = kernel_.size(3) * options_.groups;
-  require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
-          ", got ", x.shape().back());
-  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding, margins);
-  Conv2dOptions options = call().options;
-  options.margins = margins;
-  const Variable y = conv2d(x, kernel_, bias_, options);
-  return is_one_call() ? y : apply_activation(options_.activation, y);
+  return convolve_images(*this, x, margins);
 }
 
 bool Conv2D::is_one_call() const {

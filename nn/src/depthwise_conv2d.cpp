@@ -1,7 +1,6 @@
 #include <ronde/nn/depthwise_conv2d.h>
 
-#include <ronde/core/counted.h>
-
+#include "convolve.h"
 #include "image_checks.h"
 #include "layer_config.h"
 
@@ -43,15 +42,7 @@ Variable DepthwiseConv2D::forward(const Variable& x, const Context&) {
 }
 
 Variable DepthwiseConv2D::convolve(const Variable& x, const Margins2d& margins) const {
-  require_images(*this, x.shape());
-  const std::int64_t channels = kernel_.size(0) / options_.depth_multiplier;
-  require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
-          ", got ", x.shape().back());
-  require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding, margins);
-  Conv2dOptions options = call().options;
-  options.margins = margins;
-  const Variable y = conv2d(x, kernel_, bias_, options);
-  return options.epilogue == Epilogue::relu ? y : apply_activation(options_.activation, y);
+  return convolve_images(*this, x, margins);
 }
 
 Conv2dCall DepthwiseConv2D::call() const {
