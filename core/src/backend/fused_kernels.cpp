@@ -44,7 +44,7 @@ void Backend::batch_norm_activation(const Tensor& out, const Tensor& x, const Te
                                     const Tensor& variance, const Tensor& gamma, const Tensor& beta,
                                     BatchNormParams params, UnaryStage activation) {
   batch_norm(out, x, mean, variance, gamma, beta, params);
-  unary(activation.op, out, out, activation.params);
+  if (!activation.changes_nothing()) unary(activation.op, out, out, activation.params);
 }
 
 void Backend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor& grad_gamma,
@@ -52,6 +52,8 @@ void Backend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor&
                                              const Tensor& mean, const Tensor& variance, const Tensor& gamma,
                                              const Tensor& beta, BatchNormParams params,
                                              UnaryStage activation) {
+  if (activation.changes_nothing())
+    return batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma, params);
   const Tensor normalised = Tensor::empty_like(x), out = Tensor::empty_like(x), grad = Tensor::empty_like(x);
   batch_norm(normalised, x, mean, variance, gamma, beta, params);
   unary(activation.op, out, normalised, activation.params);
@@ -63,10 +65,7 @@ void Backend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage&
                           const NormStage& norm) {
   conv2d(out, x, conv.weight, conv.bias, conv.params, conv.epilogue);
   const auto& [mean, variance, gamma, beta, params, activation] = norm;
-  if (activation.changes_nothing())
-    batch_norm(out, out, mean, variance, gamma, beta, params);
-  else
-    batch_norm_activation(out, out, mean, variance, gamma, beta, params, activation);
+  batch_norm_activation(out, out, mean, variance, gamma, beta, params, activation);
 }
 
 void Backend::conv2d_max_pool2d(const Tensor& out, const Tensor& argmax, const Tensor& x,

@@ -28,12 +28,8 @@ struct BatchNormNode final : Node {
     const Tensor grad_x = grads.wanted(0) ? grads.out(0) : Tensor::empty_like(x);
     const Tensor grad_gamma = sums(1), grad_beta = sums(2);
     const auto& [mean, variance, count] = statistics;
-    if (activation.changes_nothing())
-      x.backend().batch_norm_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean, variance,
-                                      gamma, params);
-    else
-      x.backend().batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean,
-                                                 variance, gamma, beta, params, activation);
+    x.backend().batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean,
+                                               variance, gamma, beta, params, activation);
     if (through_ranks)
       add_gradient_of_other_ranks(grad_x, {.of_grad = grad_beta, .of_grad_times_x = grad_gamma}, x,
                                   statistics, gamma, params, sum_over_ranks);
@@ -85,11 +81,8 @@ void check_per_channel(const char* what, const Tensor& x, const Tensor& per_chan
 Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchStatistics& statistics,
                  BatchNormParams params, UnaryStage activation) {
   const Tensor y = Tensor::empty_like(x);
-  if (activation.changes_nothing())
-    x.backend().batch_norm(y, x, statistics.mean, statistics.variance, gamma, beta, params);
-  else
-    x.backend().batch_norm_activation(y, x, statistics.mean, statistics.variance, gamma, beta, params,
-                                      activation);
+  x.backend().batch_norm_activation(y, x, statistics.mean, statistics.variance, gamma, beta, params,
+                                    activation);
   return y;
 }
 
