@@ -87,6 +87,11 @@ const MixedConvCase kMixedConvCases[] = {
     {{4, 10, 10, 32}, {64, 3, 3, 32}, {4, 8, 8, 64}},
     {{2, 8, 8, 16}, {32, 3, 3, 16}, {2, 4, 4, 32}, {.stride = {2, 2}, .padding = {0, 1, 0, 1}}},
     {{2, 8, 8, 16}, {32, 1, 1, 16}, {2, 4, 4, 32}, {.stride = {2, 2}}},
+    // 1x1: channels that fill no tile, more rows and columns than go through a cache together, pixels that a
+    // stride leaves out behind the last one.
+    {{3, 5, 7, 24}, {40, 1, 1, 24}, {3, 5, 7, 40}},
+    {{2, 15, 13, 72}, {300, 1, 1, 72}, {2, 15, 13, 300}},
+    {{3, 9, 12, 19}, {35, 1, 1, 19}, {3, 3, 6, 35}, {.stride = {4, 2}}},
     {{2, 6, 6, 8}, {8, 3, 3, 4}, {2, 4, 4, 8}, {.groups = 2}},
 };
 
@@ -107,6 +112,16 @@ TEST(MixedKernels, PreciseGradientsOfWeights) {
     compare_mixed({{blank(c.weight), blank({c.weight[0]})}, 2}, {{random(c.out, 1), random(c.x, 2)}},
                   [&](Backend& b, Tensors out, Tensors in) {
                     b.conv2d_backward_weight(out[0], out[1], in[0], in[1], c.params);
+                  });
+  }
+}
+
+TEST(MixedKernels, GradientsOfImages) {
+  for (const MixedConvCase& c : kMixedConvCases) {
+    SCOPED_TRACE(cat("x ", c.x, " weight ", c.weight));
+    compare_mixed({{blank(c.x)}}, {{random(c.out, 1), random(c.weight, 2)}},
+                  [&](Backend& b, Tensors out, Tensors in) {
+                    b.conv2d_backward_input(out[0], in[0], in[1], c.params);
                   });
   }
 }

@@ -156,6 +156,13 @@ class OneDnnBackend final : public WithBfloat16 {
                              const float* grad_out, const float* x);
   void add_patch_gradients(const ConvProblem& problem, float* grad_weight, const float* grad_out,
                            const float* x);
+  // The same of 1x1 filters, in bf16: Note [Pixels] in pixel_conv2d.cpp. False where it does not take these.
+  bool takes_pixels(const Shape& weight, const Conv2dParams& params) const;
+  bool pixel_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv);
+  bool pixel_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
+                            const Conv2dParams& params);
+  bool pixel_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                             const Tensor& x, const Conv2dParams& params);
   // The same of each channel by itself, in depthwise_conv2d.cpp.
   bool takes_depthwise(const ConvProblem& problem) const;
   std::int64_t depthwise_parts(const ConvProblem& problem) const;

@@ -18,9 +18,6 @@ std::int64_t row_count(const Tensor& x) {
   return x.count() == 0 ? 0 : x.count() / x.shape().back();
 }
 
-/// As the kernels do before they add to doubles.
-constexpr std::int64_t kSummedInFloat = 64;
-
 std::int64_t grain_of_rows(std::int64_t c) {
   return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
 }
@@ -32,21 +29,16 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
     return WithBfloat16::batch_statistics(mean, variance, x);
   const std::int64_t rows = row_count(x), c = mean.count();
   const Scratch<double> totals(*this, c);
-  const auto sum = [&](const auto& add) {
-    sum_over_rows(*this, totals.data(), rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-      const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, x);
-      const ReadRows from(*this, kernels_, x, rows, most);
-      in_pieces(row, row + count, most,
-                [&](std::int64_t first, std::int64_t some) { add(sums, from(first, some), some); });
-    });
-  };
-  sum([&](double* sums, const float* from, std::int64_t some) { kernels_.sum_columns(sums, from, some, c); });
+  sum_over_rows(
+      *this, kernels_, totals.data(), x, c,
+      [&](double* sums, const float* from, std::int64_t some) { kernels_.sum_columns(sums, from, some, c); });
   float* center = mean.data<float>();
   for (std::int64_t i = 0; i < c; ++i)
     center[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
-  sum([&](double* sums, const float* from, std::int64_t some) {
-    kernels_.sum_squared_distances(sums, from, center, some, c);
-  });
+  sum_over_rows(*this, kernels_, totals.data(), x, c,
+                [&](double* sums, const float* from, std::int64_t some) {
+                  kernels_.sum_squared_distances(sums, from, center, some, c);
+                });
   for (std::int64_t i = 0; i < c; ++i)
     variance.data<float>()[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
 }

@@ -2,18 +2,18 @@
 // Activations stay NHWC, and the batch is cut into one chunk per thread. 3x3 filters with stride 1 between at
 // least a vector of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
 // kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp), and those
-// with a stride and many weights as products of matrices (patch_conv2d.cpp), and those of each channel by
-// itself have their own (depthwise_conv2d.cpp). For the rest (groups, dilation, few channels, many weights of
-// other filters) each thread works through its chunk with oneDNN a few images at a time, so that what a call
-// reads and writes stays in its cache; oneDNN picks the layout of the weights, which are packed once per
-// call. Each thread sums its own weight gradient; the sums are added in the order of the chunks, so that
-// timing does not matter.
+// with a stride and many weights as products of matrices (patch_conv2d.cpp), as those with 1x1 filters of
+// bf16 (pixel_conv2d.cpp), and those of each channel by itself have their own (depthwise_conv2d.cpp). For the
+// rest (groups, dilation, few channels, many weights of other filters) each thread works through its chunk
+// with oneDNN a few images at a time, so that what a call reads and writes stays in its cache; oneDNN picks
+// the layout of the weights, which are packed once per call. Each thread sums its own weight gradient; the
+// sums are added in the order of the chunks, so that timing does not matter.
 #include <algorithm>
-#include <cstring>
 
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
+#include "backend/onednn/picked_pixels.h"
 
 namespace ronde::inline v0 {
 
@@ -28,28 +28,6 @@ std::int64_t images_per_call(const ConvProblem& p) {
   std::int64_t images = 1;
   while (images * image < wanted && images < p.n) images *= 2;
   return images;
-}
-
-// Note [Picked pixels]
-// A 1x1 convolution with a stride is one without, of the pixels that it uses. For weight gradients they are
-// picked here: oneDNN 2.6, which picks them in its scratchpad, writes behind the end of that with AVX2 when
-// the channels fill no vector.
-void pick_pixels(ThreadPool& threads, float* to, const float* x, const ConvProblem& p) {
-  const Size2d stride = p.params.stride;
-  threads.parallel_for(p.n * p.oh, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const float* from = x + (row / p.oh * p.h + row % p.oh * stride.h) * p.w * p.c;
-      for (std::int64_t j = 0; j < p.ow; ++j)
-        std::copy_n(from + j * stride.w * p.c, p.c, to + (row * p.ow + j) * p.c);
-    }
-  });
-}
-
-ConvProblem of_picked_pixels(ConvProblem p) {
-  p.h = p.oh;
-  p.w = p.ow;
-  p.params.stride = {};
-  return p;
 }
 
 }  // namespace
@@ -72,7 +50,7 @@ void OneDnnBackend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2d
 
 bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
                                 const NormMap* norm) {
-  if (own_conv2d({.out = out, .x = x, .conv = conv}, norm)) return true;
+  if (pixel_conv2d(out, x, conv) || own_conv2d({.out = out, .x = x, .conv = conv}, norm)) return true;
   if (!dense_floats(out, x, conv.weight) || out.count() == 0 || x.count() == 0) return false;
   ConvProblem p = stage_problem(x.shape(), conv);
   p.has_bias = conv.bias.defined();
@@ -91,6 +69,7 @@ bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2d
 
 void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                           const Conv2dParams& params) {
+  if (pixel_backward_input(grad_x, grad_out, weight, params)) return;
   if (own_conv2d_backward({.conv = {.grad_x = grad_x,
                                     .grad_out = grad_out,
                                     .weight = weight,
@@ -112,6 +91,7 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
 void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                            const Tensor& grad_out, const Tensor& x,
                                            const Conv2dParams& params) {
+  if (pixel_backward_weight(grad_weight, grad_bias, grad_out, x, params)) return;
   const bool has_floats = dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0;
   ConvProblem p =
       problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);

@@ -274,6 +274,9 @@ void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBack
 }
 
 void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {
+  const Tensor& weight = layer.weight.defined() ? layer.weight : layer.grad_weight;
+  if (is_bfloat16(layer.grad_out) && weight.defined() && takes_pixels(weight.shape(), layer.params))
+    return CpuBackend::conv2d_backward(layer);
   if (!own_conv2d_backward({.conv = layer})) WithBfloat16::conv2d_backward(layer);
 }
 

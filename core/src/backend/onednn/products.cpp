@@ -15,41 +15,6 @@ namespace ronde::inline v0 {
 
 namespace {
 
-// The same of bf16 by tiles: Note [Tiles] in tile_conv2d.cpp.
-struct TileProduct {
-  Backend& backend;
-  const TileKernels& tiles;
-  std::int64_t m, n, k;
-  MatmulParams params;
-  const Tensor& out;  // f32 or bf16
-  const std::uint16_t* a;
-  const std::uint16_t* b;
-  const float* bias;  // null: none
-  Epilogue epilogue;
-
-  void run_rows(std::int64_t begin, std::int64_t end) const {
-    run(end - begin, n, begin * n, a + (params.transpose_a ? begin : begin * k), b, bias);
-  }
-  void run_columns(std::int64_t begin, std::int64_t end) const {
-    run(m, end - begin, begin, a, b + (params.transpose_b ? begin * k : begin),
-        bias ? bias + begin : nullptr);
-  }
-
- private:
-  TileResult result(std::int64_t first) const {
-    if (out.dtype() == DType::f32) return {out.data<float>() + first, nullptr, n};
-    return {nullptr, bits_of(out) + first, n};
-  }
-  void run(std::int64_t rows, std::int64_t columns, std::int64_t first, const std::uint16_t* from_a,
-           const std::uint16_t* from_b, const float* from_bias) const {
-    const Scratch<float> scratch(backend, kTileProductScratch);
-    tiles.product(result(first), from_a, from_b,
-                  {rows, columns, k, n, params.transpose_a ? m : k, params.transpose_b ? k : n,
-                   params.transpose_a, params.transpose_b},
-                  from_bias, epilogue, scratch.data());
-  }
-};
-
 // Whether tiles take these; bias undefined or f32.
 bool takes_tiles(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias) {
   return out.rank() == 2 && out.count() > 0 && a.count() > 0 && is_dense(a, DType::bf16) &&
@@ -73,6 +38,23 @@ void FloatProduct::run(std::int64_t rows, std::int64_t columns, float* c, const 
       dnnl_sgemm(params.transpose_a ? 'T' : 'N', params.transpose_b ? 'T' : 'N', rows, columns, k, 1.0f,
                  from_a, a_pitch, from_b, b_pitch, 0.0f, c, n);
   require(status == dnnl_success, "[matmul] oneDNN failed with status ", static_cast<int>(status));
+}
+
+void TileProduct::run(std::int64_t rows, std::int64_t columns, std::int64_t first,
+                      const std::uint16_t* from_a, const std::uint16_t* from_b,
+                      const float* from_bias) const {
+  const Scratch<float> scratch(backend, kTileProductScratch);
+  const TileResult to{out.halves ? nullptr : out.floats + first, out.halves ? out.halves + first : nullptr,
+                      out.pitch};
+  tiles.product(to, from_a, from_b,
+                {rows, columns, k, out.pitch, params.transpose_a ? m : k, params.transpose_b ? k : n,
+                 params.transpose_a, params.transpose_b},
+                from_bias, epilogue, scratch.data());
+}
+
+TileResult tile_result(const Tensor& out, std::int64_t pitch) {
+  if (out.dtype() == DType::f32) return {out.data<float>(), nullptr, pitch};
+  return {nullptr, bits_of(out), pitch};
 }
 
 void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) {
@@ -110,11 +92,9 @@ bool OneDnnBackend::matmul_bfloat16(const Tensor& out, const Tensor& a, const Te
                             out.size(1),
                             a.size(params.transpose_a ? 0 : 1),
                             params,
-                            out,
+                            tile_result(out, out.size(1)),
                             bits_of(a),
-                            bits_of(b),
-                            nullptr,
-                            Epilogue::none};
+                            bits_of(b)};
   run_parallel(threads(), product);
   return true;
 }
@@ -128,7 +108,7 @@ bool OneDnnBackend::dense_bfloat16(const Tensor& out, const Tensor& x, const Ten
                             out.size(1),
                             x.size(1),
                             {},
-                            out,
+                            tile_result(out, out.size(1)),
                             bits_of(x),
                             bits_of(weight),
                             floats_or_null(bias),

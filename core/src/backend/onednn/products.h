@@ -91,4 +91,33 @@ struct FinishedProduct {
   }
 };
 
+/// out (m, n) = epilogue(op(a) * op(b) + bias (n)) of bf16 by tiles, all row-major and dense; bias may be
+/// null: Note [Tiles] in tile_conv2d.cpp.
+struct TileProduct {
+  Backend& backend;
+  const TileKernels& tiles;
+  std::int64_t m, n, k;
+  MatmulParams params;
+  TileResult out;
+  const std::uint16_t* a;
+  const std::uint16_t* b;
+  const float* bias = nullptr;
+  Epilogue epilogue = Epilogue::none;
+
+  void run_rows(std::int64_t begin, std::int64_t end) const {
+    run(end - begin, n, begin * n, a + (params.transpose_a ? begin : begin * k), b, bias);
+  }
+  void run_columns(std::int64_t begin, std::int64_t end) const {
+    run(m, end - begin, begin, a, b + (params.transpose_b ? begin * k : begin),
+        bias ? bias + begin : nullptr);
+  }
+
+ private:
+  void run(std::int64_t rows, std::int64_t columns, std::int64_t first, const std::uint16_t* from_a,
+           const std::uint16_t* from_b, const float* from_bias) const;
+};
+
+/// Where a product goes that fills a dense tensor of f32 or bf16.
+TileResult tile_result(const Tensor& out, std::int64_t pitch);
+
 }  // namespace ronde::inline v0

@@ -32,10 +32,9 @@ struct AxisRun {
 void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   const AxisRun run(out.shape(), x.shape());
   const bool is_sum = op == ReduceOp::sum || op == ReduceOp::mean;
-  if (!is_sum || !run.is_one_run || !dense_floats(out, x) || x.count() == 0)
-    return WithBfloat16::reduce(op, out, x);
+  const bool takes = dense_floats(out) && (run.outer == 1 ? dense_values(x) : dense_floats(x));
+  if (!is_sum || !run.is_one_run || !takes || x.count() == 0) return WithBfloat16::reduce(op, out, x);
   float* to = out.data<float>();
-  const float* from = x.data<float>();
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(run.reduced) : 1.0;
   const std::int64_t columns = run.inner;
   const auto add = [&](double* totals, const float* rows, std::int64_t count) {
@@ -49,11 +48,10 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
     for (std::int64_t i = 0; i < columns; ++i) result[i] = static_cast<float>(sums[i] * scale);
   };
   if (run.outer == 1) {
-    sum_over_rows(
-        *this, totals.data(), run.reduced, columns,
-        [&](double* sums, std::int64_t row, std::int64_t rows) { add(sums, from + row * columns, rows); });
+    sum_over_rows(*this, kernels_, totals.data(), x, columns, add);
     return write(totals.data(), to);
   }
+  const float* from = x.data<float>();
   const std::int64_t block = run.reduced * columns;
   threads().parallel_for(run.outer, std::max<std::int64_t>(kElementGrain / block, 1),
                          [&](std::int64_t begin, std::int64_t end) {

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/scratch.h"
 #include "backend/cpu/strided.h"
+#include "backend/onednn/float_rows.h"
 
 namespace ronde::inline v0 {
 
@@ -26,6 +27,23 @@ void sum_over_rows(Backend& backend, double* totals, std::int64_t rows, std::int
   });
   for (int chunk = 0; chunk < chunks; ++chunk)
     for (std::int64_t i = 0; i < c; ++i) totals[i] += partial.data()[width * chunk + i];
+}
+
+/// Rows that kernels add up in float before they add to doubles.
+constexpr std::int64_t kSummedInFloat = 64;
+
+/// Writes to totals (c) what `add(totals, rows as floats, count)` accumulates over the rows (c) of x, which
+/// is f32 or bf16 and dense.
+template <class F>
+void sum_over_rows(Backend& backend, const Kernels& kernels, double* totals, const Tensor& x, std::int64_t c,
+                   F&& add) {
+  const std::int64_t rows = x.count() / c;
+  sum_over_rows(backend, totals, rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, x);
+    const ReadRows from(backend, kernels, x, rows, most);
+    in_pieces(row, row + count, most,
+              [&](std::int64_t first, std::int64_t some) { add(sums, from(first, some), some); });
+  });
 }
 
 }  // namespace ronde::inline v0

@@ -33,15 +33,22 @@ inline Vector interleaved(const std::uint16_t* even, const std::uint16_t* odd) {
   return reinterpret_cast<Vector>(load_halves(even) | load_halves(odd) << 16);
 }
 
+/// n values, eight of them at a time: channels are mostly a multiple of that.
+inline void copy_values(std::uint16_t* to, const std::uint16_t* from, std::int64_t n) {
+  std::int64_t k = 0;
+  for (; k + 8 <= n; k += 8) __builtin_memcpy(to + k, from + k, 16);
+  for (; k < n; ++k) to[k] = from[k];
+}
+
 /// The first `rows` x `columns` of `from` among zeros, if that is not all of `most_rows` x `most_columns`.
 inline HalfRows filled_up(HalfRows from, std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
                           std::int64_t most_columns, std::uint16_t (&room)[2 * kTileElements]) {
   if (rows >= most_rows && columns >= most_columns) return from;
   if (rows > most_rows) rows = most_rows;
   if (columns > most_columns) columns = most_columns;
-  for (std::uint16_t& value : room) value = 0;
+  for (std::int64_t i = 0; i < most_rows * most_columns; i += kTileDepth) store_pairs(room + i, Vector{});
   for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t k = 0; k < columns; ++k) room[r * most_columns + k] = from.values[r * from.pitch + k];
+    copy_values(room + r * most_columns, from.values + r * from.pitch, columns);
   return {room, most_columns};
 }
 

@@ -13,23 +13,28 @@
 namespace ronde::inline v0 {
 namespace {
 
-// `columns` sums become results from `place` on; the first one is that of bias[0].
+// The first `columns` values, or all that a vector has.
+inline Vector load_first(const float* from, std::int64_t columns) {
+  if (columns >= kLanes) return load(from);
+  alignas(64) float values[kLanes] = {};
+  for (std::int64_t c = 0; c < columns; ++c) values[c] = from[c];
+  return load(values);
+}
+
+// `columns` sums, of which a tile has 16, become results from `place` on; the first one is that of bias[0].
 inline void finish_row(const TileResult& out, std::int64_t place, const float* sums, std::int64_t columns,
                        const float* bias, Epilogue epilogue) {
-  if (columns >= kTileColumns) {
-    const Vector y = load(sums) + (bias ? load(bias) : Vector{});
-    const Vector result = epilogue == Epilogue::relu ? positive_part(y) : y;
-    return out.halves ? store_halves(out.halves + place, rounded_halves(result))
-                      : store(out.floats + place, result);
+  const Vector y = load(sums) + (bias ? load_first(bias, columns) : Vector{});
+  const Vector result = epilogue == Epilogue::relu ? positive_part(y) : y;
+  if (!out.halves) {
+    if (columns >= kLanes) return store(out.floats + place, result);
+    for (std::int64_t c = 0; c < columns; ++c) out.floats[place + c] = result[c];
+    return;
   }
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const float y = sums[c] + (bias ? bias[c] : 0);
-    const float result = epilogue == Epilogue::relu && y <= 0 ? 0 : y;
-    if (out.halves)
-      out.halves[place + c] = rounded_half(result);
-    else
-      out.floats[place + c] = result;
-  }
+  if (columns >= kLanes) return store_halves(out.halves + place, rounded_halves(result));
+  std::uint16_t row[kTileColumns];
+  store_halves(row, rounded_halves(result));
+  copy_values(out.halves + place, row, columns);
 }
 
 inline std::int64_t at_most(std::int64_t n, std::int64_t most) {
@@ -39,6 +44,12 @@ inline std::int64_t at_most(std::int64_t n, std::int64_t most) {
 struct TileProductOperands {
   const std::uint16_t *a, *b;
   const ProductShape& shape;
+};
+
+struct TileProductResult {
+  const TileResult& out;
+  const float* bias;
+  Epilogue epilogue;
 };
 
 // What is multiplied at a time: rows of a and columns of b, from these on, and a part of the inner dimension.
@@ -57,6 +68,8 @@ struct TilePiece {
     return {of.b + (of.shape.transpose_b ? column * pitch + k : k * pitch + column), pitch};
   }
   bool is_last_of_strip(const ProductShape& s) const { return k + kTileStripDepth >= s.k; }
+  bool has_left_of(const TilePiece& other) const { return row == other.row && k == other.k; }
+  bool has_right_of(const TilePiece& other) const { return column == other.column && k == other.k; }
 
   // The one that comes next; behind the last one its row is shape.m or more.
   TilePiece next(const ProductShape& s) const {
@@ -76,9 +89,9 @@ inline NextPieces pieces_behind(const TilePiece& now, const TileProductOperands&
   const TilePiece next = now.next(s);
   if (next.row >= s.m) return {};
   NextPieces pieces;
-  if (next.row != now.row || next.k != now.k)
+  if (!next.has_left_of(now))
     pieces.left = lines_of(next.left(of), s.transpose_a, next.rows(s), next.depth(s));
-  if (next.column != now.column || next.k != now.k)
+  if (!next.has_right_of(now))
     pieces.right = lines_of(next.right(of), s.transpose_b, next.depth(s), next.columns(s));
   return pieces;
 }
@@ -91,40 +104,52 @@ class TileStrip {
         left_(reinterpret_cast<std::uint16_t*>(scratch + kTileStrip * kTileStripColumns)),
         right_(left_ + kTileStrip * kTileStripDepth) {}
 
-  void add(const Tiles& tiles, const TilePiece& piece, const TileProductOperands& of) const {
+  // Both operands in tiles, but for one that the piece before it had too.
+  void pack(const TilePiece& piece, const TilePiece& before, const TileProductOperands& of) const {
     const ProductShape& s = of.shape;
-    const std::int64_t rows = piece.rows(s), columns = piece.columns(s), depth = piece.depth(s);
-    pack_left(left_, piece.left(of), s.transpose_a, rows, depth);
-    pack_right(right_, piece.right(of), s.transpose_b, columns, depth);
-    const std::int64_t row_tiles = tiles_for(rows, kTileRows),
-                       column_tiles = tiles_for(columns, kTileColumns), steps = tiles_for(depth, kTileDepth),
-                       operand = steps * kTileElements;
+    if (!piece.has_left_of(before))
+      pack_left(left_, piece.left(of), s.transpose_a, piece.rows(s), piece.depth(s));
+    if (!piece.has_right_of(before))
+      pack_right(right_, piece.right(of), s.transpose_b, piece.columns(s), piece.depth(s));
+  }
+
+  // The products of what is packed; the last ones become results while they are in the cache.
+  void multiply(const Tiles& tiles, const TilePiece& piece, const TileProductOperands& of,
+                const TileProductResult& result) const {
+    const ProductShape& s = of.shape;
+    const std::int64_t row_tiles = tiles_for(piece.rows(s), kTileRows),
+                       column_tiles = tiles_for(piece.columns(s), kTileColumns),
+                       steps = tiles_for(piece.depth(s), kTileDepth), operand = steps * kTileElements;
     NextPieces next = pieces_behind(piece, of);
     const std::int64_t fetches = tiles_for(row_tiles, 2) * tiles_for(column_tiles, 2) * steps * kPartsOfBlock,
                        lines = tiles_for(next.left.count() + next.right.count(), fetches);
-    for_pairs(column_tiles, [&]<int block_columns>(std::int64_t c) {
-      for_pairs(row_tiles, [&]<int block_rows>(std::int64_t r) {
+    const bool is_last = piece.is_last_of_strip(s);
+    for_pairs(row_tiles, [&]<int block_rows>(std::int64_t r) {
+      // Sums that no other piece adds to need no room of their own.
+      float* sums = sums_ + (piece.k == 0 && is_last ? 0 : r * column_tiles * kTileSums);
+      for_pairs(column_tiles, [&]<int block_columns>(std::int64_t c) {
         add_block<block_rows, block_columns>(
-            tiles, {sum(r, c, column_tiles), column_tiles * kTileSums, kTileSums},
+            tiles, {sums + c * kTileSums, column_tiles * kTileSums, kTileSums},
             {left_ + r * operand, right_ + c * operand, operand, operand, kTileDepth}, steps, piece.k == 0,
             next, lines);
       });
+      if (is_last)
+        finish(result, sums, {piece.row + r * kTileRows, piece.column, 0},
+               at_most(piece.rows(s) - r * kTileRows, block_rows * kTileRows), s);
     });
   }
 
-  void finish(const TileResult& out, const TilePiece& piece, const ProductShape& s, const float* bias,
-              Epilogue epilogue) const {
-    const std::int64_t columns = piece.columns(s), column_tiles = tiles_for(columns, kTileColumns);
-    for (std::int64_t r = 0; r < piece.rows(s); ++r)
-      for (std::int64_t c = 0; c < columns; c += kTileColumns)
-        finish_row(out, (piece.row + r) * out.pitch + piece.column + c,
-                   sum(r / kTileRows, c / kTileColumns, column_tiles) + r % kTileRows * kTileColumns,
-                   columns - c, bias ? bias + piece.column + c : nullptr, epilogue);
-  }
-
  private:
-  float* sum(std::int64_t r, std::int64_t c, std::int64_t column_tiles) const {
-    return sums_ + (r * column_tiles + c) * kTileSums;
+  // `rows` of the strip, from the place `first` of the result on.
+  void finish(const TileProductResult& result, const float* sums, const TilePiece& first, std::int64_t rows,
+              const ProductShape& s) const {
+    const std::int64_t columns = first.columns(s), column_tiles = tiles_for(columns, kTileColumns);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; c += kTileColumns)
+        finish_row(result.out, (first.row + r) * result.out.pitch + first.column + c,
+                   sums + (r / kTileRows * column_tiles + c / kTileColumns) * kTileSums +
+                       r % kTileRows * kTileColumns,
+                   columns - c, result.bias ? result.bias + first.column + c : nullptr, result.epilogue);
   }
 
   float* sums_;  // (row tile, column tile)
@@ -135,9 +160,11 @@ void tile_product(const TileResult& out, const std::uint16_t* a, const std::uint
                   const ProductShape& shape, const float* bias, Epilogue epilogue, float* scratch) {
   const Tiles tiles;
   const TileStrip strip(scratch);
-  for (TilePiece piece{0, 0, 0}; piece.row < shape.m; piece = piece.next(shape)) {
-    strip.add(tiles, piece, {a, b, shape});
-    if (piece.is_last_of_strip(shape)) strip.finish(out, piece, shape, bias, epilogue);
+  const TileProductOperands operands{a, b, shape};
+  TilePiece before{-1, -1, -1};
+  for (TilePiece piece{0, 0, 0}; piece.row < shape.m; before = piece, piece = piece.next(shape)) {
+    strip.pack(piece, before, operands);
+    strip.multiply(tiles, piece, operands, {out, bias, epilogue});
   }
 }
 
