@@ -136,6 +136,16 @@ const ConvCase kConvCases[] = {
     {2, 88, 45, 24, 24, 5, 5, {.stride = {2, 1}, .padding = {2, 2, 2, 2}, .dilation = {2, 1}, .groups = 24}},
     {1, 47, 46, 32, 64, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 32}},
     {1, 2, 24, 16, 32, 9, 5, {.padding = {8, 8, 2, 2}, .groups = 2}},
+    // Of bf16 in bands: strides, dilation, several filters a channel.
+    {2, 141, 61, 40, 40, 3, 3, {.stride = {2, 2}, .padding = {1, 1, 1, 1}, .groups = 40}},
+    {1,
+     100,
+     50,
+     40,
+     120,
+     5,
+     3,
+     {.stride = {3, 2}, .padding = {3, 2, 0, 1}, .dilation = {2, 1}, .groups = 40}},
     // What transposed convolutions go back from: windows that meet, that overlap and that leave pixels out.
     {3, 10, 12, 16, 32, 2, 2, {.stride = {2, 2}}},
     {2, 12, 10, 24, 16, 4, 4, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},

@@ -84,12 +84,12 @@ class OneDnnBackend final : public WithBfloat16 {
   bool dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                       Epilogue epilogue);
   // Calls f(to, a, b, c, count) for elements of the tensors as floats; null for what is not defined. False
-  // where they are neither dense nor views of f32 in long runs.
+  // where they are neither dense nor views in long runs.
+  class ElementRows;
   template <class F>
   bool for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
-  template <class F>
-  void for_dense(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
-  void binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const float* row, std::int64_t c);
+  bool copy_runs(const Tensor& out, const Tensor& x);
+  void binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& row);
   void normalise(const Tensor& out, const Tensor& x, const NormMap& map);
   // Of x, gamma and beta; the last two are optional.
   struct NormGradientTensors {
@@ -120,6 +120,7 @@ class OneDnnBackend final : public WithBfloat16 {
   // take the shape. Weights in bf16 are few, and widened. A norm is of a convolution in f32 alone.
   bool own_conv2d(const Conv2dLayer& layer, const NormMap* norm = nullptr);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
+  bool parts_gradients(const Conv2dBackward& layer) const;
   bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
   void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
@@ -165,13 +166,12 @@ class OneDnnBackend final : public WithBfloat16 {
                              const Tensor& x, const Conv2dParams& params);
   // The same of each channel by itself, in depthwise_conv2d.cpp.
   bool takes_depthwise(const ConvProblem& problem) const;
-  std::int64_t depthwise_parts(const ConvProblem& problem) const;
-  void depthwise_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                        const float* bias, const NormMap* norm);
-  void depthwise_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
-                                const float* weight);
-  void depthwise_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
-                                 const float* grad_out, const float* x);
+  void depthwise_conv2d(const ConvProblem& problem, const Tensor& out, const Tensor& x,
+                        const Conv2dStage& conv, const NormMap* norm);
+  void depthwise_backward_input(const ConvProblem& problem, const Tensor& grad_x, const Tensor& grad_out,
+                                const Tensor& weight);
+  void depthwise_backward_weight(const ConvProblem& problem, const Tensor& grad_weight,
+                                 const Tensor& grad_bias, const Tensor& grad_out, const Tensor& x);
   // The same through oneDNN; false when it has nothing fast for the shape.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);

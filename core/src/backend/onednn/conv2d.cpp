@@ -51,15 +51,18 @@ void OneDnnBackend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2d
 bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
                                 const NormMap* norm) {
   if (pixel_conv2d(out, x, conv) || own_conv2d({.out = out, .x = x, .conv = conv}, norm)) return true;
-  if (!dense_floats(out, x, conv.weight) || out.count() == 0 || x.count() == 0) return false;
+  if (!dense_values(out, x, conv.weight) || out.count() == 0 || x.count() == 0) return false;
   ConvProblem p = stage_problem(x.shape(), conv);
   p.has_bias = conv.bias.defined();
+  if (takes_depthwise(p)) {
+    depthwise_conv2d(p, out, x, conv, norm);
+    return true;
+  }
+  if (!dense_floats(out, x, conv.weight)) return false;
   float *to = out.data<float>(), *from = x.data<float>();
   const float *weight = conv.weight.data<float>(), *bias = floats_or_null(conv.bias);
   if (takes_patches(p))
     patch_conv2d(p, to, from, weight, bias, norm);
-  else if (takes_depthwise(p))
-    depthwise_conv2d(p, to, from, weight, bias, norm);
   else if (packed_conv2d(p, to, from, weight, bias)) {
     if (norm) normalise(out, out, *norm);
   } else
@@ -76,13 +79,14 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
                                     .conv_out = {grad_out.size(1), grad_out.size(2)},
                                     .params = params}}))
     return;
-  if (dense_floats(grad_x, grad_out, weight) && grad_out.count() > 0 && grad_x.count() > 0) {
-    const ConvProblem p =
-        problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
+  const ConvProblem p =
+      problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
+  const bool is_empty = grad_out.count() == 0 || grad_x.count() == 0;
+  if (!is_empty && dense_values(grad_x, grad_out, weight) && takes_depthwise(p))
+    return depthwise_backward_input(p, grad_x, grad_out, weight);
+  if (!is_empty && dense_floats(grad_x, grad_out, weight)) {
     if (takes_patches(p))
       return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
-    if (takes_depthwise(p))
-      return depthwise_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
   }
   WithBfloat16::conv2d_backward_input(grad_x, grad_out, weight, params);
@@ -92,7 +96,8 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
                                            const Tensor& grad_out, const Tensor& x,
                                            const Conv2dParams& params) {
   if (pixel_backward_weight(grad_weight, grad_bias, grad_out, x, params)) return;
-  const bool has_floats = dense_floats(grad_weight, grad_out, x) && grad_out.count() > 0 && x.count() > 0;
+  const bool is_empty = grad_out.count() == 0 || x.count() == 0;
+  const bool has_floats = dense_floats(grad_weight, grad_out, x) && !is_empty;
   ConvProblem p =
       problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
   p.has_bias = grad_bias.defined();
@@ -106,6 +111,9 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
                                     .conv_out = {grad_out.size(1), grad_out.size(2)},
                                     .params = params}}))
     return;
+  if (!is_empty && dense_values(grad_weight, grad_out, x) && dense_or_missing(grad_bias) &&
+      takes_depthwise(p))
+    return depthwise_backward_weight(p, grad_weight, grad_bias, grad_out, x);
   if (has_floats) {
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias), *from = x.data<float>();
     const Scratch<float> picked(*this, p.picks_pixels() ? p.n * p.oh * p.ow * p.c : 0);
@@ -114,7 +122,6 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
       from = picked.data();
       p = of_picked_pixels(p);
     }
-    if (takes_depthwise(p)) return depthwise_backward_weight(p, to, to_bias, grad_out.data<float>(), from);
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), from)) return;
   }
   WithBfloat16::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);

@@ -273,10 +273,16 @@ void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBack
   passes.collect(layer);
 }
 
-void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {
+// Whether gradients in bf16 are made apart, of the tensors as they lie.
+bool OneDnnBackend::parts_gradients(const Conv2dBackward& layer) const {
   const Tensor& weight = layer.weight.defined() ? layer.weight : layer.grad_weight;
-  if (is_bfloat16(layer.grad_out) && weight.defined() && takes_pixels(weight.shape(), layer.params))
-    return CpuBackend::conv2d_backward(layer);
+  if (!is_bfloat16(layer.grad_out) || !weight.defined()) return false;
+  const bool is_depthwise = layer.params.groups > 1 && weight.size(3) == 1;
+  return is_depthwise || takes_pixels(weight.shape(), layer.params);
+}
+
+void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {
+  if (parts_gradients(layer)) return CpuBackend::conv2d_backward(layer);
   if (!own_conv2d_backward({.conv = layer})) WithBfloat16::conv2d_backward(layer);
 }
 

@@ -1,12 +1,16 @@
 // Convolutions of each channel by filters of its own. With several filters a channel, each channel of x is
 // copied as often.
+//
+// Note [Bands]
+// An image is made in bands of lines: by several threads, and where what is behind the convolution, or
+// widening of bf16, finds it in the cache.
 #include <algorithm>
 #include <numeric>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
+#include "backend/onednn/float_rows.h"
 #include "backend/onednn/norm_map.h"
-#include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
 
@@ -35,23 +39,100 @@ std::int64_t filters_of_a_channel(const ConvProblem& p) {
   return p.o / p.c;
 }
 
-// Elements of an image in which each channel stands for each of its filters; none where it has one.
-std::int64_t repeated_elements(const ConvProblem& p) {
-  return filters_of_a_channel(p) == 1 ? 0 : p.h * p.w * p.o;
+// Elements of some lines of x in which each channel stands for each of its filters; none where it has one.
+std::int64_t repeated_elements(const ConvProblem& p, std::int64_t lines) {
+  return filters_of_a_channel(p) == 1 ? 0 : lines * p.w * p.o;
 }
 
-void repeat_channels(float* to, const float* x, const ConvProblem& p) {
+void repeat_channels(float* to, const float* x, const ConvProblem& p, std::int64_t lines) {
   const std::int64_t filters = filters_of_a_channel(p);
-  for (std::int64_t i = 0; i < in_elements(p); ++i) to = std::fill_n(to, filters, x[i]);
+  for (std::int64_t i = 0; i < lines * p.w * p.c; ++i) to = std::fill_n(to, filters, x[i]);
 }
 
-void add_filters(float* grad_x, const float* repeated, const ConvProblem& p) {
+void add_filters(float* grad_x, const float* repeated, const ConvProblem& p, std::int64_t lines) {
   const std::int64_t filters = filters_of_a_channel(p);
-  for (std::int64_t i = 0; i < in_elements(p); ++i, repeated += filters) {
+  for (std::int64_t i = 0; i < lines * p.w * p.c; ++i, repeated += filters) {
     grad_x[i] = repeated[0];
     for (std::int64_t k = 1; k < filters; ++k) grad_x[i] += repeated[k];
   }
 }
+
+struct LineRange {
+  std::int64_t begin, end;
+  std::int64_t count() const { return end - begin; }
+};
+
+// `lines` lines of each of some images, cut into bands.
+struct LineBands {
+  std::int64_t lines, parts;
+
+  // At least `least` of an image, and of no more lines than `most`.
+  LineBands(std::int64_t all_lines, std::int64_t least, std::int64_t most)
+      : lines(all_lines), parts(std::max(least, (all_lines + most - 1) / most)) {}
+  std::int64_t longest() const { return (lines + parts - 1) / parts; }
+  LineRange operator[](std::int64_t band) const {
+    const ImagePart part{band % parts, parts};
+    return {part.begin(lines), part.end(lines)};
+  }
+  std::int64_t image(std::int64_t band) const { return band / parts; }
+};
+
+// The lines of x that the windows of some lines of the result reach.
+LineRange reached(const DepthwiseShape& s, LineRange out) {
+  const std::int64_t first = out.begin * s.stride_h - s.top;
+  const std::int64_t last = (out.end - 1) * s.stride_h - s.top + (s.kh - 1) * s.dilation_h;
+  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, s.h);
+  return {begin, out.count() > 0 && s.kh > 0 ? std::clamp<std::int64_t>(last + 1, begin, s.h) : begin};
+}
+
+std::int64_t most_reached(const DepthwiseShape& s, std::int64_t out_lines) {
+  return std::min(s.h, (out_lines - 1) * s.stride_h + (s.kh - 1) * s.dilation_h + 1);
+}
+
+// What makes some lines of the result of these lines of x alone.
+DepthwiseShape of_lines(const DepthwiseShape& whole, LineRange x, LineRange out) {
+  DepthwiseShape s = whole;
+  s.h = x.count();
+  s.top = whole.top + x.begin - out.begin * whole.stride_h;
+  s.oh = out.count();
+  return s;
+}
+
+// What bands are made of: lines of x as floats, with each channel for each of its filters.
+class BandSource {
+ public:
+  struct Band {
+    const float* x;
+    DepthwiseShape shape;
+  };
+
+  BandSource(Backend& backend, const Kernels& kernels, const Tensor& x, const ConvProblem& p,
+             std::int64_t longest)
+      : problem_(p),
+        shape_(shape_of(p)),
+        rows_(backend, kernels, x, p.n * p.h, most_reached(shape_, longest)),
+        repeated_(backend, repeated_elements(p, most_reached(shape_, longest))),
+        is_copied_(rows_.are_widened() || filters_of_a_channel(p) > 1) {}
+
+  // Until the next call.
+  Band operator()(std::int64_t image, LineRange out) const {
+    LineRange lines = reached(shape_, out);
+    if (!is_copied_) lines.end = shape_.h;  // kernels fetch what comes next
+    const float* x = rows_(image * shape_.h + lines.begin, lines.count());
+    if (filters_of_a_channel(problem_) > 1) {
+      repeat_channels(repeated_.data(), x, problem_, lines.count());
+      x = repeated_.data();
+    }
+    return {x, of_lines(shape_, lines, out)};
+  }
+
+ private:
+  const ConvProblem& problem_;
+  DepthwiseShape shape_;
+  ReadRows rows_;
+  Scratch<float> repeated_;
+  bool is_copied_;
+};
 
 // (o, taps) to (taps, o), or back
 void transpose(float* to, const float* from, std::int64_t rows, std::int64_t columns) {
@@ -106,6 +187,10 @@ class PhaseOfInput {
   }
 
   const DepthwiseShape& shape() const { return shape_; }
+  /// Those of some lines of the longest phase that this one has.
+  LineRange lines(LineRange all) const {
+    return {std::min(all.begin, shape_.oh), std::min(all.end, shape_.oh)};
+  }
   /// Where its first element lies in the gradient.
   std::int64_t first() const { return first_; }
   /// Its taps of `weight`, (o, kh, kw), to `filters()`, (taps, o); returns what is behind them.
@@ -126,94 +211,118 @@ class PhaseOfInput {
   const float* filters_ = nullptr;
 };
 
+// What of the result's gradient the phases make some of their lines of.
+LineRange reached(const std::vector<PhaseOfInput>& phases, LineRange lines, std::int64_t all_lines) {
+  LineRange all{all_lines, 0};
+  for (const PhaseOfInput& phase : phases) {
+    const LineRange some = reached(phase.shape(), phase.lines(lines));
+    if (some.count() == 0) continue;
+    all = {std::min(all.begin, some.begin), std::max(all.end, some.end)};
+  }
+  return all.begin < all.end ? all : LineRange{0, 0};
+}
+
+// Lines of a result that are made at a time where they, and what they are made of, are widened.
+std::int64_t widened_lines(const ConvProblem& p) {
+  return 2 * rows_in_cache(p);
+}
+
 }  // namespace
 
 bool OneDnnBackend::takes_depthwise(const ConvProblem& p) const {
   return p.params.groups == p.c && p.o >= kernels_.lanes;
 }
 
-std::int64_t OneDnnBackend::depthwise_parts(const ConvProblem& p) const {
-  return repeated_elements(p) > 0 ? 1 : bands_of_image(p);
-}
-
-void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
-                                     const float* bias, const NormMap* norm) {
-  const DepthwiseShape shape = shape_of(p);
-  const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
-  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), parts = depthwise_parts(p);
+void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, const Tensor& out, const Tensor& x,
+                                     const Conv2dStage& conv, const NormMap* norm) {
+  const std::int64_t taps = p.kh * p.kw;
   const Scratch<float> filters(*this, taps * p.o);
-  transpose(filters.data(), weight, p.o, taps);
-  threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<float> copies(*this, repeated);
+  const ReadRows weight(*this, kernels_, conv.weight, 1, 1), all_bias(*this, kernels_, conv.bias, 1, 1);
+  transpose(filters.data(), weight(0, 1), p.o, taps);
+  const float* bias = all_bias(0, 1);
+  const bool is_widened = is_bfloat16(out) || is_bfloat16(x);
+  const LineBands bands(p.oh, bands_of_image(p),
+                        is_widened ? widened_lines(p)
+                        : norm     ? rows_in_cache(p)
+                                   : p.oh);
+  threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    const BandSource source(*this, kernels_, x, p, bands.longest());
+    const WrittenRows to(*this, kernels_, out, p.n * p.oh, bands.longest());
     for (std::int64_t i = begin; i < end; ++i) {
-      const ImagePart part{i % parts, parts};
-      const float* from = x + i / parts * in_elements(p);
-      if (repeated > 0) repeat_channels(copies.data(), from, p);
-      float* to = out + i / parts * out_elements(p);
-      in_bands(part.begin(p.oh), part.end(p.oh), norm ? rows_in_cache(p) : p.oh,
-               [&](std::int64_t row, std::int64_t row_end) {
-                 kernels_.depthwise_conv(to, repeated > 0 ? copies.data() : from, filters.data(), bias, shape,
-                                         row, row_end, epilogue);
-                 if (norm) map_rows(*norm, to, p, row, row_end);
-               });
+      const LineRange lines = bands[i];
+      const BandSource::Band from = source(bands.image(i), lines);
+      const std::int64_t first = bands.image(i) * p.oh + lines.begin;
+      float* y = to.room(first);
+      kernels_.depthwise_conv(y, from.x, filters.data(), bias, from.shape, 0, lines.count(), conv.epilogue);
+      if (norm) (*norm)(y, y, lines.count() * p.ow);
+      to.keep(first, lines.count());
     }
   });
 }
 
-void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, float* grad_x, const float* grad_out,
-                                             const float* weight) {
-  const std::int64_t taps = p.kh * p.kw, repeated = repeated_elements(p), parts = depthwise_parts(p);
+// Bands are of lines of the phases.
+void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor& grad_x,
+                                             const Tensor& grad_out, const Tensor& weight) {
+  const std::int64_t stride = p.params.stride.h, taps = p.kh * p.kw;
   const Scratch<float> filters(*this, taps * p.o);  // each tap is one phase's
+  const ReadRows all_filters(*this, kernels_, weight, 1, 1);
   std::vector<PhaseOfInput> phases;
   float* room = filters.data();
-  for (std::int64_t y = 0; y < std::min(p.params.stride.h, p.h); ++y)
+  for (std::int64_t y = 0; y < std::min(stride, p.h); ++y)
     for (std::int64_t x = 0; x < std::min(p.params.stride.w, p.w); ++x)
-      room = phases.emplace_back(p, y, x).take_filters(room, weight, p);
-  threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    const Scratch<float> copies(*this, repeated);
+      room = phases.emplace_back(p, y, x).take_filters(room, all_filters(0, 1), p);
+  const bool is_widened = is_bfloat16(grad_x) || is_bfloat16(grad_out);
+  const LineBands bands((p.h + stride - 1) / stride, bands_of_image(p), is_widened ? widened_lines(p) : p.h);
+  threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t longest = bands.longest() * stride;
+    const Scratch<float> repeated(*this, repeated_elements(p, longest));
+    const WrittenRows to(*this, kernels_, grad_x, p.n * p.h, longest);
+    const ReadRows from(*this, kernels_, grad_out, p.n * p.oh, p.oh);
     for (std::int64_t i = begin; i < end; ++i) {
-      const ImagePart part{i % parts, parts};
-      float* to = grad_x + i / parts * in_elements(p);
+      const LineRange lines = bands[i], x_lines{lines.begin * stride, std::min(lines.end * stride, p.h)};
+      LineRange source = reached(phases, lines, p.oh);
+      if (!is_widened) source.end = p.oh;  // kernels fetch what comes next
+      const float* grad = from(bands.image(i) * p.oh + source.begin, source.count());
+      const std::int64_t first = bands.image(i) * p.h + x_lines.begin;
+      float* x = to.room(first);
+      float* made = filters_of_a_channel(p) > 1 ? repeated.data() : x;
       for (const PhaseOfInput& phase : phases) {
-        const DepthwiseShape& shape = phase.shape();
-        kernels_.depthwise_conv((repeated > 0 ? copies.data() : to) + phase.first(),
-                                grad_out + i / parts * out_elements(p), phase.filters(), nullptr, shape,
-                                part.begin(shape.oh), part.end(shape.oh), Epilogue::none);
+        const LineRange own = phase.lines(lines);
+        kernels_.depthwise_conv(made + phase.first(), grad, phase.filters(), nullptr,
+                                of_lines(phase.shape(), source, own), 0, own.count(), Epilogue::none);
       }
-      if (repeated > 0) add_filters(to, copies.data(), p);
+      if (made != x) add_filters(x, made, p, x_lines.count());
+      to.keep(first, x_lines.count());
     }
   });
 }
 
-void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, float* grad_weight, float* grad_bias,
-                                              const float* grad_out, const float* x) {
-  const DepthwiseShape shape = shape_of(p);
-  const std::int64_t taps = p.kh * p.kw, weights = taps * p.o, repeated = repeated_elements(p),
-                     parts = depthwise_parts(p);
-  const int chunks = threads().chunks(p.n * parts, 1);
+void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, const Tensor& grad_weight,
+                                              const Tensor& grad_bias, const Tensor& grad_out,
+                                              const Tensor& x) {
+  const std::int64_t taps = p.kh * p.kw, weights = taps * p.o;
+  const bool is_widened = is_bfloat16(grad_out) || is_bfloat16(x);
+  const LineBands bands(p.oh, bands_of_image(p), is_widened ? widened_lines(p) : p.oh);
+  const int chunks = threads().chunks(p.n * bands.parts, 1);
   const Scratch<float> sums(*this, weights * chunks);
   std::fill_n(sums.data(), weights * chunks, 0.0f);
-  threads().parallel_chunks(p.n * parts, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    const Scratch<float> copies(*this, repeated);
+  threads().parallel_chunks(p.n * bands.parts, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    const BandSource source(*this, kernels_, x, p, bands.longest());
+    const ReadRows g(*this, kernels_, grad_out, p.n * p.oh, bands.longest());
     for (std::int64_t i = begin; i < end; ++i) {
-      const ImagePart part{i % parts, parts};
-      const float* from = x + i / parts * in_elements(p);
-      if (repeated > 0) repeat_channels(copies.data(), from, p);
-      kernels_.depthwise_backward_weight(
-          sums.data() + chunk * weights, grad_out + i / parts * out_elements(p),
-          repeated > 0 ? copies.data() : from, shape, part.begin(p.oh), part.end(p.oh));
+      const LineRange lines = bands[i];
+      const BandSource::Band from = source(bands.image(i), lines);
+      kernels_.depthwise_backward_weight(sums.data() + chunk * weights,
+                                         g(bands.image(i) * p.oh + lines.begin, lines.count()), from.x,
+                                         from.shape, 0, lines.count());
     }
   });
   for (int chunk = 1; chunk < chunks; ++chunk)
     kernels_.accumulate(sums.data(), sums.data() + chunk * weights, 1.0f, weights);
-  transpose(grad_weight, sums.data(), taps, p.o);
-  if (!grad_bias) return;
-  const Scratch<double> totals(*this, p.o);
-  const std::int64_t rows = p.n * p.oh * p.ow;
-  sum_over_rows(*this, totals.data(), rows, p.o, [&](double* total, std::int64_t row, std::int64_t count) {
-    kernels_.sum_columns(total, grad_out + row * p.o, count, p.o);
-  });
-  for (std::int64_t o = 0; o < p.o; ++o) grad_bias[o] = static_cast<float>(totals.data()[o]);
+  const WrittenRows to(*this, kernels_, grad_weight, 1, 1);
+  transpose(to.room(0), sums.data(), taps, p.o);
+  to.keep(0, 1);
+  if (grad_bias.defined()) reduce(ReduceOp::sum, grad_bias.reshape({1, 1, 1, p.o}), grad_out);
 }
 
 }  // namespace ronde::inline v0

@@ -1,5 +1,5 @@
-// Elementwise functions of dense tensors, and of views of f32 in long runs. Other views and the rarer
-// functions are the oracle's.
+// Elementwise functions of dense tensors, and of views in long runs, of f32 and bf16. Other views and the
+// rarer functions are the oracle's.
 #include <algorithm>
 #include <array>
 
@@ -13,9 +13,13 @@ namespace {
 
 constexpr std::int64_t kLeastRun = 16;  // elements for which a kernel's call is worth it
 
-// Whether x, f32, is stretched along its first `axes` axes.
+bool has_values(const Tensor& x) {
+  return x.dtype() == DType::f32 || x.dtype() == DType::bf16;
+}
+
+// Whether x is stretched along its first `axes` axes.
 bool is_stretched(const Tensor& x, int axes) {
-  if (x.dtype() != DType::f32 || x.count() == 0) return false;
+  if (!has_values(x) || x.count() == 0) return false;
   for (int i = 0; i < axes; ++i)
     if (x.size(i) != 1 && x.strides()[i] != 0) return false;
   return true;
@@ -32,11 +36,11 @@ bool is_stretched_row(const Tensor& x) {
          x.strides().back() == 1;
 }
 
-// Views of f32, one of which may be undefined, whose elements lie side by side in runs: slices, what a margin
-// was cut off, what is stretched over pixels.
-class FloatRuns {
+// Views whose elements lie side by side in runs: slices, what a margin was cut off, what is stretched over
+// pixels. All but the first may be undefined.
+class ValueRuns {
  public:
-  FloatRuns(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c)
+  ValueRuns(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c)
       : loop_(out.shape(),
               std::array{out.strides(), strides_of(a, out), strides_of(b, out), strides_of(c, out)}),
         are_long_(loop_.inner_extent() >= kLeastRun && loop_.inner_is_dense(StridedLoop::kMaxOperands) &&
@@ -51,59 +55,80 @@ class FloatRuns {
     return x.defined() ? x.strides() : out.strides();
   }
   static bool fits(const Tensor& x, const Tensor& out) {
-    return !x.defined() || (x.dtype() == DType::f32 && x.shape() == out.shape());
+    return !x.defined() || (has_values(x) && x.shape() == out.shape());
   }
 
   StridedLoop loop_;
   bool are_long_;
 };
 
-float* element(const Tensor& x, std::int64_t offset) {
-  return x.defined() ? x.data<float>() + offset : nullptr;
-}
-
 }  // namespace
 
-template <class F>
-void OneDnnBackend::for_dense(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c,
-                              const F& f) {
-  const std::int64_t n = out.count();
-  threads().parallel_for(n, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t most = rows_at_a_time(end - begin, 1, 1, out, a, b, c);
-    const WrittenRows to(*this, kernels_, out, n, most);
-    const ReadRows from_a(*this, kernels_, a, n, most), from_b(*this, kernels_, b, n, most),
-        from_c(*this, kernels_, c, n, most);
-    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t count) {
-      f(to.room(first), from_a(first, count), from_b(first, count), from_c(first, count), count);
-      to.keep(first, count);
+// What a thread has of the tensors of a call, as floats.
+class OneDnnBackend::ElementRows {
+ public:
+  ElementRows(OneDnnBackend& backend, std::int64_t most, const Tensor& out, const Tensor& a, const Tensor& b,
+              const Tensor& c)
+      : most_(rows_at_a_time(most, 1, 1, out, a, b, c)),
+        out_(backend, backend.kernels_, out, out.count(), most_),
+        a_(backend, backend.kernels_, a, out.count(), most_),
+        b_(backend, backend.kernels_, b, out.count(), most_),
+        c_(backend, backend.kernels_, c, out.count(), most_) {}
+
+  // Calls f(out, a, b, c, count) for `count` elements from these offsets on.
+  template <class F>
+  void run(const StridedLoop::Offsets& offsets, std::int64_t count, const F& f) const {
+    in_pieces(0, count, most_, [&](std::int64_t first, std::int64_t some) {
+      f(out_.room(offsets[0] + first), a_(offsets[1] + first, some), b_(offsets[2] + first, some),
+        c_(offsets[3] + first, some), some);
+      out_.keep(offsets[0] + first, some);
     });
-  });
-}
+  }
+
+ private:
+  std::int64_t most_;
+  WrittenRows out_;
+  ReadRows a_, b_, c_;
+};
 
 template <class F>
 bool OneDnnBackend::for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c,
                                  const F& f) {
   const auto is_dense_or_missing = [](const Tensor& x) { return !x.defined() || dense_values(x); };
   if (dense_values(out) && is_dense_or_missing(a) && is_dense_or_missing(b) && is_dense_or_missing(c)) {
-    for_dense(out, a, b, c, f);
+    threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+      ElementRows(*this, end - begin, out, a, b, c).run({begin, begin, begin, begin}, end - begin, f);
+    });
     return true;
   }
-  const FloatRuns runs(out, a, b, c);
+  const ValueRuns runs(out, a, b, c);
   if (!runs.are_long()) return false;
   threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    const ElementRows rows(*this, end - begin, out, a, b, c);
     runs.loop().for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t count) {
-      f(element(out, offsets[0]), element(a, offsets[1]), element(b, offsets[2]), element(c, offsets[3]),
-        count);
+      rows.run(offsets, count, f);
+    });
+  });
+  return true;
+}
+
+// Between views of one type in long runs.
+bool OneDnnBackend::copy_runs(const Tensor& out, const Tensor& x) {
+  const ValueRuns runs(out, x, {}, {});
+  if (out.dtype() != x.dtype() || !runs.are_long()) return false;
+  threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    runs.loop().for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t count) {
+      if (out.dtype() == DType::f32)
+        std::copy_n(x.data<float>() + offsets[1], count, out.data<float>() + offsets[0]);
+      else
+        std::copy_n(bits_of(x) + offsets[1], count, bits_of(out) + offsets[0]);
     });
   });
   return true;
 }
 
 void OneDnnBackend::copy(const Tensor& out, const Tensor& x) {
-  const auto run = [](float* to, const float* from, const float*, const float*, std::int64_t count) {
-    std::copy_n(from, count, to);
-  };
-  if (out.dtype() == DType::f32 && x.dtype() == DType::f32 && for_elements(out, x, {}, {}, run)) return;
+  if (copy_runs(out, x)) return;
   const bool rounds = is_dense(out, DType::bf16) && is_dense(x, DType::f32),
              widens = is_dense(out, DType::f32) && is_dense(x, DType::bf16);
   if ((!rounds && !widens) || out.shape() != x.shape()) return WithBfloat16::copy(out, x);
@@ -133,26 +158,30 @@ void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tenso
 }
 
 // As rows of many such rows.
-void OneDnnBackend::binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const float* row,
-                                    std::int64_t c) {
-  const std::int64_t most = 512 / c;
+void OneDnnBackend::binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& row) {
+  const std::int64_t c = row.shape().back(), rows = out.count() / c, most = 512 / c;
+  const ReadRows once(*this, kernels_, row, rows, 1);
   const Scratch<float> repeated(*this, most * c);
-  for (std::int64_t i = 0; i < most; ++i) std::copy_n(row, c, repeated.data() + i * c);
-  threads().parallel_for(out.count() / c, kElementGrain / c, [&](std::int64_t begin, std::int64_t end) {
+  const float* values = once(0, 1);
+  for (std::int64_t i = 0; i < most; ++i) std::copy_n(values, c, repeated.data() + i * c);
+  threads().parallel_for(rows, kElementGrain / c, [&](std::int64_t begin, std::int64_t end) {
+    const WrittenRows to(*this, kernels_, out, rows, most);
+    const ReadRows from(*this, kernels_, a, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.binary(op, out.data<float>() + first * c, a.data<float>() + first * c, repeated.data(),
-                      some * c);
+      kernels_.binary(op, to.room(first), from(first, some), repeated.data(), some * c);
+      to.keep(first, some);
     });
   });
 }
 
 void OneDnnBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
   const bool scalar = is_stretched_scalar(b);
-  if (!scalar && is_stretched_row(b) && dense_floats(out, a))
-    return binary_with_row(op, out, a, b.data<float>(), b.shape().back());
+  if (!scalar && is_stretched_row(b) && dense_values(out, a)) return binary_with_row(op, out, a, b);
+  const ReadRows first(*this, kernels_, scalar ? b : Tensor(), b.count(), 1);
+  const float* value = first(0, 1);
   const auto run = [&](float* to, const float* left, const float* right, const float*, std::int64_t count) {
     if (scalar)
-      kernels_.binary_scalar(op, to, left, *b.data<float>(), count);
+      kernels_.binary_scalar(op, to, left, *value, count);
     else
       kernels_.binary(op, to, left, right, count);
   };

@@ -43,7 +43,10 @@ inline std::uint16_t rounded_half(float value) {
 
 [[maybe_unused]] void from_bfloat16(float* y, const std::uint16_t* x, std::int64_t n) {
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(y + i, reinterpret_cast<Vector>(load_halves(x + i) << 16));
+  for (; i + kLanes <= n; i += kLanes) {
+    __builtin_prefetch(x + i + 1024);
+    store(y + i, reinterpret_cast<Vector>(load_halves(x + i) << 16));
+  }
   for (; i < n; ++i) {
     const std::uint32_t u = std::uint32_t{x[i]} << 16;
     __builtin_memcpy(y + i, &u, sizeof u);
