@@ -32,9 +32,8 @@ struct AxisRun {
 void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   const AxisRun run(out.shape(), x.shape());
   const bool is_sum = op == ReduceOp::sum || op == ReduceOp::mean;
-  const bool takes = dense_floats(out) && (run.outer == 1 ? dense_values(x) : dense_floats(x));
-  if (!is_sum || !run.is_one_run || !takes || x.count() == 0) return WithBfloat16::reduce(op, out, x);
-  float* to = out.data<float>();
+  if (!is_sum || !run.is_one_run || !dense_values(out, x) || x.count() == 0)
+    return WithBfloat16::reduce(op, out, x);
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(run.reduced) : 1.0;
   const std::int64_t columns = run.inner;
   const auto add = [&](double* totals, const float* rows, std::int64_t count) {
@@ -43,25 +42,25 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
     else
       kernels_.sum_columns(totals, rows, count, columns);
   };
-  const Scratch<double> totals(*this, columns);
-  const auto write = [&](const double* sums, float* result) {
-    for (std::int64_t i = 0; i < columns; ++i) result[i] = static_cast<float>(sums[i] * scale);
+  const auto write = [&](const double* sums, const WrittenRows& to, std::int64_t i) {
+    for (std::int64_t k = 0; k < columns; ++k) to.room(i)[k] = static_cast<float>(sums[k] * scale);
+    to.keep(i, 1);
   };
   if (run.outer == 1) {
+    const Scratch<double> totals(*this, columns);
     sum_over_rows(*this, kernels_, totals.data(), x, columns, add);
-    return write(totals.data(), to);
+    return write(totals.data(), WrittenRows(*this, kernels_, out, 1, 1), 0);
   }
-  const float* from = x.data<float>();
-  const std::int64_t block = run.reduced * columns;
-  threads().parallel_for(run.outer, std::max<std::int64_t>(kElementGrain / block, 1),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           const Scratch<double> sums(*this, columns);
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             std::fill_n(sums.data(), columns, 0.0);
-                             add(sums.data(), from + i * block, run.reduced);
-                             write(sums.data(), to + i * columns);
-                           }
-                         });
+  const std::int64_t grain = std::max<std::int64_t>(kElementGrain / (run.reduced * columns), 1);
+  threads().parallel_for(run.outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<double> sums(*this, columns);
+    const WrittenRows to(*this, kernels_, out, run.outer, 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::fill_n(sums.data(), columns, 0.0);
+      add_rows(*this, kernels_, sums.data(), x, columns, i * run.reduced, (i + 1) * run.reduced, add);
+      write(sums.data(), to, i);
+    }
+  });
 }
 
 void OneDnnBackend::sum_of_squares(const Tensor& out, const Tensor& x) {

@@ -32,17 +32,23 @@ void sum_over_rows(Backend& backend, double* totals, std::int64_t rows, std::int
 /// Rows that kernels add up in float before they add to doubles.
 constexpr std::int64_t kSummedInFloat = 64;
 
-/// Writes to totals (c) what `add(totals, rows as floats, count)` accumulates over the rows (c) of x, which
-/// is f32 or bf16 and dense.
+/// Adds to totals (c) what `add(totals, rows as floats, count)` accumulates over rows [begin, end) of x,
+/// which is f32 or bf16, dense and has c columns.
+template <class F>
+void add_rows(Backend& backend, const Kernels& kernels, double* totals, const Tensor& x, std::int64_t c,
+              std::int64_t begin, std::int64_t end, const F& add) {
+  const std::int64_t most = rows_at_a_time(end - begin, c, kSummedInFloat, x);
+  const ReadRows from(backend, kernels, x, x.count() / c, most);
+  in_pieces(begin, end, most,
+            [&](std::int64_t first, std::int64_t rows) { add(totals, from(first, rows), rows); });
+}
+
+/// Writes to totals (c) the same over all rows.
 template <class F>
 void sum_over_rows(Backend& backend, const Kernels& kernels, double* totals, const Tensor& x, std::int64_t c,
-                   F&& add) {
-  const std::int64_t rows = x.count() / c;
-  sum_over_rows(backend, totals, rows, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, x);
-    const ReadRows from(backend, kernels, x, rows, most);
-    in_pieces(row, row + count, most,
-              [&](std::int64_t first, std::int64_t some) { add(sums, from(first, some), some); });
+                   const F& add) {
+  sum_over_rows(backend, totals, x.count() / c, c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    add_rows(backend, kernels, sums, x, c, row, row + count, add);
   });
 }
 
