@@ -60,24 +60,25 @@ TEST(Conv2dNorm, GivesWhatBothGive) {
     }
 }
 
-// In float too: what is one call may be two in another net or batch.
+// In float and in bf16 too: what is one call may be two in another net or batch.
 TEST(Conv2dNorm, GivesTheBitsOfBoth) {
   for (const ConvNormCase& c : kConvNormCases)
-    for_each_setting(
-        [&](Backend& backend, DType dtype) {
-          SCOPED_TRACE(cat(c.x, " ", c.weight));
-          const auto here = [&](const Tensor& t) { return t.to(dtype).to(backend); };
-          const Shape channels{c.weight[0]};
-          const Tensor x = here(random(c.x, 1)), weight = here(random(c.weight, 2)),
-                       mean = here(random(channels, 4)), variance = here(random(channels, 5, 0.5, 1));
-          const Tensor one = Tensor::empty(out_shape(c), x.options()), two = Tensor::empty_like(one);
-          backend.conv2d_norm(one, x, {weight, {}, c.params, Epilogue::none},
-                              {mean, variance, {}, {}, {}, {UnaryOp::relu}});
-          backend.conv2d(two, x, weight, {}, c.params, Epilogue::none);
-          backend.batch_norm_activation(two, two, mean, variance, {}, {}, {}, {UnaryOp::relu});
-          EXPECT_EQ(one.to_vector<double>(), two.to_vector<double>());
-        },
-        {DType::f32});
+    for (const UnaryOp op : {UnaryOp::relu, UnaryOp::silu})
+      for_each_setting(
+          [&](Backend& backend, DType dtype) {
+            SCOPED_TRACE(cat(c.x, " ", c.weight, " op ", static_cast<int>(op)));
+            const auto here = [&](const Tensor& t, DType of = DType::f32) { return t.to(of).to(backend); };
+            const Shape channels{c.weight[0]};
+            const Tensor x = here(random(c.x, 1), dtype), weight = here(random(c.weight, 2), dtype),
+                         mean = here(random(channels, 4)), variance = here(random(channels, 5, 0.5, 1));
+            const Tensor one = Tensor::empty(out_shape(c), x.options()), two = Tensor::empty_like(one);
+            backend.conv2d_norm(one, x, {weight, {}, c.params, Epilogue::none},
+                                {mean, variance, {}, {}, {}, {op}});
+            backend.conv2d(two, x, weight, {}, c.params, Epilogue::none);
+            backend.batch_norm_activation(two, two, mean, variance, {}, {}, {}, {op});
+            EXPECT_EQ(one.to(DType::f32).to_vector<float>(), two.to(DType::f32).to_vector<float>());
+          },
+          {DType::f32, DType::bf16});
 }
 
 }  // namespace
