@@ -39,9 +39,8 @@ Embedding::Embedding(EmbeddingOptions options) : options_(std::move(options)) {
 
 void Embedding::build_weights(const Shape&, const BuildOptions& options) {
   const Shape shape{options_.input_dim, options_.output_dim};
-  const BuildOptions floating{.seed = options.seed,
-                              .dtype = is_floating(options.dtype) ? options.dtype : DType::f32,
-                              .backend = options.backend};
+  BuildOptions floating = options;
+  if (!is_floating(options.dtype)) floating.dtype = DType::f32;
   embeddings_ = add_parameter({.name = "embeddings",
                                .variable = Variable::parameter(options_.embeddings_initializer.make(
                                    shape, full_name("embeddings"), floating)),

@@ -71,7 +71,7 @@ void Module::begin_call(std::span<const Variable> inputs, const Context& context
 
 /// A call within a dry run.
 void Module::enter(const Variable& x, const Context& context) {
-  auto& order = *context.trace;
+  auto& order = context.trace->order;
   if (std::find(order.begin(), order.end(), this) == order.end()) order.push_back(this);
   if (!built_) make_weights(x, context);
 }
@@ -97,7 +97,10 @@ void Module::enter_late(std::span<const Variable> inputs, const Context& context
 void Module::make_weights(const Variable& x, const Context& context) {
   // Of bf16 only what is computed is made: weights that small steps are added to need more digits.
   const DType dtype = x.dtype() == DType::bf16 ? DType::f32 : x.dtype();
-  build_weights(x.shape(), {.seed = context.seed, .dtype = dtype, .backend = &x.value().backend()});
+  build_weights(x.shape(), {.seed = context.seed,
+                            .dtype = dtype,
+                            .backend = &x.value().backend(),
+                            .draws = context.trace == nullptr || context.trace->draws});
   input_shape_ = x.shape().tail(1);
   built_ = true;
 }
@@ -127,8 +130,8 @@ void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& optio
     for (const std::int64_t extent : shape) batch.push_back(extent);
     zeros.emplace_back(Tensor::zeros(batch, {.dtype = options.dtype, .backend = options.backend}));
   }
-  std::vector<Module*> order;
-  const Context context{.training = false, .seed = options.seed, .trace = &order};
+  BuildTrace trace{.draws = options.draws};
+  const Context context{.training = false, .seed = options.seed, .trace = &trace};
   const NoGrad no_grad;
   building_ = true;
   try {
@@ -147,7 +150,7 @@ void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& optio
     throw;
   }
   building_ = false;
-  execution_order_ = std::move(order);
+  execution_order_ = std::move(trace.order);
 }
 
 void Module::build_weights(const Shape&, const BuildOptions&) {}

@@ -1,6 +1,12 @@
+#include <cmath>
+
 #include <ronde/core/ops.h>
+#include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/reshape.h>
 #include <ronde/nn/sequential.h>
 
 #include "nn/testing.h"
@@ -61,6 +67,20 @@ TEST(Module, FirstCallBuilds) {
   EXPECT_TRUE(net.is_built());
   EXPECT_EQ(net.input_shape(), (Shape{4}));
   EXPECT_EQ(net.left.parameters()[0].variable.dtype(), DType::f64);  // of the input
+}
+
+TEST(Module, WeightsForAFileAreNotDrawn) {
+  const auto magnitude = [](bool draws) {
+    Sequential net(Embedding({.input_dim = 7, .output_dim = 6}), Reshape({.target_shape = {2, 3, 6}}),
+                   Sequential(Conv2D({.filters = 4, .kernel = 1}), Flatten()), Dense({.units = 5}));
+    net.build({6}, {.draws = draws});
+    double total = 0.0;
+    for (const Parameter& parameter : net.parameters())
+      for (const float value : parameter.variable.value().to_vector<float>()) total += std::abs(value);
+    return total;
+  };
+  EXPECT_EQ(magnitude(false), 0.0);
+  EXPECT_GT(magnitude(true), 1.0);
 }
 
 TEST(Module, RebuildingWithAnotherShapeIsAnError) {

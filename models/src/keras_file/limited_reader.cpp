@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kWallPerProcessor = 4.0;    // other processes take their share
 constexpr std::size_t kLongestReason = 400;  // of a text that may be anything
+constexpr std::size_t kPipe = std::size_t{1} << 20;
 
 /// Other processes' file systems are not involved, so what fails here is this machine.
 [[noreturn]] void throw_system(const char* what, int error = errno) {
@@ -72,12 +73,14 @@ std::string describe_megabytes(std::int64_t bytes) {
   return cat(bytes >> 20, " MB");
 }
 
-/// All that comes until the other side closes. InputError when that takes too long or is too much.
-std::string read_answer(int pipe, const ReaderLimits& limits) {
+/// All that comes until the other side closes, about as much as `expected`. InputError when that takes too
+/// long or is too much.
+std::string read_answer(int pipe, const ReaderLimits& limits, std::size_t expected) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration<double>(kWallPerProcessor * limits.seconds);
   std::string answer;
-  std::string piece(std::size_t{1} << 16, '\0');
+  answer.reserve(expected);
+  std::string piece(kPipe, '\0');
   for (;;) {
     const double left = std::chrono::duration<double>(until - Clock::now()).count();
     require<InputError>(left > 0.0, "reading it took more than ", kWallPerProcessor * limits.seconds, " s");
@@ -131,10 +134,11 @@ SavedModel decode_in_child(std::string_view image, const std::string& program, c
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_system("no pipe");
   const FileDescriptor from_child(ends[0]);
+  ::fcntl(from_child.get(), F_SETPIPE_SZ, static_cast<int>(kPipe));  // or what the system lets it have
   FileDescriptor to_parent(ends[1]);
   Child child(program, limits, input.get(), to_parent.get());
   to_parent.close();  // so that the child's end is the last
-  const std::string answer = read_answer(from_child.get(), limits);
+  const std::string answer = read_answer(from_child.get(), limits, image.size());
   const int status = child.wait();
   if (answer.empty() || status != 0) throw_death(program, status, limits);
   const std::string_view content = std::string_view(answer).substr(1);

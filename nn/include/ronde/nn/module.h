@@ -52,13 +52,19 @@ namespace ronde::inline v0 {
 
 class Module;
 
+/// What the dry run of a `build` tells layers, and learns of them.
+struct BuildTrace {
+  bool draws = true;                ///< as in BuildOptions
+  std::vector<Module*> order = {};  ///< of execution
+};
+
 /// What a forward pass needs to know besides its input.
 struct Context {
   bool training = false;
   std::uint64_t seed = 0;   ///< of the run; random numbers are keyed by (seed, epoch, global sample, layer)
   Tensor sample_keys = {};  ///< i64 (n, 2): global sample and epoch of each row; a loader's batch has them
-  std::vector<Module*>* trace = nullptr;  ///< `build` collects the order of execution here
-  SumOverRanks sum_over_ranks = {};       ///< for synchronized layers; empty: this process trains alone
+  BuildTrace* trace = nullptr;       ///< in the dry run of a build
+  SumOverRanks sum_over_ranks = {};  ///< for synchronized layers; empty: this process trains alone
 };
 
 /// How a weight lies in memory compared with Keras' files.
