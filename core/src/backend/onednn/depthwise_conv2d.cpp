@@ -211,16 +211,43 @@ class PhaseOfInput {
   const float* filters_ = nullptr;
 };
 
-// What of the result's gradient the phases make some of their lines of.
-LineRange reached(const std::vector<PhaseOfInput>& phases, LineRange lines, std::int64_t all_lines) {
-  LineRange all{all_lines, 0};
-  for (const PhaseOfInput& phase : phases) {
-    const LineRange some = reached(phase.shape(), phase.lines(lines));
-    if (some.count() == 0) continue;
-    all = {std::min(all.begin, some.begin), std::max(all.end, some.end)};
+// All phases. Line i of each of them is the stride's i-th group of lines of x.
+class InputPhases {
+ public:
+  InputPhases(Backend& backend, const Kernels& kernels, const ConvProblem& p, const Tensor& weight)
+      : kernels_(kernels), out_lines_(p.oh), filters_(backend, p.kh * p.kw * p.o) {
+    const ReadRows all(backend, kernels, weight, 1, 1);
+    float* room = filters_.data();  // each tap is one phase's
+    for (std::int64_t y = 0; y < std::min(p.params.stride.h, p.h); ++y)
+      for (std::int64_t x = 0; x < std::min(p.params.stride.w, p.w); ++x)
+        room = phases_.emplace_back(p, y, x).take_filters(room, all(0, 1), p);
   }
-  return all.begin < all.end ? all : LineRange{0, 0};
-}
+
+  // What of the result's gradient some of their lines are made of.
+  LineRange reached(LineRange lines) const {
+    LineRange all{out_lines_, 0};
+    for (const PhaseOfInput& phase : phases_) {
+      const LineRange some = v0::reached(phase.shape(), phase.lines(lines));
+      if (some.count() > 0) all = {std::min(all.begin, some.begin), std::max(all.end, some.end)};
+    }
+    return all.begin < all.end ? all : LineRange{0, 0};
+  }
+
+  // These lines of all phases, of lines `from` of the result's gradient.
+  void make(float* grad_x, LineRange lines, const float* grad, LineRange from) const {
+    for (const PhaseOfInput& phase : phases_) {
+      const LineRange own = phase.lines(lines);
+      kernels_.depthwise_conv(grad_x + phase.first(), grad, phase.filters(), nullptr,
+                              of_lines(phase.shape(), from, own), 0, own.count(), Epilogue::none);
+    }
+  }
+
+ private:
+  const Kernels& kernels_;
+  std::int64_t out_lines_;
+  Scratch<float> filters_;
+  std::vector<PhaseOfInput> phases_;
+};
 
 // Lines of a result that are made at a time where they, and what they are made of, are widened.
 std::int64_t widened_lines(const ConvProblem& p) {
@@ -263,14 +290,8 @@ void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, const Tensor& out, co
 // Bands are of lines of the phases.
 void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor& grad_x,
                                              const Tensor& grad_out, const Tensor& weight) {
-  const std::int64_t stride = p.params.stride.h, taps = p.kh * p.kw;
-  const Scratch<float> filters(*this, taps * p.o);  // each tap is one phase's
-  const ReadRows all_filters(*this, kernels_, weight, 1, 1);
-  std::vector<PhaseOfInput> phases;
-  float* room = filters.data();
-  for (std::int64_t y = 0; y < std::min(stride, p.h); ++y)
-    for (std::int64_t x = 0; x < std::min(p.params.stride.w, p.w); ++x)
-      room = phases.emplace_back(p, y, x).take_filters(room, all_filters(0, 1), p);
+  const std::int64_t stride = p.params.stride.h;
+  const InputPhases phases(*this, kernels_, p, weight);
   const bool is_widened = is_bfloat16(grad_x) || is_bfloat16(grad_out);
   const LineBands bands((p.h + stride - 1) / stride, bands_of_image(p), is_widened ? widened_lines(p) : p.h);
   threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -280,17 +301,13 @@ void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor&
     const ReadRows from(*this, kernels_, grad_out, p.n * p.oh, p.oh);
     for (std::int64_t i = begin; i < end; ++i) {
       const LineRange lines = bands[i], x_lines{lines.begin * stride, std::min(lines.end * stride, p.h)};
-      LineRange source = reached(phases, lines, p.oh);
+      LineRange source = phases.reached(lines);
       if (!is_widened) source.end = p.oh;  // kernels fetch what comes next
       const float* grad = from(bands.image(i) * p.oh + source.begin, source.count());
       const std::int64_t first = bands.image(i) * p.h + x_lines.begin;
       float* x = to.room(first);
       float* made = filters_of_a_channel(p) > 1 ? repeated.data() : x;
-      for (const PhaseOfInput& phase : phases) {
-        const LineRange own = phase.lines(lines);
-        kernels_.depthwise_conv(made + phase.first(), grad, phase.filters(), nullptr,
-                                of_lines(phase.shape(), source, own), 0, own.count(), Epilogue::none);
-      }
+      phases.make(made, lines, grad, source);
       if (made != x) add_filters(x, made, p, x_lines.count());
       to.keep(first, x_lines.count());
     }
