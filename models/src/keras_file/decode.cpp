@@ -102,12 +102,12 @@ void check_length(std::string_view file) {
                       "damaged: the line with its SHA-256 is not what was written");
 }
 
-SavedModel decode_file(std::string_view bytes) {
+SavedModel decode_file(std::string bytes) {
   const std::string_view image = verify_trailer(bytes);
   require<InputError>(image.starts_with(kSignature), "is not an HDF5 file");
   if (has_trailer(bytes)) return decode_hdf5(image);
   check_length(image);
-  return decode_in_child(image);
+  return decode_in_child(std::move(bytes));  // which is the image
 }
 
 }  // namespace
@@ -127,10 +127,10 @@ SavedModel decode_hdf5(const Handle& file) {
   return model;
 }
 
-SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
-  if (is_zip_archive(bytes)) return decode_keras_archive(bytes, source);
+SavedModel decode_and_release(std::string bytes, const std::string& source) {
+  if (is_zip_archive(bytes)) return decode_keras_archive(std::move(bytes), source);
   try {
-    return decode_file(bytes);
+    return decode_file(std::move(bytes));
   } catch (const hdf5::Hdf5Error& error) {
     throw InputError(cat(source, ": damaged or incomplete HDF5 file: ", error.what()));
   } catch (const InputError& error) {
@@ -140,9 +140,13 @@ SavedModel decode_saved_model(std::string_view bytes, const std::string& source)
   }
 }
 
+SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
+  return decode_and_release(std::string(bytes), source);
+}
+
 SavedModel read_saved_model(const std::string& path) {
   if (std::optional<SavedModel> model = read_sealed_file(path)) return std::move(*model);
-  return decode_saved_model(read_file(path), path);
+  return decode_and_release(read_file(path), path);
 }
 
 }  // namespace ronde::inline v0

@@ -4,6 +4,7 @@
 
 #include <ronde/data/zip.h>
 
+#include "keras_file/decode.h"
 #include "keras_file/encode.h"
 #include "keras_file/json.h"
 #include "keras_file/trailer.h"
@@ -16,23 +17,25 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kMetadata = "metadata.json";
 constexpr const char* kWeights = "model.weights.h5";
 
-const ZipEntry& member(const std::vector<ZipEntry>& entries, const char* name) {
-  for (const ZipEntry& entry : entries)
+ZipEntry& member(std::vector<ZipEntry>& entries, const char* name) {
+  for (ZipEntry& entry : entries)
     if (entry.name == name) return entry;
   throw InputError(cat("is a zip archive without ", name, ", so not a .keras file"));
 }
 
-std::string version_in(const std::vector<ZipEntry>& entries) {
+std::string version_in(std::vector<ZipEntry>& entries) {
   const ConfigValue metadata = from_json(member(entries, kMetadata).bytes);
   const ConfigValue* version = metadata.is_dict() ? metadata.find("keras_version") : nullptr;
   return version != nullptr && version->is_string() ? version->as_string() : "3";
 }
 
-SavedModel decode(const std::vector<ZipEntry>& entries, const std::string& source) {
+SavedModel decode(std::vector<ZipEntry> entries, const std::string& source) {
   const ConfigValue config = with_foreign_names(from_json(member(entries, kConfig).bytes));
-  SavedModel model = decode_saved_model(member(entries, kWeights).bytes, cat(source, ": ", kWeights));
+  const std::string version = version_in(entries);
+  SavedModel model =
+      decode_and_release(std::move(member(entries, kWeights).bytes), cat(source, ": ", kWeights));
   model.layout = SavedLayout::archive;
-  model.keras_version = version_in(entries);
+  model.keras_version = version;
   model.model_config = ConfigDict{{"class_name", config.at("class_name")}, {"config", config.at("config")}};
   if (const ConfigValue* compiled = config.find("compile_config"))
     model.training_config = training_config_from_archive(*compiled);
@@ -65,10 +68,11 @@ bool is_zip_archive(std::string_view bytes) {
   return bytes.starts_with("PK\x03\x04");
 }
 
-SavedModel decode_keras_archive(std::string_view bytes, const std::string& source) {
-  const std::vector<ZipEntry> entries = decode_zip(bytes, source);
+SavedModel decode_keras_archive(std::string bytes, const std::string& source) {
+  std::vector<ZipEntry> entries = decode_zip(bytes, source);
+  release(bytes);
   try {
-    return decode(entries, source);
+    return decode(std::move(entries), source);
   } catch (const InputError& error) {
     if (std::string_view(error.what()).starts_with(source)) throw;
     throw InputError(cat(source, ": ", error.what()));

@@ -13,8 +13,8 @@ namespace ronde::inline v0 {
 
 /// Whether the bytes begin as a zip archive does.
 bool is_zip_archive(std::string_view bytes);
-/// `source` names the bytes in errors.
-SavedModel decode_keras_archive(std::string_view bytes, const std::string& source);
+/// `source` names the bytes in errors; they are let go as they have been read.
+SavedModel decode_keras_archive(std::string bytes, const std::string& source);
 /// The model must have a description of its net.
 FileBuffer encode_keras_archive(SavedModel model);
 

@@ -10,10 +10,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include <ronde/core/file_descriptor.h>
 
 #include "files/spawn.h"
+#include "keras_file/decode.h"
 #include "keras_file/plain_model.h"
 
 namespace ronde::inline v0 {
@@ -125,12 +127,15 @@ ReaderLimits reader_limits(std::size_t file_bytes) {
   return {kLeast + kTimes * bytes, kLeastSeconds + static_cast<double>(bytes) / kBytesPerSecond};
 }
 
-SavedModel decode_in_child(std::string_view image) {
-  return decode_in_child(image, find_hdf5_reader(), reader_limits(image.size()));
+SavedModel decode_in_child(std::string image) {
+  const ReaderLimits limits = reader_limits(image.size());
+  return decode_in_child(std::move(image), find_hdf5_reader(), limits);
 }
 
-SavedModel decode_in_child(std::string_view image, const std::string& program, const ReaderLimits& limits) {
+SavedModel decode_in_child(std::string image, const std::string& program, const ReaderLimits& limits) {
   const FileDescriptor input = make_input(image);
+  const std::size_t expected = image.size();
+  release(image);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_system("no pipe");
   const FileDescriptor from_child(ends[0]);
@@ -138,7 +143,7 @@ SavedModel decode_in_child(std::string_view image, const std::string& program, c
   FileDescriptor to_parent(ends[1]);
   Child child(program, limits, input.get(), to_parent.get());
   to_parent.close();  // so that the child's end is the last
-  const std::string answer = read_answer(from_child.get(), limits, image.size());
+  const std::string answer = read_answer(from_child.get(), limits, expected);
   const int status = child.wait();
   if (answer.empty() || status != 0) throw_death(program, status, limits);
   const std::string_view content = std::string_view(answer).substr(1);

@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <ronde/models/saved_model.h>
 
@@ -33,9 +32,9 @@ ReaderLimits reader_limits(std::size_t file_bytes);
 std::string find_hdf5_reader();
 
 /// InputError when the data are damaged, are no model, or ask for more than the limits; it does not name the
-/// file. IoError when the program cannot be run.
-SavedModel decode_in_child(std::string_view image);
-SavedModel decode_in_child(std::string_view image, const std::string& program, const ReaderLimits& limits);
+/// file. IoError when the program cannot be run. The data are let go when the program has them.
+SavedModel decode_in_child(std::string image);
+SavedModel decode_in_child(std::string image, const std::string& program, const ReaderLimits& limits);
 
 /// The program's side: `main`, given the limits as arguments, the data as standard input and a pipe as
 /// standard output.

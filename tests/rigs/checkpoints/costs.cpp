@@ -105,7 +105,7 @@ void measure_reading(const std::string& file) {
     decode_hdf5(image);
     const double between = seconds_with_children();
     const auto since = std::chrono::steady_clock::now();
-    decode_in_child(image);
+    decode_in_child(std::string(image));
     waited.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());
     here.push_back(between - begin);
     there.push_back(seconds_with_children() - between);

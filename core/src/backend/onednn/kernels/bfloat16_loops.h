@@ -41,10 +41,13 @@ inline std::uint16_t rounded_half(float value) {
   for (; i < n; ++i) y[i] = rounded_half(x[i]);
 }
 
+/// Widened are a few elements at a time, of several tensors in turn: what comes behind them is asked for.
+constexpr std::int64_t kHalvesAhead = 1024;
+
 [[maybe_unused]] void from_bfloat16(float* y, const std::uint16_t* x, std::int64_t n) {
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    __builtin_prefetch(x + i + 1024);
+    __builtin_prefetch(x + i + kHalvesAhead);
     store(y + i, reinterpret_cast<Vector>(load_halves(x + i) << 16));
   }
   for (; i < n; ++i) {
