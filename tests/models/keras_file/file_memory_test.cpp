@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/storage.h>
+#include <ronde/data/zip.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
@@ -88,6 +90,25 @@ TEST(FileMemory, AFileIsReadWithoutACopyOfIt) {
   EXPECT_LT(growth_during([&] { model = read_saved_model(path); }), (kWeights + kSlots + 2) * kWeight);
   ASSERT_EQ(model.layers.size(), static_cast<std::size_t>(kWeights));
   EXPECT_EQ(model.layers.back().weights[0].values.slice(0, 0, 1).item(), kWeights - 1);
+}
+
+// By a process of its own, whose answer is in memory beside the arrays that are made of it.
+TEST(FileMemory, AFileOfSomebodyElseIsLetGoWhenItIsRead) {
+  if (!memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  const TempDir directory;
+  const std::string path = directory.path() + "/net.keras";
+  SavedModel model = large_model();
+  model.state.reset();
+  const std::string bytes = encode_saved_model(std::move(model), SavedLayout::weights_h5);
+  {
+    std::ofstream file(path, std::ios::binary);
+    write_zip({{"metadata.json", "{}"},
+               {"config.json", R"({"class_name": "Sequential", "config": {"name": "net", "layers": []}})"},
+               {"model.weights.h5", std::string_view(bytes).substr(0, bytes.find("\nronde-"))}},
+              [&](std::string_view piece) { file << piece; });
+  }
+  constexpr std::size_t kFile = kWeights * kWeight;
+  EXPECT_LT(growth_during([&] { read_saved_model(path); }), 2 * kFile + kWeight);
 }
 
 TEST(FileMemory, WhatFilesHoldGoesBackToTheSystem) {
