@@ -7,7 +7,7 @@
 namespace ronde::fuzz {
 
 void fuzz_one(std::string_view bytes) {
-  decode_saved_model(bytes, "fuzz");
+  decode_saved_model(std::string(bytes), "fuzz");
 }
 
 std::vector<std::string> seeds() {

@@ -127,7 +127,7 @@ SavedModel decode_hdf5(const Handle& file) {
   return model;
 }
 
-SavedModel decode_and_release(std::string bytes, const std::string& source) {
+SavedModel decode_saved_model(std::string bytes, const std::string& source) {
   if (is_zip_archive(bytes)) return decode_keras_archive(std::move(bytes), source);
   try {
     return decode_file(std::move(bytes));
@@ -140,13 +140,9 @@ SavedModel decode_and_release(std::string bytes, const std::string& source) {
   }
 }
 
-SavedModel decode_saved_model(std::string_view bytes, const std::string& source) {
-  return decode_and_release(std::string(bytes), source);
-}
-
 SavedModel read_saved_model(const std::string& path) {
   if (std::optional<SavedModel> model = read_sealed_file(path)) return std::move(*model);
-  return decode_and_release(read_file(path), path);
+  return decode_saved_model(read_file(path), path);
 }
 
 }  // namespace ronde::inline v0

@@ -1,7 +1,6 @@
 /// HDF5 -> SavedModel, in this process. See limited_reader.h for files that nobody vouches for.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include <ronde/models/saved_model.h>
@@ -16,13 +15,5 @@ class Handle;
 SavedModel decode_hdf5(std::string_view image);
 /// The same of an open file.
 SavedModel decode_hdf5(const hdf5::Handle& file);
-
-/// As decode_saved_model; what has been read is let go, or a large file would lie in memory four times.
-SavedModel decode_and_release(std::string bytes, const std::string& source);
-
-/// Frees its memory, which an assignment keeps.
-inline void release(std::string& bytes) {
-  std::string().swap(bytes);
-}
 
 }  // namespace ronde::inline v0

@@ -4,7 +4,6 @@
 
 #include <ronde/data/zip.h>
 
-#include "keras_file/decode.h"
 #include "keras_file/encode.h"
 #include "keras_file/json.h"
 #include "keras_file/trailer.h"
@@ -33,7 +32,7 @@ SavedModel decode(std::vector<ZipEntry> entries, const std::string& source) {
   const ConfigValue config = with_foreign_names(from_json(member(entries, kConfig).bytes));
   const std::string version = version_in(entries);
   SavedModel model =
-      decode_and_release(std::move(member(entries, kWeights).bytes), cat(source, ": ", kWeights));
+      decode_saved_model(std::move(member(entries, kWeights).bytes), cat(source, ": ", kWeights));
   model.layout = SavedLayout::archive;
   model.keras_version = version;
   model.model_config = ConfigDict{{"class_name", config.at("class_name")}, {"config", config.at("config")}};
@@ -69,8 +68,7 @@ bool is_zip_archive(std::string_view bytes) {
 }
 
 SavedModel decode_keras_archive(std::string bytes, const std::string& source) {
-  std::vector<ZipEntry> entries = decode_zip(bytes, source);
-  release(bytes);
+  std::vector<ZipEntry> entries = decode_zip(std::exchange(bytes, {}), source);
   try {
     return decode(std::move(entries), source);
   } catch (const InputError& error) {

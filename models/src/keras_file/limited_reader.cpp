@@ -11,11 +11,11 @@
 #include <csignal>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <ronde/core/file_descriptor.h>
 
 #include "files/spawn.h"
-#include "keras_file/decode.h"
 #include "keras_file/plain_model.h"
 
 namespace ronde::inline v0 {
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kWallPerProcessor = 4.0;    // other processes take their share
 constexpr std::size_t kLongestReason = 400;  // of a text that may be anything
-constexpr std::size_t kPipe = std::size_t{1} << 20;
+constexpr std::size_t kPipe = std::size_t{1} << 20;  // bytes that wait in it, and that are read at a time
 
 /// Other processes' file systems are not involved, so what fails here is this machine.
 [[noreturn]] void throw_system(const char* what, int error = errno) {
@@ -133,9 +133,8 @@ SavedModel decode_in_child(std::string image) {
 }
 
 SavedModel decode_in_child(std::string image, const std::string& program, const ReaderLimits& limits) {
-  const FileDescriptor input = make_input(image);
   const std::size_t expected = image.size();
-  release(image);
+  const FileDescriptor input = make_input(std::exchange(image, {}));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_system("no pipe");
   const FileDescriptor from_child(ends[0]);

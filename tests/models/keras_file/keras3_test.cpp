@@ -248,8 +248,7 @@ TEST(KerasFiles, CutArchivesAreInputErrors) {
   small_model().save(dir / "net.keras");
   const std::string bytes = read_file(dir / "net.keras");
   for (std::size_t length = 4; length < bytes.size(); length += 97)
-    EXPECT_THROW(decode_saved_model(std::string_view(bytes).substr(0, length), "net.keras"), InputError)
-        << length;
+    EXPECT_THROW(decode_saved_model(bytes.substr(0, length), "net.keras"), InputError) << length;
   for (std::size_t at = 40; at + 100 < bytes.size(); at += 211) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);

@@ -114,7 +114,8 @@ RONDE_API void write_saved_model(const std::string& path, SavedModel model);
 
 /// The file's bytes; they are in memory twice while the string is made.
 RONDE_API std::string encode_saved_model(SavedModel model, SavedLayout layout = SavedLayout::h5);
-/// `source` names the bytes in errors.
-RONDE_API SavedModel decode_saved_model(std::string_view bytes, const std::string& source);
+/// `source` names the bytes in errors. They are let go when they have been read: a large file would else lie
+/// in memory four times.
+RONDE_API SavedModel decode_saved_model(std::string bytes, const std::string& source);
 
 }  // namespace ronde::inline v0
