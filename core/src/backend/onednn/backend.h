@@ -120,6 +120,8 @@ class OneDnnBackend final : public WithBfloat16 {
   // take the shape. Weights in bf16 are few, and widened. A norm is of a convolution in f32 alone.
   bool own_conv2d(const Conv2dLayer& layer, const NormMap* norm = nullptr);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
+  // Of a bias, which may be undefined.
+  void sum_pixels(const Tensor& grad_bias, const Tensor& grad_out);
   bool parts_gradients(const Conv2dBackward& layer) const;
   bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
@@ -153,8 +155,8 @@ class OneDnnBackend final : public WithBfloat16 {
                     const float* bias, const NormMap* norm);
   void patch_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
                             const float* weight);
-  void patch_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,
-                             const float* grad_out, const float* x);
+  void patch_backward_weight(const ConvProblem& problem, float* grad_weight, const float* grad_out,
+                             const float* x);
   void add_patch_gradients(const ConvProblem& problem, float* grad_weight, const float* grad_out,
                            const float* x);
   // The same of 1x1 filters, in bf16: Note [Pixels] in pixel_conv2d.cpp. False where it does not take these.
@@ -165,7 +167,7 @@ class OneDnnBackend final : public WithBfloat16 {
   bool pixel_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                              const Tensor& x, const Conv2dParams& params);
   // The same of each channel by itself, in depthwise_conv2d.cpp.
-  bool takes_depthwise(const ConvProblem& problem) const;
+  bool takes_depthwise(const Shape& weight) const;
   void depthwise_conv2d(const ConvProblem& problem, const Tensor& out, const Tensor& x,
                         const Conv2dStage& conv, const NormMap* norm);
   void depthwise_backward_input(const ConvProblem& problem, const Tensor& grad_x, const Tensor& grad_out,

@@ -54,7 +54,7 @@ bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2d
   if (!dense_values(out, x, conv.weight) || out.count() == 0 || x.count() == 0) return false;
   ConvProblem p = stage_problem(x.shape(), conv);
   p.has_bias = conv.bias.defined();
-  if (takes_depthwise(p)) {
+  if (takes_depthwise(conv.weight.shape())) {
     depthwise_conv2d(p, out, x, conv, norm);
     return true;
   }
@@ -82,7 +82,7 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
   const ConvProblem p =
       problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
   const bool is_empty = grad_out.count() == 0 || grad_x.count() == 0;
-  if (!is_empty && dense_values(grad_x, grad_out, weight) && takes_depthwise(p))
+  if (!is_empty && dense_values(grad_x, grad_out, weight) && takes_depthwise(weight.shape()))
     return depthwise_backward_input(p, grad_x, grad_out, weight);
   if (!is_empty && dense_floats(grad_x, grad_out, weight)) {
     if (takes_patches(p))
@@ -101,9 +101,10 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
   ConvProblem p =
       problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
   p.has_bias = grad_bias.defined();
-  if (has_floats && takes_patches(p))
-    return patch_backward_weight(p, grad_weight.data<float>(), floats_or_null(grad_bias),
-                                 grad_out.data<float>(), x.data<float>());
+  if (has_floats && takes_patches(p)) {
+    patch_backward_weight(p, grad_weight.data<float>(), grad_out.data<float>(), x.data<float>());
+    return sum_pixels(grad_bias, grad_out);
+  }
   if (own_conv2d_backward({.conv = {.grad_weight = grad_weight,
                                     .grad_bias = grad_bias,
                                     .grad_out = grad_out,
@@ -112,7 +113,7 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
                                     .params = params}}))
     return;
   if (!is_empty && dense_values(grad_weight, grad_out, x) && dense_or_missing(grad_bias) &&
-      takes_depthwise(p))
+      takes_depthwise(grad_weight.shape()))
     return depthwise_backward_weight(p, grad_weight, grad_bias, grad_out, x);
   if (has_floats) {
     float *to = grad_weight.data<float>(), *to_bias = floats_or_null(grad_bias), *from = x.data<float>();
@@ -125,6 +126,10 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
     if (packed_backward_weight(p, to, to_bias, grad_out.data<float>(), from)) return;
   }
   WithBfloat16::conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, params);
+}
+
+void OneDnnBackend::sum_pixels(const Tensor& grad_bias, const Tensor& grad_out) {
+  if (grad_bias.defined()) reduce(ReduceOp::sum, grad_bias.reshape({1, 1, 1, grad_bias.count()}), grad_out);
 }
 
 bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x, const float* weight,

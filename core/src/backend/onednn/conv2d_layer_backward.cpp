@@ -277,7 +277,7 @@ void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBack
 bool OneDnnBackend::parts_gradients(const Conv2dBackward& layer) const {
   const Tensor& weight = layer.weight.defined() ? layer.weight : layer.grad_weight;
   if (!is_bfloat16(layer.grad_out) || !weight.defined()) return false;
-  const bool is_depthwise = layer.params.groups > 1 && weight.size(3) == 1;
+  const bool is_depthwise = layer.params.groups > 1 && takes_depthwise(weight.shape());
   return is_depthwise || takes_pixels(weight.shape(), layer.params);
 }
 

@@ -238,7 +238,7 @@ class InputPhases {
     for (const PhaseOfInput& phase : phases_) {
       const LineRange own = phase.lines(lines);
       kernels_.depthwise_conv(grad_x + phase.first(), grad, phase.filters(), nullptr,
-                              of_lines(phase.shape(), from, own), 0, own.count(), Epilogue::none);
+                              of_lines(phase.shape(), from, own), Epilogue::none);
     }
   }
 
@@ -249,15 +249,15 @@ class InputPhases {
   std::vector<PhaseOfInput> phases_;
 };
 
-// Lines of a result that are made at a time where they, and what they are made of, are widened.
-std::int64_t widened_lines(const ConvProblem& p) {
-  return 2 * rows_in_cache(p);
+// Lines of a result that are made at a time: all of `lines`, or fewer where one of the tensors is widened.
+std::int64_t lines_at_a_time(const ConvProblem& p, std::int64_t lines, const Tensor& a, const Tensor& b) {
+  return is_bfloat16(a) || is_bfloat16(b) ? 2 * rows_in_cache(p) : lines;
 }
 
 }  // namespace
 
-bool OneDnnBackend::takes_depthwise(const ConvProblem& p) const {
-  return p.params.groups == p.c && p.o >= kernels_.lanes;
+bool OneDnnBackend::takes_depthwise(const Shape& weight) const {
+  return weight[3] == 1 && weight[0] >= kernels_.lanes;
 }
 
 void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, const Tensor& out, const Tensor& x,
@@ -267,11 +267,7 @@ void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, const Tensor& out, co
   const ReadRows weight(*this, kernels_, conv.weight, 1, 1), all_bias(*this, kernels_, conv.bias, 1, 1);
   transpose(filters.data(), weight(0, 1), p.o, taps);
   const float* bias = all_bias(0, 1);
-  const bool is_widened = is_bfloat16(out) || is_bfloat16(x);
-  const LineBands bands(p.oh, bands_of_image(p),
-                        is_widened ? widened_lines(p)
-                        : norm     ? rows_in_cache(p)
-                                   : p.oh);
+  const LineBands bands(p.oh, bands_of_image(p), lines_at_a_time(p, norm ? rows_in_cache(p) : p.oh, out, x));
   threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const BandSource source(*this, kernels_, x, p, bands.longest());
     const WrittenRows to(*this, kernels_, out, p.n * p.oh, bands.longest());
@@ -280,7 +276,7 @@ void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, const Tensor& out, co
       const BandSource::Band from = source(bands.image(i), lines);
       const std::int64_t first = bands.image(i) * p.oh + lines.begin;
       float* y = to.room(first);
-      kernels_.depthwise_conv(y, from.x, filters.data(), bias, from.shape, 0, lines.count(), conv.epilogue);
+      kernels_.depthwise_conv(y, from.x, filters.data(), bias, from.shape, conv.epilogue);
       if (norm) (*norm)(y, y, lines.count() * p.ow);
       to.keep(first, lines.count());
     }
@@ -292,8 +288,8 @@ void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor&
                                              const Tensor& grad_out, const Tensor& weight) {
   const std::int64_t stride = p.params.stride.h;
   const InputPhases phases(*this, kernels_, p, weight);
-  const bool is_widened = is_bfloat16(grad_x) || is_bfloat16(grad_out);
-  const LineBands bands((p.h + stride - 1) / stride, bands_of_image(p), is_widened ? widened_lines(p) : p.h);
+  const LineBands bands((p.h + stride - 1) / stride, bands_of_image(p),
+                        lines_at_a_time(p, p.h, grad_x, grad_out));
   threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t longest = bands.longest() * stride;
     const Scratch<float> repeated(*this, repeated_elements(p, longest));
@@ -302,7 +298,7 @@ void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor&
     for (std::int64_t i = begin; i < end; ++i) {
       const LineRange lines = bands[i], x_lines{lines.begin * stride, std::min(lines.end * stride, p.h)};
       LineRange source = phases.reached(lines);
-      if (!is_widened) source.end = p.oh;  // kernels fetch what comes next
+      if (!from.are_widened()) source.end = p.oh;  // kernels fetch what comes next
       const float* grad = from(bands.image(i) * p.oh + source.begin, source.count());
       const std::int64_t first = bands.image(i) * p.h + x_lines.begin;
       float* x = to.room(first);
@@ -318,8 +314,7 @@ void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, const Tensor
                                               const Tensor& grad_bias, const Tensor& grad_out,
                                               const Tensor& x) {
   const std::int64_t taps = p.kh * p.kw, weights = taps * p.o;
-  const bool is_widened = is_bfloat16(grad_out) || is_bfloat16(x);
-  const LineBands bands(p.oh, bands_of_image(p), is_widened ? widened_lines(p) : p.oh);
+  const LineBands bands(p.oh, bands_of_image(p), lines_at_a_time(p, p.oh, grad_out, x));
   const int chunks = threads().chunks(p.n * bands.parts, 1);
   const Scratch<float> sums(*this, weights * chunks);
   std::fill_n(sums.data(), weights * chunks, 0.0f);
@@ -331,7 +326,7 @@ void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, const Tensor
       const BandSource::Band from = source(bands.image(i), lines);
       kernels_.depthwise_backward_weight(sums.data() + chunk * weights,
                                          g(bands.image(i) * p.oh + lines.begin, lines.count()), from.x,
-                                         from.shape, 0, lines.count());
+                                         from.shape);
     }
   });
   for (int chunk = 1; chunk < chunks; ++chunk)
@@ -339,7 +334,7 @@ void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, const Tensor
   const WrittenRows to(*this, kernels_, grad_weight, 1, 1);
   transpose(to.room(0), sums.data(), taps, p.o);
   to.keep(0, 1);
-  if (grad_bias.defined()) reduce(ReduceOp::sum, grad_bias.reshape({1, 1, 1, p.o}), grad_out);
+  sum_pixels(grad_bias, grad_out);
 }
 
 }  // namespace ronde::inline v0

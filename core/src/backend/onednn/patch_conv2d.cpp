@@ -13,7 +13,6 @@
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
 #include "backend/onednn/products.h"
-#include "backend/onednn/row_sums.h"
 
 namespace ronde::inline v0 {
 
@@ -213,17 +212,16 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
   });
 }
 
-void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weight, float* grad_bias,
-                                          const float* grad_out, const float* x) {
+void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weight, const float* grad_out,
+                                          const float* x) {
   const Patches patches(p);
-  const std::int64_t rows = patches.rows(p.n);
   if (multiplies_all_patches(p)) {
     const AllPatches all(*this, patches, p);
     run_parallel(threads(), FloatProduct{*this,
                                          kernels_,
                                          p.o,
                                          patches.depth(),
-                                         rows,
+                                         patches.rows(p.n),
                                          {.transpose_a = true},
                                          grad_weight,
                                          grad_out,
@@ -231,12 +229,6 @@ void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weig
   } else {
     add_patch_gradients(p, grad_weight, grad_out, x);
   }
-  if (!grad_bias) return;
-  const Scratch<double> totals(*this, p.o);
-  sum_over_rows(*this, totals.data(), rows, p.o, [&](double* total, std::int64_t row, std::int64_t count) {
-    kernels_.sum_columns(total, grad_out + row * p.o, count, p.o);
-  });
-  for (std::int64_t o = 0; o < p.o; ++o) grad_bias[o] = static_cast<float>(totals.data()[o]);
 }
 
 void OneDnnBackend::add_patch_gradients(const ConvProblem& p, float* grad_weight, const float* grad_out,

@@ -97,7 +97,7 @@ bool OneDnnBackend::pixel_backward_weight(const Tensor& grad_weight, const Tenso
                                       tile_result(grad_weight, p.c),
                                       bits_of(grad_out),
                                       used(threads(), x, p, picked)});
-  if (grad_bias.defined()) reduce(ReduceOp::sum, grad_bias.reshape({1, 1, 1, p.o}), grad_out);
+  sum_pixels(grad_bias, grad_out);
   return true;
 }
 

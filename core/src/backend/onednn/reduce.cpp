@@ -43,7 +43,8 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
       kernels_.sum_columns(totals, rows, count, columns);
   };
   const auto write = [&](const double* sums, const WrittenRows& to, std::int64_t i) {
-    for (std::int64_t k = 0; k < columns; ++k) to.room(i)[k] = static_cast<float>(sums[k] * scale);
+    float* row = to.room(i);
+    for (std::int64_t k = 0; k < columns; ++k) row[k] = static_cast<float>(sums[k] * scale);
     to.keep(i, 1);
   };
   if (run.outer == 1) {

@@ -1,4 +1,4 @@
-/// Convolutions of each channel by filters of its own: some lines of one image, vectorised over channels.
+/// Convolutions of each channel by filters of its own: one image, or lines of it, vectorised over channels.
 ///
 /// A few pixels of a line are made together, all channels of them before the next ones: so what is read and
 /// written lies side by side, and what the next line reads is asked for meanwhile.
@@ -127,14 +127,14 @@ void conv_line(float* out, const float* x, const float* weight, const float* bia
 }
 
 void depthwise_conv(float* out, const float* x, const float* weight, const float* bias,
-                    const DepthwiseShape& s, std::int64_t begin, std::int64_t end, Epilogue epilogue) {
+                    const DepthwiseShape& s, Epilogue epilogue) {
   const bool is_dense = s.stride_w == 1 && s.dilation_w == 1;
   const auto line = s.ow < kDepthwisePixels ? conv_line<1, 0>
                     : is_dense && s.kw == 3 ? conv_line<kDepthwisePixels, 3>
                     : is_dense && s.kw == 5 ? conv_line<kDepthwisePixels, 5>
                     : is_dense && s.kw == 7 ? conv_line<kDepthwisePixels, 7>
                                             : conv_line<kDepthwisePixels, 0>;
-  for (std::int64_t oy = begin; oy < end; ++oy) line(out + oy * s.out_line, x, weight, bias, s, oy, epilogue);
+  for (std::int64_t oy = 0; oy < s.oh; ++oy) line(out + oy * s.out_line, x, weight, bias, s, oy, epilogue);
 }
 
 // --- the gradient of the filters
@@ -184,13 +184,13 @@ template <int kw>
 }
 
 void depthwise_backward_weight(float* grad_weight, const float* grad_out, const float* x,
-                               const DepthwiseShape& s, std::int64_t begin, std::int64_t end) {
+                               const DepthwiseShape& s) {
   const InsideColumns columns(s);
   const auto add = s.kw % 7 == 0   ? add_weight_gradients<7>
                    : s.kw % 5 == 0 ? add_weight_gradients<5>
                    : s.kw % 3 == 0 ? add_weight_gradients<3>
                                    : add_weight_gradients<1>;
-  for (std::int64_t oy = begin; oy < end; ++oy) {
+  for (std::int64_t oy = 0; oy < s.oh; ++oy) {
     const FilterLines lines(s, oy);
     const PixelsBelow below(x, s, lines, 0, s.ow);
     const float* g = grad_out + oy * s.ow * s.c;

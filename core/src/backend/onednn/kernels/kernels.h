@@ -47,8 +47,8 @@ struct ConvShape {
   std::int64_t kh, kw, stride_h, stride_w;
 };
 
-/// One image of a convolution of each channel by a filter of its own: (h, w, c) -> (oh, ow, c). What lies
-/// outside of the image is 0; padding may be negative. The last two are the elements from one pixel and one
+/// One image, or lines of it, of a convolution of each channel by a filter of its own: (h, w, c) -> (oh, ow,
+/// c). What lies outside is 0; padding may be negative. The last two are the elements from one pixel and one
 /// line of the result to the next.
 struct DepthwiseShape {
   std::int64_t h, w, oh, ow, c;
@@ -131,14 +131,12 @@ struct Kernels {
   void (*conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
                                const ConvShape& shape);
 
-  // --- convolution of each channel by itself, lines [begin, end) of the result; `weight` is (kh, kw, c), c
-  // at least `lanes`, bias may be null
+  // --- convolution of each channel by itself; `weight` is (kh, kw, c), c at least `lanes`, bias may be null
   void (*depthwise_conv)(float* out, const float* x, const float* weight, const float* bias,
-                         const DepthwiseShape& shape, std::int64_t begin, std::int64_t end,
-                         Epilogue epilogue);
+                         const DepthwiseShape& shape, Epilogue epilogue);
   /// grad_weight accumulates.
   void (*depthwise_backward_weight)(float* grad_weight, const float* grad_out, const float* x,
-                                    const DepthwiseShape& shape, std::int64_t begin, std::int64_t end);
+                                    const DepthwiseShape& shape);
 
   // --- convolution of several images by Winograd's algorithm; c and o are at least `lanes`
   /// Rows [begin, end) of u (point, depth, columns).
