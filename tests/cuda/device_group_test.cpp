@@ -422,7 +422,7 @@ TEST(DeviceGroup, AnErrorOfOneRankIsOneOfAll) {
   });
 }
 
-TEST(DeviceGroup, AbortEndsAHang) {
+TEST(DeviceGroup, GivingUpEndsAHang) {
   run_ranks(2, [](Communicator& host) {
     GpuRank self(host);
     const std::string id =
@@ -437,7 +437,7 @@ TEST(DeviceGroup, AbortEndsAHang) {
     }
     const auto sum = group.start({.out = x, .in = x});  // rank 1 never comes
     EXPECT_FALSE(sum->done());
-    group.abort("given up by the test");
+    group.give_up("given up by the test");
     expect_error([&] { x.to_vector<float>(); }, "given up by the test");
     expect_error([&] { sum->join(); }, "given up by the test");
   });

@@ -120,7 +120,7 @@ TEST_F(Nccl, KnowsNoWindowsBefore227) {
 // Its abort may come back when the graphs are gone only, and it closes windows itself.
 TEST_F(Nccl, ClosesNoWindowOfWhatWasAborted) {
   void* handle = open_window();
-  EXPECT_TRUE(collectives->abort(group).ok());
+  EXPECT_TRUE(collectives->cancel(group).ok());
   EXPECT_EQ(collectives->enroll_window(group, &nccl_now, 100, &handle).outcome, cuda::Outcome::failed);
   EXPECT_TRUE(collectives->withdraw(group, handle).ok());
   EXPECT_TRUE(collectives->leave(group).ok());

@@ -58,7 +58,7 @@ TEST(StepWatch, LeavesTheGpuTwoStepsWhileTheHostWaits) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(is_back);
   EXPECT_EQ(gpu.shown(), 1);
-  gpu.group.abort("given up by the test");
+  gpu.group.give_up("given up by the test");
   host.join();
   EXPECT_LT(processor, 0.1);  // of 0.3 seconds
 }

@@ -66,8 +66,8 @@ class Collectives {
 
   /// What runs on the device ends, whatever the other ranks do; they hear of it. The group is only good for
   /// `leave` then.
-  virtual Status abort(Group group) = 0;
-  /// The end of the group, by all ranks or after `abort`. Nothing of it may be under way, and no graph with
+  virtual Status cancel(Group group) = 0;
+  /// The end of the group, by all ranks or after `cancel`. Nothing of it may be under way, and no graph with
   /// calls of it may be left.
   virtual Status leave(Group group) = 0;
 };

@@ -77,7 +77,7 @@ struct DeviceGroup::State {
       has_failed = true;
     }
     // Who waits is told meanwhile.
-    if (group) collectives.abort(group);
+    if (group) collectives.cancel(group);
   }
 
   void require_alive() {
@@ -203,7 +203,7 @@ DeviceGroup::DeviceGroup(Backend& backend, const std::string& id, int rank, int 
 DeviceGroup::~DeviceGroup() {
   State& state = *state_;
   // While an error unwinds, the other ranks may never come to the end of what is under way.
-  if (std::uncaught_exceptions() > 0 && !state.has_failed) state.collectives.abort(state.group);
+  if (std::uncaught_exceptions() > 0 && !state.has_failed) state.collectives.cancel(state.group);
   if (std::uncaught_exceptions() == 0 && !state.has_failed) cuda::wait_for(state.runtime, state.stream);
   state.windows->close(state.group);
   const bool has_ended = state.collectives.leave(std::exchange(state.group, nullptr)).ok();
@@ -307,7 +307,7 @@ bool DeviceGroup::poll() {
   return false;
 }
 
-void DeviceGroup::abort(const std::string& why) {
+void DeviceGroup::give_up(const std::string& why) {
   state_->fail(why);
 }
 

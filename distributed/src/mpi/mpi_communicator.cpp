@@ -28,7 +28,7 @@ std::unique_ptr<Communicator> duplicate(int fortran_handle, AllreducePath path) 
         check_mpi(MPI_Comm_dup(given, &comm), "MPI_Comm_dup", 0);
         transport = with_shared_memory(
             std::make_unique<MpiTransport>(*runtime, comm),
-            {.path = path, .idle = [at = runtime.get()] { at->abort_if_asked(); }, .owner = runtime});
+            {.path = path, .idle = [at = runtime.get()] { at->end_job_if_asked(); }, .owner = runtime});
       })
       ->wait();
   // On one node MPI has done its part: a thread of its own overlaps whatever MPI's thread may, and leaves
@@ -82,7 +82,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(int fortran_handle, Allreduc
 }
 
 void abort_mpi_job(ExitStatus status) {
-  MpiRuntime::get()->abort(static_cast<int>(status));
+  MpiRuntime::get()->end_job(static_cast<int>(status));
 }
 
 }  // namespace ronde::inline v0

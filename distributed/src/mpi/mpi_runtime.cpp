@@ -85,19 +85,19 @@ void MpiRuntime::wait(MPI_Request& request, const char* what, int rank) const {
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what, rank);
     if (done) return;
-    abort_if_asked();
+    end_job_if_asked();
     const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - start);
     if (waited < kEagerTests) continue;
     std::this_thread::sleep_for(std::clamp(waited / kWaitedPerSleep, kShortestSleep, kLongestSleep));
   }
 }
 
-void MpiRuntime::abort_if_asked() const {
-  if (const int status = abort_status_.load()) MPI_Abort(MPI_COMM_WORLD, status);
+void MpiRuntime::end_job_if_asked() const {
+  if (const int status = ending_status_.load()) MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-void MpiRuntime::abort(int status) {
-  abort_status_ = status;
+void MpiRuntime::end_job(int status) {
+  ending_status_ = status;
   executor_->submit([status] { MPI_Abort(MPI_COMM_WORLD, status); })->wait_for(2.0);
   // The thread is stuck inside MPI. Leaving without MPI_Finalize makes the launcher end the job.
   std::_Exit(status);

@@ -28,16 +28,16 @@ class MpiRuntime {
 
   /// Called on the executor: waits for a request, asleep nearly all the time.
   void wait(MPI_Request& request, const char* what, int rank) const;
-  /// Asks the executor's thread, even in the middle of a wait, to abort the job.
-  [[noreturn]] void abort(int status);
+  /// Asks the executor's thread, even in the middle of a wait, to end the job, as MPI_Abort does.
+  [[noreturn]] void end_job(int status);
   /// Does it, where waiting does not go through `wait`.
-  void abort_if_asked() const;
+  void end_job_if_asked() const;
 
  private:
   std::shared_ptr<Executor> executor_;
   bool owns_mpi_ = false;
   bool allows_threads_ = false;
-  std::atomic<int> abort_status_{0};
+  std::atomic<int> ending_status_{0};
 };
 
 /// Throws an Error with MPI's text unless `code` is MPI_SUCCESS.

@@ -306,7 +306,7 @@ std::size_t FakeCollectives::window_memory() {
   return bytes;
 }
 
-Status FakeCollectives::abort(Group group) {
+Status FakeCollectives::cancel(Group group) {
   group->aborted = true;
   group->memory.rank(group->rank).broken = 1;
   std::this_thread::sleep_for(

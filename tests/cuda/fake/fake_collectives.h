@@ -39,7 +39,7 @@ class FakeCollectives final : public cuda::Collectives {
   Status withdraw(cuda::Group group, void* handle) override;
   Status allocate(std::size_t bytes, void** memory) override;
   Status release(void* memory) override;
-  Status abort(cuda::Group group) override;
+  Status cancel(cuda::Group group) override;
   Status leave(cuda::Group group) override;
 
   std::int64_t calls() const { return calls_; }

@@ -84,7 +84,7 @@ class RONDE_API DeviceGroup {
   /// Looks for errors of the other ranks; false, from then on, when there are. `problem` says which.
   bool poll();
   /// Ends what runs and what will be started, here and, as they notice, on the other ranks.
-  void abort(const std::string& why);
+  void give_up(const std::string& why);
   std::string problem() const;
 
  private:

@@ -228,7 +228,7 @@ class NcclCollectives final : public Collectives {
     return status_of(nccl().MemFree(memory), nullptr);
   }
 
-  Status abort(Group group) override {
+  Status cancel(Group group) override {
     const std::lock_guard lock(group->mutex);
     if (!group->abort) group->abort.emplace(aborting(group->comm));
     return {};
