@@ -39,9 +39,8 @@ void spread_pixels(ThreadPool& threads, T* x, const T* from, const ConvProblem& 
   threads.parallel_for(p.n * p.h, 1, [&](std::int64_t begin, std::int64_t end) {
     std::fill_n(x + begin * p.w * p.c, (end - begin) * p.w * p.c, T{});
     for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t y = row % p.h / stride.h;
-      if (row % p.h % stride.h != 0 || y >= p.oh) continue;
-      const T* picked = from + (row / p.h * p.oh + y) * p.ow * p.c;
+      if (row % p.h % stride.h != 0) continue;
+      const T* picked = from + (row / p.h * p.oh + row % p.h / stride.h) * p.ow * p.c;
       for (std::int64_t j = 0; j < p.ow; ++j)
         std::copy_n(picked + j * p.c, p.c, x + (row * p.w + j * stride.w) * p.c);
     }
