@@ -174,7 +174,11 @@ class OneDnnBackend final : public WithBfloat16 {
                                 const Tensor& weight);
   void depthwise_backward_weight(const ConvProblem& problem, const Tensor& grad_weight,
                                  const Tensor& grad_bias, const Tensor& grad_out, const Tensor& x);
-  // The same through oneDNN; false when it has nothing fast for the shape.
+  // The same through oneDNN, in packed_conv2d.cpp; false when it has nothing fast for the shape. How the batch
+  // is cut for that, and the different pieces, of which the first decides on the weights' layout.
+  struct PackedCut;
+  std::vector<ConvProblem> packed_pieces(const ConvProblem& problem, const PackedCut& cut) const;
+  PackedCut packed_cut(const ConvProblem& problem);
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);
   bool packed_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,

@@ -3,34 +3,16 @@
 // least a vector of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
 // kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp), and those
 // with a stride and many weights as products of matrices (patch_conv2d.cpp), as those with 1x1 filters of
-// bf16 (pixel_conv2d.cpp), and those of each channel by itself have their own (depthwise_conv2d.cpp). For the
-// rest (groups, dilation, few channels, many weights of other filters) each thread works through its chunk
-// with oneDNN a few images at a time, so that what a call reads and writes stays in its cache; oneDNN picks
-// the layout of the weights, which are packed once per call. Each thread sums its own weight gradient; the
-// sums are added in the order of the chunks, so that timing does not matter.
-#include <algorithm>
-
+// bf16 (pixel_conv2d.cpp), and those of each channel by itself have their own (depthwise_conv2d.cpp). The
+// rest (groups, dilation, few channels, many weights of other filters) is oneDNN's (packed_conv2d.cpp). Each
+// thread sums its own weight gradient; the sums are added in the order of the chunks, so that timing does not
+// matter.
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
 #include "backend/onednn/picked_pixels.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-// Images per call: enough that going through the weights once more costs little, few enough for the cache.
-std::int64_t images_per_call(const ConvProblem& p) {
-  constexpr std::int64_t kLeast = 32768;  // elements
-  const std::int64_t weights = p.o * p.kh * p.kw * p.c / p.params.groups;
-  const std::int64_t image = in_elements(p) + out_elements(p);
-  const std::int64_t wanted = std::max(4 * weights, kLeast);
-  std::int64_t images = 1;
-  while (images * image < wanted && images < p.n) images *= 2;
-  return images;
-}
-
-}  // namespace
 
 void OneDnnBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                            const Conv2dParams& params, Epilogue epilogue) {
@@ -130,66 +112,6 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
 
 void OneDnnBackend::sum_pixels(const Tensor& grad_bias, const Tensor& grad_out) {
   if (grad_bias.defined()) reduce(ReduceOp::sum, grad_bias.reshape({1, 1, 1, grad_bias.count()}), grad_out);
-}
-
-bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x, const float* weight,
-                                  const float* bias) {
-  ConvProblem piece = whole;
-  piece.n = piece.packed_for_n = images_per_call(whole);
-  const auto first = conv_cache_.take(piece);
-  if (!first->is_fast()) return false;
-  const Scratch<float> packed(*this, first->packed_count());
-  first->pack(packed.data(), weight);
-  const auto run = [&](const ConvProblem& here, float* to, float* from) {
-    conv_cache_.take(here, &*first)->run(from, packed.data(), const_cast<float*>(bias), to);
-    if (whole.relu) kernels_.unary(UnaryOp::relu, to, to, here.n * out_elements(here), 0.0f, 0.0f);
-  };
-  const std::int64_t bands = whole.pass == ConvPass::forward ? bands_of_image(whole) : 1;
-  threads().parallel_for(whole.n * bands, 1, [&](std::int64_t begin, std::int64_t end) {
-    if (bands == 1) {
-      for (std::int64_t i = begin; i < end; i += piece.n) {
-        ConvProblem here = piece;
-        here.n = std::min(piece.n, end - i);
-        run(here, out + i * out_elements(whole), x + i * in_elements(whole));
-      }
-      return;
-    }
-    for (std::int64_t i = begin; i < end; ++i) {
-      const ImageBand band(piece, {i % bands, bands});
-      run(band.problem, out + i / bands * out_elements(whole) + band.out,
-          x + i / bands * in_elements(whole) + band.in);
-    }
-  });
-  return true;
-}
-
-bool OneDnnBackend::packed_backward_weight(const ConvProblem& whole, float* grad_weight, float* grad_bias,
-                                           float* grad_out, float* x) {
-  ConvProblem piece = whole;
-  piece.n = piece.packed_for_n = images_per_call(whole);
-  const auto first = conv_cache_.take(piece);
-  if (!first->is_fast()) return false;
-  // Per thread: the sum so far and what the next call adds, each weight then bias.
-  const std::int64_t weights = first->packed_count(), both = (weights + whole.o + 15) / 16 * 16;
-  const int chunks = threads().chunks(whole.n, 1);
-  const Scratch<float> sums(*this, 2 * both * chunks);
-  threads().parallel_chunks(whole.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    float *sum = sums.data() + 2 * both * chunk, *next = sum + both;
-    for (std::int64_t i = begin; i < end; i += piece.n) {
-      ConvProblem here = piece;
-      here.n = std::min(piece.n, end - i);
-      float* to = i == begin ? sum : next;
-      conv_cache_.take(here, &*first)
-          ->run(x + i * in_elements(whole), to, to + weights, grad_out + i * out_elements(whole));
-      if (to == next) kernels_.accumulate(sum, next, 1.0f, weights + (grad_bias ? whole.o : 0));
-    }
-  });
-  for (int chunk = 1; chunk < chunks; ++chunk)
-    kernels_.accumulate(sums.data(), sums.data() + 2 * both * chunk, 1.0f,
-                        weights + (grad_bias ? whole.o : 0));
-  first->unpack(grad_weight, sums.data());
-  if (grad_bias) std::copy_n(sums.data() + weights, whole.o, grad_bias);
-  return true;
 }
 
 }  // namespace ronde::inline v0

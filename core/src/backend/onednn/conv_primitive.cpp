@@ -147,8 +147,7 @@ ConvProblem::Key ConvProblem::key() const {
           params.dilation.h,
           params.dilation.w,
           params.groups,
-          has_bias,
-          packed_for_n == 0 ? n : packed_for_n};
+          has_bias};
 }
 
 struct ConvPrimitive::State {
@@ -269,8 +268,10 @@ void ConvPrimitive::run(float* x, float* packed_weight, float* bias, float* out)
           ": RONDE_BACKEND=cpu computes without oneDNN");
 }
 
-ConvCache::Lease ConvCache::take(const ConvProblem& problem, const ConvPrimitive* packed_like) {
-  const ConvProblem::Key key = problem.key();
+ConvCache::Lease ConvCache::take(const ConvProblem& problem, const Lease* packed_like) {
+  const ConvProblem::Key shape = problem.key();
+  const Key key{shape, packed_like ? packed_like->key().problem : shape};
+  const ConvPrimitive* layout = key.packed_for == shape ? nullptr : &**packed_like;
   {
     const std::lock_guard lock(mutex_);
     if (free_.size() > kMaxShapes) free_.clear();
@@ -281,10 +282,10 @@ ConvCache::Lease ConvCache::take(const ConvProblem& problem, const ConvPrimitive
       return Lease(*this, key, std::move(primitive));
     }
   }
-  return Lease(*this, key, std::make_unique<ConvPrimitive>(problem, packed_like));
+  return Lease(*this, key, std::make_unique<ConvPrimitive>(problem, layout));
 }
 
-void ConvCache::give_back(const ConvProblem::Key& key, std::unique_ptr<ConvPrimitive> primitive) noexcept {
+void ConvCache::give_back(const Key& key, std::unique_ptr<ConvPrimitive> primitive) noexcept {
   const std::lock_guard lock(mutex_);
   free_[key].push_back(std::move(primitive));
 }

@@ -28,10 +28,8 @@ struct ConvProblem {
   /// Channels of a pixel of x and of out in memory, if c and o are but some of them; 0: c, o. Our own
   /// Winograd kernels know them.
   std::int64_t all_c = 0, all_o = 0;
-  /// The packed weights have the layout that oneDNN likes for this many images; 0: for n.
-  std::int64_t packed_for_n = 0;
 
-  using Key = std::array<std::int64_t, 21>;
+  using Key = std::array<std::int64_t, 20>;
   Key key() const;
   /// 1x1, with a stride.
   bool picks_pixels() const;
@@ -40,11 +38,12 @@ struct ConvProblem {
 /// Not thread safe: whoever runs it has it for himself. Runs in the calling thread only.
 class ConvPrimitive {
  public:
-  /// `packed_like` fixes the packed layout to that of another primitive, made for `packed_for_n` images.
+  /// `packed_like` fixes the packed layout to that of another primitive.
   explicit ConvPrimitive(const ConvProblem& problem, const ConvPrimitive* packed_like = nullptr);
   ~ConvPrimitive();
 
-  /// False when oneDNN has nothing but slow reference code for the shape; then nothing else may be called.
+  /// False when oneDNN has nothing but slow reference code for the shape, or nothing in that layout; then
+  /// nothing else may be called.
   bool is_fast() const;
   /// Length of the packed weights in floats.
   std::int64_t packed_count() const;
@@ -62,32 +61,40 @@ class ConvPrimitive {
 /// Primitives that were made before, kept for the next call. Thread safe.
 class ConvCache {
  public:
+  /// What a primitive computes, and what problem its weights' layout is for.
+  struct Key {
+    ConvProblem::Key problem, packed_for;
+    auto operator<=>(const Key&) const = default;
+  };
+
   /// A primitive on loan; goes back to the cache at the end of the scope.
   class Lease {
    public:
-    Lease(ConvCache& cache, const ConvProblem::Key& key, std::unique_ptr<ConvPrimitive> primitive)
+    Lease(ConvCache& cache, const Key& key, std::unique_ptr<ConvPrimitive> primitive)
         : cache_(cache), key_(key), primitive_(std::move(primitive)) {}
     ~Lease() { cache_.give_back(key_, std::move(primitive_)); }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ConvPrimitive& operator*() const { return *primitive_; }
     ConvPrimitive* operator->() const { return primitive_.get(); }
+    const Key& key() const { return key_; }
 
    private:
     ConvCache& cache_;
-    ConvProblem::Key key_;
+    Key key_;
     std::unique_ptr<ConvPrimitive> primitive_;
   };
 
-  Lease take(const ConvProblem& problem, const ConvPrimitive* packed_like = nullptr);
+  /// `packed_like` fixes the packed layout to that of another one, which was made for its own problem's.
+  Lease take(const ConvProblem& problem, const Lease* packed_like = nullptr);
 
  private:
-  void give_back(const ConvProblem::Key& key, std::unique_ptr<ConvPrimitive> primitive) noexcept;
+  void give_back(const Key& key, std::unique_ptr<ConvPrimitive> primitive) noexcept;
 
   /// Shapes that are kept; a program that shows more of them starts again with an empty cache.
   static constexpr std::size_t kMaxShapes = 512;
   std::mutex mutex_;
-  std::map<ConvProblem::Key, std::vector<std::unique_ptr<ConvPrimitive>>> free_;
+  std::map<Key, std::vector<std::unique_ptr<ConvPrimitive>>> free_;
 };
 
 }  // namespace ronde::inline v0
