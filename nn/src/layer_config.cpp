@@ -105,8 +105,11 @@ std::vector<std::int64_t> LayerConfig::integers(const char* key) const {
     return integers;
   });
 }
+double LayerConfig::number(const char* key) const {
+  return read(key, [](const ConfigValue& value) { return value.as_double(); });
+}
 double LayerConfig::number(const char* key, double otherwise) const {
-  return find(key) != nullptr ? read(key, [](const ConfigValue& v) { return v.as_double(); }) : otherwise;
+  return find(key) != nullptr ? number(key) : otherwise;
 }
 std::vector<double> LayerConfig::numbers(const char* key) const {
   if (find(key) == nullptr) return {};

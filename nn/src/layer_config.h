@@ -44,6 +44,7 @@ class LayerConfig {
   std::int64_t integer(const char* key, std::int64_t otherwise) const;
   /// A list of integers, or one alone.
   std::vector<std::int64_t> integers(const char* key) const;
+  double number(const char* key) const;
   double number(const char* key, double otherwise) const;
   /// A list of numbers, or one alone; none where it is missing.
   std::vector<double> numbers(const char* key) const;

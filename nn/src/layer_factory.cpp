@@ -15,6 +15,7 @@
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
@@ -52,6 +53,8 @@ std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Cropping2D>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<CustomScaleLayer>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
@@ -71,6 +74,8 @@ template <>
 std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LayerNormalization>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<LayerScale>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LeakyReLU>(const LayerConfig&);
 template <>
@@ -108,6 +113,11 @@ std::unique_ptr<Module> read_activation(const LayerConfig& config) {
   return std::make_unique<Activation>(config.activation());
 }
 
+/// Of ConvNeXt, whose blocks take (n, h, w, c): whole samples are dropped.
+std::unique_ptr<Module> read_stochastic_depth(const LayerConfig& config) {
+  return std::make_unique<Dropout>(config.number("drop_path_rate"), Shape{1, 1, 1});
+}
+
 struct LayerEntry {
   const char* class_name;
   std::unique_ptr<Module> (*read)(const LayerConfig& config);
@@ -123,6 +133,7 @@ constexpr LayerEntry kLayers[] = {
     {"Conv2D", read_layer<Conv2D>},
     {"Conv2DTranspose", read_layer<Conv2DTranspose>},
     {"Cropping2D", read_layer<Cropping2D>},
+    {"CustomScaleLayer", read_layer<CustomScaleLayer>},
     {"Dense", read_layer<Dense>},
     {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
     {"Dropout", read_layer<Dropout>},
@@ -133,6 +144,7 @@ constexpr LayerEntry kLayers[] = {
     {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
     {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
     {"LayerNormalization", read_layer<LayerNormalization>},
+    {"LayerScale", read_layer<LayerScale>},
     {"LeakyReLU", read_layer<LeakyReLU>},
     {"MaxPooling2D", read_layer<MaxPooling2D>},
     {"Maximum", read_layer<Maximum>},
@@ -145,6 +157,7 @@ constexpr LayerEntry kLayers[] = {
     {"SeparableConv2D", read_layer<SeparableConv2D>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
+    {"StochasticDepth", read_stochastic_depth},
     {"Subtract", read_layer<Subtract>},
     {"UpSampling2D", read_layer<UpSampling2D>},
     {"ZeroPadding2D", read_layer<ZeroPadding2D>},

@@ -82,6 +82,18 @@ Variable Minimum::merge(const Variable& a, const Variable& b) const {
   return minimum(a, b);
 }
 
+Variable CustomScaleLayer::merge(const Variable& a, const Variable& b) const {
+  return a + b * scale_;
+}
+std::size_t CustomScaleLayer::most_inputs() const {
+  return 2;
+}
+ConfigDict CustomScaleLayer::config() const {
+  ConfigDict config = Merge::config();
+  config.emplace_back("scale", scale_);
+  return config;
+}
+
 template <>
 std::unique_ptr<Module> read_layer<Add>(const LayerConfig&) {
   return std::make_unique<Add>();
@@ -105,6 +117,10 @@ std::unique_ptr<Module> read_layer<Maximum>(const LayerConfig&) {
 template <>
 std::unique_ptr<Module> read_layer<Minimum>(const LayerConfig&) {
   return std::make_unique<Minimum>();
+}
+template <>
+std::unique_ptr<Module> read_layer<CustomScaleLayer>(const LayerConfig& config) {
+  return std::make_unique<CustomScaleLayer>(config.number("scale"));
 }
 
 }  // namespace ronde::inline v0

@@ -15,6 +15,7 @@
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
@@ -118,6 +119,12 @@ TEST(LayerFactory, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Multiply(), R"({"name": "multiply", "trainable": true, "dtype": "float32"})");
   expect_config(Average(), R"({"name": "average", "trainable": true, "dtype": "float32"})");
   expect_config(Maximum(), R"({"name": "maximum", "trainable": true, "dtype": "float32"})");
+  expect_config(CustomScaleLayer(0.25), R"({
+    "name": "custom_scale_layer", "trainable": true, "dtype": "float32", "scale": 0.25})");
+  LayerScale layer_scale({.init_values = 0.5});
+  layer_scale.build({2, 3});
+  expect_config(layer_scale, R"({"name": "layer_scale", "trainable": true, "dtype": "float32",
+                                 "init_values": 0.5, "projection_dim": 3})");
   expect_config(Minimum(), R"({"name": "minimum", "trainable": true, "dtype": "float32"})");
   expect_config(Dropout(0.25), R"({"name": "dropout", "trainable": true, "dtype": "float32", "rate": 0.25})");
   expect_config(Dropout(0.25, {1, -1}), R"({
@@ -303,11 +310,12 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-            "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, Dense, "
+            "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, CustomScaleLayer, Dense, "
             "DepthwiseConv2D, Dropout, Embedding, Flatten, "
             "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, "
-            "LayerNormalization, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
-            "Normalization, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, Subtract, "
+            "LayerNormalization, LayerScale, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
+            "Normalization, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, StochasticDepth, "
+            "Subtract, "
             "UpSampling2D, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
@@ -346,11 +354,11 @@ TEST(LayerFactory, OptionsThatAreNotKnownAreNamed) {
       Options{"mode"});
   for (const std::string& class_name : layer_class_names()) {
     if (class_name == "Functional" || class_name == "Sequential") continue;
-    const auto layer =
-        parse(class_name,
-              class_name == "Rescaling" ? R"({"scale": 0.5})" : R"({"units": 2, "filters": 2, "rate": 0.5,
-                                                                         "input_dim": 2, "output_dim": 2, "target_shape": [-1]})");
-    EXPECT_EQ(unknown_options(class_name, layer->config()), Options()) << class_name;
+    const bool scales = class_name == "Rescaling" || class_name == "CustomScaleLayer";
+    const auto layer = parse(class_name, scales ? R"({"scale": 0.5})" : R"({
+      "units": 2, "filters": 2, "rate": 0.5, "input_dim": 2, "output_dim": 2, "target_shape": [-1],
+      "init_values": 0.5, "projection_dim": 3, "drop_path_rate": 0.5})");
+    EXPECT_EQ(unknown_options(layer->class_name(), layer->config()), Options()) << class_name;
   }
 }
 
@@ -375,6 +383,13 @@ TEST(LayerFactory, AxesAreThoseOfTheInputs) {
     EXPECT_EQ(built("1", {4, 4}), "[x] axis: 1 of inputs (1, 4, 4) is not supported, only the last axis");
     EXPECT_EQ(built("-2", {4, 4}), "[x] axis: -2 of inputs (1, 4, 4) is not supported, only the last axis");
   }
+}
+
+// It has no class of its own here: what it drops are whole samples.
+TEST(LayerFactory, StochasticDepthIsADropoutOfSamples) {
+  const auto layer = parse("StochasticDepth", R"({"name": "x", "drop_path_rate": 0.25})");
+  expect_config(*layer, R"({"name": "x", "trainable": true, "dtype": "float32", "rate": 0.25,
+                            "noise_shape": [null, 1, 1, 1]})");
 }
 
 TEST(LayerFactory, LayersAreNormalisedOverTheLastAxes) {

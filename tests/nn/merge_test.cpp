@@ -36,6 +36,7 @@ TEST(Merge, MatchesKerasFormulas) {
   expect(
       Average(), three, [](double a, double b) { return a + b; }, 1.0 / 3.0);
   expect(Maximum(), three, [](double a, double b) { return std::max(a, b); });
+  expect(CustomScaleLayer(0.25), two, [](double a, double b) { return a + 0.25 * b; });
   expect(Minimum(), three, [](double a, double b) { return std::min(a, b); });
 }
 
@@ -70,6 +71,10 @@ TEST(Merge, ErrorsNameTheLayerAndBothShapes) {
   Subtract subtract;
   EXPECT_EQ(subtract({x, x}).shape(), x.shape());
   EXPECT_EQ(message_of([&] { subtract({x, x, x}); }), "[subtract] takes two inputs, got 3");
+  EXPECT_EQ(message_of([&] {
+              CustomScaleLayer(0.5)({x, x, x});
+            }),
+            "[custom_scale_layer] takes two inputs, got 3");
   Dense dense({.units = 2});
   EXPECT_EQ(message_of([&] { dense({x, x}); }), "[dense] takes one input, got 2");
 }

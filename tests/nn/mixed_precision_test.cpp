@@ -17,6 +17,7 @@
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/max_pooling2d.h>
@@ -170,6 +171,7 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return GlobalAveragePooling2D(); });
   expect_near_single(+[] { return GlobalMaxPooling2D(); });
   expect_near_single(+[] { return LayerNormalization({.axes = {2, 3}}); });
+  expect_near_single(+[] { return LayerScale({.init_values = 0.7}); });
   expect_near_single(+[] { return LeakyReLU(); });
   expect_near_single(+[] { return MaxPooling2D(); });
   expect_near_single(+[] { return Normalization({.mean = {0.5}, .variance = {0.25}}); });

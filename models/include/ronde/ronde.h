@@ -90,6 +90,7 @@
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/max_pooling2d.h>

@@ -72,6 +72,7 @@ OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const O
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
+OnnxValue onnx_custom_scale_layer(const OnnxCall& call);
 OnnxValue onnx_average_pooling2d(const OnnxCall& call);
 OnnxValue onnx_batch_normalization(const OnnxCall& call);
 OnnxValue onnx_concatenate(const OnnxCall& call);
@@ -94,6 +95,7 @@ OnnxValue onnx_multiply(const OnnxCall& call);
 OnnxValue onnx_normalization(const OnnxCall& call);
 OnnxValue onnx_relu(const OnnxCall& call);
 OnnxValue onnx_rescaling(const OnnxCall& call);
+OnnxValue onnx_layer_scale(const OnnxCall& call);
 OnnxValue onnx_reshape(const OnnxCall& call);
 OnnxValue onnx_separable_conv2d(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);

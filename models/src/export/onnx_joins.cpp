@@ -1,6 +1,8 @@
 // Layers with several inputs.
 #include <algorithm>
 
+#include <ronde/nn/merge.h>
+
 #include "export/onnx_builder.h"
 
 namespace ronde::inline v0 {
@@ -53,6 +55,17 @@ OnnxValue onnx_average(const OnnxCall& call) {
   const std::string count = call.builder.constant(cat(call.name(), "/count"),
                                                   Tensor::full({}, static_cast<double>(call.inputs.size())));
   return call.builder.add("Div", call.name(), {sum}, {count}, sum.shape);
+}
+
+OnnxValue onnx_custom_scale_layer(const OnnxCall& call) {
+  const std::vector<OnnxValue> inputs = aligned(call);
+  const std::string scale =
+      call.builder.constant(cat(call.name(), "/scale"),
+                            Tensor::full({}, dynamic_cast<const CustomScaleLayer&>(call.layer).scale()));
+  const OnnxValue scaled =
+      call.builder.add("Mul", cat(call.name(), "/scaled"), {inputs.at(1)}, {scale}, inputs.at(1).shape);
+  return call.builder.add("Add", call.name(), {inputs.at(0), scaled}, {},
+                          broadcast_shapes(inputs.at(0).shape, inputs.at(1).shape));
 }
 
 OnnxValue onnx_concatenate(const OnnxCall& call) {

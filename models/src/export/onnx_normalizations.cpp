@@ -57,6 +57,11 @@ OnnxValue onnx_rescaling(const OnnxCall& call) {
                        channels(options.offset));
 }
 
+OnnxValue onnx_layer_scale(const OnnxCall& call) {
+  return with_channels(call, "Mul", call.builder.channels_last(call.input()), "gamma",
+                       call.builder.weight(call.layer, "gamma"));
+}
+
 /// Opset 13 has no operator for it.
 OnnxValue onnx_layer_normalization(const OnnxCall& call) {
   OnnxBuilder& builder = call.builder;

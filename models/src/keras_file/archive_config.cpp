@@ -27,9 +27,16 @@ ConfigValue setting(const ConfigValue& value) {
              : value;
 }
 
+/// Where both Kerases look for a class.
+const char* module_of(const std::string& class_name) {
+  if (class_name == "Sequential" || class_name == "Functional" || class_name == "Model") return "keras";
+  if (class_name == "LayerScale") return "keras.src.applications.convnext";
+  if (class_name == "CustomScaleLayer") return "keras.src.applications.inception_resnet_v2";
+  return "keras.layers";
+}
+
 ConfigValue layer(const ConfigValue& object) {
   const std::string& class_name = object.at("class_name").as_string();
-  const bool is_net = class_name == "Sequential" || class_name == "Functional" || class_name == "Model";
   ConfigDict config;
   for (const auto& [key, value] : object.at("config").as_dict()) {
     if (key != "layers") {
@@ -40,7 +47,7 @@ ConfigValue layer(const ConfigValue& object) {
     for (const ConfigValue& one : value.as_list()) layers.push_back(layer(one));
     config.emplace_back(key, layers);
   }
-  ConfigDict result = described(object, is_net ? "keras" : "keras.layers");
+  ConfigDict result = described(object, module_of(class_name));
   for (auto& [key, value] : result) {
     if (key == "config") value = config;
     // Both Keras know this class by that module; Functional they do not.

@@ -3,6 +3,7 @@
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/layer_scale.h>
 #include <ronde/nn/normalization.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
@@ -135,6 +136,14 @@ TEST(Onnx, NormalizationsAreSpelledOut) {
   EXPECT_EQ(
       operators_of(std::make_unique<Sequential>(LayerNormalization({.center = false, .scale = false})), {4}),
       norm);
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(LayerScale()), {4}), std::vector<std::string>{"Mul"});
+}
+
+TEST(Onnx, AScaledSumIsSpelledOut) {
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->input(), y = net->add(Rescaling({.scale = {2.0}}), x);
+  net->output(net->add(CustomScaleLayer(0.25), {x, y}));
+  EXPECT_EQ(operators_of(std::move(net), {4}), (std::vector<std::string>{"Mul", "Add", "Mul", "Add"}));
 }
 
 /// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.
@@ -161,7 +170,7 @@ TEST(Onnx, NamesWhatItCannotExportAndWhatItCan) {
   net.build({4});
   const std::string message = message_of<Error>([&] { encode_onnx(net); });
   EXPECT_NE(message.find("[onnx] mine is a Model, which cannot be exported"), std::string::npos) << message;
-  EXPECT_NE(message.find("Cropping2D, Dense"), std::string::npos) << message;
+  EXPECT_NE(message.find("Cropping2D, CustomScaleLayer, Dense"), std::string::npos) << message;
 }
 
 TEST(Onnx, NeedsABuiltNetAndTwoNames) {

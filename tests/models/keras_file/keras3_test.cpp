@@ -7,6 +7,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/models/weights_npz.h>
+#include <ronde/nn/layer_scale.h>
 
 #include "models/interop/random_net.h"
 #include "models/testing.h"
@@ -177,6 +178,26 @@ TEST(KerasFiles, ANetWithItsOwnForwardGoesByItsMembers) {
   EXPECT_EQ(loaded.weights_sha256(), model.weights_sha256());
   const std::string message = message_of<Error>([&] { model.save(dir / "net.keras"); });
   EXPECT_NE(message.find("a .keras file is a whole model"), std::string::npos) << message;
+}
+
+// Keras finds the classes of its applications by the modules that they are in.
+TEST(KerasFiles, LayersOfApplicationsAreOfTheirModules) {
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->input();
+  net->output(net->add(CustomScaleLayer(0.5), {x, net->add(LayerScale({.init_values = 0.25}), x)}));
+  Model model(std::move(net), {3});
+  const TempDir dir;
+  model.save(dir / "net.keras");
+  const std::vector<ZipEntry> entries = decode_zip(read_file(dir / "net.keras"), "net.keras");
+  const auto config = std::find_if(entries.begin(), entries.end(),
+                                   [](const ZipEntry& entry) { return entry.name == "config.json"; });
+  for (const char* expected :
+       {R"("module":"keras.src.applications.convnext","class_name":"LayerScale")",
+        R"("module":"keras.src.applications.inception_resnet_v2","class_name":"CustomScaleLayer")"})
+    EXPECT_NE(config->bytes.find(expected), std::string::npos) << config->bytes;
+  const Tensor images = Tensor::from<float>({1, 3}, {1, 2, 3});
+  EXPECT_EQ(Model::load(dir / "net.keras").predict(images).to_vector<float>(),
+            model.predict(images).to_vector<float>());
 }
 
 TEST(KerasFiles, SayWhichLayerDiffers) {

@@ -1,10 +1,12 @@
-/// Layers that merge several inputs element by element: Add, Subtract, Multiply, Average, Maximum, Minimum.
+/// Layers that merge several inputs element by element: Add, Subtract, Multiply, Average, Maximum, Minimum,
+/// CustomScaleLayer.
 ///
 ///     y = net.add(Add(), {x, y});                  // in a Graph
 ///     Variable sum = add({x, y}, context);         // in a forward() of one's own, with a member `Add add`
 ///
 /// All inputs have the same number of axes; an extent of 1 is stretched: (n, 1, 1, c) with (n, h, w, c).
-/// Inputs are taken in the order given, ((a + b) + c) + ...; at least two, for Subtract exactly two.
+/// Inputs are taken in the order given, ((a + b) + c) + ...; at least two, for Subtract and CustomScaleLayer
+/// exactly two.
 #pragma once
 
 #include <string>
@@ -80,6 +82,22 @@ class RONDE_API Minimum : public Merge {
 
  private:
   Variable merge(const Variable& a, const Variable& b) const override;
+};
+
+/// The first input plus `scale` times the second: the class of keras.applications' InceptionResNetV2. Keras
+/// opens a `.keras` with it as it is, an `.h5` only with `custom_objects`.
+class RONDE_API CustomScaleLayer : public Merge {
+ public:
+  explicit CustomScaleLayer(double scale) : scale_(scale) {}
+  std::string class_name() const override { return "CustomScaleLayer"; }
+  double scale() const { return scale_; }
+  ConfigDict config() const override;
+
+ private:
+  Variable merge(const Variable& a, const Variable& b) const override;
+  std::size_t most_inputs() const override;
+
+  double scale_;
 };
 
 }  // namespace ronde::inline v0
