@@ -42,6 +42,8 @@ ShardedSampler::ShardedSampler(SamplerOptions options) : options_(options) {
                       options.global_batch);
   require<UsageError>(options.passes >= 1, "[sampler] expects at least 1 pass an epoch, got ",
                       options.passes);
+  require<UsageError>(options.first_pass >= 0, "[sampler] first_pass must not be negative, got ",
+                      options.first_pass);
   require<UsageError>(
       options.shuffle_block >= 0 && options.shuffle_window >= 1,
       "[sampler] expects a shuffle_block of at least 0 and a shuffle_window of at least 1, got ",
@@ -74,6 +76,11 @@ std::int64_t ShardedSampler::global_count(std::int64_t step) const {
   return std::min(options_.global_batch, epoch_size() - first_position(step) % epoch_size());
 }
 
+std::int64_t ShardedSampler::passes_begun(std::int64_t steps) const {
+  const std::int64_t positions = steps == 0 ? 0 : first_position(steps - 1) + global_count(steps - 1);
+  return options_.first_pass + positions / options_.size + (positions % options_.size != 0);
+}
+
 std::int64_t ShardedSampler::max_count() const {
   if (shards_.total > 0) return shards_.own_size(global_count(0));
   return ceil_div(global_count(0) - options_.rank, options_.world_size);
@@ -89,12 +96,15 @@ void ShardedSampler::samples(std::int64_t step, std::vector<SampleKey>& keys) co
   require(step >= 0, "[sampler] expects a step of at least 0, got ", step);
   keys.clear();
   const std::int64_t first = first_position(step), end = first + global_count(step);
-  std::int64_t epoch = first / options_.size;
-  Order order(options_, epoch);
+  std::int64_t pass = first / options_.size;
+  Order order(options_, options_.first_pass + pass);
   const auto take_every = [&](std::int64_t stride, std::int64_t offset) {
     for (std::int64_t p = first + offset; p < end; p += stride) {
-      if (p / options_.size != epoch) order = Order(options_, epoch = p / options_.size);
-      keys.push_back({order(p % options_.size), epoch});
+      if (p / options_.size != pass) {
+        pass = p / options_.size;
+        order = Order(options_, options_.first_pass + pass);
+      }
+      keys.push_back({order(p % options_.size), options_.first_pass + pass});
     }
   };
   if (shards_.total == 0) return take_every(options_.world_size, options_.rank);

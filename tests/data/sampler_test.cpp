@@ -165,6 +165,23 @@ TEST(ShardedSampler, ShufflesEachEpochAndSeedAnew) {
   EXPECT_NE(order(0, 0), order(1, 0));
 }
 
+TEST(ShardedSampler, CountsPassesFromAnyNumber) {
+  for (const bool repeat : {false, true}) {
+    SamplerOptions options{.size = 10, .global_batch = 4, .repeat = repeat, .seed = 3};
+    const ShardedSampler from_0(options);
+    options.first_pass = 2;
+    const ShardedSampler from_2(options);
+    const std::int64_t steps = repeat ? 5 : 3;  // in all of which whole passes are taken
+    const std::int64_t passes = repeat ? 2 : 1;
+    for (std::int64_t step = 0; step < 3; ++step)
+      EXPECT_EQ(from_2.samples(step), from_0.samples(step + 2 / passes * steps)) << repeat;
+    std::vector<std::int64_t> begun;
+    for (std::int64_t step = 0; step <= 5; ++step) begun.push_back(from_2.passes_begun(step));
+    EXPECT_EQ(begun, repeat ? (std::vector<std::int64_t>{2, 3, 3, 4, 4, 4})
+                            : (std::vector<std::int64_t>{2, 3, 3, 3, 4, 4}));
+  }
+}
+
 TEST(ShardedSampler, MoreRanksThanSamplesLeavesSomeEmpty) {
   const ShardedSampler last({.size = 3, .global_batch = 8, .rank = 7, .world_size = 8});
   EXPECT_TRUE(last.samples(0).empty());
@@ -186,6 +203,7 @@ TEST(ShardedSampler, RejectsNonsense) {
   EXPECT_THROW(ShardedSampler({.size = 0}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .global_batch = 0}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .passes = 0}), UsageError);
+  EXPECT_THROW(ShardedSampler({.size = 1, .first_pass = -1}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .virtual_shards = -1}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .world_size = 3, .virtual_shards = 2}), UsageError);
   EXPECT_THROW(ShardedSampler({.size = 1, .rank = 2, .world_size = 2}), UsageError);

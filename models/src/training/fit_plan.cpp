@@ -58,6 +58,15 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
                        options.validation ? options.validation->size() : 0);
 }
 
+/// What a call of `fit` counts passes from: one behind another gets other orders, masks and augmentations,
+/// but with an `initial_epoch` behind the epochs of that before it, it goes on with its numbers.
+std::int64_t first_pass(const Model::State& model, const FitOptions& options) {
+  if (!model.run) return 0;
+  const SavedRun& run = *model.run;
+  const std::int64_t epochs_begun = run.epoch + (run.epoch_step > 0);
+  return options.resume || options.initial_epoch >= epochs_begun ? run.first_pass : run.passes_begun;
+}
+
 }  // namespace
 
 ShardedSampler make_sampler(const Model::State& model, const Dataset& data, const FitOptions& options) {
@@ -70,6 +79,7 @@ ShardedSampler make_sampler(const Model::State& model, const Dataset& data, cons
                          .repeat = options.repeat,
                          .passes = options.passes,
                          .seed = model.options.seed,
+                         .first_pass = first_pass(model, options),
                          .shuffle_block = data.block_size(),
                          .virtual_shards = options.deterministic ? options.virtual_shards : 0});
 }

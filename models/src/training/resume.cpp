@@ -1,11 +1,13 @@
 #include "training/resume.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/build_info.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/nn/batch_normalization.h>
 
 #include "keras_file/json.h"
 #include "training/replica_check.h"
@@ -56,6 +58,15 @@ std::string identity_of(const std::vector<double>& values) {
 
 std::string precision_of(const ModelOptions& options) {
   return options.computed() == options.dtype ? cat(options.dtype) : "mixed_bfloat16";
+}
+
+/// Whether a batch norm trains with the statistics of what a rank computes at once.
+bool takes_statistics_of_parts(const Module& module) {
+  if (dynamic_cast<const BatchNormalization*>(&module) != nullptr)
+    return module.trainable() && !module.is_synchronized();
+  const std::vector<Module*> children = module.children();
+  return std::any_of(children.begin(), children.end(),
+                     [](const Module* child) { return takes_statistics_of_parts(*child); });
 }
 
 /// The next of a name is the last.
@@ -113,11 +124,18 @@ void require_same_plan(const ConfigDict& before, const ConfigDict& now) {
                          ", this one has ", one.now));
 }
 
-std::string describe_differences(const ConfigDict& before, const ConfigDict& now) {
+std::string describe_differences(const Module& net, const ConfigDict& before, const ConfigDict& now) {
   std::string text;
-  for (const Difference& one : differences(before, now))
-    text += cat(text.empty() ? "" : ", ", one.key, " ", one.now, " instead of ", one.before);
-  return text;
+  bool cuts_batches = false;
+  for (const Difference& one : differences(before, now)) {
+    text += cat(text.empty() ? "resuming with " : ", ", one.key, " ", one.now, " instead of ", one.before);
+    cuts_batches = cuts_batches || one.key == "ranks" || one.key == "micro_batch";
+  }
+  if (text.empty()) return text;
+  const bool changes_statistics = cuts_batches && takes_statistics_of_parts(net);
+  return cat(text, ": sums are rounded differently",
+             changes_statistics ? ", and batch normalization takes its statistics of other samples" : "",
+             ", so this is not bit for bit the run that never stopped");
 }
 
 std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks) {

@@ -14,14 +14,14 @@ namespace ronde::inline v0 {
 /// What makes a run the run it is: data, batches, optimizer, loss. A difference would change its values.
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
                     const TrainingPlan& plan);
-/// What only rounds sums differently.
+/// What only rounds sums differently, or changes of which samples a batch norm takes its statistics.
 ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options);
 
 /// UsageError that names the first entry that differs, with both values. Entries that only one side knows
 /// are left out: an older Ronde wrote less.
 void require_same_plan(const ConfigDict& before, const ConfigDict& now);
-/// A line that names every entry that differs, with both values; empty when none does.
-std::string describe_differences(const ConfigDict& before, const ConfigDict& now);
+/// What is not as in the run that `net` goes on with, with every entry's two values; empty when none differs.
+std::string describe_differences(const Module& net, const ConfigDict& before, const ConfigDict& now);
 
 /// On rank 0.
 std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks);

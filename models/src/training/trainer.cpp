@@ -95,11 +95,9 @@ void Trainer::go_on() {
   require<UsageError>(state_.has_optimizer_of_run,
                       "[fit] cannot resume: the optimizer has not the state of the run to go on with; call "
                       "compile before load_weights");
-  const std::string differences = describe_differences(run.arithmetic, run_arithmetic(state_, options_));
-  if (!differences.empty())
-    warn(cat("resuming with ", differences,
-             ": sums are rounded differently, so this is not bit for bit the "
-             "run that never stopped"));
+  const std::string problem =
+      describe_differences(*state_.module, run.arithmetic, run_arithmetic(state_, options_));
+  if (!problem.empty()) warn(problem);
   if (state_.optimizer->has_lost_memory())
     warn(cat("resuming with compression ", to_string(state_.optimizer->options().compression),
              ": what the ranks had not sent yet is in no file, so this is not bit for bit the run that never "
@@ -353,6 +351,8 @@ SavedRun Trainer::saved_run() const {
   SavedRun run{.epoch = epoch_,
                .epoch_step = epoch_step_,
                .stopped = state_.stop,
+               .first_pass = loader_.sampler().options().first_pass,
+               .passes_begun = loader_.sampler().passes_begun(epoch_ * plan_.steps_per_epoch + epoch_step_),
                .plan = run_plan(state_, loader_.sampler().options(), options_, plan_),
                .arithmetic = run_arithmetic(state_, options_)};
   run.non_finite = recovery_.times();

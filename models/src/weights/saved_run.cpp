@@ -92,6 +92,11 @@ ConfigValue pack_callback(const SavedCallback& callback, std::vector<Tensor>& te
   return ConfigDict{{"name", callback.name}, {"values", pack_tree(callback.values)}, {"tensors", list}};
 }
 
+std::int64_t integer_or_0(const ConfigValue& tree, const char* key) {
+  const ConfigValue* value = tree.find(key);
+  return value ? value->as_int() : 0;
+}
+
 SavedCallback unpack_callback(const ConfigValue& packed) {
   SavedCallback callback;
   callback.name = packed.at("name").as_string();
@@ -112,6 +117,8 @@ PackedRun pack_run(const SavedRun& run) {
   packed.tree = ConfigDict{{"epoch", run.epoch},
                            {"epoch_step", run.epoch_step},
                            {"stopped", run.stopped},
+                           {"first_pass", run.first_pass},
+                           {"passes_begun", run.passes_begun},
                            {"plan", run.plan},
                            {"arithmetic", run.arithmetic},
                            {"totals", totals},
@@ -131,12 +138,16 @@ SavedRun unpack_run(const ConfigValue& tree) {
   for (const ConfigValue& of_rank : tree.at("totals").as_list())
     run.totals.push_back(unpack_numbers(of_rank));
   run.history = unpack_history(tree.at("history"));
-  // Files of Ronde 0.1 have none.
-  if (const ConfigValue* count = tree.find("non_finite")) run.non_finite = count->as_int();
+  // Files of Ronde 0.1 have none of these.
+  run.non_finite = integer_or_0(tree, "non_finite");
+  run.first_pass = integer_or_0(tree, "first_pass");
+  run.passes_begun = integer_or_0(tree, "passes_begun");
   for (const ConfigValue& callback : tree.at("callbacks").as_list())
     run.callbacks.push_back(unpack_callback(callback));
   require<InputError>(run.epoch >= 0 && run.epoch_step >= 0, "the run stopped at epoch ", run.epoch,
                       ", step ", run.epoch_step);
+  require<InputError>(run.first_pass >= 0 && run.passes_begun >= 0, "the run began with pass ",
+                      run.first_pass, " and had begun ", run.passes_begun);
   return run;
 }
 

@@ -13,6 +13,7 @@
 #include <ronde/models/latest_checkpoint.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
+#include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/rmsprop.h>
@@ -315,6 +316,34 @@ TEST(Resume, AnotherRunIsRefusedWithBothValues) {
       refusal([](CompileOptions&, FitOptions& fit) { fit.micro_batch = 3; }),
       "resuming with micro_batch 3 instead of 0: sums are rounded differently, so this is not bit for bit "
       "the run that never stopped");
+}
+
+TEST(Resume, OtherStatisticsOfABatchNormAreSaidSo) {
+  const TempDir dir(memory_directory());
+  const InMemoryDataset data = small_images(8);
+  const auto warning = [&](const BatchNormalizationOptions& norm) {
+    const auto make = [&] {
+      Model model(std::make_unique<Sequential>(Flatten(), BatchNormalization(norm), Dense({.units = 3})),
+                  {6, 6, 1});
+      model.compile(small_compile());
+      return model;
+    };
+    Model begun = make(), resumed = make();
+    begun.fit(data, {.batch_size = 4, .verbose = 0});
+    begun.save(dir / "x.h5");
+    resumed.load_weights(dir / "x.h5");
+    std::string said;
+    resumed.fit(data, {.batch_size = 4,
+                       .epochs = 2,
+                       .resume = true,
+                       .micro_batch = 2,
+                       .verbose = 0,
+                       .warn = [&](const std::string& line) { said += line; }});
+    return said;
+  };
+  const std::string statistics = "batch normalization takes its statistics of other samples";
+  EXPECT_NE(warning({}).find(statistics), std::string::npos) << warning({});
+  EXPECT_EQ(warning({.synchronized = true}).find(statistics), std::string::npos);
 }
 
 TEST(Resume, NeedsSomethingToGoOnWith) {

@@ -5,8 +5,11 @@
 #include <ronde/core/ops.h>
 #include <ronde/models/lambda_callback.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/sgd.h>
 
 #include "models/testing.h"
+#include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
 namespace ronde::testing {
@@ -70,6 +73,45 @@ TEST(Fit, GoesOnWhereAnotherFitEnded) {
   parts.fit(data, {.batch_size = 5, .epochs = 1, .verbose = 0});
   parts.fit(data, {.batch_size = 5, .epochs = 3, .initial_epoch = 1, .verbose = 0});
   EXPECT_EQ(whole.weights_sha256(), parts.weights_sha256());
+}
+
+/// A model that drops most of what it sees and learns nothing.
+Model dropping_model() {
+  Model model(std::make_unique<Sequential>(Flatten(), Dropout(0.9), Dense({.units = 3})), {6, 6, 1});
+  model.compile(
+      {.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.0}),
+       .loss = std::make_unique<SparseCategoricalCrossentropy>(CrossentropyOptions{.from_logits = true})});
+  return model;
+}
+
+// Keras draws on; here the numbers of the passes over the data go on, in a file too.
+TEST(Fit, AFurtherFitSeesNewMasksAndOrders) {
+  const InMemoryDataset data = small_images(22);
+  const FitOptions one{.batch_size = 5, .epochs = 1, .verbose = 0};
+  const auto loss = [&](Model& model, const FitOptions& options) {
+    return model.fit(data, options).values.at("loss").back();
+  };
+  Model whole = dropping_model(), parts = dropping_model();
+  const std::vector<double> losses =
+      whole.fit(data, {.batch_size = 5, .epochs = 4, .verbose = 0}).values.at("loss");
+  EXPECT_NE(losses[0], losses[1]);
+  EXPECT_EQ(loss(parts, one), losses[0]);
+  EXPECT_EQ(loss(parts, one), losses[1]);
+  const TempDir dir;
+  parts.save(dir / "two.h5");
+  EXPECT_EQ(loss(parts, one), losses[2]);
+  Model loaded = Model::load(dir / "two.h5");
+  EXPECT_EQ(loss(loaded, one), losses[2]);
+  // Within the third pass, after which nothing of the fourth is taken.
+  const auto cut = [](std::int64_t steps) {
+    return FitOptions{.batch_size = 5, .epochs = 1, .max_steps = steps, .verbose = 0};
+  };
+  Model again = Model::load(dir / "two.h5");
+  again.fit(data, cut(2));
+  again.save(dir / "within.h5");
+  EXPECT_EQ(loss(again, one), losses[3]);
+  Model resumed = Model::load(dir / "within.h5");
+  EXPECT_EQ(loss(resumed, {.batch_size = 5, .epochs = 1, .resume = true, .verbose = 0}), losses[2]);
 }
 
 TEST(Fit, StopsWhenAskedTo) {

@@ -1,7 +1,8 @@
 /// ShardedSampler: which samples a rank takes in a step. A pure function of its options and the step, so any
 /// rank can be resumed, moved or split at any time.
 ///
-/// Position p of the endless stream is sample permutation(seed, p / size)(p mod size). A step takes the next
+/// Position p of the endless stream is sample permutation(seed, first_pass + p / size)(p
+/// mod size). A step takes the next
 /// `global_batch` positions (with repeat == false cut at the end of an epoch, which is `passes` passes, where
 /// the next step starts a new epoch); a rank takes those whose number within the step is congruent to its
 /// rank modulo the number of ranks; with virtual shards (deterministic mode), those of its shards, shard by
@@ -40,6 +41,8 @@ struct SamplerOptions {
   bool repeat = false;
   std::int64_t passes = 1;  ///< permutations of the data, one after the other, that make an epoch
   std::uint64_t seed = 0;
+  /// What the passes are counted from, so that a training that follows another one takes new orders.
+  std::int64_t first_pass = 0;
   /// Samples that lie together on a disk (`Dataset::block_size()`): shuffled by BlockPermutation. 0: each for
   /// itself.
   std::int64_t shuffle_block = 0;
@@ -64,6 +67,8 @@ class RONDE_API ShardedSampler {
   std::vector<SampleKey> samples(std::int64_t step) const;
   /// The same, into memory of the caller.
   void samples(std::int64_t step, std::vector<SampleKey>& keys) const;
+  /// The first pass that steps 0 ... `steps` - 1 take nothing of.
+  std::int64_t passes_begun(std::int64_t steps) const;
   /// Number of samples of all ranks in `step`.
   std::int64_t global_count(std::int64_t step) const;
   /// This rank's; `total` is 0 when there are none.

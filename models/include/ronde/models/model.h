@@ -101,6 +101,9 @@ struct FitOptions {
   std::int64_t batch_size = 32;        ///< of one rank
   std::int64_t global_batch_size = 0;  ///< if set, replaces batch_size * ranks
   std::int64_t epochs = 1;
+  /// Orders, dropout masks and augmentations follow from the seed and the number of the pass over the data. A
+  /// further `fit`, of a model from a file too, goes on with the passes that its training has not seen; with
+  /// the `initial_epoch` where the last one ended, with those of one `fit` over all epochs.
   std::int64_t initial_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0: one pass over the data
   /// If set, training ends after so many steps over all epochs, earlier runs included. The epoch that this
@@ -123,7 +126,8 @@ struct FitOptions {
   /// UsageError when this call asks for something that would make it another run (batch, data, optimizer).
   bool resume = false;
   /// Samples of a rank that are computed at once, so that a step stays in cache; gradients add up. 0: the
-  /// whole batch, and so it is whatever this says when a layer of the net is synchronized.
+  /// whole batch, and so it is whatever this says when a layer of the net is synchronized. A batch norm that
+  /// is not takes its statistics of these samples, once for each micro-batch.
   std::int64_t micro_batch = 0;
   /// The weights change after every so many batches, by the average over the samples of all of them
   /// (Horovod's name; Keras' is gradient_accumulation_steps). What is left at the end of an epoch makes an

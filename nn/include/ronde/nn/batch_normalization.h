@@ -4,9 +4,10 @@
 /// moving = moving * momentum + batch * (1 - momentum). Inference, and a layer frozen by
 /// `set_trainable(false)`, uses the moving ones. An empty batch changes nothing.
 ///
-/// The batch is that of this rank or, if `synchronized`, those of all ranks together: the same result as one
-/// rank with the whole batch, for two small sums over the ranks a step. Such a layer needs its ranks to run
-/// the same layers, and the whole batch at once (`micro_batch` does nothing then).
+/// The batch is that of this rank (of which `FitOptions::micro_batch` makes several, one after the other) or,
+/// if `synchronized`, those of all ranks together: the same result as one rank with the whole batch, for two
+/// small sums over the ranks a step. Such a layer needs its ranks to run the same layers, and the whole batch
+/// at once (`micro_batch` does nothing then).
 ///
 /// Keras 2 multiplied the variance that enters moving_variance by N / (N - 1) for images, N being the number
 /// of values per channel; Keras 3 does not. `MovingVariance::unbiased` is the former.
