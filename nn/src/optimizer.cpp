@@ -184,7 +184,6 @@ void Optimizer::step(double scale) {
   }
   momentum_factor_ = 1.0;
   ++iterations_;
-  weights.bump_version();
 }
 
 }  // namespace ronde::inline v0

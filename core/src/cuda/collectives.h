@@ -3,7 +3,7 @@
 ///
 /// A group is what NCCL calls a communicator. Nothing throws and nothing blocks: what needs the other ranks
 /// goes on by itself, and `progress` tells how far it is. Calls of one group come from one thread at a time,
-/// `progress` and `abort` from any.
+/// `progress` and `cancel` from any.
 #pragma once
 
 #include <array>

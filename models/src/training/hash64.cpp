@@ -1,7 +1,7 @@
+#include "training/hash64.h"
+
 #include <array>
 #include <cstring>
-
-#include "training/replica_check.h"
 
 namespace ronde::inline v0 {
 

@@ -11,6 +11,8 @@
 #include <ronde/core/cuda.h>
 #include <ronde/core/trace.h>
 
+#include "training/hash64.h"
+
 namespace ronde::inline v0 {
 
 namespace {

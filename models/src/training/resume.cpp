@@ -10,7 +10,7 @@
 #include <ronde/nn/batch_normalization.h>
 
 #include "keras_file/json.h"
-#include "training/replica_check.h"
+#include "training/hash64.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {

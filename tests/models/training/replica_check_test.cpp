@@ -1,5 +1,6 @@
 // Replicas that should be equal and are not.
 #include "training/replica_check.h"
+#include "training/hash64.h"
 
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@
 #include "keras_file/limited_reader.h"
 #include "rigs/checkpoints/rigs.h"
 #include "support/temp_dir.h"
-#include "training/replica_check.h"
+#include "training/hash64.h"
 
 namespace ronde::rigs {
 namespace {

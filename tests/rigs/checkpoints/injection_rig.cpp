@@ -12,7 +12,7 @@
 #include "models/testing.h"
 #include "rigs/checkpoints/rigs.h"
 #include "support/thread_ranks.h"
-#include "training/replica_check.h"
+#include "training/hash64.h"
 
 namespace ronde::rigs {
 namespace {

@@ -199,7 +199,7 @@ class RONDE_API Backend {
                                               const Tensor& gamma, const Tensor& beta, BatchNormParams params,
                                               UnaryStage activation);
 
-  // --- optimizer steps, in place over flat buffers of equal length (formulas: nn/optimizers)
+  // --- optimizer steps, in place over flat buffers of equal length (formulas: each optimizer's header in nn)
   /// `velocity` is undefined without momentum.
   virtual void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                         SgdParams params) = 0;

@@ -11,9 +11,9 @@
 /// body. All ranks make the same calls in the same order; that is not checked. `NcclCommunicator` of the room
 /// above is how a program uses it.
 ///
-/// What goes wrong on the way, here or on another rank, is noticed by `poll`; then, and after `abort`, the
+/// What goes wrong on the way, here or on another rank, is noticed by `poll`; then, and after `give_up`, the
 /// whole device is lost to this process, and everything that waits for it ends with an error. Thread safety:
-/// `poll` and `abort` from any thread, all else from one at a time.
+/// `poll` and `give_up` from any thread, all else from one at a time.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ class RONDE_API RMSprop : public Optimizer {
 
  private:
   RMSpropOptions options_;
-  Tensor velocity_, momentum_, mean_gradient_;  // the last two are undefined when unused;
+  Tensor velocity_, momentum_, mean_gradient_;  // the last two are undefined when unused
 };
 
 }  // namespace ronde::inline v0

@@ -35,7 +35,7 @@ class RONDE_API SGD : public Optimizer {
 
  private:
   SGDOptions options_;
-  Tensor velocity_;  // undefined without momentum;
+  Tensor velocity_;  // undefined without momentum
 };
 
 }  // namespace ronde::inline v0
