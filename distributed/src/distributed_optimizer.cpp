@@ -30,6 +30,7 @@ void broadcast_values(ParameterArena& arena, Communicator& communicator, int roo
   const Work buffers = communicator.broadcast(arena.buffers(), root, "moving statistics");
   values.wait();
   buffers.wait();
+  arena.bump_version();
 }
 
 void broadcast_whole_state(Optimizer& optimizer, Communicator& communicator, int root) {
@@ -152,6 +153,7 @@ void DistributedOptimizer::update(double scale) {
   if (!sharded_) return;
   const TraceScope scope("wait", "gather weights");
   sharded_->gather(optimizer_->arena().values());
+  optimizer_->arena().bump_version();
 }
 
 std::int64_t DistributedOptimizer::step(StepSamples samples) {
@@ -191,6 +193,7 @@ void DistributedOptimizer::step_alone(StepSums own, double scale) {
     ParameterArena& arena = optimizer_->arena();
     average_over_ranks(*communicator_, {arena.values().view(0, {arena.trainable_size()})}, local_samples_,
                        average_bytes_);
+    arena.bump_version();
     local_samples_ = 0.0;
   }
   prepare_step();
@@ -206,6 +209,7 @@ void DistributedOptimizer::synchronize() {
   std::vector<Tensor> state;
   for (const OptimizerSlot& slot : optimizer_->slots()) state.push_back(slot.values);
   average_over_ranks(*communicator_, state, 1.0, average_bytes_);
+  arena.bump_version();
   local_updates_ = 0;
   local_samples_ = 0.0;
 }

@@ -71,6 +71,7 @@ void broadcast_state(Model::State& model, const std::vector<OptimizerSlot>& slot
   model.progress.steps = values[1];
   model.has_optimizer_of_run = values[2] != 0;
   model.statistics_differ = false;
+  model.arena->bump_version();
 }
 
 /// Runs `f`, which makes what a file describes, with the path put before its errors: whatever a layer has to
@@ -133,6 +134,7 @@ void load_named_weights(Model::State& model, const std::string& path) {
     naming(path, [&] { assign_named_weights(*model.module, weights); });
   });
   broadcast_parameters(*model.arena, *model.communicator);
+  model.arena->bump_version();
   model.run.reset();
   model.source = path;
 }

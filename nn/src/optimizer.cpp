@@ -184,6 +184,7 @@ void Optimizer::step(double scale) {
   }
   momentum_factor_ = 1.0;
   ++iterations_;
+  weights.bump_version();
 }
 
 }  // namespace ronde::inline v0

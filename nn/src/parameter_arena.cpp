@@ -93,6 +93,7 @@ void ParameterArena::use_values(const Tensor& flat) {
   for (std::size_t i = 0; i < segments_.size(); ++i)
     variables_[i].bind(values_.view(segments_[i].offset, segments_[i].shape), {});
   rounded_ = values_.backend().keep_rounded(values_);
+  bump_version();
 }
 
 void ParameterArena::use_gradients(const Tensor& flat) {

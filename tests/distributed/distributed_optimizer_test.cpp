@@ -318,11 +318,13 @@ TEST(DistributedOptimizer, BroadcastsWeightsAndState) {
     adam->attach(arena);
     for (const OptimizerSlot& slot : adam->slots()) slot.values.fill(world.rank() + 0.5);
     adam->set_iterations(10 + world.rank());
+    const std::uint64_t version = arena.version();
     broadcast_parameters(arena, world, 2);
     broadcast_optimizer_state(*adam, world, 2);
     SmallNet reference(2);
     const ParameterArena expected(reference);
     EXPECT_EQ(weights_of(arena), weights_of(expected));
+    EXPECT_GT(arena.version(), version);
     EXPECT_EQ(adam->iterations(), 12);
     EXPECT_EQ(adam->learning_rate(), 0.01 * 3);
     for (const OptimizerSlot& slot : adam->slots()) EXPECT_EQ(slot.values.to_vector<double>()[3], 2.5);

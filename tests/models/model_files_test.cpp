@@ -49,8 +49,10 @@ TEST(ModelFiles, RoundTripIsExactWithOptimizerState) {
     Model other(rich_net(), {6, 6, 1}, {.seed = 4, .dtype = dtype, .backend = &backend("cpu")});
     other.compile({.optimizer = std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = 1.0}),
                    .loss = std::make_unique<CategoricalCrossentropy>()});
+    const std::uint64_t version = other.arena().version();
     other.load_weights(dir / "model.h5");
     expect_same_state(trained, other);
+    EXPECT_GT(other.arena().version(), version);
     EXPECT_EQ(other.progress().epochs, 2);
     EXPECT_EQ(other.progress().steps, 6);
 

@@ -229,10 +229,12 @@ TEST(Optimizer, LeavesFrozenWeightsAndPaddingAlone) {
   ParameterArena& arena = net.arena();
   AdamW adam({.learning_rate = 0.1, .weight_decay = 0.5});
   adam.attach(arena);
+  const std::uint64_t version = arena.version();
   for (int k = 0; k < 3; ++k) {
     net.set_gradients(kGradient);
     adam.step();
   }
+  EXPECT_EQ(arena.version(), version + 3);
   double weights = 0, all = 0;
   for (std::size_t i = 0; i < 2; ++i)
     for (const double value : net.value(i).to_vector<double>()) weights += std::abs(value);

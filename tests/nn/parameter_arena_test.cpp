@@ -161,11 +161,13 @@ TEST(ParameterArena, WeightsMoveIntoOtherMemory) {
   ParameterArena arena(net);
   const Tensor before = arena.values(), gradients = arena.gradients();
   const std::vector<double> weights = before.to_vector<double>();
+  const std::uint64_t version = arena.version();
   const Tensor memory = Tensor::full(before.shape(), 7.0, before.options());
   arena.use_values(memory);
   EXPECT_EQ(memory.to_vector<double>(), weights);
   EXPECT_EQ(arena.values().raw(), memory.raw());
   EXPECT_EQ(arena.gradients().raw(), gradients.raw());
+  EXPECT_GT(arena.version(), version);
   memory.fill(0.5);
   for (const Parameter& parameter : net.parameters())
     EXPECT_EQ(parameter.variable.value().to_vector<double>()[0] == 0.5, parameter.trainable)
@@ -174,6 +176,14 @@ TEST(ParameterArena, WeightsMoveIntoOtherMemory) {
   EXPECT_EQ(message_of([&] { arena.use_values(Tensor::zeros({3}, before.options())); }),
             cat("[parameter_arena] expects a dense buffer like ", memory, " for values, got ",
                 Tensor::zeros({3}, before.options())));
+}
+
+TEST(ParameterArena, VersionGrows) {
+  Sequential net = small_net();
+  ParameterArena arena(net);
+  const std::uint64_t before = arena.version();
+  arena.bump_version();
+  EXPECT_GT(arena.version(), before);
 }
 
 // As the ranks of a node do, who share theirs.

@@ -54,6 +54,7 @@ void EarlyStopping::restore_weights() {
   std::vector<Parameter> parameters = model().module().parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i)
     assign_keras_layout(parameters[i], best_weights_[i].values);
+  model().arena().bump_version();
 }
 
 CallbackState EarlyStopping::state() const {

@@ -133,6 +133,7 @@ void average_statistics(Model::State& model) {
   const Tensor& statistics = model.arena->buffers();
   if (!differ || statistics.count() == 0 || model.communicator->size() == 1) return;
   model.communicator->allreduce(statistics, Reduction::average).wait();
+  model.arena->bump_version();
 }
 
 void require_fitting_inputs(const Model::State& model, const Dataset& data, const char* verb) {

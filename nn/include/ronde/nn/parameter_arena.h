@@ -70,6 +70,11 @@ class RONDE_API ParameterArena {
   /// A second call changes nothing, so it cannot undo a reduction.
   void complete_gradients();
 
+  /// Grows whenever values may have changed: step, load, broadcast, set_weights. Caches of packed weights key
+  /// on it.
+  std::uint64_t version() const { return version_; }
+  void bump_version() { ++version_; }
+
  private:
   Tensor values_, gradients_, buffers_;
   std::int64_t trainable_size_ = 0;
@@ -79,6 +84,7 @@ class RONDE_API ParameterArena {
   bool complete_ = false;
   std::shared_ptr<const void>
       rounded_;  // of the values, where a backend keeps a copy (Backend::keep_rounded)
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace ronde::inline v0
