@@ -9,6 +9,7 @@
 #include <ronde/data/data_loader.h>
 #include <ronde/data/image_file.h>
 #include <ronde/models/view_outputs.h>
+#include <ronde/nn/regularization_loss.h>
 
 #include "report/probabilities.h"
 
@@ -187,7 +188,7 @@ EvaluationDetails collect_details(Model& model, const Dataset& data, DetailsOpti
   details.confusion = confusion.to_vector<std::int64_t>();
   details.test.count = std::llround(totals[1]);
   for (std::int64_t i = 0; i < tally.classes; ++i) details.test.correct += details.confused(i, i);
-  details.test.loss = totals[0] / totals[1];
+  details.test.loss = totals[0] / totals[1] + regularization_loss(model.module()).item();
   details.test.accuracy = static_cast<double>(details.test.correct) / static_cast<double>(details.test.count);
   if (options.mistakes > 0) details.mistakes = gather_mistakes(communicator, tally, options.mistakes);
   collectively(communicator, [&] { add_pictures(details.mistakes, data); });

@@ -33,12 +33,17 @@ std::string text_of(const ConfigValue& value) {
   return std::visit([](const auto& v) { return text_of_alternative(v); }, value.storage());
 }
 
+std::string penalty_text(const Segment& segment) {
+  return segment.regularizer.is_none() ? "" : cat(", penalty ", text_of(segment.regularizer.config()));
+}
+
 // One line each.
 std::vector<std::string> arena_lines(const ParameterArena& arena) {
   std::vector<std::string> lines;
   const DType dtype = arena.values().dtype();
   for (const Segment& segment : arena.segments())
-    lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype, segment.frozen ? ", frozen" : ""));
+    lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype, segment.frozen ? ", frozen" : "",
+                        penalty_text(segment)));
   for (const Segment& segment : arena.buffer_segments())
     lines.push_back(cat(segment.name, ' ', segment.shape, ' ', dtype));
   return lines;

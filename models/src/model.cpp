@@ -162,7 +162,7 @@ void check_batch(const Shape& sample, const Tensor& inputs, const Tensor& target
 double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys) {
   state_->require_trainable("train_on_batch");
   check_batch(module().input_shape(), inputs, targets, sample_keys);
-  RunningTotals totals(state_->backend(), state_->metrics);
+  RunningTotals totals(state_->backend(), state_->metrics, {}, state_->arena.get());
   const Tensor keys = sample_keys.defined() ? sample_keys
                                             : make_keys(inputs.size(0), state_->communicator->rank(),
                                                         state_->progress.steps, state_->backend());

@@ -30,16 +30,19 @@ BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : opti
 void BatchNormalization::build_weights(const Shape& input, const BuildOptions& options) {
   require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
   require_last_axis(*this, options_.axis, input);
-  const auto add = [&](const char* name, const Initializer& initializer, bool trainable) {
-    return add_parameter(
-        {.name = name,
-         .variable = Variable::parameter(initializer.make({input.back()}, full_name(name), options)),
-         .trainable = trainable});
+  const auto make = [&](const char* name, const Initializer& initializer) {
+    return Variable::parameter(initializer.make({input.back()}, full_name(name), options));
   };
-  if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer, true);
-  if (options_.center) beta_ = add("beta", options_.beta_initializer, true);
-  moving_mean_ = add("moving_mean", options_.moving_mean_initializer, false);
-  moving_variance_ = add("moving_variance", options_.moving_variance_initializer, false);
+  const auto add = [&](const char* name, const Initializer& initializer, const Regularizer& regularizer) {
+    return add_parameter({.name = name, .variable = make(name, initializer), .regularizer = regularizer});
+  };
+  const auto add_statistics = [&](const char* name, const Initializer& initializer) {
+    return add_parameter({.name = name, .variable = make(name, initializer), .trainable = false});
+  };
+  if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer, options_.gamma_regularizer);
+  if (options_.center) beta_ = add("beta", options_.beta_initializer, options_.beta_regularizer);
+  moving_mean_ = add_statistics("moving_mean", options_.moving_mean_initializer);
+  moving_variance_ = add_statistics("moving_variance", options_.moving_variance_initializer);
 }
 
 Variable BatchNormalization::forward(const Variable& x, const Context& context) {
@@ -90,6 +93,8 @@ ConfigDict BatchNormalization::config() const {
   config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
   config.emplace_back("moving_mean_initializer", options_.moving_mean_initializer.config());
   config.emplace_back("moving_variance_initializer", options_.moving_variance_initializer.config());
+  append_regularizer("beta_regularizer", options_.beta_regularizer, config);
+  append_regularizer("gamma_regularizer", options_.gamma_regularizer, config);
   // Known to Keras 2.12 and later.
   if (options_.synchronized) config.emplace_back("synchronized", true);
   return config;
@@ -110,7 +115,9 @@ std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config
       .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
       .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
       .moving_mean_initializer = config.initializer("moving_mean_initializer", Initializer::zeros),
-      .moving_variance_initializer = config.initializer("moving_variance_initializer", Initializer::ones)});
+      .moving_variance_initializer = config.initializer("moving_variance_initializer", Initializer::ones),
+      .beta_regularizer = config.regularizer("beta_regularizer"),
+      .gamma_regularizer = config.regularizer("gamma_regularizer")});
 }
 
 }  // namespace ronde::inline v0

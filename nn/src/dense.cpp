@@ -16,11 +16,13 @@ void Dense::build_weights(const Shape& input, const BuildOptions& options) {
   const Shape kernel{input.back(), options_.units};
   kernel_ = add_parameter({.name = "kernel",
                            .variable = Variable::parameter(
-                               options_.kernel_initializer.make(kernel, full_name("kernel"), options))});
+                               options_.kernel_initializer.make(kernel, full_name("kernel"), options)),
+                           .regularizer = options_.kernel_regularizer});
   if (!options_.use_bias) return;
   bias_ = add_parameter({.name = "bias",
                          .variable = Variable::parameter(
-                             options_.bias_initializer.make({options_.units}, full_name("bias"), options))});
+                             options_.bias_initializer.make({options_.units}, full_name("bias"), options)),
+                         .regularizer = options_.bias_regularizer});
 }
 
 Variable Dense::forward(const Variable& x, const Context&) {
@@ -51,6 +53,8 @@ ConfigDict Dense::config() const {
   config.emplace_back("use_bias", options_.use_bias);
   config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
   config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  append_regularizer("kernel_regularizer", options_.kernel_regularizer, config);
+  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
   return config;
 }
 
@@ -62,7 +66,9 @@ std::unique_ptr<Module> read_layer<Dense>(const LayerConfig& config) {
       .activation = config.activation(),
       .use_bias = config.boolean("use_bias", true),
       .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros)});
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
+      .kernel_regularizer = config.regularizer("kernel_regularizer"),
+      .bias_regularizer = config.regularizer("bias_regularizer")});
 }
 
 }  // namespace ronde::inline v0

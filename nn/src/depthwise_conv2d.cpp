@@ -30,11 +30,13 @@ void DepthwiseConv2D::build_weights(const Shape& input, const BuildOptions& opti
        .variable = Variable::parameter(options_.depthwise_initializer.make(
            kernel, full_name(kKernel), options, WeightLayout::depthwise, options_.depth_multiplier)),
        .layout = WeightLayout::depthwise,
-       .depth_multiplier = options_.depth_multiplier});
+       .depth_multiplier = options_.depth_multiplier,
+       .regularizer = options_.depthwise_regularizer});
   if (!options_.use_bias) return;
-  bias_ = add_parameter({.name = "bias",
-                         .variable = Variable::parameter(
-                             options_.bias_initializer.make({filters}, full_name("bias"), options))});
+  bias_ = add_parameter(
+      {.name = "bias",
+       .variable = Variable::parameter(options_.bias_initializer.make({filters}, full_name("bias"), options)),
+       .regularizer = options_.bias_regularizer});
 }
 
 Variable DepthwiseConv2D::forward(const Variable& x, const Context&) {
@@ -68,6 +70,8 @@ ConfigDict DepthwiseConv2D::config() const {
   config.emplace_back("use_bias", options_.use_bias);
   config.emplace_back("depthwise_initializer", options_.depthwise_initializer.config());
   config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  append_regularizer("depthwise_regularizer", options_.depthwise_regularizer, config);
+  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
   return config;
 }
 
@@ -85,7 +89,9 @@ std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig& config) {
       .activation = config.activation(),
       .use_bias = config.boolean("use_bias", true),
       .depthwise_initializer = config.initializer("depthwise_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros)});
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
+      .depthwise_regularizer = config.regularizer("depthwise_regularizer"),
+      .bias_regularizer = config.regularizer("bias_regularizer")});
 }
 
 }  // namespace ronde::inline v0

@@ -44,7 +44,8 @@ void Embedding::build_weights(const Shape&, const BuildOptions& options) {
   embeddings_ = add_parameter({.name = "embeddings",
                                .variable = Variable::parameter(options_.embeddings_initializer.make(
                                    shape, full_name("embeddings"), floating)),
-                               .sparse_gradient = true});
+                               .sparse_gradient = true,
+                               .regularizer = options_.embeddings_regularizer});
 }
 
 Variable Embedding::forward(const Variable& x, const Context&) {
@@ -61,6 +62,7 @@ ConfigDict Embedding::config() const {
   config.emplace_back("output_dim", options_.output_dim);
   config.emplace_back("embeddings_initializer", options_.embeddings_initializer.config());
   config.emplace_back("mask_zero", false);
+  append_regularizer("embeddings_regularizer", options_.embeddings_regularizer, config);
   return config;
 }
 
@@ -72,7 +74,8 @@ std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig& config) {
   return std::make_unique<Embedding>(EmbeddingOptions{
       .input_dim = config.integer("input_dim"),
       .output_dim = config.integer("output_dim"),
-      .embeddings_initializer = config.initializer("embeddings_initializer", Initializer::random_uniform())});
+      .embeddings_initializer = config.initializer("embeddings_initializer", Initializer::random_uniform()),
+      .embeddings_regularizer = config.regularizer("embeddings_regularizer")});
 }
 
 }  // namespace ronde::inline v0

@@ -8,9 +8,11 @@
 namespace ronde::inline v0 {
 
 ConfigDict layer_config(const Module& layer) {
-  return {{"name", layer.name().empty() ? snake_case(layer.class_name()) : layer.name()},
-          {"trainable", layer.trainable()},
-          {"dtype", "float32"}};
+  ConfigDict config{{"name", layer.name().empty() ? snake_case(layer.class_name()) : layer.name()},
+                    {"trainable", layer.trainable()},
+                    {"dtype", "float32"}};
+  config.insert(config.end(), layer.left_out().begin(), layer.left_out().end());
+  return config;
 }
 
 ConfigDict input_layer(const std::string& name, const Module& net) {
@@ -36,6 +38,10 @@ ConfigList margins_list(Margins2d margins) {
 
 std::string to_string(Padding padding) {
   return padding == Padding::same ? "same" : "valid";
+}
+
+void append_regularizer(const char* key, const Regularizer& regularizer, ConfigDict& config) {
+  if (!regularizer.is_none()) config.emplace_back(key, regularizer.config());
 }
 
 ConfigValue to_config(const std::vector<double>& numbers) {
@@ -68,11 +74,11 @@ void LayerConfig::ignore(std::initializer_list<const char*> keys) const {
   asked_.insert(keys.begin(), keys.end());
 }
 
-std::vector<std::string> LayerConfig::unread() const {
-  std::vector<std::string> keys;
+ConfigDict LayerConfig::unread() const {
+  ConfigDict entries;
   for (const auto& [key, value] : config_->as_dict())
-    if (!value.is_null() && !asked_.contains(key)) keys.push_back(key);
-  return keys;
+    if (!value.is_null() && !asked_.contains(key)) entries.emplace_back(key, value);
+  return entries;
 }
 
 void LayerConfig::refuse(const char* key, const std::string& why) const {
@@ -194,6 +200,16 @@ Initializer LayerConfig::initializer(const char* key, Initializer otherwise) con
     return Initializer::from_config(*find(key));
   } catch (const InputError&) {
     return otherwise;
+  }
+}
+
+Regularizer LayerConfig::regularizer(const char* key) const {
+  if (find(key) == nullptr) return {};
+  try {
+    return Regularizer::from_config(*find(key));
+  } catch (const InputError&) {
+    asked_.erase(key);
+    return {};
   }
 }
 

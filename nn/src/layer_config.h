@@ -20,7 +20,7 @@
 
 namespace ronde::inline v0 {
 
-/// name, trainable, dtype: what every layer's config starts with.
+/// name, trainable, dtype, and what was left out: what every layer's config starts with.
 ConfigDict layer_config(const Module& layer);
 /// The InputLayer of a net, {"class_name", "config"}; with the shape once the net is built. Without it Keras
 /// 3 would build an input with an axis too many. `batch_input_shape` is the key that both Kerases know.
@@ -29,6 +29,8 @@ ConfigList pair(Size2d size);
 /// [[above, below], [left, right]]
 ConfigList margins_list(Margins2d margins);
 std::string to_string(Padding padding);
+/// Without one the key is left out: files of nets without regularizers are as they were.
+void append_regularizer(const char* key, const Regularizer& regularizer, ConfigDict& config);
 /// A number alone for one, a list for several; null for none.
 ConfigValue to_config(const std::vector<double>& numbers);
 
@@ -60,12 +62,14 @@ class LayerConfig {
   Activation::Kind activation() const;
   /// `otherwise` for one that is not known here, too: weights that come from a file do not depend on it.
   Initializer initializer(const char* key, Initializer otherwise) const;
+  /// None for one that is not known here: its key stays unread, so that it is kept and named as left out.
+  Regularizer regularizer(const char* key) const;
   /// The entry, or nullptr when it is absent or null.
   const ConfigValue* find(const char* key) const;
   /// Entries that change nothing here, whatever they say.
   void ignore(std::initializer_list<const char*> keys) const;
   /// Entries that are not null, and that nobody has asked for.
-  std::vector<std::string> unread() const;
+  ConfigDict unread() const;
 
   /// Errors unless the entry is absent, null or this value.
   void expect_null(const char* key) const;

@@ -193,6 +193,20 @@ const LayerEntry* find_layer(const std::string& class_name) {
 
 }  // namespace
 
+namespace {
+
+bool is_for_training_only(const std::string& key) {
+  return key.ends_with("_regularizer") || key.ends_with("_constraint");
+}
+
+void keep_left_out(const LayerConfig& config, Module& layer) {
+  ConfigDict entries = config.unread();
+  std::erase_if(entries, [](const auto& entry) { return !is_for_training_only(entry.first); });
+  layer.set_left_out(std::move(entries));
+}
+
+}  // namespace
+
 std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
   const LayerEntry* entry = find_layer(class_name);
   if (!entry) refuse_class(class_name, config);
@@ -203,6 +217,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     const std::string name = reader.text("name", "");
     if (!name.empty()) layer->set_name(without_slashes(name));
     if (!reader.boolean("trainable", true)) layer->set_trainable(false);
+    keep_left_out(reader, *layer);
     return layer;
   } catch (const UsageError& error) {
     // What would be a wrong argument in a program is a wrong value in a file.
@@ -210,31 +225,12 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
   }
 }
 
-namespace {
-
-bool is_for_training_only(const std::string& key) {
-  return key.ends_with("_regularizer") || key.ends_with("_constraint");
-}
-
-void append_left_out(const ConfigValue& value, std::vector<std::string>& left_out) {
-  if (value.is_list())
-    for (const ConfigValue& item : value.as_list()) append_left_out(item, left_out);
-  if (!value.is_dict()) return;
-  const ConfigValue* name = value.find("name");
-  for (const auto& [key, item] : value.as_dict()) {
-    if (!is_for_training_only(key))
-      append_left_out(item, left_out);
-    else if (!item.is_null())
-      left_out.push_back(cat(key, " of ", name && name->is_string() ? name->as_string() : "a layer"));
-  }
-}
-
-}  // namespace
-
-std::vector<std::string> left_out_of_training(const ConfigValue& description) {
-  std::vector<std::string> left_out;
-  append_left_out(description, left_out);
-  return left_out;
+std::vector<std::string> left_out_of_training(const Module& net) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : net.left_out()) names.push_back(cat(key, " of ", net.label()));
+  for (const Module* child : net.children())
+    for (std::string& name : left_out_of_training(*child)) names.push_back(std::move(name));
+  return names;
 }
 
 std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config) {
@@ -242,8 +238,9 @@ std::vector<std::string> unknown_options(const std::string& class_name, const Co
   if (!entry) refuse_class(class_name, config);
   const LayerConfig reader(entry->class_name, config);
   entry->read(reader);
-  std::vector<std::string> options = reader.unread();
-  std::erase_if(options, is_for_training_only);
+  std::vector<std::string> options;
+  for (const auto& [key, value] : reader.unread())
+    if (!is_for_training_only(key)) options.push_back(key);
   return options;
 }
 

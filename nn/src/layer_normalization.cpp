@@ -21,13 +21,14 @@ void LayerNormalization::build_weights(const Shape& input, const BuildOptions& o
                         "[", label(), "] axis: only the last axes of inputs ", input,
                         " are supported, without the batch");
   features_ = input.tail(input.rank() - static_cast<int>(count));
-  const auto add = [&](const char* name, const Initializer& initializer) {
+  const auto add = [&](const char* name, const Initializer& initializer, const Regularizer& regularizer) {
     return add_parameter(
         {.name = name,
-         .variable = Variable::parameter(initializer.make(features_, full_name(name), options))});
+         .variable = Variable::parameter(initializer.make(features_, full_name(name), options)),
+         .regularizer = regularizer});
   };
-  if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer);
-  if (options_.center) beta_ = add("beta", options_.beta_initializer);
+  if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer, options_.gamma_regularizer);
+  if (options_.center) beta_ = add("beta", options_.beta_initializer, options_.beta_regularizer);
 }
 
 Variable LayerNormalization::forward(const Variable& x, const Context&) {
@@ -52,6 +53,8 @@ ConfigDict LayerNormalization::config() const {
   config.emplace_back("scale", options_.scale);
   config.emplace_back("beta_initializer", options_.beta_initializer.config());
   config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
+  append_regularizer("beta_regularizer", options_.beta_regularizer, config);
+  append_regularizer("gamma_regularizer", options_.gamma_regularizer, config);
   return config;
 }
 
@@ -63,7 +66,9 @@ std::unique_ptr<Module> read_layer<LayerNormalization>(const LayerConfig& config
       .center = config.boolean("center", true),
       .scale = config.boolean("scale", true),
       .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
-      .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones)};
+      .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
+      .beta_regularizer = config.regularizer("beta_regularizer"),
+      .gamma_regularizer = config.regularizer("gamma_regularizer")};
   if (config.find("axis") != nullptr) options.axes = config.integers("axis");
   return std::make_unique<LayerNormalization>(std::move(options));
 }

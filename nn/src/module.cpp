@@ -18,6 +18,7 @@ Module::Module(Module&& other) {
   built_ = other.built_;
   compute_dtype_ = other.compute_dtype_;
   trainable_ = other.trainable_;
+  left_out_ = std::move(other.left_out_);
   input_shape_ = other.input_shape_;
   output_shape_ = other.output_shape_;
   parameters_ = std::move(other.parameters_);

@@ -6,6 +6,7 @@
 #include <ronde/core/trace.h>
 #include <ronde/nn/optimizer.h>
 
+#include "penalty.h"
 #include "schedule_config.h"
 
 namespace ronde::inline v0 {
@@ -56,6 +57,17 @@ void clip_each(const ParameterArena& arena, const OptimizerPart& part, double sc
     const double factor = clip_factor(std::abs(scale) * std::sqrt(squares[i]), limit);
     if (factor < 1.0 && slices[i].count() > 0)
       backend.unary(UnaryOp::affine, slices[i], slices[i], {.alpha = factor, .beta = 0.0});
+  }
+}
+
+/// gradients += gradient of the penalties / scale, since `scale` multiplies what stands there.
+void add_penalty_gradients(const ParameterArena& arena, const OptimizerPart& part, double scale) {
+  if (!arena.is_regularized() || scale == 0.0) return;
+  for (const Segment& segment : arena.segments()) {
+    const ArenaRange range = segment.regularizer.is_none() ? ArenaRange() : overlap(segment, part);
+    if (range.count() == 0) continue;
+    add_penalty_gradient(arena.gradients().view(range.begin, {range.count()}),
+                         arena.values().view(range.begin, {range.count()}), segment.regularizer, 1.0 / scale);
   }
 }
 
@@ -167,6 +179,7 @@ void Optimizer::step(double scale) {
   const TraceScope scope("optimizer", "update weights");
   ParameterArena& weights = arena();
   weights.complete_gradients();
+  add_penalty_gradients(weights, part_, scale);
   StepParams params{.learning_rate = current_learning_rate(),
                     .grad_scale = scale,
                     .clip_value = common_.clip.value,

@@ -19,8 +19,8 @@ std::int64_t lay_out(const std::vector<Parameter>& parameters, bool frozen, std:
                      std::vector<Segment>& segments) {
   for (const Parameter& parameter : parameters) {
     const Tensor& value = parameter.variable.value();
-    segments.push_back(
-        {parameter.name, offset, value.count(), value.shape(), frozen, parameter.sparse_gradient});
+    segments.push_back({parameter.name, offset, value.count(), value.shape(), frozen,
+                        parameter.sparse_gradient, frozen ? Regularizer() : parameter.regularizer});
     offset = round_up(offset + value.count(), dtype);
   }
   return offset;
@@ -63,6 +63,8 @@ ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions
   trainable_size_ = lay_out(trainable, false, 0, options.dtype, segments_);
   size_ = lay_out(frozen, true, trainable_size_, options.dtype, segments_);
   const std::int64_t buffer_size = lay_out(statistics, true, 0, options.dtype, buffer_segments_);
+  is_regularized_ = std::any_of(segments_.begin(), segments_.end(),
+                                [](const Segment& segment) { return !segment.regularizer.is_none(); });
   values_ = Tensor::zeros_once({size_ + kExtras}, options);
   // Who only predicts never writes to them, and use_gradients may put others in their place.
   gradients_ = Tensor::zeros_once({size_ + kExtras}, options);

@@ -34,16 +34,19 @@ void SeparableConv2D::build_weights(const Shape& input, const BuildOptions& opti
                                   {channels, options_.kernel.h, options_.kernel.w, 1}, full_name(kDepthwise),
                                   options, WeightLayout::depthwise, multiplier)),
                               .layout = WeightLayout::depthwise,
-                              .depth_multiplier = multiplier});
+                              .depth_multiplier = multiplier,
+                              .regularizer = options_.depthwise_regularizer});
   pointwise_ = add_parameter(
       {.name = kPointwise,
        .variable = Variable::parameter(options_.pointwise_initializer.make(
            {options_.filters, 1, 1, channels}, full_name(kPointwise), options, WeightLayout::conv)),
-       .layout = WeightLayout::conv});
+       .layout = WeightLayout::conv,
+       .regularizer = options_.pointwise_regularizer});
   if (!options_.use_bias) return;
   bias_ = add_parameter({.name = "bias",
-                         .variable = Variable::parameter(options_.bias_initializer.make(
-                             {options_.filters}, full_name("bias"), options))});
+                         .variable = Variable::parameter(
+                             options_.bias_initializer.make({options_.filters}, full_name("bias"), options)),
+                         .regularizer = options_.bias_regularizer});
 }
 
 Variable SeparableConv2D::forward(const Variable& x, const Context&) {
@@ -77,6 +80,9 @@ ConfigDict SeparableConv2D::config() const {
   config.emplace_back("depthwise_initializer", options_.depthwise_initializer.config());
   config.emplace_back("pointwise_initializer", options_.pointwise_initializer.config());
   config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  append_regularizer("depthwise_regularizer", options_.depthwise_regularizer, config);
+  append_regularizer("pointwise_regularizer", options_.pointwise_regularizer, config);
+  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
   return config;
 }
 
@@ -96,7 +102,10 @@ std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig& config) {
       .use_bias = config.boolean("use_bias", true),
       .depthwise_initializer = config.initializer("depthwise_initializer", Initializer::glorot_uniform),
       .pointwise_initializer = config.initializer("pointwise_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros)});
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
+      .depthwise_regularizer = config.regularizer("depthwise_regularizer"),
+      .pointwise_regularizer = config.regularizer("pointwise_regularizer"),
+      .bias_regularizer = config.regularizer("bias_regularizer")});
 }
 
 }  // namespace ronde::inline v0

@@ -39,6 +39,24 @@ class LeftOut : public ::testing::TestWithParam<const char*> {
   void describe_training(const std::string& key, const std::string& json) {
     file_.training_config = with(file_.training_config, key, from_json(json));
   }
+  /// Adds to the settings of the last layer.
+  void describe_last_layer(const ConfigDict& settings) {
+    ConfigDict config = file_.model_config.at("config").as_dict();
+    for (auto& [key, value] : config) {
+      if (key != "layers") continue;
+      ConfigList layers = value.as_list();
+      ConfigDict last = layers.back().as_dict();
+      for (auto& [part, content] : last) {
+        if (part != "config") continue;
+        ConfigDict all = content.as_dict();
+        all.insert(all.end(), settings.begin(), settings.end());
+        content = all;
+      }
+      layers.back() = last;
+      value = layers;
+    }
+    file_.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", config}};
+  }
   Model load(ModelOptions options = {}) {
     write_saved_model(path_, file_);
     options.warn = [this](const std::string& line) { lines_.push_back(line); };
@@ -97,35 +115,64 @@ TEST_P(LeftOut, OfAnOptimizerTheRateToo) {
   EXPECT_FALSE(loaded.is_compiled());
 }
 
-// Keras' evaluate adds what they cost to the loss, and its fit trains with them.
-TEST_P(LeftOut, Regularizers) {
-  ConfigDict config = file_.model_config.at("config").as_dict();
-  for (auto& [key, value] : config) {
-    if (key != "layers") continue;
-    ConfigList layers = value.as_list();
-    ConfigDict last = layers.back().as_dict();
-    for (auto& [part, content] : last) {
-      if (part != "config") continue;
-      ConfigDict settings = content.as_dict();
-      settings.emplace_back("kernel_regularizer",
-                            from_json(R"({"class_name": "L2", "config": {"l2": 0.01}})"));
-      content = settings;
-    }
-    layers.back() = last;
-    value = layers;
-  }
-  file_.model_config = ConfigDict{{"class_name", "Sequential"}, {"config", config}};
+// Keras' evaluate adds what some of them cost to the loss, and its fit trains with them.
+TEST_P(LeftOut, RegularizersAndConstraintsThatAreNotKnown) {
+  const std::string orthogonal =
+      R"({"class_name":"OrthogonalRegularizer","config":{"factor":0.01,"mode":"rows"}})";
+  describe_last_layer({{"kernel_regularizer", from_json(orthogonal)},
+                       {"bias_regularizer", from_json(R"({"class_name": "my>L2", "config": {"l2": 0.5}})")},
+                       {"activity_regularizer", from_json(R"({"class_name": "L2", "config": {"l2": 0.5}})")},
+                       {"kernel_constraint", from_json(R"({"class_name": "NonNeg", "config": {}})")}});
+  const std::string named =
+      "kernel_regularizer of dense, bias_regularizer of dense, activity_regularizer of dense, "
+      "kernel_constraint of dense";
+  const auto line = [&](const std::string& path) {
+    return cat(path, ": ", named,
+               ": not supported, so no part of loss or training here; kept in what is saved");
+  };
+  const auto refused = [&](const std::string& path) {
+    return cat("[fit] ", path, ": ", named, " would not be trained with; call compile to train this model");
+  };
   Model loaded = load();
-  EXPECT_EQ(lines_, Lines{cat(path_,
-                              ": kernel_regularizer of dense: not supported, so no part of loss or "
-                              "training here")});
+  EXPECT_EQ(lines_, Lines{line(path_)});
   EXPECT_TRUE(loaded.is_compiled());
   expect_same_predictions(loaded);
-  EXPECT_EQ(refusal(loaded), cat("[fit] ", path_,
-                                 ": kernel_regularizer of dense would not be trained with; "
-                                 "call compile to train this model"));
+  EXPECT_EQ(refusal(loaded), refused(path_));
+
+  // Through files of both kinds, and still refused.
+  std::string path = path_;
+  for (const char* next : {"next.keras", "next.h5", "last.keras"}) {
+    Model::load(path, {.warn = [](const std::string&) {}}).save(dir_ / next);
+    path = dir_ / next;
+    lines_.clear();
+    Model copy = Model::load(path, {.warn = [this](const std::string& said) { lines_.push_back(said); }});
+    EXPECT_EQ(lines_, Lines{line(path)});
+    EXPECT_EQ(refusal(copy), refused(path));
+    const ConfigDict kept = copy.module().children().back()->left_out();
+    ASSERT_EQ(kept.size(), 4u);
+    EXPECT_EQ(to_json(kept[0].second.at("config")), R"({"factor":0.01,"mode":"rows"})");
+    EXPECT_EQ(kept[0].second.at("class_name").as_string(), "OrthogonalRegularizer");
+    const ConfigValue* registered = kept[1].second.find("registered_name");
+    EXPECT_EQ((registered ? *registered : kept[1].second.at("class_name")).as_string(), "my>L2");
+  }
   loaded.compile(small_compile());
   EXPECT_EQ(loaded.fit(small_images(8), {.batch_size = 4, .verbose = 0}).epochs.size(), 1u);
+}
+
+// What a .keras file says of an object stays as it is: Keras finds a program's own by these names.
+TEST(LeftOutArchive, KeepsObjectsAsTheyWere) {
+  const TempDir dir;
+  const std::string own =
+      R"({"module":"training","class_name":"L2","config":{"l2":0.5},"registered_name":"my>L2"})";
+  Model model(std::make_unique<Sequential>(Dense({.units = 2})), {3});
+  model.module().children().front()->set_left_out({{"kernel_regularizer", from_json(own)}});
+  for (const char* name : {"a.keras", "a.h5"}) {
+    model.save(dir / name);
+    Model loaded = Model::load(dir / name, {.warn = [](const std::string&) {}});
+    const ConfigDict& kept = loaded.module().children().front()->left_out();
+    ASSERT_EQ(kept.size(), 1u) << name;
+    EXPECT_EQ(to_json(kept[0].second), own) << name;
+  }
 }
 
 TEST_P(LeftOut, LossesAndMetricsAreNamed) {

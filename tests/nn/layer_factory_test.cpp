@@ -413,31 +413,44 @@ TEST(LayerFactory, AnUnknownInitializerIsTheDefault) {
   EXPECT_EQ(to_json(dense->config()), to_json(parse("Dense", R"({"units": 2})")->config()));
 }
 
-// Outputs are what they are without them; who trains on is told by name.
-TEST(LayerFactory, WhatOnlyTrainingSeesIsLeftOutAndNamed) {
-  const char* l2 = R"({"class_name": "L2", "config": {"l2": 0.01}})";
-  for (const char* layer :
-       {R"("Dense", "config": {"name": "x", "units": 2, "kernel_regularizer")",
-        R"("Conv2D", "config": {"name": "x", "filters": 2, "bias_regularizer")",
-        R"("DepthwiseConv2D", "config": {"name": "x", "depthwise_constraint")",
-        R"("BatchNormalization", "config": {"name": "x", "gamma_regularizer")",
-        R"("Embedding", "config": {"name": "x", "input_dim": 2, "output_dim": 2, "activity_regularizer")"}) {
-    const std::string text = cat(R"({"class_name": )", layer, ": ", l2, "}}");
-    const ConfigValue described = from_json(ordered_json::parse(text));
-    const auto built = layer_from_config(described.at("class_name").as_string(), described.at("config"));
-    EXPECT_EQ(built->name(), "x");
-    const std::string key = text.substr(0, text.find(cat("\": ", l2)));
-    EXPECT_EQ(left_out_of_training(described), std::vector{cat(key.substr(key.rfind('"') + 1), " of x")});
+// Outputs are what they are without them; who trains on is told by name, and a file keeps them.
+TEST(LayerFactory, WhatOnlyTrainingSeesIsLeftOutNamedAndKept) {
+  const char* object = R"({"class_name": "L2", "config": {"l2": 0.01}})";
+  const char* other =
+      R"({"class_name": "OrthogonalRegularizer", "config": {"factor": 0.01, "mode": "rows"}})";
+  const char* own =
+      R"({"module": "my", "class_name": "L2", "config": {"l2": 0.01}, "registered_name": "my>L2"})";
+  for (const auto& [class_name, key, value] :
+       {std::tuple{"Dense", "kernel_regularizer", other},
+        {"Dense", "bias_regularizer", own},
+        {"Dense", "kernel_regularizer", R"({"class_name": "L2", "config": {"l2": -1.0}})"},
+        {"Dense", "kernel_regularizer", R"("orthogonal")"},
+        {"Conv2D", "activity_regularizer", object},
+        {"DepthwiseConv2D", "depthwise_constraint", R"({"class_name": "NonNeg", "config": {}})"},
+        {"BatchNormalization", "gamma_regularizer", other},
+        {"Embedding", "embeddings_constraint", object},
+        {"LayerScale", "gamma_regularizer", object},
+        {"Flatten", "activity_regularizer", object}}) {
+    const std::string config = cat(R"({"name": "x", "units": 2, "filters": 2, "input_dim": 2, "output_dim": 2,
+                                       "init_values": 0.5, "projection_dim": 3, ")",
+                                   key, "\": ", value, "}");
+    const auto built = parse(class_name, config);
+    EXPECT_EQ(left_out_of_training(*built), std::vector{cat(key, " of x")}) << value;
+    EXPECT_EQ(to_json(built->config())[key], ordered_json::parse(value));
+    const auto again = layer_from_config(class_name, built->config());
+    EXPECT_EQ(to_json(again->config()), to_json(built->config()));
+    Sequential net;
+    net.add(parse(class_name, config));
+    EXPECT_EQ(left_out_of_training(net), std::vector{cat(key, " of x")}) << "moved";
   }
-  const ConfigValue net = from_json(ordered_json::parse(R"({"class_name": "Sequential",
-    "config": {"layers": [
-      {"class_name": "Dense", "config": {"name": "a", "kernel_regularizer": null}},
-      {"class_name": "Dense", "config": {"name": "b", "bias_constraint": {}}},
-      {"class_name": "Dense", "config": {"name": "c", "kernel_regularizer": "l2",
-                                      "bias_regularizer": "l1"}}]}})"));
-  EXPECT_EQ(
-      left_out_of_training(net),
-      (std::vector<std::string>{"bias_constraint of b", "kernel_regularizer of c", "bias_regularizer of c"}));
+  const auto net = parse("Sequential", R"({"name": "net", "layers": [
+      {"class_name": "Dense", "config": {"name": "a", "units": 2, "kernel_regularizer": null}},
+      {"class_name": "Sequential", "config": {"name": "inner", "layers": [
+        {"class_name": "Dense", "config": {"name": "b", "units": 2, "bias_constraint": {}}}]}},
+      {"class_name": "Dense", "config": {"name": "c", "units": 2, "kernel_regularizer": "l2",
+                                         "activity_regularizer": "l1"}}]})");
+  EXPECT_EQ(left_out_of_training(*net),
+            (std::vector<std::string>{"bias_constraint of inner/b", "activity_regularizer of c"}));
 }
 
 }  // namespace

@@ -13,7 +13,10 @@ namespace ronde::test {
 
 class VectorNet {
  public:
-  VectorNet(const std::vector<std::vector<double>>& start, DType dtype) : weights_(start, dtype) {
+  /// `regularizers`: of the first weights.
+  VectorNet(const std::vector<std::vector<double>>& start, DType dtype,
+            const std::vector<Regularizer>& regularizers = {})
+      : weights_(start, dtype, regularizers) {
     weights_.build({1}, {.dtype = dtype, .backend = &backend("cpu")});
     arena_ = std::make_unique<ParameterArena>(weights_);
   }
@@ -21,6 +24,7 @@ class VectorNet {
       : VectorNet(std::vector<std::vector<double>>{start}, dtype) {}
 
   ParameterArena& arena() { return *arena_; }
+  const Module& module() const { return weights_; }
   const Tensor& value(std::size_t i = 0) { return weights_.parameters()[i].variable.value(); }
   Tensor grad(std::size_t i = 0) { return weights_.parameters()[i].variable.grad(); }
 
@@ -37,11 +41,13 @@ class VectorNet {
 
  private:
   struct Weights : Module {
-    Weights(const std::vector<std::vector<double>>& start, DType dtype) {
+    Weights(const std::vector<std::vector<double>>& start, DType dtype,
+            const std::vector<Regularizer>& regularizers) {
       for (std::size_t i = 0; i < start.size(); ++i)
         add_parameter({.name = cat("w", i),
                        .variable = Variable::parameter(
-                           f64_tensor({static_cast<std::int64_t>(start[i].size())}, start[i]).to(dtype))});
+                           f64_tensor({static_cast<std::int64_t>(start[i].size())}, start[i]).to(dtype)),
+                       .regularizer = i < regularizers.size() ? regularizers[i] : Regularizer()});
     }
     Variable forward(const Variable& x, const Context&) override { return x; }
   };

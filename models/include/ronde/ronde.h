@@ -101,6 +101,8 @@
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/regression_loss.h>
+#include <ronde/nn/regularization_loss.h>
+#include <ronde/nn/regularizer.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>

@@ -20,11 +20,23 @@ ConfigDict described(const ConfigValue& object, const char* module) {
   return result;
 }
 
-/// A setting of a layer: initializers are objects. A function has its module already.
-ConfigValue setting(const ConfigValue& value) {
-  return describes_object(value) && value.find("module") == nullptr
-             ? ConfigValue(described(value, "keras.initializers"))
-             : value;
+/// Where both Kerases look for the object of a layer's setting.
+const char* module_of_setting(const std::string& key) {
+  if (key.ends_with("_regularizer")) return "keras.regularizers";
+  return key.ends_with("_constraint") ? "keras.constraints" : "keras.initializers";
+}
+
+/// A setting of a layer. A function has its module already, and so has what another .keras file told of.
+ConfigValue setting(const std::string& key, const ConfigValue& value) {
+  if (!describes_object(value) || value.find("module") != nullptr) return value;
+  ConfigDict object = described(value, module_of_setting(key));
+  const std::string& class_name = value.at("class_name").as_string();
+  if (class_name.find('>') == std::string::npos) return object;
+  for (auto& [part, content] : object) {  // a program's own, which Keras finds by this name alone
+    if (part == "module") content = {};
+    if (part == "registered_name") content = class_name;
+  }
+  return object;
 }
 
 /// Where both Kerases look for a class.
@@ -40,7 +52,7 @@ ConfigValue layer(const ConfigValue& object) {
   ConfigDict config;
   for (const auto& [key, value] : object.at("config").as_dict()) {
     if (key != "layers") {
-      config.emplace_back(key, setting(value));
+      config.emplace_back(key, setting(key, value));
       continue;
     }
     ConfigList layers;
@@ -94,6 +106,11 @@ bool is_module_of_keras(const std::string& module) {
   return first == "keras" || first == "tf_keras" || first == "builtins";
 }
 
+/// Of the settings that are kept as they are, whatever they say: `Regularizer` knows those of Keras itself.
+bool is_kept(const std::string& key) {
+  return key.ends_with("_regularizer") || key.ends_with("_constraint");
+}
+
 /// "package>Dense", as it was registered, or "module.Dense".
 std::string foreign_name(const ConfigValue& object, const ConfigValue& module) {
   const ConfigValue* registered = object.find("registered_name");
@@ -115,9 +132,12 @@ ConfigValue with_foreign_names(const ConfigValue& value) {
   const bool is_foreign = module && class_name && class_name->is_string() &&
                           !(module->is_string() && is_module_of_keras(module->as_string()));
   ConfigDict dict;
-  for (const auto& [key, item] : value.as_dict())
-    dict.emplace_back(
-        key, is_foreign && key == "class_name" ? foreign_name(value, *module) : with_foreign_names(item));
+  for (const auto& [key, item] : value.as_dict()) {
+    const bool is_name = is_foreign && key == "class_name";
+    dict.emplace_back(key, is_name        ? foreign_name(value, *module)
+                           : is_kept(key) ? item
+                                          : with_foreign_names(item));
+  }
   return dict;
 }
 

@@ -60,7 +60,7 @@ Evaluator::Evaluator(Model::State& model, const Dataset& data, EvaluateOptions o
       loader_(data,
               ShardedSampler({.size = data.size(), .global_batch = options.batch_size, .shuffle = false}),
               {.dtype = model.options.dtype, .backend = &model.backend()}),
-      totals_(model.backend(), model.metrics),
+      totals_(model.backend(), model.metrics, {}, model.arena.get()),
       weights_{.of_samples = weight_table(options.sample_weight,
                                           {.dtype = model.options.dtype, .backend = &model.backend()})} {}
 

@@ -56,6 +56,16 @@ std::string identity_of(const std::vector<double>& values) {
   return cat(values.size(), " with hash ", hash64(values.data(), values.size() * sizeof(double)));
 }
 
+/// Of the penalties of the weights, which may be too many to keep.
+std::string identity_of(const ParameterArena& arena) {
+  std::string text;
+  for (const Segment& segment : arena.segments())
+    if (!segment.regularizer.is_none())
+      text += cat(segment.name, ": ", to_json(segment.regularizer.config()), "\n");
+  if (text.empty()) return "none";
+  return cat(std::count(text.begin(), text.end(), '\n'), " with hash ", hash64(text.data(), text.size()));
+}
+
 std::string precision_of(const ModelOptions& options) {
   return options.computed() == options.dtype ? cat(options.dtype) : "mixed_bfloat16";
 }
@@ -99,6 +109,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
   entries.emplace_back("class weights", ConfigList(options.class_weight.begin(), options.class_weight.end()));
   entries.emplace_back("sample weights", identity_of(options.sample_weight));
+  entries.emplace_back("regularizers", identity_of(*model.arena));
   append_optimizer(model.optimizer->optimizer(), entries);
   DistributedOptions exchange = model.optimizer->options();
   exchange.state = StateLayout::replicated;  // where the state is changes no value

@@ -5,6 +5,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
+#include <ronde/nn/regularization_loss.h>
 
 namespace ronde::inline v0 {
 
@@ -23,16 +24,19 @@ void Totals::append_to(Logs& logs, const std::string& prefix) const {
 }
 
 RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
-                             const VirtualShards& shards)
+                             const VirtualShards& shards, const ParameterArena* weights)
     : metrics_(&metrics),
       shards_(shards),
-      loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})) {
+      loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})),
+      weights_(weights && weights->is_regularized() ? weights : nullptr) {
+  if (weights_) penalty_ = Tensor::zeros({}, loss_sum_.options());
   for (const auto& metric : metrics) held_.emplace_back(metric->sums().size());
   reset();
 }
 
 void RunningTotals::reset() {
   clear();
+  penalty_version_.reset();
   of_shards_.assign(static_cast<std::size_t>(shards_.last - shards_.first),
                     std::vector<double>(width(), 0.0));
 }
@@ -54,9 +58,20 @@ void RunningTotals::clear() {
 
 void RunningTotals::add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets,
                         std::int64_t samples) {
-  loss_sum_.backend().accumulate(loss_sum_, loss_sum, 1.0);
+  Backend& backend = loss_sum_.backend();
+  backend.accumulate(loss_sum_, loss_sum, 1.0);
+  if (weights_) backend.accumulate(loss_sum_, penalty(), static_cast<double>(samples));
   samples_ += samples;
   for (const auto& metric : *metrics_) metric->update(outputs, targets);
+}
+
+// Once for all pieces of a batch, or all batches of an evaluation.
+const Tensor& RunningTotals::penalty() {
+  if (penalty_version_ == weights_->version()) return penalty_;
+  penalty_.fill(0.0);
+  add_regularization_loss(penalty_, *weights_);
+  penalty_version_ = weights_->version();
+  return penalty_;
 }
 
 void RunningTotals::move_loss(const Tensor& to) {

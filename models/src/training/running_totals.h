@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <ronde/distributed/communicator.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/metric.h>
+#include <ronde/nn/parameter_arena.h>
 
 namespace ronde::inline v0 {
 
@@ -29,12 +31,14 @@ struct Totals {
 class RunningTotals {
  public:
   /// Takes over the metrics: they are reset here. With virtual shards each of these has sums of its own, so
-  /// that what comes out is the same for any number of ranks.
+  /// that what comes out is the same for any number of ranks. The penalties of `weights`, which must outlive
+  /// this, are part of the loss of each sample; nullptr: there are none.
   RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
-                const VirtualShards& shards = {});
+                const VirtualShards& shards = {}, const ParameterArena* weights = nullptr);
 
   void reset();
-  /// `loss_sum`: a scalar, the sum of the losses of `samples` samples. Enqueues only.
+  /// `loss_sum`: a scalar, the sum of the losses of `samples` samples, to which their penalties are added:
+  /// those of the weights as they are now. Enqueues only.
   void add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets, std::int64_t samples);
   /// Moves the sum of the losses to `to`, a scalar of f64 on the device; what metrics have seen stays.
   /// Enqueues only.
@@ -69,6 +73,7 @@ class RunningTotals {
   void clear();
   void assign(const std::vector<double>& values);
   std::size_t width() const;
+  const Tensor& penalty();
 
   const std::vector<std::shared_ptr<Metric>>* metrics_;
   VirtualShards shards_;
@@ -76,6 +81,9 @@ class RunningTotals {
   std::vector<MetricSums> held_;                // of each metric, counted before what it holds now
   Tensor loss_sum_;                             // f64 scalar: sums over an epoch keep their digits
   std::int64_t samples_ = 0;
+  const ParameterArena* weights_;                 // nullptr: no weight has a regularizer
+  Tensor penalty_;                                // of the weights in that version; a scalar like the loss
+  std::optional<std::uint64_t> penalty_version_;  // else not known
 };
 
 }  // namespace ronde::inline v0

@@ -29,7 +29,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
                .threads = options.loader_threads}),
       plan_(make_plan(state, options, loader_.sampler())),
       callbacks_(options.callbacks),
-      totals_(state.backend(), state.metrics, loader_.sampler().shards()),
+      totals_(state.backend(), state.metrics, loader_.sampler().shards(), state.arena.get()),
       train_step_(state, options.micro_batch),
       rank_watch_(*state.communicator, [this](const std::string& problem) { warn(problem); }),
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),

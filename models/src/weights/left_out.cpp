@@ -90,8 +90,8 @@ void LeftOut::say(const Warn& warn) const {
   for (const std::string& line : of_training) say_problem(warn, cat(path, ": left out: ", line));
   for (const std::string& line : of_loss) say_problem(warn, cat(path, ": left out: ", line));
   if (!of_layers.empty())
-    say_problem(warn,
-                cat(path, ": ", joined(of_layers), ": not supported, so no part of loss or training here"));
+    say_problem(warn, cat(path, ": ", joined(of_layers),
+                          ": not supported, so no part of loss or training here; kept in what is saved"));
   if (!of_options.empty())
     say_problem(warn, cat(path, ": ", joined(of_options), ": not known here, so without effect"));
   if (!of_start.empty())
@@ -112,14 +112,14 @@ std::string LeftOut::why_untrainable(bool is_compiled) const {
   return missing.empty() ? std::string() : cat(path, ": ", joined(missing), " would not be trained with");
 }
 
-LeftOut find_left_out(const std::string& path, const ConfigValue& net, const DescribedTraining& training,
-                      const ModelOptions& options) {
+LeftOut find_left_out(const std::string& path, const ConfigValue& described, const Module& net,
+                      const DescribedTraining& training, const ModelOptions& options) {
   LeftOut left_out{.path = path,
                    .of_training = training.unknown,
                    .of_loss = training.unknown_factors,
                    .of_layers = left_out_of_training(net),
-                   .of_computing = other_dtypes(net, policy_of(options))};
-  for_each_layer(net, [&](const std::string& class_name, const ConfigValue& config) {
+                   .of_computing = other_dtypes(described, policy_of(options))};
+  for_each_layer(described, [&](const std::string& class_name, const ConfigValue& config) {
     append_initializers(config, left_out.of_start);
     append_options(class_name, config, left_out.of_options);
     if (name_in(config).find('/') != std::string::npos) ++left_out.renamed;

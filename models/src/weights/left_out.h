@@ -16,7 +16,7 @@ struct LeftOut {
   std::string path;
   std::vector<std::string> of_training = {};   ///< optimizer, loss, metrics
   std::vector<std::string> of_loss = {};       ///< factors of the loss
-  std::vector<std::string> of_layers = {};     ///< regularizers, constraints
+  std::vector<std::string> of_layers = {};     ///< constraints, regularizers that are not known
   std::vector<std::string> of_options = {};    ///< options of layers that are not known
   std::vector<std::string> of_start = {};      ///< initializers
   std::vector<std::string> of_computing = {};  ///< dtypes
@@ -28,8 +28,8 @@ struct LeftOut {
   std::string why_untrainable(bool is_compiled) const;
 };
 
-/// `net` is the file's model_config.
-LeftOut find_left_out(const std::string& path, const ConfigValue& net, const DescribedTraining& training,
-                      const ModelOptions& options);
+/// `described` is the file's model_config, `net` what was made of it.
+LeftOut find_left_out(const std::string& path, const ConfigValue& described, const Module& net,
+                      const DescribedTraining& training, const ModelOptions& options);
 
 }  // namespace ronde::inline v0

@@ -113,6 +113,18 @@ TEST(Resume, AdamWithDropout) {
   expect_resumes_anywhere({.fit = {.epochs = 2}});
 }
 
+TEST(Resume, Regularizers) {
+  expect_resumes_anywhere({.net =
+                               [] {
+                                 return std::make_unique<Sequential>(
+                                     Flatten(), Dense({.units = 3,
+                                                       .activation = Activation::softmax,
+                                                       .kernel_regularizer = Regularizer::l1_l2(0.1, 0.2)}));
+                               },
+                           .fit = {.epochs = 2},
+                           .with_validation = true});
+}
+
 TEST(Resume, MomentumAndWarmup) {
   expect_resumes_anywhere(
       {.optimizer =

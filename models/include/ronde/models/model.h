@@ -84,7 +84,7 @@ struct ModelOptions {
   /// Of a sample, for `load`: of a net whose file leaves extents of it open, as (None, None, 3).
   std::optional<Shape> input_shape = {};
   /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric
-  /// or regularizer that is not known here. Empty: a line on stderr.
+  /// or constraint that is not known here. Empty: a line on stderr.
   std::function<void(const std::string& problem)> warn = {};
 
   DType computed() const { return compute_dtype.value_or(dtype); }
@@ -179,7 +179,7 @@ struct EvaluateOptions {
 /// Sums over all ranks.
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
-  double loss_sum = 0.0;
+  double loss_sum = 0.0;     ///< the penalties of regularizers, times `count`, included
   std::int64_t correct = 0;  ///< of the first metric that counts right answers
   std::int64_t count = 0;
 };
@@ -225,7 +225,8 @@ class RONDE_API Model {
   /// A model from a file's own description, with the seed of the run that saved it; compiled as it was, as
   /// far as the file says and Ronde knows; `ModelOptions::warn` is told of the rest. Parts that only training
   /// needs may be missing: without an optimizer that is known here the model evaluates and predicts, and
-  /// training it on, or one whose regularizers are not known, is an error until `compile`. Collective.
+  /// training it on, or one that has constraints or regularizers that are not known, is an error until
+  /// `compile`. Collective.
   static Model load(const std::string& path, ModelOptions options = {});
   /// Keras' table.
   [[nodiscard]] std::string summary() const;

@@ -36,6 +36,8 @@ struct BatchNormalizationOptions {
   Initializer gamma_initializer = Initializer::ones;
   Initializer moving_mean_initializer = Initializer::zeros;
   Initializer moving_variance_initializer = Initializer::ones;
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
   std::string name = {};
 };
 

@@ -16,6 +16,8 @@ struct DenseOptions {
   bool use_bias = true;
   Initializer kernel_initializer = Initializer::glorot_uniform;
   Initializer bias_initializer = Initializer::zeros;
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = {};
 };
 

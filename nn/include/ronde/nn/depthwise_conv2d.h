@@ -23,6 +23,8 @@ struct DepthwiseConv2DOptions {
   bool use_bias = true;
   Initializer depthwise_initializer = Initializer::glorot_uniform;
   Initializer bias_initializer = Initializer::zeros;
+  Regularizer depthwise_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = {};
 };
 

@@ -20,6 +20,7 @@ struct EmbeddingOptions {
   std::int64_t input_dim = 0;   ///< rows: how many different numbers there are
   std::int64_t output_dim = 0;  ///< length of a row
   Initializer embeddings_initializer = Initializer::random_uniform();
+  Regularizer embeddings_regularizer = {};
   std::string name = {};
 };
 

@@ -12,14 +12,15 @@ namespace ronde::inline v0 {
 /// The layer that a file of Keras 2.10 to 3.15 describes. Unknown keys are ignored: `unknown_options` names
 /// them. An InputError names an unknown class ("package>X" and "module.X" are those of a program, whatever X
 /// is), or layer, key and value when Ronde cannot do what is asked for (channels_first, unknown activations).
-/// A Sequential's InputLayers are skipped: the caller reads the input shape. Regularizers and constraints,
-/// which change training and no output, are left out: `left_out_of_training` names them. In place of an
+/// A Sequential's InputLayers are skipped: the caller reads the input shape. Constraints, activity
+/// regularizers and regularizers that are not known, which change training and no output, are left out:
+/// `left_out_of_training` names them, and the layer's config() has them as they were. In place of an
 /// initializer that is not known the layer has its default, in place of a '/' in its name, which Keras 2
 /// allows, a '_'.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
-/// The regularizers and constraints in the description of a layer or of a whole net: "kernel_regularizer of
-/// dense_1", in its order; for `layer_from_config` they are not there.
-RONDE_API std::vector<std::string> left_out_of_training(const ConfigValue& description);
+/// What `layer_from_config` has left out of a layer or of a whole net, in its order: "kernel_constraint of
+/// block/dense_1".
+RONDE_API std::vector<std::string> left_out_of_training(const Module& net);
 /// The keys of a layer's config that are neither null nor known here, so that nothing is made of them.
 RONDE_API std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config);
 /// Keras' class names that `layer_from_config` knows, in alphabetical order.

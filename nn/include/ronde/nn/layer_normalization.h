@@ -24,6 +24,8 @@ struct LayerNormalizationOptions {
   bool scale = true;   ///< has gamma
   Initializer beta_initializer = Initializer::zeros;
   Initializer gamma_initializer = Initializer::ones;
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
   std::string name = {};
 };
 

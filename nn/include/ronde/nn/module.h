@@ -42,11 +42,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ronde/core/sum_over_ranks.h>
 #include <ronde/core/variable.h>
 #include <ronde/nn/config.h>
+#include <ronde/nn/regularizer.h>
 
 namespace ronde::inline v0 {
 
@@ -82,6 +84,7 @@ struct Parameter {
   WeightLayout layout = WeightLayout::plain;
   std::int64_t depth_multiplier = 1;  ///< of a depthwise weight
   bool sparse_gradient = false;       ///< a table of rows, most of which get no gradient from a batch
+  Regularizer regularizer = {};       ///< its penalty is a part of the loss while it is trained
 };
 
 struct BuildOptions {
@@ -116,6 +119,10 @@ class RONDE_API Module {
   virtual std::string class_name() const { return "Model"; }
   /// Keras' constructor arguments; an empty dict for a module Keras has no class for.
   virtual ConfigDict config() const { return {}; }
+  /// What of the config that this layer was read from is not supported, and what config() hands on as it was,
+  /// so that a file keeps it: activity regularizers, constraints, regularizers that are not known.
+  const ConfigDict& left_out() const { return left_out_; }
+  void set_left_out(ConfigDict entries) { left_out_ = std::move(entries); }
   /// Whether a training call of this layer itself uses `Context::sum_over_ranks`: then all ranks call the net
   /// equally often, also with an empty batch.
   virtual bool is_synchronized() const { return false; }
@@ -189,6 +196,7 @@ class RONDE_API Module {
   bool building_ = false;  // during the dry run that starts here
   bool trainable_ = true;
   std::optional<DType> compute_dtype_;
+  ConfigDict left_out_;
   Shape input_shape_;
   Shape output_shape_;
   std::vector<Parameter> parameters_;

@@ -8,8 +8,8 @@
 ///
 /// Formulas are Keras' (2.11 and later); each optimizer's header states its own. In all of them g is the
 /// scaled and clipped gradient, w the weight and t = 1 at the first step. `weights -= update(scale *
-/// gradients)`; clipping comes after scaling: by the norm of each parameter (clip.norm), by the norm of all
-/// (clip.global_norm), or by value.
+/// gradients)`, to which the gradients of regularizers are added (regularizer.h); clipping comes after
+/// scaling: by the norm of each parameter (clip.norm), by the norm of all (clip.global_norm), or by value.
 #pragma once
 
 #include <cstdint>
@@ -76,8 +76,9 @@ class RONDE_API Optimizer {
   ParameterArena& arena() const;
   /// Before `attach`: this optimizer has state for, and updates, this part only.
   void restrict_to(OptimizerPart part);
-  /// One update; the gradient used is scale * arena.gradients(). Zeroes no gradient, but clipping by norm
-  /// scales gradients of excessive norm in place.
+  /// One update; the gradient used is scale * arena.gradients() plus that of the regularizers' penalties.
+  /// Zeroes no gradient, but adds those penalties' to arena.gradients(), and clipping by norm scales
+  /// gradients of excessive norm in place.
   virtual void step(double scale = 1.0);
   /// Completed updates.
   std::int64_t iterations() const { return iterations_; }

@@ -25,7 +25,8 @@ struct Segment {
   std::int64_t count = 0;
   Shape shape;
   bool frozen = false;
-  bool sparse = false;  ///< Parameter::sparse_gradient
+  bool sparse = false;           ///< Parameter::sparse_gradient
+  Regularizer regularizer = {};  ///< none for a frozen one
 };
 
 class RONDE_API ParameterArena {
@@ -55,6 +56,8 @@ class RONDE_API ParameterArena {
 
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<Segment>& buffer_segments() const { return buffer_segments_; }
+  /// Whether a segment has a regularizer.
+  bool is_regularized() const { return is_regularized_; }
   /// The variable of segment i.
   const Variable& variable(std::size_t i) const { return variables_[i]; }
 
@@ -81,6 +84,7 @@ class RONDE_API ParameterArena {
   std::int64_t size_ = 0;
   std::vector<Segment> segments_, buffer_segments_;
   std::vector<Variable> variables_;
+  bool is_regularized_ = false;
   bool complete_ = false;
   std::shared_ptr<const void>
       rounded_;  // of the values, where a backend keeps a copy (Backend::keep_rounded)

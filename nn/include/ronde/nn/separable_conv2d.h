@@ -27,6 +27,9 @@ struct SeparableConv2DOptions {
   Initializer depthwise_initializer = Initializer::glorot_uniform;
   Initializer pointwise_initializer = Initializer::glorot_uniform;
   Initializer bias_initializer = Initializer::zeros;
+  Regularizer depthwise_regularizer = {};
+  Regularizer pointwise_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = {};
 };
 
