@@ -1,5 +1,6 @@
 """What every rank of a job has to know; it travels to the tasks."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -22,12 +23,32 @@ class Job(NamedTuple):
     token: str
     says: str  # whose lines the driver shows: "rank0", "all", "none"
 
+    @property
+    def resumes(self):
+        return "RONDE_RESUME" in self.environment
+
     def is_heard(self, rank):
         return self.says == "all" or (self.says == "rank0" and rank == 0)
 
 
-def continued(job):
-    """The same job, to go on from its newest checkpoint."""
+def traces(job):
+    """What a training leaves in the job's directory, with times: checkpoints, and from its first step on the mark that those
+    of an earlier one do not count."""
+    found = {}
+    for folder, _, names in os.walk(job.directory):
+        for name in names:
+            if name == ".new-run" or name.endswith((".h5", ".keras")):
+                path = os.path.join(folder, name)
+                with contextlib.suppress(FileNotFoundError):  # replaced at this moment
+                    found[path] = os.stat(path).st_mtime_ns
+    return found
+
+
+def continued(job, before):
+    """The job to start after one that failed: to go on from its newest checkpoint, if it has left more than the traces that
+    were there before. Else the newest would be that of an earlier run, whose model would come back."""
+    if traces(job).items() <= before.items():
+        return job
     return job._replace(environment={**job.environment, "RONDE_RESUME": "auto"})
 
 
