@@ -66,6 +66,9 @@ class Local(unittest.TestCase):
             results, shown = run(-2, max_restarts=1, env={"KILLED": "1", "TRACE": ".new-run"}, dir=place)
             self.assertEqual([result.status for result in results], [0, 0])
             self.assertIn("starts again from the newest checkpoint", shown)
+            with tempfile.TemporaryDirectory() as other:
+                run(-2, max_restarts=1, env={"KILLED": "1", "TRACE": f"../{pathlib.Path(other).name}/at-1.h5"}, dir=place,
+                    checkpoint=f"{other}/at-{{epoch}}.h5")
 
     def test_wrong_np(self):
         with self.assertRaises(ValueError):

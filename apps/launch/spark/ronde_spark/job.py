@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import secrets
 import shutil
 import socket
@@ -32,15 +33,15 @@ class Job(NamedTuple):
 
 
 def traces(job):
-    """What a training leaves in the job's directory, with times: checkpoints, and from its first step on the mark that those
-    of an earlier one do not count."""
+    """What a training leaves, with times: checkpoints, below the job's directory or where they are told to go, and from its
+    first step on the mark that those of an earlier one do not count."""
+    begin_of_name = job.environment.get("RONDE_CHECKPOINT", "").split("{")[0]
+    told = pathlib.Path(os.path.dirname(os.path.join(job.directory, begin_of_name)))
     found = {}
-    for folder, _, names in os.walk(job.directory):
-        for name in names:
-            if name == ".new-run" or name.endswith((".h5", ".keras")):
-                path = os.path.join(folder, name)
-                with contextlib.suppress(FileNotFoundError):  # replaced at this moment
-                    found[path] = os.stat(path).st_mtime_ns
+    for path in (*pathlib.Path(job.directory).rglob("*"), *told.glob("*")):
+        if path.name == ".new-run" or path.suffix in (".h5", ".keras"):
+            with contextlib.suppress(FileNotFoundError):  # replaced at this moment
+                found[path] = path.stat().st_mtime_ns
     return found
 
 
