@@ -9,8 +9,8 @@
 #include <ronde/models/preemption.h>
 #include <ronde/models/tensorboard.h>
 
-#include "common/lenient_callback.h"
 #include "common/same_rate.h"
+#include "common/take_over.h"
 #include "common/weights_line.h"
 
 namespace ronde::apps {
@@ -25,14 +25,15 @@ void say_interrupted() {
 }  // namespace
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
-                                   const RunFiles& files) {
+                                   const RunFiles& files, const RunStart& start) {
+  callbacks_.push_back(std::make_unique<TakeOver>(start, files));
   callbacks_.push_back(std::make_unique<SameRate>(options, plan));
   if (recipe.make_callback != nullptr) callbacks_.push_back(recipe.make_callback());
   if (options.warmup_epochs > 0) add_warmup(options, plan);
   if (options.verbose == "2" && options.check_replicas > 0)
     callbacks_.push_back(std::make_unique<WeightsLine>());
   add_checkpoints(options, recipe, plan, files);
-  if (!files.logs.empty()) add_logs(files);
+  if (!files.logs.empty()) add_logs(files, start.continues_place ? LogFile::continued : LogFile::begun_anew);
   callbacks_.push_back(std::make_unique<Preemption>(PreemptionOptions{
       .filepath = files.on_signal, .end_time = options.end_time, .on_interrupt = say_interrupted}));
 }
@@ -64,9 +65,9 @@ void TrainerCallbacks::add_checkpoints(const TrainOptions& options, const Recipe
                        .keep = plan.keep_steps});
 }
 
-void TrainerCallbacks::add_logs(const RunFiles& files) {
+void TrainerCallbacks::add_logs(const RunFiles& files, LogFile when_resumed) {
   const auto add_lenient = [&](std::unique_ptr<Callback> log) {
-    callbacks_.push_back(std::make_unique<LenientCallback>(std::move(log)));
+    callbacks_.push_back(std::make_unique<LenientCallback>(std::move(log), when_resumed));
   };
   add_lenient(std::make_unique<CSVLogger>(CSVLoggerOptions{.filename = files.logs + "/training.csv"}));
   add_lenient(std::make_unique<TensorBoard>(TensorBoardOptions{.log_dir = files.logs}));

@@ -8,7 +8,9 @@
 #include <ronde/models/callback.h>
 #include <ronde/models/model_checkpoint.h>
 
+#include "common/lenient_callback.h"
 #include "common/recipe.h"
+#include "common/resume.h"
 #include "common/run_files.h"
 #include "common/train_options.h"
 
@@ -16,8 +18,9 @@ namespace ronde::apps {
 
 class TrainerCallbacks {
  public:
+  /// `files` and `start` must outlive it.
   TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
-                   const RunFiles& files);
+                   const RunFiles& files, const RunStart& start);
 
   /// In the order in which `fit` should call them.
   std::vector<Callback*> list() const;
@@ -32,7 +35,7 @@ class TrainerCallbacks {
   void add_warmup(const TrainOptions& options, const TrainPlan& plan);
   void add_checkpoints(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
                        const RunFiles& files);
-  void add_logs(const RunFiles& files);
+  void add_logs(const RunFiles& files, LogFile when_resumed);
   const ModelCheckpoint* add(ModelCheckpointOptions options);
 
   std::vector<std::unique_ptr<Callback>> callbacks_;

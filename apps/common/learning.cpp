@@ -70,12 +70,12 @@ Evaluation learn_by_steps(Model& model, Estimator& estimator, const TrainingJob&
   return train_and_evaluate(estimator, training, evaluation).evaluations.back().evaluation;
 }
 
-Learned estimate(Model& model, const TrainingJob& job, const std::string& resumed_from, FitOptions fit,
+Learned estimate(Model& model, const TrainingJob& job, const RunStart& start, FitOptions fit,
                  RunClock& clock) {
   Estimator estimator(model, {.save_checkpoints_steps = job.plan.save_steps,
                               .mtbf_seconds = job.plan.mtbf,
                               .keep_checkpoint_max = job.plan.keep_steps,
-                              .resume = resumed_from,
+                              .resume = start.file,
                               .checkpoint_pattern = job.files.step_checkpoints,
                               .verbose = job.options.verbose == "2" ? 1 : 0});
   Learned learned;
@@ -97,9 +97,9 @@ SamplerOptions sampling(const TrainingJob& job, const Communicator& world) {
           .seed = static_cast<std::uint64_t>(job.options.seed)};
 }
 
-Learned learn(Model& model, const TrainingJob& job, const std::string& resumed_from, ReportWriter& writer,
+Learned learn(Model& model, const TrainingJob& job, const RunStart& start, ReportWriter& writer,
               RunClock& clock) {
-  const TrainerCallbacks callbacks(job.options, job.recipe, job.plan, job.files);
+  const TrainerCallbacks callbacks(job.options, job.recipe, job.plan, job.files, start);
   std::vector<Callback*> list = callbacks.list();
   if (job.uploader) list.push_back(job.uploader);
   list.push_back(&clock);
@@ -108,11 +108,11 @@ Learned learn(Model& model, const TrainingJob& job, const std::string& resumed_f
   for (const char* part : {"training", "evaluation", "checkpoints"}) clock.add(part, 0.0);  // in this order
   Learned learned;
   if (job.recipe.estimator) {
-    learned = estimate(model, job, resumed_from, std::move(fit), clock);
+    learned = estimate(model, job, start, std::move(fit), clock);
   } else {
-    fit.resume = !resumed_from.empty();
+    fit.resume = !start.file.empty();
     model.fit(job.train, fit);
-    learned.checkpoint = resumed_from;
+    learned.checkpoint = start.file;
   }
   if (const std::string file = callbacks.latest_checkpoint(); !file.empty()) learned.checkpoint = file;
   learned.keeps_best = callbacks.keeps_best() && !learned.checkpoint.empty();

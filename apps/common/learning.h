@@ -9,6 +9,7 @@
 #include <ronde/models/model.h>
 
 #include "common/report_writer.h"
+#include "common/resume.h"
 #include "common/run_clock.h"
 #include "common/training.h"
 
@@ -24,9 +25,9 @@ struct Learned {
   std::optional<Evaluation> evaluation;  ///< on the test data, if the final weights have had one
 };
 
-/// Collective. `model` is compiled; `resumed_from`: the file whose state was loaded into it to go on with, or
-/// empty. The writer sees all logs; the clock gets what evaluations and checkpoints took.
-Learned learn(Model& model, const TrainingJob& job, const std::string& resumed_from, ReportWriter& writer,
+/// Collective. `model` is compiled, and has the state of the file of `start`, if there is one. The writer
+/// sees all logs; the clock gets what evaluations and checkpoints took.
+Learned learn(Model& model, const TrainingJob& job, const RunStart& start, ReportWriter& writer,
               RunClock& clock);
 
 /// As `fit` will sample.

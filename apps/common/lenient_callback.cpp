@@ -19,8 +19,10 @@ void LenientCallback::attempt(F&& f) {
 }
 
 void LenientCallback::on_train_begin(Model& model, const TrainingPlan& plan) {
-  inner_->attach(model, plan);
-  inner_->on_train_begin(model, plan);
+  TrainingPlan told = plan;
+  told.resumed = plan.resumed && when_resumed_ == LogFile::continued;
+  inner_->attach(model, told);
+  inner_->on_train_begin(model, told);
 }
 
 void LenientCallback::on_train_end(const Logs& logs) {

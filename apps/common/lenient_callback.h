@@ -1,5 +1,7 @@
 /// LenientCallback: another callback whose files are worth less than the training. When they can no longer be
 /// written, because the disk is full, say, rank 0 says so on stderr, and training goes on without it.
+///
+/// Where such a file is another run's, a training that is resumed from elsewhere begins it anew.
 #pragma once
 
 #include <memory>
@@ -8,9 +10,13 @@
 
 namespace ronde::apps {
 
+enum class LogFile { continued, begun_anew };
+
 class LenientCallback : public Callback {
  public:
-  explicit LenientCallback(std::unique_ptr<Callback> inner) : inner_(std::move(inner)) {}
+  /// `when_resumed`: what becomes of the file then.
+  LenientCallback(std::unique_ptr<Callback> inner, LogFile when_resumed)
+      : inner_(std::move(inner)), when_resumed_(when_resumed) {}
 
   /// What fails here fails before any work, and ends the run.
   void on_train_begin(Model& model, const TrainingPlan& plan) override;
@@ -33,6 +39,7 @@ class LenientCallback : public Callback {
   void attempt(F&& f);
 
   std::unique_ptr<Callback> inner_;
+  LogFile when_resumed_;
   bool works_ = true;
 };
 

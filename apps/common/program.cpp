@@ -1,6 +1,5 @@
 #include "common/program.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include <optional>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/clock.h>
 #include <ronde/core/counted.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/heartbeat.h>
@@ -31,10 +31,6 @@ namespace {
 void use_threads(const TrainOptions& options) {
   if (!options.threads) return;
   set_thread_count(static_cast<int>(*options.threads));
-}
-
-double unix_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // The earlier of what the user and Slurm say.
@@ -123,7 +119,7 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
 int program_main(int argc, char** argv, const TrainingProgram& program) {
   std::setvbuf(stdout, nullptr, _IOLBF,
                0);  // a log tells of an epoch when it ends, not when its buffer is full
-  const double started = unix_time();
+  const double started = unix_seconds();
   catch_preemption_signals();
   std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take away how uploads ended
   TrainOptions options;

@@ -21,6 +21,13 @@ Json to_object(const EpochReport& epoch) {
   return object;
 }
 
+Json to_object(const UnfinishedEpoch& part) {
+  return {{"epoch", part.epoch},
+          {"steps", part.steps},
+          {"seconds", part.seconds},
+          {"images_per_second", part.images_per_second}};
+}
+
 Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
@@ -42,6 +49,7 @@ std::string to_json(const Report& report) {
                  {"status", report.status}};
   object["epochs"] = Json::array();
   for (const EpochReport& epoch : report.epochs) object["epochs"].push_back(to_object(epoch));
+  if (report.unfinished) object["unfinished_epoch"] = to_object(*report.unfinished);
   if (report.test)
     object["test"] = {{"loss", report.test->loss},
                       {"accuracy", report.test->accuracy},

@@ -29,6 +29,14 @@ struct TestReport {
   std::int64_t count = 0;
 };
 
+/// The part that is done of an epoch that has not ended.
+struct UnfinishedEpoch {
+  std::int64_t epoch = 0;  ///< from 1
+  std::int64_t steps = 0;
+  double seconds = 0.0;
+  double images_per_second = 0.0;
+};
+
 struct Report {
   std::string program;
   std::string recipe;
@@ -40,11 +48,13 @@ struct Report {
   std::int64_t seed = 0;
   std::int64_t parameters = 0;
   std::int64_t global_batch = 0;
-  /// Then "finished", "saved" or "failed"; with a test that is "failed", only files are missing.
+  /// Then "finished", "saved" or "failed"; with a test whose loss is finite that is "failed", only files are
+  /// missing.
   std::string status = "running";
   std::vector<EpochReport> epochs;
+  std::optional<UnfinishedEpoch> unfinished;  ///< behind `epochs`, when a checkpoint lies in it
   std::optional<TestReport> test;
-  double train_seconds = 0.0;
+  double train_seconds = 0.0;  ///< of all epochs, the unfinished one too
   double images_per_second = 0.0;
   std::int64_t peak_rss_bytes = 0;  ///< of the largest rank
   std::string weights_sha256;

@@ -2,8 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <map>
 
 #include <ronde/core/counted.h>
 #include <ronde/models/file_io.h>
@@ -15,6 +13,8 @@
 
 namespace ronde::apps {
 namespace {
+
+namespace fs = std::filesystem;
 
 LatestCheckpoint latest_of(const RunFiles& files) {
   LatestCheckpoint best;
@@ -34,38 +34,49 @@ LatestCheckpoint latest_of(const RunFiles& files) {
   return best;
 }
 
-// Out of the way of the run, which would write a file of the same name. Returns where it is now; empty: it
-// could not be moved.
-std::string put_aside(const std::string& path) {
-  std::error_code error;
-  std::string name = path + kDamagedEnding;
-  for (int i = 2; std::filesystem::exists(name, error); ++i) name = cat(path, ".", i, kDamagedEnding);
-  std::filesystem::rename(path, name, error);
-  return error ? "" : name;
-}
-
-// Each line of `skipped` begins with the path of its file.
-void warn_of_skipped(const LatestCheckpoint& latest) {
-  std::map<std::string, std::string> kept;
-  for (const std::string& path : latest.damaged) kept[path] = put_aside(path);
-  for (const std::string& line : latest.skipped) {
-    std::string place;
-    for (const auto& [path, name] : kept)
-      if (!name.empty() && line.starts_with(path + ": ")) place = ", and kept as " + name;
-    std::fprintf(stderr, "ronde: warning: %s: passed over%s\n", line.c_str(), place.c_str());
-  }
-}
-
-std::string found_file(const RunFiles& files) {
-  const LatestCheckpoint latest = latest_of(files);
-  warn_of_skipped(latest);
+void warn_of_skipped(const LatestCheckpoint& latest, const RunFiles& files) {
+  for (const std::string& line : latest.skipped)
+    std::fprintf(stderr, "ronde: warning: %s: passed over\n", line.c_str());
   if (latest.older > 0)
     std::fprintf(
         stderr,
         "ronde: warning: %s than %s, so of an earlier run: passed over; --resume FILE goes on from one\n",
         cat(counted(latest.older, "checkpoint"), latest.older == 1 ? " is older" : " are older").c_str(),
         files.new_run.c_str());
-  return latest.path;
+}
+
+RunStart start_by_itself(const RunFiles& files) {
+  LatestCheckpoint latest = latest_of(files);
+  warn_of_skipped(latest, files);
+  return {.file = latest.path, .continues_place = !latest.path.empty(), .damaged = std::move(latest.damaged)};
+}
+
+fs::path real_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path : real;
+}
+
+bool is_below(const fs::path& folder, const fs::path& file) {
+  const fs::path way = real_path(file).lexically_relative(real_path(folder));
+  return !way.empty() && *way.begin() != "..";
+}
+
+// Whether it lies where this run writes, and no other run has begun there since.
+bool is_of_this_place(const std::string& file, const TrainOptions& options, const RunFiles& files) {
+  std::error_code error;
+  const fs::file_time_type begin = fs::last_write_time(files.new_run, error);
+  if (!error && fs::last_write_time(file, error) < begin) return false;
+  if (!options.dir.empty() && is_below(options.dir, file)) return true;
+  const fs::path folder = real_path(file).parent_path();
+  for (const std::string& own : {files.epoch_checkpoints, files.step_checkpoints, files.on_signal})
+    if (!own.empty() && real_path(own).parent_path() == folder) return true;
+  return false;
+}
+
+RunStart start_from(const std::string& file, const TrainOptions& options, const RunFiles& files) {
+  if (!file.empty() && is_of_this_place(file, options, files)) return {.file = file, .continues_place = true};
+  return {.file = file, .earlier = latest_of(files).path};
 }
 
 }  // namespace
@@ -80,24 +91,18 @@ void settle_resume(Communicator& world, TrainOptions& options) {
   options.resume = broadcast_string(world, options.resume);
 }
 
-std::string find_resume_file(Communicator& world, const TrainOptions& options, const Recipe& recipe,
-                             const RunFiles& files) {
+RunStart find_start(Communicator& world, const TrainOptions& options, const Recipe& recipe,
+                    const RunFiles& files) {
   const bool by_itself = options.resume.empty() && recipe.estimator && !options.dir.empty();
-  if (options.resume != "auto" && !by_itself) return options.resume;
-  std::string file;
+  RunStart start;
   collectively(world, [&] {
-    if (world.rank() == 0) file = found_file(files);
+    if (world.rank() != 0) return;
+    start = options.resume == "auto" || by_itself ? start_by_itself(files)
+                                                  : start_from(options.resume, options, files);
   });
-  return broadcast_string(world, file);
-}
-
-std::string leave_earlier_run(const RunFiles& files) {
-  const std::string earlier = latest_of(files).path;
-  if (earlier.empty()) return "";
-  std::ofstream(files.new_run)
-      << "Checkpoints older than this file are of an earlier run: --resume auto passes "
-         "them over.\n";
-  return earlier;
+  start.file = broadcast_string(world, start.file);
+  start.continues_place = !broadcast_string(world, start.continues_place ? "yes" : "").empty();
+  return start;
 }
 
 std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps) {
@@ -115,7 +120,10 @@ std::string repeated_epochs(const Report& report, std::int64_t epochs) {
 void recall_epochs(const RunFiles& files, Report& report) {
   for (const std::string& path : files.metrics) {
     try {
-      report.epochs = parse_report(read_file(path), path).epochs;
+      Report before = parse_report(read_file(path), path);
+      report.epochs = std::move(before.epochs);
+      report.unfinished = before.unfinished;
+      report.images_per_second = before.images_per_second;
       return;
     } catch (const Error&) {
       // A curve that begins later is no reason not to train.

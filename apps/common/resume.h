@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <ronde/distributed/communicator.h>
 
@@ -15,27 +16,31 @@ namespace ronde::apps {
 /// is none that can be read.
 void settle_resume(Communicator& world, TrainOptions& options);
 
-/// Collective: the file to go on from, the same on all ranks; empty: a new run. With `auto` it is the most
-/// advanced good one among those that this run would write; files passed over are named on stderr, and the
-/// damaged ones renamed, as this run may write others of the same names. The recipe
-/// `estimator` goes on by itself in a --dir that has checkpoints.
-std::string find_resume_file(Communicator& world, const TrainOptions& options, const Recipe& recipe,
-                             const RunFiles& files);
+/// What a run begins with. TakeOver makes of it what the run does to files of others.
+struct RunStart {
+  std::string file;  ///< to go on from; empty: from new weights
+  /// Whether what lies at the run's place is its own, to be continued: logs, metrics.
+  bool continues_place = false;
+  std::string earlier = {};               ///< on rank 0: the latest checkpoint of an earlier run there
+  std::vector<std::string> damaged = {};  ///< on rank 0: in the way of files that this run may write
+};
 
-/// For rank 0 of a new run, before it saves: from now on `--resume auto` goes on with this run, and not with
-/// an earlier one whose checkpoints lie at the same place and may be more advanced. Gives the latest of
-/// these.
-std::string leave_earlier_run(const RunFiles& files);
+/// Collective: what is the same on all ranks is so; changes no file. With `auto` the run goes on from the
+/// most advanced good checkpoint among those that it would write; files passed over are named on stderr. The
+/// recipe `estimator` goes on by itself in a --dir that has checkpoints. A FILE of another place, or of a run
+/// that another has followed, makes this a new run at its place.
+RunStart find_start(Communicator& world, const TrainOptions& options, const Recipe& recipe,
+                    const RunFiles& files);
 
-/// A line for the banner.
+/// A line for the banner, when a run that was to go on does so from `file`.
 std::string resume_line(const std::string& file, std::int64_t epochs, std::int64_t steps);
 
 /// "; epoch 3 is trained again" where the run has been further than the file it goes on from, which may be
 /// that of its best epoch.
 std::string repeated_epochs(const Report& report, std::int64_t epochs);
 
-/// What the metrics file of the run that goes on says of its epochs, so that it does not forget them; nothing
-/// when there is no such file. For rank 0.
+/// What the metrics file of the run that goes on says of its epochs and their times, so that it does not
+/// forget them; nothing when there is no such file. For rank 0.
 void recall_epochs(const RunFiles& files, Report& report);
 
 }  // namespace ronde::apps

@@ -47,13 +47,13 @@ Report describe(const Communicator& world, const TrainingJob& job, Model& model)
   return report;
 }
 
-// Loads what the run goes on with; returns its file, empty for a new run.
-std::string go_on(Communicator& world, const TrainingJob& job, Model& model, Report& report) {
-  const std::string file = find_resume_file(world, job.options, job.recipe, job.files);
-  if (file.empty()) return file;
-  model.load_weights(file);
-  if (world.rank() == 0) recall_epochs(job.files, report);
-  return file;
+// Loads what the run goes on with.
+RunStart go_on(Communicator& world, const TrainingJob& job, Model& model, Report& report) {
+  RunStart start = find_start(world, job.options, job.recipe, job.files);
+  if (start.file.empty()) return start;
+  model.load_weights(start.file);
+  if (world.rank() == 0 && start.continues_place) recall_epochs(job.files, report);
+  return start;
 }
 
 void print_banner(const Communicator& world, const TrainingJob& job, const Report& report,
@@ -64,14 +64,13 @@ void print_banner(const Communicator& world, const TrainingJob& job, const Repor
 }
 
 // What the banner says of it.
-std::string resume_text(const Communicator& world, const TrainingJob& job, const std::string& resumed_from,
-                        const TrainingProgress& progress, const Report& report) {
-  const std::string earlier = resumed_from.empty() && world.rank() == 0 ? leave_earlier_run(job.files) : "";
-  if (!earlier.empty()) return cat("no: a new run; ", earlier, " is of an earlier one");
-  const bool says_resume = !job.options.resume.empty() || !resumed_from.empty();
-  if (!says_resume) return "";
-  return resume_line(resumed_from, progress.epochs, progress.steps) +
-         repeated_epochs(report, progress.epochs);
+std::string resume_text(const TrainingJob& job, const RunStart& start, const TrainingProgress& progress,
+                        const Report& report) {
+  const std::string& earlier = start.earlier;
+  if (start.file.empty() && !earlier.empty()) return cat("no: a new run; ", earlier, " is of an earlier one");
+  if (start.file.empty() && job.options.resume.empty()) return "";
+  return resume_line(start.file, progress.epochs, progress.steps) + repeated_epochs(report, progress.epochs) +
+         (earlier.empty() ? "" : cat("; ", earlier, " is of another run"));
 }
 
 TestReport to_report(const Evaluation& evaluation) {
@@ -120,6 +119,11 @@ std::string tested_weights(const Model& model, const TrainingJob& job, const Lea
              learned.checkpoint, ")\n");
 }
 
+// Not so after `--non-finite skip` where no step could be made any more.
+bool is_of_use(const Report& report) {
+  return std::isfinite(report.test->loss);
+}
+
 bool is_saved(ExitStatus status) {
   return status == ExitStatus::saved || status == ExitStatus::interrupted;
 }
@@ -138,13 +142,13 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   const double begin = clock.total_seconds();
   Model model = make_model(world, job);
   Report report = describe(world, job, model);
-  const std::string resumed_from = go_on(world, job, model, report);
-  print_banner(world, job, report, resume_text(world, job, resumed_from, model.progress(), report));
+  const RunStart start = go_on(world, job, model, report);
+  print_banner(world, job, report, resume_text(job, start, model.progress(), report));
 
   const auto upload = [&](const std::string& path) {
     if (job.uploader && world.rank() == 0 && !path.empty()) job.uploader->offer(path);
   };
-  upload(resumed_from);  // the run before may not have come to it
+  upload(start.file);  // the run before may not have come to it
   ReportWriter writer(report,
                       {.paths = job.files.metrics, .sampler = sampling(job, world), .on_written = upload});
   std::optional<EvaluationDetails> details;
@@ -152,13 +156,13 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   std::optional<Timeline> timeline;
   if (const auto wanted = timeline_options(job.options)) timeline.emplace(world, *wanted);
   try {
-    const Learned learned = learn(model, job, resumed_from, writer, clock);
+    const Learned learned = learn(model, job, start, writer, clock);
     details = test(model, job, learned, report, clock);
     end.tested = tested_weights(model, job, learned);
     end.seconds = clock.total_seconds() - begin;
     add_lost_checkpoint(model, end);
     write_model_and_timeline(model, job, timeline, end);
-    report.status = end.failures.any() ? "failed" : "finished";
+    report.status = end.failures.any() || !is_of_use(report) ? "failed" : "finished";
     end.failures.attempt([&] { writer.write(model); });
   } catch (const CollectiveError& error) {
     end_early(world, job, writer, is_saved(error.status()) ? "saved" : "failed");
@@ -170,8 +174,7 @@ void run_training(Communicator& world, const TrainingJob& job, RunClock& clock) 
   write_page(world, job, report, std::move(details), clock, end);
   if (job.uploader && world.rank() == 0) offer_results(*job.uploader, job.options, job.files);
   if (world.rank() == 0) print_end(model, job, report, end);
-  // As after `--non-finite skip` where no step could be made any more.
-  if (!std::isfinite(report.test->loss))
+  if (!is_of_use(report))
     throw CollectiveError("the test loss is not a finite number: these weights are of no use",
                           ExitStatus::non_finite, 0);
   end.failures.raise();

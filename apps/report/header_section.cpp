@@ -1,4 +1,6 @@
 // The top of the page: the result in one sentence, and the key figures.
+#include <cmath>
+
 #include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
@@ -20,6 +22,8 @@ std::string sentence(const RunReport& run) {
   const std::string work = cat(counted(std::ssize(report.epochs), "epoch"), ranks, time_text(run));
   if (report.status == "running") return "Still training: " + work + " so far.";
   if (report.status == "saved") return "Told to end, and saved, after " + work + ".";
+  if (report.status == "failed" && report.test && !std::isfinite(report.test->loss))
+    return cat("The test loss is not a finite number after ", work, ": these weights are of no use.");
   if (report.status == "failed" && report.test)
     return cat("A file could not be written at the end of ", work, ".");
   if (report.status == "failed") return "Stopped by an error after " + work + ".";

@@ -59,6 +59,13 @@ EpochReport parse_epoch(const Json& object) {
   return epoch;
 }
 
+UnfinishedEpoch parse_unfinished(const Json& object) {
+  return {.epoch = object.at("epoch").get<std::int64_t>(),
+          .steps = object.at("steps").get<std::int64_t>(),
+          .seconds = number_at(object, "seconds"),
+          .images_per_second = number_at(object, "images_per_second")};
+}
+
 TestReport parse_test(const Json& object) {
   return {.loss = number_at(object, "loss"),
           .accuracy = number_at(object, "accuracy"),
@@ -198,6 +205,8 @@ Report parse_report(const std::string& text, const std::string& source) {
     read_if_there(object, "global_batch", report.global_batch);
     read_if_there(object, "status", report.status);
     for (const Json& epoch : object.at("epochs")) report.epochs.push_back(parse_epoch(epoch));
+    if (object.contains("unfinished_epoch"))
+      report.unfinished = parse_unfinished(object.at("unfinished_epoch"));
     if (object.contains("test")) report.test = parse_test(object.at("test"));
     read_if_there(object, "train_seconds", report.train_seconds);
     read_if_there(object, "images_per_second", report.images_per_second);

@@ -204,7 +204,7 @@ Model Model::load(const std::string& path, ModelOptions options) {
   compile_as_described(*model, *model->state_, std::move(described.options));
   restore_on_all(*model->state_, file, path);
   if (model->is_compiled() && has_optimizer_state(file) && !model->state_->has_optimizer_of_run)
-    say_problem(options.warn, cat(path, ": left out: the state of its optimizer, which starts anew"));
+    warn_or_print(options.warn, cat(path, ": left out: the state of its optimizer, which starts anew"));
   // It goes with the described schedule; the run's schedule and rate may have shared it out otherwise.
   if (model->is_compiled() && model->optimizer().schedule()) model->optimizer().set_learning_rate(rate);
   model->state_->untrainable = left_out.why_untrainable(model->is_compiled());

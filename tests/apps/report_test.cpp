@@ -212,6 +212,8 @@ TEST(Probabilities, SoftmaxOnlyWhereNeeded) {
 TEST(ReportJson, MetricsComeBack) {
   RunReport run = small_run();
   run.report.epochs[0].loss = kNone;
+  run.report.unfinished =
+      UnfinishedEpoch{.epoch = 3, .steps = 4, .seconds = 0.625, .images_per_second = 819.2};
   const Report back = parse_report(to_json(run.report), "metrics.json");
   EXPECT_TRUE(std::isnan(back.epochs[0].loss));
   EXPECT_EQ(to_json(back), to_json(run.report));

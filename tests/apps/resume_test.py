@@ -1,5 +1,6 @@
 """A run that was killed goes on with --resume as if nothing had happened; and what happens when it cannot."""
 
+import json
 import random
 import re
 import shutil
@@ -90,14 +91,15 @@ class Resume(harness.ProgramTest):
             path.write_bytes(change(path.read_bytes()))
         damaged = {name: (self.work / "out" / name).read_bytes() for name in ("at-2.h5", "at-3.h5")}
         resumed, result = self.finished(*pattern, "--resume", "auto", warnings=[
-            r"out/at-2\.h5: .*SHA-256.*passed over, and kept as out/at-2\.h5\.damaged$",
-            r"out/at-3\.h5: .*passed over, and kept as out/at-3\.h5\.damaged$"])
+            r"out/at-2\.h5: .*SHA-256.*: passed over$", r"out/at-3\.h5: .*: passed over$"])
+        self.assertEqual(sorted(result.notes), [f"ronde: note: out/at-{epoch}.h5: kept as out/at-{epoch}.h5.damaged" for epoch in (2, 3)])
         self.assertRegex(result.out, "resume +from out/at-1.h5, after 1 epoch and 4 steps")
         self.assertEqual(resumed["weights_sha256"], undisturbed["weights_sha256"])
         for name, content in damaged.items():
             self.assertEqual((self.work / "out" / f"{name}.damaged").read_bytes(), content)
         (self.work / "out/at-3.h5").write_text("hello")
-        self.finished(*pattern, "--resume", "auto", warnings=[r"kept as out/at-3\.h5\.2\.damaged$"])
+        _, result = self.finished(*pattern, "--resume", "auto", warnings=[r"out/at-3\.h5: .*: passed over$"])
+        self.assertEqual(result.notes, ["ronde: note: out/at-3.h5: kept as out/at-3.h5.2.damaged"])
         self.finished(*pattern, "--resume", "auto")
 
     def test_the_only_checkpoint_is_damaged(self):
@@ -105,7 +107,8 @@ class Resume(harness.ProgramTest):
         path = self.work / "out/checkpoint.h5"
         path.write_bytes(path.read_bytes()[:-100])
         content = path.read_bytes()
-        _, result = self.finished(*MNIST, "--resume", "auto", warnings=[r"kept as out/checkpoint\.h5\.damaged$"])
+        _, result = self.finished(*MNIST, "--resume", "auto", warnings=[r"out/checkpoint\.h5: .*: passed over$"])
+        self.assertEqual(result.notes, ["ronde: note: out/checkpoint.h5: kept as out/checkpoint.h5.damaged"])
         self.assertIn("no checkpoint found: a new run", result.out)
         self.assertEqual((self.work / "out/checkpoint.h5.damaged").read_bytes(), content)
 
@@ -149,6 +152,8 @@ class Resume(harness.ProgramTest):
     def test_a_refusal_leaves_everything_as_it_was(self):
         self.finished(*MNIST, "--checkpoint", "at-{epoch}.h5")
         (self.work / "out/at-3.h5").unlink()  # so that logs have more epochs than the file to go on from
+        damaged = self.work / "out/at-2.h5"
+        damaged.write_bytes(damaged.read_bytes()[:-100])
         before = harness.snapshot(self.work)
         for ranks in (1, 2):
             for options, status, pattern in (
@@ -160,8 +165,86 @@ class Resume(harness.ProgramTest):
                 with self.subTest(ranks=ranks, options=options):
                     result = self.train(*MNIST, "--checkpoint", "at-{epoch}.h5", *options, ranks=ranks)
                     self.assert_refused(result, status, pattern)
-                    self.assertEqual(harness.snapshot(self.work), before)
+                    self.assertTrue(harness.snapshot(self.work) == before)
         self.assertFalse((self.work / "new").exists())
+
+    def test_a_new_run_that_is_refused_ends_no_earlier_one(self):
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        self.finished(*pattern, "--epochs", "2")
+        (self.work / "out/at-3.h5").mkdir()
+        before = harness.snapshot(self.work)
+        for ranks in (1, 2):
+            self.assert_refused(self.train(*pattern, "--seed", "1", ranks=ranks), 74, "at-3.h5: is no regular file")
+            self.assertTrue(harness.snapshot(self.work) == before, ranks)
+        (self.work / "out/at-3.h5").rmdir()
+        _, result = self.finished(*pattern, "--resume", "auto")
+        self.assertIn("from out/at-2.h5, after 2 epochs and 8 steps", result.out)
+
+    def test_a_file_of_another_run(self):
+        """Makes the run that goes on from it a new one in its own --dir: no curve mixes the two."""
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                base, _ = self.finished(*pattern, ranks=ranks)
+                (self.work / "out").rename(self.work / "base")
+                self.finished(*pattern, "--seed", "7", ranks=ranks)
+                metrics, result = self.finished(*pattern, "--epochs", "2", "--resume", "base/at-1.h5", ranks=ranks)
+                self.assertIn("from base/at-1.h5, after 1 epoch and 4 steps in all; out/at-3.h5 is of another run\n", result.out)
+                self.assertEqual([(epoch["epoch"], epoch["loss"]) for epoch in metrics["epochs"]], [(2, base["epochs"][1]["loss"])])
+                rows = (self.work / "out/logs/training.csv").read_text().splitlines()
+                self.assertEqual([row.split(",")[0] for row in rows], ["epoch", "1"])
+                metrics, result = self.finished(*pattern, "--resume", "auto", ranks=ranks, warnings=["1 checkpoint is older than out/.new-run"])
+                self.assertIn("from out/at-2.h5, after 2 epochs and 8 steps", result.out)
+                self.assertEqual(metrics["weights_sha256"], base["weights_sha256"])
+                self.assertEqual([epoch["epoch"] for epoch in metrics["epochs"]], [2, 3])
+                self.out_of_the_way()
+                shutil.rmtree(self.work / "base")
+
+    def test_a_file_of_the_run_before(self):
+        """Which lies in --dir, but behind whose run another has begun."""
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        first, _ = self.finished(*pattern)
+        self.finished(*pattern, "--seed", "1", "--epochs", "2")  # leaves at-3.h5
+        again, result = self.finished(*pattern, "--resume", "out/at-3.h5")
+        self.assertIn("after 3 epochs and 12 steps in all; out/at-2.h5 is of another run\n", result.out)
+        self.assertEqual([again["weights_sha256"], again["epochs"]], [first["weights_sha256"], []])
+
+    def test_times_are_those_of_the_whole_run(self):
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5", "--save-steps", "1", "--keep", "12"]
+        times = ("train_seconds", "images_per_second")
+        whole, _ = self.finished(*pattern)
+        again, _ = self.finished(*pattern, "--resume", "out/at-3.h5")  # all is done
+        self.assertEqual(again["epochs"], whole["epochs"])
+        for key in times:
+            self.assertAlmostEqual(again[key], whole[key], places=6)
+        self.assertGreater(whole["images_per_second"], 0)
+        # Within the second epoch, of which three steps were done.
+        resumed, _ = self.finished(*pattern, "--resume", "out/model-002-00003.h5")
+        self.assertEqual(resumed["epochs"][0], whole["epochs"][0])
+        second = [run["epochs"][1]["seconds"] for run in (resumed, whole)]
+        self.assertGreater(second[0], 0.75 * second[1])
+        self.assertAlmostEqual(resumed["train_seconds"], sum(epoch["seconds"] for epoch in resumed["epochs"]), places=6)
+        self.assertGreater(resumed["images_per_second"], 0)
+
+    def test_times_of_an_epoch_that_was_killed(self):
+        """Are known as of its last checkpoint, also when the recipe saves by itself."""
+        for options in (["--save-steps", "1"], ["--recipe", "estimator", "--save-steps", "1"]):
+            with self.subTest(options=options):
+                job = ["--train-samples", "400", *CIFAR10, "--global-batch-size", "4", "--epochs", "1", *options]
+                self.interrupted(lambda printed: printed.count("saving model to") >= 20, *job)
+                killed = self.metrics("out/metrics.json")
+                part = killed["unfinished_epoch"]
+                self.assertEqual([killed["status"], killed["epochs"], part["epoch"]], ["running", [], 1])
+                self.assertGreaterEqual(part["steps"], 10)
+                self.assertEqual(killed["train_seconds"], part["seconds"])
+                resumed, result = self.finished(*job, "--resume", "auto")
+                steps = int(re.search(r"resume +from .* (\d+) steps in all", result.out)[1])
+                before = part["seconds"] * steps / part["steps"]
+                shares = json.loads((self.work / "out/logs/evaluation.json").read_text())["times"]
+                after = sum(share["seconds"] for share in shares if share["what"] == "training")
+                self.assertAlmostEqual(resumed["epochs"][0]["seconds"], before + after, places=6)
+                self.assertNotIn("unfinished_epoch", resumed)
+                self.out_of_the_way()
 
     def test_keras_archives(self):
         pattern = [*MNIST, "--checkpoint", "at-{epoch}.keras"]
@@ -291,6 +374,9 @@ class Resume(harness.ProgramTest):
         self.assertEqual(job.returncode, 75)
         metrics = self.metrics("out/metrics.json")
         self.assertEqual([metrics["status"], metrics["epochs"], metrics["weights_sha256"]], ["saved", [], None])
+        self.assertEqual(metrics["unfinished_epoch"]["epoch"], 1)
+        self.assertGreater(metrics["unfinished_epoch"]["steps"], 0)
+        self.assertGreater(metrics["train_seconds"], 0)
         self.assertGreater(metrics["peak_rss_bytes"], 0)
 
 

@@ -122,6 +122,16 @@ class Training(harness.ProgramTest):
             self.assertRegex(result.warnings[0], warning)
             self.assertRegex(result.complaints[0], "4 times in a row")
 
+    def test_weights_that_are_of_no_use(self):
+        """As where every step after the first had to be left out."""
+        result = self.train("--optimizer", "sgd", "--learning-rate", "1e30", "--train-samples", "64", "--test-samples", "32",
+                            "--batch-size", "8", "--epochs", "1", "--dir", "out", "--non-finite", "skip")
+        self.assertEqual(result.status, 88, result)
+        self.assertRegex(result.complaints[0], "the test loss is not a finite number: these weights are of no use")
+        metrics = self.metrics("out/metrics.json")
+        self.assertEqual([metrics["status"], metrics["test"]["loss"]], ["failed", None])
+        self.assertIn("The test loss is not a finite number after 1 epoch", (self.work / "out/report.html").read_text())
+
     def test_predictions(self):
         result = self.train("--recipe", "estimator", "--epochs", "1", "--steps-per-epoch", "4")
         self.assertEqual(len(re.findall(r"^Test image \d: predicted \d .* is \d$", result.out, re.MULTILINE)), 10, result)

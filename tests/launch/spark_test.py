@@ -20,6 +20,7 @@ from ronde_spark.job import make_job  # noqa: E402
 PROGRAM = """
 echo "I am $RONDE_RANK of $RONDE_WORLD_SIZE, $PLACE"
 if [ "$RONDE_RANK" = "$FAILING" ]; then echo "ronde: [rank $RONDE_RANK] data: torn" >&2; exit 65; fi
+[ "$RONDE_RANK" != 1 ] || [ -z "$TRACE" ] || echo > "$RONDE_DIR/$TRACE"
 if [ "$RONDE_RANK" = "$KILLED" ] && [ -z "$RONDE_RESUME" ]; then kill -9 $$; fi
 [ "$RONDE_RANK" != 0 ] || printf weights > "$RONDE_DIR/net.bin"
 """
@@ -49,12 +50,25 @@ class Local(unittest.TestCase):
 
     def test_a_killed_rank_goes_on(self):
         with tempfile.TemporaryDirectory() as place:
-            results, shown = run(-2, max_restarts=1, env={"KILLED": "1"}, dir=place)
+            results, shown = run(-2, max_restarts=1, env={"KILLED": "1", "TRACE": "checkpoint.h5"}, dir=place)
             self.assertIn("rank 1 on", shown)
             self.assertIn("signal 9", shown)
             with self.assertRaisesRegex(ronde_spark.RondeError, "signal 9"):
                 run(-2, env={"KILLED": "1"}, dir=place)
         self.assertEqual([result.status for result in results], [0, 0])
+
+    def test_a_rank_that_is_killed_before_anything_was_trained(self):
+        """An earlier run's checkpoint is no reason to go on: its model would be taken for that of this job."""
+        with tempfile.TemporaryDirectory() as place:
+            (pathlib.Path(place) / "checkpoint.h5").write_text("earlier")
+            with self.assertRaisesRegex(ronde_spark.RondeError, "signal 9"):
+                run(-2, max_restarts=1, env={"KILLED": "1"}, dir=place)
+            results, shown = run(-2, max_restarts=1, env={"KILLED": "1", "TRACE": ".new-run"}, dir=place)
+            self.assertEqual([result.status for result in results], [0, 0])
+            self.assertIn("starts again from the newest checkpoint", shown)
+            with tempfile.TemporaryDirectory() as other:
+                run(-2, max_restarts=1, env={"KILLED": "1", "TRACE": f"../{pathlib.Path(other).name}/at-1.h5"}, dir=place,
+                    checkpoint=f"{other}/at-{{epoch}}.h5")
 
     def test_wrong_np(self):
         with self.assertRaises(ValueError):
@@ -69,6 +83,20 @@ class Training(harness.ProgramTest):
         self.assertEqual(results[0].model[:8], b"\x89HDF\r\n\x1a\n")
         self.assertEqual(results[0].metrics["world_size"], 2)
         self.assertGreater((self.work / "run.json").stat().st_size, 100)
+
+
+    def test_a_rank_is_lost_before_the_first_step(self):
+        """Of a job whose `dir` has the results of another."""
+        options = ["--epochs", "1", "--batch-size", "16", "--train-samples", "64", "--test-samples", "16", "--threads", "1"]
+        flaky = self.work / "flaky.sh"
+        flaky.write_text(f'#!/bin/sh\nlost={self.work}/lost$RONDE_RANK\n[ -e $lost ] || {{ touch $lost; kill -9 $$; }}\nexec "$@"\n')
+        flaky.chmod(0o755)
+        runner = ronde_spark.RondeRunner(-2, out=io.StringIO(), max_restarts=1)
+        runner.run(*self.command(*options), dir=self.work / "out")
+        fresh = runner.run(*self.command(*options, "--seed", "1"), dir=self.work / "fresh")
+        second = runner.run(flaky, *self.command(*options, "--seed", "1"), dir=self.work / "out")
+        self.assertEqual(second[0].metrics["weights_sha256"], fresh[0].metrics["weights_sha256"])
+        self.assertTrue((self.work / "lost0").exists())
 
 
 class Parts(unittest.TestCase):

@@ -2,6 +2,7 @@
 cmake_minimum_required(VERSION 3.23)
 set(left_out
   ronde/core/build_info.h             # what `ronde info` prints
+  ronde/core/clock.h                  # of logs and deadlines
   ronde/core/device_group.h           # how a device backend's ranks sum
   ronde/core/file_descriptor.h        # of files
   ronde/core/machine.h                # what `ronde info` prints

@@ -7,9 +7,9 @@
 
 #include <ronde/models/file_io.h>
 
-#include "callbacks/log_problem.h"
 #include "callbacks/python_number.h"
 #include "files/append_file.h"
+#include "warn.h"
 
 namespace ronde::inline v0 {
 
@@ -106,7 +106,7 @@ void CSVLogger::on_epoch_end(std::int64_t epoch, Logs& logs) {
 
 void CSVLogger::write_pending() {
   if (const int error = file_->append(pending_))
-    return say_problem(options_.warn, cat(options_.filename, ": writing failed: ", std::strerror(error)));
+    return warn_or_print(options_.warn, cat(options_.filename, ": writing failed: ", std::strerror(error)));
   pending_.clear();
 }
 

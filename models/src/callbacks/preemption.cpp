@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <memory>
 
+#include <ronde/core/clock.h>
 #include <ronde/core/counted.h>
 #include <ronde/models/save_point.h>
 
@@ -67,10 +67,6 @@ const char* reason(int notice) {
   return notice == kEnd ? "told to end by a signal" : "the time is nearly up";
 }
 
-double unix_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 void catch_preemption_signals() {
@@ -109,7 +105,7 @@ bool Preemption::is_time(double now) const {
 void Preemption::on_train_batch_end(std::int64_t, const Logs&) {
   int notice = signalled.exchange(kNothing);
   if (options_.end_time > 0.0) {
-    const double now = unix_time();
+    const double now = unix_seconds();
     if (last_step_ > 0.0) longest_step_ = std::max(longest_step_, now - last_step_);
     last_step_ = now;
     if (is_time(now)) notice = std::max<int>(notice, kTimeIsUp);

@@ -2,8 +2,7 @@
 
 #include <unistd.h>
 
-#include <chrono>
-
+#include <ronde/core/clock.h>
 #include <ronde/models/terminal.h>
 
 #include "callbacks/progress_text.h"
@@ -14,10 +13,6 @@ namespace {
 
 constexpr double kPaintInterval = 0.05;  // seconds, on a terminal
 constexpr double kLogInterval = 10.0;    // elsewhere
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -35,7 +30,7 @@ void ProgressBar::on_train_begin(Model&, const TrainingPlan&) {
 }
 
 void ProgressBar::on_epoch_begin(std::int64_t epoch) {
-  epoch_start_ = now();
+  epoch_start_ = steady_seconds();
   last_paint_ = 0.0;
   // A run may go on behind the last step, with nothing left to do but the epoch's end.
   steps_done_ = epoch == plan().initial_epoch ? plan().initial_step : 0;
@@ -50,7 +45,7 @@ bool ProgressBar::is_time_to_paint() const {
   if (style_ != ProgressStyle::bar || !is_main_rank()) return false;
   // The last step shows that the epoch is full while validation runs.
   const bool last = is_terminal_ && steps_done_ + 1 == plan().steps_per_epoch;
-  return last || now() - last_paint_ >= (is_terminal_ ? kPaintInterval : kLogInterval);
+  return last || steady_seconds() - last_paint_ >= (is_terminal_ ? kPaintInterval : kLogInterval);
 }
 
 bool ProgressBar::wants_batch_logs() const {
@@ -62,7 +57,7 @@ void ProgressBar::on_train_batch_begin(std::int64_t batch) {
 }
 
 void ProgressBar::on_train_batch_end(std::int64_t batch, const Logs& logs) {
-  last_step_end_ = now();
+  last_step_end_ = steady_seconds();
   if (steps_timed_++ == 0) first_step_end_ = last_step_end_;
   const bool due = is_time_to_paint() && !logs.entries().empty();
   steps_done_ = batch + 1;
@@ -96,7 +91,7 @@ void ProgressBar::on_epoch_end(std::int64_t, Logs& logs) {
 }
 
 double ProgressBar::seconds() const {
-  return now() - epoch_start_;
+  return steady_seconds() - epoch_start_;
 }
 
 double ProgressBar::seconds_per_step() const {

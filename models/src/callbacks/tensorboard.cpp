@@ -1,23 +1,15 @@
 #include <ronde/models/tensorboard.h>
 
-#include <chrono>
+#include <ronde/core/clock.h>
 
 #include "callbacks/learning_rate.h"
-#include "callbacks/log_problem.h"
 #include "keras_file/json.h"
 #include "tensorboard/orphans.h"
 #include "tensorboard/sample_images.h"
+#include "warn.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 TensorBoard::TensorBoard(TensorBoardOptions options) : options_(std::move(options)) {
   require<UsageError>(options_.histogram_freq >= 0 && options_.update_freq >= 0 && options_.sample_count >= 0,
@@ -126,7 +118,7 @@ void TensorBoard::try_to_flush() {
   try {
     flush();
   } catch (const IoError& error) {
-    say_problem(options_.warn, error.what());
+    warn_or_print(options_.warn, error.what());
   }
 }
 

@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include <ronde/data/subset.h>
@@ -8,6 +7,7 @@
 #include <ronde/models/train_and_evaluate.h>
 
 #include "estimator/evaluating_checkpoint.h"
+#include "warn.h"
 
 namespace ronde::inline v0 {
 
@@ -33,13 +33,7 @@ std::string Estimator::State::pattern() const {
 /// On rank 0.
 std::string Estimator::State::find_latest() const {
   const LatestCheckpoint found = ronde::latest_checkpoint(pattern());
-  for (const std::string& line : found.skipped) {
-    if (config.warn) {
-      config.warn(line);
-    } else {
-      std::fputs(cat("ronde: warning: ", line, ": passed over\n").c_str(), stderr);
-    }
-  }
+  for (const std::string& line : found.skipped) warn_or_print(config.warn, cat(line, ": passed over"));
   return found.path;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <ronde/core/clock.h>
 #include <ronde/data/image_file.h>
 
 #include "files/append_file.h"
@@ -21,17 +22,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kFlushInterval{2};
 constexpr std::size_t kMostPending = std::size_t{1} << 26;
 
-/// Seconds since 1970.
-double wall_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 /// TensorBoard reads the files of a directory in the order of their names, so the time comes first.
 std::string file_name(const std::string& directory, int number) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   std::array<char, 32> seconds{};
-  std::snprintf(seconds.data(), seconds.size(), "%010lld", static_cast<long long>(wall_time()));
+  std::snprintf(seconds.data(), seconds.size(), "%010lld", static_cast<long long>(unix_seconds()));
   return cat(directory, "/events.out.tfevents.", seconds.data(), ".", host.data(), ".",
              static_cast<long>(::getpid()), ".", number);
 }
@@ -79,7 +75,7 @@ void SummaryWriter::Impl::add(const std::string& event) {
 }
 
 SummaryWriter::SummaryWriter(const std::string& directory) : impl_(std::make_unique<Impl>(directory)) {
-  impl_->add(file_version_event(wall_time()));
+  impl_->add(file_version_event(unix_seconds()));
   flush();
 }
 
@@ -96,29 +92,29 @@ const std::string& SummaryWriter::path() const {
 }
 
 void SummaryWriter::scalar(const std::string& tag, double value, std::int64_t step) {
-  impl_->add(summary_event({wall_time(), step}, scalar_value(tag, value)));
+  impl_->add(summary_event({unix_seconds(), step}, scalar_value(tag, value)));
 }
 
 void SummaryWriter::histogram(const std::string& tag, const Tensor& values, std::int64_t step) {
   const Histogram histogram = make_histogram(values.to_vector<double>());
   if (histogram.counts.empty()) return;
-  impl_->add(summary_event({wall_time(), step}, histogram_value(tag, histogram)));
+  impl_->add(summary_event({unix_seconds(), step}, histogram_value(tag, histogram)));
 }
 
 void SummaryWriter::image(const std::string& tag, const Tensor& pixels, std::int64_t step) {
-  impl_->add(summary_event({wall_time(), step}, image_value(tag, pixels.shape(), encode_png(pixels))));
+  impl_->add(summary_event({unix_seconds(), step}, image_value(tag, pixels.shape(), encode_png(pixels))));
 }
 
 void SummaryWriter::text(const std::string& tag, const std::string& markdown, std::int64_t step) {
-  impl_->add(summary_event({wall_time(), step}, text_value(tag, markdown)));
+  impl_->add(summary_event({unix_seconds(), step}, text_value(tag, markdown)));
 }
 
 void SummaryWriter::keras_model(const std::string& tag, const std::string& json, std::int64_t step) {
-  impl_->add(summary_event({wall_time(), step}, keras_model_value(tag, json)));
+  impl_->add(summary_event({unix_seconds(), step}, keras_model_value(tag, json)));
 }
 
 void SummaryWriter::restart(std::int64_t step) {
-  impl_->add(restart_event({wall_time(), step}));
+  impl_->add(restart_event({unix_seconds(), step}));
 }
 
 }  // namespace ronde::inline v0

@@ -10,12 +10,12 @@
 
 #include "files/checkpoint_writer.h"
 #include "model_state.h"
+#include "warn.h"
 
 namespace ronde::inline v0 {
 
 class Checkpointer {
  public:
-  using Warn = std::function<void(const std::string&)>;
   /// `warn` is told, on rank 0, of files that could not be written.
   Checkpointer(Model::State& model, Warn warn) : model_(model), warn_(std::move(warn)) {}
 

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "model_state.h"
 #include "training/checkpointer.h"
+#include "warn.h"
 
 namespace ronde::inline v0 {
 
 class NonFiniteRecovery {
  public:
-  using Warn = std::function<void(const std::string& problem)>;
   NonFiniteRecovery(Model& model, Model::State& state, Checkpointer& checkpointer, NonFiniteOptions options,
                     Warn warn);
 

@@ -8,19 +8,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <ronde/distributed/rank_facts.h>
 
 #include "training/straggler.h"
+#include "warn.h"
 
 namespace ronde::inline v0 {
 
 class RankWatch {
  public:
-  using Warn = std::function<void(const std::string& problem)>;
   struct Wishes {
     bool deterministic = false;
     DType computed = DType::f32;

@@ -1,7 +1,6 @@
 #include "training/resume.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include <ronde/core/backend.h>
@@ -11,6 +10,7 @@
 
 #include "keras_file/json.h"
 #include "training/hash64.h"
+#include "warn.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {
@@ -205,8 +205,7 @@ std::string find_backup(Communicator& communicator, const FitOptions& options) {
 
 void warn(const Communicator& communicator, const FitOptions& options, const std::string& problem) {
   if (communicator.rank() != 0) return;
-  if (options.warn) return options.warn(problem);
-  std::fputs(cat("ronde: warning: ", problem, "\n").c_str(), stderr);
+  warn_or_print(options.warn, problem);
 }
 
 }  // namespace ronde::inline v0

@@ -25,7 +25,7 @@ class Stopwatch {
   }
   /// From `start` to `stop`.
   double seconds() const { return seconds_; }
-  /// Writes the times and counts of the epoch.
+  /// Writes the times and counts of the epoch so far, and of the fit.
   void report(TrainingProgress& progress) const {
     progress.epoch_steps = epoch_.steps;
     progress.epoch_samples = epoch_.samples;

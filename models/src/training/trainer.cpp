@@ -164,6 +164,7 @@ void Trainer::run_epoch() {
   for (Callback* callback : callbacks_) callback->on_epoch_begin(epoch_);
   totals_.reset();
   stopwatch_.start_epoch();
+  stopwatch_.report(state_.progress);
   restore_callbacks_and_rate();
   while (epoch_step_ < plan_.steps_per_epoch && steps_left() > 0 && !state_.stop) {
     const std::int64_t step = state_.progress.steps + 1;
@@ -187,6 +188,7 @@ void Trainer::run_step() {
   batch_ = batch;
   train_on(*batch);
   stopwatch_.stop(batch->global_count);
+  stopwatch_.report(state_.progress);
   rank_watch_.add_step(stopwatch_.own_seconds());
   tune(*batch);
   ++state_.progress.steps;
@@ -265,7 +267,6 @@ void Trainer::end_epoch() {
   Logs logs;
   finish_training_part(logs);
   state_.progress.epochs = epoch + 1;
-  stopwatch_.report(state_.progress);
   if (options_.validation) validate(logs);
   // From here on the epoch has ended: what a callback saves by itself goes on with the next one.
   ++epoch_;

@@ -87,22 +87,22 @@ std::vector<std::string> other_dtypes(const ConfigValue& net, const std::string&
 }  // namespace
 
 void LeftOut::say(const Warn& warn) const {
-  for (const std::string& line : of_training) say_problem(warn, cat(path, ": left out: ", line));
-  for (const std::string& line : of_loss) say_problem(warn, cat(path, ": left out: ", line));
+  for (const std::string& line : of_training) warn_or_print(warn, cat(path, ": left out: ", line));
+  for (const std::string& line : of_loss) warn_or_print(warn, cat(path, ": left out: ", line));
   if (!of_layers.empty())
-    say_problem(warn, cat(path, ": ", joined(of_layers),
-                          ": not supported, so no part of loss or training here; kept in what is saved"));
+    warn_or_print(warn, cat(path, ": ", joined(of_layers),
+                            ": not supported, so no part of loss or training here; kept in what is saved"));
   if (!of_options.empty())
-    say_problem(warn, cat(path, ": ", joined(of_options), ": not known here, so without effect"));
+    warn_or_print(warn, cat(path, ": ", joined(of_options), ": not known here, so without effect"));
   if (!of_start.empty())
-    say_problem(warn,
-                cat(path, ": ", joined(of_start),
-                    ": not supported; the weights are the file's, but what is saved here names another"));
-  for (const std::string& line : of_computing) say_problem(warn, cat(path, ": ", line));
+    warn_or_print(warn,
+                  cat(path, ": ", joined(of_start),
+                      ": not supported; the weights are the file's, but what is saved here names another"));
+  for (const std::string& line : of_computing) warn_or_print(warn, cat(path, ": ", line));
   if (renamed > 0)
-    say_problem(warn, cat(path, ": '/' in the ",
-                          renamed == 1 ? "name of 1 layer" : cat("names of ", renamed, " layers"),
-                          " is '_' here, as Keras 3 wants it"));
+    warn_or_print(warn, cat(path, ": '/' in the ",
+                            renamed == 1 ? "name of 1 layer" : cat("names of ", renamed, " layers"),
+                            " is '_' here, as Keras 3 wants it"));
 }
 
 std::string LeftOut::why_untrainable(bool is_compiled) const {

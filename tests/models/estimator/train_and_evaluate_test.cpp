@@ -149,6 +149,7 @@ TEST_F(TrainAndEvaluate, PassesOverADamagedCheckpoint) {
   Model model = small_model();
   Estimator estimator(model, loud);
   EXPECT_NE(problem.find("model-002-00004.h5"), std::string::npos) << problem;
+  EXPECT_TRUE(problem.ends_with(": passed over")) << problem;
   EXPECT_EQ(model.progress().steps, 5);
   estimator.train(training(kSteps));
   EXPECT_EQ(model.weights_sha256(), undisturbed(kSteps));

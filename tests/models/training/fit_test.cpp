@@ -66,6 +66,22 @@ TEST(Fit, ProgressCountsStepsSamplesAndTime) {
   EXPECT_GT(progress.images_per_second, 0.0);
 }
 
+TEST(Fit, ProgressKnowsTheEpochSoFar) {
+  const InMemoryDataset data = small_images(10);
+  Model model = small_model();
+  std::vector<std::int64_t> steps, samples;
+  std::vector<double> seconds{0.0};
+  LambdaCallback spy({.on_train_batch_end = [&](std::int64_t, const Logs&) {
+    steps.push_back(model.progress().epoch_steps);
+    samples.push_back(model.progress().epoch_samples);
+    EXPECT_GT(model.progress().train_seconds, seconds.back());
+    seconds.push_back(model.progress().train_seconds);
+  }});
+  model.fit(data, {.batch_size = 4, .epochs = 2, .callbacks = {&spy}, .verbose = 0});
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(samples, (std::vector<std::int64_t>{4, 8, 10, 4, 8, 10}));
+}
+
 TEST(Fit, GoesOnWhereAnotherFitEnded) {
   const InMemoryDataset data = small_images(22);
   Model whole = small_model(), parts = small_model();

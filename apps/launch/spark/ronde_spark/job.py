@@ -1,6 +1,8 @@
 """What every rank of a job has to know; it travels to the tasks."""
 
+import contextlib
 import os
+import pathlib
 import secrets
 import shutil
 import socket
@@ -22,12 +24,32 @@ class Job(NamedTuple):
     token: str
     says: str  # whose lines the driver shows: "rank0", "all", "none"
 
+    @property
+    def resumes(self):
+        return "RONDE_RESUME" in self.environment
+
     def is_heard(self, rank):
         return self.says == "all" or (self.says == "rank0" and rank == 0)
 
 
-def continued(job):
-    """The same job, to go on from its newest checkpoint."""
+def traces(job):
+    """What a training leaves, with times: checkpoints, below the job's directory or where they are told to go, and from its
+    first step on the mark that those of an earlier one do not count."""
+    begin_of_name = job.environment.get("RONDE_CHECKPOINT", "").split("{")[0]
+    told = pathlib.Path(os.path.dirname(os.path.join(job.directory, begin_of_name)))
+    found = {}
+    for path in (*pathlib.Path(job.directory).rglob("*"), *told.glob("*")):
+        if path.name == ".new-run" or path.suffix in (".h5", ".keras"):
+            with contextlib.suppress(FileNotFoundError):  # replaced at this moment
+                found[path] = path.stat().st_mtime_ns
+    return found
+
+
+def continued(job, before):
+    """The job to start after one that failed: to go on from its newest checkpoint, if it has left more than the traces that
+    were there before. Else the newest would be that of an earlier run, whose model would come back."""
+    if traces(job).items() <= before.items():
+        return job
     return job._replace(environment={**job.environment, "RONDE_RESUME": "auto"})
 
 

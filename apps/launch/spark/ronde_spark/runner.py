@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from .job import continued, make_job
+from .job import continued, make_job, traces
 from .local import run_local
 from .log_channel import LogServer
 from .outcome import RondeError
@@ -22,7 +22,8 @@ class RondeRunner:
     """Runs a program on `np` tasks of Spark at the same time; np=-k: on k processes here, without Spark.
 
     `log`: whose output the driver shows, with rank and time: "rank0", "all" or "none".
-    `max_restarts`: so often a job that has a `dir` is started again when a rank has failed, from its newest checkpoint.
+    `max_restarts`: so often a job that has a `dir` is started again when a rank has failed, from its newest checkpoint;
+    the driver has to see `dir` too, and starts a job that has left nothing there as it did at first.
     """
 
     def __init__(self, np, *, log="rank0", max_restarts=0, out=None):
@@ -41,6 +42,7 @@ class RondeRunner:
         """
         job = make_job((program, *arguments), abs(self._np), os.environ, env, dir=dir, timeline=timeline,
                        checkpoint=checkpoint, model=model, says=self._log)
+        before = traces(job)
         attempt = self._run_here if self._np < 0 else self._run_on_spark
         for restarts_left in range(self._max_restarts if dir else 0, -1, -1):
             try:
@@ -48,8 +50,9 @@ class RondeRunner:
             except RondeError as error:
                 if restarts_left == 0 or error.is_final:
                     raise
-                self._say(f"ronde_spark: {error}: starts again from the newest checkpoint")
-                job = continued(job)
+                job = continued(job, before)
+                place = "from the newest checkpoint" if job.resumes else "from the beginning"
+                self._say(f"ronde_spark: {error}: starts again {place}")
 
     def _say(self, line):
         print(line, file=self._out, flush=True)

@@ -59,13 +59,13 @@ class RONDE_API Logs {
 struct TrainingProgress {
   std::int64_t epochs = 0;  ///< finished
   std::int64_t steps = 0;   ///< finished, over all epochs
-  // Of the epoch that finished last:
+  // Of the steps that this fit has made of the epoch it is in, or of the one that finished last:
   std::int64_t epoch_steps = 0;
   std::int64_t epoch_samples = 0;        ///< of all ranks
-  double epoch_seconds = 0.0;            ///< in training steps; no evaluation, no callbacks at its end
+  double epoch_seconds = 0.0;            ///< in training steps; no evaluation, no callbacks
   double epoch_images_per_second = 0.0;  ///< of all ranks together; without the first step of a fit
-  double train_seconds = 0.0;            ///< of all epochs of this fit
-  double images_per_second = 0.0;        ///< over all epochs of this fit
+  double train_seconds = 0.0;            ///< of all steps of this fit
+  double images_per_second = 0.0;        ///< over all steps of this fit
   /// What `autotune` found: "1 thread, buckets of 4 MB"; empty while it looks, or without it.
   std::string tuned = {};
   /// The last checkpoint of this fit, where its file could not be written, as on a full disk; else empty.

@@ -1,3 +1,4 @@
+/// What is no reason to stop, but has to be said.
 #pragma once
 
 #include <cstdio>
@@ -8,11 +9,11 @@
 
 namespace ronde::inline v0 {
 
+/// FitOptions::warn and its like; may be empty.
 using Warn = std::function<void(const std::string& problem)>;
 
-/// A log that cannot be written is no reason to end a training: it is said, by `warn` or else as `fit` says
-/// such things.
-inline void say_problem(const Warn& warn, const std::string& problem) {
+/// Tells `warn`; without one, a line on stderr.
+inline void warn_or_print(const Warn& warn, const std::string& problem) {
   if (warn) return warn(problem);
   std::fputs(cat("ronde: warning: ", problem, "\n").c_str(), stderr);
 }
