@@ -8,6 +8,7 @@
 
 #include "model_state.h"
 #include "training/evaluator.h"
+#include "training/metric_names.h"
 #include "training/resume.h"
 #include "training/train_step.h"
 #include "training/trainer.h"
@@ -54,6 +55,7 @@ bool has_changed(const ParameterArena& arena) {
 }  // namespace
 
 void Model::State::set_loss(std::unique_ptr<Loss> given, std::vector<std::shared_ptr<Metric>> shown) {
+  metric_names(shown);  // refuses what cannot be told from the loss
   loss = std::move(given);
   metrics = std::move(shown);
   if (const auto metric = loss->default_metric(); metric && metrics.empty()) metrics.push_back(metric);

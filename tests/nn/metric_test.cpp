@@ -103,6 +103,18 @@ TEST(Metric, ThoseWhoseNumbersKerasWouldRefuseAreNotWritten) {
   EXPECT_TRUE(Accuracy("top one").config().is_null());
 }
 
+// Keras 3.15's `_direction`.
+TEST(Metric, SaysWhichValuesAreBetter) {
+  for (const char* name :
+       {"accuracy", "SparseCategoricalAccuracy", "binary_accuracy", "Precision", "Recall", "F1Score",
+        "FBetaScore", "AUC", "TopKCategoricalAccuracy", "SparseTopKCategoricalAccuracy"})
+    EXPECT_EQ(make_metric(name)->direction(), MetricDirection::larger) << name;
+  for (const char* name : {"mse", "RootMeanSquaredError", "KLDivergence", "BinaryCrossentropy"})
+    EXPECT_EQ(make_metric(name)->direction(), MetricDirection::smaller) << name;
+  for (const char* name : {"TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives"})
+    EXPECT_EQ(make_metric(name)->direction(), MetricDirection::unknown) << name;
+}
+
 TEST(Precision, OfOneClassOrOfTheBestOnes) {
   // Rows: 0.9 0.2 0.7 / 0.1 0.6 0.8; meant: 1 0 0 / 0 1 1.
   const Tensor said = f64_tensor({2, 3}, {0.9, 0.2, 0.7, 0.1, 0.6, 0.8});

@@ -6,6 +6,7 @@
 #include <ronde/models/terminal.h>
 
 #include "training/evaluator.h"
+#include "training/metric_names.h"
 #include "training/train_step.h"
 
 namespace ronde::inline v0 {
@@ -81,6 +82,9 @@ TrainingPlan make_plan(const Model::State& model, const FitOptions& options, con
       .global_batch = sampler.options().global_batch,
       .has_validation = options.validation != nullptr,
       .verbose = resolve_verbosity(options, *model.communicator)};
+  const std::vector<std::string> names = metric_names(model.metrics);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    plan.metrics.emplace_back(names[i], model.metrics[i]->direction());
   const std::int64_t steps = plan.steps_per_epoch, most = options.max_steps;
   if (most > 0) plan.epochs = std::min(plan.epochs, (most + steps - 1) / steps);
   plan.last_step = plan.epochs * steps;

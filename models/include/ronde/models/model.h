@@ -93,7 +93,9 @@ struct ModelOptions {
 struct CompileOptions {
   std::unique_ptr<Optimizer> optimizer = {};
   std::unique_ptr<Loss> loss = {};
-  std::vector<std::shared_ptr<Metric>> metrics = {};  ///< empty: `Loss::default_metric`, if the loss has one
+  /// Empty: `Loss::default_metric`, if the loss has one. Those of one name get numbers in the logs, as in
+  /// Keras: recall, recall_1.
+  std::vector<std::shared_ptr<Metric>> metrics = {};
   DistributedOptions distributed = {};  ///< compression, local steps, sharded optimizer state, buckets
 };
 

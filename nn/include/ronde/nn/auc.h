@@ -49,6 +49,7 @@ class RONDE_API AUC : public Metric {
   bool sums_are_counts() const override { return true; }
   double value(const MetricSums& sums) const override;
   ConfigValue config() const override;
+  MetricDirection direction() const override { return MetricDirection::larger; }
 
  private:
   std::size_t bucket_of(double output) const;

@@ -22,6 +22,7 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
   void reset() override { found_ = count_ = 0; }
   bool counts_correct() const override { return true; }
   ConfigValue config() const override { return described("TopKCategoricalAccuracy"); }
+  MetricDirection direction() const override { return MetricDirection::larger; }
 
  protected:
   ConfigValue described(const char* class_name) const;
