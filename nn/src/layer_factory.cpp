@@ -202,7 +202,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     std::unique_ptr<Module> layer = entry->read(reader);
     const std::string name = reader.text("name", "");
     if (!name.empty()) layer->set_name(without_slashes(name));
-    if (!reader.boolean("trainable", true)) layer->set_trainable(false);
+    if (!reader.boolean("trainable", true)) layer->set_own_trainable(false);
     return layer;
   } catch (const UsageError& error) {
     // What would be a wrong argument in a program is a wrong value in a file.
