@@ -67,6 +67,9 @@ void Model::State::require_trainable(const char* verb) const {
                       "; call compile to train this model");
   require<UsageError>(optimizer != nullptr, "[", verb, "] the model is not compiled");
   require<UsageError>(arena->size() > 0, "[", verb, "] the net has no weights to train");
+  require<UsageError>(
+      module->parameter_count(true) > 0, "[", verb,
+      "] no weight of the net is trainable: unfreeze a layer (set_trainable) and compile again");
 }
 
 void Model::compile(CompileOptions options) {
