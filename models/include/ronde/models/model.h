@@ -178,8 +178,8 @@ struct EvaluateOptions {
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
   double loss_sum = 0.0;
-  std::int64_t correct = 0;  ///< of the first metric that counts right answers
-  std::int64_t count = 0;
+  std::int64_t correct = 0;  ///< of the first metric that counts right answers, of all positions
+  std::int64_t count = 0;    ///< of samples
 };
 
 class RONDE_API Model {

@@ -31,8 +31,8 @@ struct AucOptions {
 };
 
 /// Outputs are probabilities 0 ... 1 of yes, read by the host; targets that are not 0 mean it, and have the
-/// outputs' shape, or (n) for outputs (n, 1). Several outputs of a sample count as several samples, unless
-/// they are several labels.
+/// outputs' shape, or (n, ...) for outputs (n, ..., 1). Several outputs of a sample count as several samples,
+/// unless they are several labels.
 class RONDE_API AUC : public Metric {
  public:
   using Options = AucOptions;

@@ -1,5 +1,5 @@
 /// Metrics of yes and no. Outputs above the threshold say yes, targets that are not 0 mean it; targets have
-/// the outputs' shape, or (n) for outputs (n, 1). Outputs are read by the host.
+/// the outputs' shape, or (n, ...) for outputs (n, ..., 1). Outputs are read by the host.
 #pragma once
 
 #include <optional>

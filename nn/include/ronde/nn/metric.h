@@ -51,9 +51,10 @@ class RONDE_API Metric {
   virtual MetricDirection direction() const { return MetricDirection::unknown; }
 };
 
-/// Share of samples whose largest output is at the label; targets i32 (n) or one-hot (n, k). As Keras'
-/// "accuracy", outputs (n, 1) are one class: right when they are above 0.5 and the target, (n) or (n, 1),
-/// is 1.
+/// Share of samples whose largest output is at the label; targets i32 (n), (n, 1) or one-hot (n, k). As
+/// Keras' "accuracy", outputs (n, 1) are one class: right when they are above 0.5 and the target, (n) or (n,
+/// 1), is 1. Of outputs (n, ..., k) each position counts: targets i32 (n, ...), (n, ..., 1) or one-hot (n,
+/// ..., k).
 class RONDE_API Accuracy : public Metric {
  public:
   explicit Accuracy(std::string name = "accuracy") : name_(std::move(name)) {}
@@ -64,7 +65,7 @@ class RONDE_API Accuracy : public Metric {
   bool counts_correct() const override { return true; }
   ConfigValue config() const override;
   MetricDirection direction() const override { return MetricDirection::larger; }
-  /// Number of samples that were right; waits for the device.
+  /// Number of samples, or of their positions, that were right; waits for the device.
   std::int64_t correct() const;
 
  private:
