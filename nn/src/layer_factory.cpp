@@ -29,6 +29,7 @@
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "graph_operation.h"
 #include "known_names.h"
 #include "layer_config.h"
 #include "snake_case.h"
@@ -238,6 +239,7 @@ std::vector<std::string> left_out_of_training(const ConfigValue& description) {
 }
 
 std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config) {
+  if (is_operation(class_name)) return {};
   const LayerEntry* entry = find_layer(class_name);
   if (!entry) refuse_class(class_name, config);
   const LayerConfig reader(entry->class_name, config);

@@ -121,6 +121,19 @@ TEST(FrozenNetFile, IsWrittenInTheOrderOfKeras) {
   EXPECT_EQ(names(dir / "net.h5"), expected);
 }
 
+TEST(KerasFiles, OperatorsOfPythonStandBetweenLayers) {
+  const TempDir dir;
+  const std::string folder = golden("operators_net_keras3.15.1/");
+  const NamedTensors io = read_npz(folder + "io.npz");
+  std::vector<std::string> warnings;
+  Model model = Model::load(folder + "net.keras",
+                            {.warn = [&](const std::string& warning) { warnings.push_back(warning); }});
+  EXPECT_EQ(warnings, std::vector<std::string>());
+  EXPECT_LE(largest_difference(model.predict(io.at("input")), io.at("output")), 1e-5);
+  model.save(dir / "again.h5");
+  EXPECT_LE(largest_difference(Model::load(dir / "again.h5").predict(io.at("input")), io.at("output")), 1e-5);
+}
+
 // As Keras has it for a model that is frozen as a whole, whatever its layers say.
 TEST(KerasFiles, AWhollyFrozenNetTrainsNothing) {
   const TempDir dir;
