@@ -26,6 +26,7 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/training_only.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
@@ -104,6 +105,8 @@ std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<UpSampling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
@@ -117,6 +120,13 @@ std::unique_ptr<Module> read_activation(const LayerConfig& config) {
 /// Of ConvNeXt, whose blocks take (n, h, w, c): whole samples are dropped.
 std::unique_ptr<Module> read_stochastic_depth(const LayerConfig& config) {
   return std::make_unique<Dropout>(config.number("drop_path_rate"), Shape{1, 1, 1});
+}
+
+/// Of images: whole channels are dropped.
+std::unique_ptr<Module> read_spatial_dropout2d(const LayerConfig& config) {
+  config.ignore({"seed"});
+  config.expect_text("data_format", "channels_last");
+  return std::make_unique<Dropout>(config.number("rate"), Shape{1, 1, -1});
 }
 
 struct LayerEntry {
@@ -141,6 +151,8 @@ constexpr LayerEntry kLayers[] = {
     {"Embedding", read_layer<Embedding>},
     {"Flatten", read_layer<Flatten>},
     {"Functional", read_layer<Graph>},
+    {"GaussianDropout", read_layer<TrainingOnly>},
+    {"GaussianNoise", read_layer<TrainingOnly>},
     {"GlobalAveragePooling1D", read_layer<GlobalAveragePooling1D>},
     {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
     {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
@@ -152,12 +164,19 @@ constexpr LayerEntry kLayers[] = {
     {"Minimum", read_layer<Minimum>},
     {"Multiply", read_layer<Multiply>},
     {"Normalization", read_layer<Normalization>},
+    {"RandomBrightness", read_layer<TrainingOnly>},
+    {"RandomContrast", read_layer<TrainingOnly>},
+    {"RandomFlip", read_layer<TrainingOnly>},
+    {"RandomRotation", read_layer<TrainingOnly>},
+    {"RandomTranslation", read_layer<TrainingOnly>},
+    {"RandomZoom", read_layer<TrainingOnly>},
     {"ReLU", read_layer<ReLU>},
     {"Rescaling", read_layer<Rescaling>},
     {"Reshape", read_layer<Reshape>},
     {"SeparableConv2D", read_layer<SeparableConv2D>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
+    {"SpatialDropout2D", read_spatial_dropout2d},
     {"StochasticDepth", read_stochastic_depth},
     {"Subtract", read_layer<Subtract>},
     {"UpSampling2D", read_layer<UpSampling2D>},
@@ -217,16 +236,32 @@ bool is_for_training_only(const std::string& key) {
   return key.ends_with("_regularizer") || key.ends_with("_constraint");
 }
 
+/// {"class_name": "RandomFlip", "config": ...}
+bool describes_training_only(const ConfigValue& value) {
+  const ConfigValue* class_name = value.find("class_name");
+  const LayerEntry* entry =
+      class_name && class_name->is_string() ? find_layer(class_name->as_string()) : nullptr;
+  return entry && entry->read == read_layer<TrainingOnly>;
+}
+
+/// "random_flip" of {"name": "random_flip", ...}.
+std::string name_or(const ConfigValue& config, const char* otherwise) {
+  const ConfigValue* name = config.is_dict() ? config.find("name") : nullptr;
+  return name && name->is_string() ? name->as_string() : otherwise;
+}
+
 void append_left_out(const ConfigValue& value, std::vector<std::string>& left_out) {
   if (value.is_list())
     for (const ConfigValue& item : value.as_list()) append_left_out(item, left_out);
   if (!value.is_dict()) return;
-  const ConfigValue* name = value.find("name");
+  if (describes_training_only(value) && value.find("config"))
+    left_out.push_back(
+        cat(value.at("class_name").as_string(), " ", name_or(value.at("config"), "without a name")));
   for (const auto& [key, item] : value.as_dict()) {
     if (!is_for_training_only(key))
       append_left_out(item, left_out);
     else if (!item.is_null())
-      left_out.push_back(cat(key, " of ", name && name->is_string() ? name->as_string() : "a layer"));
+      left_out.push_back(cat(key, " of ", name_or(value, "a layer")));
   }
 }
 
