@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ronde/core/whole_numbers.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/rmsprop.h>
@@ -12,7 +13,7 @@ namespace {
 
 std::int64_t global_batch(const Recipe& recipe, const TrainOptions& options, int world_size) {
   if (options.global_batch_size) return *options.global_batch_size;
-  if (options.batch_size) return *options.batch_size * world_size;
+  if (options.batch_size) return product_or_most<std::int64_t>(*options.batch_size, world_size);
   return recipe.global_batch > 0 ? recipe.global_batch : recipe.batch_size * world_size;
 }
 
@@ -51,7 +52,7 @@ void plan_length(const Recipe& recipe, const TrainOptions& options, int world_si
 }
 
 OptimizerNeeds needs_of(const TrainPlan& plan, std::int64_t samples) {
-  const std::int64_t pass = (samples + plan.global_batch - 1) / plan.global_batch;
+  const std::int64_t pass = ceil_divide(samples, plan.global_batch);
   const std::int64_t steps = plan.steps_per_epoch > 0 ? plan.steps_per_epoch : pass * plan.passes;
   return {.learning_rate = plan.learning_rate,
           .clip = {.global_norm = plan.clip_norm},

@@ -6,6 +6,7 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
+#include <ronde/core/whole_numbers.h>
 #include <ronde/data/data_loader.h>
 #include <ronde/data/image_file.h>
 #include <ronde/models/view_outputs.h>
@@ -72,7 +73,7 @@ Tally tally_share(Model& model, const Dataset& data, const DetailsOptions& optio
   DataLoader loader(
       data,
       ShardedSampler({.size = data.size(),
-                      .global_batch = options.batch_size * communicator.size(),
+                      .global_batch = product_or_most<std::int64_t>(options.batch_size, communicator.size()),
                       .rank = communicator.rank(),
                       .world_size = communicator.size(),
                       .shuffle = false}),

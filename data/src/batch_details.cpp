@@ -6,6 +6,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/storage.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
 
@@ -31,7 +32,7 @@ BatchDetails::BatchDetails(const Dataset& data, std::int64_t rows, std::int64_t 
   std::size_t size = 0;
   for (Part& part : parts) {
     part.begin = size;
-    size += (part.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+    size += ceil_divide(part.bytes(), kAlignment) * kAlignment;
   }
   const auto memory = std::make_shared<Storage>(backend, size);
   block_ = Tensor::over(memory, {static_cast<std::int64_t>(size)}, DType::u8);

@@ -13,6 +13,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "batch_details.h"
 #include "resident_inputs.h"
@@ -125,7 +126,7 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   }
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
-  rows_at_once = std::max<std::int64_t>(1, (n + pieces - 1) / pieces);
+  rows_at_once = std::max<std::int64_t>(1, ceil_divide(n, pieces));
   slots.resize(static_cast<std::size_t>(options.ring));
   for (std::vector<Slot*>* places : {&free, &filling, &ready}) places->reserve(slots.size());
   for (Slot& slot : slots) {

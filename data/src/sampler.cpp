@@ -5,14 +5,11 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
+#include <ronde/core/whole_numbers.h>
 #include <ronde/data/block_permutation.h>
 
 namespace ronde::inline v0 {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// In which order a pass takes the samples.
 class Order {
@@ -57,12 +54,12 @@ ShardedSampler::ShardedSampler(SamplerOptions options) : options_(options) {
 }
 
 std::int64_t ShardedSampler::epoch_size() const {
-  return options_.passes * options_.size;
+  return product_or_most(options_.passes, options_.size);
 }
 
 std::int64_t ShardedSampler::steps_per_epoch() const {
   if (options_.repeat) return std::max<std::int64_t>(1, epoch_size() / options_.global_batch);
-  return ceil_div(epoch_size(), options_.global_batch);
+  return ceil_divide(epoch_size(), options_.global_batch);
 }
 
 std::int64_t ShardedSampler::first_position(std::int64_t step) const {
@@ -83,7 +80,7 @@ std::int64_t ShardedSampler::passes_begun(std::int64_t steps) const {
 
 std::int64_t ShardedSampler::max_count() const {
   if (shards_.total > 0) return shards_.own_size(global_count(0));
-  return ceil_div(global_count(0) - options_.rank, options_.world_size);
+  return ceil_divide<std::int64_t>(global_count(0) - options_.rank, options_.world_size);
 }
 
 std::vector<SampleKey> ShardedSampler::samples(std::int64_t step) const {

@@ -8,6 +8,7 @@
 
 #include "model_state.h"
 #include "training/evaluator.h"
+#include "training/metric_names.h"
 #include "training/resume.h"
 #include "training/train_step.h"
 #include "training/trainer.h"
@@ -54,6 +55,7 @@ bool has_changed(const ParameterArena& arena) {
 }  // namespace
 
 void Model::State::set_loss(std::unique_ptr<Loss> given, std::vector<std::shared_ptr<Metric>> shown) {
+  metric_names(shown);  // refuses what cannot be told from the loss
   loss = std::move(given);
   metrics = std::move(shown);
   if (const auto metric = loss->default_metric(); metric && metrics.empty()) metrics.push_back(metric);
@@ -65,6 +67,9 @@ void Model::State::require_trainable(const char* verb) const {
                       "; call compile to train this model");
   require<UsageError>(optimizer != nullptr, "[", verb, "] the model is not compiled");
   require<UsageError>(arena->size() > 0, "[", verb, "] the net has no weights to train");
+  require<UsageError>(
+      module->parameter_count(true) > 0, "[", verb,
+      "] no weight of the net is trainable: unfreeze a layer (set_trainable) and compile again");
 }
 
 void Model::compile(CompileOptions options) {

@@ -7,8 +7,8 @@
 
 namespace ronde::inline v0 {
 
-/// An Error that names the metric when the target has neither the output's shape nor is (n) for outputs (n,
-/// 1), or when there is no such class. Waits for the device.
+/// An Error that names the metric when the target has neither the output's shape nor is (n, ...) for outputs
+/// (n, ..., 1), or when there is no such class. Waits for the device.
 BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, const Tensor& target,
                               const PrecisionOptions& options);
 

@@ -61,11 +61,15 @@ ConfigDict Graph::config() const {
                                    {"config", layer->config()},
                                    {"name", layer->name()},
                                    {"inbound_nodes", calls_of(*this, *layer)}});
-  return {{"name", name().empty() ? "functional" : name()},
-          {"layers", layers},
-          // Not a list of one reference, as Keras 2 writes: Keras 3 would make the net return a list.
-          {"input_layers", reference(*this, 0)},
-          {"output_layers", reference(*this, output_)}};
+  ConfigDict config{
+      {"name", name().empty() ? "functional" : name()},
+      {"layers", layers},
+      // Not a list of one reference, as Keras 2 writes: Keras 3 would make the net return a list.
+      {"input_layers", reference(*this, 0)},
+      {"output_layers", reference(*this, output_)}};
+  // Of the whole net it would mean to Keras that nothing is trained, whatever its layers say.
+  if (!trainable() && !path().empty()) config.emplace_back("trainable", false);
+  return config;
 }
 
 // --- the order of layers

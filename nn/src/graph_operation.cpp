@@ -11,22 +11,34 @@ bool is_number(const ConfigValue& value) {
          std::holds_alternative<std::int64_t>(value.storage());
 }
 
+/// number / x is no Rescaling.
+bool divides_by_second(const std::string& class_name) {
+  return class_name == "TrueDivide" || class_name == "Divide";
+}
+
 }  // namespace
 
-std::unique_ptr<Module> as_rescaling(const Module& operation, const ConfigValue& arguments) {
+bool is_operation(const std::string& class_name) {
+  return divides_by_second(class_name) || class_name == "Negative";
+}
+
+std::unique_ptr<Module> as_rescaling(const std::string& class_name, const ConfigValue& arguments) {
   const ConfigList& values = arguments.as_list();
+  if (class_name == "Negative" && values.size() == 1)
+    return std::make_unique<Rescaling>(RescalingOptions{.scale = {-1.0}});
   if (values.size() != 2 || is_number(values[0]) == is_number(values[1])) return nullptr;
   const bool comes_first = is_number(values[0]);
   const double number = values[comes_first ? 0 : 1].as_double();
-  const std::string name = operation.class_name();
-  RescalingOptions options{.name = operation.name()};
-  if (name == "Add") {
+  RescalingOptions options;
+  if (class_name == "Add") {
     options.offset = {number};
-  } else if (name == "Multiply") {
+  } else if (class_name == "Multiply") {
     options.scale = {number};
-  } else if (name == "Subtract") {
+  } else if (class_name == "Subtract") {
     options.scale = {comes_first ? -1.0 : 1.0};
     options.offset = {comes_first ? number : -number};
+  } else if (divides_by_second(class_name) && !comes_first) {
+    options.scale = {1.0 / number};
   } else {
     return nullptr;
   }

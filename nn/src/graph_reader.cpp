@@ -29,7 +29,8 @@ struct Call {
 
 struct Layer {
   std::string name;
-  std::unique_ptr<Module> module;  // until its first call
+  std::string class_name;
+  std::unique_ptr<Module> module = nullptr;  // until its first call
   Module* placed = nullptr;
   bool is_input = false;
   bool is_functional = false;
@@ -68,12 +69,12 @@ class GraphReader {
       const std::string& class_name = entry.at("class_name").as_string();
       const ConfigValue& inner = entry.at("config");
       const ConfigValue* name = entry.find("name");
-      Layer layer{.name = (name ? *name : inner.at("name")).as_string(), .module = nullptr};
+      Layer layer{.name = (name ? *name : inner.at("name")).as_string(), .class_name = class_name};
       layer.is_input = class_name == "InputLayer";
       layer.is_functional = class_name == "Functional" || class_name == "Model";
       if (layer.is_input) {
         layer.calls.emplace_back();
-      } else {
+      } else if (!is_operation(class_name)) {  // of which the call says more
         layer.module = layer_from_config(class_name, inner);
         if (layer.module->name().empty()) layer.module->set_name(without_slashes(layer.name));
         if (const ConfigValue* nested = inner.find("layers"); nested && nested->is_list())
@@ -117,6 +118,9 @@ class GraphReader {
         inputs.push_back(resolve(parts, false));
       }
     }
+    if (layers_[layer].module == nullptr)
+      refuse("inbound_nodes", cat("\"", layers_[layer].name, "\" is a ", layers_[layer].class_name,
+                                  ", which is supported only of one layer's result, and by a number"));
     if (inputs.empty()) refuse("inbound_nodes", cat("a call of \"", layers_[layer].name, "\" has no inputs"));
     return inputs;
   }
@@ -124,11 +128,12 @@ class GraphReader {
   /// The arguments that are results, once the layer is one that knows the number among them.
   static ConfigValue without_number(Layer& layer, const ConfigValue& arguments) {
     std::unique_ptr<Module> rescaling =
-        layer.calls.size() == 1 ? as_rescaling(*layer.module, arguments) : nullptr;
+        layer.calls.size() == 1 ? as_rescaling(layer.class_name, arguments) : nullptr;
     if (rescaling == nullptr) return arguments;
     layer.module = std::move(rescaling);
-    const ConfigList& both = arguments.as_list();
-    return both[both[0].is_dict() ? 0 : 1];
+    layer.module->set_name(without_slashes(layer.name));
+    const ConfigList& all = arguments.as_list();
+    return all[all[0].is_dict() ? 0 : 1];
   }
 
   /// Keras 3's positional arguments: tensors, and lists of them.

@@ -56,7 +56,7 @@ std::string without_slashes(std::string name) {
 }
 
 LayerConfig::LayerConfig(std::string class_name, const ConfigValue& config)
-    : config_(&config), label_(std::move(class_name)) {
+    : config_(&config), class_name_(std::move(class_name)), label_(class_name_) {
   // Of every layer: its name and policy, and what Keras notes of its input.
   ignore({"name", "trainable", "dtype", "batch_input_shape", "build_config", "build_input_shape", "dynamic",
           "input_dtype", "ragged", "sparse"});
@@ -72,6 +72,13 @@ const ConfigValue* LayerConfig::find(const char* key) const {
 
 void LayerConfig::ignore(std::initializer_list<const char*> keys) const {
   asked_.insert(keys.begin(), keys.end());
+}
+
+ConfigDict LayerConfig::own_options() const {
+  ConfigDict own;
+  for (const auto& entry : config_->as_dict())
+    if (asked_.insert(entry.first).second) own.push_back(entry);
+  return own;
 }
 
 ConfigDict LayerConfig::unread() const {

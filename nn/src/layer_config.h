@@ -66,6 +66,9 @@ class LayerConfig {
   Regularizer regularizer(const char* key) const;
   /// The entry, or nullptr when it is absent or null.
   const ConfigValue* find(const char* key) const;
+  /// The entries that other layers have not, null or not; all count as asked for.
+  ConfigDict own_options() const;
+  const std::string& class_name() const { return class_name_; }
   /// Entries that change nothing here, whatever they say.
   void ignore(std::initializer_list<const char*> keys) const;
   /// Entries that are not null, and that nobody has asked for.
@@ -84,6 +87,7 @@ class LayerConfig {
   auto read(const char* key, F&& convert) const;
 
   const ConfigValue* config_;
+  std::string class_name_;
   std::string label_;
   mutable std::set<std::string> asked_;
 };

@@ -26,9 +26,11 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/training_only.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "graph_operation.h"
 #include "known_names.h"
 #include "layer_config.h"
 #include "snake_case.h"
@@ -103,6 +105,8 @@ std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<UpSampling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
@@ -116,6 +120,13 @@ std::unique_ptr<Module> read_activation(const LayerConfig& config) {
 /// Of ConvNeXt, whose blocks take (n, h, w, c): whole samples are dropped.
 std::unique_ptr<Module> read_stochastic_depth(const LayerConfig& config) {
   return std::make_unique<Dropout>(config.number("drop_path_rate"), Shape{1, 1, 1});
+}
+
+/// Of images: whole channels are dropped.
+std::unique_ptr<Module> read_spatial_dropout2d(const LayerConfig& config) {
+  config.ignore({"seed"});
+  config.expect_text("data_format", "channels_last");
+  return std::make_unique<Dropout>(config.number("rate"), Shape{1, 1, -1});
 }
 
 struct LayerEntry {
@@ -140,6 +151,8 @@ constexpr LayerEntry kLayers[] = {
     {"Embedding", read_layer<Embedding>},
     {"Flatten", read_layer<Flatten>},
     {"Functional", read_layer<Graph>},
+    {"GaussianDropout", read_layer<TrainingOnly>},
+    {"GaussianNoise", read_layer<TrainingOnly>},
     {"GlobalAveragePooling1D", read_layer<GlobalAveragePooling1D>},
     {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
     {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
@@ -151,12 +164,19 @@ constexpr LayerEntry kLayers[] = {
     {"Minimum", read_layer<Minimum>},
     {"Multiply", read_layer<Multiply>},
     {"Normalization", read_layer<Normalization>},
+    {"RandomBrightness", read_layer<TrainingOnly>},
+    {"RandomContrast", read_layer<TrainingOnly>},
+    {"RandomFlip", read_layer<TrainingOnly>},
+    {"RandomRotation", read_layer<TrainingOnly>},
+    {"RandomTranslation", read_layer<TrainingOnly>},
+    {"RandomZoom", read_layer<TrainingOnly>},
     {"ReLU", read_layer<ReLU>},
     {"Rescaling", read_layer<Rescaling>},
     {"Reshape", read_layer<Reshape>},
     {"SeparableConv2D", read_layer<SeparableConv2D>},
     {"Sequential", read_layer<Sequential>},
     {"Softmax", read_layer<Softmax>},
+    {"SpatialDropout2D", read_spatial_dropout2d},
     {"StochasticDepth", read_stochastic_depth},
     {"Subtract", read_layer<Subtract>},
     {"UpSampling2D", read_layer<UpSampling2D>},
@@ -216,7 +236,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     std::unique_ptr<Module> layer = entry->read(reader);
     const std::string name = reader.text("name", "");
     if (!name.empty()) layer->set_name(without_slashes(name));
-    if (!reader.boolean("trainable", true)) layer->set_trainable(false);
+    if (!reader.boolean("trainable", true)) layer->set_own_trainable(false);
     keep_left_out(reader, *layer);
     return layer;
   } catch (const UsageError& error) {
@@ -227,6 +247,8 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
 
 std::vector<std::string> left_out_of_training(const Module& net) {
   std::vector<std::string> names;
+  if (dynamic_cast<const TrainingOnly*>(&net) != nullptr)
+    names.push_back(cat(net.class_name(), " ", net.label()));
   for (const auto& [key, value] : net.left_out()) names.push_back(cat(key, " of ", net.label()));
   for (const Module* child : net.children())
     for (std::string& name : left_out_of_training(*child)) names.push_back(std::move(name));
@@ -234,6 +256,7 @@ std::vector<std::string> left_out_of_training(const Module& net) {
 }
 
 std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config) {
+  if (is_operation(class_name)) return {};
   const LayerEntry* entry = find_layer(class_name);
   if (!entry) refuse_class(class_name, config);
   const LayerConfig reader(entry->class_name, config);

@@ -7,25 +7,27 @@
 #include <ronde/nn/loss.h>
 
 #include "loss_operands.h"
+#include "targets.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
-/// Outputs (n, k) and labels i32 (n) in [0, k).
+/// Outputs (n, ..., k) and labels i32 (n, ...) or (n, ..., 1) in [0, k).
 void check_labels(const std::string& loss, const Shape& output, const Tensor& labels) {
-  require(labels.shape() == Shape{output[0]}, "[", loss, "] expects labels of shape (", output[0], "), got ",
-          labels.shape());
+  require(may_be_labels(labels.shape(), output), "[", loss, "] expects labels of shape ",
+          positions_of(output), ", got ", labels.shape());
   // A device checks them itself, so that the host need not wait for it.
   if (labels.backend().device().type != DeviceType::cpu) return;
   const std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();
   for (std::size_t row = 0; row < values.size(); ++row)
-    require(values[row] >= 0 && values[row] < output[1], "[", loss, "] label ", values[row], " of row ", row,
-            " is not in [0, ", output[1], ")");
+    require(values[row] >= 0 && values[row] < output.back(), "[", loss, "] label ", values[row], " of row ",
+            row, " is not in [0, ", output.back(), ")");
 }
 
 void check_output(const std::string& loss, const Variable& output) {
-  require(output.rank() == 2, "[", loss, "] expects outputs of shape (n, classes), got ", output.shape());
+  require(output.rank() >= 2, "[", loss, "] expects outputs of shape (n, ..., classes), got ",
+          output.shape());
 }
 
 ConfigDict config_of(const CrossentropyOptions& options) {
@@ -41,6 +43,16 @@ Variable logits_of(const Variable& output, const CrossentropyOptions& options) {
   if (options.from_logits) return output;
   const Variable of_softmax = softmax_input(output);
   return of_softmax.defined() ? of_softmax : sigmoid_input(output);
+}
+
+/// (rows, k), one for each position of each sample.
+Variable in_rows(const Variable& x) {
+  return x.rank() == 2 ? x : reshape(x, rows_of(x.shape()));
+}
+
+/// The loss of each sample of the losses of its positions, (rows).
+Variable of_samples(const Variable& losses, const Shape& outputs) {
+  return outputs.rank() == 2 ? losses : mean_of_samples(reshape(losses, positions_of(outputs)));
 }
 
 /// (n, k) with a 1 at each label.
@@ -63,13 +75,17 @@ Variable clipped_cross_entropy(const Variable& output, const Variable& target) {
   return -sum(target * log(clamp(p, kLossEpsilon, 1.0 - kLossEpsilon)), {.axes = {-1}});
 }
 
-Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Tensor& labels,
+Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Tensor& target,
                                  const CrossentropyOptions& options) {
-  check_labels(loss, output.shape(), labels);
+  check_labels(loss, output.shape(), target);
+  const Tensor labels = target.contiguous().reshape({rows_of(output.shape())[0]});
   const Variable logits = logits_of(output, options);
-  if (logits.defined()) return softmax_cross_entropy(logits, labels, options.label_smoothing);
-  const Variable p = precise(output);
-  return clipped_cross_entropy(p, smooth(one_hot(labels, p.size(1), p.value()), options.label_smoothing));
+  if (logits.defined())
+    return of_samples(softmax_cross_entropy(in_rows(logits), labels, options.label_smoothing),
+                      output.shape());
+  const Variable p = in_rows(precise(output));
+  const Tensor distribution = one_hot(labels, p.size(1), p.value());
+  return of_samples(clipped_cross_entropy(p, smooth(distribution, options.label_smoothing)), output.shape());
 }
 
 }  // namespace
@@ -80,15 +96,17 @@ ConfigDict CategoricalCrossentropy::config() const {
 
 Variable CategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
   check_output(name(), output);
-  if (target.dtype() == DType::i32 && target.rank() == 1)
+  const bool is_distribution = target.shape() == output.shape();
+  if (!is_distribution && target.dtype() == DType::i32 && may_be_labels(target.shape(), output.shape()))
     return cross_entropy_of_labels(name(), output, target, options_);
-  require(target.shape() == output.shape(), "[", name(), "] expects targets of shape ", output.shape(),
-          " or class labels i32 (", output.size(0), "), got ", target);
+  require(is_distribution, "[", name(), "] expects targets of shape ", output.shape(),
+          " or class labels i32 ", positions_of(output.shape()), ", got ", target);
   const Variable p = precise(output);
-  const Variable distribution = smooth(target.to(p.dtype()), options_.label_smoothing);
+  const Variable distribution = in_rows(smooth(target.to(p.dtype()), options_.label_smoothing));
   const Variable logits = logits_of(output, options_);
-  return logits.defined() ? softmax_cross_entropy_soft(precise(logits), distribution)
-                          : clipped_cross_entropy(p, distribution);
+  return of_samples(logits.defined() ? softmax_cross_entropy_soft(in_rows(precise(logits)), distribution)
+                                     : clipped_cross_entropy(in_rows(p), distribution),
+                    output.shape());
 }
 
 ConfigDict SparseCategoricalCrossentropy::config() const {

@@ -18,7 +18,8 @@ struct LossOperands {
   Variable target;
 };
 
-/// Targets (n) are taken for (n, 1) where the outputs are; an Error that names the loss when shapes differ.
+/// Targets (n, ...) are taken for (n, ..., 1) where the outputs are; an Error that names the loss when shapes
+/// differ.
 LossOperands loss_operands(const std::string& loss, const Variable& output, const Tensor& target);
 
 /// The mean over the axes of each sample, (n).

@@ -7,20 +7,21 @@
 namespace ronde::inline v0 {
 
 void Accuracy::update(const Tensor& output, const Tensor& target) {
-  require(output.rank() == 2, "[accuracy] expects outputs of shape (n, classes), got ", output.shape());
-  if (output.size(1) == 1) {
+  require(output.rank() >= 2, "[accuracy] expects outputs of shape (n, ..., classes), got ", output.shape());
+  const Shape rows = rows_of(output.shape());
+  if (rows[1] == 1) {
     const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, {});
     one_class_ += outcomes.true_positives + outcomes.true_negatives;
-    count_ += output.size(0);
+    count_ += rows[0];
     return;
   }
   if (!correct_.defined() || &correct_.backend() != &output.backend())
     correct_ = Tensor::full({}, static_cast<double>(correct() - one_class_),
                             {.dtype = DType::i64, .backend = &output.backend()});
-  if (output.size(0) == 0) return;
-  output.backend().count_correct(correct_, output.contiguous(),
+  if (rows[0] == 0) return;
+  output.backend().count_correct(correct_, output.contiguous().reshape(rows),
                                  class_labels("accuracy", target, output.shape()));
-  count_ += output.size(0);
+  count_ += rows[0];
 }
 
 std::int64_t Accuracy::correct() const {

@@ -189,10 +189,14 @@ std::int64_t Module::parameter_count(bool trainable_only) const {
   return count;
 }
 
-void Module::set_trainable(bool trainable) {
+void Module::set_own_trainable(bool trainable) {
   trainable_ = trainable;
   for (Parameter& parameter : parameters_)
     if (parameter.trainable) parameter.variable.set_requires_grad(trainable);
+}
+
+void Module::set_trainable(bool trainable) {
+  set_own_trainable(trainable);
   for (const Child& child : children_) child.module->set_trainable(trainable);
 }
 

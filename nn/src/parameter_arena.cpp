@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/whole_numbers.h>
 #include <ronde/nn/parameter_arena.h>
 
 namespace ronde::inline v0 {
@@ -11,7 +12,7 @@ constexpr std::int64_t kAlignment = 64;  // bytes
 
 std::int64_t round_up(std::int64_t elements, DType dtype) {
   const auto step = kAlignment / static_cast<std::int64_t>(size_of(dtype));
-  return (elements + step - 1) / step * step;
+  return ceil_divide(elements, step) * step;
 }
 
 /// Appends segments for `parameters` from element `offset` on; returns the end, aligned.

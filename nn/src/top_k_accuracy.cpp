@@ -12,11 +12,12 @@ TopKCategoricalAccuracy::TopKCategoricalAccuracy(Options options) : options_(std
 }
 
 void TopKCategoricalAccuracy::update(const Tensor& output, const Tensor& target) {
-  require(output.rank() == 2, "[", name(), "] expects outputs of shape (n, classes), got ", output.shape());
+  require(output.rank() >= 2, "[", name(), "] expects outputs of shape (n, ..., classes), got ",
+          output.shape());
   const std::vector<std::int64_t> classes =
       class_labels(name(), target, output.shape()).to_vector<std::int64_t>();
   const std::vector<double> scores = output.to_vector<double>();
-  const std::int64_t width = output.size(1);
+  const std::int64_t width = output.shape().back();
   for (std::size_t row = 0; row < classes.size(); ++row) {
     require(classes[row] >= 0 && classes[row] < width, "[", name(), "] label ", classes[row], " of row ", row,
             " is not in [0, ", width, ")");

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <ronde/models/saved_model.h>
+#include <ronde/models/weights_npz.h>
 
 #include "keras_file/json.h"
 #include "models/testing.h"
@@ -327,6 +328,44 @@ TEST_P(LeftOut, IsSaidByRank0Alone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, LeftOut, ::testing::Values(".h5", ".keras"));
+
+// A net that augments its own pictures, of the real Keras.
+TEST(LeftOutAugmentations, PredictAndAreSaved) {
+  const std::string names =
+      "RandomFlip random_flip, RandomRotation random_rotation, RandomZoom random_zoom, RandomTranslation "
+      "random_translation, RandomContrast random_contrast, RandomBrightness random_brightness, GaussianNoise "
+      "gaussian_noise, GaussianDropout gaussian_dropout";
+  const TempDir dir;
+  const std::string folder = golden("augmenting_net_keras3.15.1/"), path = folder + "net.keras";
+  const NamedTensors io = read_npz(folder + "io.npz");
+  Lines lines;
+  const ModelOptions options{.warn = [&](const std::string& line) { lines.push_back(line); }};
+  Model model = Model::load(path, options);
+  EXPECT_EQ(lines, Lines{cat(path, ": ", names, ": not supported, so no part of loss or training here")});
+  const std::vector<float> keras = io.at("output").to_vector<float>();
+  std::vector<float> ours = model.predict(io.at("input")).to_vector<float>();
+  ASSERT_EQ(ours.size(), keras.size());
+  for (std::size_t i = 0; i < keras.size(); ++i) EXPECT_NEAR(ours[i], keras[i], 1e-6);
+  const InMemoryDataset data(io.at("input"), Tensor::zeros({7}, {.dtype = DType::i32}));
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, {.verbose = 0}); }),
+            cat("[fit] ", path, ": ", names, " would not be trained with; call compile to train this model"));
+
+  const auto described = [](const std::string& file) {
+    return to_json(read_saved_model(file).model_config.at("config").at("layers"));
+  };
+  model.save(dir / "again.keras");
+  const std::string saved = described(dir / "again.keras");
+  for (const char* part :
+       {R"("mode":"horizontal")", R"("factor":[-0.1,0.1],"fill_mode":"reflect")",
+        R"("height_factor":0.2,"width_factor":null)", R"("value_range":[0,255])", R"("stddev":0.1)"})
+    EXPECT_NE(saved.find(part), std::string::npos) << part << " in " << saved;
+  model = Model::load(dir / "again.keras", options);
+  EXPECT_EQ(model.predict(io.at("input")).to_vector<float>(), ours);
+  EXPECT_EQ(described(dir / "again.keras"), saved);
+  EXPECT_THROW(model.fit(data, {.verbose = 0}), UsageError) << "nor is it from what is saved";
+  model.compile(small_compile());
+  EXPECT_EQ(model.fit(data, {.verbose = 0}).epochs.size(), 1u) << "knowingly";
+}
 
 }  // namespace
 }  // namespace ronde::testing

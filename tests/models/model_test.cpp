@@ -9,12 +9,14 @@
 #include <ronde/models/adapt_normalization.h>
 #include <ronde/models/cifar10_cnn.h>
 #include <ronde/models/cifar10_fast.h>
+#include <ronde/models/early_stopping.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/top_k_accuracy.h>
 
 #include "models/testing.h"
 
@@ -53,6 +55,42 @@ InMemoryDataset bright_pictures(std::int64_t count) {
   std::vector<std::int32_t> labels;
   for (std::int64_t i = 0; i < count; ++i) labels.push_back(static_cast<std::int32_t>(i % 10));
   return {Tensor::from<float>({count, 32, 32, 3}, values), Tensor::from<std::int32_t>({count}, labels)};
+}
+
+TEST(Metrics, OfOneNameAreAllShown) {
+  Model model = small_model();
+  CompileOptions options = small_compile();
+  for (const int k : {3, 2, 1})
+    options.metrics.push_back(
+        std::make_shared<SparseTopKCategoricalAccuracy>(TopKOptions{.k = k, .name = "top"}));
+  model.compile(std::move(options));
+  const Logs logs = model.evaluate(small_images(30)).logs;
+  ASSERT_EQ(logs.entries().size(), 4u);
+  EXPECT_EQ(logs.at("top"), 1.0);
+  EXPECT_GT(logs.at("top"), logs.at("top_1"));
+  EXPECT_GT(logs.at("top_1"), logs.at("top_2"));
+  const InMemoryDataset data = small_images(8);
+  EarlyStopping stop({.monitor = "val_top_2", .patience = 3});
+  const History history = model.fit(data, {.validation = &data, .callbacks = {&stop}, .verbose = 0});
+  EXPECT_EQ(history.values.count("val_top_2"), 1u);
+}
+
+TEST(Metrics, GetNumbersThatNobodyElseHas) {
+  Model model = small_model();
+  CompileOptions options = small_compile();
+  for (const char* name : {"a", "a_1", "a"}) options.metrics.push_back(std::make_shared<Accuracy>(name));
+  model.compile(std::move(options));
+  std::string names;
+  for (const auto& [name, value] : model.evaluate(small_images(3)).logs.entries()) names += name + " ";
+  EXPECT_EQ(names, "loss a a_1 a_2 ");
+}
+
+TEST(Metrics, NoneIsCalledLoss) {
+  Model model = small_model();
+  CompileOptions options = small_compile();
+  options.metrics = {std::make_shared<Accuracy>("loss")};
+  EXPECT_EQ(message_of<UsageError>([&] { model.compile(std::move(options)); }),
+            "[compile] a metric must not be called loss, as the loss is");
 }
 
 TEST(Zoo, HasTheParametersOfTheTutorials) {

@@ -301,7 +301,14 @@ TEST(GraphConfig, ReadsOperationsWithANumber) {
   EXPECT_EQ(computes("Multiply", "[0.5, x]"), 2.5);
   EXPECT_EQ(computes("Subtract", "[x, 3.0]"), 2.0);
   EXPECT_EQ(computes("Subtract", "[3.0, x]"), -2.0);
+  EXPECT_EQ(computes("TrueDivide", "[x, 2.0]"), 2.5);
+  EXPECT_EQ(computes("Divide", "[x, 2]"), 2.5);
+  EXPECT_EQ(computes("Negative", "[x]"), -5.0);
+  EXPECT_THROW(computes("Negative", "[[x], 1.0]"), InputError);
   EXPECT_THROW(computes("Maximum", "[x, 3.0]"), InputError);
+  EXPECT_EQ(
+      message_of<InputError>([&] { computes("TrueDivide", "[2.0, x]"); }),
+      "[Functional \"net\"] inbound_nodes: a call of \"op\" takes something that is not a layer's result");
   EXPECT_THROW(computes("Add", "[x, 3.0, 4.0]"), InputError);
   EXPECT_THROW(computes("Add", "[3.0, [x, 4.0]]"), InputError);
 }

@@ -312,9 +312,12 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
             "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, CustomScaleLayer, Dense, "
             "DepthwiseConv2D, Dropout, Embedding, Flatten, "
-            "Functional, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling2D, "
+            "Functional, GaussianDropout, GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, "
+            "GlobalMaxPooling2D, "
             "LayerNormalization, LayerScale, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
-            "Normalization, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, StochasticDepth, "
+            "Normalization, RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, "
+            "RandomZoom, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, SpatialDropout2D, "
+            "StochasticDepth, "
             "Subtract, "
             "UpSampling2D, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
@@ -390,6 +393,35 @@ TEST(LayerFactory, StochasticDepthIsADropoutOfSamples) {
   const auto layer = parse("StochasticDepth", R"({"name": "x", "drop_path_rate": 0.25})");
   expect_config(*layer, R"({"name": "x", "trainable": true, "dtype": "float32", "rate": 0.25,
                             "noise_shape": [null, 1, 1, 1]})");
+}
+
+TEST(LayerFactory, SpatialDropoutIsADropoutOfChannels) {
+  const auto layer =
+      parse("SpatialDropout2D", R"({"name": "x", "rate": 0.5, "data_format": "channels_last"})");
+  expect_config(*layer, R"({"name": "x", "trainable": true, "dtype": "float32", "rate": 0.5,
+                            "noise_shape": [null, 1, 1, null]})");
+  EXPECT_THROW(parse("SpatialDropout2D", R"({"rate": 0.5, "data_format": "channels_first"})"), InputError);
+  const std::vector<double> y =
+      (*layer)(Tensor::full({8, 2, 2, 3}, 1.0), {.training = true}).value().to_vector<double>();
+  double kept = 0.0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(y[i], y[i / 12 * 12 + i % 3]) << "a channel is dropped as a whole";
+    kept += y[i] / 2.0 / static_cast<double>(y.size());
+  }
+  EXPECT_GT(kept, 0.2);
+  EXPECT_LT(kept, 0.8);
+}
+
+// The options as they are, but those of every layer.
+TEST(LayerFactory, WhatOnlyTrainingDoesKeepsItsOptions) {
+  const auto layer = parse("RandomRotation", R"({"name": "turn", "trainable": true,
+      "dtype": {"class_name": "DTypePolicy", "config": {"name": "float32"}}, "batch_input_shape": [null, 4, 4, 3],
+      "factor": [-0.1, 0.1], "fill_mode": "reflect", "seed": null})");
+  expect_config(*layer, R"({"name": "turn", "trainable": true, "dtype": "float32",
+                            "factor": [-0.1, 0.1], "fill_mode": "reflect", "seed": null})");
+  const Tensor x = random_tensor({2, 4, 4, 3});
+  for (const bool training : {false, true})
+    EXPECT_EQ((*layer)(x, {.training = training}).value().to_vector<double>(), x.to_vector<double>());
 }
 
 TEST(LayerFactory, LayersAreNormalisedOverTheLastAxes) {

@@ -112,9 +112,51 @@ TEST(MeanSquaredError, IsTheMeanOverASample) {
   EXPECT_THROW(loss(x, random_tensor({2, 2})), Error);
 }
 
+// Against the rows one by one.
+TEST(CategoricalCrossentropy, OfPositionsIsTheirMean) {
+  const Tensor x = random_tensor({2, 3, 2, 4}, 9, -2.0, 2.0);
+  const Tensor labels = i32_tensor({0, 1, 2, 3, 3, 2, 1, 0, 2, 2, 1, 3});
+  for (const double smoothing : {0.0, 0.1})
+    for (const bool from_logits : {true, false}) {
+      const CrossentropyOptions options{.from_logits = from_logits, .label_smoothing = smoothing};
+      const SparseCategoricalCrossentropy sparse(options);
+      const CategoricalCrossentropy soft(options);
+      const auto outputs = [&](const Variable& v) { return from_logits ? v : softmax(v); };
+      const std::vector<double> rows =
+          sparse(outputs(x.reshape({12, 4})), labels).value().to_vector<double>();
+      std::vector<double> one_hot_rows(12 * 4), expected(2);
+      for (std::size_t i = 0; i < 12; ++i) {
+        expected[i / 6] += rows[i] / 6;
+        one_hot_rows[i * 4 + static_cast<std::size_t>(labels.to_vector<std::int32_t>()[i])] = 1.0;
+      }
+      const Tensor distributions = f64_tensor({2, 3, 2, 4}, one_hot_rows);
+      for (const Shape& shape : {Shape{2, 3, 2}, Shape{2, 3, 2, 1}}) {
+        expect_close(sparse(outputs(x), labels.reshape(shape)).value(), expected, 1e-12, "labels");
+        expect_close(soft(outputs(x), labels.reshape(shape)).value(), expected, 1e-12,
+                     "labels of another loss");
+      }
+      expect_close(soft(outputs(x), distributions).value(), expected, 1e-12, "one-hot");
+      expect_gradients(
+          [&](const Variables& v) {
+            return sparse(outputs(v[0]), labels.reshape({2, 3, 2}));
+          },
+          {x});
+      expect_gradients([&](const Variables& v) { return soft(outputs(v[0]), distributions); }, {x});
+    }
+  const Tensor p = random_tensor({2, 3, 2, 4}, 9, 0.1, 1.0);
+  expect_gradients(
+      [&](const Variables& v) {
+        return SparseCategoricalCrossentropy()(v[0], labels.reshape({2, 3, 2}));
+      },
+      {p});
+}
+
 TEST(Loss, AnEmptyBatchHasNoLosses) {
   const Tensor none = Tensor::empty({0, 4}, {.dtype = DType::f64, .backend = &backend("cpu")});
   EXPECT_EQ(CategoricalCrossentropy()(softmax(none), i32_tensor({})).shape(), (Shape{0}));
+  const Tensor no_images = Tensor::empty({0, 2, 2, 4}, {.dtype = DType::f64, .backend = &backend("cpu")});
+  const Tensor no_labels = i32_tensor({}).reshape({0, 2, 2});
+  EXPECT_EQ(SparseCategoricalCrossentropy()(softmax(no_images), no_labels).shape(), (Shape{0}));
 }
 
 TEST(Loss, GradientsOfThoseForNumbers) {

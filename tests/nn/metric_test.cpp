@@ -5,6 +5,7 @@
 #include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/regression_loss.h>
+#include <ronde/nn/top_k_accuracy.h>
 
 #include "nn/testing.h"
 
@@ -37,6 +38,24 @@ TEST(Accuracy, TakesOneHotTargetsAndFloats) {
   Accuracy accuracy;
   accuracy.update(scores().to(DType::f32), f64_tensor({4, 3}, {0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0}));
   EXPECT_EQ(accuracy.correct(), 2);
+}
+
+// scores() as two samples of two positions.
+TEST(Accuracy, OfPositionsCountsEach) {
+  const Tensor outputs = scores().reshape({2, 2, 1, 3});
+  const Tensor labels = i32_tensor({2, 1, 1, 0});
+  const Tensor one_hot = f64_tensor({2, 2, 1, 3}, {0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0});
+  for (const Tensor& targets : {labels.reshape({2, 2, 1}), labels.reshape({2, 2, 1, 1}), one_hot}) {
+    Accuracy accuracy;
+    accuracy.update(outputs, targets);
+    EXPECT_EQ(accuracy.sums(), (MetricSums{3, 4}));
+    TopKCategoricalAccuracy best_two({.k = 2});
+    best_two.update(outputs, targets);
+    EXPECT_EQ(best_two.sums(), (MetricSums{4, 4}));
+  }
+  Accuracy of_one;
+  of_one.update(f64_tensor({2, 2, 1}, {0.9, 0.2, 0.5, 0.7}), f64_tensor({2, 2}, {1, 0, 1, 0}));
+  EXPECT_EQ(of_one.sums(), (MetricSums{2, 4}));
 }
 
 TEST(Accuracy, AnEmptyBatchChangesNothing) {
@@ -103,6 +122,18 @@ TEST(Metric, ThoseWhoseNumbersKerasWouldRefuseAreNotWritten) {
   EXPECT_TRUE(Accuracy("top one").config().is_null());
 }
 
+// Keras 3.15's `_direction`.
+TEST(Metric, SaysWhichValuesAreBetter) {
+  for (const char* name :
+       {"accuracy", "SparseCategoricalAccuracy", "binary_accuracy", "Precision", "Recall", "F1Score",
+        "FBetaScore", "AUC", "TopKCategoricalAccuracy", "SparseTopKCategoricalAccuracy"})
+    EXPECT_EQ(make_metric(name)->direction(), MetricDirection::larger) << name;
+  for (const char* name : {"mse", "RootMeanSquaredError", "KLDivergence", "BinaryCrossentropy"})
+    EXPECT_EQ(make_metric(name)->direction(), MetricDirection::smaller) << name;
+  for (const char* name : {"TruePositives", "FalsePositives", "TrueNegatives", "FalseNegatives"})
+    EXPECT_EQ(make_metric(name)->direction(), MetricDirection::unknown) << name;
+}
+
 TEST(Precision, OfOneClassOrOfTheBestOnes) {
   // Rows: 0.9 0.2 0.7 / 0.1 0.6 0.8; meant: 1 0 0 / 0 1 1.
   const Tensor said = f64_tensor({2, 3}, {0.9, 0.2, 0.7, 0.1, 0.6, 0.8});
@@ -156,7 +187,7 @@ TEST(Auc, NumbersThatAreNoneSayNo) {
 TEST(Accuracy, RefusesWrongTargets) {
   Accuracy accuracy;
   EXPECT_EQ(message_of([&] { accuracy.update(scores(), i32_tensor({1})); }),
-            "[accuracy] expects 4 labels, got 1");
+            "[accuracy] expects labels (4,) or one-hot rows (4, 3), got (1,)");
   EXPECT_THROW(accuracy.update(scores(), random_tensor({4, 2})), Error);
   EXPECT_THROW(accuracy.update(random_tensor({4}), i32_tensor({0, 0, 0, 0})), Error);
 }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include <ronde/core/whole_numbers.h>
+
 namespace ronde::inline v0 {
 namespace {
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // Zeros needed around `in` elements for `out` windows.
 std::int64_t missing(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride) {

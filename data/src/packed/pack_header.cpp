@@ -9,6 +9,7 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/sha256.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "files/input_file.h"
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t kPage = 4096, kLine = 64, kMaxPackHeader = 1 << 30, kMax
 constexpr std::int64_t kMaxSamples = std::int64_t{1} << 48, kMaxElements = std::int64_t{1} << 32;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
+  return ceil_divide(value, unit) * unit;
 }
 
 class Writer {
@@ -174,7 +175,7 @@ PackLayout layout_of(const PackHeader& header) {
   layout.target = bytes_of(header.target_shape, header.target_dtype);
   layout.targets_at = round_up(per_block * layout.input, kLine);
   layout.block = layout.targets_at + round_up(per_block * layout.target, kLine);
-  layout.blocks = (size + per_block - 1) / per_block;
+  layout.blocks = ceil_divide(size, per_block);
   layout.header = round_up(kFieldsAt + encode_fields(header).size() + 4 * layout.blocks, kPage);
   return layout;
 }

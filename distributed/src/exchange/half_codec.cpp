@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <ronde/core/whole_numbers.h>
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -25,7 +27,7 @@ float largest_of(const float* values, std::int64_t count) {
 }  // namespace
 
 std::int64_t HalfCodec::bytes(std::int64_t count) const {
-  const std::int64_t scales = format_ == HalfFormat::fp16 ? (count + kBlock - 1) / kBlock : 0;
+  const std::int64_t scales = format_ == HalfFormat::fp16 ? ceil_divide(count, kBlock) : 0;
   return 2 * count + scales * static_cast<std::int64_t>(sizeof(float));
 }
 

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <ronde/core/whole_numbers.h>
+
 namespace ronde::inline v0 {
 
 class Slices {
  public:
-  Slices(std::int64_t count, int ranks) : count_(count), length_((count + ranks - 1) / ranks) {}
+  Slices(std::int64_t count, int ranks) : count_(count), length_(ceil_divide<std::int64_t>(count, ranks)) {}
 
   /// Of each slice, the part over the end included.
   std::int64_t length() const { return length_; }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <ronde/core/error.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "rank_left.h"
 #include "shm/futex.h"
@@ -19,7 +20,7 @@ constexpr double kEagerSeconds = 30e-6;  // about what falling asleep and waking
 constexpr double kNapSeconds = 0.05;     // between two looks for peers that died
 
 std::int64_t round_up(std::int64_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
+  return ceil_divide(bytes, kPage) * kPage;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "memory_copy.h"
 #include "reduction.h"
 #include "shm/node_transport.h"
@@ -12,10 +14,6 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr std::int64_t kStageBytes = NodeGroup::kStageBytes;
-
-std::int64_t pieces_of(std::int64_t length, std::int64_t piece) {
-  return (length + piece - 1) / piece;
-}
 
 // How much of `length` lies in piece k of `piece`.
 std::int64_t length_in(std::int64_t length, std::int64_t k, std::int64_t piece) {
@@ -43,7 +41,7 @@ void NodeTransport::allreduce_small(void* data, std::int64_t count, DType dtype,
 void NodeTransport::allreduce_staged(char* data, std::int64_t count, DType dtype, Reduction op) {
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t piece = kStageBytes / item;
-  const std::int64_t pieces = pieces_of(count, piece);
+  const std::int64_t pieces = ceil_divide(count, piece);
   const auto turn_of = [&](std::int64_t k) { return turn_ + static_cast<std::uint64_t>(k); };
   const auto begin_in = [&](std::int64_t k, int r) {
     return slice_begin(length_in(count, k, piece), r, size(), dtype);
@@ -70,7 +68,7 @@ void NodeTransport::allreduce_staged(char* data, std::int64_t count, DType dtype
 }
 
 void NodeTransport::broadcast_staged(char* data, std::int64_t bytes, int root) {
-  const std::int64_t pieces = pieces_of(bytes, kStageBytes);
+  const std::int64_t pieces = ceil_divide(bytes, kStageBytes);
   for (std::int64_t k = 0; k < pieces; ++k) {
     const std::uint64_t turn = turn_++;
     const std::int64_t length = length_in(bytes, k, kStageBytes);
@@ -82,7 +80,7 @@ void NodeTransport::broadcast_staged(char* data, std::int64_t bytes, int root) {
 }
 
 void NodeTransport::allgatherv_staged(char* out, const char* in, const Counts& bytes) {
-  const std::int64_t pieces = pieces_of(*std::max_element(bytes.begin(), bytes.end()), kStageBytes);
+  const std::int64_t pieces = ceil_divide(*std::max_element(bytes.begin(), bytes.end()), kStageBytes);
   const std::int64_t own = bytes[static_cast<std::size_t>(rank())];
   for (std::int64_t k = 0; k < pieces; ++k) {
     const std::uint64_t turn = turn_++;
@@ -104,7 +102,7 @@ void NodeTransport::reduce_scatter_staged(char* out, const char* in, const Count
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t part = stage_part(size());
   const std::int64_t piece = part / item;
-  const std::int64_t pieces = pieces_of(*std::max_element(counts.begin(), counts.end()), piece);
+  const std::int64_t pieces = ceil_divide(*std::max_element(counts.begin(), counts.end()), piece);
   for (std::int64_t k = 0; k < pieces; ++k) {
     const std::uint64_t turn = turn_++;
     std::int64_t from = k * part;
@@ -124,7 +122,7 @@ void NodeTransport::reduce_scatter_staged(char* out, const char* in, const Count
 void NodeTransport::alltoallv_staged(char* out, const Counts& out_bytes, const char* in,
                                      const Counts& in_bytes, std::int64_t largest) {
   const std::int64_t part = stage_part(size());
-  for (std::int64_t k = 0; k < pieces_of(largest, part); ++k) {
+  for (std::int64_t k = 0; k < ceil_divide(largest, part); ++k) {
     const std::uint64_t turn = turn_++;
     std::int64_t from = k * part;
     for (int r = 0; r < size(); ++r) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ronde/core/dtype.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
 
@@ -16,7 +17,7 @@ constexpr std::int64_t kCacheLine = 64;
 inline std::int64_t slice_begin(std::int64_t count, int i, int slices, DType dtype) {
   if (i >= slices) return count;
   const std::int64_t line = kCacheLine / static_cast<std::int64_t>(size_of(dtype));
-  return std::min(count, (count * i / slices + line - 1) / line * line);
+  return std::min(count, ceil_divide(count * i / slices, line) * line);
 }
 
 /// Elements of each of `ranks` ranks; those behind the first `slices` ranks have none.

@@ -113,6 +113,7 @@
 #include <ronde/nn/sgd.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/top_k_accuracy.h>
+#include <ronde/nn/training_only.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/weight_layout.h>
 #include <ronde/nn/zero_padding2d.h>

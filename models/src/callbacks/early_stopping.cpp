@@ -11,7 +11,7 @@ EarlyStopping::EarlyStopping(EarlyStoppingOptions options)
     : options_(std::move(options)), monitor_(options_.monitor, options_.mode, std::abs(options_.min_delta)) {}
 
 void EarlyStopping::on_train_begin(Model&, const TrainingPlan& plan) {
-  monitor_.require_available(plan, "early_stopping");
+  monitor_.begin(plan, "early_stopping");
   monitor_.set_best({});
   wait_ = 0;
   stopped_epoch_ = -1;

@@ -77,7 +77,7 @@ void ModelCheckpoint::on_train_begin(Model& model, const TrainingPlan& plan) {
     if (interval_ == 0) require_replaceable_files(options_.filepath, plan);
   });
   if (!monitors()) return;
-  monitor_.require_available(plan, "model_checkpoint");
+  monitor_.begin(plan, "model_checkpoint");
   require<UsageError>(interval_ == 0 || !monitor_.key().starts_with("val_"), "[model_checkpoint] monitors ",
                       monitor_.key(),
                       ", which is known only at the end of an epoch, but saves within epochs");
@@ -179,8 +179,9 @@ std::vector<std::string> ModelCheckpoint::take_superfluous() {
   std::vector<std::string> superfluous;
   if (options_.keep == 0 && options_.keep_best == 0) return superfluous;
   std::vector<File> by_value = files_;
-  std::stable_sort(by_value.begin(), by_value.end(),
-                   [&](const File& a, const File& b) { return monitor_.better(a.value, b.value); });
+  if (monitors())
+    std::stable_sort(by_value.begin(), by_value.end(),
+                     [&](const File& a, const File& b) { return monitor_.better(a.value, b.value); });
   const auto is_best = [&](const File& file) {
     const auto rank = std::find_if(by_value.begin(), by_value.end(),
                                    [&](const File& other) { return other.path == file.path; });

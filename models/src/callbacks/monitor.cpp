@@ -6,19 +6,29 @@ namespace ronde::inline v0 {
 
 namespace {
 
-bool grows_when_better(const std::string& key, MonitorMode mode) {
-  if (mode != MonitorMode::automatic) return mode == MonitorMode::max;
-  return key.find("acc") != std::string::npos || key.ends_with("auc") || key.starts_with("fmeasure");
+/// Of the loss and of compiled metrics.
+MetricDirection direction_of(const std::string& key, const TrainingPlan& plan) {
+  const std::string name = key.starts_with("val_") ? key.substr(4) : key;
+  if (name == "loss") return MetricDirection::smaller;
+  for (const auto& [metric, direction] : plan.metrics)
+    if (metric == name) return direction;
+  return MetricDirection::unknown;
 }
 
 }  // namespace
 
 Monitor::Monitor(std::string key, MonitorMode mode, double min_delta)
-    : key_(std::move(key)), larger_is_better_(grows_when_better(key_, mode)), min_delta_(min_delta) {}
+    : key_(std::move(key)), mode_(mode), larger_is_better_(mode == MonitorMode::max), min_delta_(min_delta) {}
 
-void Monitor::require_available(const TrainingPlan& plan, const char* who) const {
+void Monitor::begin(const TrainingPlan& plan, const char* who) {
   require<UsageError>(plan.has_validation || !key_.starts_with("val_"), "[", who, "] monitors ", key_,
                       ", but fit has no validation data");
+  if (mode_ != MonitorMode::automatic) return;
+  const MetricDirection direction = direction_of(key_, plan);
+  require<UsageError>(direction != MetricDirection::unknown, "[", who, "] monitors ", key_,
+                      ", of which nothing says whether larger or smaller values are better: choose mode, "
+                      "MonitorMode::max or MonitorMode::min");
+  larger_is_better_ = direction == MetricDirection::larger;
 }
 
 double Monitor::value(const Logs& logs, const char* who) const {

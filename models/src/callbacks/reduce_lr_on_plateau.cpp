@@ -20,7 +20,7 @@ ReduceLROnPlateau::ReduceLROnPlateau(ReduceLROnPlateauOptions options)
 }
 
 void ReduceLROnPlateau::on_train_begin(Model&, const TrainingPlan& plan) {
-  monitor_.require_available(plan, kName);
+  monitor_.begin(plan, kName);
   monitor_.set_best({});
   wait_ = 0;
   cooldown_left_ = 0;

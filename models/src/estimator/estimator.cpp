@@ -1,6 +1,7 @@
 #include <chrono>
 #include <utility>
 
+#include <ronde/core/whole_numbers.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/communicator.h>
 #include <ronde/models/latest_checkpoint.h>
@@ -74,8 +75,9 @@ History Estimator::State::train(const TrainSpec& spec, const EvaluationPace& pac
 EvalResult Estimator::State::evaluate(const EvalSpec& spec) const {
   require<UsageError>(spec.data != nullptr, "[estimator] an EvalSpec needs data");
   const std::int64_t size = spec.data->size();
-  const std::int64_t wanted =
-      spec.steps > 0 ? spec.steps * spec.batch_size * model->communicator().size() : size;
+  const std::int64_t of_all_ranks =
+      product_or_most<std::int64_t>(spec.batch_size, model->communicator().size());
+  const std::int64_t wanted = spec.steps > 0 ? product_or_most(spec.steps, of_all_ranks) : size;
   const auto begin = std::chrono::steady_clock::now();
   EvalResult result{.steps = model->progress().steps,
                     .evaluation = model->evaluate(subset(*spec.data, wanted), spec.batch_size)};

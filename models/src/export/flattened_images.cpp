@@ -6,6 +6,7 @@
 
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/training_only.h>
 
 #include "export/layer_calls.h"
 
@@ -28,7 +29,8 @@ bool keeps_order(const Module& layer) {
                                                            "Multiply",
                                                            "Subtract",
                                                            "BatchNormalization"};
-  return std::find(kNames.begin(), kNames.end(), layer.class_name()) != kNames.end();
+  return dynamic_cast<const TrainingOnly*>(&layer) != nullptr ||
+         std::find(kNames.begin(), kNames.end(), layer.class_name()) != kNames.end();
 }
 
 bool order_matters(const Shape& image) {

@@ -1,5 +1,6 @@
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/training_only.h>
 
 #include "export/layer_calls.h"
 #include "export/onnx_builder.h"
@@ -50,6 +51,7 @@ constexpr Exported kConverters[] = {
 };
 
 OnnxConverter find_converter(const Module& layer) {
+  if (dynamic_cast<const TrainingOnly*>(&layer) != nullptr) return onnx_identity;
   std::string known;
   for (const Exported& entry : kConverters) {
     if (layer.class_name() == entry.class_name) return entry.convert;

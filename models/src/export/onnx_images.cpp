@@ -1,6 +1,7 @@
 // Convolutions, pooling and padding.
 #include <algorithm>
 
+#include <ronde/core/whole_numbers.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
@@ -23,7 +24,7 @@ struct Window {
   Axis axis(std::int64_t input, std::int64_t window, std::int64_t stride, std::int64_t dilate) const {
     const std::int64_t reach = (window - 1) * dilate + 1;
     if (!same) return {(input - reach) / stride + 1, 0, 0};
-    const std::int64_t output = (input + stride - 1) / stride;
+    const std::int64_t output = ceil_divide(input, stride);
     const std::int64_t padding = std::max<std::int64_t>((output - 1) * stride + reach - input, 0);
     return {output, padding / 2, padding - padding / 2};
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ronde/core/counted.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0::hdf5 {
 
@@ -93,8 +94,8 @@ std::vector<hsize_t> chunk_of(std::vector<hsize_t> extents, hsize_t element) {
     const hsize_t bytes =
         std::accumulate(extents.begin(), extents.end(), element, std::multiplies<hsize_t>());
     if (bytes <= kMostBytesOfChunk) break;
-    const hsize_t pieces = std::min(extent, (bytes + kMostBytesOfChunk - 1) / kMostBytesOfChunk);
-    extent = (extent + pieces - 1) / pieces;
+    const hsize_t pieces = std::min(extent, ceil_divide(bytes, kMostBytesOfChunk));
+    extent = ceil_divide(extent, pieces);
   }
   return extents;
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include <ronde/core/counted.h>
+#include <ronde/core/whole_numbers.h>
 #include <ronde/models/terminal.h>
 
 #include "training/evaluator.h"
+#include "training/metric_names.h"
 #include "training/train_step.h"
 
 namespace ronde::inline v0 {
@@ -13,7 +15,9 @@ namespace ronde::inline v0 {
 namespace {
 
 std::int64_t global_batch(const FitOptions& options, const Communicator& communicator) {
-  return options.global_batch_size > 0 ? options.global_batch_size : options.batch_size * communicator.size();
+  return options.global_batch_size > 0
+             ? options.global_batch_size
+             : product_or_most<std::int64_t>(options.batch_size, communicator.size());
 }
 
 int resolve_verbosity(const FitOptions& options, const Communicator& communicator) {
@@ -91,9 +95,12 @@ TrainingPlan make_plan(const Model::State& model, const FitOptions& options, con
       .global_batch = sampler.options().global_batch,
       .has_validation = options.validation != nullptr,
       .verbose = resolve_verbosity(options, *model.communicator)};
+  const std::vector<std::string> names = metric_names(model.metrics);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    plan.metrics.emplace_back(names[i], model.metrics[i]->direction());
   const std::int64_t steps = plan.steps_per_epoch, most = options.max_steps;
-  if (most > 0) plan.epochs = std::min(plan.epochs, (most + steps - 1) / steps);
-  plan.last_step = plan.epochs * steps;
+  if (most > 0) plan.epochs = std::min(plan.epochs, ceil_divide(most, steps));
+  plan.last_step = product_or_most(plan.epochs, steps);
   if (most > 0) plan.last_step = std::min(plan.last_step, most);
   require<UsageError>(plan.last_step % steps % options.backward_passes_per_step == 0, "[fit] max_steps ",
                       most, " ends within an update of ",
@@ -105,7 +112,7 @@ std::int64_t validation_batch(const FitOptions& options, const ShardedSampler& s
   if (options.validation_batch_size > 0) return options.validation_batch_size;
   const SamplerOptions& training = sampler.options();
   const std::int64_t parts = training.virtual_shards > 0 ? training.virtual_shards : training.world_size;
-  return (training.global_batch + parts - 1) / parts;
+  return ceil_divide(training.global_batch, parts);
 }
 
 }  // namespace ronde::inline v0

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ronde/core/trace.h>
+#include <ronde/core/whole_numbers.h>
 #include <ronde/distributed/nccl_communicator.h>
 
 #include "training/captured_pass.h"
@@ -56,7 +57,7 @@ void TrainStep::add(const StepData& data, Position position, RunningTotals& tota
   if (position == Position::within || audit.is_due()) held_back.emplace(*model_.optimizer);
   // On all ranks, whose shares of a batch differ by one sample.
   const std::int64_t ranks = model_.communicator->size();
-  const std::int64_t largest = std::max(count, (data.global_count + ranks - 1) / ranks);
+  const std::int64_t largest = std::max(count, ceil_divide(data.global_count, ranks));
   const bool is_whole = micro_batch_ == 0 || micro_batch_ >= largest;
   if (is_first && is_whole && !audit.is_due() && captured_->takes(data)) {
     if (position == Position::within || !captured_->takes_update()) return captured_->run(data, totals);

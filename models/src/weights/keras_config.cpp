@@ -181,7 +181,10 @@ DescribedNet net_from_config(const ConfigValue& config, const std::string& keras
   // Keras 2.2.0 and older wrote the list of layers alone.
   const ConfigValue& inner = config.at("config");
   const ConfigValue described = inner.is_list() ? ConfigValue(ConfigDict{{"layers", inner}}) : inner;
-  return {layer_from_config(class_name, described), read_input_shape(described, open_shape)};
+  std::unique_ptr<Module> net = layer_from_config(class_name, described);
+  // Of a net within another one Keras asks the layers alone, of the whole one itself too.
+  if (!net->trainable() && class_name != "Sequential") net->set_trainable(false);
+  return {std::move(net), read_input_shape(described, open_shape)};
 }
 
 namespace {

@@ -16,7 +16,7 @@ struct LeftOut {
   std::string path;
   std::vector<std::string> of_training = {};   ///< optimizer, loss, metrics
   std::vector<std::string> of_loss = {};       ///< factors of the loss
-  std::vector<std::string> of_layers = {};     ///< constraints, regularizers that are not known
+  std::vector<std::string> of_layers = {};     ///< constraints, unknown regularizers, augmentations
   std::vector<std::string> of_options = {};    ///< options of layers that are not known
   std::vector<std::string> of_start = {};      ///< initializers
   std::vector<std::string> of_computing = {};  ///< dtypes

@@ -46,19 +46,28 @@ std::string owner_of(const Parameter& weight) {
   return weight.name.substr(0, weight.name.rfind('/'));
 }
 
+/// Keras lists what is trained before what is not, or is frozen; it freezes whole layers only.
+void put_trained_first(std::vector<Parameter>& weights) {
+  std::set<std::string> trained;
+  for (const Parameter& weight : weights)
+    if (weight.variable.requires_grad()) trained.insert(owner_of(weight));
+  std::stable_partition(weights.begin(), weights.end(), [&](const Parameter& weight) {
+    return weight.trainable && trained.contains(owner_of(weight));
+  });
+}
+
+/// Keras 3 lists the weights of such a net as they come, whichever of its layers are trained.
+bool is_frozen_graph(const Module& layer) {
+  return dynamic_cast<const Graph*>(&layer) != nullptr && !layer.trainable();
+}
+
 std::vector<Group> groups_of_layers(const Module& module, const std::vector<Module*>& layers) {
   std::vector<Parameter> all = module.parameters();
   std::vector<Group> groups;
   for (const Module* layer : layers) {
     Group group{layer->name(), {}};
     take_weights(*layer, all, group);
-    // Keras lists what is trained before what is not, or is frozen; it freezes whole layers only.
-    std::set<std::string> trained;
-    for (const Parameter& weight : group.weights)
-      if (weight.variable.requires_grad()) trained.insert(owner_of(weight));
-    std::stable_partition(group.weights.begin(), group.weights.end(), [&](const Parameter& weight) {
-      return weight.trainable && trained.contains(owner_of(weight));
-    });
+    if (!is_frozen_graph(*layer)) put_trained_first(group.weights);
     groups.push_back(std::move(group));
   }
   if (!all.empty()) groups.push_back({kTopLevel, std::move(all)});
@@ -98,6 +107,25 @@ void add_weight(const std::string& layer, const SavedWeight& saved, const Parame
   assignments.push_back({target, saved.values.reshape(expected)});
 }
 
+/// "base/conv2d/kernel:0" -> "conv2d/kernel"
+std::string last_two_parts(const std::string& name) {
+  const auto slash = name.rfind('/');
+  if (slash == std::string::npos || slash == 0) return last_part(name);
+  return name.substr(name.rfind('/', slash - 1) + 1, slash - name.rfind('/', slash - 1)) + last_part(name);
+}
+
+/// The weights of a layer in the order of the net's where their names say so, else as they lie in the file:
+/// Keras 2 and 3 list those of a frozen net with trained layers differently.
+void put_in_order_of(const Group& group, SavedLayer& layer) {
+  std::map<std::string, SavedWeight> saved;
+  for (const SavedWeight& weight : layer.weights) saved.emplace(last_two_parts(weight.name), weight);
+  std::vector<SavedWeight> ordered;
+  for (const Parameter& weight : group.weights)
+    if (const auto found = saved.find(last_two_parts(weight.name)); found != saved.end())
+      ordered.push_back(std::move(saved.extract(found).mapped()));
+  if (ordered.size() == layer.weights.size()) layer.weights = std::move(ordered);
+}
+
 std::vector<WeightAssignment> match_by_position(std::vector<Group> net, std::vector<SavedLayer> file) {
   std::erase_if(net, [](const Group& group) { return group.weights.empty(); });
   std::erase_if(file, [](const SavedLayer& layer) { return layer.weights.empty(); });
@@ -108,6 +136,7 @@ std::vector<WeightAssignment> match_by_position(std::vector<Group> net, std::vec
     require<InputError>(net[i].weights.size() == file[i].weights.size(), "layer ", file[i].name, " has ",
                         counted(file[i].weights.size(), "weight"), ", layer ", net[i].name,
                         " of this net has ", net[i].weights.size());
+    put_in_order_of(net[i], file[i]);
     for (std::size_t k = 0; k < net[i].weights.size(); ++k)
       add_weight(file[i].name, file[i].weights[k], net[i].weights[k], assignments);
   }

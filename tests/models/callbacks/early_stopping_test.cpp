@@ -110,8 +110,33 @@ TEST(EarlyStopping, BestWeightsSurviveACheckpoint) {
 }
 
 TEST(EarlyStopping, UnknownKeyListsWhatThereIs) {
-  EXPECT_EQ(message_of<UsageError>([] { run({.monitor = "precision"}, {1}); }),
+  EXPECT_EQ(message_of<UsageError>([] { run({.monitor = "precision", .mode = MonitorMode::max}, {1}); }),
             "[early_stopping] monitors precision, but there is only loss, accuracy, val_loss, val_accuracy");
+}
+
+// A recall that falls from 1 to 0: what says no to all is learnt, and the first epoch was the best.
+TEST(EarlyStopping, KeepsTheLargestRecall) {
+  std::vector<float> x;
+  for (int i = 0; i < 16; ++i) x.push_back(static_cast<float>(i % 4) / 4.0f);
+  const InMemoryDataset data(Tensor::from<float>({16, 1}, x), Tensor::zeros({16, 1}));
+  const InMemoryDataset positives(Tensor::from<float>({16, 1}, x), Tensor::full({16, 1}, 1.0));
+  Model model(
+      std::make_unique<Sequential>(Dense(
+          {.units = 1, .activation = Activation::sigmoid, .bias_initializer = Initializer::constant(0.5)})),
+      {1}, {.seed = 3});
+  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.3}),
+                 .loss = make_loss("binary_crossentropy"),
+                 .metrics = {make_metric("Recall")}});
+  std::vector<std::string> hashes;
+  LambdaCallback spy(
+      {.on_epoch_end = [&](std::int64_t, Logs&) { hashes.push_back(model.weights_sha256()); }});
+  EarlyStopping stop({.monitor = "val_recall", .patience = 20, .restore_best_weights = true});
+  const History history =
+      model.fit(data, {.epochs = 20, .validation = &positives, .callbacks = {&spy, &stop}, .verbose = 0});
+  EXPECT_EQ(history.values.at("val_recall").front(), 1.0);
+  EXPECT_EQ(history.values.at("val_recall").back(), 0.0);
+  EXPECT_EQ(stop.best_epoch(), 0);
+  EXPECT_EQ(model.weights_sha256(), hashes.front());
 }
 
 }  // namespace

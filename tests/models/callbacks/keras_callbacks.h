@@ -50,7 +50,10 @@ inline Model one_weight_model(double rate, double momentum = 0.0, Communicator* 
 class CallbackScript {
  public:
   CallbackScript(Model& model, std::int64_t epochs) : model_(&model) {
-    plan_ = {.epochs = epochs, .steps_per_epoch = 1, .has_validation = true};
+    plan_ = {.epochs = epochs,
+             .steps_per_epoch = 1,
+             .has_validation = true,
+             .metrics = {{"accuracy", MetricDirection::larger}}};
   }
   TrainingPlan& plan() { return plan_; }
 

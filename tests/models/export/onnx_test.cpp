@@ -7,6 +7,7 @@
 #include <ronde/nn/normalization.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/training_only.h>
 
 #include "export/onnx_graph.h"
 #include "export/protobuf.h"
@@ -137,6 +138,14 @@ TEST(Onnx, NormalizationsAreSpelledOut) {
       operators_of(std::make_unique<Sequential>(LayerNormalization({.center = false, .scale = false})), {4}),
       norm);
   EXPECT_EQ(operators_of(std::make_unique<Sequential>(LayerScale()), {4}), std::vector<std::string>{"Mul"});
+}
+
+TEST(Onnx, WhatOnlyTrainingDoesIsLeftAway) {
+  auto net = std::make_unique<Sequential>();
+  net->add(std::make_unique<TrainingOnly>("RandomFlip", ConfigDict{{"mode", "horizontal"}}));
+  net->add(Conv2D({.filters = 2}));
+  EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
+            operators_of(std::make_unique<Sequential>(Conv2D({.filters = 2})), {4, 4, 3}));
 }
 
 TEST(Onnx, AScaledSumIsSpelledOut) {

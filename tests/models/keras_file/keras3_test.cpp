@@ -7,6 +7,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/models/weights_npz.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/layer_scale.h>
 
 #include "models/interop/random_net.h"
@@ -62,6 +63,101 @@ INSTANTIATE_TEST_SUITE_P(Files, KerasNet,
                                name.begin(), name.end(), [](char c) { return c == '.' || c == '/'; }, '_');
                            return name;
                          });
+
+/// Layers of a net that is frozen in another one.
+std::vector<bool> flags_of_base(Model& model) {
+  const Module& base = *model.module().children().front();
+  EXPECT_EQ(base.name(), "base");
+  std::vector<bool> flags{base.trainable()};
+  for (const Module* layer : base.children()) flags.push_back(layer->trainable());
+  return flags;
+}
+
+class FrozenNet : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string folder_ = golden("frozen_net_keras3.15.1/");
+  NamedTensors io_ = read_npz(folder_ + "io.npz");
+  const std::vector<bool> flags_{false, false, false, true};
+};
+
+TEST_P(FrozenNet, IsTrainedWhereItsLayersSay) {
+  Model model = Model::load(folder_ + GetParam());
+  EXPECT_EQ(flags_of_base(model), flags_);
+  EXPECT_EQ(model.module().parameter_count(true), 4 * 4 + 4 + 4 * 3 + 3);
+  EXPECT_LE(largest_difference(model.predict(io_.at("input")), io_.at("output")), 1e-6);
+  EXPECT_EQ(model.optimizer().iterations(), 2);
+  const InMemoryDataset data(io_.at("input"), io_.at("label"));
+  model.fit(data, {.batch_size = 6, .shuffle = false, .verbose = 0});
+  EXPECT_LE(largest_difference(model.predict(io_.at("input")), io_.at("output_after_epoch")), 1e-5);
+}
+
+TEST_P(FrozenNet, KeepsTheFlagsOfItsLayers) {
+  const TempDir dir;
+  Model model = Model::load(folder_ + GetParam());
+  model.save(dir / GetParam());
+  Model again = Model::load(dir / GetParam());
+  EXPECT_EQ(flags_of_base(again), flags_);
+  EXPECT_EQ(again.weights_sha256(), model.weights_sha256());
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FrozenNet, ::testing::Values("net.keras", "net.h5"),
+                         [](const auto& test) { return std::string(test.param + 4); });
+
+// Its weights lie in Keras 3's order, of which kernels of one shape tell nothing.
+TEST(FrozenNetFile, IsWrittenInTheOrderOfKeras) {
+  const TempDir dir;
+  const std::string keras = golden("frozen_net_keras3.15.1/net.h5");
+  Model::load(keras).save(dir / "net.h5");
+  const auto names = [](const std::string& path) {
+    std::string all;
+    for (const SavedLayer& layer : read_saved_model(path).layers)
+      for (const SavedWeight& weight : layer.weights)
+        all += weight.name.substr(weight.name.rfind("/") - 4) + " ";
+    return all;
+  };
+  std::string expected = names(keras);
+  for (std::size_t at = 0; (at = expected.find(' ', at)) != std::string::npos; at += 3)
+    expected.insert(at, ":0");
+  EXPECT_EQ(names(dir / "net.h5"), expected);
+}
+
+TEST(KerasFiles, OperatorsOfPythonStandBetweenLayers) {
+  const TempDir dir;
+  const std::string folder = golden("operators_net_keras3.15.1/");
+  const NamedTensors io = read_npz(folder + "io.npz");
+  std::vector<std::string> warnings;
+  Model model = Model::load(folder + "net.keras",
+                            {.warn = [&](const std::string& warning) { warnings.push_back(warning); }});
+  EXPECT_EQ(warnings, std::vector<std::string>());
+  EXPECT_LE(largest_difference(model.predict(io.at("input")), io.at("output")), 1e-5);
+  model.save(dir / "again.h5");
+  EXPECT_LE(largest_difference(Model::load(dir / "again.h5").predict(io.at("input")), io.at("output")), 1e-5);
+}
+
+// As Keras has it for a model that is frozen as a whole, whatever its layers say.
+TEST(KerasFiles, AWhollyFrozenNetTrainsNothing) {
+  const TempDir dir;
+  const std::string described = dir / "frozen.h5";
+  SavedModel file = read_saved_model(golden("frozen_net_keras3.15.1/net.h5"));
+  ConfigDict net = file.model_config.at("config").as_dict();
+  for (auto& [key, value] : net)
+    if (key == "trainable") value = false;
+  file.model_config = ConfigDict{{"class_name", "Functional"}, {"config", net}};
+  write_saved_model(described, file);
+  EXPECT_EQ(Model::load(described).module().parameter_count(true), 0);
+}
+
+// A net of ours trains what its layers say, and so it does when it comes from a file.
+TEST(KerasFiles, ANetThatWasFrozenButForItsHeadStaysSo) {
+  const TempDir dir;
+  auto graph = std::make_unique<Graph>();
+  const Symbol hidden = graph->add(Dense({.units = 3}), graph->input());
+  graph->output(graph->add(Dense({.units = 2, .name = "head"}), hidden));
+  graph->set_trainable(false);
+  graph->layers().back()->set_trainable(true);
+  Model(std::move(graph), {4}).save(dir / "net.h5");
+  EXPECT_EQ(Model::load(dir / "net.h5").module().parameter_count(true), 3 * 2 + 2);
+}
 
 TEST(KerasFiles, LegacyWeightsFitTheNetOfAnArchive) {
   const std::string directory = golden("files_keras2.15.0/1/");

@@ -82,6 +82,67 @@ TEST(Fit, ProgressKnowsTheEpochSoFar) {
   EXPECT_EQ(samples, (std::vector<std::int64_t>{4, 8, 10, 4, 8, 10}));
 }
 
+// As a batch of all samples.
+TEST(Fit, TakesTheLargestNumbersForAll) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const InMemoryDataset data = small_images(22);
+  Model whole = small_model(), most = small_model();
+  const History expected =
+      whole.fit(data, {.batch_size = 22, .epochs = 2, .validation = &data, .verbose = 0});
+  const History history = most.fit(data, {.batch_size = kMost,
+                                          .epochs = 2,
+                                          .max_steps = kMost,
+                                          .micro_batch = kMost,
+                                          .validation = &data,
+                                          .validation_batch_size = kMost,
+                                          .verbose = 0});
+  EXPECT_EQ(most.weights_sha256(), whole.weights_sha256());
+  EXPECT_EQ(history.values.at("val_loss"), expected.values.at("val_loss"));
+  EXPECT_EQ(most.evaluate(data, kMost).loss_sum, whole.evaluate(data, 22).loss_sum);
+}
+
+TEST(Fit, TakesTheLargestBatchOnTwoRanks) {
+  const InMemoryDataset data = small_images(22);
+  test::run_ranks(2, [&](Communicator& world) {
+    Model model(small_net(), {6, 6, 1}, {.communicator = &world});
+    model.compile(small_compile());
+    model.fit(data, {.batch_size = std::numeric_limits<std::int64_t>::max() - 1, .verbose = 0});
+    EXPECT_EQ(model.progress().steps, 1);
+  });
+}
+
+TEST(Fit, MayGoOnUntilItIsStopped) {
+  const InMemoryDataset data = small_images(22);
+  Model model = small_model();
+  LambdaCallback stop({.on_epoch_end = [&](std::int64_t epoch, Logs&) {
+    if (epoch == 2) model.stop_training();
+  }});
+  const FitOptions forever{.batch_size = 8,
+                           .epochs = std::numeric_limits<std::int64_t>::max(),
+                           .callbacks = {&stop},
+                           .verbose = 0};
+  EXPECT_EQ(model.fit(data, forever).epochs.size(), 3u);
+  EXPECT_EQ(model.progress().steps, 9);
+}
+
+TEST(Fit, NeedsAWeightThatIsTrained) {
+  const InMemoryDataset data = small_images(8);
+  Model model = small_model();
+  model.module().set_trainable(false);
+  model.compile(small_compile());
+  for (const char* verb : {"fit", "train_on_batch"})
+    EXPECT_EQ(
+        message_of<UsageError>([&] {
+          if (std::string(verb) == "fit")
+            model.fit(data, {.verbose = 0});
+          else
+            model.train_on_batch(Tensor::zeros({1, 6, 6, 1}), Tensor::zeros({1}, {.dtype = DType::i32}));
+        }),
+        cat("[", verb,
+            "] no weight of the net is trainable: unfreeze a layer (set_trainable) and compile again"));
+  EXPECT_EQ(model.evaluate(data).count, 8);
+}
+
 TEST(Fit, GoesOnWhereAnotherFitEnded) {
   const InMemoryDataset data = small_images(22);
   Model whole = small_model(), parts = small_model();

@@ -9,6 +9,7 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
 
@@ -28,7 +29,7 @@ struct VirtualShards {
 
   /// Samples in `shard` of a step that has `global_count`.
   std::int64_t size(int shard, std::int64_t global_count) const {
-    return std::max<std::int64_t>(0, (global_count - shard + total - 1) / total);
+    return std::max<std::int64_t>(0, ceil_divide<std::int64_t>(global_count - shard, total));
   }
   /// Shards that have samples in such a step: 0 ... present - 1.
   int present(std::int64_t global_count) const {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <ronde/models/model.h>
 #include <ronde/models/saved_model.h>
@@ -32,6 +34,8 @@ struct TrainingPlan {
   std::int64_t global_batch = 0;
   bool has_validation = false;  ///< epoch logs will have val_loss, ...
   int verbose = 0;              ///< of this rank: 0 on all but rank 0
+  /// Of the compiled metrics: how the logs call them (without "val_"), and which of their values are better.
+  std::vector<std::pair<std::string, MetricDirection>> metrics = {};
 };
 
 class RONDE_API Callback {

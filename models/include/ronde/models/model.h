@@ -93,7 +93,9 @@ struct ModelOptions {
 struct CompileOptions {
   std::unique_ptr<Optimizer> optimizer = {};
   std::unique_ptr<Loss> loss = {};
-  std::vector<std::shared_ptr<Metric>> metrics = {};  ///< empty: `Loss::default_metric`, if the loss has one
+  /// Empty: `Loss::default_metric`, if the loss has one. Those of one name get numbers in the logs, as in
+  /// Keras: recall, recall_1.
+  std::vector<std::shared_ptr<Metric>> metrics = {};
   DistributedOptions distributed = {};  ///< compression, local steps, sharded optimizer state, buckets
 };
 
@@ -180,8 +182,8 @@ struct EvaluateOptions {
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
   double loss_sum = 0.0;     ///< the penalties of regularizers, times `count`, included
-  std::int64_t correct = 0;  ///< of the first metric that counts right answers
-  std::int64_t count = 0;
+  std::int64_t correct = 0;  ///< of the first metric that counts right answers, of all positions
+  std::int64_t count = 0;    ///< of samples
 };
 
 class RONDE_API Model {

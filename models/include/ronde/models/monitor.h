@@ -8,7 +8,8 @@
 
 namespace ronde::inline v0 {
 
-/// `automatic`: the larger the better for accuracies, AUC and F measures, the smaller for everything else.
+/// `automatic`: as the metric of this key says (Metric::direction), and the smaller the better for the loss.
+/// A key of neither, or of a metric that does not say, needs `min` or `max`.
 enum class MonitorMode { automatic, min, max };
 
 class RONDE_API Monitor {
@@ -16,8 +17,10 @@ class RONDE_API Monitor {
   Monitor(std::string key, MonitorMode mode, double min_delta = 0.0);
 
   const std::string& key() const { return key_; }
-  /// UsageError when the key is one of validation and there is none: before any work, not after an epoch.
-  void require_available(const TrainingPlan& plan, const char* who) const;
+  /// When training begins, before anything is compared: what is better. UsageError that names `who` when
+  /// that is not known, or when the key is one of validation and there is none: before any work, not after an
+  /// epoch.
+  void begin(const TrainingPlan& plan, const char* who);
   /// The key's value; an error that lists what there is when it is missing.
   double value(const Logs& logs, const char* who) const;
 
@@ -36,6 +39,7 @@ class RONDE_API Monitor {
 
  private:
   std::string key_;
+  MonitorMode mode_;
   bool larger_is_better_;
   double min_delta_;
   std::optional<double> best_;

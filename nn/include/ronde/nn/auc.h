@@ -31,8 +31,8 @@ struct AucOptions {
 };
 
 /// Outputs are probabilities 0 ... 1 of yes, read by the host; targets that are not 0 mean it, and have the
-/// outputs' shape, or (n) for outputs (n, 1). Several outputs of a sample count as several samples, unless
-/// they are several labels.
+/// outputs' shape, or (n, ...) for outputs (n, ..., 1). Several outputs of a sample count as several samples,
+/// unless they are several labels.
 class RONDE_API AUC : public Metric {
  public:
   using Options = AucOptions;
@@ -49,6 +49,7 @@ class RONDE_API AUC : public Metric {
   bool sums_are_counts() const override { return true; }
   double value(const MetricSums& sums) const override;
   ConfigValue config() const override;
+  MetricDirection direction() const override { return MetricDirection::larger; }
 
  private:
   std::size_t bucket_of(double output) const;

@@ -1,5 +1,5 @@
 /// Metrics of yes and no. Outputs above the threshold say yes, targets that are not 0 mean it; targets have
-/// the outputs' shape, or (n) for outputs (n, 1). Outputs are read by the host.
+/// the outputs' shape, or (n, ...) for outputs (n, ..., 1). Outputs are read by the host.
 #pragma once
 
 #include <optional>
@@ -63,6 +63,7 @@ class RONDE_API BinaryAccuracy : public BinaryMetric {
   using Options = BinaryMetricOptions;
   explicit BinaryAccuracy(Options options = {}) : BinaryMetric("BinaryAccuracy", std::move(options)) {}
   MetricSums sums() const override;
+  MetricDirection direction() const override { return MetricDirection::larger; }
   bool counts_correct() const override { return true; }
 };
 
@@ -72,6 +73,7 @@ class RONDE_API Precision : public BinaryMetric {
   using Options = PrecisionOptions;
   explicit Precision(Options options = {}) : BinaryMetric("Precision", std::move(options)) {}
   MetricSums sums() const override;
+  MetricDirection direction() const override { return MetricDirection::larger; }
 };
 
 /// How many of one outcome there were.
@@ -120,6 +122,7 @@ class RONDE_API Recall : public BinaryMetric {
   using Options = PrecisionOptions;
   explicit Recall(Options options = {}) : BinaryMetric("Recall", std::move(options)) {}
   MetricSums sums() const override;
+  MetricDirection direction() const override { return MetricDirection::larger; }
 };
 
 }  // namespace ronde::inline v0

@@ -41,6 +41,7 @@ class RONDE_API FBetaScore : public Metric {
   /// Of each class; with ScoreAverage::micro one.
   std::vector<double> scores(const MetricSums& sums) const;
   ConfigValue config() const override;
+  MetricDirection direction() const override { return MetricDirection::larger; }
 
  protected:
   FBetaScore(const char* class_name, Options options);

@@ -18,8 +18,8 @@ namespace ronde::inline v0 {
 /// initializer that is not known the layer has its default, in place of a '/' in its name, which Keras 2
 /// allows, a '_'.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
-/// What `layer_from_config` has left out of a layer or of a whole net, in its order: "kernel_constraint of
-/// block/dense_1".
+/// What `layer_from_config` has left out of a layer or of a whole net, "kernel_constraint of block/dense_1", and
+/// the layers that are TrainingOnly, "RandomFlip random_flip", in its order.
 RONDE_API std::vector<std::string> left_out_of_training(const Module& net);
 /// The keys of a layer's config that are neither null nor known here, so that nothing is made of them.
 RONDE_API std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config);

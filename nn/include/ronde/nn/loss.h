@@ -17,7 +17,8 @@ class RONDE_API Loss {
   virtual std::string name() const = 0;
   /// Keras' keys of the options that are not the defaults.
   virtual ConfigDict config() const { return {}; }
-  /// Loss of each sample, (n). `target` is i32 class labels (n) or a floating tensor, as the loss says.
+  /// Loss of each sample, (n): the mean over its positions where outputs have several, (n, ..., k). `target`
+  /// is i32 class labels or a floating tensor, as the loss says.
   virtual Variable operator()(const Variable& output, const Tensor& target) const = 0;
   /// What is shown beside this loss when nobody asks for other metrics: accuracy for the crossentropies.
   virtual std::shared_ptr<Metric> default_metric() const { return nullptr; }
@@ -33,7 +34,7 @@ struct CrossentropyOptions {
   double label_smoothing = 0.0;  ///< so much of each target is spread over all classes
 };
 
-/// Targets: class labels i32 (n), or distributions (n, k).
+/// Outputs (n, ..., k); targets: class labels i32 (n, ...) or (n, ..., 1), or distributions (n, ..., k).
 class RONDE_API CategoricalCrossentropy : public Loss {
  public:
   explicit CategoricalCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
@@ -46,7 +47,7 @@ class RONDE_API CategoricalCrossentropy : public Loss {
   CrossentropyOptions options_;
 };
 
-/// Targets: class labels i32 (n).
+/// Outputs (n, ..., k); targets: class labels i32 (n, ...) or (n, ..., 1).
 class RONDE_API SparseCategoricalCrossentropy : public Loss {
  public:
   explicit SparseCategoricalCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
@@ -59,7 +60,8 @@ class RONDE_API SparseCategoricalCrossentropy : public Loss {
   CrossentropyOptions options_;
 };
 
-/// Targets: 0 ... 1, of the output's shape (or (n) for outputs (n, 1)); the mean over the axes of one sample.
+/// Targets: 0 ... 1, of the output's shape (or (n, ...) for outputs (n, ..., 1)); the mean over the axes of
+/// one sample.
 class RONDE_API BinaryCrossentropy : public Loss {
  public:
   /// from_logits: the outputs go through a sigmoid here.

@@ -17,6 +17,7 @@ class RONDE_API LossMetric : public Metric {
   MetricSums sums() const override;
   void reset() override;
   ConfigValue config() const override;
+  MetricDirection direction() const override { return MetricDirection::smaller; }
 
  private:
   std::unique_ptr<Loss> loss_;

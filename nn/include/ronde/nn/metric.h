@@ -1,6 +1,7 @@
 /// Metrics: sums that stay on the device until somebody asks. Those over all ranks are exact.
 ///
-/// Of one's own: derive from Metric, add up in `update`; `value` says what the sums mean.
+/// Of one's own: derive from Metric, add up in `update`; `value` says what the sums mean, and `direction`
+/// which values are the better ones.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,9 @@ namespace ronde::inline v0 {
 /// What a metric has seen: numbers that add up over batches and ranks, exactly as long as they are whole and
 /// below 2^53. Most are a sum and how many values it has.
 using MetricSums = std::vector<double>;
+
+/// Which values of a metric are the better ones.
+enum class MetricDirection { unknown, larger, smaller };
 
 class RONDE_API Metric {
  public:
@@ -43,11 +47,14 @@ class RONDE_API Metric {
   /// As Keras describes it in a file: its name, or its class with options; null: not written, as Keras has
   /// none like it.
   virtual ConfigValue config() const { return {}; }
+  /// Asked by callbacks that look for the best epoch. While it is unknown they must be told.
+  virtual MetricDirection direction() const { return MetricDirection::unknown; }
 };
 
-/// Share of samples whose largest output is at the label; targets i32 (n) or one-hot (n, k). As Keras'
-/// "accuracy", outputs (n, 1) are one class: right when they are above 0.5 and the target, (n) or (n, 1),
-/// is 1.
+/// Share of samples whose largest output is at the label; targets i32 (n), (n, 1) or one-hot (n, k). As
+/// Keras' "accuracy", outputs (n, 1) are one class: right when they are above 0.5 and the target, (n) or (n,
+/// 1), is 1. Of outputs (n, ..., k) each position counts: targets i32 (n, ...), (n, ..., 1) or one-hot (n,
+/// ..., k).
 class RONDE_API Accuracy : public Metric {
  public:
   explicit Accuracy(std::string name = "accuracy") : name_(std::move(name)) {}
@@ -57,7 +64,8 @@ class RONDE_API Accuracy : public Metric {
   void reset() override;
   bool counts_correct() const override { return true; }
   ConfigValue config() const override;
-  /// Number of samples that were right; waits for the device.
+  MetricDirection direction() const override { return MetricDirection::larger; }
+  /// Number of samples, or of their positions, that were right; waits for the device.
   std::int64_t correct() const;
 
  private:

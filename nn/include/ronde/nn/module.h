@@ -158,6 +158,9 @@ class RONDE_API Module {
   std::vector<Module*> children() const;
   /// Freezes or unfreezes all trainable weights of this module and its children.
   void set_trainable(bool trainable);
+  /// Of this module alone. A file says so of a net, whose layers have their own flags: a frozen one may have
+  /// layers that are trained.
+  void set_own_trainable(bool trainable);
   bool trainable() const { return trainable_; }
 
  protected:

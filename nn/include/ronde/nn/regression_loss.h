@@ -1,5 +1,5 @@
-/// Losses for targets that are numbers. Targets have the outputs' shape, or (n) for outputs (n, 1); the loss
-/// of a sample is the mean over its axes. e is output - target. Formulas are Keras'.
+/// Losses for targets that are numbers. Targets have the outputs' shape, or (n, ...) for outputs (n, ..., 1);
+/// the loss of a sample is the mean over its axes. e is output - target. Formulas are Keras'.
 #pragma once
 
 #include <ronde/nn/loss.h>

@@ -1,4 +1,4 @@
-/// Share of samples whose label is among the k largest outputs.
+/// Share of samples, or of their positions, whose label is among the k largest outputs.
 #pragma once
 
 #include <ronde/nn/metric.h>
@@ -10,7 +10,8 @@ struct TopKOptions {
   std::string name = {};  ///< shown; empty: Keras' for the class
 };
 
-/// Targets: i32 labels (n) or one-hot (n, classes). Outputs are read by the host. Ties count as found.
+/// Outputs (n, ..., classes), read by the host; targets: i32 labels (n, ...) or (n, ..., 1), or one-hot like
+/// the outputs. Ties count as found.
 class RONDE_API TopKCategoricalAccuracy : public Metric {
  public:
   using Options = TopKOptions;
@@ -22,6 +23,7 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
   void reset() override { found_ = count_ = 0; }
   bool counts_correct() const override { return true; }
   ConfigValue config() const override { return described("TopKCategoricalAccuracy"); }
+  MetricDirection direction() const override { return MetricDirection::larger; }
 
  protected:
   ConfigValue described(const char* class_name) const;
