@@ -198,6 +198,20 @@ TEST(RunMainByVariables, WrongVariables) {
       Lines{"ronde: [rank 1] RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is not set"});
 }
 
+// By variables each rank has its own secret; the one that has another says so.
+TEST(RunMainByVariables, AWrongTokenIsReported) {
+  const ronde::testing::TempDir directory;
+  const std::string common =
+      "RONDE_HANG_TIMEOUT_START=1 RONDE_WORLD_SIZE=2 RONDE_RENDEZVOUS=file:" + (directory / "meeting") + ' ' +
+      RONDE_PROGRAM + " ok";
+  const Job job = run("{ RONDE_TOKEN=right RONDE_RANK=0 " + common + " & RONDE_TOKEN=wrong RONDE_RANK=1 " +
+                      common + "; wait; }");
+  ASSERT_EQ(job.messages.size(), 2u) << job.output;
+  EXPECT_EQ(job.messages[0].find("ronde: [rank 1] [tcp] RONDE_TOKEN is not that of rank 0 at file:"), 0u);
+  EXPECT_NE(job.messages[1].find("within 1 s; 1 caller was refused, with another RONDE_TOKEN"),
+            std::string::npos);
+}
+
 // Wrong before there is a world to tell of it; one rank speaks for all that have it.
 TEST_F(RunMain, WrongSettingsAreToldOnce) {
   const std::vector<std::pair<std::string, std::string>> settings{
