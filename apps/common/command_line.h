@@ -28,6 +28,7 @@ Setter positive_number(std::optional<double>& target);
 Setter positive_number(double& target);
 /// A positive number of seconds, or 0 for never.
 Setter seconds_or_never(double& target);
+Setter seconds_or_never(std::optional<double>& target);
 /// Not empty.
 Setter boolean(bool& target);
 Setter text(std::string& target);

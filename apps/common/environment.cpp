@@ -39,6 +39,7 @@ constexpr std::array kOthers{
     "RONDE_NCCL_WINDOWS",
     "RONDE_RANK",
     "RONDE_RENDEZVOUS",
+    "RONDE_RESTARTED",
     "RONDE_RUN_OPTIONS",
     "RONDE_TOKEN",
     "RONDE_WAITS_LATER",

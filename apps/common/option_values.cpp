@@ -62,13 +62,22 @@ Setter positive_number(double& target) {
   };
 }
 
-Setter seconds_or_never(double& target) {
+Setter seconds_or_never(std::optional<double>& target) {
   return [&target](const std::string& value) -> std::string {
     std::optional<double> seconds;
     const std::string problem = value == "0" ? "" : positive_number(seconds)(value);
     if (!problem.empty()) return cat(problem, ", or 0 for never");
     target = seconds.value_or(0.0);
     return "";
+  };
+}
+
+Setter seconds_or_never(double& target) {
+  return [&target](const std::string& value) -> std::string {
+    std::optional<double> seconds;
+    std::string problem = seconds_or_never(seconds)(value);
+    target = seconds.value_or(target);
+    return problem;
   };
 }
 

@@ -47,6 +47,12 @@ void tell_watchdog(const TrainOptions& options) {
   if (!options.dir.empty()) ::setenv("RONDE_FLIGHT_RECORDER", options.dir.c_str(), 0);
 }
 
+// Started again by `ronde run` after it had made steps: what --resume FILE asks for, the first start has
+// done.
+void go_on_when_restarted(TrainOptions& options) {
+  if (std::getenv("RONDE_RESTARTED") != nullptr) options.resume = "auto";
+}
+
 // Before the command line reads the environment.
 void accept_names_of_horovod() {
   const char* timeline = std::getenv("HOROVOD_TIMELINE");
@@ -134,6 +140,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
       if (launch_rank() == 0) std::fputs(text->c_str(), stdout);
       return 0;
     }
+    go_on_when_restarted(options);
     check_train_options(options);
     find_end_time(options, started);
     tell_watchdog(options);

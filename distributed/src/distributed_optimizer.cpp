@@ -7,6 +7,7 @@
 
 #include "exchange/sharded_exchange.h"
 #include "plan.h"
+#include "watchdog/flight_recorder.h"
 #include "weight_average.h"
 
 namespace ronde::inline v0 {
@@ -156,10 +157,17 @@ void DistributedOptimizer::update(double scale) {
   optimizer_->arena().bump_version();
 }
 
+// A loop of the user's own tells whoever supervises the job by this alone how far it is.
+void DistributedOptimizer::count_step() {
+  ++steps_;
+  if (const auto recorder = communicator_->flight_recorder())
+    recorder->count_update(optimizer_->iterations());
+}
+
 std::int64_t DistributedOptimizer::step(StepSamples samples) {
   require<UsageError>(samples.samples >= 0, "[distributed_optimizer] samples must not be negative, got ",
                       samples.samples);
-  ++steps_;
+  count_step();
   const auto own = static_cast<double>(samples.samples);
   if (buckets_ && is_local_step()) {
     const std::int64_t known = expected_.of_all_ranks;
@@ -173,7 +181,7 @@ std::int64_t DistributedOptimizer::step(StepSamples samples) {
 }
 
 void DistributedOptimizer::step() {
-  ++steps_;
+  count_step();
   if (buckets_ && is_local_step()) return step_alone({1.0, 0.0}, 1.0);
   const StepSums total = reduce({1.0, 0.0});
   if (may_update(total.witness)) update(1.0 / communicator_->size());

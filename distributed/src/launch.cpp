@@ -27,6 +27,12 @@ constexpr std::array kLaunchers{
     Launcher{"PMIx", "PMIX_RANK", nullptr},
 };
 
+// A secret that was read from a file, as Kubernetes keeps them, may have one.
+std::string without_line_end(std::string text) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
 // Variables that a person or a script has set, so they may be wrong.
 Launch read_variables(const char* (*get)(const char* name)) {
   Launch launch{.launcher = Launch::kByVariables};
@@ -42,7 +48,7 @@ Launch read_variables(const char* (*get)(const char* name)) {
   number("RONDE_RANK", launch.rank);
   number("RONDE_WORLD_SIZE", launch.size);
   launch.rendezvous = text("RONDE_RENDEZVOUS");
-  launch.token = text("RONDE_TOKEN");
+  launch.token = without_line_end(text("RONDE_TOKEN"));
   launch.iface = text("RONDE_IFACE");
   if (launch.problem.empty() && launch.rank >= launch.size)
     launch.problem =

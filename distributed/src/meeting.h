@@ -38,7 +38,4 @@ const Record* failure_in(const std::vector<Record>& records);
 /// What records that are no failures, and not all the same call, mean: every rank makes the same error.
 CollectiveError disagreement_in(const std::vector<Record>& records);
 
-/// "rank 3", "ranks 0, 2-5", of ascending ranks.
-std::string ranks_text(const std::vector<int>& ranks);
-
 }  // namespace ronde::inline v0

@@ -17,6 +17,8 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/mpi_communicator.h>
 
+#include "ranks_text.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -71,17 +73,13 @@ std::string kernels(DType computed) {
                                convolution_algorithm(), " convolutions");
 }
 
-std::string rank_list(const std::vector<int>& ranks) {
-  return cat(ranks.size() == 1 ? "rank " : "ranks ", core_ranges(ranks));
-}
-
 // "0.1.0 on ranks 0-2 (node1), 0.2.0 on rank 3 (node2)"
 std::string who_has_what(const std::vector<RankFacts>& ranks, std::string RankFacts::*what) {
   std::map<std::string, std::vector<int>> having;
   for (std::size_t r = 0; r < ranks.size(); ++r) having[ranks[r].*what].push_back(static_cast<int>(r));
   std::string text;
   for (const auto& [value, numbers] : having)
-    text += cat(text.empty() ? "" : ", ", value.empty() ? "none" : value, " on ", rank_list(numbers), " (",
+    text += cat(text.empty() ? "" : ", ", value.empty() ? "none" : value, " on ", ranks_text(numbers), " (",
                 ranks[static_cast<std::size_t>(numbers.front())].host, numbers.size() > 1 ? ", ...)" : ")");
   return text;
 }

@@ -65,8 +65,33 @@ World& the_world() {
   throw CollectiveError(message, ExitStatus::usage, 0);
 }
 
-std::unique_ptr<Communicator> make_world() {
-  const Launch launch = read_launch();
+// What the environment says of the start. What is wrong with it is kept for when the ranks can hear each
+// other, so that one of them reports it.
+struct StartSettings {
+  std::optional<Deadlines> deadlines = Deadlines();
+  double meeting_patience = TcpOptions().patience;
+  std::string mistake = {};
+};
+
+StartSettings read_start_settings() {
+  StartSettings found;
+  try {
+    found.deadlines = deadlines_from_environment();
+    found.meeting_patience = meeting_patience();
+    backends();  // they read RONDE_ISA and RONDE_CONV as they are made
+  } catch (const UsageError& error) {
+    found.mistake = error.what();
+  }
+  return found;
+}
+
+// The same error on every rank, that of the lowest which has a mistake to tell of.
+[[noreturn]] void refuse_settings(Communicator& communicator, const std::string& mistake) {
+  communicator.conclude({ExitStatus::usage, mistake, -1, kPatience});
+  throw UsageError(mistake);  // there was nobody to tell
+}
+
+std::unique_ptr<Communicator> make_world(const Launch& launch, double patience) {
   require<UsageError>(launch.problem.empty(), launch.problem);
   const bool is_alone = launch.size == 1 && !mpi_is_running();
   if (is_alone) allreduce_path_from_environment();  // it needs none, but a mistake shows at once
@@ -76,7 +101,7 @@ std::unique_ptr<Communicator> make_world() {
                                   .rendezvous = launch.rendezvous,
                                   .token = launch.token,
                                   .iface = launch.iface,
-                                  .patience = meeting_patience()});
+                                  .patience = patience});
   }
   if (!launch.needs_mpi() && !mpi_is_running()) return std::make_unique<SelfCommunicator>();
   if (!has_mpi()) {
@@ -177,25 +202,39 @@ void run_body(const std::function<void(Communicator&)>& body) {
   if (timeline) timeline->stop();
 }
 
+bool waits_later() {
+  return std::getenv("RONDE_WAITS_LATER") != nullptr;
+}
+
+// This rank's place with whoever supervises the job, who learns that the rank is there; nullptr: nobody does.
+std::shared_ptr<HeartbeatSlot> report_for_duty(const Launch& launch,
+                                               const std::optional<Deadlines>& deadlines) {
+  const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
+  if (!heartbeat) return nullptr;
+  const JobDeadlines told = job_deadlines(deadlines);
+  heartbeat->start_deadline = told.start;
+  heartbeat->later_deadline = told.later;
+  heartbeat->trains = waits_later() ? 1 : 0;
+  heartbeat->process = getpid();
+  return heartbeat;
+}
+
 }  // namespace
 
 void init(int, char**) {
   if (is_initialized()) return;
   const Launch launch = read_launch();
-  std::optional<Deadlines> deadlines = deadlines_from_environment();
+  StartSettings settings = read_start_settings();
+  std::optional<Deadlines>& deadlines = settings.deadlines;
   // Ranks that meet without a launcher know who is missing: they wait that long for rank 0, and that long
   // again for its answer.
-  if (deadlines && launch.needs_tcp()) deadlines->start += 2.0 * meeting_patience() + kAnswerPatience;
+  if (deadlines && launch.needs_tcp()) deadlines->start += 2.0 * settings.meeting_patience + kAnswerPatience;
   std::unique_ptr<Watchdog> watchdog;
-  const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
-  const bool waits_later = std::getenv("RONDE_WAITS_LATER") != nullptr;
-  if (heartbeat) {
-    heartbeat->trains = waits_later ? 1 : 0;
-    heartbeat->process = getpid();
-  }
+  const std::shared_ptr<HeartbeatSlot> heartbeat = report_for_duty(launch, deadlines);
   const bool is_watched = launch.size != 1 || heartbeat;
   if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadlines);
-  std::unique_ptr<Communicator> communicator = make_world();
+  std::unique_ptr<Communicator> communicator = make_world(launch, settings.meeting_patience);
+  if (!settings.mistake.empty()) refuse_settings(*communicator, settings.mistake);
   if (const auto recorder = communicator->flight_recorder()) recorder->beat_in(heartbeat);
   if (communicator->size() > 1) {
     watch_world(watchdog.get(), *communicator);
@@ -209,7 +248,7 @@ void init(int, char**) {
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
   // Here nothing of any program has begun. One that can get further before it has to wait says so.
-  if (!waits_later) wait_while_held(launch.rank);
+  if (!waits_later()) wait_while_held(launch.rank);
 }
 
 void shutdown() {

@@ -3,6 +3,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/distributed/nccl_communicator.h>
 #include <ronde/distributed/self_communicator.h>
+#include <ronde/distributed/watchdog.h>
 #include <ronde/models/model.h>
 #include <ronde/models/view_outputs.h>
 
@@ -134,6 +135,7 @@ Tensor Model::predict(const Tensor& inputs, const EvaluateOptions& options) {
     const Tensor batch = inputs.slice(0, begin, end).to(state_->backend()).to(state_->options.dtype);
     outputs.slice(0, begin, end)
         .copy_from(view_outputs(module(), batch, options.views, state_->context(false, {})).value());
+    note_watched_batch(*state_->communicator);
   }
   return outputs;
 }

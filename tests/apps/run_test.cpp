@@ -2,10 +2,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -15,7 +21,9 @@
 #include "ronde/run/ending.h"
 #include "ronde/run/hosts.h"
 #include "ronde/run/patience.h"
+#include "ronde/run/processor_time.h"
 #include "ronde/run/scratch.h"
+#include "ronde/run/start_facts.h"
 #include "support/temp_dir.h"
 
 namespace ronde::apps {
@@ -35,9 +43,6 @@ TEST(Ending, SaysWhetherTryingAgainHelps) {
 TEST(Hosts, OfAList) {
   EXPECT_EQ(to_text(parse_hosts("a:4,b,c:2")), "a:4,b:1,c:2");
   EXPECT_EQ(slots_of(parse_hosts("a:4,b,c:2")), 7);
-  EXPECT_TRUE(has_this_machine({}));
-  EXPECT_TRUE(has_this_machine(parse_hosts("203.0.113.1,localhost")));
-  EXPECT_FALSE(has_this_machine(parse_hosts("203.0.113.1,203.0.113.2")));
   EXPECT_THROW(parse_hosts("a:none"), UsageError);
   EXPECT_THROW(parse_hosts("a:0"), UsageError);
   EXPECT_THROW(parse_hosts(","), UsageError);
@@ -47,6 +52,12 @@ TEST(Hosts, OfAFile) {
   const testing::TempDir dir;
   atomic_write_file(dir / "hosts", "# ours\na slots=4\n\n  b max_slots=3 slots=2  # new\nc\n");
   EXPECT_EQ(to_text(parse_hosts(dir / "hosts")), "a:4,b:2,c:1");
+  // A folder that happens to be called like a machine is none.
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  std::filesystem::create_directory("localhost");
+  EXPECT_EQ(to_text(parse_hosts("localhost")), "localhost:1");
+  std::filesystem::current_path(before);
 }
 
 TEST(Scratch, LeavesNothingOfItsOwnNorOfThoseThatWereKilled) {
@@ -92,17 +103,35 @@ TEST(Hosts, ThoseThatAnswer) {
   unsetenv("OMPI_MCA_plm_rsh_agent");
 }
 
-// The first complaint of a supervisor that looks twice a second, from 100 s on.
+// The first complaint of a supervisor that looks twice a second, from 100 s on, at two ranks: processes 7
+// and 8.
 class Patient {
  public:
-  explicit Patient(const JobDeadlines& ranks) : patience_(ranks, 100.0) {}
-  std::string until(double end) {
+  Patient(double start, double later)
+      : patience_(100.0, [this](pid_t process) { return computed[process]; }) {
+    for (int r = 0; r < 2; ++r) {
+      HeartbeatSlot& slot = beats.slot(r);
+      slot.start_deadline = start;
+      slot.later_deadline = later;
+      slot.process = 7 + r;
+      computed[7 + r] = 1.0;
+    }
+  }
+  // `each`: what happens in half a second.
+  std::string until(
+      double end, const std::function<void()>& each = [] {}) {
     std::string complaint;
-    while (complaint.empty() && now_ < end) complaint = patience_.complaint(beats, now_ += 0.5);
+    while (complaint.empty() && now_ < end) {
+      each();
+      complaint = patience_.complaint(beats, now_ += 0.5);
+    }
     return complaint;
   }
+  // A rank's watchdog is awake.
+  void beat(int rank) { beats.slot(rank).beat.fetch_add(1); }
   void sleep(double seconds) { now_ += seconds; }
   HeartbeatFile beats{2};
+  std::map<pid_t, double> computed;
 
  private:
   Patience patience_;
@@ -110,38 +139,83 @@ class Patient {
 };
 
 TEST(Patience, EndsWhenNothingMoves) {
-  Patient job({.start = 20.0, .later = 10.0});
-  EXPECT_EQ(job.until(124.5), "");
-  EXPECT_EQ(job.until(125.0), "only 0 of 2 ranks started, and nothing moved for 25 s");
-  job.beats.slot(0).process = 7;
-  job.beats.slot(1).process = 8;
-  EXPECT_EQ(job.until(150.0), "");
-  EXPECT_EQ(job.until(150.5), "the ranks have come to no first step, and nothing moved for 25 s");
+  Patient job(20.0, 10.0);
+  EXPECT_EQ(job.until(125.0), "");
+  EXPECT_EQ(job.until(125.5), "the ranks have come to no first step, and nothing moved for 25 s");
   job.beats.slot(1).step = 3;
-  EXPECT_EQ(job.until(165.5), "");
+  EXPECT_EQ(job.until(140.5), "");
   job.beats.slot(0).operations = 3;
-  EXPECT_EQ(job.until(180.5), "");
-  EXPECT_EQ(job.until(181.0), "nothing has moved for 15 s, in step 3");
+  EXPECT_EQ(job.until(155.5), "");
+  EXPECT_EQ(job.until(156.0), "nothing has moved for 15 s, in step 3");
+  job.beats.slot(1).batches = 1;  // of an evaluation
+  EXPECT_EQ(job.until(171.0), "");
+  EXPECT_NE(job.until(171.5), "");
 }
 
-// Whatever the ranks are told, they see their deadlines first, each.
-TEST(Patience, IsLongerThanThatOfTheRanks) {
+TEST(Patience, WaitsForRanksThatWereNotStarted) {
+  Patient job(20.0, 10.0);
+  job.beats.slot(1).process = 0;
+  EXPECT_EQ(job.until(125.0), "");
+  EXPECT_EQ(job.until(125.5), "only 1 of 2 ranks started, and nothing moved for 25 s");
+}
+
+// A shell script, a program of another framework.
+TEST(Patience, JudgesNoProgramThatNeverCallsInit) {
+  Patient job(20.0, 10.0);
+  job.beats.clear();
+  EXPECT_EQ(job.until(1e5), "");
+}
+
+// As its own flag, a file of settings or the environment say.
+TEST(Patience, IsLongerThanThatOfTheMostPatientRank) {
   for (const double timeout : {1.0, 10.0, 60.0, 600.0}) {
-    Patient job(job_deadlines(timeout));
-    EXPECT_EQ(job.until(100.0 + std::max(timeout, 60.0) + 4.5), "") << timeout;
-    EXPECT_NE(job.until(100.0 + std::max(timeout, 60.0) + 5.0), "") << timeout;
+    Patient job(std::max(timeout, 60.0), timeout);
+    job.beats.slot(1).later_deadline = 90.0;
+    const double most = std::max(timeout, 90.0);
+    EXPECT_EQ(job.until(100.0 + most + 5.0), "") << timeout;
+    EXPECT_NE(job.until(100.0 + most + 5.5), "") << timeout;
   }
 }
 
+TEST(Patience, LeavesARankAloneThatComputes) {
+  Patient job(10.0, 10.0);
+  const auto evaluate = [&] {
+    job.beat(0), job.beat(1);
+    job.computed[7] += 0.1;  // of half a second: it shares its core with others
+  };
+  EXPECT_EQ(job.until(2000.0, evaluate), "");
+  // Ranks that wait for each other need a little too, for their watchdogs.
+  const auto wait = [&] {
+    job.beat(0), job.beat(1);
+    job.computed[7] += 0.02, job.computed[8] += 0.02;
+  };
+  EXPECT_EQ(job.until(2014.5, wait), "");
+  EXPECT_NE(job.until(2016.0, wait), "");
+}
+
+// MPI spins as it waits for a rank that was stopped.
+TEST(Patience, IsNotDeceivedByARankThatSpins) {
+  Patient job(10.0, 10.0);
+  const auto spin = [&] {
+    job.beat(0);
+    job.computed[7] += 0.5;
+  };
+  EXPECT_EQ(job.until(114.5, spin), "");
+  EXPECT_NE(job.until(117.0, spin), "");
+  job.computed.erase(8);  // that rank has ended: then the first may be busy with what is left to do
+  EXPECT_EQ(job.until(2000.0, spin), "");
+}
+
 TEST(Patience, CountsNoTimeInWhichAllWasStopped) {
-  Patient job({.start = 10.0, .later = 10.0});
+  Patient job(10.0, 10.0);
+  job.until(101.0);
   job.sleep(1000.0);
-  EXPECT_EQ(job.until(1113.0), "");
-  EXPECT_NE(job.until(1115.0), "");
+  EXPECT_EQ(job.until(1114.0), "");
+  EXPECT_NE(job.until(1116.0), "");
 }
 
 TEST(Patience, WaitsWhileARankPausesItsWatchdog) {
-  Patient job({.start = 10.0, .later = 10.0});
+  Patient job(10.0, 10.0);
   job.beats.slot(1).paused = 1;
   EXPECT_EQ(job.until(1000.0), "");
   job.beats.slot(1).paused = 0;
@@ -150,8 +224,48 @@ TEST(Patience, WaitsWhileARankPausesItsWatchdog) {
 }
 
 TEST(Patience, IsEndlessWithoutADeadline) {
-  Patient job(job_deadlines(0.0));
+  Patient job(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());
   EXPECT_EQ(job.until(1e5), "");
+}
+
+TEST(StartFacts, ATrainerGotFurtherByItsSteps) {
+  HeartbeatFile beats(2);
+  beats.slot(1).process = 8;
+  beats.slot(1).trains = 1;
+  EXPECT_FALSE(facts_of(beats, 1000.0).has_made_something());
+  EXPECT_FALSE(facts_of(beats, 1000.0).got_further_than(0));
+  beats.slot(1).step = 5;
+  EXPECT_TRUE(facts_of(beats, 1.0).has_made_something());
+  EXPECT_TRUE(facts_of(beats, 1.0).got_further_than(4));
+  EXPECT_FALSE(facts_of(beats, 1000.0).got_further_than(5));
+}
+
+// Its steps may begin anew at each start, and a program that is not made with Ronde has none.
+TEST(StartFacts, AnythingElseByItsStepsOrALongStart) {
+  HeartbeatFile beats(2);
+  EXPECT_FALSE(facts_of(beats, 59.0).has_made_something());
+  EXPECT_FALSE(facts_of(beats, 59.0).got_further_than(0));
+  EXPECT_TRUE(facts_of(beats, 61.0).has_made_something());
+  EXPECT_TRUE(facts_of(beats, 61.0).got_further_than(0));
+  beats.slot(0).process = 7;
+  beats.slot(0).step = 5;
+  EXPECT_TRUE(facts_of(beats, 1.0).has_made_something());
+  EXPECT_TRUE(facts_of(beats, 1.0).got_further_than(4));
+  EXPECT_FALSE(facts_of(beats, 59.0).got_further_than(5));
+  EXPECT_TRUE(facts_of(beats, 61.0).got_further_than(5));
+}
+
+TEST(ProcessorSeconds, OfAnyProcess) {
+  const double before = processor_seconds(getpid());
+  const std::clock_t begin = std::clock();
+  while (std::clock() - begin < CLOCKS_PER_SEC / 10) {
+  }
+  EXPECT_NEAR(processor_seconds(getpid()) - before, 0.1, 0.05);
+  EXPECT_GT(processor_seconds(getppid()), 0.0);
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
+  EXPECT_EQ(processor_seconds(ended), 0.0);
 }
 
 }  // namespace

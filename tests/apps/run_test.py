@@ -257,6 +257,64 @@ class Supervised(Interrupted):
         job.process.wait()
         self.assert_gone(everyone)
 
+    def script(self, text):
+        path = self.work / "own.sh"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def test_words_of_the_program_stay(self):
+        """A start that told of itself is gone on from; what --resume means to this program is its own affair."""
+        own = self.script(f'echo "$* after $RONDE_RESUME" >> words; {harness.BIN / "ronde"} info > /dev/null; exit 1\n')
+        job = harness.execute(self.supervised(own, "--resume", "data.bin", "--x", "1", ranks=1,
+                                              run_options=("--max-restarts", "1")), self.work)
+        self.assertEqual(job.status, 1, job)
+        self.assertEqual((self.work / "words").read_text().splitlines(),
+                         ["--resume data.bin --x 1 after ", "--resume data.bin --x 1 after auto"])
+
+    def test_goes_on_from_its_own_files(self):
+        """Not again from the one that the first start was told to begin with."""
+        self.assert_trained(self.train(*SAVING, "--epochs", "1", "--dir", "first", ranks=2))
+        options = [*SAVING, "--resume", "first/checkpoint.h5"]
+        expected = self.undisturbed(*options)
+        job = self.start(self.supervised(*self.command(*options)))
+        self.wait_for_steps(job)
+        self.kill_a_rank(job)
+        self.assertEqual(job.finish(), 0, job.out)
+        self.assertEqual(re.findall(r"resume +from (\w+)/", job.out), ["first", "out"], job.out)
+        self.assertEqual(self.weights(), expected, job.out)
+
+    def test_deadline_of_hangs(self):
+        """Of the environment, unless the option says something else."""
+        own = self.script('echo "deadline: $RONDE_HANG_TIMEOUT"\n')
+        for options, more, expected in (((), {}, ""), ((), {"RONDE_HANG_TIMEOUT": "1800"}, "1800"),
+                                        (("--hang-timeout", "7"), {"RONDE_HANG_TIMEOUT": "1800"}, "7")):
+            job = harness.execute(self.supervised(own, ranks=1, run_options=options), self.work, more)
+            self.assertEqual(job.status, 0, job)
+            self.assertIn(f"deadline: {expected}\n", job.out)
+
+    def test_deadline_of_the_program(self):
+        """The supervisor gives the ranks as long as they give themselves."""
+        (self.work / "settings").write_text("hang-timeout = 1\n")
+        for options, more, hangs in ((("--config", "settings"), {}, True),
+                                     (("--hang-timeout", "0"), {"RONDE_HANG_TIMEOUT": "1"}, False)):
+            job = self.start(self.supervised(*self.command(*SAVING, *options), ranks=1,
+                                             run_options=("--max-restarts", "0")), **more)
+            self.wait_for_steps(job)
+            rank, = [pid for pid in descendants(job.process.pid) if self.is_rank(pid)]
+            os.kill(rank, signal.SIGSTOP)
+            if not hangs:
+                time.sleep(9)
+                os.kill(rank, signal.SIGCONT)
+            self.assertEqual(job.finish(), 137 if hangs else 0, job.out)
+            self.assertEqual("the job hangs" in job.out, hangs, job.out)
+
+    def test_no_launcher(self):
+        for more, launcher in (({"PATH": "/nonexistent"}, "mpirun"), ({"RONDE_MPIEXEC": "/no/mpirun"}, "/no/mpirun")):
+            job = harness.execute(self.supervised(harness.BIN / self.program, run_options=()), self.work, more)
+            self.assertEqual(job.status, 2, job)
+            self.assertEqual(job.err, f"ronde: {launcher}: not found: apt-get install openmpi-bin, or name one in RONDE_MPIEXEC\n")
+
     def test_what_cannot_help_is_not_tried_again(self):
         wrong = harness.execute(self.supervised(*self.command("--epochs", "none")), self.work)
         self.assertEqual(wrong.status, 2, wrong)

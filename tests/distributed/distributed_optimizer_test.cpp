@@ -12,6 +12,7 @@
 #include "distributed/node_ranks.h"
 #include "distributed/small_net.h"
 #include "support/thread_ranks.h"
+#include "watchdog/flight_recorder.h"
 
 namespace ronde::test {
 namespace {
@@ -413,6 +414,39 @@ TEST(DistributedOptimizer, FailureInBackwardReachesAllRanks) {
 
 TEST(DistributedOptimizer, NeedsAnOptimizer) {
   run_ranks(1, [](Communicator& world) { EXPECT_THROW(DistributedOptimizer(nullptr, world), UsageError); });
+}
+
+// A loop of the user's own: whoever supervises the job sees its steps, and that they move.
+TEST(DistributedOptimizer, TellsWhoSupervisesItsSteps) {
+  for (const int ranks : {1, 2}) {
+    const HeartbeatFile beats(ranks);
+    run_ranks(ranks, [&](Communicator& world) {
+      HeartbeatSlot& slot = beats.slot(world.rank());
+      world.flight_recorder()->beat_in({std::shared_ptr<void>(), &slot});
+      SmallNet net;
+      ParameterArena arena(net);
+      DistributedOptimizer optimizer(make_adam(), world);
+      optimizer.attach(arena);
+      const auto step = [&] {
+        arena.zero_gradients();
+        net.loss(make_samples(0, 4)).backward();
+        optimizer.step({.samples = 4});
+      };
+      for (std::int64_t s = 1; s <= 3; ++s) {
+        step();
+        EXPECT_EQ(slot.step, s);
+        EXPECT_EQ(slot.batches, s);
+      }
+      optimizer.optimizer().set_iterations(41);  // as when it goes on from a file
+      step();
+      EXPECT_EQ(slot.step, 42);
+      begin_watched_step(world, 7);  // whoever says it himself knows better
+      step();
+      EXPECT_EQ(slot.step, 7);
+      EXPECT_EQ(slot.batches, 5);
+      world.flight_recorder()->beat_in(nullptr);
+    });
+  }
 }
 
 }  // namespace

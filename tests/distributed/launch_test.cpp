@@ -60,14 +60,14 @@ TEST(Launch, Variables) {
   const Launch launch = launch_in({{"RONDE_RANK", "2"},
                                    {"RONDE_WORLD_SIZE", "4"},
                                    {"RONDE_RENDEZVOUS", "tcp://node1:29500"},
-                                   {"RONDE_TOKEN", "secret"},
+                                   {"RONDE_TOKEN", "a secret\r\n"},  // as read from a file
                                    {"RONDE_IFACE", "eth1"},
                                    {"OMPI_COMM_WORLD_RANK", "0"},
                                    {"OMPI_COMM_WORLD_SIZE", "8"}});
   EXPECT_EQ(launch.rank, 2);
   EXPECT_EQ(launch.size, 4);
   EXPECT_EQ(launch.rendezvous, "tcp://node1:29500");
-  EXPECT_EQ(launch.token, "secret");
+  EXPECT_EQ(launch.token, "a secret");
   EXPECT_EQ(launch.iface, "eth1");
   EXPECT_EQ(launch.problem, "");
   EXPECT_TRUE(launch.needs_tcp());

@@ -198,6 +198,41 @@ TEST(RunMainByVariables, WrongVariables) {
       Lines{"ronde: [rank 1] RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is not set"});
 }
 
+// By variables each rank has its own secret; the one that has another says so.
+TEST(RunMainByVariables, AWrongTokenIsReported) {
+  const ronde::testing::TempDir directory;
+  const std::string common =
+      "RONDE_HANG_TIMEOUT_START=1 RONDE_WORLD_SIZE=2 RONDE_RENDEZVOUS=file:" + (directory / "meeting") + ' ' +
+      RONDE_PROGRAM + " ok";
+  const Job job = run("{ RONDE_TOKEN=right RONDE_RANK=0 " + common + " & RONDE_TOKEN=wrong RONDE_RANK=1 " +
+                      common + "; wait; }");
+  ASSERT_EQ(job.messages.size(), 2u) << job.output;
+  EXPECT_EQ(job.messages[0].find("ronde: [rank 1] [tcp] RONDE_TOKEN is not that of rank 0 at file:"), 0u);
+  EXPECT_NE(job.messages[1].find("within 1 s; 1 caller was refused, with another RONDE_TOKEN"),
+            std::string::npos);
+}
+
+// Wrong before there is a world to tell of it; one rank speaks for all that have it.
+TEST_F(RunMain, WrongSettingsAreToldOnce) {
+  const std::vector<std::pair<std::string, std::string>> settings{
+      {"RONDE_ISA", "[isa] RONDE_ISA=wrong is none of"},
+      {"RONDE_CONV", "[conv2d] RONDE_CONV=wrong is none of"},
+      {"RONDE_HANG_TIMEOUT", "RONDE_HANG_TIMEOUT expects seconds, or 0 for no watchdog, got wrong"},
+      {"RONDE_HANG_TIMEOUT_LOADER", "RONDE_HANG_TIMEOUT_LOADER expects seconds, or 0 for ever, got wrong"},
+      {"RONDE_ALLREDUCE", "RONDE_ALLREDUCE"}};
+  for (const auto& [name, message] : settings) {
+    setenv(name.c_str(), "wrong", 1);
+    const Job job = run_ranks(3, "ok");
+    const Job alone = run_by_variables(2, "ok");
+    unsetenv(name.c_str());
+    for (const Job& one : {job, alone}) {
+      EXPECT_EQ(one.status, 2) << one.output;
+      ASSERT_EQ(one.messages.size(), 1u) << one.output;
+      EXPECT_NE(one.messages[0].find(message), std::string::npos) << one.output;
+    }
+  }
+}
+
 TEST_F(RunMain, Succeeds) {
   const Job job = run_ranks(3, "ok");
   EXPECT_EQ(job.status, 0) << job.output;

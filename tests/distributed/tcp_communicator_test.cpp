@@ -88,7 +88,7 @@ TEST(TcpCommunicator, SumsInPieces) {
   expect_processes(3, [&](int rank) {
     const Gathering ranks = gather_ranks(job.options(rank));
     auto mesh = std::make_unique<Mesh>(rank, connect_all(ranks, rank, Deadline(30.0)));
-    QueuedCommunicator c(std::make_unique<TcpTransport>(std::move(mesh), ranks.hosts, "127.0.0.1", 777),
+    QueuedCommunicator c(std::make_unique<TcpTransport>(std::move(mesh), ranks.table.hosts, "127.0.0.1", 777),
                          std::make_shared<WorkerThread>());
     check_allreduce(c);
     check_reduce_scatter(c);
@@ -183,15 +183,16 @@ TEST(TcpCommunicator, ARankMayDieAndComeAgain) {
     const Deadline soon(10.0);
     const auto come = [&](int rank) {
       Socket link;
-      while (!link.is_open() && !soon.is_over()) link = connect_to({"127.0.0.1", port}, soon);
-      EXPECT_TRUE(send_text(link, cat("ronde-1 - ", rank, " 3 elsewhere"), soon));
+      std::string problem;
+      while (!link.is_open() && !soon.is_over()) link = connect_to({"127.0.0.1", port}, soon, problem);
+      EXPECT_TRUE(send_text(link, Hello{token_word(""), rank, 3, "elsewhere"}.text(), soon));
       return link;
     };
     come(1).close();
     const Socket again = come(1), last = come(2);
     std::string answer;
     EXPECT_TRUE(receive_text(again, answer, soon));
-    EXPECT_EQ(answer, "go network");
+    EXPECT_EQ(answer, "go network 127.0.0.1");
   });
 }
 
@@ -220,9 +221,10 @@ TEST(TcpCommunicator, RefusesWhoDoesNotBelong) {
   };
   expect_processes(2, [&](int rank) {
     const std::string message = join(rank, 2, rank == 0 ? "right" : "wrong");
-    EXPECT_EQ(message, rank == 0
-                           ? cat("[tcp] rank 1 of 2 did not come to tcp://127.0.0.1:", port, " within 2 s")
-                           : "[tcp] RONDE_TOKEN is not that of rank 0");
+    const std::string place = cat("tcp://127.0.0.1:", port);
+    EXPECT_EQ(message, rank == 0 ? cat("[tcp] rank 1 of 2 did not come to ", place,
+                                       " within 2 s; 1 caller was refused, with another RONDE_TOKEN")
+                                 : cat("[tcp] RONDE_TOKEN is not that of rank 0 at ", place));
   });
   expect_processes(2, [&](int rank) {
     EXPECT_EQ(join(rank, 2 + rank, ""), "[tcp] ranks have different world sizes: rank 0 2, rank 1 3");
@@ -232,13 +234,47 @@ TEST(TcpCommunicator, RefusesWhoDoesNotBelong) {
   });
 }
 
+// Who waits in vain says what became of it.
+TEST(TcpCommunicator, SaysWhyRankZeroIsNotFound) {
+  const int port = own_address(listen_at({"127.0.0.1", 0})).port;
+  const std::string place = cat("127.0.0.1:", port);
+  EXPECT_EQ(message_of([&] {
+              make_tcp_communicator({.rank = 1, .size = 2, .rendezvous = "tcp://" + place, .patience = 0.3});
+            }),
+            cat("[tcp] rank 1 waited 0.3 s for rank 0 at tcp://", place, " in vain: ", place,
+                ": Connection refused"));
+}
+
+// Secrets are what people make them.
+TEST(TcpCommunicator, ASecretMayHaveBlanks) {
+  const int port = own_address(listen_at({"127.0.0.1", 0})).port;
+  expect_processes(2, [&](int rank) {
+    expect_usable(*make_tcp_communicator({.rank = rank,
+                                          .size = 2,
+                                          .rendezvous = cat("tcp://127.0.0.1:", port),
+                                          .token = " two words\n\x80",
+                                          .patience = 10.0}));
+  });
+}
+
+// A file that another program has left is waited out, whatever it says.
+TEST(TcpCommunicator, IgnoresAFileOfSomethingElse) {
+  const Job job(2);
+  std::ofstream(job.file()) << "hello world\n";
+  expect_processes(2, [&](int rank) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    expect_usable(*job.join(rank));
+  });
+}
+
 // As many as would take far longer than the ranks' patience if rank 0 listened to one after the other.
 TEST(TcpCommunicator, StrangersWhoSayNothingHoldUpNobody) {
   const int port = own_address(listen_at({"127.0.0.1", 0})).port;
   expect_processes(2, [&](int rank) {
     std::vector<Socket> strangers;
     for (const Deadline soon(4.0); rank == 1 && strangers.size() < 300 && !soon.is_over();) {
-      Socket one = connect_to({"127.0.0.1", port}, soon);
+      std::string problem;
+      Socket one = connect_to({"127.0.0.1", port}, soon, problem);
       if (one.is_open()) strangers.push_back(std::move(one));
     }
     const auto c = make_tcp_communicator(

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -116,7 +117,8 @@ pid_t ask(const std::string& host) {
 }  // namespace
 
 std::vector<Host> parse_hosts(const std::string& text) {
-  const bool is_file = access(text.c_str(), R_OK) == 0;
+  std::error_code ignored;
+  const bool is_file = std::filesystem::is_regular_file(text, ignored);
   std::vector<Host> hosts = is_file ? parse_file(text) : parse_list(text);
   require<UsageError>(!hosts.empty(), "--hosts ", text, ": names no machine");
   return hosts;
@@ -136,11 +138,6 @@ int slots_of(const std::vector<Host>& hosts) {
 
 bool is_one_machine(const std::vector<Host>& hosts) {
   return std::all_of(hosts.begin(), hosts.end(), [](const Host& host) { return is_here(host.name); });
-}
-
-bool has_this_machine(const std::vector<Host>& hosts) {
-  return hosts.empty() ||
-         std::any_of(hosts.begin(), hosts.end(), [](const Host& host) { return is_here(host.name); });
 }
 
 std::vector<Host> find_alive(const std::vector<Host>& hosts) {

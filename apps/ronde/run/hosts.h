@@ -18,8 +18,6 @@ std::string to_text(const std::vector<Host>& hosts);
 int slots_of(const std::vector<Host>& hosts);
 /// None, or all of them this one.
 bool is_one_machine(const std::vector<Host>& hosts);
-/// None, or one of them this one.
-bool has_this_machine(const std::vector<Host>& hosts);
 /// Those that answer within a few seconds, asked all at once through mpirun's remote shell
 /// ($OMPI_MCA_plm_rsh_agent, else ssh). This machine is always there.
 std::vector<Host> find_alive(const std::vector<Host>& hosts);

@@ -116,6 +116,11 @@ void Job::end(pid_t other) {
   }
 }
 
+std::string launcher_program() {
+  const char* chosen = std::getenv("RONDE_MPIEXEC");
+  return chosen && *chosen ? chosen : "mpirun";
+}
+
 void become_subreaper() {
   prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
 }

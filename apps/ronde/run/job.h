@@ -36,6 +36,8 @@ class Job {
   int status_ = -1;  // -1: it runs
 };
 
+/// What starts the ranks: $RONDE_MPIEXEC, else "mpirun".
+std::string launcher_program();
 /// Once, before the first job: processes that lose their parent become this one's children.
 void become_subreaper();
 /// Whether the process would survive the signal.

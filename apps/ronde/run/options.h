@@ -14,7 +14,7 @@ struct RunOptions {
   std::int64_t ranks = 1;
   std::vector<Host> hosts;                   ///< empty: this machine
   std::optional<std::int64_t> max_restarts;  ///< none: as long as each start gets further
-  double hang_timeout = 600.0;               ///< seconds; 0: none
+  std::optional<double> hang_timeout;        ///< seconds, 0: none; not given: as the ranks have it
   double grace = 25.0;                       ///< seconds to save in, after a signal
   bool allow_root = false;
   bool standby = false;              ///< keep a second set of ranks ready

@@ -27,7 +27,7 @@ std::string own_directory() {
 
 bool is_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
-  std::istringstream directories(path ? path : "");
+  std::istringstream directories(path ? path : "/bin:/usr/bin");  // as exec has it
   for (std::string directory; std::getline(directories, directory, ':');)
     if (is_program(cat(directory.empty() ? "." : directory, "/", name))) return true;
   return false;
@@ -35,10 +35,14 @@ bool is_in_path(const std::string& name) {
 
 }  // namespace
 
+bool can_run(const std::string& name) {
+  return name.find('/') == std::string::npos ? is_in_path(name) : is_program(name);
+}
+
 std::string path_of_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
-  if (const std::string beside = own_directory() + name; is_program(beside)) return beside;
-  return is_in_path(name) ? name : "";
+  const std::string beside = own_directory() + name;
+  if (name.find('/') == std::string::npos && is_program(beside)) return beside;
+  return can_run(name) ? name : "";
 }
 
 }  // namespace ronde::apps

@@ -8,5 +8,7 @@ namespace ronde::apps {
 /// What the shell would not find may lie beside this program, as the trainers do. Empty: there is none on
 /// this machine.
 std::string path_of_program(const std::string& name);
+/// Whether the shell would find it here: by its path, or in $PATH.
+bool can_run(const std::string& name);
 
 }  // namespace ronde::apps

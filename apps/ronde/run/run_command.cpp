@@ -6,6 +6,7 @@
 #include <ronde/distributed/network.h>
 
 #include "ronde/commands.h"
+#include "ronde/run/job.h"
 #include "ronde/run/program_path.h"
 #include "ronde/run/supervisor.h"
 
@@ -49,6 +50,12 @@ void check_program(const std::string& program) {
                       ": ronde run -np 4 -- PROGRAM ARGUMENT...");
 }
 
+void check_launcher() {
+  const std::string launcher = launcher_program();
+  require<UsageError>(can_run(launcher), launcher,
+                      ": not found: apt-get install openmpi-bin, or name one in RONDE_MPIEXEC");
+}
+
 int supervise(Asked asked, const std::vector<std::string>& program) {
   require<UsageError>(!program.empty(), "no program given: ronde run -np 4 -- PROGRAM ARGUMENT...");
   asked.options.program = program;
@@ -63,6 +70,7 @@ int supervise(Asked asked, const std::vector<std::string>& program) {
                       "refuses to train as root, who can damage all of the machine: be another user, or give "
                       "--allow-root");
   if (is_one_machine(asked.options.hosts)) check_program(program.front());
+  check_launcher();
   return Supervisor(std::move(asked.options)).run();
 }
 
@@ -86,7 +94,9 @@ Command run_command() {
                   text(options.iface)),
            flag("--insecure-iface", "listen there although it is public", asked->insecure_iface),
            option("--hang-timeout", "SECONDS",
-                  "end and start again when nothing has moved for so long (default 600; 0: never)",
+                  "end and start again when nothing has moved for so long (0: never; default: as the program "
+                  "has "
+                  "it, $RONDE_HANG_TIMEOUT or 600)",
                   seconds_or_never(options.hang_timeout)),
            option("--grace", "SECONDS", "to save in, when told to end (default 25; 0: killed at once)",
                   seconds_or_never(options.grace)),

@@ -15,19 +15,19 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
-#include <ronde/distributed/watchdog.h>
 
 #include "ronde/run/ending.h"
 #include "ronde/run/program_path.h"
+#include "ronde/run/start_facts.h"
 
 namespace ronde::apps {
 namespace {
 
 constexpr double kLook = 0.05, kCloseLook = 0.01;  // seconds; the latter until the first step
 constexpr int kBarrenStarts = 3;
-constexpr double kFruitful = 60.0;  // seconds of a start that are taken for progress where no rank can tell
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
+constexpr const char* kHangTimeout = "RONDE_HANG_TIMEOUT";
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
 double now() {
@@ -61,31 +61,13 @@ bool is_set(const char* name) {
   return value && *value;
 }
 
-// "--resume FILE" would begin from the same file each time.
-std::vector<std::string> without_resume(const std::vector<std::string>& words) {
-  std::vector<std::string> kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--resume")
-      ++i;
-    else if (!words[i].starts_with("--resume="))
-      kept.push_back(words[i]);
-  }
-  return kept;
-}
-
-std::int64_t step_of(const HeartbeatFile& beats) {
-  std::int64_t step = 0;
-  for (int r = 0; r < beats.ranks(); ++r) step = std::max(step, beats.slot(r).step.load());
-  return step;
-}
-
 }  // namespace
 
 Supervisor::Start::Start(const Supervisor& supervisor, bool goes_on, bool is_held)
     : beats(static_cast<int>(supervisor.options_.ranks)) {
   if (is_held) beats.hold();
   const std::map<std::string, std::string> settings = supervisor.environment(goes_on, *this);
-  job = std::make_unique<Job>(supervisor.command(goes_on, settings), settings);
+  job = std::make_unique<Job>(supervisor.command(settings), settings);
 }
 
 Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
@@ -103,9 +85,8 @@ Supervisor::~Supervisor() {
   close(signals_);
 }
 
-std::vector<std::string> Supervisor::command(bool goes_on,
-                                             const std::map<std::string, std::string>& settings) const {
-  std::vector<std::string> words{is_set("RONDE_MPIEXEC") ? std::getenv("RONDE_MPIEXEC") : "mpirun"};
+std::vector<std::string> Supervisor::command(const std::map<std::string, std::string>& settings) const {
+  std::vector<std::string> words{launcher_program()};
   words.insert(words.end(), {"-np", std::to_string(options_.ranks)});
   if (!options_.hosts.empty()) {
     words.insert(words.end(), {"--host", to_text(options_.hosts)});
@@ -113,7 +94,7 @@ std::vector<std::string> Supervisor::command(bool goes_on,
     for (const auto& [name, value] : settings)
       if (name.starts_with("RONDE_") && name != "RONDE_HEARTBEAT") words.insert(words.end(), {"-x", name});
   }
-  const std::vector<std::string> program = goes_on ? without_resume(options_.program) : options_.program;
+  const std::vector<std::string>& program = options_.program;
   const std::string path = path_of_program(program.front());
   words.push_back(path.empty() ? program.front() : path);
   words.insert(words.end(), program.begin() + 1, program.end());
@@ -141,8 +122,15 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
       wanted[name] = std::string("1");
   std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
   wanted["RONDE_HEARTBEAT"] = start.beats.path();
-  wanted["RONDE_HANG_TIMEOUT"] = cat(options_.hang_timeout);
-  if (goes_on) wanted["RONDE_RESUME"] = std::string("auto");
+  // Without the option the ranks decide; what the environment says has to reach other machines too.
+  if (options_.hang_timeout)
+    wanted[kHangTimeout] = cat(*options_.hang_timeout);
+  else if (is_set(kHangTimeout))
+    wanted[kHangTimeout] = std::string(std::getenv(kHangTimeout));
+  if (goes_on) {
+    wanted["RONDE_RESUME"] = std::string("auto");
+    wanted["RONDE_RESTARTED"] = std::string("1");  // beats --resume on the program's command line
+  }
   return wanted;
 }
 
@@ -188,7 +176,7 @@ void Supervisor::look() {
     say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
     return now_->job->end(spare_process());
   }
-  const std::string complaint = patience_ ? patience_->complaint(now_->beats, now()) : std::string();
+  const std::string complaint = patience_.complaint(now_->beats, now());
   if (complaint.empty()) return;
   say(cat("the job hangs: ", complaint, ": it is killed"));
   now_->job->end(spare_process());
@@ -209,9 +197,7 @@ void Supervisor::begin() {
   now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, goes_on_, false);
   spare_.reset();
   now_->beats.release();
-  const bool sees_ranks = has_this_machine(options_.hosts);
-  patience_ =
-      sees_ranks ? std::make_unique<Patience>(job_deadlines(options_.hang_timeout), started_) : nullptr;
+  patience_ = Patience(started_);
   say(cat("start ", starts_, ": ", counted(options_.ranks, "rank"), " of ", options_.program.front(),
           is_ready ? ", which stood by" : "", ", mpirun is process ", now_->job->process()));
 }
@@ -242,26 +228,12 @@ void Supervisor::drop_lost_hosts() {
           to_text(alive)));
 }
 
-// In the start that has just ended. Where no rank has told anything, a long one counts as progress.
-bool Supervisor::has_made_something() const {
-  const HeartbeatFile& beats = now_->beats;
-  bool has_told = false, has_others = false;
-  for (int r = 0; r < beats.ranks(); ++r) {
-    const bool is_there = beats.slot(r).process.load() != 0;
-    has_told = has_told || is_there;
-    has_others = has_others || (is_there && beats.slot(r).trains.load() == 0);
-  }
-  if (!has_told) return ended_ - started_ > kFruitful;
-  return has_others || step_of(beats) > 0;
-}
-
 int Supervisor::decide(int status) {
-  const std::int64_t step = step_of(now_->beats);
-  const bool got_further = patience_ ? step > best_step_ : ended_ - started_ > kFruitful;
-  barren_ = got_further ? 0 : barren_ + 1;
-  best_step_ = std::max(best_step_, step);
-  goes_on_ = goes_on_ || has_made_something();
-  say(cat("start ", starts_, " ended after ", seconds_text(ended_ - started_), " in step ", step, ": ",
+  const StartFacts start = facts_of(now_->beats, ended_ - started_);
+  barren_ = start.got_further_than(best_step_) ? 0 : barren_ + 1;
+  best_step_ = std::max(best_step_, start.step);
+  goes_on_ = goes_on_ || start.has_made_something();
+  say(cat("start ", starts_, " ended after ", seconds_text(start.seconds), " in step ", start.step, ": ",
           describe_status(status)));
   if (judge(status) == Verdict::is_final) return status;
   if (options_.max_restarts && starts_ > *options_.max_restarts)

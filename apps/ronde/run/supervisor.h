@@ -1,8 +1,9 @@
 /// Supervisor: runs a job until it is done, whatever happens to its ranks.
 ///
 /// It starts mpirun, looks at the ranks' heartbeats, ends all of the job when a rank has died, hangs or is
-/// lost, and starts it again with RONDE_RESUME=auto, so that it goes on from its newest good checkpoint. It
-/// makes no calls of MPI itself, has one thread, and writes one line to stderr for all that it does.
+/// lost, and starts it again with RONDE_RESUME=auto, so that it goes on from its newest good checkpoint; with
+/// RONDE_RESTARTED=1 a trainer does so whatever its own --resume says. The program's words stay as they are.
+/// It makes no calls of MPI itself, has one thread, and writes one line to stderr for all that it does.
 ///
 /// Note [Spare ranks]: with `standby` a second set of ranks is started once the first trains. It starts MPI,
 /// trainers load their data too, and it waits (`wait_while_held`), asleep, until the first fails. Then it
@@ -53,7 +54,7 @@ class Supervisor {
   void begin();
   void keep_spare();
   pid_t spare_process() const { return spare_ ? spare_->job->process() : -1; }
-  std::vector<std::string> command(bool goes_on, const std::map<std::string, std::string>& settings) const;
+  std::vector<std::string> command(const std::map<std::string, std::string>& settings) const;
   std::map<std::string, std::string> environment(bool goes_on, const Start& start) const;
   void read_signals();
   void pass_on(int number);
@@ -62,14 +63,13 @@ class Supervisor {
   /// What to do after a job that did not end well; 0: start again, else the status to end with.
   int decide(int status);
   void drop_lost_hosts();
-  bool has_made_something() const;
   void wait(double seconds);
 
   RunOptions options_;
   int signals_ = -1;                    // a file of those that wait
   std::unique_ptr<Start> spare_;        // Note [Spare ranks]
   std::unique_ptr<Start> now_;          // what runs, or ran last
-  std::unique_ptr<Patience> patience_;  // none where all ranks are on other machines, and tell nothing
+  Patience patience_{0.0};              // with what runs
   std::int64_t starts_ = 0;
   std::int64_t best_step_ = 0;   // that any start has come to
   std::int64_t first_step_ = 0;  // of this start

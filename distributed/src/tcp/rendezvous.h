@@ -7,15 +7,14 @@
 
 #include <ronde/distributed/tcp_communicator.h>
 
+#include "tcp/greeting.h"
 #include "tcp/socket.h"
 
 namespace ronde::inline v0 {
 
 struct Gathering {
   Socket listener;  // of this rank, for the others
-  std::vector<Address> addresses;
-  std::vector<std::string> hosts;  // ranks with equal ones share a machine
-  std::string token;
+  RankTable table;
 };
 
 /// Collective.

@@ -85,6 +85,19 @@ bool receive_all(int fd, void* data, std::size_t bytes, const Deadline& deadline
   });
 }
 
+// 0: `socket` is connected with `there`.
+int connect_error(const Socket& socket, const addrinfo& there, const Deadline& deadline) {
+  if (!socket.is_open()) return errno;
+  if (connect(socket.fd(), there.ai_addr, there.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return errno;
+    if (!wait_for(socket.fd(), POLLOUT, deadline)) return ETIMEDOUT;
+  }
+  int error = 0;
+  socklen_t length = sizeof error;
+  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
 }  // namespace
 
 Socket::~Socket() {
@@ -107,7 +120,7 @@ std::string to_string(const Address& address) {
   return is_v6 ? cat('[', address.host, "]:", address.port) : cat(address.host, ':', address.port);
 }
 
-Address parse_address(const std::string& text) {
+std::optional<Address> find_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   Address address;
   if (colon != std::string::npos) {
@@ -119,9 +132,23 @@ Address parse_address(const std::string& text) {
     if (address.host.size() > 2 && address.host.front() == '[')
       address.host = address.host.substr(1, address.host.size() - 2);
   }
-  require<UsageError>(!address.host.empty() && address.port > 0 && address.port < 65536,
-                      "[tcp] expects host:port, got ", text);
+  if (address.host.empty() || address.port <= 0 || address.port >= 65536) return {};
   return address;
+}
+
+Address parse_address(const std::string& text) {
+  const std::optional<Address> address = find_address(text);
+  require<UsageError>(address.has_value(), "[tcp] expects host:port, got ", text);
+  return *address;
+}
+
+bool is_numeric(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return false;
+  freeaddrinfo(found);
+  return true;
 }
 
 Deadline::Deadline(double seconds)
@@ -160,39 +187,42 @@ Socket accept_from(const Socket& listener, const Deadline& deadline) {
 }
 
 Socket Callers::next(const Deadline& deadline) {
-  constexpr std::size_t kMost = 200;  // who says nothing for so long that so many came after it has to go
   while (!deadline.is_over()) {
-    std::vector<pollfd> watched{{listener_->fd(), POLLIN, 0}};
+    std::vector<pollfd> watched;
     for (const Socket& socket : silent_) watched.push_back({socket.fd(), POLLIN, 0});
+    for (const Socket& socket : listeners_) watched.push_back({socket.fd(), POLLIN, 0});
     if (poll(watched.data(), watched.size(), deadline.left()) <= 0) continue;
-    const auto speaks =
-        std::find_if(watched.begin() + 1, watched.end(), [](const pollfd& w) { return w.revents != 0; });
-    if (speaks != watched.end()) {
-      const auto found = silent_.begin() + (speaks - watched.begin() - 1);
+    const auto first =
+        std::find_if(watched.begin(), watched.end(), [](const pollfd& w) { return w.revents != 0; });
+    const auto index = static_cast<std::size_t>(first - watched.begin());
+    if (index < silent_.size()) {
+      const auto found = silent_.begin() + (first - watched.begin());
       Socket caller = std::move(*found);
       silent_.erase(found);
       return caller;
     }
-    Socket caller = accept_from(*listener_, Deadline(0.0));  // unless it has gone again
-    if (caller.is_open()) silent_.push_back(std::move(caller));
-    if (silent_.size() > kMost) silent_.erase(silent_.begin());
+    admit(listeners_[index - silent_.size()]);
   }
   return {};
 }
 
-Socket connect_to(const Address& address, const Deadline& deadline) {
+void Callers::admit(const Socket& listener) {
+  constexpr std::size_t kMost = 200;  // who says nothing for so long that so many came after it has to go
+  Socket caller = accept_from(listener, Deadline(0.0));  // unless it has gone again
+  if (caller.is_open()) silent_.push_back(std::move(caller));
+  if (silent_.size() > kMost) silent_.erase(silent_.begin());
+}
+
+Socket connect_to(const Address& address, const Deadline& deadline, std::string& problem) {
   const AddressList list = resolve(address);
   for (const addrinfo* one = list.get(); one; one = one->ai_next) {
     Socket socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket.is_open()) continue;
-    const int code = connect(socket.fd(), one->ai_addr, one->ai_addrlen);
-    if (code != 0 && (errno != EINPROGRESS || !wait_for(socket.fd(), POLLOUT, deadline))) continue;
-    int error = 0;
-    socklen_t length = sizeof error;
-    getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error != 0) continue;
-    prepare(socket.fd());
-    return socket;
+    const int error = connect_error(socket, *one, deadline);
+    if (error == 0) {
+      prepare(socket.fd());
+      return socket;
+    }
+    problem = cat(address, ": ", std::strerror(error));
   }
   return {};
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,12 @@ struct Address {
 
 /// "host:port", "[::1]:port".
 std::string to_string(const Address& address);
-/// Of "host:port"; a UsageError otherwise.
+/// Of "host:port"; nothing for another text.
+std::optional<Address> find_address(const std::string& text);
+/// The same; a UsageError for another text.
 Address parse_address(const std::string& text);
+/// Whether a host is an address, no name.
+bool is_numeric(const std::string& host);
 
 class Deadline {
  public:
@@ -52,21 +58,24 @@ Socket listen_at(const Address& address);
 /// The next connection, or a closed socket at the deadline.
 Socket accept_from(const Socket& listener, const Deadline& deadline);
 
-/// Those who have connected to a listener, and which of them speaks first: a stranger who says nothing holds
-/// up nobody. The listener must live as long.
+/// Those who have connected to listeners, and which of them speaks first: a stranger who says nothing holds
+/// up nobody. The listeners must live as long.
 class Callers {
  public:
-  explicit Callers(const Socket& listener) : listener_(&listener) {}
+  explicit Callers(std::span<const Socket> listeners) : listeners_(listeners) {}
   /// The next one of whom there is something to read, or a closed socket at the deadline.
   Socket next(const Deadline& deadline);
 
  private:
-  const Socket* listener_;
+  void admit(const Socket& listener);
+
+  std::span<const Socket> listeners_;
   std::vector<Socket> silent_;
 };
 
-/// One attempt; a closed socket if nobody listens there.
-Socket connect_to(const Address& address, const Deadline& deadline);
+/// One attempt; a closed socket if nobody listens there, and then `problem` says why: "node1:29500:
+/// Connection refused". An IoError for a name that nobody knows.
+Socket connect_to(const Address& address, const Deadline& deadline, std::string& problem);
 
 /// So many sockets that lead nowhere, to find out whether there are: an IoError where the process may not
 /// have them.

@@ -13,8 +13,8 @@ std::unique_ptr<Communicator> make_tcp_communicator(const TcpOptions& options) {
   const Gathering gathering = gather_ranks(options);
   std::vector<Socket> links = connect_all(gathering, options.rank, Deadline(options.patience));
   auto mesh = std::make_unique<Mesh>(options.rank, std::move(links));
-  auto transport =
-      std::make_unique<TcpTransport>(std::move(mesh), gathering.hosts, own_address(gathering.listener).host);
+  auto transport = std::make_unique<TcpTransport>(std::move(mesh), gathering.table.hosts,
+                                                  own_address(gathering.listener).host);
   return std::make_unique<QueuedCommunicator>(
       with_shared_memory(std::move(transport), {.path = options.path}), std::make_shared<WorkerThread>());
 }

@@ -197,13 +197,13 @@ std::unique_ptr<Transport> TcpTransport::split(int color, int key) {
   });
   int rank = 0;
   for (const Member& member : members) {
-    if (member.rank == place_.rank) rank = static_cast<int>(group.addresses.size());
-    group.addresses.push_back({member.host, member.port});
-    group.hosts.push_back(hosts_[static_cast<std::size_t>(member.rank)]);
+    if (member.rank == place_.rank) rank = static_cast<int>(group.table.addresses.size());
+    group.table.addresses.push_back({member.host, member.port});
+    group.table.hosts.push_back(hosts_[static_cast<std::size_t>(member.rank)]);
   }
-  group.token = members.front().token;
+  group.table.token = members.front().token;
   std::vector<Socket> links = connect_all(group, rank, Deadline(kSplitPatience));
-  return std::make_unique<TcpTransport>(std::make_unique<Mesh>(rank, std::move(links)), group.hosts,
+  return std::make_unique<TcpTransport>(std::make_unique<Mesh>(rank, std::move(links)), group.table.hosts,
                                         listen_host_, scratch_bytes_);
 }
 

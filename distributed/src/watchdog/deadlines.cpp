@@ -71,11 +71,10 @@ double meeting_patience() {
   return phase_from("_START", kShortestStart);
 }
 
-JobDeadlines job_deadlines(double seconds) {
+JobDeadlines job_deadlines(const std::optional<Deadlines>& deadlines) {
   const double ever = std::numeric_limits<double>::infinity();
-  const Deadlines deadlines = with_exceptions(seconds);
-  if (seconds == 0.0) return {.start = ever, .later = ever};
-  return {.start = deadlines.start, .later = deadlines.longest()};
+  if (!deadlines) return {.start = ever, .later = ever};
+  return {.start = deadlines->start, .later = deadlines->longest()};
 }
 
 const char* describe(WatchedWork work) {

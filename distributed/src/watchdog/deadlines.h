@@ -28,6 +28,14 @@ struct Deadlines {
 /// Nothing when there is to be no watchdog. UsageError.
 std::optional<Deadlines> deadlines_from_environment();
 
+/// How long a rank itself may wait, as who supervises the job wants to know it; infinity: for ever.
+struct JobDeadlines {
+  double start;  ///< until the ranks have come together
+  double later;  ///< for whatever else may take longest
+};
+/// Of a rank with these deadlines; nothing: without a watchdog.
+JobDeadlines job_deadlines(const std::optional<Deadlines>& deadlines);
+
 /// How long ranks that meet without a launcher wait for each other: a minute, unless the start has a deadline
 /// of its own. UsageError.
 double meeting_patience();

@@ -122,12 +122,28 @@ void FlightRecorder::publish_in(ProgressSlot& slot, std::shared_ptr<const void> 
   slot_.store(&slot, std::memory_order_release);
 }
 
-void FlightRecorder::begin_step(std::int64_t step) {
+void FlightRecorder::set_step(std::int64_t step) {
   slot()->step.store(step, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
   if (!heartbeat_) return;
   heartbeat_->beat.store(now(), std::memory_order_relaxed);
   heartbeat_->step.store(step, std::memory_order_relaxed);
+}
+
+void FlightRecorder::begin_step(std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  is_told_steps_ = true;
+  set_step(step);
+}
+
+void FlightRecorder::count_update(std::int64_t updates) {
+  const std::lock_guard lock(mutex_);
+  if (heartbeat_) heartbeat_->batches.fetch_add(1, std::memory_order_relaxed);
+  if (!is_told_steps_) set_step(updates + 1);
+}
+
+void FlightRecorder::count_batch() {
+  const std::lock_guard lock(mutex_);
+  if (heartbeat_) heartbeat_->batches.fetch_add(1, std::memory_order_relaxed);
 }
 
 void FlightRecorder::beat_in(std::shared_ptr<HeartbeatSlot> slot) {

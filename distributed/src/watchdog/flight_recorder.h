@@ -86,6 +86,9 @@ class FlightRecorder {
   void begin_phase(WatchedWork work);
   void end_phase();
   void begin_step(std::int64_t step);
+  /// An update by an optimizer that has made `updates` before: a step, unless `begin_step` tells them.
+  void count_update(std::int64_t updates);
+  void count_batch();
 
   /// From now on the other ranks of the node see this rank's progress there. `keep` is kept as long.
   void publish_in(ProgressSlot& slot, std::shared_ptr<const void> keep);
@@ -106,6 +109,8 @@ class FlightRecorder {
   static std::int64_t now();
 
  private:
+  // With the mutex.
+  void set_step(std::int64_t step);
   ProgressSlot* slot() const { return slot_.load(std::memory_order_acquire); }
 
   mutable std::mutex mutex_;
@@ -116,6 +121,7 @@ class FlightRecorder {
   std::shared_ptr<HeartbeatSlot> heartbeat_;
   WatchedWork work_ = WatchedWork::none;
   std::int64_t phases_ = 0;
+  bool is_told_steps_ = false;  // by `begin_step`
 };
 
 }  // namespace ronde::inline v0

@@ -54,7 +54,8 @@ void HeartbeatFile::clear() {
   for (int r = 0; r < ranks_; ++r) {
     HeartbeatSlot& one = slot(r);
     one.process = 0;
-    one.beat = one.step = one.operations = 0;
+    one.beat = one.step = one.operations = one.batches = 0;
+    one.start_deadline = one.later_deadline = 0.0;
     one.held = 0;
     one.paused = 0;
     one.trains = 0;

@@ -17,4 +17,8 @@ void begin_watched_step(Communicator& communicator, std::int64_t step) {
   if (const auto recorder = communicator.flight_recorder()) recorder->begin_step(step);
 }
 
+void note_watched_batch(Communicator& communicator) {
+  if (const auto recorder = communicator.flight_recorder()) recorder->count_batch();
+}
+
 }  // namespace ronde::inline v0

@@ -7,6 +7,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/core/trace.h>
+#include <ronde/distributed/watchdog.h>
 #include <ronde/models/view_outputs.h>
 
 #include "training/train_step.h"
@@ -82,6 +83,7 @@ Evaluator::Sums Evaluator::evaluate_batches(std::int64_t batches) {
   while (const Batch* batch = loader_.next()) {
     add_outcome(*batch);
     totals_.move_loss(losses.view(b++, {}));
+    note_watched_batch(*model_.communicator);
     all.rows.insert(all.rows.end(), {0.0, static_cast<double>(batch->size())});
     for (const auto& metric : model_.metrics) {
       if (metric->sums_are_counts()) continue;

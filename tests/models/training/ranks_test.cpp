@@ -11,6 +11,7 @@
 
 #include "models/testing.h"
 #include "support/thread_ranks.h"
+#include "watchdog/flight_recorder.h"
 
 namespace ronde::testing {
 namespace {
@@ -226,6 +227,23 @@ TEST(Ranks, HearOfAnErrorThatOneOfThemThrowsAlone) {
       EXPECT_STREQ(told.what(), "cat.jpg: damaged");
     }
   }
+}
+
+// Between two collectives a long evaluation shows by its batches alone that it moves.
+TEST(Ranks, TellWhoSupervisesTheBatchesOfAnEvaluation) {
+  const InMemoryDataset data = small_images(29);
+  const HeartbeatFile beats(2);
+  run_ranks(2, [&](Communicator& world) {
+    HeartbeatSlot& slot = beats.slot(world.rank());
+    world.flight_recorder()->beat_in({std::shared_ptr<void>(), &slot});
+    Model model(small_net(), {6, 6, 1}, {.communicator = &world});
+    model.compile(small_compile(0.03));
+    model.evaluate(data, 3);  // 10 batches, shared out
+    EXPECT_EQ(slot.batches, 5);
+    model.predict(Tensor::zeros({7, 6, 6, 1}), 2);
+    EXPECT_EQ(slot.batches, 9);
+    world.flight_recorder()->beat_in(nullptr);
+  });
 }
 
 }  // namespace

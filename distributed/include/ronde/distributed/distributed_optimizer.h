@@ -139,6 +139,7 @@ class RONDE_API DistributedOptimizer {
   /// Asks the gate.
   bool may_update(double witness);
   void update(double scale);
+  void count_step();
   /// `samples` weighs this rank when weights are averaged; 0: no update here.
   void step_alone(StepSums own, double scale);
 

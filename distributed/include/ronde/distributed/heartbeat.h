@@ -16,12 +16,15 @@
 
 namespace ronde::inline v0 {
 
-/// Zeros: the rank has not come to `init` yet.
+/// Zeros: the rank has not come to `init` yet. Who finds `process` finds the deadlines too.
 struct alignas(64) HeartbeatSlot {
   std::atomic<std::int32_t> process;
   std::atomic<std::int64_t> beat;        ///< when it was awake last; nanoseconds of the steady clock
   std::atomic<std::int64_t> step;        ///< of the training, from 1; a resumed run goes on counting
   std::atomic<std::int64_t> operations;  ///< collectives that it has come to
+  std::atomic<std::int64_t> batches;     ///< of evaluation and prediction, and updates of weights
+  std::atomic<double> start_deadline;    ///< seconds; when its own watchdog gives up the start: JobDeadlines
+  std::atomic<double> later_deadline;    ///< and what comes later; infinity: never
   std::atomic<std::uint32_t> held;       ///< 1: the rank is to get ready and wait
   std::atomic<std::int32_t> paused;      ///< 1: what it does may take any time (WatchdogPause)
   std::atomic<std::uint32_t> trains;     ///< 1: a trainer, which saves nothing while `step` is 0

@@ -28,15 +28,17 @@ struct TcpOptions {
   int rank = 0;
   int size = 1;
   std::string rendezvous = {};  ///< "tcp://host:port" or "file:/path"
-  std::string token = {};       ///< a secret of the ranks; empty: none
-  /// Where rank 0 listens when a file tells of it: an interface, or a network as "10.0.0.0/24". Empty: the
-  /// first address that no router of the internet passes on.
+  std::string token = {};       ///< a secret of the ranks, of any characters; empty: none
+  /// Where rank 0 listens when a file tells of it, or when the name in `rendezvous` means loopback on its own
+  /// machine: an interface, or a network as "10.0.0.0/24". Empty: addresses that no router of the internet
+  /// passes on.
   std::string iface = {};
   double patience = 60.0;                         ///< seconds to wait for ranks that do not come
   AllreducePath path = AllreducePath::automatic;  ///< automatic: as rank 0's $RONDE_ALLREDUCE says
 };
 
-/// Collective. An error that names the ranks that did not come in time.
+/// Collective. An error that names the ranks that did not come in time; a rank with another token than rank 0
+/// has an error of its own.
 RONDE_API std::unique_ptr<Communicator> make_tcp_communicator(const TcpOptions& options);
 
 }  // namespace ronde::inline v0

@@ -47,16 +47,13 @@ class RONDE_API WatchedPhase {
   std::shared_ptr<FlightRecorder> recorder_;
 };
 
-/// Says that this rank begins step `step` (from 1) of its training.
+/// Says that this rank begins step `step` (from 1) of its training; `fit` does. In a loop of one's own each
+/// `DistributedOptimizer::step` counts as one, by the optimizer's iterations, until the loop itself calls
+/// this: then a job that was started again can say how far it really is.
 RONDE_API void begin_watched_step(Communicator& communicator, std::int64_t step);
-
-/// For the supervisor of a job: how long its ranks themselves may wait, in seconds; infinity: for ever.
-struct JobDeadlines {
-  double start;  ///< until the ranks have come together
-  double later;  ///< for whatever else may take longest
-};
-/// Those of a job whose RONDE_HANG_TIMEOUT is `seconds`; the environment has the exceptions. UsageError.
-RONDE_API JobDeadlines job_deadlines(double seconds);
+/// Says that this rank is through with one more batch of what makes no steps, an evaluation perhaps, so that
+/// who supervises the job sees it move. `evaluate` and `predict` do.
+RONDE_API void note_watched_batch(Communicator& communicator);
 
 /// While it lives the watchdog of this process waits: for what may take any time, such as a download. All
 /// ranks, since those that wait have deadlines too.
