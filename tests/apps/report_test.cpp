@@ -366,6 +366,17 @@ TEST(EvaluationDetails, AreTheSameOnAnyNumberOfRanks) {
   }
 }
 
+TEST(EvaluationDetails, TheLossHasThePenaltiesOfEvaluate) {
+  auto net = std::make_unique<Sequential>(
+      Flatten(),
+      Dense({.units = 3, .activation = Activation::softmax, .kernel_regularizer = Regularizer::l2(0.5)}));
+  Model model(std::move(net), {6, 6, 1});
+  model.compile(testing::small_compile());
+  const InMemoryDataset data = testing::small_images(9);
+  const Evaluation plain = model.evaluate(data, 4);
+  EXPECT_NEAR(collect_details(model, data, {.batch_size = 4}).test.loss, plain.logs.at("loss"), 1e-6);
+}
+
 TEST(EvaluationDetails, PicturesAreTheSamples) {
   std::vector<float> pixels;
   for (int i = 0; i < 3 * 36; ++i) pixels.push_back(static_cast<float>(i % 36) / 35.0f);

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <ronde/distributed/values.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/dense.h>
 #include <ronde/nn/optimizer_groups.h>
+#include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
 
 #include "distributed/node_ranks.h"
@@ -241,7 +243,7 @@ TEST(DistributedOptimizer, AccumulatesOverMicroBatches) {
   });
 }
 
-std::string plan_error(Communicator& world, SmallNet& net, std::unique_ptr<Optimizer> optimizer,
+std::string plan_error(Communicator& world, Module& net, std::unique_ptr<Optimizer> optimizer,
                        const DistributedOptions& options = {}) {
   ParameterArena arena(net);
   DistributedOptimizer distributed(std::move(optimizer), world, options);
@@ -300,6 +302,20 @@ TEST(DistributedOptimizer, GroupsAndSchedulesArePartOfThePlan) {
                         "*/kernel: schedule's decay_steps: 10"),
               std::string::npos)
         << text;
+  });
+}
+
+TEST(DistributedOptimizer, RegularizersArePartOfThePlan) {
+  run_ranks(2, [](Communicator& world) {
+    Sequential net(Dense({.units = 2,
+                          .kernel_regularizer = Regularizer::l2(world.rank() == 1 ? 0.25 : 0.5),
+                          .name = "dense"}));
+    net.build({3});
+    EXPECT_EQ(
+        plan_error(world, net, make_adam()),
+        "[distributed_optimizer] ranks have different plans: rank 1 has dense/kernel (3, 2) f32, penalty "
+        "{class_name: L2, config: {l2: 0.25}}, rank 0 has dense/kernel (3, 2) f32, penalty {class_name: "
+        "L2, config: {l2: 0.5}}");
   });
 }
 

@@ -26,11 +26,12 @@ bool is_one_of(const Optimizer& optimizer) {
   return ((typeid(optimizer) == typeid(Types)) || ...);
 }
 
-/// Whether its step is one kernel, whatever the step's number is, and the host reads nothing: not so with a
-/// clip by norm, and not known of a user's.
+/// Whether its step is the same kernels, whatever the step's number is, and the host reads nothing: not so
+/// with a clip by norm, and not known of a user's. Those of regularizers have the number of samples in them,
+/// which is that of the main batch.
 bool steps_on_device(const Optimizer& optimizer) {
   if (!is_one_of<SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad>(optimizer)) return false;
-  // With l2 it is two kernels, the first with a number of the step in it.
+  // With l2 there is one more, with a factor of the step in it.
   if (typeid(optimizer) == typeid(SGD) && !optimizer.own_settings().empty()) return false;
   const ConfigDict config = optimizer.config();
   return std::none_of(config.begin(), config.end(), [](const auto& entry) {

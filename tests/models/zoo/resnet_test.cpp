@@ -42,6 +42,19 @@ TEST(CifarResnet, HalvesTheImagesTwice) {
   EXPECT_EQ(layers[layers.size() - 3]->output_shape(), (Shape{1, 8, 8, 64}));
 }
 
+// As in Keras' example, whose resnet_layer has l2(1e-4) on its kernels: not on the last layer's.
+TEST(CifarResnet, RegularizesTheKernelsOfItsConvolutions) {
+  const auto net = cifar_resnet({.depth = 8, .conv_regularizer = Regularizer::l2(1e-4)});
+  net->build({8, 8, 3});
+  int penalised = 0;
+  for (const Parameter& parameter : net->parameters()) {
+    const bool is_kernel = parameter.layout == WeightLayout::conv;
+    EXPECT_EQ(parameter.regularizer.l2_factor(), is_kernel ? 1e-4 : 0.0) << parameter.name;
+    penalised += is_kernel;
+  }
+  EXPECT_EQ(penalised, 1 + 6 + 2);
+}
+
 TEST(CifarResnet, Trains) {
   Model model(resnet20(), {8, 8, 3}, {.seed = 1});
   model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05}),

@@ -8,6 +8,8 @@
 /// 470,218, resnet56 861,770.
 ///
 ///     Model model(resnet20(), {32, 32, 3});
+///     Model as_in_keras(cifar_resnet({.depth = 20, .conv_regularizer = Regularizer::l2(1e-4)}), {32, 32,
+///     3});
 ///
 /// Kernels start as He normal. Not built yet; ends in a softmax.
 #pragma once
@@ -22,6 +24,7 @@ namespace ronde::inline v0 {
 struct CifarResnetOptions {
   int depth = 20;  ///< 6 n + 2: 20, 32, 44, 56, 110, ...
   std::int64_t classes = 10;
+  Regularizer conv_regularizer = {};  ///< of the kernels of all convolutions
 };
 
 RONDE_API std::unique_ptr<Graph> cifar_resnet(CifarResnetOptions options = {});
