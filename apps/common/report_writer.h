@@ -9,7 +9,7 @@
 #include <ronde/data/sampler.h>
 #include <ronde/models/callback.h>
 
-#include "common/report.h"
+#include "report/report.h"
 
 namespace ronde::apps {
 

@@ -6,7 +6,7 @@
 
 #include <ronde/distributed/communicator.h>
 
-#include "common/report.h"
+#include "report/report.h"
 #include "common/run_files.h"
 #include "common/train_options.h"
 

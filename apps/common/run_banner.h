@@ -5,7 +5,7 @@
 
 #include <ronde/distributed/communicator.h>
 
-#include "common/report.h"
+#include "report/report.h"
 #include "common/training.h"
 
 namespace ronde::apps {

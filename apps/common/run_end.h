@@ -7,7 +7,7 @@
 #include <ronde/distributed/timeline.h>
 #include <ronde/models/model.h>
 
-#include "common/report.h"
+#include "report/report.h"
 #include "common/run_clock.h"
 #include "common/storage_failures.h"
 #include "common/training.h"

@@ -7,7 +7,6 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
-#include "common/banner.h"
 #include "report/html_text.h"
 #include "report/sections.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/report.h"
+#include "report/report.h"
 
 namespace ronde::apps {
 

@@ -14,7 +14,7 @@
 #include <ronde/data/test_time_views.h>
 #include <ronde/models/model.h>
 
-#include "common/report.h"
+#include "report/report.h"
 
 namespace ronde::apps {
 

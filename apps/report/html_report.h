@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/report.h"
+#include "report/report.h"
 #include "report/evaluation_details.h"
 #include "report/timeline_summary.h"
 

@@ -18,7 +18,7 @@ std::string gibibytes(std::int64_t bytes) {
 }
 
 /// Words that a shell would take apart get quotes.
-std::string quoted(const std::string& word) {
+std::string in_quotes(const std::string& word) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+@%-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string text = "'";
@@ -46,7 +46,7 @@ std::string run_command(int world_size) {
   std::string command;
   for (std::string word; std::getline(file, word, '\0');) {
     if (command.empty()) word.erase(0, word.rfind('/') + 1);  // the program, wherever it lies
-    command += cat(command.empty() ? "" : " ", quoted(word));
+    command += cat(command.empty() ? "" : " ", in_quotes(word));
   }
   return launcher(world_size) + command;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "exact_text.h"
+#include "collectives/exact_text.h"
 
 namespace ronde::inline v0 {
 namespace {

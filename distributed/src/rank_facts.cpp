@@ -17,7 +17,7 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/mpi_communicator.h>
 
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -20,9 +20,9 @@
 #include <ronde/distributed/timeline.h>
 #include <ronde/distributed/watchdog.h>
 
-#include "cores.h"
-#include "launch.h"
-#include "rank_left.h"
+#include "launch/cores.h"
+#include "launch/launch.h"
+#include "transport/rank_left.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/heartbeat.h"
 #include "watchdog/job_watchdog.h"

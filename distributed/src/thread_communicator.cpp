@@ -7,9 +7,9 @@
 #include <numeric>
 #include <tuple>
 
-#include "queued_communicator.h"
-#include "rank_left.h"
-#include "reduction.h"
+#include "collectives/queued_communicator.h"
+#include "transport/rank_left.h"
+#include "transport/reduction.h"
 
 namespace ronde::inline v0 {
 namespace {

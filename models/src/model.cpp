@@ -7,7 +7,7 @@
 #include <ronde/models/model.h>
 #include <ronde/models/view_outputs.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/evaluator.h"
 #include "training/metric_names.h"
 #include "training/resume.h"

@@ -1,10 +1,10 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/saved_model.h>
 
-#include "capture.h"
-#include "keras_file/json.h"
+#include "state/capture.h"
+#include "json/json.h"
 #include "keras_file/model_ending.h"
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/evaluator.h"
 #include "training/trainer.h"
 #include "weights/keras_config.h"

@@ -2,7 +2,7 @@
 
 #include <ronde/models/model.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

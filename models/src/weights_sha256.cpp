@@ -5,7 +5,7 @@
 #include <ronde/models/model.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

@@ -1,4 +1,4 @@
-#include "executor.h"
+#include "collectives/executor.h"
 
 #include <atomic>
 #include <stdexcept>

@@ -1,11 +1,11 @@
-#include "launch.h"
+#include "launch/launch.h"
 
 #include <map>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "cores.h"
+#include "launch/cores.h"
 
 namespace ronde::test {
 namespace {

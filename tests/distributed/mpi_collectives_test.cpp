@@ -17,7 +17,7 @@
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "mpi/mpi_transport.h"
-#include "queued_communicator.h"
+#include "collectives/queued_communicator.h"
 
 namespace ronde::test {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "queued_communicator.h"
+#include "collectives/queued_communicator.h"
 #include "shm/node_transport.h"
 #include "support/thread_ranks.h"
 

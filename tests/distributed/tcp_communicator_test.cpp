@@ -9,7 +9,7 @@
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "distributed/tcp_job.h"
-#include "queued_communicator.h"
+#include "collectives/queued_communicator.h"
 #include "shm/node_group.h"
 #include "support/forked_ranks.h"
 #include "tcp/tcp_transport.h"

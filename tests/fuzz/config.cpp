@@ -1,5 +1,5 @@
 // A net's description in a model file: JSON, then the layers, loss and optimizer that it names.
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "weights/keras_config.h"
 
 #include "fuzz.h"

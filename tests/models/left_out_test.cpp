@@ -5,7 +5,7 @@
 #include <ronde/models/saved_model.h>
 #include <ronde/models/weights_npz.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"

@@ -4,7 +4,7 @@
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/top_k_accuracy.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"

@@ -8,7 +8,7 @@
 #include "exchange/power_sgd_exchange.h"
 #include "exchange/sharded_exchange.h"
 #include "exchange/top_k_exchange.h"
-#include "nccl/device_exchange.h"
+#include "exchange/device_exchange.h"
 
 namespace ronde::inline v0 {
 

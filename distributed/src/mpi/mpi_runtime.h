@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "executor.h"
+#include "collectives/executor.h"
 
 namespace ronde::inline v0 {
 

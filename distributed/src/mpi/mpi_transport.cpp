@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "memory_copy.h"
-#include "reduction.h"
+#include "transport/memory_copy.h"
+#include "transport/reduction.h"
 
 namespace ronde::inline v0 {
 namespace {

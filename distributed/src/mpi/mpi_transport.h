@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "mpi/mpi_runtime.h"
-#include "reduction_scratch.h"
-#include "transport.h"
+#include "transport/reduction_scratch.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

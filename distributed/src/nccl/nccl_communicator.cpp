@@ -13,7 +13,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/distributed/values.h>
 
-#include "checks.h"
+#include "collectives/checks.h"
 
 namespace ronde::inline v0 {
 

@@ -4,7 +4,7 @@
 
 #include <ronde/core/error.h>
 
-#include "reduction.h"
+#include "transport/reduction.h"
 
 namespace ronde::inline v0 {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "reduction_scratch.h"
+#include "transport/reduction_scratch.h"
 #include "shm/node_transport.h"
 
 namespace ronde::inline v0 {

@@ -7,7 +7,7 @@
 #include <ronde/core/error.h>
 #include <ronde/core/whole_numbers.h>
 
-#include "rank_left.h"
+#include "transport/rank_left.h"
 #include "shm/futex.h"
 
 namespace ronde::inline v0 {

@@ -5,8 +5,8 @@
 
 #include <ronde/core/whole_numbers.h>
 
-#include "memory_copy.h"
-#include "reduction.h"
+#include "transport/memory_copy.h"
+#include "transport/reduction.h"
 #include "shm/node_transport.h"
 #include "shm/slices.h"
 

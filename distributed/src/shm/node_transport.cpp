@@ -6,8 +6,8 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
-#include "memory_copy.h"
-#include "reduction.h"
+#include "transport/memory_copy.h"
+#include "transport/reduction.h"
 #include "shm/slices.h"
 
 namespace ronde::inline v0 {

@@ -21,7 +21,7 @@
 
 #include "shm/node_group.h"
 #include "shm/node_shares.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "first_failure.h"
+#include "transport/first_failure.h"
 
 namespace ronde::inline v0 {
 namespace {

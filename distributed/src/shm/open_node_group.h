@@ -6,7 +6,7 @@
 #include <string>
 
 #include "shm/node_group.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

@@ -6,7 +6,7 @@
 
 #include <ronde/core/error.h>
 
-#include "first_failure.h"
+#include "transport/first_failure.h"
 #include "shm/hierarchical_transport.h"
 #include "shm/open_node_group.h"
 

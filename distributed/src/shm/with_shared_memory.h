@@ -6,7 +6,7 @@
 
 #include <ronde/distributed/allreduce_path.h>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

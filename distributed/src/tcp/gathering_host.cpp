@@ -2,7 +2,7 @@
 
 #include <ronde/core/counted.h>
 
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 #include "tcp/gathering.h"
 #include "tcp/greeting.h"
 #include "tcp/rendezvous_place.h"

@@ -9,7 +9,7 @@
 
 #include <ronde/core/error.h>
 
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <ronde/core/counted.h>
 
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 #include "tcp/gathering.h"
 #include "tcp/words.h"
 

@@ -1,7 +1,7 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/distributed/tcp_communicator.h>
 
-#include "queued_communicator.h"
+#include "collectives/queued_communicator.h"
 #include "shm/with_shared_memory.h"
 #include "tcp/rendezvous.h"
 #include "tcp/tcp_transport.h"

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <tuple>
 
-#include "first_failure.h"
-#include "memory_copy.h"
-#include "reduction.h"
-#include "run_collective.h"
+#include "transport/first_failure.h"
+#include "transport/memory_copy.h"
+#include "transport/reduction.h"
+#include "collectives/run_collective.h"
 #include "tcp/rendezvous.h"
 
 namespace ronde::inline v0 {

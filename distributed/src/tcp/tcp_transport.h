@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "reduction_scratch.h"
+#include "transport/reduction_scratch.h"
 #include "tcp/mesh.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

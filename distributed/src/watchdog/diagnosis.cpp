@@ -7,7 +7,7 @@
 
 #include <ronde/core/text.h>
 
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 #include "watchdog/deadlines.h"
 #include "watchdog/process_state.h"
 

@@ -7,7 +7,7 @@
 
 #include <ronde/distributed/communicator.h>
 
-#include "launch.h"
+#include "launch/launch.h"
 #include "watchdog/watchdog.h"
 
 namespace ronde::inline v0 {

@@ -9,7 +9,7 @@
 
 #include "callbacks/python_number.h"
 #include "files/append_file.h"
-#include "warn.h"
+#include "messages/warn.h"
 
 namespace ronde::inline v0 {
 

@@ -3,10 +3,10 @@
 #include <ronde/core/clock.h>
 
 #include "callbacks/learning_rate.h"
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "tensorboard/orphans.h"
 #include "tensorboard/sample_images.h"
-#include "warn.h"
+#include "messages/warn.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {

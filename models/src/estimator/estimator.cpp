@@ -8,7 +8,7 @@
 #include <ronde/models/train_and_evaluate.h>
 
 #include "estimator/evaluating_checkpoint.h"
-#include "warn.h"
+#include "messages/warn.h"
 
 namespace ronde::inline v0 {
 

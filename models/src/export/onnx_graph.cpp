@@ -4,7 +4,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "export/protobuf.h"
+#include "files/protobuf.h"
 
 namespace ronde::inline v0 {
 

@@ -5,7 +5,7 @@
 #include <ronde/models/safetensors.h>
 
 #include "export/safetensors_types.h"
-#include "keras_file/json.h"
+#include "json/json.h"
 
 namespace ronde::inline v0 {
 

@@ -6,7 +6,7 @@
 #include <ronde/models/file_io.h>
 
 #include "keras_file/hdf5_dataset.h"
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "keras_file/keras3_layers.h"
 #include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"

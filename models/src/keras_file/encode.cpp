@@ -5,7 +5,7 @@
 
 #include "keras_file/encode.h"
 #include "keras_file/hdf5_dataset.h"
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "keras_file/keras3_layers.h"
 #include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"

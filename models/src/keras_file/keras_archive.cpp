@@ -5,7 +5,7 @@
 #include <ronde/data/zip.h>
 
 #include "keras_file/encode.h"
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "keras_file/trailer.h"
 
 namespace ronde::inline v0 {

@@ -5,7 +5,7 @@
 
 #include <ronde/models/safetensors.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "weights/saved_run.h"
 
 namespace ronde::inline v0 {

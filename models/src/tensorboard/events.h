@@ -6,7 +6,7 @@
 
 #include <ronde/core/shape.h>
 
-#include "export/protobuf.h"
+#include "files/protobuf.h"
 #include "tensorboard/histogram.h"
 
 namespace ronde::inline v0 {

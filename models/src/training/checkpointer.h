@@ -8,9 +8,9 @@
 
 #include <ronde/models/save_point.h>
 
-#include "files/checkpoint_writer.h"
-#include "model_state.h"
-#include "warn.h"
+#include "checkpoints/checkpoint_writer.h"
+#include "state/model_state.h"
+#include "messages/warn.h"
 
 namespace ronde::inline v0 {
 

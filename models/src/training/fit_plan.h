@@ -4,7 +4,7 @@
 #include <ronde/data/sampler.h>
 #include <ronde/models/callback.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

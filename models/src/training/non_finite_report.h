@@ -5,7 +5,7 @@
 
 #include <ronde/data/data_loader.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

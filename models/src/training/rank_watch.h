@@ -14,7 +14,7 @@
 #include <ronde/distributed/rank_facts.h>
 
 #include "training/straggler.h"
-#include "warn.h"
+#include "messages/warn.h"
 
 namespace ronde::inline v0 {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "model_state.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

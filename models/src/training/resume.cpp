@@ -8,9 +8,9 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/nn/batch_normalization.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "training/hash64.h"
-#include "warn.h"
+#include "messages/warn.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {

@@ -7,7 +7,7 @@
 #include <ronde/data/virtual_shards.h>
 #include <ronde/distributed/shard_sum.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/running_totals.h"
 #include "training/train_step.h"
 

@@ -20,7 +20,7 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/distributed/distributed_options.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/autotuner.h"
 
 namespace ronde::inline v0 {

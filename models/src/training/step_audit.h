@@ -17,7 +17,7 @@
 #include <functional>
 #include <string>
 
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/running_totals.h"
 
 namespace ronde::inline v0 {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/running_totals.h"
 #include "training/step_audit.h"
 

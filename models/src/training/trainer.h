@@ -11,7 +11,7 @@
 #include <ronde/models/callback.h>
 #include <ronde/models/save_point.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 #include "training/checkpointer.h"
 #include "training/evaluator.h"
 #include "training/non_finite_guard.h"

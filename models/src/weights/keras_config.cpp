@@ -7,7 +7,7 @@
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/sequential.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "weights/hard_sigmoid.h"
 
 namespace ronde::inline v0 {

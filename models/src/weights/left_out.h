@@ -7,7 +7,7 @@
 #include <ronde/models/model.h>
 #include <ronde/nn/config.h>
 
-#include "warn.h"
+#include "messages/warn.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {

@@ -5,7 +5,7 @@
 
 #include <ronde/core/backend.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 
 namespace ronde::inline v0 {
 

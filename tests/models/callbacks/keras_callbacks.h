@@ -8,7 +8,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/nn/regression_loss.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "models/testing.h"
 
 namespace ronde::testing {

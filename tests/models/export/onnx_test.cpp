@@ -10,7 +10,7 @@
 #include <ronde/nn/training_only.h>
 
 #include "export/onnx_graph.h"
-#include "export/protobuf.h"
+#include "files/protobuf.h"
 #include "models/interop/random_net.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"

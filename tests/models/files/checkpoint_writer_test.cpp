@@ -1,4 +1,4 @@
-#include "files/checkpoint_writer.h"
+#include "checkpoints/checkpoint_writer.h"
 
 #include <gtest/gtest.h>
 

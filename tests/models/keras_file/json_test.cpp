@@ -1,4 +1,4 @@
-#include "keras_file/json.h"
+#include "json/json.h"
 
 #include <gtest/gtest.h>
 

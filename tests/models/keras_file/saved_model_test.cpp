@@ -11,7 +11,7 @@
 #include <ronde/models/saved_model.h>
 
 #include "files/wildcard.h"
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "keras_file/trailer.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"

@@ -6,7 +6,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/nn/activation.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 

@@ -8,7 +8,7 @@
 #include <ronde/nn/regularization_loss.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"

@@ -9,7 +9,7 @@
 #include <ronde/nn/activation.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "keras_file/json.h"
+#include "json/json.h"
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "executor.h"
+#include "collectives/executor.h"
 
 namespace ronde::inline v0 {
 

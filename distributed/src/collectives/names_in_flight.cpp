@@ -1,4 +1,4 @@
-#include "names_in_flight.h"
+#include "collectives/names_in_flight.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -1,4 +1,4 @@
-#include "training/loss_weights.h"
+#include "state/loss_weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "export/protobuf.h"
+#include "files/protobuf.h"
 
 #include <bit>
 

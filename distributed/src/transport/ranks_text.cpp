@@ -1,4 +1,4 @@
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 
 #include <ronde/core/text.h>
 

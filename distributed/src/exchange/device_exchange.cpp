@@ -1,4 +1,4 @@
-#include "nccl/device_exchange.h"
+#include "exchange/device_exchange.h"
 
 #include <variant>
 

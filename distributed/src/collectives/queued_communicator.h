@@ -11,10 +11,10 @@
 #include <memory>
 #include <string>
 
-#include "executor.h"
-#include "meeting.h"
-#include "names_in_flight.h"
-#include "transport.h"
+#include "collectives/executor.h"
+#include "collectives/meeting.h"
+#include "collectives/names_in_flight.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

@@ -6,7 +6,7 @@
 
 #include <ronde/distributed/collective.h>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

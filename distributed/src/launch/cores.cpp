@@ -1,4 +1,4 @@
-#include "cores.h"
+#include "launch/cores.h"
 
 #include <algorithm>
 #include <cmath>

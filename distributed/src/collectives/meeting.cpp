@@ -1,8 +1,8 @@
-#include "meeting.h"
+#include "collectives/meeting.h"
 
 #include <algorithm>
 
-#include "ranks_text.h"
+#include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {
 namespace {

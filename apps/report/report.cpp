@@ -1,4 +1,4 @@
-#include "common/report.h"
+#include "report/report.h"
 
 #include <nlohmann/json.hpp>
 

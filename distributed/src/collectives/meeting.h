@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

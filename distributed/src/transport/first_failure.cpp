@@ -1,4 +1,4 @@
-#include "first_failure.h"
+#include "transport/first_failure.h"
 
 #include <array>
 #include <vector>

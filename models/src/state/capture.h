@@ -3,7 +3,7 @@
 
 #include <ronde/models/saved_model.h>
 
-#include "model_state.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

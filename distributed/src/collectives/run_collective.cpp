@@ -1,4 +1,4 @@
-#include "run_collective.h"
+#include "collectives/run_collective.h"
 
 #include <cstring>
 #include <exception>
@@ -6,8 +6,8 @@
 
 #include <ronde/core/backend.h>
 
-#include "checks.h"
-#include "reduction.h"
+#include "collectives/checks.h"
+#include "transport/reduction.h"
 
 namespace ronde::inline v0 {
 namespace {

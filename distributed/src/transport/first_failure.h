@@ -5,7 +5,7 @@
 
 #include <ronde/core/error.h>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace ronde::inline v0 {
 

@@ -8,7 +8,7 @@
 #include <ronde/models/model.h>
 #include <ronde/models/saved_model.h>
 
-#include "training/loss_weights.h"
+#include "state/loss_weights.h"
 
 namespace ronde::inline v0 {
 

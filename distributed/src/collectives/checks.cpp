@@ -1,4 +1,4 @@
-#include "checks.h"
+#include "collectives/checks.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
 
-#include "exact_text.h"
+#include "collectives/exact_text.h"
 
 namespace ronde::inline v0 {
 namespace {

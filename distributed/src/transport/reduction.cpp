@@ -1,4 +1,4 @@
-#include "reduction.h"
+#include "transport/reduction.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "capture.h"
+#include "state/capture.h"
 
 #include "weights/keras_config.h"
 #include "weights/keras_optimizer.h"

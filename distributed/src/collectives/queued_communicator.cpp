@@ -1,4 +1,4 @@
-#include "queued_communicator.h"
+#include "collectives/queued_communicator.h"
 
 #include <atomic>
 #include <exception>
@@ -8,8 +8,8 @@
 #include <ronde/core/philox.h>
 #include <ronde/core/storage.h>
 
-#include "checks.h"
-#include "run_collective.h"
+#include "collectives/checks.h"
+#include "collectives/run_collective.h"
 #include "timeline/traced_collective.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/operation_label.h"

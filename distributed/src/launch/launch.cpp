@@ -1,4 +1,4 @@
-#include "launch.h"
+#include "launch/launch.h"
 
 #include <array>
 #include <charconv>
