@@ -6,9 +6,9 @@
 
 #include <ronde/distributed/communicator.h>
 
-#include "report/report.h"
 #include "common/run_files.h"
 #include "common/train_options.h"
+#include "report/report.h"
 
 namespace ronde::apps {
 

@@ -5,8 +5,8 @@
 
 #include <ronde/distributed/communicator.h>
 
-#include "report/report.h"
 #include "common/training.h"
+#include "report/report.h"
 
 namespace ronde::apps {
 

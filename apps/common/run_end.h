@@ -7,11 +7,11 @@
 #include <ronde/distributed/timeline.h>
 #include <ronde/models/model.h>
 
-#include "report/report.h"
 #include "common/run_clock.h"
 #include "common/storage_failures.h"
 #include "common/training.h"
 #include "report/evaluation_details.h"
+#include "report/report.h"
 
 namespace ronde::apps {
 

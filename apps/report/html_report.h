@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "report/report.h"
 #include "report/evaluation_details.h"
+#include "report/report.h"
 #include "report/timeline_summary.h"
 
 namespace ronde::apps {

@@ -8,7 +8,6 @@
 #include <ronde/core/error.h>
 #include <ronde/core/utf8.h>
 
-
 namespace ronde::apps {
 namespace {
 

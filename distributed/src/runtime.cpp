@@ -22,6 +22,7 @@
 
 #include "launch/cores.h"
 #include "launch/launch.h"
+#include "start_settings.h"
 #include "transport/rank_left.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/heartbeat.h"
@@ -63,26 +64,6 @@ World& the_world() {
 // Wrong on all ranks alike, so that one may report it.
 [[noreturn]] void refuse_launch(const std::string& message) {
   throw CollectiveError(message, ExitStatus::usage, 0);
-}
-
-// What the environment says of the start. What is wrong with it is kept for when the ranks can hear each
-// other, so that one of them reports it.
-struct StartSettings {
-  std::optional<Deadlines> deadlines = Deadlines();
-  double meeting_patience = TcpOptions().patience;
-  std::string mistake = {};
-};
-
-StartSettings read_start_settings() {
-  StartSettings found;
-  try {
-    found.deadlines = deadlines_from_environment();
-    found.meeting_patience = meeting_patience();
-    backends();  // they read RONDE_ISA and RONDE_CONV as they are made
-  } catch (const UsageError& error) {
-    found.mistake = error.what();
-  }
-  return found;
 }
 
 // The same error on every rank, that of the lowest which has a mistake to tell of.
@@ -202,23 +183,6 @@ void run_body(const std::function<void(Communicator&)>& body) {
   if (timeline) timeline->stop();
 }
 
-bool waits_later() {
-  return std::getenv("RONDE_WAITS_LATER") != nullptr;
-}
-
-// This rank's place with whoever supervises the job, who learns that the rank is there; nullptr: nobody does.
-std::shared_ptr<HeartbeatSlot> report_for_duty(const Launch& launch,
-                                               const std::optional<Deadlines>& deadlines) {
-  const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(launch.rank);
-  if (!heartbeat) return nullptr;
-  const JobDeadlines told = job_deadlines(deadlines);
-  heartbeat->start_deadline = told.start;
-  heartbeat->later_deadline = told.later;
-  heartbeat->trains = waits_later() ? 1 : 0;
-  heartbeat->process = getpid();
-  return heartbeat;
-}
-
 }  // namespace
 
 void init(int, char**) {
@@ -230,7 +194,7 @@ void init(int, char**) {
   // again for its answer.
   if (deadlines && launch.needs_tcp()) deadlines->start += 2.0 * settings.meeting_patience + kAnswerPatience;
   std::unique_ptr<Watchdog> watchdog;
-  const std::shared_ptr<HeartbeatSlot> heartbeat = report_for_duty(launch, deadlines);
+  const std::shared_ptr<HeartbeatSlot> heartbeat = report_for_duty(launch.rank, job_deadlines(deadlines));
   const bool is_watched = launch.size != 1 || heartbeat;
   if (is_watched && launch.problem.empty()) watchdog = start_job_watchdog(launch, deadlines);
   std::unique_ptr<Communicator> communicator = make_world(launch, settings.meeting_patience);
@@ -248,7 +212,7 @@ void init(int, char**) {
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
   // Here nothing of any program has begun. One that can get further before it has to wait says so.
-  if (!waits_later()) wait_while_held(launch.rank);
+  if (!waits_later_than_init()) wait_while_held(launch.rank);
 }
 
 void shutdown() {

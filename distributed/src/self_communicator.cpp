@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "transport/memory_copy.h"
 #include "collectives/queued_communicator.h"
+#include "transport/memory_copy.h"
 
 namespace ronde::inline v0 {
 namespace {

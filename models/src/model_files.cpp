@@ -1,9 +1,9 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/saved_model.h>
 
-#include "state/capture.h"
 #include "json/json.h"
 #include "keras_file/model_ending.h"
+#include "state/capture.h"
 #include "state/model_state.h"
 #include "training/evaluator.h"
 #include "training/trainer.h"

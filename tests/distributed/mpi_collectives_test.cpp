@@ -13,11 +13,11 @@
 
 #include <gtest/gtest.h>
 
+#include "collectives/queued_communicator.h"
 #include "distributed/collective_values.h"
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "mpi/mpi_transport.h"
-#include "collectives/queued_communicator.h"
 
 namespace ronde::test {
 namespace {

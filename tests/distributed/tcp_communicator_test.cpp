@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "collectives/queued_communicator.h"
 #include "distributed/collective_values.h"
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
 #include "distributed/tcp_job.h"
-#include "collectives/queued_communicator.h"
 #include "shm/node_group.h"
 #include "support/forked_ranks.h"
 #include "tcp/tcp_transport.h"

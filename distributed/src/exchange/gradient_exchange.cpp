@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "exchange/adasum_exchange.h"
+#include "exchange/device_exchange.h"
 #include "exchange/half_exchange.h"
 #include "exchange/plain_exchange.h"
 #include "exchange/power_sgd_exchange.h"
 #include "exchange/sharded_exchange.h"
 #include "exchange/top_k_exchange.h"
-#include "exchange/device_exchange.h"
 
 namespace ronde::inline v0 {
 

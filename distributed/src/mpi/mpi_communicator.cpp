@@ -1,7 +1,7 @@
 #include <ronde/distributed/mpi_communicator.h>
 
-#include "mpi/mpi_transport.h"
 #include "collectives/queued_communicator.h"
+#include "mpi/mpi_transport.h"
 #include "shm/node_transport.h"
 #include "shm/with_shared_memory.h"
 

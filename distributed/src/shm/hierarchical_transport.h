@@ -7,8 +7,8 @@
 #include <functional>
 #include <memory>
 
-#include "transport/reduction_scratch.h"
 #include "shm/node_transport.h"
+#include "transport/reduction_scratch.h"
 
 namespace ronde::inline v0 {
 

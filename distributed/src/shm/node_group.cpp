@@ -7,8 +7,8 @@
 #include <ronde/core/error.h>
 #include <ronde/core/whole_numbers.h>
 
-#include "transport/rank_left.h"
 #include "shm/futex.h"
+#include "transport/rank_left.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <ronde/core/whole_numbers.h>
 
-#include "transport/memory_copy.h"
-#include "transport/reduction.h"
 #include "shm/node_transport.h"
 #include "shm/slices.h"
+#include "transport/memory_copy.h"
+#include "transport/reduction.h"
 
 namespace ronde::inline v0 {
 namespace {

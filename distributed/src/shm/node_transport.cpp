@@ -6,9 +6,9 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
+#include "shm/slices.h"
 #include "transport/memory_copy.h"
 #include "transport/reduction.h"
-#include "shm/slices.h"
 
 namespace ronde::inline v0 {
 namespace {

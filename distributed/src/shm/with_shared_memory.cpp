@@ -6,9 +6,9 @@
 
 #include <ronde/core/error.h>
 
-#include "transport/first_failure.h"
 #include "shm/hierarchical_transport.h"
 #include "shm/open_node_group.h"
+#include "transport/first_failure.h"
 
 namespace ronde::inline v0 {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <ronde/core/counted.h>
 
-#include "transport/ranks_text.h"
 #include "tcp/gathering.h"
 #include "tcp/greeting.h"
 #include "tcp/rendezvous_place.h"
+#include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {
 namespace {

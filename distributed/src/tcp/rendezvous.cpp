@@ -6,9 +6,9 @@
 
 #include <ronde/core/counted.h>
 
-#include "transport/ranks_text.h"
 #include "tcp/gathering.h"
 #include "tcp/words.h"
+#include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {
 

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <tuple>
 
+#include "collectives/run_collective.h"
+#include "tcp/rendezvous.h"
 #include "transport/first_failure.h"
 #include "transport/memory_copy.h"
 #include "transport/reduction.h"
-#include "collectives/run_collective.h"
-#include "tcp/rendezvous.h"
 
 namespace ronde::inline v0 {
 namespace {

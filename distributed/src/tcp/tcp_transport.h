@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/reduction_scratch.h"
 #include "tcp/mesh.h"
+#include "transport/reduction_scratch.h"
 #include "transport/transport.h"
 
 namespace ronde::inline v0 {

@@ -87,6 +87,20 @@ std::shared_ptr<HeartbeatSlot> open_heartbeat(int rank) {
   return {whole, static_cast<HeartbeatSlot*>(memory) + rank};
 }
 
+std::shared_ptr<HeartbeatSlot> report_for_duty(int rank, const JobDeadlines& deadlines) {
+  const std::shared_ptr<HeartbeatSlot> heartbeat = open_heartbeat(rank);
+  if (!heartbeat) return nullptr;
+  heartbeat->start_deadline = deadlines.start;
+  heartbeat->later_deadline = deadlines.later;
+  heartbeat->trains = waits_later_than_init() ? 1 : 0;
+  heartbeat->process = getpid();
+  return heartbeat;
+}
+
+bool waits_later_than_init() {
+  return std::getenv("RONDE_WAITS_LATER") != nullptr;
+}
+
 double wait_while_held(int rank) {
   const std::shared_ptr<HeartbeatSlot> slot = open_heartbeat(rank);
   const auto begin = std::chrono::steady_clock::now();

@@ -4,9 +4,9 @@
 
 #include "callbacks/learning_rate.h"
 #include "json/json.h"
+#include "messages/warn.h"
 #include "tensorboard/orphans.h"
 #include "tensorboard/sample_images.h"
-#include "messages/warn.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {

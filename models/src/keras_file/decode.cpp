@@ -5,8 +5,8 @@
 #include <ronde/core/counted.h>
 #include <ronde/models/file_io.h>
 
-#include "keras_file/hdf5_dataset.h"
 #include "json/json.h"
+#include "keras_file/hdf5_dataset.h"
 #include "keras_file/keras3_layers.h"
 #include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"

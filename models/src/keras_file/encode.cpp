@@ -3,9 +3,9 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
+#include "json/json.h"
 #include "keras_file/encode.h"
 #include "keras_file/hdf5_dataset.h"
-#include "json/json.h"
 #include "keras_file/keras3_layers.h"
 #include "keras_file/keras_archive.h"
 #include "keras_file/layout.h"

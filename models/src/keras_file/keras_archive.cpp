@@ -4,8 +4,8 @@
 
 #include <ronde/data/zip.h>
 
-#include "keras_file/encode.h"
 #include "json/json.h"
+#include "keras_file/encode.h"
 #include "keras_file/trailer.h"
 
 namespace ronde::inline v0 {

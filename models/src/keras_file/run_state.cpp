@@ -1,7 +1,7 @@
 #include "keras_file/run_state.h"
 
-#include "keras_file/hdf5_dataset.h"
 #include "json/json.h"
+#include "keras_file/hdf5_dataset.h"
 #include "keras_file/layout.h"
 #include "weights/saved_run.h"
 

@@ -6,8 +6,8 @@
 #include <ronde/core/trace.h>
 #include <ronde/distributed/watchdog.h>
 
-#include "state/capture.h"
 #include "json/json.h"
+#include "state/capture.h"
 #include "training/evaluator.h"
 
 namespace ronde::inline v0 {

@@ -9,8 +9,8 @@
 #include <ronde/models/save_point.h>
 
 #include "checkpoints/checkpoint_writer.h"
-#include "state/model_state.h"
 #include "messages/warn.h"
+#include "state/model_state.h"
 
 namespace ronde::inline v0 {
 

@@ -4,8 +4,8 @@
 
 #include <ronde/data/data_loader.h>
 
-#include "state/model_state.h"
 #include "state/loss_weights.h"
+#include "state/model_state.h"
 #include "training/running_totals.h"
 
 namespace ronde::inline v0 {

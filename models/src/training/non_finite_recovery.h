@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "messages/warn.h"
 #include "state/model_state.h"
 #include "training/checkpointer.h"
-#include "messages/warn.h"
 
 namespace ronde::inline v0 {
 

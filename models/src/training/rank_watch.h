@@ -13,8 +13,8 @@
 
 #include <ronde/distributed/rank_facts.h>
 
-#include "training/straggler.h"
 #include "messages/warn.h"
+#include "training/straggler.h"
 
 namespace ronde::inline v0 {
 

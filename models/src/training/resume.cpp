@@ -9,8 +9,8 @@
 #include <ronde/nn/batch_normalization.h>
 
 #include "json/json.h"
-#include "training/hash64.h"
 #include "messages/warn.h"
+#include "training/hash64.h"
 #include "weights/keras_config.h"
 
 namespace ronde::inline v0 {
