@@ -7,18 +7,14 @@
 /// Thread safety: may be called from several threads.
 #pragma once
 
-#include <chrono>
+#include <ronde/core/export.h>
 
 namespace ronde::inline v0 {
 
 /// Since 1970, for what files and other machines say. It jumps when somebody sets the clock.
-inline double unix_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+RONDE_API double unix_seconds();
 
 /// Since a moment that is the same for all of this machine's processes; never goes back.
-inline double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+RONDE_API double steady_seconds();
 
 }  // namespace ronde::inline v0
