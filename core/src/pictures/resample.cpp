@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "pictures/change_picture.h"
@@ -143,12 +144,11 @@ template <class T>
 void resample_picture(T* out, const T* in, const PictureExtent& extent, const AffineMap& map,
                       const Fill& fill) {
   if (extent.count() == 0) return;
-  if (extent.c == 1)
-    Resampler<T, 1>(out, in, extent, map, fill).run();
-  else if (extent.c == 3)
-    Resampler<T, 3>(out, in, extent, map, fill).run();
-  else
-    Resampler<T, 0>(out, in, extent, map, fill).run();
+  if constexpr (std::is_same_v<T, float>) {
+    if (extent.c == 1) return Resampler<T, 1>(out, in, extent, map, fill).run();
+    if (extent.c == 3) return Resampler<T, 3>(out, in, extent, map, fill).run();
+  }
+  Resampler<T, 0>(out, in, extent, map, fill).run();
 }
 
 template void resample_picture(float*, const float*, const PictureExtent&, const AffineMap&, const Fill&);

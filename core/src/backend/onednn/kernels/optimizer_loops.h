@@ -39,9 +39,14 @@ void sgd(float* w, const float* g, float* velocity, std::int64_t n, StepFactors 
   for (std::int64_t i = 0; i < n; ++i) w[i] = w[i] - s.decay * w[i] - s.learning_rate * effective(g[i], s);
 }
 
-template <bool centered, bool with_momentum, bool inside>
+/// Epsilon stands within the root or behind it; adding the other place's 0 changes no bit.
+template <bool centered, bool with_momentum>
 inline void rmsprop_pass(float* w, const float* g, float* velocity, float* momentum, float* mean,
-                         std::int64_t n, StepFactors s, float rho, float mu, float epsilon) {
+                         std::int64_t n, StepFactors s, RmspropParams p) {
+  const float rho = static_cast<float>(p.rho), mu = static_cast<float>(p.momentum);
+  const float epsilon = static_cast<float>(p.epsilon);
+  const float within = p.epsilon_inside_sqrt ? epsilon : 0.0f,
+              behind = p.epsilon_inside_sqrt ? 0.0f : epsilon;
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) {
     const float gradient = effective(g[i], s);
@@ -53,28 +58,18 @@ inline void rmsprop_pass(float* w, const float* g, float* velocity, float* momen
       power -= average * average;
       power = power < 0 ? 0.0f : power;  // below 0 by rounding only
     }
-    const float root = inside ? __builtin_sqrtf(power + epsilon) : __builtin_sqrtf(power) + epsilon;
-    float update = s.learning_rate * gradient / root;
+    float update = s.learning_rate * gradient / (__builtin_sqrtf(power + within) + behind);
     if constexpr (with_momentum) update = momentum[i] = mu * momentum[i] + update;
     w[i] = w[i] - s.decay * w[i] - update;
   }
 }
 
-template <bool centered, bool with_momentum>
-inline void rmsprop_epsilon(float* w, const float* g, float* velocity, float* momentum, float* mean,
-                            std::int64_t n, StepFactors s, RmspropParams p) {
-  const auto pass = p.epsilon_inside_sqrt ? rmsprop_pass<centered, with_momentum, true>
-                                          : rmsprop_pass<centered, with_momentum, false>;
-  pass(w, g, velocity, momentum, mean, n, s, static_cast<float>(p.rho), static_cast<float>(p.momentum),
-       static_cast<float>(p.epsilon));
-}
-
 void rmsprop(float* w, const float* g, float* velocity, float* momentum, float* mean, std::int64_t n,
              StepFactors s, RmspropParams p) {
-  if (mean && momentum) return rmsprop_epsilon<true, true>(w, g, velocity, momentum, mean, n, s, p);
-  if (mean) return rmsprop_epsilon<true, false>(w, g, velocity, momentum, mean, n, s, p);
-  if (momentum) return rmsprop_epsilon<false, true>(w, g, velocity, momentum, mean, n, s, p);
-  rmsprop_epsilon<false, false>(w, g, velocity, momentum, mean, n, s, p);
+  if (mean && momentum) return rmsprop_pass<true, true>(w, g, velocity, momentum, mean, n, s, p);
+  if (mean) return rmsprop_pass<true, false>(w, g, velocity, momentum, mean, n, s, p);
+  if (momentum) return rmsprop_pass<false, true>(w, g, velocity, momentum, mean, n, s, p);
+  rmsprop_pass<false, false>(w, g, velocity, momentum, mean, n, s, p);
 }
 
 template <bool amsgrad>
