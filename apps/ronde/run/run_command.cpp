@@ -94,9 +94,8 @@ Command run_command() {
                   text(options.iface)),
            flag("--insecure-iface", "listen there although it is public", asked->insecure_iface),
            option("--hang-timeout", "SECONDS",
-                  "end and start again when nothing has moved for so long (0: never; default: as the program "
-                  "has "
-                  "it, $RONDE_HANG_TIMEOUT or 600)",
+                  "end and start again when nothing has moved for so long; 0: never (default: the "
+                  "program's own, $RONDE_HANG_TIMEOUT or 600)",
                   seconds_or_never(options.hang_timeout)),
            option("--grace", "SECONDS", "to save in, when told to end (default 25; 0: killed at once)",
                   seconds_or_never(options.grace)),
