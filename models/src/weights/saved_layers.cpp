@@ -21,6 +21,7 @@ constexpr const char* kTopLevel = "top_level_model_weights";
 struct Group {
   std::string name;
   std::vector<Parameter> weights;
+  bool has_two_orders = false;  // of the weights: Keras 2 and 3 list them differently
 };
 
 /// The layers of a net that Keras has a class for, in Keras' order; none for any other module.
@@ -46,11 +47,15 @@ std::string owner_of(const Parameter& weight) {
   return weight.name.substr(0, weight.name.rfind('/'));
 }
 
+bool is_trained(const Parameter& weight) {
+  return weight.variable.requires_grad();
+}
+
 /// Keras lists what is trained before what is not, or is frozen; it freezes whole layers only.
 void put_trained_first(std::vector<Parameter>& weights) {
   std::set<std::string> trained;
   for (const Parameter& weight : weights)
-    if (weight.variable.requires_grad()) trained.insert(owner_of(weight));
+    if (is_trained(weight)) trained.insert(owner_of(weight));
   std::stable_partition(weights.begin(), weights.end(), [&](const Parameter& weight) {
     return weight.trainable && trained.contains(owner_of(weight));
   });
@@ -67,7 +72,10 @@ std::vector<Group> groups_of_layers(const Module& module, const std::vector<Modu
   for (const Module* layer : layers) {
     Group group{layer->name(), {}};
     take_weights(*layer, all, group);
-    if (!is_frozen_graph(*layer)) put_trained_first(group.weights);
+    if (!is_frozen_graph(*layer))
+      put_trained_first(group.weights);
+    else
+      group.has_two_orders = std::any_of(group.weights.begin(), group.weights.end(), is_trained);
     groups.push_back(std::move(group));
   }
   if (!all.empty()) groups.push_back({kTopLevel, std::move(all)});
@@ -110,20 +118,23 @@ void add_weight(const std::string& layer, const SavedWeight& saved, const Parame
 /// "base/conv2d/kernel:0" -> "conv2d/kernel"
 std::string last_two_parts(const std::string& name) {
   const auto slash = name.rfind('/');
-  if (slash == std::string::npos || slash == 0) return last_part(name);
-  return name.substr(name.rfind('/', slash - 1) + 1, slash - name.rfind('/', slash - 1)) + last_part(name);
+  const std::string owner = slash == std::string::npos ? "" : name.substr(0, slash);
+  return cat(last_part(owner), "/", last_part(name));
 }
 
-/// The weights of a layer in the order of the net's where their names say so, else as they lie in the file:
-/// Keras 2 and 3 list those of a frozen net with trained layers differently.
-void put_in_order_of(const Group& group, SavedLayer& layer) {
-  std::map<std::string, SavedWeight> saved;
-  for (const SavedWeight& weight : layer.weights) saved.emplace(last_two_parts(weight.name), weight);
+/// The weights of a layer in the order of the net's, by their names; as they lie in the file where these do
+/// not say it.
+std::vector<SavedWeight> in_order_of(const Group& group, const SavedLayer& layer) {
+  std::map<std::string, const SavedWeight*> saved;
+  for (const SavedWeight& weight : layer.weights) saved.emplace(last_two_parts(weight.name), &weight);
   std::vector<SavedWeight> ordered;
-  for (const Parameter& weight : group.weights)
-    if (const auto found = saved.find(last_two_parts(weight.name)); found != saved.end())
-      ordered.push_back(std::move(saved.extract(found).mapped()));
-  if (ordered.size() == layer.weights.size()) layer.weights = std::move(ordered);
+  for (const Parameter& weight : group.weights) {
+    const auto found = saved.find(last_two_parts(weight.name));
+    if (found == saved.end()) return layer.weights;
+    ordered.push_back(*found->second);
+    saved.erase(found);
+  }
+  return ordered;
 }
 
 std::vector<WeightAssignment> match_by_position(std::vector<Group> net, std::vector<SavedLayer> file) {
@@ -136,7 +147,7 @@ std::vector<WeightAssignment> match_by_position(std::vector<Group> net, std::vec
     require<InputError>(net[i].weights.size() == file[i].weights.size(), "layer ", file[i].name, " has ",
                         counted(file[i].weights.size(), "weight"), ", layer ", net[i].name,
                         " of this net has ", net[i].weights.size());
-    put_in_order_of(net[i], file[i]);
+    if (net[i].has_two_orders) file[i].weights = in_order_of(net[i], file[i]);
     for (std::size_t k = 0; k < net[i].weights.size(); ++k)
       add_weight(file[i].name, file[i].weights[k], net[i].weights[k], assignments);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include <ronde/data/zip.h>
 #include <ronde/models/file_io.h>
@@ -119,6 +120,27 @@ TEST(FrozenNetFile, IsWrittenInTheOrderOfKeras) {
   for (std::size_t at = 0; (at = expected.find(' ', at)) != std::string::npos; at += 3)
     expected.insert(at, ":0");
   EXPECT_EQ(names(dir / "net.h5"), expected);
+}
+
+// As Keras 2 has it: the trained layer of the frozen net first. Names that tell nothing leave the order.
+TEST(FrozenNetFile, IsReadInTheOtherOrderToo) {
+  const TempDir dir;
+  const std::string keras = golden("frozen_net_keras3.15.1/net.h5");
+  const std::string expected = Model::load(keras).weights_sha256();
+  const auto sha256_of = [&](const std::function<void(std::vector<SavedWeight>&)>& change) {
+    SavedModel file = read_saved_model(keras);
+    const auto base = std::find_if(file.layers.begin(), file.layers.end(),
+                                   [](const SavedLayer& layer) { return layer.weights.size() > 2; });
+    change(base->weights);
+    write_saved_model(dir / "net.h5", file);
+    return Model::load(dir / "net.h5").weights_sha256();
+  };
+  EXPECT_EQ(sha256_of([](auto& weights) { std::rotate(weights.begin(), weights.end() - 2, weights.end()); }),
+            expected);
+  EXPECT_EQ(sha256_of([](auto& weights) {
+              for (std::size_t i = 0; i < weights.size(); ++i) weights[i].name = cat("weight_", i);
+            }),
+            expected);
 }
 
 TEST(KerasFiles, OperatorsOfPythonStandBetweenLayers) {
