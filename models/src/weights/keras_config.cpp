@@ -102,7 +102,10 @@ void append_metrics(const ConfigValue& config, DescribedTraining& training) {
   } else if (config.is_dict() && !config.find("class_name")) {
     for (const auto& [output, inner] : config.as_dict()) append_metrics(inner, training);
   } else if (!config.is_null()) {
-    if (auto metric = made_or_null(make_metric, config, "metric", training.unknown))
+    auto metric = made_or_null(make_metric, config, "metric", training.unknown);
+    if (metric && metric->name() == "loss")
+      training.unknown.push_back("a metric that is called loss, as the loss is");
+    else if (metric)
       training.options.metrics.push_back(std::move(metric));
   }
 }
