@@ -189,7 +189,10 @@ EvaluationDetails collect_details(Model& model, const Dataset& data, DetailsOpti
   details.confusion = confusion.to_vector<std::int64_t>();
   details.test.count = std::llround(totals[1]);
   for (std::int64_t i = 0; i < tally.classes; ++i) details.test.correct += details.confused(i, i);
-  details.test.loss = totals[0] / totals[1] + regularization_loss(model.module()).item();
+  const Tensor penalty =
+      Tensor::zeros({}, {.dtype = DType::f64, .backend = &model.arena().values().backend()});
+  add_regularization_loss(penalty, model.arena());
+  details.test.loss = totals[0] / totals[1] + penalty.item();
   details.test.accuracy = static_cast<double>(details.test.correct) / static_cast<double>(details.test.count);
   if (options.mistakes > 0) details.mistakes = gather_mistakes(communicator, tally, options.mistakes);
   collectively(communicator, [&] { add_pictures(details.mistakes, data); });

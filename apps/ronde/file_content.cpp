@@ -73,8 +73,8 @@ std::string layers_text(const ConfigValue& net) {
   return cat(" of ", counted(std::ssize(all) - inputs, "layer"));
 }
 
-FileContent model_content(const std::string& bytes, const std::string& path) {
-  const SavedModel model = decode_saved_model(bytes, path);
+FileContent model_content(std::string bytes, const std::string& path) {
+  const SavedModel model = decode_saved_model(std::move(bytes), path);
   FileContent content;
   for (const SavedLayer& layer : model.layers)
     for (const SavedWeight& weight : layer.weights)
@@ -161,7 +161,9 @@ FileContent read_content(const std::string& name) {
   const std::string path = model_file(name);
   if (some_bytes(path, 0).starts_with(kPacked)) return packed_content(path);
   require_model(path);
-  const std::string bytes = read_file(path);
+  std::string bytes = read_file(path);
+  const std::vector<std::pair<std::string, std::string>> of_file{
+      {"size", to_string(counted(std::ssize(bytes), "byte"))}, {"checked", checked_by(bytes, path)}};
   FileContent content;
   if (path.ends_with(".npz")) {
     content = arrays_content("NumPy's npz", read_npz(path));
@@ -170,10 +172,9 @@ FileContent read_content(const std::string& name) {
     content = arrays_content("safetensors", file.tensors);
     for (const auto& [key, value] : file.metadata) content.lines.push_back({key, value});
   } else {
-    content = model_content(bytes, path);
+    content = model_content(std::move(bytes), path);
   }
-  content.lines.insert(content.lines.begin() + 1, {"size", to_string(counted(std::ssize(bytes), "byte"))});
-  content.lines.insert(content.lines.begin() + 2, {"checked", checked_by(bytes, path)});
+  content.lines.insert(content.lines.begin() + 1, of_file.begin(), of_file.end());
   return content;
 }
 
