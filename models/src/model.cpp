@@ -9,7 +9,6 @@
 
 #include "state/model_state.h"
 #include "training/evaluator.h"
-#include "training/metric_names.h"
 #include "training/resume.h"
 #include "training/train_step.h"
 #include "training/trainer.h"
@@ -53,13 +52,28 @@ bool has_changed(const ParameterArena& arena) {
   return false;
 }
 
+std::vector<std::string> names_in_logs(const std::vector<std::shared_ptr<Metric>>& metrics) {
+  std::vector<std::string> names;
+  const auto is_taken = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& metric : metrics) {
+    const std::string asked = metric->name();
+    require<UsageError>(asked != "loss", "[compile] a metric must not be called loss, as the loss is");
+    std::string name = asked;
+    for (int number = 1; is_taken(name); ++number) name = cat(asked, "_", number);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 }  // namespace
 
 void Model::State::set_loss(std::unique_ptr<Loss> given, std::vector<std::shared_ptr<Metric>> shown) {
-  metric_names(shown);  // refuses what cannot be told from the loss
+  if (const auto metric = given->default_metric(); metric && shown.empty()) shown.push_back(metric);
+  metric_names = names_in_logs(shown);
   loss = std::move(given);
   metrics = std::move(shown);
-  if (const auto metric = loss->default_metric(); metric && metrics.empty()) metrics.push_back(metric);
   for (const auto& metric : metrics) metric->expect_outputs(module->output_shape().tail(1));
 }
 
@@ -69,7 +83,7 @@ void Model::State::require_trainable(const char* verb) const {
   require<UsageError>(optimizer != nullptr, "[", verb, "] the model is not compiled");
   require<UsageError>(arena->size() > 0, "[", verb, "] the net has no weights to train");
   require<UsageError>(
-      module->parameter_count(true) > 0, "[", verb,
+      arena->trainable_size() > 0, "[", verb,
       "] no weight of the net is trainable: unfreeze a layer (set_trainable) and compile again");
 }
 

@@ -26,6 +26,8 @@ struct Model::State {
   std::unique_ptr<DistributedOptimizer> optimizer;
   std::unique_ptr<Loss> loss;
   std::vector<std::shared_ptr<Metric>> metrics;
+  /// Theirs in logs: one that was there already has a number, as in Keras: recall, recall_1, recall_2.
+  std::vector<std::string> metric_names;
   /// Why the model of a file is not trained on before it is compiled anew; empty: it may be.
   std::string untrainable;
 

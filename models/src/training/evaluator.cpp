@@ -122,7 +122,7 @@ Evaluation Evaluator::run() {
   for_each_sum(all, true, [&](double& sum) { sum = *count++; });
 
   Evaluation result;
-  all.append_to(result.logs);
+  all.append_to(result.logs, model_.metric_names);
   result.loss_sum = all.loss_sum;
   result.count = std::llround(all.samples);
   result.correct = correct_count(all);

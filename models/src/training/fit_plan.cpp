@@ -7,7 +7,6 @@
 #include <ronde/models/terminal.h>
 
 #include "training/evaluator.h"
-#include "training/metric_names.h"
 #include "training/train_step.h"
 
 namespace ronde::inline v0 {
@@ -62,13 +61,24 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
                        options.validation ? options.validation->size() : 0);
 }
 
+/// The first pass over the data that the run took nothing of.
+std::int64_t passes_begun(const SavedRun& run) {
+  const ConfigValue plan(run.plan);
+  const ShardedSampler sampler({.size = plan.at("samples").as_int(),
+                                .global_batch = plan.at("global_batch").as_int(),
+                                .repeat = plan.at("repeat").as_bool(),
+                                .passes = plan.at("passes").as_int(),
+                                .first_pass = run.first_pass});
+  return sampler.passes_begun(run.epoch * plan.at("steps_per_epoch").as_int() + run.epoch_step);
+}
+
 /// What a call of `fit` counts passes from: one behind another gets other orders, masks and augmentations,
 /// but with an `initial_epoch` behind the epochs of that before it, it goes on with its numbers.
 std::int64_t first_pass(const Model::State& model, const FitOptions& options) {
   if (!model.run) return 0;
   const SavedRun& run = *model.run;
   const std::int64_t epochs_begun = run.epoch + (run.epoch_step > 0);
-  return options.resume || options.initial_epoch >= epochs_begun ? run.first_pass : run.passes_begun;
+  return options.resume || options.initial_epoch >= epochs_begun ? run.first_pass : passes_begun(run);
 }
 
 }  // namespace
@@ -95,9 +105,8 @@ TrainingPlan make_plan(const Model::State& model, const FitOptions& options, con
       .global_batch = sampler.options().global_batch,
       .has_validation = options.validation != nullptr,
       .verbose = resolve_verbosity(options, *model.communicator)};
-  const std::vector<std::string> names = metric_names(model.metrics);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    plan.metrics.emplace_back(names[i], model.metrics[i]->direction());
+  for (std::size_t i = 0; i < model.metrics.size(); ++i)
+    plan.metrics.emplace_back(model.metric_names[i], model.metrics[i]->direction());
   const std::int64_t steps = plan.steps_per_epoch, most = options.max_steps;
   if (most > 0) plan.epochs = std::min(plan.epochs, ceil_divide(most, steps));
   plan.last_step = product_or_most(plan.epochs, steps);

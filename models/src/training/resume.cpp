@@ -6,10 +6,12 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/build_info.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
 #include <ronde/nn/batch_normalization.h>
 
 #include "json/json.h"
 #include "messages/warn.h"
+#include "training/find_module.h"
 #include "training/hash64.h"
 #include "weights/keras_config.h"
 
@@ -70,13 +72,16 @@ std::string precision_of(const ModelOptions& options) {
   return options.computed() == options.dtype ? cat(options.dtype) : "mixed_bfloat16";
 }
 
-/// Whether a batch norm trains with the statistics of what a rank computes at once.
+/// Whether it trains with the statistics of what a rank computes at once.
 bool takes_statistics_of_parts(const Module& module) {
-  if (dynamic_cast<const BatchNormalization*>(&module) != nullptr)
-    return module.trainable() && !module.is_synchronized();
-  const std::vector<Module*> children = module.children();
-  return std::any_of(children.begin(), children.end(),
-                     [](const Module* child) { return takes_statistics_of_parts(*child); });
+  return dynamic_cast<const BatchNormalization*>(&module) != nullptr && module.trainable() &&
+         !module.is_synchronized();
+}
+
+/// The most samples that a rank computes at once.
+std::int64_t computed_at_once(const SamplerOptions& sampling, const FitOptions& options) {
+  const std::int64_t share = ceil_divide<std::int64_t>(sampling.global_batch, sampling.world_size);
+  return options.micro_batch > 0 ? std::min(options.micro_batch, share) : share;
 }
 
 /// The next of a name is the last.
@@ -117,7 +122,8 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
   return entries;
 }
 
-ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options) {
+ConfigDict run_arithmetic(const Model::State& model, const SamplerOptions& sampling,
+                          const FitOptions& options) {
   Backend& backend = model.backend();
   ConfigDict entries = {{"backend", backend.name()},
                         {"instruction set", instruction_set(model.options.computed())},
@@ -126,6 +132,8 @@ ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options) 
   entries.insert(entries.begin(), {{"ranks", model.communicator->size()},
                                    {"threads", backend.threads().size()},
                                    {"micro_batch", options.micro_batch}});
+  if (find_module(*model.module, takes_statistics_of_parts) != nullptr)
+    entries.emplace_back("samples of a batch norm's statistics", computed_at_once(sampling, options));
   return entries;
 }
 
@@ -135,18 +143,11 @@ void require_same_plan(const ConfigDict& before, const ConfigDict& now) {
                          ", this one has ", one.now));
 }
 
-std::string describe_differences(const Module& net, const ConfigDict& before, const ConfigDict& now) {
+std::string describe_differences(const ConfigDict& before, const ConfigDict& now) {
   std::string text;
-  bool cuts_batches = false;
-  for (const Difference& one : differences(before, now)) {
-    text += cat(text.empty() ? "resuming with " : ", ", one.key, " ", one.now, " instead of ", one.before);
-    cuts_batches = cuts_batches || one.key == "ranks" || one.key == "micro_batch";
-  }
-  if (text.empty()) return text;
-  const bool changes_statistics = cuts_batches && takes_statistics_of_parts(net);
-  return cat(text, ": sums are rounded differently",
-             changes_statistics ? ", and batch normalization takes its statistics of other samples" : "",
-             ", so this is not bit for bit the run that never stopped");
+  for (const Difference& one : differences(before, now))
+    text += cat(text.empty() ? "" : ", ", one.key, " ", one.now, " instead of ", one.before);
+  return text;
 }
 
 std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks) {
@@ -197,15 +198,10 @@ std::string find_backup(Communicator& communicator, const FitOptions& options) {
     if (communicator.rank() != 0) return;
     for (const Callback* callback : options.callbacks) {
       if (path.empty())
-        path = callback->resume_from([&](const std::string& line) { warn(communicator, options, line); });
+        path = callback->resume_from([&](const std::string& line) { warn_or_print(options.warn, line); });
     }
   });
   return broadcast_string(communicator, path);
-}
-
-void warn(const Communicator& communicator, const FitOptions& options, const std::string& problem) {
-  if (communicator.rank() != 0) return;
-  warn_or_print(options.warn, problem);
 }
 
 }  // namespace ronde::inline v0

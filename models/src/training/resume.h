@@ -15,13 +15,14 @@ namespace ronde::inline v0 {
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
                     const TrainingPlan& plan);
 /// What only rounds sums differently, or changes of which samples a batch norm takes its statistics.
-ConfigDict run_arithmetic(const Model::State& model, const FitOptions& options);
+ConfigDict run_arithmetic(const Model::State& model, const SamplerOptions& sampling,
+                          const FitOptions& options);
 
 /// UsageError that names the first entry that differs, with both values. Entries that only one side knows
 /// are left out: an older Ronde wrote less.
 void require_same_plan(const ConfigDict& before, const ConfigDict& now);
-/// What is not as in the run that `net` goes on with, with every entry's two values; empty when none differs.
-std::string describe_differences(const Module& net, const ConfigDict& before, const ConfigDict& now);
+/// A line that names every entry that differs, with both values; empty when none does.
+std::string describe_differences(const ConfigDict& before, const ConfigDict& now);
 
 /// On rank 0.
 std::vector<SavedCallback> save_callbacks(const std::vector<Callback*>& callbacks);
@@ -34,8 +35,5 @@ std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbac
 
 /// The first checkpoint that a callback wants to go on from; empty: none. Collective.
 std::string find_backup(Communicator& communicator, const FitOptions& options);
-
-/// Says it on rank 0: FitOptions::warn, or a line on stderr.
-void warn(const Communicator& communicator, const FitOptions& options, const std::string& problem);
 
 }  // namespace ronde::inline v0

@@ -7,8 +7,6 @@
 #include <ronde/core/counted.h>
 #include <ronde/nn/regularization_loss.h>
 
-#include "training/metric_names.h"
-
 namespace ronde::inline v0 {
 
 namespace {
@@ -20,16 +18,15 @@ void add_to(std::vector<double>& sums, const std::vector<double>& values) {
 
 }  // namespace
 
-void Totals::append_to(Logs& logs, const std::string& prefix) const {
-  logs.set(prefix + "loss", loss());
+void Totals::append_to(Logs& logs, const std::vector<std::string>& names) const {
+  logs.set("loss", loss());
   for (std::size_t i = 0; i < metrics.size(); ++i)
-    logs.set(prefix + names[i], metrics[i].first->value(metrics[i].second));
+    logs.set(names[i], metrics[i].first->value(metrics[i].second));
 }
 
 RunningTotals::RunningTotals(Backend& backend, const std::vector<std::shared_ptr<Metric>>& metrics,
                              const VirtualShards& shards, const ParameterArena* weights)
     : metrics_(&metrics),
-      names_(metric_names(metrics)),
       shards_(shards),
       loss_sum_(Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend})),
       weights_(weights && weights->is_regularized() ? weights : nullptr) {
@@ -101,7 +98,7 @@ std::vector<double> RunningTotals::values() const {
 }
 
 Totals RunningTotals::named(const std::vector<double>& values) const {
-  Totals totals{values[0], values[1], {}, names_};
+  Totals totals{values[0], values[1], {}};
   const double* next = values.data() + 2;
   for (std::size_t i = 0; i < metrics_->size(); ++i) {
     const double* begin = std::exchange(next, next + held_[i].size());

@@ -20,13 +20,12 @@ struct Totals {
   double loss_sum = 0.0;
   double samples = 0.0;
   std::vector<std::pair<const Metric*, MetricSums>> metrics;
-  std::vector<std::string> names;  ///< of the metrics, in logs
 
   /// The mean over the samples; 0 without any.
   double loss() const { return samples > 0.0 ? loss_sum / samples : 0.0; }
 
-  /// Values: prefix + "loss", prefix + "accuracy", ...
-  void append_to(Logs& logs, const std::string& prefix = "") const;
+  /// "loss", and the metrics by their names (Model::State::metric_names).
+  void append_to(Logs& logs, const std::vector<std::string>& names) const;
 };
 
 class RunningTotals {
@@ -77,7 +76,6 @@ class RunningTotals {
   const Tensor& penalty();
 
   const std::vector<std::shared_ptr<Metric>>* metrics_;
-  std::vector<std::string> names_;
   VirtualShards shards_;
   std::vector<std::vector<double>> of_shards_;  // of this rank's closed shards
   std::vector<MetricSums> held_;                // of each metric, counted before what it holds now

@@ -9,6 +9,7 @@
 #include <ronde/distributed/nccl_communicator.h>
 
 #include "training/captured_pass.h"
+#include "training/find_module.h"
 
 namespace ronde::inline v0 {
 
@@ -30,11 +31,8 @@ void accumulate_gradients(Model::State& model, const StepData& data, RunningTota
   loss.backward();
 }
 
-const Module* find_synchronized(const Module& module) {
-  if (module.is_synchronized()) return &module;
-  for (const Module* child : module.children())
-    if (const Module* found = find_synchronized(*child)) return found;
-  return nullptr;
+const Module* find_synchronized(const Module& net) {
+  return find_module(net, [](const Module& module) { return module.is_synchronized(); });
 }
 
 TrainStep::TrainStep(Model::State& model, std::int64_t micro_batch)

@@ -95,9 +95,12 @@ void Trainer::go_on() {
   require<UsageError>(state_.has_optimizer_of_run,
                       "[fit] cannot resume: the optimizer has not the state of the run to go on with; call "
                       "compile before load_weights");
-  const std::string problem =
-      describe_differences(*state_.module, run.arithmetic, run_arithmetic(state_, options_));
-  if (!problem.empty()) warn(problem);
+  const std::string differences =
+      describe_differences(run.arithmetic, run_arithmetic(state_, loader_.sampler().options(), options_));
+  if (!differences.empty())
+    warn(cat("resuming with ", differences,
+             ": sums are rounded differently, so this is not bit for bit the "
+             "run that never stopped"));
   if (state_.optimizer->has_lost_memory())
     warn(cat("resuming with compression ", to_string(state_.optimizer->options().compression),
              ": what the ranks had not sent yet is in no file, so this is not bit for bit the run that never "
@@ -149,6 +152,7 @@ void Trainer::begin() {
                      .computed = state_.options.computed(),
                      .warn_of_crowding = !std::exchange(state_.told_of_crowding, true),
                      .global_batch = plan_.global_batch});
+  stopwatch_.report(state_.progress);
   state_.progress.tuned.clear();
   state_.progress.unwritten_checkpoint.clear();
   if (options_.autotune) speed_tuning_.emplace(state_, options_);
@@ -255,7 +259,7 @@ void Trainer::after_step() {
   Logs logs;
   const bool wanted = std::any_of(callbacks_.begin(), callbacks_.end(),
                                   [](const Callback* callback) { return callback->wants_batch_logs(); });
-  if (wanted) totals_.local().append_to(logs);
+  if (wanted) totals_.local().append_to(logs, state_.metric_names);
   for (Callback* callback : callbacks_) callback->on_train_batch_end(epoch_step_ - 1, logs);
   // Nothing has changed, and a file of it would be one less of those to go back to.
   if (!state_.stop && waiting_ == 0 && !guard_.refused()) offer_save_after_step();
@@ -287,7 +291,7 @@ void Trainer::finish_training_part(Logs& logs) {
   const Totals totals = totals_.reduced(*state_.communicator);
   loss_is_finite_ = std::isfinite(totals.loss_sum);
   if (!loss_is_finite_ && !state_.stop) throw_non_finite();
-  totals.append_to(logs);
+  totals.append_to(logs, state_.metric_names);
   average_statistics(state_);
   replica_check_.after_epoch();
 }
@@ -324,7 +328,7 @@ void Trainer::take_back(const Logs& logs) {
 void Trainer::offer_save_after_step() {
   SavePoint point(epoch_, epoch_step_ - 1, [this] {
     Logs logs;
-    totals_.reduced(*state_.communicator).append_to(logs);
+    totals_.reduced(*state_.communicator).append_to(logs, state_.metric_names);
     return logs;
   });
   offer(point);
@@ -353,9 +357,8 @@ SavedRun Trainer::saved_run() const {
                .epoch_step = epoch_step_,
                .stopped = state_.stop,
                .first_pass = loader_.sampler().options().first_pass,
-               .passes_begun = loader_.sampler().passes_begun(epoch_ * plan_.steps_per_epoch + epoch_step_),
                .plan = run_plan(state_, loader_.sampler().options(), options_, plan_),
-               .arithmetic = run_arithmetic(state_, options_)};
+               .arithmetic = run_arithmetic(state_, loader_.sampler().options(), options_)};
   run.non_finite = recovery_.times();
   if (epoch_step_ > 0) run.totals = totals_.gathered(*state_.communicator);
   for (const std::vector<double>& of_rank : run.totals)
@@ -366,7 +369,7 @@ SavedRun Trainer::saved_run() const {
 }
 
 void Trainer::warn(const std::string& problem) const {
-  ronde::warn(*state_.communicator, options_, problem);
+  if (state_.communicator->rank() == 0) warn_or_print(options_.warn, problem);
 }
 
 }  // namespace ronde::inline v0

@@ -118,7 +118,6 @@ PackedRun pack_run(const SavedRun& run) {
                            {"epoch_step", run.epoch_step},
                            {"stopped", run.stopped},
                            {"first_pass", run.first_pass},
-                           {"passes_begun", run.passes_begun},
                            {"plan", run.plan},
                            {"arithmetic", run.arithmetic},
                            {"totals", totals},
@@ -141,13 +140,11 @@ SavedRun unpack_run(const ConfigValue& tree) {
   // Files of Ronde 0.1 have none of these.
   run.non_finite = integer_or_0(tree, "non_finite");
   run.first_pass = integer_or_0(tree, "first_pass");
-  run.passes_begun = integer_or_0(tree, "passes_begun");
   for (const ConfigValue& callback : tree.at("callbacks").as_list())
     run.callbacks.push_back(unpack_callback(callback));
-  require<InputError>(run.epoch >= 0 && run.epoch_step >= 0, "the run stopped at epoch ", run.epoch,
+  require<InputError>(run.epoch >= 0 && run.epoch_step >= 0 && run.first_pass >= 0,
+                      "the run began with pass ", run.first_pass, " and stopped at epoch ", run.epoch,
                       ", step ", run.epoch_step);
-  require<InputError>(run.first_pass >= 0 && run.passes_begun >= 0, "the run began with pass ",
-                      run.first_pass, " and had begun ", run.passes_begun);
   return run;
 }
 

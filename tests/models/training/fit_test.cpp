@@ -141,6 +141,10 @@ TEST(Fit, NeedsAWeightThatIsTrained) {
         cat("[", verb,
             "] no weight of the net is trainable: unfreeze a layer (set_trainable) and compile again"));
   EXPECT_EQ(model.evaluate(data).count, 8);
+  model.module().set_trainable(true);  // which counts from the next compile on
+  EXPECT_THROW(model.fit(data, {.verbose = 0}), UsageError);
+  model.compile(small_compile());
+  model.fit(data, {.verbose = 0});
 }
 
 TEST(Fit, GoesOnWhereAnotherFitEnded) {
@@ -189,6 +193,40 @@ TEST(Fit, AFurtherFitSeesNewMasksAndOrders) {
   EXPECT_EQ(loss(again, one), losses[3]);
   Model resumed = Model::load(dir / "within.h5");
   EXPECT_EQ(loss(resumed, {.batch_size = 5, .epochs = 1, .resume = true, .verbose = 0}), losses[2]);
+  // As an older Ronde wrote it.
+  SavedModel old = read_saved_model(dir / "two.h5");
+  old.state->run->first_pass = 0;
+  write_saved_model(dir / "old.h5", old);
+  Model of_old = Model::load(dir / "old.h5");
+  EXPECT_NE(loss(of_old, one), losses[0]);
+}
+
+TEST(Fit, AFurtherFitTakesOtherOrders) {
+  const InMemoryDataset data = small_images(22);
+  const auto weights_after = [&](const std::vector<FitOptions>& calls) {
+    Model model = small_model();
+    for (FitOptions options : calls) {
+      options.batch_size = 11;
+      options.verbose = 0;
+      model.fit(data, options);
+    }
+    return model.weights_sha256();
+  };
+  EXPECT_EQ(weights_after({{.epochs = 1}, {.epochs = 1}}), weights_after({{.epochs = 2}}));
+  EXPECT_EQ(weights_after({{.epochs = 2, .passes = 2}, {.epochs = 1}}), weights_after({{.epochs = 5}}));
+  // The last one goes on with the numbers of the second.
+  EXPECT_EQ(weights_after({{.epochs = 1}, {.epochs = 1}, {.epochs = 2, .initial_epoch = 1}}),
+            weights_after({{.epochs = 3}}));
+}
+
+TEST(Fit, WithNothingLeftToDoTakesNoTime) {
+  const InMemoryDataset data = small_images(8);
+  Model model = small_model();
+  model.fit(data, {.epochs = 1, .verbose = 0});
+  EXPECT_GT(model.progress().train_seconds, 0.0);
+  model.fit(data, {.epochs = 1, .initial_epoch = 1, .verbose = 0});
+  EXPECT_EQ(model.progress().train_seconds, 0.0);
+  EXPECT_EQ(model.progress().epoch_steps, 0);
 }
 
 TEST(Fit, StopsWhenAskedTo) {

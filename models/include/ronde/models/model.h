@@ -83,8 +83,9 @@ struct ModelOptions {
   std::optional<DType> compute_dtype = {};
   /// Of a sample, for `load`: of a net whose file leaves extents of it open, as (None, None, 3).
   std::optional<Shape> input_shape = {};
-  /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric
-  /// or constraint that is not known here. Empty: a line on stderr.
+  /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric,
+  /// initializer, regularizer or option that is not known here, a constraint, an augmentation, a dtype.
+  /// Empty: a line on stderr.
   std::function<void(const std::string& problem)> warn = {};
 
   DType computed() const { return compute_dtype.value_or(dtype); }
@@ -105,7 +106,8 @@ struct FitOptions {
   std::int64_t epochs = 1;
   /// Orders, dropout masks and augmentations follow from the seed and the number of the pass over the data. A
   /// further `fit`, of a model from a file too, goes on with the passes that its training has not seen; with
-  /// the `initial_epoch` where the last one ended, with those of one `fit` over all epochs.
+  /// the `initial_epoch` where the last one ended, with those of one `fit` over all epochs. After a `fit`
+  /// that failed, `train_on_batch`, or weights alone from a file they are counted anew.
   std::int64_t initial_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0: one pass over the data
   /// If set, training ends after so many steps over all epochs, earlier runs included. The epoch that this

@@ -58,8 +58,7 @@ struct SavedRun {
   std::int64_t epoch = 0;       ///< 0-based; the epoch of the next step
   std::int64_t epoch_step = 0;  ///< steps of that epoch that are done
   bool stopped = false;         ///< a callback ended the training
-  /// Numbers of the pass over the data that epoch 0 begins with, and of the first that nothing was taken of.
-  std::int64_t first_pass = 0, passes_begun = 0;
+  std::int64_t first_pass = 0;  ///< number of the pass over the data that epoch 0 begins with
   /// What the run that goes on must have in common with this one: global_batch, steps_per_epoch, samples, ...
   ConfigDict plan = {};
   /// What it should have in common, or sums are rounded differently and batch norms take their statistics of
