@@ -1,6 +1,6 @@
-#include <chrono>
 #include <utility>
 
+#include <ronde/core/clock.h>
 #include <ronde/core/whole_numbers.h>
 #include <ronde/data/subset.h>
 #include <ronde/distributed/communicator.h>
@@ -78,10 +78,10 @@ EvalResult Estimator::State::evaluate(const EvalSpec& spec) const {
   const std::int64_t of_all_ranks =
       product_or_most<std::int64_t>(spec.batch_size, model->communicator().size());
   const std::int64_t wanted = spec.steps > 0 ? product_or_most(spec.steps, of_all_ranks) : size;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   EvalResult result{.steps = model->progress().steps,
                     .evaluation = model->evaluate(subset(*spec.data, wanted), spec.batch_size)};
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.seconds = steady_seconds() - begin;
   if (spec.on_result) spec.on_result(result);
   return result;
 }

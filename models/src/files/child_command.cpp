@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include <array>
-#include <chrono>
 
+#include <ronde/core/clock.h>
 #include <ronde/core/file_descriptor.h>
 
 #include "files/spawn.h"
@@ -69,7 +69,7 @@ std::string run_command(const std::vector<std::string>& words, double timeout,
   const int failed = Spawn().give(STDERR_FILENO, write_end.get()).own_group().start(words, child);
   if (failed != 0) return cat(words.front(), ": cannot start: ", std::strerror(failed));
   write_end.close();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);
+  const double end = steady_seconds() + timeout;
   std::string tail, problem;
   int status = 0;
   pid_t ended = 0;
@@ -78,7 +78,7 @@ std::string run_command(const std::vector<std::string>& words, double timeout,
     ::poll(&query, 1, kLook);
     drain(read_end.get(), tail);
     if (query.revents & POLLHUP) ::poll(nullptr, 0, kLook);  // it has closed its stderr, but runs
-    const bool is_late = std::chrono::steady_clock::now() > end;
+    const bool is_late = steady_seconds() > end;
     if (problem.empty() && (is_late || give_up)) {
       problem = is_late ? cat("not done after ", static_cast<std::int64_t>(timeout), " s") : "given up";
       ::kill(-child, SIGKILL);

@@ -1,8 +1,8 @@
 #include "training/checkpointer.h"
 
-#include <chrono>
 #include <utility>
 
+#include <ronde/core/clock.h>
 #include <ronde/core/trace.h>
 #include <ronde/distributed/watchdog.h>
 
@@ -35,15 +35,11 @@ std::vector<WrittenFile> from_text(const std::string& text) {
   return files;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 }  // namespace
 
 void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRun()>& run) {
   if (point.orders().empty()) return;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   const TraceScope scope("checkpoint", "snapshot");
   settle(true);
   average_statistics(model_);
@@ -56,7 +52,7 @@ void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRu
     writer_.start(capture(model_, std::move(where), slots), std::move(files), point.on_written());
   });
   pending_ = point.orders();
-  const double pause = seconds_since(begin);
+  const double pause = steady_seconds() - begin;
   last_pause_ = pause;
   for (const SaveOrder& order : pending_)
     if (order.on_snapshot) order.on_snapshot(pause);

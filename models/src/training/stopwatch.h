@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
+#include <ronde/core/clock.h>
 #include <ronde/models/model.h>
 
 namespace ronde::inline v0 {
@@ -12,7 +12,7 @@ namespace ronde::inline v0 {
 class Stopwatch {
  public:
   void start_epoch() { epoch_ = {}; }
-  void start() { begin_ = Clock::now(); }
+  void start() { begin_ = steady_seconds(); }
   /// This rank's own part of the step is done; what follows waits for others.
   void mark() { own_seconds_ = since_start(); }
   /// From `start` to `mark`.
@@ -36,8 +36,7 @@ class Stopwatch {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  double since_start() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double since_start() const { return steady_seconds() - begin_; }
 
   struct Interval {
     double seconds = 0.0, counted_seconds = 0.0;
@@ -56,7 +55,7 @@ class Stopwatch {
     }
   };
 
-  Clock::time_point begin_;
+  double begin_ = 0.0;
   double own_seconds_ = 0.0, seconds_ = 0.0;
   Interval epoch_, all_;
   bool first_step_ = true;
