@@ -79,12 +79,12 @@ part() {
   return "$status"
 }
 
-# shards NAME COMMAND...: a GoogleTest in up to 8 processes; {port} in a word is a number of each one's own.
+# shards NAME COMMAND...: a GoogleTest in up to 12 processes; {port} in a word is a number of each one's own.
 shards() {
   local name=$1 count pids=() i status=0 passed
   shift
   count=$(nproc)
-  ((count <= 8)) || count=8
+  ((count <= 12)) || count=12
   rm -f "$work"/shard.*
   for ((i = 0; i < count; ++i)); do
     GTEST_TOTAL_SHARDS=$count GTEST_SHARD_INDEX=$i ronde "${@//\{port\}/$((49152 + 20 * i))}" >"$work/shard.$i" 2>&1 &
@@ -179,6 +179,13 @@ speed() {
   epochs=$(grep -c '"epoch":' "$work/epochs")
   seconds=$(field "$work/epochs" seconds | cut -c1-6)
   note measured "$1" "images_per_second in --metrics-json" "$rate images/s of the last of $epochs epochs, of $seconds s"
+}
+
+# to_model NAME: the line of the training whose log is $work/log.
+to_model() {
+  local line
+  line=$(grep '^Seconds from data in memory to tested model' "$work/log") || return 0
+  note measured "$1" "its last lines" "$line; $(grep '^Test accuracy' "$work/log")"
 }
 
 # at_least BOUND NAME FULL: the test accuracy after a training on all of the FULL samples.

@@ -4,10 +4,12 @@
 phases=(
   "info 30 versions, and whether a GPU is usable, from the tool and from the kernels' tests"
   "tiny 60 a small training in float32 and in bfloat16"
-  "oracle 180 every kernel x shape x dtype against the f64 oracle, in up to 8 processes"
+  "oracle 180 every kernel x shape x dtype against the f64 oracle, in up to 12 processes"
   "mnist 90 images/s and accuracy, float32 and bfloat16"
   "cifar10 90 images/s, float32 and bfloat16"
+  "recipes 90 the records' recipes: seconds from data in memory to the tested model"
   "torch 90 the same nets in PyTorch, eager"
+  "kernels 90 time and bytes of each kernel of a step, by Nsight Compute"
   "equal 120 graph = no graph and run twice, bit for bit"
   "resume 90 files of the GPU and the CPU go on on the other; stopped and resumed = not stopped"
   "ranks 130 two ranks on one GPU by NCCL, bit for bit"
@@ -78,6 +80,23 @@ phase_cifar10() {
   figures cifar10 50,000 "" train_cifar10 $length
 }
 
+phase_recipes() {
+  local precision length=''
+  [[ -n $rehearses ]] && length="--train-samples 8 --test-samples 4 --batch-size 4 --epochs 1 --steps-per-epoch 2"
+  for precision in float32 mixed_bfloat16; do
+    if has MNIST; then
+      train "recipe-mnist-$precision" train_mnist --recipe fast --seed 1 $length --precision "$precision"
+      to_model "recipe-mnist-$precision"
+    fi
+    if has CIFAR-10; then
+      train "recipe-cifar10-$precision" train_cifar10 --recipe fast --seed 1 $length --precision "$precision"
+      data "recipe-cifar10-$precision" 50,000
+      speed "recipe-cifar10-$precision"
+      to_model "recipe-cifar10-$precision"
+    fi
+  done
+}
+
 # pytorch HOW: a row for each line as it came, also if time was over before the last; and the ratio to ours, if we have it.
 pytorch() {
   local how=$1 status=0 net precision rate ours
@@ -100,6 +119,40 @@ pytorch() {
     tail -n 20 "$work/log"
     note FAILED "PyTorch, $how" "tests/gpu/bench_torch.py $how" "$(ended "$status"): $(tail -n 1 "$work/log" | cut -c1-200)"
   fi
+}
+
+# kernels NAME PROGRAM ARGS...: 200 launches from the middle of a training, which is long enough for any number of trials
+# of engines in its first step.
+kernels() {
+  local name=$1 program=$2 status=0
+  shift 2
+  RONDE_CUDA_GRAPHS=off ronde "$ncu" --clock-control none --csv --page raw --log-file "$work/ncu.csv" \
+    --metrics gpu__time_duration.sum,dram__bytes.sum --launch-skip 4000 --launch-count 200 \
+    "$bin/$program" --device cuda --epochs 1 --steps-per-epoch 400 --test-samples 128 "$@" >"$work/out" 2>&1 || status=$?
+  python3 "$here/kernel_times.py" "$work/ncu.csv" >"$work/log" 2>&1 || status=1
+  [[ $status == 0 ]] || cat "$work/out" "$work/ncu.csv" >>"$work/log"
+  log_of "$name" "RONDE_CUDA_GRAPHS=off ncu ..." "$program" "$@"
+  if ((status == 0)); then
+    note measured "kernels of $name" "ncu ... $program $*" "in the log: $(wc -l <"$work/log") kernels"
+  else
+    failed=1
+    note FAILED "kernels of $name" "ncu ... $program $*" "$(ended "$status"): $(tail -n 1 "$work/log" | cut -c1-200)"
+  fi
+}
+
+phase_kernels() {
+  has MNIST || return
+  local precision ncu
+  ncu=$(PATH=$PATH:/usr/local/cuda/bin:$pip_bin command -v ncu)
+  if [[ -n $rehearses || -z $ncu ]]; then
+    note "left out" "kernels" "command -v ncu" "is not installed, or would see no GPU"
+    return
+  fi
+  for precision in mixed_bfloat16 float32; do
+    kernels "mnist-$precision" train_mnist --precision "$precision"
+    ! grep -Eq '^ *CIFAR-10 +found' "$work/info" ||
+      kernels "cifar10-$precision" train_cifar10 --precision "$precision"
+  done
 }
 
 phase_torch() { pytorch eager; }
