@@ -3,7 +3,7 @@
 #include <ronde/core/ops.h>
 
 #include "cuda/fake_device.h"
-#include "cuda/plan_key.h"
+#include "cuda/library_of.h"
 #include "cuda/takes_bfloat16.h"
 
 namespace ronde::test {

@@ -6,6 +6,7 @@
 
 #include "backend/bf16/in_float.h"
 #include "cuda/numbers_on_device.h"
+#include "cuda/library_of.h"
 #include "cuda/plan_key.h"
 #include "cuda/status.h"
 #include "cuda/takes_bfloat16.h"

@@ -32,20 +32,6 @@ std::uint8_t alignment(const void* memory) {
 
 }  // namespace
 
-bool needs_plan(Op op) {
-  switch (op) {
-    case Op::matmul:
-    case Op::dense:
-    case Op::dense_backward_weight:
-    case Op::conv2d:
-    case Op::conv2d_backward_input:
-    case Op::conv2d_backward_weight:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string plan_key(const Call& call, const MathOptions& math) {
   const Attributes& a = call.attributes;
   Key key;

@@ -7,9 +7,6 @@
 
 namespace ronde::inline v0::cuda {
 
-/// Whether a library decides something about calls like this: convolutions and matrix products.
-bool needs_plan(Op op);
-
 /// Bytes that are equal for calls of one pattern: kernel, dtypes, shapes, strides, alignment (up to 16 bytes)
 /// and attributes of all operands, and the way of computing. Not the addresses.
 std::string plan_key(const Call& call, const MathOptions& math);

@@ -5,6 +5,7 @@
 
 #include "cuda/emulated/run_kernel.h"
 #include "cuda/fake/libraries.h"
+#include "cuda/library_of.h"
 #include "cuda/plan_key.h"
 #include "cuda/takes_bfloat16.h"
 

@@ -9,6 +9,7 @@
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
 #include "cuda/gpu/product_plan.h"
+#include "cuda/library_of.h"
 #include "cuda/takes_bfloat16.h"
 
 namespace ronde::inline v0::cuda {
@@ -186,9 +187,9 @@ Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan
     // What the operands hold by now may still be on its way.
     check_cuda(cudaDeviceSynchronize(), "before planning");
     const Place place{reinterpret_cast<Stream>(tuning_), complaint_on_device_};
-    const bool is_product = call.op == Op::matmul || call.op == Op::dense;
-    *plan = is_product ? make_product_plan(call, math, cublas_).release()
-                       : make_conv_plan(call, math, cudnn_, place).release();
+    *plan = library_of(call.op) == Library::cublas
+                ? make_product_plan(call, math, cublas_).release()
+                : make_conv_plan(call, math, cudnn_, place).release();
     check_cuda(cudaStreamSynchronize(tuning_), "planning");
     *workspace = (*plan)->workspace();
     return {Outcome::ok, (*plan)->remark()};
