@@ -1,6 +1,7 @@
 #include "cuda/gpu/conv_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -89,8 +90,10 @@ struct Candidates {
   std::string refusal;          ///< why there are none
 };
 
-/// Those that can be used. Compiling one takes most of a second.
-Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules, cudnnHandle_t handle) {
+/// Those that can be used, of which `is_right` tells by a run. Compiling one takes most of a second.
+template <class IsRight>
+Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules, cudnnHandle_t handle,
+                          const IsRight& is_right) {
   const std::size_t most = rules.math.engines == Engines::deterministic ? 1 : kMostCandidates;
   std::size_t compiled = 0;
   Candidates usable;
@@ -100,15 +103,43 @@ Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules
     if (is_compiled && compiled == kMostCompiled) continue;
     try {
       Engine engine(configuration, handle);
-      if (engine.workspace() > kMostConvWorkspace) throw GpuError("it wants too much memory");
-      usable.engines.push_back(std::move(engine));
       compiled += is_compiled ? 1 : 0;
+      if (engine.workspace() > kMostConvWorkspace) throw GpuError("it wants too much memory");
+      if (!is_right(engine)) throw GpuError("what it computes is no such convolution");
+      usable.engines.push_back(std::move(engine));
     } catch (const GpuError& error) {
+      cudaGetLastError();
       usable.refusal = error.what();  // recommended, but not for this device
     }
   }
   if (usable.engines.empty() && usable.refusal.empty()) usable.refusal = why_no_engine(graph);
   return usable;
+}
+
+/// Far from the rounding that a mode asks for, near beside what is left out or counted twice.
+ConvTolerance tolerance_of(const Call& call, const EngineRules& rules) {
+  const bool rounds_factors = rules.math.mode == MathMode::tf32 && !rules.is_bfloat16;
+  return {rounds_factors ? 0x1p-8 : 0x1p-14, call[0].dtype == DType::bf16 ? 0x1p-8 : 0x1p-20};
+}
+
+/// Note [Checked engines]: cuDNN 9.19 on an H100 computes some weights' gradients wrong, and says that it succeeded: of f32
+/// its engine 1, where a side is padded otherwise than the opposite one, and of bf16 one that it compiles for 1x1 filters.
+/// So each engine runs once on the call's operands, and a sample of what it wrote is held against the definition. Without
+/// room for that it is believed.
+bool gives_convolution(const Engine& engine, const std::vector<int>& operands, const Call& call,
+                       const EngineRules& rules, cudnnHandle_t handle, cudaStream_t stream) try {
+  const CudaMemory workspace(static_cast<std::size_t>(engine.workspace())), is_wrong(kConvSamples);
+  engine.run(handle, Engine::pack(operands, call, workspace.get()));
+  run_conv2d_check(call, tolerance_of(call, rules), static_cast<unsigned char*>(is_wrong.get()),
+                   {reinterpret_cast<Stream>(stream), nullptr});
+  std::array<unsigned char, kConvSamples> wrong{};
+  check_cuda(cudaMemcpyAsync(wrong.data(), is_wrong.get(), wrong.size(), cudaMemcpyDeviceToHost, stream), "checking");
+  check_cuda(cudaStreamSynchronize(stream), "checking a convolution");
+  return std::none_of(wrong.begin(), wrong.end(), [](unsigned char is) { return is != 0; });
+} catch (const GpuError& error) {
+  if (error.outcome != Outcome::out_of_memory) throw;
+  cudaGetLastError();
+  return true;
 }
 
 std::size_t fastest(const std::vector<Engine>& engines, cudnnHandle_t handle,
@@ -192,10 +223,13 @@ Found find_engine(const Call& call, const MathOptions& math, cudnnHandle_t handl
   const ConvGraph graph = make_conv_graph(call);
   const EngineRules rules{math, has_bfloat16(call) || call.attributes.products == Products::rounded};
   const CudnnDescriptor operations = make_operation_graph(graph, handle);
-  Candidates candidates = usable_engines(operations, rules, handle);
+  const auto is_right = [&](const Engine& engine) {
+    return gives_convolution(engine, graph.operands, call, rules, handle, stream);
+  };
+  Candidates candidates = usable_engines(operations, rules, handle, is_right);
   const std::vector<Engine>& engines = candidates.engines;
   if (engines.empty() && math.engines == Engines::tuned)
-    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle);
+    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle, is_right);
   if (engines.empty()) return {.refusal = "cuDNN has no engine: " + candidates.refusal};
   Found found{.operands = graph.operands};
   found.engine.emplace(std::move(candidates.engines[choose(engines, handle, graph.operands, call, stream)]));

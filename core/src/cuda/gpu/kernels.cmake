@@ -1,6 +1,7 @@
 # The files of our own kernels: the module compiles them for GPUs, the tests for the CPU.
 set(ronde_cuda_kernels
   batch_norm.cu
+  conv2d_check.cu
   direct_conv2d.cu
   dropout.cu
   elementwise.cu

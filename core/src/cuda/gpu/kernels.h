@@ -52,8 +52,19 @@ void run_optimizer(const Call& call, const Place& place);
 // epilogue.cu: out of a call of dense from its product x, which is float where out is bf16: bias, relu and
 // dropout, of which the call may have none
 void run_epilogue(const Call& call, const Operand& x, const Place& place);
-// direct_conv2d.cu: any stride, dilation, groups and floating dtype; slow
+// direct_conv2d.cu, conv2d_check.cu: any stride, dilation, groups and floating dtype; slow
 void run_direct_conv2d(const Call& call, const Place& place);
+
+/// How far an element may be from the sum of its products.
+struct ConvTolerance {
+  double of_products = 0;  ///< times the sum of their magnitudes
+  double of_result = 0;    ///< times the sum's own
+};
+constexpr int kConvSamples = 1024;
+/// Of elements that are spread over a convolution's result, which is there already, computes the sums and writes for each
+/// to `is_wrong`, which has kConvSamples bytes, whether the result's is too far away. Sums that are infinite or NaN tell
+/// nothing.
+void run_conv2d_check(const Call& call, const ConvTolerance& tolerance, unsigned char* is_wrong, const Place& place);
 
 /// Sums of the rows of x (rows, channels) by pieces, in an order that does not vary: the gradient of a bias.
 /// `partial` has bias_workspace(...) bytes.
