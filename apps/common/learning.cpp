@@ -7,6 +7,7 @@
 #include <ronde/models/train_and_evaluate.h>
 
 #include "common/callbacks.h"
+#include "common/device_choice.h"
 
 namespace ronde::apps {
 namespace {
@@ -16,6 +17,12 @@ NonFiniteAction non_finite_action(const std::string& word) {
   return word == "rollback" ? NonFiniteAction::rollback : NonFiniteAction::abort;
 }
 
+// What stays in a core's cache is too little to fill a GPU.
+std::int64_t micro_batch(const TrainingJob& job) {
+  if (job.options.micro_batch) return *job.options.micro_batch;
+  return job.recipe.micro_batch.value_or(device_kind(job.device) == "cpu" ? 64 : 0);
+}
+
 FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks) {
   FitOptions fit;
   fit.global_batch_size = job.plan.global_batch;
@@ -23,7 +30,7 @@ FitOptions fit_options(const TrainingJob& job, std::vector<Callback*> callbacks)
   fit.steps_per_epoch = job.plan.steps_per_epoch;
   fit.repeat = job.plan.repeat;
   fit.passes = job.plan.passes;
-  fit.micro_batch = job.options.micro_batch.value_or(job.recipe.micro_batch);
+  fit.micro_batch = micro_batch(job);
   fit.backward_passes_per_step = job.options.backward_passes_per_step;
   fit.deterministic = job.options.deterministic;
   fit.autotune = job.options.autotune;

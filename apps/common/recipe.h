@@ -50,7 +50,8 @@ struct Recipe {
   bool scale_lr = true;           ///< times the number of ranks
   std::int64_t batch_size = 0;    ///< of a rank
   std::int64_t global_batch = 0;  ///< of all ranks, whatever their number, instead of batch_size; 0: none
-  std::int64_t micro_batch = 64;
+  /// Samples that a rank computes at once, 0: its batch; nullopt: what suits the device.
+  std::optional<std::int64_t> micro_batch = {};
   std::int64_t epochs = 0;
   std::int64_t shared_steps =
       0;                     ///< an epoch's steps: this number, // ranks without global_batch; 0: one pass

@@ -47,7 +47,8 @@ void declare_training(CommandLine& line, TrainOptions& options) {
               whole_number(options.global_batch_size, 1));
   line.option("steps-per-epoch", "N", "steps of an epoch", whole_number(options.steps_per_epoch, 1));
   line.option("micro-batch", "N",
-              "samples a rank computes at once; gradients add up (default: the recipe's, 64)",
+              "samples a rank computes at once; gradients add up (default:\n"
+              "the recipe's, or 64 on a CPU and the batch on a GPU)",
               whole_number(options.micro_batch, 1));
   line.option("backward-passes-per-step", "N", "batches that make one update (default 1)",
               whole_number(options.backward_passes_per_step, 1));

@@ -17,6 +17,12 @@ const Shapes kShapes[] = {
     {{3, 6, 7, 4}, {6, 2, 3, 2}, {3, 3, 4, 6}, {.stride = {2, 2}, .padding = {1, 0, 1, 1}, .groups = 2}},
     {{1, 9, 8, 2}, {3, 3, 2, 2}, {1, 5, 5, 3}, {.dilation = {2, 3}}},
     {{300, 1, 1, 5}, {2, 1, 1, 5}, {300, 1, 1, 2}, {}},
+    // More filters than a warp has lanes, more pixels than a piece; taps beside the picture.
+    {{3, 21, 23, 1}, {35, 3, 3, 1}, {3, 21, 23, 35}, {.padding = {1, 1, 1, 1}}},
+    {{2, 17, 30, 3},
+     {5, 2, 5, 3},
+     {2, 10, 14, 5},
+     {.stride = {2, 2}, .padding = {1, 3, 2, 0}, .dilation = {2, 1}}},
 };
 
 void expect_near(const Tensor& got, const Tensor& want, double tolerance) {

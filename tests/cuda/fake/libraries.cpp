@@ -65,7 +65,12 @@ void run_planned(const Call& call, CpuBackend& oracle, const Behind& behind, boo
     add_bias_gradient(call, behind);
     rest.tensors[1] = {};
   }
-  if (!libraries && is_convolution(call.op))
+  if (!libraries && cuda::has_few_taps(rest))
+    run_on_kernels(rest, behind, [](const Call& c, const Place& place) {
+      std::vector<double> partial(cuda::few_taps_workspace(c) / sizeof(double));
+      cuda::run_few_taps(c, partial.data(), place);
+    });
+  else if (!libraries && is_convolution(call.op))
     run_on_kernels(rest, behind, cuda::run_direct_conv2d);
   else if (!libraries && has_epilogue(call) && call[0].count() > 0)
     multiply_then_finish(call, oracle, behind);

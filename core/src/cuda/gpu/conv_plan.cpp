@@ -19,7 +19,7 @@ namespace ronde::inline v0::cuda {
 namespace {
 
 constexpr std::int64_t kMostConvWorkspace = std::int64_t{256} << 20;
-constexpr std::size_t kMostCandidates = 8, kMostCompiled = 3;
+constexpr std::size_t kMostCandidates = 8, kMostCompiled = 1;
 constexpr int kTrials = 3, kRuns = 5;  // of each candidate; the fastest trial counts
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
@@ -173,6 +173,12 @@ std::size_t choose(const std::vector<Engine>& engines, cudnnHandle_t handle, con
   }
 }
 
+std::size_t bias_bytes(const Call& call) {
+  if (call.op != Op::conv2d_backward_weight || !call[1].defined) return 0;
+  const std::int64_t channels = std::max<std::int64_t>(1, call[1].count());
+  return bias_workspace(call[2].count() / channels, channels);
+}
+
 /// The gradient of a bias comes from our own kernel, in its own part of the workspace behind cuDNN's.
 class ConvPlan final : public PlanTag {
  public:
@@ -185,9 +191,7 @@ class ConvPlan final : public PlanTag {
         cudnn_(cudnn) {
     const std::int64_t own = engine_ ? engine_->workspace() : 0;
     own_ = static_cast<std::size_t>((own + 255) / 256 * 256);
-    if (call.op != Op::conv2d_backward_weight || !call[1].defined) return;
-    const std::int64_t channels = std::max<std::int64_t>(1, call[1].count());
-    bias_ = bias_workspace(call[2].count() / channels, channels);
+    bias_ = bias_bytes(call);
   }
 
   const char* remark() const override { return remark_.c_str(); }
@@ -210,6 +214,21 @@ class ConvPlan final : public PlanTag {
   std::vector<int> operands_;
   Cudnn& cudnn_;
   std::size_t own_ = 0, bias_ = 0;
+};
+
+/// By our own kernels, which use the workspace one after the other.
+class FewTapsPlan final : public PlanTag {
+ public:
+  explicit FewTapsPlan(const Call& call) : workspace_(std::max(few_taps_workspace(call), bias_bytes(call))) {}
+
+  std::size_t workspace() const override { return workspace_; }
+  void run(const Call& call, void* workspace, const Place& place) override {
+    run_few_taps(call, workspace, place);
+    if (call[1].defined) run_bias_gradient(call[1], call[2], workspace, place);
+  }
+
+ private:
+  std::size_t workspace_;
 };
 
 /// What cuDNN has for a convolution.
@@ -303,6 +322,7 @@ bool is_faster_in_float(const Call& call, const Found& found, const MathOptions&
 
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place) {
+  if (has_few_taps(call)) return std::make_unique<FewTapsPlan>(call);
   const std::lock_guard lock(cudnn.mutex);
   if (!is_for_cudnn(call))
     return std::make_unique<ConvPlan>(call, std::nullopt, "cuDNN has none for such a convolution",

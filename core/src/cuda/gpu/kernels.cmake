@@ -6,6 +6,7 @@ set(ronde_cuda_kernels
   dropout.cu
   elementwise.cu
   epilogue.cu
+  few_taps.cu
   optimizers.cu
   pictures.cu
   pool2d.cu

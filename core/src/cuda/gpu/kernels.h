@@ -66,6 +66,12 @@ constexpr int kConvSamples = 1024;
 /// nothing.
 void run_conv2d_check(const Call& call, const ConvTolerance& tolerance, unsigned char* is_wrong, const Place& place);
 
+// few_taps.cu: the gradient of a weight, with up to 32 values a filter, but not its bias's. `partial` has
+// few_taps_workspace(...) bytes.
+bool has_few_taps(const Call& call);
+std::size_t few_taps_workspace(const Call& call);
+void run_few_taps(const Call& call, void* partial, const Place& place);
+
 /// Sums of the rows of x (rows, channels) by pieces, in an order that does not vary: the gradient of a bias.
 /// `partial` has bias_workspace(...) bytes.
 std::size_t bias_workspace(std::int64_t rows, std::int64_t channels);
