@@ -3,6 +3,7 @@
 #include <ronde/core/cuda.h>
 
 #include "cuda/fake_device.h"
+#include "cuda/gpu/kernels.h"
 
 namespace ronde::test {
 namespace {
@@ -63,6 +64,64 @@ TEST(DirectConv2d, GivesWhatTheOracleGives) {
         const bool is_rounded = got[i].dtype() == DType::bf16;
         expect_near(got[i], want[i], is_rounded ? 0x1p-8 : dtype == DType::f64 ? 1e-13 : 1e-6);
       }
+    }
+  }
+}
+
+cuda::Operand operand_of(const Tensor& x) {
+  cuda::Operand operand{
+      .data = x.data<float>(), .defined = true, .dtype = x.dtype(), .rank = x.shape().rank()};
+  std::int64_t stride = 1;
+  for (int axis = operand.rank - 1; axis >= 0; --axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    operand.shape[a] = x.size(axis);
+    operand.strides[a] = stride;
+    stride *= x.size(axis);
+  }
+  return operand;
+}
+
+int wrong_samples(const cuda::Call& call) {
+  std::vector<unsigned char> is_wrong(cuda::kConvSamples, 255);
+  cuda::run_conv2d_check(call, {0x1p-14, 0x1p-20}, is_wrong.data(), {});
+  return static_cast<int>(
+      std::count_if(is_wrong.begin(), is_wrong.end(), [](unsigned char w) { return w != 0; }));
+}
+
+// What an engine that takes padding for the same on all sides would write is told from the right result.
+TEST(ConvolutionCheck, TellsARightResultFromOneOfOtherPadding) {
+  CpuBackend cpu;
+  const Shape image{2, 9, 10, 3}, filters{8, 3, 3, 3}, out{2, 9, 10, 8};
+  const Conv2dParams right{.padding = {0, 2, 1, 1}}, wrong{.padding = {1, 1, 1, 1}};
+  const Tensor x = random_tensor(cpu, image, DType::f32, 1), w = random_tensor(cpu, filters, DType::f32, 2),
+               grad = random_tensor(cpu, out, DType::f32, 3);
+  for (const Conv2dParams& computed : {right, wrong}) {
+    const Tensor y = Tensor::empty(out), grad_x = Tensor::empty(image), grad_w = Tensor::empty(filters);
+    cpu.conv2d(y, x, w, {}, computed, Epilogue::relu);
+    cpu.conv2d_backward_input(grad_x, grad, w, computed);
+    cpu.conv2d_backward_weight(grad_w, {}, grad, x, computed);
+    const cuda::Attributes attributes{.epilogue = Epilogue::relu, .conv = right};
+    const cuda::Call calls[] = {{.op = cuda::Op::conv2d,
+                                 .outputs = 1,
+                                 .operands = 4,
+                                 .tensors = {operand_of(y), operand_of(x), operand_of(w)},
+                                 .attributes = attributes},
+                                {.op = cuda::Op::conv2d_backward_input,
+                                 .outputs = 1,
+                                 .operands = 3,
+                                 .tensors = {operand_of(grad_x), operand_of(grad), operand_of(w)},
+                                 .attributes = attributes},
+                                {.op = cuda::Op::conv2d_backward_weight,
+                                 .outputs = 2,
+                                 .operands = 4,
+                                 .tensors = {operand_of(grad_w), {}, operand_of(grad), operand_of(x)},
+                                 .attributes = attributes}};
+    for (const cuda::Call& call : calls) {
+      SCOPED_TRACE(static_cast<int>(call.op));
+      if (computed.padding.top == right.padding.top)
+        EXPECT_EQ(wrong_samples(call), 0);
+      else
+        EXPECT_GT(wrong_samples(call), 100);
     }
   }
 }

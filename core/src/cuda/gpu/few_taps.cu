@@ -7,7 +7,7 @@ namespace ronde::inline v0::cuda {
 namespace {
 
 constexpr int kFilters = kWarp, kRows = kThreads / kWarp;  // of a block: a warp's lanes are filters, its pixels are shared
-constexpr Index kMostPieces = 132, kPixelsOfPiece = 256;
+constexpr Index kMostPieces = 528, kPixelsOfPiece = 128;
 constexpr int kChunk = 32;  ///< pixels whose products are added up in float, before they go to a double
 
 /// Where a tap reads, seen from a window's corner.

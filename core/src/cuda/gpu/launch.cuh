@@ -162,15 +162,16 @@ __device__ inline double sum_block(double value) {
   return combine_block(value, [](double a, double b) { return a + b; });
 }
 
-/// Notes the first thing that is wrong.
+/// Notes the first thing that is wrong. The threads that race for it are all of one device: of the whole
+/// system, atomics on the host's memory are not to be had everywhere.
 __device__ inline void complain(Complaint* complaint, Op op, Index value, Index row, Index limit) {
-  if (atomicCAS_system(&complaint->is_set, 0, -1) != 0) return;
+  if (atomicCAS(&complaint->is_set, 0, -1) != 0) return;
   complaint->op = static_cast<std::int32_t>(op);
   complaint->value = value;
   complaint->row = row;
   complaint->limit = limit;
   __threadfence_system();
-  atomicExch_system(&complaint->is_set, 1);
+  *static_cast<volatile std::int32_t*>(&complaint->is_set) = 1;
 }
 
 }  // namespace ronde::inline v0::cuda

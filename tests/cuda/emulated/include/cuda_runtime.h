@@ -97,12 +97,9 @@ inline int __ffs(int value) {
 inline void __threadfence_system() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
-inline int atomicCAS_system(int* address, int expected, int desired) {
+inline int atomicCAS(int* address, int expected, int desired) {
   std::atomic_ref(*address).compare_exchange_strong(expected, desired);
   return expected;
-}
-inline int atomicExch_system(int* address, int value) {
-  return std::atomic_ref(*address).exchange(value);
 }
 
 /// Sine and cosine of so many half turns.
