@@ -13,16 +13,14 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// Outputs (n, ..., k) and labels i32 (n, ...) or (n, ..., 1) in [0, k).
-void check_labels(const std::string& loss, const Shape& output, const Tensor& labels) {
-  require(may_be_labels(labels.shape(), output), "[", loss, "] expects labels of shape ",
-          positions_of(output), ", got ", labels.shape());
-  // A device checks them itself, so that the host need not wait for it.
-  if (labels.backend().device().type != DeviceType::cpu) return;
-  const std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();
+/// The labels, each in [0, classes).
+std::vector<std::int32_t> checked_labels(const std::string& loss, const Tensor& labels,
+                                         std::int64_t classes) {
+  std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();
   for (std::size_t row = 0; row < values.size(); ++row)
-    require(values[row] >= 0 && values[row] < output.back(), "[", loss, "] label ", values[row], " of row ",
-            row, " is not in [0, ", output.back(), ")");
+    require(values[row] >= 0 && values[row] < classes, "[", loss, "] label ", values[row], " of row ", row,
+            " is not in [0, ", classes, ")");
+  return values;
 }
 
 void check_output(const std::string& loss, const Variable& output) {
@@ -56,12 +54,12 @@ Variable of_samples(const Variable& losses, const Shape& outputs) {
 }
 
 /// (n, k) with a 1 at each label.
-Tensor one_hot(const Tensor& labels, std::int64_t k, const Tensor& like) {
-  const std::vector<std::int32_t> values = labels.to_vector<std::int32_t>();
+Tensor one_hot(const std::vector<std::int32_t>& values, std::int64_t k, const Tensor& like) {
   std::vector<double> rows(values.size() * static_cast<std::size_t>(k), 0.0);
   for (std::size_t i = 0; i < values.size(); ++i)
     rows[i * static_cast<std::size_t>(k) + static_cast<std::size_t>(values[i])] = 1.0;
-  return Tensor::from<double>({labels.size(0), k}, rows, &like.backend()).to(like.dtype());
+  const auto count = static_cast<std::int64_t>(values.size());
+  return Tensor::from<double>({count, k}, rows, &like.backend()).to(like.dtype());
 }
 
 Variable smooth(const Variable& target, double smoothing) {
@@ -77,14 +75,19 @@ Variable clipped_cross_entropy(const Variable& output, const Variable& target) {
 
 Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Tensor& target,
                                  const CrossentropyOptions& options) {
-  check_labels(loss, output.shape(), target);
+  require(may_be_labels(target.shape(), output.shape()), "[", loss, "] expects labels of shape ",
+          positions_of(output.shape()), ", got ", target.shape());
+  const std::int64_t classes = output.shape().back();
   const Tensor labels = target.contiguous().reshape({rows_of(output.shape())[0]});
   const Variable logits = logits_of(output, options);
-  if (logits.defined())
+  if (logits.defined()) {
+    // A device's kernel checks them itself, so that the host need not wait for it.
+    if (labels.backend().device().type == DeviceType::cpu) checked_labels(loss, labels, classes);
     return of_samples(softmax_cross_entropy(in_rows(logits), labels, options.label_smoothing),
                       output.shape());
+  }
   const Variable p = in_rows(precise(output));
-  const Tensor distribution = one_hot(labels, p.size(1), p.value());
+  const Tensor distribution = one_hot(checked_labels(loss, labels, classes), classes, p.value());
   return of_samples(clipped_cross_entropy(p, smooth(distribution, options.label_smoothing)), output.shape());
 }
 

@@ -12,6 +12,7 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/loss.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
@@ -112,6 +113,17 @@ TEST(CudaTraining, InMixedPrecisionToo) {
 TEST(CudaTraining, WithWeightsOfClassesAndSamplesToo) {
   expect_weights_of_the_oracle({}, true);
   EXPECT_NE(train(backend("cpu"), {}, true).weights, train(backend("cpu")).weights);
+}
+
+// Its logits are not known, so that the loss is made of one-hot rows, by the host.
+TEST(CudaTraining, ALabelThatIsNoClassOfProbabilitiesIsAnError) {
+  FakeDevice device;
+  const Tensor probabilities = Tensor::full({2, 3}, 1.0 / 3, {.backend = &device.backend});
+  for (const std::int32_t label : {3, -1, 1 << 30}) {
+    const Tensor labels = Tensor::from<std::int32_t>({2}, {1, label}, &device.backend);
+    expect_error([&] { SparseCategoricalCrossentropy()(probabilities, labels); },
+                 cat("label ", label, " of row 1 is not in [0, 3)"));
+  }
 }
 
 TEST(CudaTraining, AnEvaluationWaitsOnceForAllOfItsBatches) {
