@@ -126,9 +126,15 @@ class OneDnnBackend final : public WithBfloat16 {
   bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
   void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
+  // The same by tiles (tile_layer.cpp); weights in f32, and `norm` may be null.
+  struct TileBackwardPasses;
+  class TileBackward;
+  void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const NormMap* norm);
+  void run_tiles_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
   std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
   std::optional<OwnBackward> plan_backward(const Conv2dLayerBackward& layer) const;
   std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
+  std::optional<ConvKernels> float_kernels(const ConvProblem& problem) const;
   // Fewer images than threads: Note [Few images] in few_images.cpp.
   bool has_few_images(const ConvProblem& problem) const;
   // In how many parts threads share an image of such a batch, and in how many ImageBands; 1: not. In how many

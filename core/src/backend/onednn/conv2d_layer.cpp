@@ -39,7 +39,10 @@ Conv2dLayer of_bfloat16(Conv2dLayer layer) {
 }  // namespace
 
 std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) const {
-  if (is_tiled(p)) return ConvKernels::tiles;
+  return is_tiled(p) ? ConvKernels::tiles : float_kernels(p);
+}
+
+std::optional<ConvKernels> OneDnnBackend::float_kernels(const ConvProblem& p) const {
   if (takes_patches(p)) return std::nullopt;
   if (is_winograd(p)) return ConvKernels::winograd;
   if (is_direct(p)) return ConvKernels::direct;
@@ -69,17 +72,19 @@ std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2
   Shape x = layer.x.shape();
   if (layer.front) {
     plan.front_problem = stage_problem(x, *layer.front);
-    if (!dense_images(layer.front->params, layer.front->weight) ||
-        !(plan.front = own_kernels(plan.front_problem)))
-      return std::nullopt;
+    if (!dense_images(layer.front->params, layer.front->weight)) return std::nullopt;
     x = out_shape(plan.front_problem);
   }
   plan.problem = stage_problem(x, layer.conv);
-  if (layer.argmax.defined()) plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool);
+  if (layer.argmax.defined() && !(layer.front && is_tiled(plan.problem)))
+    plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool);
   const std::optional<ConvKernels> own = own_kernels(plan.problem);
   if (!own) return std::nullopt;
   plan.conv = *own;
-  return plan;
+  if (!layer.front) return plan;
+  plan.front =
+      *own == ConvKernels::tiles ? own_kernels(plan.front_problem) : float_kernels(plan.front_problem);
+  return plan.front ? std::optional(plan) : std::nullopt;
 }
 
 bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
@@ -97,7 +102,7 @@ bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
   if (!layer.front) return drops;
   ConvProblem front = plan->front_problem;
   front.pass = ConvPass::backward_weight;
-  return own_kernels(front) && kLeastRatio * taps(front) <= taps(p);
+  return float_kernels(front) && kLeastRatio * taps(front) <= taps(p);
 }
 
 // What one thread does for a layer forward.
@@ -191,6 +196,16 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
   }
   const auto run = [&](const Tensor& weight, const Tensor& bias, const Tensor& front_weight,
                        const Tensor& front_bias) {
+    if (plan->conv == ConvKernels::tiles) {
+      Conv2dLayer wide = layer;
+      wide.conv.weight = weight;
+      wide.conv.bias = bias;
+      if (wide.front) {
+        wide.front->weight = front_weight;
+        wide.front->bias = front_bias;
+      }
+      return run_tiles(wide, *plan, norm);
+    }
     const ImagePass conv(*this, kernels_, plan->conv, plan->problem, weight.data<float>(),
                          floats_or_null(bias));
     std::optional<ImagePass> front;

@@ -29,11 +29,6 @@ bool is_alone(const Conv2dLayerBackward& layer) {
          !is_bfloat16(c.grad_x) && !is_bfloat16(c.x) && !is_bfloat16(c.weight) && !is_bfloat16(c.grad_weight);
 }
 
-ConvProblem input_problem(ConvProblem p) {
-  p.pass = ConvPass::backward_input;
-  return p;
-}
-
 // Gradients in bf16 are multiplied as such.
 Conv2dLayerBackward of_bfloat16(Conv2dLayerBackward layer) {
   layer.conv.params.products = Products::rounded;
@@ -106,20 +101,23 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
     plan.front_problem = stage_problem(x, *layer.front);
     ConvProblem of_weight = plan.front_problem;
     of_weight.pass = ConvPass::backward_weight;
-    if (!(plan.front = own_kernels(plan.front_problem))) return std::nullopt;
-    if (!(plan.front_weight = own_kernels(of_weight))) return std::nullopt;
+    if (!(plan.front_weight = float_kernels(of_weight))) return std::nullopt;
     x = out_shape(plan.front_problem);
   }
   const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
   const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
   plan.problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
-  if (c.argmax.defined()) plan.problem = in_front_of_pool(plan.problem, c.grad_out.shape(), c.pool);
+  if (c.argmax.defined() && !(layer.front && is_tiled(plan.problem)))
+    plan.problem = in_front_of_pool(plan.problem, c.grad_out.shape(), c.pool);
   plan.problem.has_bias = c.grad_bias.defined();
   const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
   if (wants_input && !(plan.input = own_kernels(plan.problem))) return std::nullopt;
   plan.problem.pass = ConvPass::backward_weight;
   if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.problem))) return std::nullopt;
-  return wants_input || plan.weight ? std::optional(plan) : std::nullopt;
+  if (!wants_input && !plan.weight) return std::nullopt;
+  if (!layer.front) return plan;
+  plan.front = is_tiled(plan.problem) ? own_kernels(plan.front_problem) : float_kernels(plan.front_problem);
+  return plan.front ? std::optional(plan) : std::nullopt;
 }
 
 // The passes of a backward pass, prepared for all threads.
@@ -255,6 +253,7 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
     }
     wide.grad_front_weight = grad_front_weight;
     wide.grad_front_bias = grad_front_bias;
+    if (is_tiled(plan->problem)) return run_tiles_backward(wide, *plan);
     run_backward(wide, *plan);
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});

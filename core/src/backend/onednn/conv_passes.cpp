@@ -25,10 +25,6 @@ std::int64_t sum_elements(const ConvProblem& p, ConvKernels algorithm) {
   return only_for(ConvKernels::tiles, algorithm, tile_shape(p).sum_elements());
 }
 
-void clear(const Scratch<std::uint16_t>& scratch, std::int64_t elements) {
-  std::fill_n(scratch.data(), elements, std::uint16_t{0});
-}
-
 }  // namespace
 
 ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
@@ -38,54 +34,28 @@ ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algor
       algorithm_(algorithm),
       problem_(problem),
       bias_(bias),
-      tile_shape_(tile_shape(problem)),
-      weights_(backend, weight_elements(problem, algorithm, kernels.lanes)),
-      tile_weights_(backend, only_for(ConvKernels::tiles, algorithm, tile_shape_.weight_elements())) {
-  switch (algorithm) {
-    case ConvKernels::winograd:
-      prepare_winograd(weight);
-      break;
-    case ConvKernels::direct:
-      prepare_direct(weight);
-      break;
-    case ConvKernels::tiles:
-      prepare_tiles(weight);
-      break;
-  }
+      weights_(backend, weight_elements(problem, algorithm, kernels.lanes)) {
+  if (algorithm == ConvKernels::winograd)
+    prepare_winograd(weight);
+  else
+    prepare_direct(weight);
 }
 
 ImagePass::Runner::Runner(const ImagePass& pass)
     : pass_(pass),
       scratch_(pass.backend_, only_for(ConvKernels::winograd, pass.algorithm_,
                                        WinogradBlock::count(winograd_shape(pass.problem_)))),
-      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)),
-      frame_(pass.backend_,
-             only_for(ConvKernels::tiles, pass.algorithm_, pass.tile_shape_.frame_elements())) {
-  clear(frame_, only_for(ConvKernels::tiles, pass.algorithm_, pass.tile_shape_.frame_elements()));
-}
+      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {}
 
 void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t images) const {
-  switch (pass_.algorithm_) {
-    case ConvKernels::winograd:
-      return run_winograd(to, from, images);
-    case ConvKernels::direct:
-      return run_direct(to, from, images);
-    case ConvKernels::tiles:
-      return run_tiles(to, from, images);
-  }
+  if (pass_.algorithm_ == ConvKernels::winograd) return run_winograd(to, from, images);
+  run_direct(to, from, images);
 }
 
 void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t images,
                                    const NormMap& norm) const {
-  switch (pass_.algorithm_) {
-    case ConvKernels::winograd:
-      return run_winograd(to, from, images, norm);
-    case ConvKernels::direct:
-      return run_direct(to, from, images, norm);
-    case ConvKernels::tiles:
-      run_tiles(to, from, images);
-      return norm(to, to, images * pass_.problem_.oh * pass_.problem_.ow);
-  }
+  if (pass_.algorithm_ == ConvKernels::winograd) return run_winograd(to, from, images, norm);
+  run_direct(to, from, images, norm);
 }
 
 void ImagePass::Runner::run_direct(float* to, const float* from, std::int64_t images,
@@ -159,16 +129,6 @@ void ImagePass::Runner::run_direct(float* to, const float* padded, std::int64_t 
                              pass_.weights_.data(), pass_.bias_, s, epilogue());
 }
 
-void ImagePass::Runner::run_tiles(float* to, const float* from, std::int64_t images) const {
-  const TileKernels& tiles = *pass_.kernels_.tiles;
-  const TileConvShape& s = pass_.tile_shape_;
-  for (std::int64_t i = 0; i < images; ++i) {
-    tiles.frame(frame_.data(), from + i * s.h * s.w * s.c, s);
-    tiles.conv(to + i * s.oh * s.ow * s.o, frame_.data(), pass_.tile_weights_.data(), pass_.bias_, s,
-               epilogue());
-  }
-}
-
 WeightGradientPass::WeightGradientPass(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
                                        const ConvProblem& problem, int chunks)
     : backend_(backend),
@@ -193,22 +153,20 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
     return;
   }
   std::fill_n(points_.data(), sum_elements(pass.problem_, pass.algorithm_), 0.0f);
-  clear(tile_operands_,
-        only_for(ConvKernels::tiles, pass.algorithm_, tile_shape(pass.problem_).gradient_scratch()));
   if (bias_sum_) std::fill_n(bias_sum_, pass.problem_.o, 0.0f);  // `finish` writes the rest
 }
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images) const {
   const ConvProblem& p = pass_.problem_;
   if (pass_.algorithm_ == ConvKernels::winograd) return add_winograd(grad_out, x, images, nullptr, nullptr);
-  for (std::int64_t i = 0; i < images; ++i) {
-    const float *grad = grad_out + i * out_elements(p), *image = x + i * in_elements(p);
-    if (padded_)
-      pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad, (*padded_)(image), padded_->shape());
-    else
-      pass_.kernels_.tiles->add_conv_gradient(points_.data(), bias_sum_, grad, image, tile_shape(p),
-                                              tile_operands_.data());
-  }
+  for (std::int64_t i = 0; i < images; ++i)
+    pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad_out + i * out_elements(p),
+                                        (*padded_)(x + i * in_elements(p)), padded_->shape());
+}
+
+void WeightGradientPass::Runner::add(const TileGradientOperands& operands) const {
+  pass_.kernels_.tiles->add_conv_gradient(points_.data(), operands.x_frame, operands.gradient, operands.places,
+                                          tile_shape(pass_.problem_), tile_operands_.data());
 }
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images,

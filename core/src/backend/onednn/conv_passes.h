@@ -41,6 +41,11 @@ inline ConvProblem problem_of(ConvPass pass, const Shape& x, const Shape& weight
           .kw = weight[2],
           .params = params};
 }
+/// Of the gradient of a convolution's input, for that of its weight.
+inline ConvProblem input_problem(ConvProblem p) {
+  p.pass = ConvPass::backward_input;
+  return p;
+}
 /// From an image to the next one.
 inline std::int64_t in_elements(const ConvProblem& p) {
   return p.h * p.w * std::max(p.c, p.all_c);
@@ -115,7 +120,10 @@ struct ImageBand {
   ImageBand(const ConvProblem& whole, ImagePart part);
 };
 
-/// The forward pass, or the gradient of the input.
+/// The filters (kh * kw * c, o) of the convolution that a forward pass or a gradient of the input is.
+void filters_by_tap(float* by_tap, const float* weight, const ConvProblem& problem);
+
+/// The forward pass, or the gradient of the input; those by tiles are a TileConv (tile_passes.h).
 class ImagePass {
  public:
   /// `bias` may be null; must outlive this.
@@ -128,7 +136,7 @@ class ImagePass {
   }
 
   /// Whether this is a forward pass that can make a part of an image.
-  bool has_parts() const { return problem_.pass == ConvPass::forward && algorithm_ != ConvKernels::tiles; }
+  bool has_parts() const { return problem_.pass == ConvPass::forward; }
 
   class Runner {
    public:
@@ -154,28 +162,30 @@ class ImagePass {
     void run_direct(float* to, const float* padded, std::int64_t begin, std::int64_t end) const;
     void run_direct(float* to, const float* from, std::int64_t images, const NormMap& norm) const;
     void run_winograd(float* to, const float* from, std::int64_t images, const NormMap& norm) const;
-    void run_tiles(float* to, const float* from, std::int64_t images) const;
     Epilogue epilogue() const { return pass_.problem_.relu ? Epilogue::relu : Epilogue::none; }
 
     const ImagePass& pass_;
     Scratch<float> scratch_;
     std::optional<PaddedImages> padded_;
-    Scratch<std::uint16_t> frame_;
   };
 
  private:
   void prepare_winograd(const float* weight);
   void prepare_direct(const float* weight);
-  void prepare_tiles(const float* weight);
 
   Backend& backend_;
   const Kernels& kernels_;
   ConvKernels algorithm_;
   ConvProblem problem_;  // direct: of the convolution that is run, which for a gradient is another one
   const float* bias_;
-  TileConvShape tile_shape_;
-  Scratch<float> weights_;  // as the kernel wants them, or by tap
-  Scratch<std::uint16_t> tile_weights_;
+  Scratch<float> weights_;  // as the kernel wants them
+};
+
+/// What the kernels of tiles read for the gradient of a weight: x in its frame, and the result's gradient,
+/// with the places of its channels for the pixels of that frame.
+struct TileGradientOperands {
+  const std::uint16_t *x_frame, *gradient;
+  const std::int32_t* places;
 };
 
 /// The gradient of the weight and of the bias.
@@ -192,6 +202,9 @@ class WeightGradientPass {
     /// And grad_x, as `input` makes it; with Winograd's algorithm that saves a transform.
     void add(const float* grad_out, const float* x, std::int64_t images, const ImagePass::Runner& input,
              float* grad_x) const;
+    /// By tiles. Whoever makes the gradient adds it up in bias_sum(), which is null without a bias.
+    void add(const TileGradientOperands& operands) const;
+    float* bias_sum() const { return bias_sum_; }
     /// Once, behind the last images of the chunk.
     void finish() const;
 

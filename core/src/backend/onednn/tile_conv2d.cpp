@@ -1,10 +1,10 @@
 // Note [Tiles]
 // Processors with AMX multiply tiles of bfloat16 many times as fast as floats. In mixed precision, where
-// operands were bfloat16, convolutions with stride 1 between at least 16 channels and products of matrices
-// (products.cpp) are made of tiles: what they read is rounded again where it was computed meanwhile (the
-// result of a layer in front), sums are floats. Everything between the convolutions stays as it is, float and
-// in the cache. A denormal number counts as 0; an infinite or NaN pixel may spread to all of its channel's
-// filters.
+// operands were bfloat16, convolutions with stride 1 and products of matrices (products.cpp) are made of
+// tiles; sums are floats. What is multiplied next is rounded as it is made, right into the frame where the
+// next kernel reads it: the result of a layer in front, and the gradient behind a pooling. One image at a time
+// goes through a layer, in a thread's second level cache. A denormal number counts as 0; an infinite or NaN
+// pixel may spread to all of its channel's filters.
 #include <algorithm>
 
 #include "backend/onednn/backend.h"
@@ -18,8 +18,9 @@ bool OneDnnBackend::is_tiled(const ConvProblem& p) const {
     return false;
   if (!(p.params.stride == Size2d{}) || !(p.params.dilation == Size2d{})) return false;
   const Padding2d& pad = p.params.padding;
-  return std::min(p.c, p.o) >= kTileColumns && std::max(pad.top, pad.bottom) < p.kh &&
-         std::max(pad.left, pad.right) < p.kw;
+  const bool is_first_layer = p.pass == ConvPass::forward && tile_shape(p).has_few_channels();
+  return p.o >= kTileColumns && (p.c >= kTileColumns || is_first_layer) &&
+         std::max(pad.top, pad.bottom) < p.kh && std::max(pad.left, pad.right) < p.kw;
 }
 
 TileConvShape tile_shape(const ConvProblem& p) {
@@ -45,11 +46,6 @@ TileConvShape tile_shape(const ConvProblem& p) {
           .kw = p.kw,
           .top = pad.top,
           .left = pad.left};
-}
-
-void ImagePass::prepare_tiles(const float* weight) {
-  prepare_direct(weight);
-  kernels_.tiles->conv_weights(tile_weights_.data(), weights_.data(), tile_shape_);
 }
 
 }  // namespace ronde::inline v0

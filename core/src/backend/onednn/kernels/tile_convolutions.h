@@ -1,10 +1,9 @@
 /// Convolutions with stride 1 of one image by tiles, for what is rounded to bfloat16: Note [Frames] in
 /// tile_shape.h.
 ///
-///     forward     sums (pixel, o) += frame (pixel + tap, c) * weight (tap, c, o)
-///     filters     sums (tap, c, o) += frame (pixel + tap, c)^T * grad_out (pixel, o)
+///     sums (pixel, o) += frame (pixel + tap, c) * weight (tap, c, o)
 ///
-/// The gradient of the image is a forward pass of grad_out with the filters turned round.
+/// The gradient of the image is a forward pass of the result's gradient with the filters turned round.
 #pragma once
 
 #include "backend/onednn/kernels/tile_products.h"
@@ -21,170 +20,134 @@ inline void round_row(std::uint16_t* to, const float* from, std::int64_t n) {
   if (k < n) to_bfloat16(to + k, from + k, n - k);
 }
 
-// A frame's pixel among those of its rows.
-struct FramePlace {
-  std::int64_t row, column;
-  void advance(const TileConvShape& s) {
-    if (++column < s.frame_w()) return;
-    column = 0;
-    ++row;
+void tile_frame(std::uint16_t* frame, const std::uint16_t* image, const TileConvShape& s) {
+  const PixelPlaces to = s.in_frame();
+  const std::int64_t rows = at_most(s.h, s.oh + s.kh - 1 - s.top), columns = at_most(s.w, s.frame_w() - s.left);
+  for (std::int64_t y = 0; y < rows; ++y) {
+    std::uint16_t* row = frame + to.first + y * to.row_pitch;
+    const std::uint16_t* from = image + y * s.w * s.c;
+    if (s.pitch() == s.c)
+      copy_values(row, from, columns * s.c);
+    else
+      for (std::int64_t x = 0; x < columns; ++x) copy_values(row + x * s.pitch(), from + x * s.c, s.c);
   }
-  bool has_result(const TileConvShape& s) const { return row < s.oh && column < s.ow; }
-};
-
-void tile_frame(std::uint16_t* frame, const float* image, const TileConvShape& s) {
-  const std::int64_t frame_h = s.oh + s.kh - 1;
-  const std::int64_t rows = at_most(s.h, frame_h - s.top), columns = at_most(s.w, s.frame_w() - s.left);
-  for (std::int64_t y = 0; y < rows; ++y)
-    for (std::int64_t x = 0; x < columns; ++x)
-      round_row(frame + ((y + s.top) * s.frame_w() + x + s.left) * s.pitch(), image + (y * s.w + x) * s.c,
-                s.c);
 }
 
 void tile_conv_weights(std::uint16_t* weights, const float* by_tap, const TileConvShape& s) {
   std::uint16_t block[kTileElements];
+  const std::int64_t depth = s.tap_depth();
   for (std::int64_t o = 0; o < s.o; o += kTileColumns)
     for (std::int64_t tap = 0; tap < s.taps(); ++tap)
-      for (std::int64_t c = 0; c < s.pitch(); c += kTileDepth, weights += kTileElements) {
+      for (std::int64_t c = 0; c < depth; c += kTileDepth, weights += kTileElements) {
         for (std::uint16_t& value : block) value = 0;
-        for (std::int64_t k = 0; k < at_most(s.c - c, kTileDepth); ++k)
-          round_row(block + k * kTileColumns, by_tap + (tap * s.c + c + k) * s.o + o,
+        for (std::int64_t k = 0; k < at_most(depth - c, kTileDepth); ++k)
+          round_row(block + k * kTileColumns, by_tap + (tap * depth + c + k) * s.o + o,
                     at_most(s.o - o, kTileColumns));
         pack_pairs(weights, {block, kTileColumns});
       }
 }
 
-// One tile's pixels, the first of which is at `place`, and 16 filters.
-inline void finish_pixels(float* out, const float* sums, FramePlace place, const float* bias,
-                          const TileConvShape& s, Epilogue epilogue) {
-  const Vector b = bias ? load(bias) : Vector{};
-  for (std::int64_t i = 0; i < kTileRows; ++i, sums += kTileColumns, place.advance(s)) {
-    if (!place.has_result(s)) continue;
-    const Vector y = load(sums) + b;
-    store(out + (place.row * s.ow + place.column) * s.o, epilogue == Epilogue::relu ? positive_part(y) : y);
-  }
-}
-
-// The same of the last filters, which fill no vector.
-inline void finish_last_pixels(float* out, const float* sums, FramePlace place, std::int64_t filters,
-                               const float* bias, const TileConvShape& s, Epilogue epilogue) {
-  for (std::int64_t i = 0; i < kTileRows; ++i, sums += kTileColumns, place.advance(s))
-    if (place.has_result(s))
-      finish_row({out, nullptr, 0}, (place.row * s.ow + place.column) * s.o, sums, filters, bias, epilogue);
-}
-
-void tile_conv(float* out, const std::uint16_t* frame, const std::uint16_t* weights, const float* bias,
-               const TileConvShape& s, Epilogue epilogue) {
-  const Tiles tiles;
-  alignas(64) float sums[4 * kTileSums];
-  const std::int64_t pitch = s.pitch(), filter_tile = s.taps() * s.depth_tiles() * kTileElements;
-  for_pairs(s.column_tiles(), [&]<int columns>(std::int64_t column) {
-    for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += 2 * kTileRows) {
-      clear_sums<2, columns>(tiles);
-      const std::uint16_t* right = weights + column * filter_tile;
-      for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
-        const std::uint16_t* left = frame + (pixel + s.tap_offset(tap)) * pitch;
-        for (std::int64_t d = 0; d < s.depth_tiles(); ++d, left += kTileDepth, right += kTileElements)
-          add_products<2, columns>(tiles, {left, right, kTileRows * pitch, filter_tile, pitch});
-      }
-      store_sums<2, columns>(tiles, {sums, columns * kTileSums, kTileSums});
-      for (int tile = 0; tile < 2 * columns; ++tile) {
-        const std::int64_t first = pixel + tile / columns * kTileRows,
-                           o = (column + tile % columns) * kTileColumns;
-        const FramePlace place{first / s.frame_w(), first % s.frame_w()};
-        const float* b = bias ? bias + o : nullptr;
-        if (s.o - o >= kTileColumns)
-          finish_pixels(out + o, sums + tile * kTileSums, place, b, s, epilogue);
-        else
-          finish_last_pixels(out + o, sums + tile * kTileSums, place, s.o - o, b, s, epilogue);
-      }
-    }
-  });
-}
-
-inline void add_columns(float* sums, const float* values, std::int64_t rows, std::int64_t columns) {
-  cover_once(columns, [&](std::int64_t c, IntVector fresh) {
-    Vector sum{};
-    for (std::int64_t r = 0; r < rows; ++r) sum += load(values + r * columns + c);
-    store(sums + c, load(sums + c) + masked(fresh, sum));
-  });
-}
-
-// The operands of a gradient.
-class GradientOperands {
+// Blocks of 32 pixels by `columns` tiles' filters. While tiles of one are multiplied, the one before it
+// becomes results, a few pixels at a time: other parts of the processor do that.
+template <int columns>
+class PixelBlocks {
  public:
-  GradientOperands(const float* grad_out, const float* x, const TileConvShape& s, std::uint16_t* scratch)
-      : shape_(s),
-        frame_(scratch),
-        channels_(frame_ + s.frame_elements()),
-        gradient_(channels_ + s.channel_tiles() * kTileRows * s.channel_pitch()),
-        gradient_tiles_(gradient_ + s.pixels() * s.gradient_pitch()) {
-    tile_frame(frame_, x, s);
-    make_channels();
-    make_gradient(grad_out);
+  PixelBlocks(const TileConvResult& to, const float* bias, std::int64_t first_filter, std::int64_t filters,
+              Epilogue epilogue)
+      : to_(to),
+        filter_(first_filter),
+        last_filters_(at_most(filters - (columns - 1) * kTileColumns, kTileColumns)),
+        has_relu_(epilogue == Epilogue::relu) {
+    for (int c = 0; c < columns; ++c)
+      bias_[c] = bias ? load_first(bias + first_filter + c * kTileColumns, filters - c * kTileColumns) : Vector{};
   }
 
-  TileOperands at(std::int64_t tap, std::int64_t channel_tile, std::int64_t column_tile) const {
-    const std::int64_t pitch = shape_.channel_pitch(), column = shape_.pixels() / kTileDepth * kTileElements;
-    return {channels_ + channel_tile * kTileRows * pitch + shape_.tap_offset(tap),
-            gradient_tiles_ + column_tile * column, kTileRows * pitch, column, pitch};
+  static constexpr std::int64_t kPitch = columns * kTileColumns;
+  /// For the sums of the next block.
+  float* room() { return sums_[turn_]; }
+  /// They are there, those of pixels [begin, end) of the frame; all results of the block before are.
+  void take(std::int64_t begin, std::int64_t end) {
+    waiting_ = sums_[turn_];
+    turn_ = 1 - turn_;
+    pixel_ = begin;
+    end_ = end;
+  }
+  void finish(std::int64_t pixels) {
+    for (const std::int64_t end = at_most(end_, pixel_ + pixels); pixel_ < end; ++pixel_, waiting_ += kPitch)
+      finish_pixel();
   }
 
  private:
-  // The frame transposed: (channel, pixel).
-  void make_channels() const {
-    const std::int64_t pitch = shape_.channel_pitch();
-    for (std::int64_t pixel = 0; pixel < shape_.frame_pixels(); pixel += kTileDepth)
-      for (std::int64_t c = 0; c < shape_.channel_tiles() * kTileRows; c += kTileRows)
-        pack_transposed_rows(channels_ + c * pitch + pixel, pitch,
-                             {frame_ + pixel * shape_.pitch() + c, shape_.pitch()});
+  void finish_pixel() const {
+    Vector y[columns];
+    for (int c = 0; c < columns; ++c) {
+      y[c] = load(waiting_ + c * kTileColumns) + bias_[c];
+      if (has_relu_) y[c] = positive_part(y[c]);
+      if (to_.passing) y[c] = masked(passes(c), y[c]);
+    }
+    const std::int64_t place = to_.places[pixel_] + filter_;
+    if (last_filters_ < kTileColumns)
+      write_some(place, y);
+    else if (to_.halves)
+      write_halves(to_.halves + place, y);
+    else
+      for (int c = 0; c < columns; ++c) store(to_.floats + place + c * kTileColumns, y[c]);
   }
-  // Right tiles (column tile, pixels).
-  void make_gradient(const float* grad_out) const {
-    const std::int64_t pitch = shape_.gradient_pitch();
-    for (std::int64_t y = 0; y < shape_.oh; ++y)
-      for (std::int64_t x = 0; x < shape_.ow; ++x)
-        round_row(gradient_ + (y * shape_.frame_w() + x) * pitch, grad_out + (y * shape_.ow + x) * shape_.o,
-                  shape_.o);
-    std::uint16_t* to = gradient_tiles_;
-    for (std::int64_t o = 0; o < pitch; o += kTileColumns)
-      for (std::int64_t pixel = 0; pixel < shape_.pixels(); pixel += kTileDepth, to += kTileElements)
-        pack_pairs(to, {gradient_ + pixel * pitch + o, pitch});
+  IntVector passes(int c) const {
+    const std::uint16_t* values = to_.passing + to_.passing_places[pixel_] + filter_ + c * kTileColumns;
+    return reinterpret_cast<Vector>(load_halves(values) << 16) > Vector{};
+  }
+  static void write_halves(std::uint16_t* to, const Vector (&y)[columns]) {
+    const Vector halves = Tiles::rounded(y[0], y[columns - 1]);
+    if constexpr (columns == 2)
+      store_pairs(to, halves);
+    else
+      __builtin_memcpy(to, &halves, sizeof halves / 2);
+  }
+  // The last filters fill no vector.
+  void write_some(std::int64_t place, const Vector (&y)[columns]) const {
+    float values[kPitch];
+    for (int c = 0; c < columns; ++c) store(values + c * kTileColumns, y[c]);
+    const std::int64_t count = (columns - 1) * kTileColumns + last_filters_;
+    if (to_.halves)
+      to_bfloat16(to_.halves + place, values, count);
+    else
+      for (std::int64_t k = 0; k < count; ++k) to_.floats[place + k] = values[k];
   }
 
-  const TileConvShape& shape_;
-  std::uint16_t *frame_, *channels_, *gradient_, *gradient_tiles_;
+  const TileConvResult to_;
+  const std::int64_t filter_, last_filters_;
+  const bool has_relu_;
+  Vector bias_[columns];
+  alignas(64) float sums_[2][2 * kTileRows * kPitch];
+  int turn_ = 0;
+  const float* waiting_ = nullptr;
+  std::int64_t pixel_ = 0, end_ = 0;
 };
 
-void add_tile_conv_gradient(float* sums, float* grad_bias, const float* grad_out, const float* x,
-                            const TileConvShape& s, std::uint16_t* scratch) {
-  const GradientOperands operands(grad_out, x, s, scratch);
-  if (grad_bias) add_columns(grad_bias, grad_out, s.oh * s.ow, s.o);
+void tile_conv(const TileConvResult& to, const std::uint16_t* frame, const std::uint16_t* weights,
+               const float* bias, const TileConvShape& s, Epilogue epilogue) {
   const Tiles tiles;
-  for (std::int64_t tap = 0; tap < s.taps(); ++tap)
-    for_pairs(s.channel_tiles(), [&]<int rows>(std::int64_t row) {
-      for_pairs(s.column_tiles(), [&]<int columns>(std::int64_t column) {
-        const TileSums to{sums + ((tap * s.channel_tiles() + row) * s.column_tiles() + column) * kTileSums,
-                          s.column_tiles() * kTileSums, kTileSums};
-        load_sums<rows, columns>(tiles, to);
-        TileOperands from = operands.at(tap, row, column);
-        for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += kTileDepth) {
-          add_products<rows, columns>(tiles, from);
-          from.left += kTileDepth;
-          from.right += kTileElements;
+  const std::int64_t pitch = s.pitch(), taps = s.taps(), depth_tiles = s.depth_tiles(),
+                     filter_tile = taps * depth_tiles * kTileElements,
+                     at_once = tiles_for(2 * kTileRows, taps * depth_tiles);
+  for_pairs(s.column_tiles(), [&]<int columns>(std::int64_t column) {
+    PixelBlocks<columns> blocks(to, bias, column * kTileColumns, s.o - column * kTileColumns, epilogue);
+    for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += 2 * kTileRows) {
+      clear_sums<2, columns>(tiles);
+      const std::uint16_t* right = weights + column * filter_tile;
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        const std::uint16_t* left = frame + (pixel + s.tap_offset(tap)) * pitch;
+        for (std::int64_t d = 0; d < depth_tiles; ++d, left += kTileDepth, right += kTileElements) {
+          add_products<2, columns>(tiles, {left, right, kTileRows * pitch, filter_tile, pitch});
+          blocks.finish(at_once);
         }
-        store_sums<rows, columns>(tiles, to);
-      });
-    });
-}
-
-void tile_conv_gradient(float* grad_weight, const float* sums, const TileConvShape& s) {
-  for (std::int64_t tap = 0; tap < s.taps(); ++tap)
-    for (std::int64_t c = 0; c < s.channel_tiles() * kTileRows; c += kTileRows)
-      for (std::int64_t o = 0; o < s.o; o += kTileColumns, sums += kTileSums)
-        for (std::int64_t r = 0; r < at_most(s.c - c, kTileRows); ++r)
-          for (std::int64_t i = 0; i < at_most(s.o - o, kTileColumns); ++i)
-            grad_weight[(tap * s.c + c + r) * s.o + o + i] = sums[r * kTileColumns + i];
+      }
+      store_sums<2, columns>(tiles, {blocks.room(), kTileRows * blocks.kPitch, kTileColumns}, blocks.kPitch);
+      blocks.take(pixel, at_most(pixel + 2 * kTileRows, s.used_pixels()));
+    }
+    blocks.finish(2 * kTileRows);
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 namespace ronde::inline v0 {
 
+struct PoolShape;
 struct ProductShape;
 
 /// Where a product goes: as floats, or rounded to bfloat16. Elements from one row to the next.
@@ -17,6 +18,24 @@ struct TileResult {
   float* floats;
   std::uint16_t* halves;  ///< null: floats
   std::int64_t pitch;
+};
+
+/// Where the results of a convolution go: as floats, or rounded to bfloat16. places[p] is the element at which
+/// the channels of pixel p of the frame begin; a pixel that is thrown away has the place of the next one that
+/// is not. With `passing` only results pass that have a positive value there, others are 0.
+struct TileConvResult {
+  float* floats;
+  std::uint16_t* halves;  ///< null: floats
+  const std::int32_t* places;
+  const std::uint16_t* passing = nullptr;
+  const std::int32_t* passing_places = nullptr;
+};
+
+/// The gradient of an image's result, times `scale` where y > 0; everything if y is null.
+struct TileGradient {
+  const std::uint16_t *grad, *y;
+  const std::uint8_t* argmax;  ///< of the pooling, if there is one
+  float scale;
 };
 
 /// As Kernels: single-threaded, no allocation, dense arrays. Operands are bfloat16, as the bits of one, where
@@ -29,16 +48,23 @@ struct TileKernels {
 
   // --- convolution of one image; null where Winograd's in float is no slower
   /// The image in its frame, of which the rest is 0 and stays so.
-  void (*frame)(std::uint16_t* frame, const float* image, const TileConvShape& shape) = nullptr;
+  void (*frame)(std::uint16_t* frame, const std::uint16_t* image, const TileConvShape& shape) = nullptr;
   /// `by_tap` (kh * kw * c, o)
   void (*conv_weights)(std::uint16_t* weights, const float* by_tap, const TileConvShape& shape) = nullptr;
-  /// out = epilogue(conv + bias); bias may be null.
-  void (*conv)(float* out, const std::uint16_t* frame, const std::uint16_t* weights, const float* bias,
-               const TileConvShape& shape, Epilogue epilogue) = nullptr;
-  /// `sums` and grad_bias (o, may be null) accumulate. Scratch: shape.gradient_scratch() bfloat16, 0 at
-  /// first.
-  void (*add_conv_gradient)(float* sums, float* grad_bias, const float* grad_out, const float* x,
-                            const TileConvShape& shape, std::uint16_t* scratch) = nullptr;
+  /// epilogue(conv + bias); bias may be null.
+  void (*conv)(const TileConvResult& to, const std::uint16_t* frame, const std::uint16_t* weights,
+               const float* bias, const TileConvShape& shape, Epilogue epilogue) = nullptr;
+  /// The gradient of a result in a frame: of the whole result, or of what was pooled behind it. bias_sums (c,
+  /// may be null) accumulates.
+  void (*frame_gradient)(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
+                         const PoolShape& image, PixelPlaces places) = nullptr;
+  void (*frame_pooled_gradient)(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
+                                const PoolShape& pool, PixelPlaces places) = nullptr;
+  /// `sums` accumulates. The gradient's channels for pixel p of x's frame begin at places[p]. Scratch:
+  /// shape.gradient_scratch() bfloat16.
+  void (*add_conv_gradient)(float* sums, const std::uint16_t* x_frame, const std::uint16_t* gradient_frame,
+                            const std::int32_t* places, const TileConvShape& shape,
+                            std::uint16_t* scratch) = nullptr;
   /// grad_weight (kh * kw * c, o) of such sums
   void (*conv_gradient)(float* grad_weight, const float* sums, const TileConvShape& shape) = nullptr;
 };

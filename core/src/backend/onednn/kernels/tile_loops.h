@@ -5,6 +5,7 @@
 #include "backend/onednn/kernels/tile_registers.h"
 // behind it, as both call what it defines
 #include "backend/onednn/kernels/tile_convolutions.h"
+#include "backend/onednn/kernels/tile_gradients.h"
 #include "backend/onednn/kernels/tile_products.h"
 
 namespace ronde::inline v0 {
@@ -14,6 +15,8 @@ const TileKernels RONDE_TILE_TABLE{
     .frame = tile_frame,
     .conv_weights = tile_conv_weights,
     .conv = tile_conv,
+    .frame_gradient = tile_frame_gradient,
+    .frame_pooled_gradient = tile_frame_pooled_gradient,
     .add_conv_gradient = add_tile_conv_gradient,
     .conv_gradient = tile_conv_gradient,
 };

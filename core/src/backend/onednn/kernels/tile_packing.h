@@ -33,9 +33,10 @@ inline Vector interleaved(const std::uint16_t* even, const std::uint16_t* odd) {
   return reinterpret_cast<Vector>(load_halves(even) | load_halves(odd) << 16);
 }
 
-/// n values, eight of them at a time: channels are mostly a multiple of that.
+/// n values, eight of them at a time at the end: channels are mostly a multiple of that.
 inline void copy_values(std::uint16_t* to, const std::uint16_t* from, std::int64_t n) {
   std::int64_t k = 0;
+  for (; k + kTileDepth <= n; k += kTileDepth) store_pairs(to + k, load_pairs(from + k));
   for (; k + 8 <= n; k += 8) __builtin_memcpy(to + k, from + k, 16);
   for (; k < n; ++k) to[k] = from[k];
 }
@@ -80,6 +81,16 @@ inline void pack_transposed_rows(std::uint16_t* to, std::int64_t pitch, HalfRows
   transpose(rows);
 #pragma GCC unroll 16
   for (int r = 0; r < 16; ++r) store_pairs(to + r * pitch, rows[r]);
+}
+
+/// The same from rows that begin at `places`, to rows one behind the other.
+inline void pack_transposed_places(std::uint16_t* tile, const std::uint16_t* from, const std::int32_t* places) {
+  Vector rows[kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) rows[r] = interleaved(from + places[2 * r], from + places[2 * r + 1]);
+  transpose(rows);
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) store_pairs(tile + r * kTileDepth, rows[r]);
 }
 
 /// Tiles (row tile, depth tile) of a (rows, depth) or, transposed, (depth, rows).

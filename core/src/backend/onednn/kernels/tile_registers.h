@@ -27,10 +27,11 @@ template <int rows, int columns>
 inline void clear_sums(const Tiles& tiles) {
   for_tiles<rows, columns>([&]<int r, int c>() { tiles.template clear<2 * r + c>(); });
 }
+/// `pitch`: floats from one row of a tile to the next.
 template <int rows, int columns>
-inline void store_sums(const Tiles& tiles, const TileSums& sums) {
+inline void store_sums(const Tiles& tiles, const TileSums& sums, std::int64_t pitch = kTileColumns) {
   for_tiles<rows, columns>(
-      [&]<int r, int c>() { tiles.template store<2 * r + c>(sums.at(r, c), kTileColumns * 4); });
+      [&]<int r, int c>() { tiles.template store<2 * r + c>(sums.at(r, c), pitch * 4); });
 }
 
 template <int rows, int columns>

@@ -20,47 +20,64 @@ constexpr std::int64_t kTileStrip = 256, kTileStripColumns = 256, kTileStripDept
 constexpr std::int64_t kTileProductScratch =
     (kTileStrip + kTileStripColumns) * kTileStripDepth / 2 + kTileStrip * kTileStripColumns;
 
+/// Where the channels of a pixel (row, column) of an image begin: first + row * row_pitch + column *
+/// pixel_pitch, in elements.
+struct PixelPlaces {
+  std::int64_t first, row_pitch, pixel_pitch;
+};
+
 /// A convolution with stride 1 of an image (h, w, c) -> (oh, ow, o); the result may be the first rows and
 /// columns of the whole one. Note [Frames]: the image lies in a frame of zeros, as wide as the filters need
 /// it, and the frame's pixels are numbered in one row. So each tap of a filter is an offset, and any 16
 /// pixels one behind the other are the rows of a tile. What is computed for the last kw - 1 pixels of a row
 /// of the frame is thrown away.
+///
+/// A pixel fills whole tiles, with zeros behind its channels. Few channels, of a first layer, lie one pixel
+/// directly behind the other: there a row of a filter is one tap, and what it reads behind its kw * c values
+/// is multiplied by 0.
 struct TileConvShape {
   std::int64_t h, w, c, oh, ow, o, kh, kw;
   std::int64_t top, left;  ///< padding
 
-  constexpr std::int64_t taps() const { return kh * kw; }
+  constexpr bool has_few_channels() const { return c < kTileColumns && kw * c <= kTileDepth; }
+  constexpr std::int64_t taps() const { return has_few_channels() ? kh : kh * kw; }
+  constexpr std::int64_t tap_depth() const { return has_few_channels() ? kw * c : c; }
   constexpr std::int64_t frame_w() const { return ow + kw - 1; }
-  constexpr std::int64_t tap_offset(std::int64_t tap) const { return tap / kw * frame_w() + tap % kw; }
-  /// Of the frame, for which there are results: a multiple of two tiles' rows.
-  constexpr std::int64_t pixels() const { return tiles_for((oh - 1) * frame_w() + ow, 32) * 32; }
+  constexpr std::int64_t tap_offset(std::int64_t tap) const {
+    return has_few_channels() ? tap * frame_w() : tap / kw * frame_w() + tap % kw;
+  }
+  /// Of the frame, up to the last one for which there is a result; and in blocks of two tiles' rows.
+  constexpr std::int64_t used_pixels() const { return (oh - 1) * frame_w() + ow; }
+  constexpr std::int64_t pixels() const { return tiles_for(used_pixels(), 32) * 32; }
   constexpr std::int64_t frame_pixels() const {
     return tiles_for(pixels() + tap_offset(taps() - 1), 32) * 32;
   }
-  /// A pixel of the frame fills whole tiles.
-  constexpr std::int64_t depth_tiles() const { return tiles_for(c, kTileDepth); }
-  constexpr std::int64_t pitch() const { return depth_tiles() * kTileDepth; }
+  constexpr std::int64_t depth_tiles() const { return tiles_for(tap_depth(), kTileDepth); }
+  constexpr std::int64_t pitch() const { return has_few_channels() ? c : depth_tiles() * kTileDepth; }
   constexpr std::int64_t column_tiles() const { return tiles_for(o, kTileColumns); }
-  constexpr std::int64_t frame_elements() const { return frame_pixels() * pitch(); }
+  /// Behind the frame's pixels there is one more, which stays 0.
+  constexpr std::int64_t zero_pixel() const { return frame_pixels() * pitch(); }
+  constexpr std::int64_t frame_elements() const { return zero_pixel() + depth_tiles() * kTileDepth; }
   constexpr std::int64_t weight_elements() const {
     return column_tiles() * taps() * depth_tiles() * kTileElements;
   }
+  /// Of the image in its frame.
+  constexpr PixelPlaces in_frame() const {
+    return {(top * frame_w() + left) * pitch(), frame_w() * pitch(), pitch()};
+  }
+  /// Of a result that lies by itself.
+  constexpr PixelPlaces dense_result() const { return {0, ow * o, o}; }
 
   // --- the filters' gradient
-  constexpr std::int64_t channel_tiles() const { return tiles_for(c, kTileRows); }
-  /// From one channel of the transposed frame to the next: an odd number of cache lines, which then do not
-  /// compete for the same places in the cache.
-  constexpr std::int64_t channel_pitch() const {
-    const std::int64_t lines = frame_pixels() / 32;
-    return (lines + (lines % 2 == 0 ? 1 : 0)) * 32;
-  }
-  constexpr std::int64_t gradient_pitch() const { return column_tiles() * kTileColumns; }
+  constexpr std::int64_t channel_tiles() const { return tiles_for(c, kTileColumns); }
   constexpr std::int64_t sum_elements() const {
     return taps() * channel_tiles() * column_tiles() * kTileSums;
   }
-  /// bfloat16: the frame, the same by channels, the result's gradient in a frame and in tiles.
+  /// A column tile's values for all pairs of pixels of the frame.
+  constexpr std::int64_t pair_elements() const { return frame_pixels() / 2 * kTileDepth; }
+  /// bfloat16: the frame in pairs, from either pixel on, and the result's gradient by channels.
   constexpr std::int64_t gradient_scratch() const {
-    return frame_elements() + channel_tiles() * kTileRows * channel_pitch() + 2 * pixels() * gradient_pitch();
+    return 2 * channel_tiles() * pair_elements() + column_tiles() * kTileRows * pixels();
   }
 };
 

@@ -1,0 +1,163 @@
+/// Gradients of convolutions by tiles, of one image: the result's gradient in a frame, and the filters' one.
+///
+///     sums (tap, o, c) += grad_out (pixel, o)^T * frame (pixel + tap, c)
+///
+/// The frame is the right operand, in pairs of pixels: an offset by two pixels is one by a whole row of a
+/// tile. For odd offsets it lies there a second time, in pairs that begin with the other pixel.
+#pragma once
+
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/tile_packing.h"
+#include "backend/onednn/kernels/tile_registers.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+// kLanes channels of a gradient, in float and rounded.
+struct PassedGradient {
+  Vector value, halves;
+
+  PassedGradient(const TileGradient& gradient, std::int64_t at) {
+    value = widened(gradient.grad + at);
+    if (gradient.y) value = masked(widened(gradient.y + at) > Vector{}, value * gradient.scale);
+    halves = Tiles::rounded(value, Vector{});
+  }
+  void write(std::uint16_t* to) const { __builtin_memcpy(to, &halves, sizeof halves / 2); }
+  // Where the mask is set, else 0.
+  void write(std::uint16_t* to, HalfVector mask) const {
+    HalfVector lower;
+    __builtin_memcpy(&lower, &halves, sizeof lower);
+    *reinterpret_cast<UnalignedHalves*>(to) = lower & mask;
+  }
+  void add(float* sums, IntVector fresh) const { store(sums, load(sums) + masked(fresh, value)); }
+
+ private:
+  static Vector widened(const std::uint16_t* p) { return reinterpret_cast<Vector>(load_halves(p) << 16); }
+};
+
+void tile_frame_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
+                         const PoolShape& s, PixelPlaces places) {
+  for (std::int64_t y = 0; y < s.h; ++y)
+    for (std::int64_t x = 0; x < s.w; ++x) {
+      std::uint16_t* to = frame + places.first + y * places.row_pitch + x * places.pixel_pitch;
+      cover_once(s.c, [&](std::int64_t c, IntVector fresh) {
+        const PassedGradient passed(gradient, (y * s.w + x) * s.c + c);
+        passed.write(to + c);
+        if (bias_sums) passed.add(bias_sums + c, fresh);
+      });
+    }
+}
+
+inline HalfVector winners(const std::uint8_t* argmax, int index) {
+  const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax);
+  return __builtin_convertvector(bytes, HalfVector) == static_cast<std::uint16_t>(index) - HalfVector{};
+}
+
+// Windows do not overlap; where there is none the frame is 0 and stays so.
+void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
+                                const PoolShape& s, PixelPlaces places) {
+  for (std::int64_t oy = 0; oy < s.oh; ++oy)
+    for (std::int64_t ox = 0; ox < s.ow; ++ox) {
+      const std::int64_t y0 = oy * s.stride_h - s.top, x0 = ox * s.stride_w - s.left, at = (oy * s.ow + ox) * s.c;
+      cover_once(s.c, [&](std::int64_t c, IntVector fresh) {
+        const PassedGradient passed(gradient, at + c);
+        if (bias_sums) passed.add(bias_sums + c, fresh);
+        int index = 0;
+        for (std::int64_t y = y0; y < y0 + s.window_h; ++y)
+          for (std::int64_t x = x0; x < x0 + s.window_w; ++x, ++index)
+            if (y >= 0 && x >= 0 && y < s.h && x < s.w)
+              passed.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch + c,
+                           winners(gradient.argmax + at + c, index));
+      });
+    }
+}
+
+// What of the pixels goes through the first level cache together.
+constexpr std::int64_t kGradientPixels = 256;
+
+// The operands, in tiles.
+class GradientOperands {
+ public:
+  GradientOperands(const std::uint16_t* x_frame, const std::uint16_t* gradient_frame,
+                   const std::int32_t* places, const TileConvShape& s, std::uint16_t* scratch)
+      : shape_(s), pairs_(scratch), gradient_(pairs_ + 2 * s.channel_tiles() * s.pair_elements()) {
+    make_pairs(x_frame);
+    make_gradient(gradient_frame, places);
+  }
+
+  // For pixels from `pixel` on, which is a multiple of kTileDepth.
+  TileOperands at(std::int64_t tap, std::int64_t row_tile, std::int64_t channel_tile,
+                  std::int64_t pixel) const {
+    const std::int64_t offset = shape_.tap_offset(tap), begin = offset % 2, rows = shape_.pixels() * kTileRows;
+    const std::uint16_t* pairs = pairs_ + (begin * shape_.channel_tiles() + channel_tile) * shape_.pair_elements();
+    return {gradient_ + row_tile * rows + pixel * kTileRows, pairs + (pixel + offset - begin) / 2 * kTileDepth,
+            rows, shape_.pair_elements(), kTileDepth};
+  }
+
+ private:
+  // Pairs of pixels (0, 1), (2, 3), ... and (1, 2), (3, 4), ...
+  void make_pairs(const std::uint16_t* frame) const {
+    const std::int64_t pitch = shape_.pitch(), other = shape_.channel_tiles() * shape_.pair_elements();
+    for (std::int64_t tile = 0; tile < shape_.channel_tiles(); ++tile) {
+      const std::uint16_t* from = frame + tile * kTileColumns;
+      std::uint16_t* to = pairs_ + tile * shape_.pair_elements();
+      WordVector first = load_halves(from);
+      for (std::int64_t pixel = 0; pixel < shape_.frame_pixels(); pixel += 2, to += kTileDepth) {
+        const WordVector second = load_halves(from + (pixel + 1) * pitch),
+                         third = load_halves(from + (pixel + 2) * pitch);
+        store_pairs(to, reinterpret_cast<Vector>(first | second << 16));
+        store_pairs(to + other, reinterpret_cast<Vector>(second | third << 16));
+        first = third;
+      }
+    }
+  }
+  // Left tiles (row tile, pixels).
+  void make_gradient(const std::uint16_t* frame, const std::int32_t* places) const {
+    std::uint16_t* to = gradient_;
+    for (std::int64_t tile = 0; tile < shape_.column_tiles(); ++tile)
+      for (std::int64_t pixel = 0; pixel < shape_.pixels(); pixel += kTileDepth, to += kTileElements)
+        pack_transposed_places(to, frame + tile * kTileColumns, places + pixel);
+  }
+
+  const TileConvShape& shape_;
+  std::uint16_t *pairs_, *gradient_;
+};
+
+// Sums lie as (tap, row tile, channel tile).
+void add_tile_conv_gradient(float* sums, const std::uint16_t* x_frame, const std::uint16_t* gradient_frame,
+                            const std::int32_t* places, const TileConvShape& s, std::uint16_t* scratch) {
+  const GradientOperands operands(x_frame, gradient_frame, places, s, scratch);
+  const Tiles tiles;
+  const std::int64_t channel_tiles = s.channel_tiles(), row = channel_tiles * kTileSums;
+  for (std::int64_t begin = 0; begin < s.pixels(); begin += kGradientPixels) {
+    const std::int64_t end = at_most(begin + kGradientPixels, s.pixels());
+    for_pairs(s.column_tiles(), [&]<int rows>(std::int64_t row_tile) {
+      for_pairs(channel_tiles, [&]<int columns>(std::int64_t channel_tile) {
+        for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+          const TileSums to{sums + (tap * s.column_tiles() + row_tile) * row + channel_tile * kTileSums, row,
+                            kTileSums};
+          load_sums<rows, columns>(tiles, to);
+          TileOperands from = operands.at(tap, row_tile, channel_tile, begin);
+          for (std::int64_t pixel = begin; pixel < end; pixel += kTileDepth) {
+            add_products<rows, columns>(tiles, from);
+            from.left += kTileElements;
+            from.right += kTileElements;
+          }
+          store_sums<rows, columns>(tiles, to);
+        }
+      });
+    });
+  }
+}
+
+void tile_conv_gradient(float* grad_weight, const float* sums, const TileConvShape& s) {
+  for (std::int64_t tap = 0; tap < s.taps(); ++tap)
+    for (std::int64_t o = 0; o < s.o; o += kTileRows)
+      for (std::int64_t c = 0; c < s.channel_tiles() * kTileColumns; c += kTileColumns, sums += kTileSums)
+        for (std::int64_t k = 0; k < at_most(s.c - c, kTileColumns); ++k)
+          for (std::int64_t i = 0; i < at_most(s.o - o, kTileRows); ++i)
+            grad_weight[(tap * s.c + c + k) * s.o + o + i] = sums[i * kTileColumns + k];
+}
+
+}  // namespace
+}  // namespace ronde::inline v0

@@ -1,0 +1,131 @@
+/// What convolutions by tiles want prepared: filters in tiles, images in frames, and where pixels go. Note
+/// [Tiles] in tile_conv2d.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <ronde/core/backend.h>
+
+#include "backend/cpu/scratch.h"
+#include "backend/onednn/conv_passes.h"
+#include "backend/onednn/float_rows.h"
+#include "backend/onednn/kernels/kernels.h"
+
+namespace ronde::inline v0 {
+
+/// The forward pass, or the gradient of the input, prepared for all threads.
+class TileConv {
+ public:
+  /// `bias` may be null; must outlive this.
+  TileConv(Backend& backend, const Kernels& kernels, const ConvProblem& problem, const float* weight,
+           const float* bias);
+
+  const TileConvShape& shape() const { return shape_; }
+  void operator()(const TileConvResult& to, const std::uint16_t* frame) const {
+    tiles_.conv(to, frame, weights_.data(), bias_, shape_, epilogue_);
+  }
+
+ private:
+  const TileKernels& tiles_;
+  TileConvShape shape_;
+  const float* bias_;
+  Epilogue epilogue_;
+  Scratch<std::uint16_t> weights_;
+};
+
+/// A frame of zeros.
+class TileFrame {
+ public:
+  TileFrame(Backend& backend, const TileConvShape& shape);
+  std::uint16_t* data() const { return elements_.data(); }
+
+ private:
+  Scratch<std::uint16_t> elements_;
+};
+
+/// Where the pixels that a convolution's frame numbers have their place in an image or another frame; those
+/// that are thrown away have that of the next one that is not, or are all at one place.
+class PlaceTable {
+ public:
+  PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
+             std::optional<std::int64_t> thrown_away = std::nullopt);
+  const std::int32_t* data() const { return places_.data(); }
+
+ private:
+  Scratch<std::int32_t> places_;
+};
+
+/// Images as bfloat16: where they lie, or rounded in scratch.
+class HalfImages {
+ public:
+  /// An undefined tensor has none.
+  HalfImages(Backend& backend, const Kernels& kernels, const Tensor& tensor, std::int64_t n);
+
+  /// Until the next call; null of an undefined tensor.
+  const std::uint16_t* operator()(std::int64_t image) const;
+
+ private:
+  const Kernels& kernels_;
+  std::int64_t elements_;
+  const std::uint16_t* halves_;
+  const float* floats_;
+  Scratch<std::uint16_t> rounded_;
+};
+
+/// What stands in front of a convolution by tiles, prepared for all threads: by tiles too, or not.
+class TileFront {
+ public:
+  TileFront(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& problem,
+            const float* weight, const float* bias);
+
+  const std::optional<TileConv>& tiles() const { return tiles_; }
+  const std::optional<ImagePass>& floats() const { return floats_; }
+  const ConvProblem& problem() const { return problem_; }
+
+ private:
+  ConvProblem problem_;
+  std::optional<TileConv> tiles_;
+  std::optional<ImagePass> floats_;
+};
+
+/// What a convolution by tiles reads, of one thread: images, or what a front makes of them, in its frame.
+class FramedImages {
+ public:
+  /// `front` may be null.
+  FramedImages(Backend& backend, const Kernels& kernels, const Tensor& x, std::int64_t n,
+               const TileFront* front, const TileConvShape& shape);
+
+  /// The frame with that image; until the next call.
+  const std::uint16_t* operator()(std::int64_t image) const;
+
+ private:
+  // A front that is no convolution by tiles.
+  struct FloatFront {
+    ReadRows x;
+    ImagePass::Runner run;
+    Scratch<float> result;
+    Scratch<std::uint16_t> rounded;
+    FloatFront(Backend& backend, const Kernels& kernels, const Tensor& images, std::int64_t n,
+               const TileFront& front);
+  };
+  // One that is: its results are made right in the frame.
+  struct FrameFront {
+    const TileConv& conv;
+    TileFrame frame;
+    PlaceTable places;
+    FrameFront(Backend& backend, const TileConv& front, const TileConvShape& behind);
+  };
+
+  void make(const FloatFront& front, std::int64_t image) const;
+  void make(const FrameFront& front, std::int64_t image) const;
+
+  const Kernels& kernels_;
+  TileConvShape shape_;
+  HalfImages x_;
+  TileFrame frame_;
+  std::optional<FloatFront> float_front_;
+  std::optional<FrameFront> frame_front_;
+};
+
+}  // namespace ronde::inline v0
