@@ -3,32 +3,11 @@
 
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/maximum.h"
+#include "backend/onednn/kernels/pool_window.h"
 #include "backend/onednn/kernels/vector.h"
 
 namespace ronde::inline v0 {
 namespace {
-
-// The part of a window that lies inside the image, and where the window begins.
-struct PoolWindow {
-  std::int64_t y_origin, x_origin, y_begin, y_end, x_begin, x_end;
-
-  PoolWindow(const PoolShape& s, std::int64_t oy, std::int64_t ox)
-      : y_origin(oy * s.stride_h - s.top),
-        x_origin(ox * s.stride_w - s.left),
-        y_begin(y_origin > 0 ? y_origin : 0),
-        y_end(y_origin + s.window_h < s.h ? y_origin + s.window_h : s.h),
-        x_begin(x_origin > 0 ? x_origin : 0),
-        x_end(x_origin + s.window_w < s.w ? x_origin + s.window_w : s.w) {}
-
-  // Calls `f(pixel, index)` with the pixel's number in the image and in the window, row by row.
-  template <class F>
-  void for_each(const PoolShape& s, F f) const {
-    for (std::int64_t y = y_begin; y < y_end; ++y)
-      for (std::int64_t x = x_begin; x < x_end; ++x)
-        f(y * s.w + x, static_cast<std::int32_t>((y - y_origin) * s.window_w + x - x_origin));
-  }
-  float size() const { return static_cast<float>((y_end - y_begin) * (x_end - x_begin)); }
-};
 
 template <class F>
 inline void for_each_window(const PoolShape& s, F f) {
@@ -74,13 +53,6 @@ inline void max_of_window_1(const PoolShape& s, const PoolWindow& window, const 
   });
   *out = best;
   *argmax = static_cast<std::uint8_t>(best_index);
-}
-
-// The usual windows: 2x2, none of them cut off, whole vectors of channels. Known to the compiler, they take
-// half the time of others.
-inline bool are_whole_2x2(const PoolShape& s) {
-  return s.window_h == 2 && s.window_w == 2 && s.top == 0 && s.left == 0 && s.c % kLanes == 0 &&
-         (s.oh - 1) * s.stride_h + 2 <= s.h && (s.ow - 1) * s.stride_w + 2 <= s.w;
 }
 
 // Calls `f(place in x, place in out)` for each window and vector.

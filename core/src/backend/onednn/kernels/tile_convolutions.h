@@ -47,20 +47,74 @@ void tile_conv_weights(std::uint16_t* weights, const float* by_tap, const TileCo
       }
 }
 
+// What becomes of the sums of a pixel's `columns` tiles of filters. Copied whenever some pixels are finished:
+// in registers the compiler keeps only what no pointer can reach.
+template <int columns>
+struct PixelResult {
+  TileConvResult to;
+  std::int64_t filter, last_filters;  // the first one, and how many of the last tile
+  bool has_relu;
+  Vector bias[columns];
+
+  PixelResult(const TileConvResult& result, const float* of_filters, std::int64_t first, std::int64_t filters,
+              Epilogue epilogue)
+      : to(result),
+        filter(first),
+        last_filters(at_most(filters - (columns - 1) * kTileColumns, kTileColumns)),
+        has_relu(epilogue == Epilogue::relu) {
+    for (int c = 0; c < columns; ++c)
+      bias[c] = of_filters ? load_first(of_filters + first + c * kTileColumns, filters - c * kTileColumns)
+                           : Vector{};
+  }
+
+  [[gnu::always_inline]] void write(std::int64_t pixel, const float* sums) const {
+    Vector y[columns];
+#pragma GCC unroll 2
+    for (int c = 0; c < columns; ++c) {
+      y[c] = load(sums + c * kTileColumns) + bias[c];
+      if (has_relu) y[c] = positive_part(y[c]);
+      if (to.passing) y[c] = masked(passes(pixel, c), y[c]);
+    }
+    const std::int64_t place = to.places[pixel] + filter;
+    if (last_filters < kTileColumns)
+      write_some(place, y);
+    else if (to.halves)
+      write_halves(to.halves + place, y);
+    else
+#pragma GCC unroll 2
+      for (int c = 0; c < columns; ++c) store(to.floats + place + c * kTileColumns, y[c]);
+  }
+
+ private:
+  [[gnu::always_inline]] IntVector passes(std::int64_t pixel, int c) const {
+    const std::uint16_t* values = to.passing + to.passing_places[pixel] + filter + c * kTileColumns;
+    return reinterpret_cast<Vector>(load_halves(values) << 16) > Vector{};
+  }
+  static void write_halves(std::uint16_t* to, const Vector (&y)[columns]) {
+    const Vector halves = Tiles::rounded(y[0], y[columns - 1]);
+    if constexpr (columns == 2)
+      store_pairs(to, halves);
+    else
+      __builtin_memcpy(to, &halves, sizeof halves / 2);
+  }
+  // The last filters fill no vector.
+  void write_some(std::int64_t place, const Vector (&y)[columns]) const {
+    float values[columns * kTileColumns];
+    for (int c = 0; c < columns; ++c) store(values + c * kTileColumns, y[c]);
+    const std::int64_t count = (columns - 1) * kTileColumns + last_filters;
+    if (to.halves)
+      to_bfloat16(to.halves + place, values, count);
+    else
+      for (std::int64_t k = 0; k < count; ++k) to.floats[place + k] = values[k];
+  }
+};
+
 // Blocks of 32 pixels by `columns` tiles' filters. While tiles of one are multiplied, the one before it
 // becomes results, a few pixels at a time: other parts of the processor do that.
 template <int columns>
 class PixelBlocks {
  public:
-  PixelBlocks(const TileConvResult& to, const float* bias, std::int64_t first_filter, std::int64_t filters,
-              Epilogue epilogue)
-      : to_(to),
-        filter_(first_filter),
-        last_filters_(at_most(filters - (columns - 1) * kTileColumns, kTileColumns)),
-        has_relu_(epilogue == Epilogue::relu) {
-    for (int c = 0; c < columns; ++c)
-      bias_[c] = bias ? load_first(bias + first_filter + c * kTileColumns, filters - c * kTileColumns) : Vector{};
-  }
+  explicit PixelBlocks(const PixelResult<columns>& result) : result_(result) {}
 
   static constexpr std::int64_t kPitch = columns * kTileColumns;
   /// For the sums of the next block.
@@ -73,52 +127,17 @@ class PixelBlocks {
     end_ = end;
   }
   void finish(std::int64_t pixels) {
-    for (const std::int64_t end = at_most(end_, pixel_ + pixels); pixel_ < end; ++pixel_, waiting_ += kPitch)
-      finish_pixel();
+    const PixelResult<columns> result = result_;
+    const float* sums = waiting_;
+    std::int64_t pixel = pixel_;
+    for (const std::int64_t end = at_most(end_, pixel + pixels); pixel < end; ++pixel, sums += kPitch)
+      result.write(pixel, sums);
+    waiting_ = sums;
+    pixel_ = pixel;
   }
 
  private:
-  void finish_pixel() const {
-    Vector y[columns];
-    for (int c = 0; c < columns; ++c) {
-      y[c] = load(waiting_ + c * kTileColumns) + bias_[c];
-      if (has_relu_) y[c] = positive_part(y[c]);
-      if (to_.passing) y[c] = masked(passes(c), y[c]);
-    }
-    const std::int64_t place = to_.places[pixel_] + filter_;
-    if (last_filters_ < kTileColumns)
-      write_some(place, y);
-    else if (to_.halves)
-      write_halves(to_.halves + place, y);
-    else
-      for (int c = 0; c < columns; ++c) store(to_.floats + place + c * kTileColumns, y[c]);
-  }
-  IntVector passes(int c) const {
-    const std::uint16_t* values = to_.passing + to_.passing_places[pixel_] + filter_ + c * kTileColumns;
-    return reinterpret_cast<Vector>(load_halves(values) << 16) > Vector{};
-  }
-  static void write_halves(std::uint16_t* to, const Vector (&y)[columns]) {
-    const Vector halves = Tiles::rounded(y[0], y[columns - 1]);
-    if constexpr (columns == 2)
-      store_pairs(to, halves);
-    else
-      __builtin_memcpy(to, &halves, sizeof halves / 2);
-  }
-  // The last filters fill no vector.
-  void write_some(std::int64_t place, const Vector (&y)[columns]) const {
-    float values[kPitch];
-    for (int c = 0; c < columns; ++c) store(values + c * kTileColumns, y[c]);
-    const std::int64_t count = (columns - 1) * kTileColumns + last_filters_;
-    if (to_.halves)
-      to_bfloat16(to_.halves + place, values, count);
-    else
-      for (std::int64_t k = 0; k < count; ++k) to_.floats[place + k] = values[k];
-  }
-
-  const TileConvResult to_;
-  const std::int64_t filter_, last_filters_;
-  const bool has_relu_;
-  Vector bias_[columns];
+  const PixelResult<columns> result_;
   alignas(64) float sums_[2][2 * kTileRows * kPitch];
   int turn_ = 0;
   const float* waiting_ = nullptr;
@@ -132,7 +151,7 @@ void tile_conv(const TileConvResult& to, const std::uint16_t* frame, const std::
                      filter_tile = taps * depth_tiles * kTileElements,
                      at_once = tiles_for(2 * kTileRows, taps * depth_tiles);
   for_pairs(s.column_tiles(), [&]<int columns>(std::int64_t column) {
-    PixelBlocks<columns> blocks(to, bias, column * kTileColumns, s.o - column * kTileColumns, epilogue);
+    PixelBlocks<columns> blocks({to, bias, column * kTileColumns, s.o - column * kTileColumns, epilogue});
     for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += 2 * kTileRows) {
       clear_sums<2, columns>(tiles);
       const std::uint16_t* right = weights + column * filter_tile;

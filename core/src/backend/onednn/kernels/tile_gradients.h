@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/pool_window.h"
 #include "backend/onednn/kernels/tile_packing.h"
 #include "backend/onednn/kernels/tile_registers.h"
 
@@ -53,27 +54,46 @@ inline HalfVector winners(const std::uint8_t* argmax, int index) {
   return __builtin_convertvector(bytes, HalfVector) == static_cast<std::uint16_t>(index) - HalfVector{};
 }
 
+// One window's gradient, for its pixels inside the image.
+inline void frame_window(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
+                         const PoolShape& s, const PixelPlaces& places, std::int64_t oy, std::int64_t ox) {
+  const PoolWindow window(s, oy, ox);
+  const std::int64_t at = (oy * s.ow + ox) * s.c;
+  cover_once(s.c, [&](std::int64_t c, IntVector fresh) {
+    const PassedGradient passed(gradient, at + c);
+    if (bias_sums) passed.add(bias_sums + c, fresh);
+    window.for_each_place(s, [&](std::int64_t y, std::int64_t x, std::int32_t index) {
+      passed.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch + c,
+                   winners(gradient.argmax + at + c, index));
+    });
+  });
+}
+
+// The same of a window of 2x2 that is not cut off, and whole vectors of channels.
+inline void frame_window_2x2(std::uint16_t* to, float* bias_sums, const TileGradient& gradient,
+                             std::int64_t at, std::int64_t channels, const PixelPlaces& places) {
+  const std::int64_t offsets[] = {0, places.pixel_pitch, places.row_pitch, places.row_pitch + places.pixel_pitch};
+  for (std::int64_t c = 0; c < channels; c += kLanes) {
+    const PassedGradient passed(gradient, at + c);
+    if (bias_sums) passed.add(bias_sums + c, ~IntVector{});
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) passed.write(to + offsets[k] + c, winners(gradient.argmax + at + c, k));
+  }
+}
+
 // Windows do not overlap; where there is none the frame is 0 and stays so.
 void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
                                 const PoolShape& s, PixelPlaces places) {
+  const bool is_2x2 = are_whole_2x2(s);
   for (std::int64_t oy = 0; oy < s.oh; ++oy)
-    for (std::int64_t ox = 0; ox < s.ow; ++ox) {
-      const std::int64_t y0 = oy * s.stride_h - s.top, x0 = ox * s.stride_w - s.left, at = (oy * s.ow + ox) * s.c;
-      cover_once(s.c, [&](std::int64_t c, IntVector fresh) {
-        const PassedGradient passed(gradient, at + c);
-        if (bias_sums) passed.add(bias_sums + c, fresh);
-        int index = 0;
-        for (std::int64_t y = y0; y < y0 + s.window_h; ++y)
-          for (std::int64_t x = x0; x < x0 + s.window_w; ++x, ++index)
-            if (y >= 0 && x >= 0 && y < s.h && x < s.w)
-              passed.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch + c,
-                           winners(gradient.argmax + at + c, index));
-      });
-    }
+    for (std::int64_t ox = 0; ox < s.ow; ++ox)
+      if (is_2x2)
+        frame_window_2x2(frame + places.first + oy * s.stride_h * places.row_pitch +
+                             ox * s.stride_w * places.pixel_pitch,
+                         bias_sums, gradient, (oy * s.ow + ox) * s.c, s.c, places);
+      else
+        frame_window(frame, bias_sums, gradient, s, places, oy, ox);
 }
-
-// What of the pixels goes through the first level cache together.
-constexpr std::int64_t kGradientPixels = 256;
 
 // The operands, in tiles.
 class GradientOperands {
@@ -85,13 +105,11 @@ class GradientOperands {
     make_gradient(gradient_frame, places);
   }
 
-  // For pixels from `pixel` on, which is a multiple of kTileDepth.
-  TileOperands at(std::int64_t tap, std::int64_t row_tile, std::int64_t channel_tile,
-                  std::int64_t pixel) const {
+  // Of the first pixels.
+  TileOperands at(std::int64_t tap, std::int64_t row_tile, std::int64_t channel_tile) const {
     const std::int64_t offset = shape_.tap_offset(tap), begin = offset % 2, rows = shape_.pixels() * kTileRows;
     const std::uint16_t* pairs = pairs_ + (begin * shape_.channel_tiles() + channel_tile) * shape_.pair_elements();
-    return {gradient_ + row_tile * rows + pixel * kTileRows, pairs + (pixel + offset - begin) / 2 * kTileDepth,
-            rows, shape_.pair_elements(), kTileDepth};
+    return {gradient_ + row_tile * rows, pairs + offset / 2 * kTileDepth, rows, shape_.pair_elements(), kTileDepth};
   }
 
  private:
@@ -129,25 +147,22 @@ void add_tile_conv_gradient(float* sums, const std::uint16_t* x_frame, const std
   const GradientOperands operands(x_frame, gradient_frame, places, s, scratch);
   const Tiles tiles;
   const std::int64_t channel_tiles = s.channel_tiles(), row = channel_tiles * kTileSums;
-  for (std::int64_t begin = 0; begin < s.pixels(); begin += kGradientPixels) {
-    const std::int64_t end = at_most(begin + kGradientPixels, s.pixels());
-    for_pairs(s.column_tiles(), [&]<int rows>(std::int64_t row_tile) {
-      for_pairs(channel_tiles, [&]<int columns>(std::int64_t channel_tile) {
-        for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
-          const TileSums to{sums + (tap * s.column_tiles() + row_tile) * row + channel_tile * kTileSums, row,
-                            kTileSums};
-          load_sums<rows, columns>(tiles, to);
-          TileOperands from = operands.at(tap, row_tile, channel_tile, begin);
-          for (std::int64_t pixel = begin; pixel < end; pixel += kTileDepth) {
-            add_products<rows, columns>(tiles, from);
-            from.left += kTileElements;
-            from.right += kTileElements;
-          }
-          store_sums<rows, columns>(tiles, to);
+  for_pairs(s.column_tiles(), [&]<int rows>(std::int64_t row_tile) {
+    for_pairs(channel_tiles, [&]<int columns>(std::int64_t channel_tile) {
+      for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+        const TileSums to{sums + (tap * s.column_tiles() + row_tile) * row + channel_tile * kTileSums, row,
+                          kTileSums};
+        load_sums<rows, columns>(tiles, to);
+        TileOperands from = operands.at(tap, row_tile, channel_tile);
+        for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += kTileDepth) {
+          add_products<rows, columns>(tiles, from);
+          from.left += kTileElements;
+          from.right += kTileElements;
         }
-      });
+        store_sums<rows, columns>(tiles, to);
+      }
     });
-  }
+  });
 }
 
 void tile_conv_gradient(float* grad_weight, const float* sums, const TileConvShape& s) {

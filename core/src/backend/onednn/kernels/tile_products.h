@@ -37,6 +37,25 @@ inline void finish_row(const TileResult& out, std::int64_t place, const float* s
   copy_values(out.halves + place, row, columns);
 }
 
+// The same of two tiles side by side that are whole.
+inline void finish_pair(const TileResult& out, std::int64_t place, const float* sums, const float* bias,
+                        Epilogue epilogue) {
+  if (!out.halves) {
+    for (int c = 0; c < 2; ++c)
+      finish_row(out, place + c * kTileColumns, sums + c * kTileSums, kTileColumns,
+                 bias ? bias + c * kTileColumns : nullptr, epilogue);
+    return;
+  }
+  Vector y[2];
+#pragma GCC unroll 2
+  for (int c = 0; c < 2; ++c) {
+    y[c] = load(sums + c * kTileSums);
+    if (bias) y[c] += load(bias + c * kTileColumns);
+    if (epilogue == Epilogue::relu) y[c] = positive_part(y[c]);
+  }
+  store_pairs(out.halves + place, Tiles::rounded(y[0], y[1]));
+}
+
 inline std::int64_t at_most(std::int64_t n, std::int64_t most) {
   return n < most ? n : most;
 }
@@ -50,6 +69,9 @@ struct TileProductResult {
   const TileResult& out;
   const float* bias;
   Epilogue epilogue;
+
+  // Nothing has to be done with them.
+  bool are_sums() const { return !out.halves && !bias && epilogue == Epilogue::none; }
 };
 
 // What is multiplied at a time: rows of a and columns of b, from these on, and a part of the inner dimension.
@@ -78,6 +100,15 @@ struct TilePiece {
     return {row + kTileStrip, 0, 0};
   }
 };
+
+// The place of a block of tiles in the result.
+inline TileSums tiles_of(const TileProductResult& result, const TilePiece& piece, std::int64_t row_tile,
+                         std::int64_t column_tile) {
+  const TileResult& out = result.out;
+  return {out.floats + (piece.row + row_tile * kTileRows) * out.pitch + piece.column +
+              column_tile * kTileColumns,
+          kTileRows * out.pitch, kTileColumns};
+}
 
 inline Lines lines_of(HalfRows from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
   return is_transposed ? Lines(from.values, from.pitch, columns, rows)
@@ -127,13 +158,17 @@ class TileStrip {
     for_pairs(row_tiles, [&]<int block_rows>(std::int64_t r) {
       // Sums that no other piece adds to need no room of their own.
       float* sums = sums_ + (piece.k == 0 && is_last ? 0 : r * column_tiles * kTileSums);
+      const bool are_results = is_last && result.are_sums() && piece.columns(s) % kTileColumns == 0 &&
+                               piece.rows(s) >= (r + block_rows) * kTileRows;
+      const std::int64_t pitch = are_results ? result.out.pitch : kTileColumns;
       for_pairs(column_tiles, [&]<int block_columns>(std::int64_t c) {
+        const TileSums room{sums + c * kTileSums, column_tiles * kTileSums, kTileSums};
         add_block<block_rows, block_columns>(
-            tiles, {sums + c * kTileSums, column_tiles * kTileSums, kTileSums},
+            tiles, are_results ? tiles_of(result, piece, r, c) : room, pitch, room,
             {left_ + r * operand, right_ + c * operand, operand, operand, kTileDepth}, steps, piece.k == 0,
             next, lines);
       });
-      if (is_last)
+      if (is_last && !are_results)
         finish(result, sums, {piece.row + r * kTileRows, piece.column, 0},
                at_most(piece.rows(s) - r * kTileRows, block_rows * kTileRows), s);
     });
@@ -144,12 +179,16 @@ class TileStrip {
   void finish(const TileProductResult& result, const float* sums, const TilePiece& first, std::int64_t rows,
               const ProductShape& s) const {
     const std::int64_t columns = first.columns(s), column_tiles = tiles_for(columns, kTileColumns);
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t c = 0; c < columns; c += kTileColumns)
-        finish_row(result.out, (first.row + r) * result.out.pitch + first.column + c,
-                   sums + (r / kTileRows * column_tiles + c / kTileColumns) * kTileSums +
-                       r % kTileRows * kTileColumns,
-                   columns - c, result.bias ? result.bias + first.column + c : nullptr, result.epilogue);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t place = (first.row + r) * result.out.pitch + first.column;
+      const float* row = sums + r / kTileRows * column_tiles * kTileSums + r % kTileRows * kTileColumns;
+      const auto bias = [&](std::int64_t c) { return result.bias ? result.bias + first.column + c : nullptr; };
+      std::int64_t c = 0;
+      for (; c + 2 * kTileColumns <= columns; c += 2 * kTileColumns, row += 2 * kTileSums)
+        finish_pair(result.out, place + c, row, bias(c), result.epilogue);
+      for (; c < columns; c += kTileColumns, row += kTileSums)
+        finish_row(result.out, place + c, row, columns - c, bias(c), result.epilogue);
+    }
   }
 
   float* sums_;  // (row tile, column tile)

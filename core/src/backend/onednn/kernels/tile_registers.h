@@ -48,11 +48,13 @@ template <int rows, int columns>
 
 constexpr int kPartsOfBlock = 1;
 
-/// sums = or += the products of `steps` tiles of either operand, one behind the other. In each step of each
-/// of kPartsOfBlock parts `lines` are fetched.
+/// to = the products of `steps` tiles of either operand, one behind the other, and `sums` but for the first
+/// ones; `pitch` are the floats from one row of a tile of `to` to the next. In each step of each of
+/// kPartsOfBlock parts `lines` are fetched.
 template <int rows, int columns>
-inline void add_block(const Tiles& tiles, const TileSums& sums, TileOperands from, std::int64_t steps,
-                      bool is_first, NextPieces& next, std::int64_t lines) {
+inline void add_block(const Tiles& tiles, const TileSums& to, std::int64_t pitch, const TileSums& sums,
+                      TileOperands from, std::int64_t steps, bool is_first, NextPieces& next,
+                      std::int64_t lines) {
   if (is_first)
     clear_sums<rows, columns>(tiles);
   else
@@ -63,7 +65,7 @@ inline void add_block(const Tiles& tiles, const TileSums& sums, TileOperands fro
     from.left += kTileElements;
     from.right += kTileElements;
   }
-  store_sums<rows, columns>(tiles, sums);
+  store_sums<rows, columns>(tiles, to, pitch);
 }
 
 }  // namespace

@@ -11,7 +11,12 @@ namespace ronde::inline v0 {
 namespace {
 
 /// Nothing has to be set up for vectors.
-struct Tiles {};
+struct Tiles {
+  /// The elements of both as bfloat16, those of `first` first.
+  static Vector rounded(Vector first, Vector second) {
+    return reinterpret_cast<Vector>(_mm512_cvtne2ps_pbh(second, first));
+  }
+};
 
 // Of a tile that are added up at once: with two tiles' columns as many sums as the instruction, two of which
 // begin in a cycle and end some six later, needs to wait for none of them.
@@ -30,7 +35,7 @@ inline Vector add_pairs(Vector sum, Vector b, const std::uint16_t* a) {
 
 // kRowsAtOnce rows of `columns` tiles' sums.
 template <int columns>
-inline void add_rows(const TileSums& sums, TileOperands from, std::int64_t steps, bool is_first,
+inline void add_rows(float* const (&to)[columns], std::int64_t pitch, const TileSums& sums, TileOperands from, std::int64_t steps, bool is_first,
                      NextPieces& next, std::int64_t lines) {
   NextPieces ahead = next;
   Vector total[kRowsAtOnce][columns];
@@ -57,21 +62,25 @@ inline void add_rows(const TileSums& sums, TileOperands from, std::int64_t steps
 #pragma GCC unroll 8
   for (int r = 0; r < kRowsAtOnce; ++r)
 #pragma GCC unroll 2
-    for (int c = 0; c < columns; ++c) store(sums.at(0, c) + r * kTileColumns, total[r][c]);
+    for (int c = 0; c < columns; ++c) store(to[c] + r * pitch, total[r][c]);
 }
 
-/// sums = or += the products of `steps` tiles of either operand, one behind the other. In each step of each
-/// of kPartsOfBlock parts `lines` are fetched.
+/// to = the products of `steps` tiles of either operand, one behind the other, and `sums` but for the first
+/// ones; `pitch` are the floats from one row of a tile of `to` to the next. In each step of each of
+/// kPartsOfBlock parts `lines` are fetched.
 template <int rows, int columns>
-inline void add_block(const Tiles&, const TileSums& sums, const TileOperands& from, std::int64_t steps,
-                      bool is_first, NextPieces& next, std::int64_t lines) {
+inline void add_block(const Tiles&, const TileSums& to, std::int64_t pitch, const TileSums& sums,
+                      const TileOperands& from, std::int64_t steps, bool is_first, NextPieces& next,
+                      std::int64_t lines) {
   for (int tile = 0; tile < rows; ++tile)
     for (int r = 0; r < kTileRows; r += kRowsAtOnce) {
       TileSums sums_of_rows = sums;
       sums_of_rows.first = sums.at(tile, 0) + r * kTileColumns;
       TileOperands rows_of = from;
       rows_of.left += tile * from.left_tile + r * from.left_pitch;
-      add_rows<columns>(sums_of_rows, rows_of, steps, is_first, next, lines);
+      float* to_rows[columns];
+      for (int c = 0; c < columns; ++c) to_rows[c] = to.at(tile, c) + r * pitch;
+      add_rows<columns>(to_rows, pitch, sums_of_rows, rows_of, steps, is_first, next, lines);
     }
 }
 

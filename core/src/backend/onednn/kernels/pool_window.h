@@ -1,0 +1,45 @@
+/// The windows of a pooling of one image.
+#pragma once
+
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/vector.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+/// The part of a window that lies inside the image, and where the window begins.
+struct PoolWindow {
+  std::int64_t y_origin, x_origin, y_begin, y_end, x_begin, x_end;
+
+  PoolWindow(const PoolShape& s, std::int64_t oy, std::int64_t ox)
+      : y_origin(oy * s.stride_h - s.top),
+        x_origin(ox * s.stride_w - s.left),
+        y_begin(y_origin > 0 ? y_origin : 0),
+        y_end(y_origin + s.window_h < s.h ? y_origin + s.window_h : s.h),
+        x_begin(x_origin > 0 ? x_origin : 0),
+        x_end(x_origin + s.window_w < s.w ? x_origin + s.window_w : s.w) {}
+
+  /// Calls `f(y, x, index)` with the pixel's number in the window, row by row.
+  template <class F>
+  void for_each_place(const PoolShape& s, F f) const {
+    for (std::int64_t y = y_begin; y < y_end; ++y)
+      for (std::int64_t x = x_begin; x < x_end; ++x)
+        f(y, x, static_cast<std::int32_t>((y - y_origin) * s.window_w + x - x_origin));
+  }
+  /// Calls `f(pixel, index)` with the pixel's number in the image, too.
+  template <class F>
+  void for_each(const PoolShape& s, F f) const {
+    for_each_place(s, [&](std::int64_t y, std::int64_t x, std::int32_t index) { f(y * s.w + x, index); });
+  }
+  float size() const { return static_cast<float>((y_end - y_begin) * (x_end - x_begin)); }
+};
+
+/// The usual windows: 2x2, none of them cut off, whole vectors of channels. Known to the compiler, they take
+/// half the time of others.
+inline bool are_whole_2x2(const PoolShape& s) {
+  return s.window_h == 2 && s.window_w == 2 && s.top == 0 && s.left == 0 && s.c % kLanes == 0 &&
+         (s.oh - 1) * s.stride_h + 2 <= s.h && (s.ow - 1) * s.stride_w + 2 <= s.w;
+}
+
+}  // namespace
+}  // namespace ronde::inline v0
