@@ -109,6 +109,8 @@ class OneDnnBackend final : public WithBfloat16 {
   struct OwnBackward {
     ConvProblem problem, front_problem;
     std::optional<ConvKernels> input, weight, front, front_weight;
+
+    bool is_tiled() const { return input == ConvKernels::tiles || weight == ConvKernels::tiles; }
   };
   class ForwardRun;
   struct BackwardPasses;

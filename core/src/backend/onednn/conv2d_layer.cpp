@@ -102,7 +102,7 @@ bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
   if (!layer.front) return drops;
   ConvProblem front = plan->front_problem;
   front.pass = ConvPass::backward_weight;
-  return float_kernels(front) && kLeastRatio * taps(front) <= taps(p);
+  return own_kernels(front) && kLeastRatio * taps(front) <= taps(p);
 }
 
 // What one thread does for a layer forward.

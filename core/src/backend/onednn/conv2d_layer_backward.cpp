@@ -99,9 +99,6 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   if (layer.front) {
     if (layer.grad_front_bias.defined() && !layer.grad_front_weight.defined()) return std::nullopt;
     plan.front_problem = stage_problem(x, *layer.front);
-    ConvProblem of_weight = plan.front_problem;
-    of_weight.pass = ConvPass::backward_weight;
-    if (!(plan.front_weight = float_kernels(of_weight))) return std::nullopt;
     x = out_shape(plan.front_problem);
   }
   const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
@@ -115,9 +112,18 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   plan.problem.pass = ConvPass::backward_weight;
   if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.problem))) return std::nullopt;
   if (!wants_input && !plan.weight) return std::nullopt;
+  // A first layer of few channels by itself.
+  if (plan.input && plan.weight == ConvKernels::tiles && plan.input != ConvKernels::tiles)
+    plan.weight = float_kernels(plan.problem);
   if (!layer.front) return plan;
-  plan.front = is_tiled(plan.problem) ? own_kernels(plan.front_problem) : float_kernels(plan.front_problem);
-  return plan.front ? std::optional(plan) : std::nullopt;
+  const auto kernels = [&](const ConvProblem& p) {
+    return plan.is_tiled() ? own_kernels(p) : float_kernels(p);
+  };
+  ConvProblem of_weight = plan.front_problem;
+  of_weight.pass = ConvPass::backward_weight;
+  plan.front = kernels(plan.front_problem);
+  plan.front_weight = kernels(of_weight);
+  return plan.front && plan.front_weight ? std::optional(plan) : std::nullopt;
 }
 
 // The passes of a backward pass, prepared for all threads.
@@ -253,7 +259,7 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
     }
     wide.grad_front_weight = grad_front_weight;
     wide.grad_front_bias = grad_front_bias;
-    if (is_tiled(plan->problem)) return run_tiles_backward(wide, *plan);
+    if (plan->is_tiled()) return run_tiles_backward(wide, *plan);
     run_backward(wide, *plan);
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});

@@ -1,4 +1,5 @@
 // Layers whose convolution is made of tiles: Note [Tiles] in tile_conv2d.cpp.
+#include <algorithm>
 #include <utility>
 
 #include "backend/onednn/backend.h"
@@ -89,8 +90,10 @@ class FramedGradients {
   /// Of an image; until the next call. Adds it up in bias_sums, which may be null.
   const std::uint16_t* operator()(std::int64_t image, float* bias_sums) const {
     const TileGradient gradient{grad_(image), y_(image), argmax_of(argmax_, image, elements_), scale_};
-    (gradient.argmax ? tiles_.frame_pooled_gradient : tiles_.frame_gradient)(frame_.data(), bias_sums, gradient,
-                                                                            pool_, places_);
+    if (gradient.argmax)
+      tiles_.frame_pooled_gradient(frame_.data(), bias_sums, gradient, pool_, places_);
+    else
+      tiles_.frame_gradient(frame_.data(), bias_sums, gradient, {pool_.h, pool_.w, pool_.c}, places_);
     return frame_.data();
   }
 
@@ -133,7 +136,8 @@ class OneDnnBackend::TileBackward {
  public:
   TileBackward(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
                const TileBackwardPasses& passes, int chunk)
-      : p_(plan.problem),
+      : kernels_(backend.kernels_),
+        p_(plan.problem),
         of_x_(tile_shape(p_)),
         of_gradient_(tile_shape(input_problem(p_))),
         has_relu_in_front_(plan.front_problem.relu),
@@ -142,30 +146,26 @@ class OneDnnBackend::TileBackward {
         gradient_places_(backend, of_x_, of_gradient_.in_frame(), of_gradient_.zero_pixel()),
         grad_x_(backend, backend.kernels_, layer.conv.grad_x, p_.n, 1),
         grad_x_halves_(is_bfloat16(layer.conv.grad_x) ? bits_of(layer.conv.grad_x) : nullptr),
-        grad_x_places_(backend, of_gradient_, of_gradient_.dense_result()),
-        front_x_(backend, backend.kernels_, layer.conv.x, p_.n, 1),
-        grad_middle_(backend, passes.front_weight ? in_elements(p_) : 0) {
+        grad_x_places_(backend, of_gradient_, of_gradient_.dense_result()) {
     if (layer.conv.x.defined())
       x_.emplace(backend, backend.kernels_, layer.conv.x, p_.n, passes.front ? &*passes.front : nullptr, of_x_);
     if (passes.weight) weight_.emplace(*passes.weight, chunk);
-    if (!passes.front_weight) return;
-    front_weight_.emplace(*passes.front_weight, chunk);
-    passing_places_.emplace(backend, of_gradient_, of_x_.in_frame());
+    if (passes.front_weight) front_.emplace(backend, layer.conv.x, plan, passes, of_gradient_, chunk);
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t i = begin; i < end; ++i) run(i);
     if (weight_) weight_->finish();
-    if (front_weight_) front_weight_->finish();
+    if (front_) front_->weight.finish();
   }
 
  private:
   void run(std::int64_t image) const {
     const std::uint16_t* gradient = gradient_(image, weight_ ? weight_->bias_sum() : nullptr);
-    const std::uint16_t* x = weight_ || front_weight_ ? (*x_)(image) : nullptr;
+    const std::uint16_t* x = weight_ || front_ ? (*x_)(image) : nullptr;
     if (weight_) weight_->add({x, gradient, gradient_places_.data()});
-    if (front_weight_)
-      run_front(image, gradient, x);
+    if (front_)
+      run(*front_, image, gradient, x);
     else if (passes_.input)
       (*passes_.input)(grad_x(image), gradient);
   }
@@ -175,17 +175,49 @@ class OneDnnBackend::TileBackward {
     return {grad_x_.room(image), nullptr, grad_x_places_.data()};
   }
 
-  // The gradient of the front's result, which `x` is, passes where its relu did.
-  void run_front(std::int64_t image, const std::uint16_t* gradient, const std::uint16_t* x) const {
-    TileConvResult to{grad_middle_.data(), nullptr, grad_x_places_.data()};
+  // The gradient of the front's result, as bfloat16 with a pixel of zeros behind it or as floats, and where
+  // its pixels are there and in the result's frame.
+  struct Front {
+    bool is_tiled;
+    ReadRows x;
+    Scratch<float> floats;
+    Scratch<std::uint16_t> halves;
+    PlaceTable passing, places;
+    WeightGradientPass::Runner weight;
+
+    Front(OneDnnBackend& backend, const Tensor& images, const OwnBackward& plan,
+          const TileBackwardPasses& passes, const TileConvShape& of_gradient, int chunk)
+        : is_tiled(plan.front_weight == ConvKernels::tiles),
+          x(backend, backend.kernels_, images, plan.problem.n, 1),
+          floats(backend, is_tiled ? 0 : in_elements(plan.problem)),
+          halves(backend, is_tiled ? in_elements(plan.problem) + zero_pixel(plan.problem) : 0),
+          passing(backend, of_gradient, tile_shape(plan.problem).in_frame()),
+          places(backend, tile_shape(plan.front_problem), of_gradient.dense_result(),
+                 in_elements(plan.problem)),
+          weight(*passes.front_weight, chunk) {
+      if (is_tiled)
+        std::fill_n(halves.data() + in_elements(plan.problem), zero_pixel(plan.problem), std::uint16_t{0});
+    }
+    static std::int64_t zero_pixel(const ConvProblem& p) { return tiles_for(p.c, kTileRows) * kTileRows; }
+  };
+
+  // It passes where the front's relu did, of which `x` is the result.
+  void run(const Front& front, std::int64_t image, const std::uint16_t* gradient,
+           const std::uint16_t* x) const {
+    TileConvResult to{front.floats.data(), front.halves.data(), grad_x_places_.data()};
     if (has_relu_in_front_) {
       to.passing = x;
-      to.passing_places = passing_places_->data();
+      to.passing_places = front.passing.data();
     }
     (*passes_.input)(to, gradient);
-    front_weight_->add(grad_middle_.data(), front_x_(image, 1), 1);
+    if (!front.is_tiled) return front.weight.add(front.floats.data(), front.x(image, 1), 1);
+    if (float* sums = front.weight.bias_sum())
+      kernels_.tiles->frame_gradient(to.halves, sums, {to.halves, nullptr, nullptr, 1}, {p_.h, p_.w, p_.c},
+                                     of_gradient_.dense_result());
+    front.weight.add({x_->front_frame(), to.halves, front.places.data()});
   }
 
+  const Kernels& kernels_;
   const ConvProblem& p_;
   TileConvShape of_x_, of_gradient_;
   bool has_relu_in_front_;
@@ -195,11 +227,9 @@ class OneDnnBackend::TileBackward {
   WrittenRows grad_x_;
   std::uint16_t* grad_x_halves_;
   PlaceTable grad_x_places_;
-  ReadRows front_x_;
-  Scratch<float> grad_middle_;
   std::optional<FramedImages> x_;
-  std::optional<WeightGradientPass::Runner> weight_, front_weight_;
-  std::optional<PlaceTable> passing_places_;
+  std::optional<WeightGradientPass::Runner> weight_;
+  std::optional<Front> front_;
 };
 
 void OneDnnBackend::run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const NormMap* norm) {

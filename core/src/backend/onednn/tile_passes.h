@@ -98,6 +98,8 @@ class FramedImages {
 
   /// The frame with that image; until the next call.
   const std::uint16_t* operator()(std::int64_t image) const;
+  /// The frame that a front by tiles has read.
+  const std::uint16_t* front_frame() const { return frame_front_->frame.data(); }
 
  private:
   // A front that is no convolution by tiles.

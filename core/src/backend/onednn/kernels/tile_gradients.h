@@ -30,69 +30,87 @@ struct PassedGradient {
     __builtin_memcpy(&lower, &halves, sizeof lower);
     *reinterpret_cast<UnalignedHalves*>(to) = lower & mask;
   }
-  void add(float* sums, IntVector fresh) const { store(sums, load(sums) + masked(fresh, value)); }
 
  private:
   static Vector widened(const std::uint16_t* p) { return reinterpret_cast<Vector>(load_halves(p) << 16); }
 };
 
-void tile_frame_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
-                         const PoolShape& s, PixelPlaces places) {
-  for (std::int64_t y = 0; y < s.h; ++y)
-    for (std::int64_t x = 0; x < s.w; ++x) {
-      std::uint16_t* to = frame + places.first + y * places.row_pitch + x * places.pixel_pitch;
-      cover_once(s.c, [&](std::int64_t c, IntVector fresh) {
-        const PassedGradient passed(gradient, (y * s.w + x) * s.c + c);
-        passed.write(to + c);
-        if (bias_sums) passed.add(bias_sums + c, fresh);
-      });
-    }
-}
-
-inline HalfVector winners(const std::uint8_t* argmax, int index) {
-  const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(argmax);
-  return __builtin_convertvector(bytes, HalfVector) == static_cast<std::uint16_t>(index) - HalfVector{};
-}
-
-// One window's gradient, for its pixels inside the image.
-inline void frame_window(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
-                         const PoolShape& s, const PixelPlaces& places, std::int64_t oy, std::int64_t ox) {
-  const PoolWindow window(s, oy, ox);
-  const std::int64_t at = (oy * s.ow + ox) * s.c;
-  cover_once(s.c, [&](std::int64_t c, IntVector fresh) {
-    const PassedGradient passed(gradient, at + c);
-    if (bias_sums) passed.add(bias_sums + c, fresh);
-    window.for_each_place(s, [&](std::int64_t y, std::int64_t x, std::int32_t index) {
-      passed.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch + c,
-                   winners(gradient.argmax + at + c, index));
-    });
+// Calls sum(c) for vectors of channels, and adds what it gives to bias_sums, unless that is null.
+template <class F>
+inline void for_channels(std::int64_t channels, float* bias_sums, const F& sum) {
+  cover_once(channels, [&](std::int64_t c, IntVector fresh) {
+    const Vector total = sum(c);
+    if (bias_sums) store(bias_sums + c, load(bias_sums + c) + masked(fresh, total));
   });
 }
 
-// The same of a window of 2x2 that is not cut off, and whole vectors of channels.
-inline void frame_window_2x2(std::uint16_t* to, float* bias_sums, const TileGradient& gradient,
-                             std::int64_t at, std::int64_t channels, const PixelPlaces& places) {
-  const std::int64_t offsets[] = {0, places.pixel_pitch, places.row_pitch, places.row_pitch + places.pixel_pitch};
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
-    const PassedGradient passed(gradient, at + c);
-    if (bias_sums) passed.add(bias_sums + c, ~IntVector{});
+void tile_frame_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& given,
+                         const ImageShape& s, PixelPlaces places) {
+  const TileGradient gradient = given;
+  for_channels(s.c, bias_sums, [&](std::int64_t c) {
+    Vector total{};
+    for (std::int64_t y = 0; y < s.h; ++y) {
+      std::uint16_t* to = frame + places.first + y * places.row_pitch + c;
+      for (std::int64_t x = 0; x < s.w; ++x, to += places.pixel_pitch) {
+        const PassedGradient passed(gradient, (y * s.w + x) * s.c + c);
+        passed.write(to);
+        total += passed.value;
+      }
+    }
+    return total;
+  });
+}
+
+// Which pixel of its window each channel's maximum was.
+inline HalfVector load_indices(const std::uint8_t* argmax) {
+#ifdef __AVX512BW__
+  return reinterpret_cast<HalfVector>(_mm256_cvtepu8_epi16(*reinterpret_cast<const __m128i_u*>(argmax)));
+#else
+  return __builtin_convertvector(ByteVector(*reinterpret_cast<const UnalignedBytes*>(argmax)), HalfVector);
+#endif
+}
+
+// One window's gradient, for its pixels inside the image.
+inline void frame_window(std::uint16_t* frame, const PassedGradient& passed, HalfVector winners,
+                         const PoolShape& s, const PixelPlaces& places, std::int64_t oy, std::int64_t ox) {
+  PoolWindow(s, oy, ox).for_each_place(s, [&](std::int64_t y, std::int64_t x, std::int32_t index) {
+    passed.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch,
+                 winners == static_cast<std::uint16_t>(index) - HalfVector{});
+  });
+}
+
+// The same of a window of 2x2 that is not cut off.
+inline void frame_window_2x2(std::uint16_t* to, const PassedGradient& passed, HalfVector winners,
+                             const PixelPlaces& places) {
+  const std::int64_t offsets[] = {0, places.pixel_pitch, places.row_pitch,
+                                  places.row_pitch + places.pixel_pitch};
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) passed.write(to + offsets[k] + c, winners(gradient.argmax + at + c, k));
-  }
+  for (int k = 0; k < 4; ++k)
+    passed.write(to + offsets[k], winners == static_cast<std::uint16_t>(k) - HalfVector{});
 }
 
 // Windows do not overlap; where there is none the frame is 0 and stays so.
-void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
+void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& given,
                                 const PoolShape& s, PixelPlaces places) {
+  const TileGradient gradient = given;
   const bool is_2x2 = are_whole_2x2(s);
-  for (std::int64_t oy = 0; oy < s.oh; ++oy)
-    for (std::int64_t ox = 0; ox < s.ow; ++ox)
-      if (is_2x2)
-        frame_window_2x2(frame + places.first + oy * s.stride_h * places.row_pitch +
-                             ox * s.stride_w * places.pixel_pitch,
-                         bias_sums, gradient, (oy * s.ow + ox) * s.c, s.c, places);
-      else
-        frame_window(frame, bias_sums, gradient, s, places, oy, ox);
+  for_channels(s.c, bias_sums, [&](std::int64_t c) {
+    Vector total{};
+    for (std::int64_t oy = 0; oy < s.oh; ++oy)
+      for (std::int64_t ox = 0; ox < s.ow; ++ox) {
+        const std::int64_t at = (oy * s.ow + ox) * s.c + c;
+        const PassedGradient passed(gradient, at);
+        const HalfVector winners = load_indices(gradient.argmax + at);
+        total += passed.value;
+        if (is_2x2)
+          frame_window_2x2(frame + places.first + oy * s.stride_h * places.row_pitch +
+                               ox * s.stride_w * places.pixel_pitch + c,
+                           passed, winners, places);
+        else
+          frame_window(frame + c, passed, winners, s, places, oy, ox);
+      }
+    return total;
+  });
 }
 
 // The operands, in tiles.
@@ -166,12 +184,13 @@ void add_tile_conv_gradient(float* sums, const std::uint16_t* x_frame, const std
 }
 
 void tile_conv_gradient(float* grad_weight, const float* sums, const TileConvShape& s) {
+  const std::int64_t depth = s.tap_depth();
   for (std::int64_t tap = 0; tap < s.taps(); ++tap)
     for (std::int64_t o = 0; o < s.o; o += kTileRows)
-      for (std::int64_t c = 0; c < s.channel_tiles() * kTileColumns; c += kTileColumns, sums += kTileSums)
-        for (std::int64_t k = 0; k < at_most(s.c - c, kTileColumns); ++k)
+      for (std::int64_t c = 0; c < depth; c += kTileColumns, sums += kTileSums)
+        for (std::int64_t k = 0; k < at_most(depth - c, kTileColumns); ++k)
           for (std::int64_t i = 0; i < at_most(s.o - o, kTileRows); ++i)
-            grad_weight[(tap * s.c + c + k) * s.o + o + i] = sums[i * kTileColumns + k];
+            grad_weight[(tap * depth + c + k) * s.o + o + i] = sums[i * kTileColumns + k];
 }
 
 }  // namespace

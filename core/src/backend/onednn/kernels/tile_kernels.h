@@ -57,7 +57,7 @@ struct TileKernels {
   /// The gradient of a result in a frame: of the whole result, or of what was pooled behind it. bias_sums (c,
   /// may be null) accumulates.
   void (*frame_gradient)(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
-                         const PoolShape& image, PixelPlaces places) = nullptr;
+                         const ImageShape& shape, PixelPlaces places) = nullptr;
   void (*frame_pooled_gradient)(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
                                 const PoolShape& pool, PixelPlaces places) = nullptr;
   /// `sums` accumulates. The gradient's channels for pixel p of x's frame begin at places[p]. Scratch:

@@ -20,6 +20,10 @@ constexpr std::int64_t kTileStrip = 256, kTileStripColumns = 256, kTileStripDept
 constexpr std::int64_t kTileProductScratch =
     (kTileStrip + kTileStripColumns) * kTileStripDepth / 2 + kTileStrip * kTileStripColumns;
 
+struct ImageShape {
+  std::int64_t h, w, c;
+};
+
 /// Where the channels of a pixel (row, column) of an image begin: first + row * row_pitch + column *
 /// pixel_pitch, in elements.
 struct PixelPlaces {
@@ -69,7 +73,7 @@ struct TileConvShape {
   constexpr PixelPlaces dense_result() const { return {0, ow * o, o}; }
 
   // --- the filters' gradient
-  constexpr std::int64_t channel_tiles() const { return tiles_for(c, kTileColumns); }
+  constexpr std::int64_t channel_tiles() const { return tiles_for(tap_depth(), kTileColumns); }
   constexpr std::int64_t sum_elements() const {
     return taps() * channel_tiles() * column_tiles() * kTileSums;
   }
