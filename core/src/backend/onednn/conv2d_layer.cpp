@@ -185,9 +185,8 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
   if (!plan) return false;
   const ConvProblem& p = plan->problem;
   const std::int64_t channel_parts = parts_of_channels(p, plan->conv);
-  const bool alone = is_alone(layer);
-  if (!alone && (channel_parts > 0 || parts_of_image(p) > 1) && plan->conv != ConvKernels::tiles)
-    return false;
+  const bool alone = is_alone(layer), is_tiled = plan->conv == ConvKernels::tiles;
+  if (!alone && (channel_parts > 0 || parts_of_image(p) > 1) && !is_tiled) return false;
   if (channel_parts > 0) {
     share_conv2d(p, channel_parts, layer.out.data<float>(), layer.x.data<float>(),
                  layer.conv.weight.data<float>(), floats_or_null(layer.conv.bias));
@@ -196,15 +195,11 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
   }
   const auto run = [&](const Tensor& weight, const Tensor& bias, const Tensor& front_weight,
                        const Tensor& front_bias) {
-    if (plan->conv == ConvKernels::tiles) {
+    if (is_tiled) {
       Conv2dLayer wide = layer;
-      wide.conv.weight = weight;
       wide.conv.bias = bias;
-      if (wide.front) {
-        wide.front->weight = front_weight;
-        wide.front->bias = front_bias;
-      }
-      return run_tiles(wide, *plan, norm);
+      if (wide.front) wide.front->bias = front_bias;
+      return run_tiles(wide, *plan, front_weight, norm);
     }
     const ImagePass conv(*this, kernels_, plan->conv, plan->problem, weight.data<float>(),
                          floats_or_null(bias));
@@ -222,7 +217,8 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
     if (norm && !of_images) normalise(layer.out, layer.out, *norm);
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});
-  with_floats(run, read(layer.conv.weight), read(layer.conv.bias), read(front.weight), read(front.bias));
+  with_floats(run, read(is_tiled ? Tensor() : layer.conv.weight), read(layer.conv.bias), read(front.weight),
+              read(front.bias));
   return true;
 }
 

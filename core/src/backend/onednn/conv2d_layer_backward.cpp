@@ -250,20 +250,18 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
                        const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_front_weight,
                        const Tensor& grad_front_bias) {
     Conv2dLayerBackward wide = layer;
-    wide.conv.weight = weight;
+    if (!plan->is_tiled()) wide.conv.weight = weight;
     wide.conv.grad_weight = grad_weight;
     wide.conv.grad_bias = grad_bias;
-    if (wide.front) {
-      wide.front->weight = front_weight;
-      wide.front->bias = front_bias;
-    }
+    if (wide.front && !plan->is_tiled()) wide.front->weight = front_weight;
+    if (wide.front) wide.front->bias = front_bias;
     wide.grad_front_weight = grad_front_weight;
     wide.grad_front_bias = grad_front_bias;
-    if (plan->is_tiled()) return run_tiles_backward(wide, *plan);
+    if (plan->is_tiled()) return run_tiles_backward(wide, *plan, front_weight);
     run_backward(wide, *plan);
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});
-  with_floats(run, read(layer.conv.weight), read(front.weight), read(front.bias),
+  with_floats(run, read(plan->is_tiled() ? Tensor() : layer.conv.weight), read(front.weight), read(front.bias),
               written(layer.conv.grad_weight), written(layer.conv.grad_bias),
               written(layer.grad_front_weight), written(layer.grad_front_bias));
   return true;

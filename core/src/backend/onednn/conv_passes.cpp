@@ -6,11 +6,6 @@ namespace ronde::inline v0 {
 
 namespace {
 
-// As many as an algorithm needs, none for the others.
-std::int64_t only_for(ConvKernels wanted, ConvKernels algorithm, std::int64_t elements) {
-  return algorithm == wanted ? elements : 0;
-}
-
 std::optional<PaddedImages> padded_for(Backend& backend, ConvKernels algorithm, const ConvProblem& p) {
   if (algorithm != ConvKernels::direct) return std::nullopt;
   return std::optional<PaddedImages>(std::in_place, backend, p);
@@ -21,8 +16,7 @@ std::int64_t weight_elements(const ConvProblem& p, ConvKernels algorithm, std::i
 }
 
 std::int64_t sum_elements(const ConvProblem& p, ConvKernels algorithm) {
-  if (algorithm == ConvKernels::winograd) return winograd_sums(winograd_shape(p).tile, p.c * p.o);
-  return only_for(ConvKernels::tiles, algorithm, tile_shape(p).sum_elements());
+  return algorithm == ConvKernels::winograd ? winograd_sums(winograd_shape(p).tile, p.c * p.o) : 0;
 }
 
 }  // namespace
@@ -43,8 +37,9 @@ ImagePass::ImagePass(Backend& backend, const Kernels& kernels, ConvKernels algor
 
 ImagePass::Runner::Runner(const ImagePass& pass)
     : pass_(pass),
-      scratch_(pass.backend_, only_for(ConvKernels::winograd, pass.algorithm_,
-                                       WinogradBlock::count(winograd_shape(pass.problem_)))),
+      scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
+                                  ? WinogradBlock::count(winograd_shape(pass.problem_))
+                                  : 0),
       padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {}
 
 void ImagePass::Runner::operator()(float* to, const float* from, std::int64_t images) const {
@@ -143,11 +138,10 @@ WeightGradientPass::Runner::Runner(const WeightGradientPass& pass, int chunk)
       sum_(pass.sums_.data() + pass.chunk_elements() * chunk),
       bias_sum_(pass.problem_.has_bias ? sum_ + pass.taps() * pass.problem_.o : nullptr),
       points_(pass.backend_, sum_elements(pass.problem_, pass.algorithm_)),
-      scratch_(pass.backend_, only_for(ConvKernels::winograd, pass.algorithm_,
-                                       winograd_gradient_scratch(winograd_shape(pass.problem_)))),
-      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)),
-      tile_operands_(pass.backend_, only_for(ConvKernels::tiles, pass.algorithm_,
-                                             tile_shape(pass.problem_).gradient_scratch())) {
+      scratch_(pass.backend_, pass.algorithm_ == ConvKernels::winograd
+                                  ? winograd_gradient_scratch(winograd_shape(pass.problem_))
+                                  : 0),
+      padded_(padded_for(pass.backend_, pass.algorithm_, pass.problem_)) {
   if (padded_) {
     std::fill_n(sum_, pass.chunk_elements(), 0.0f);
     return;
@@ -162,11 +156,6 @@ void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std:
   for (std::int64_t i = 0; i < images; ++i)
     pass_.kernels_.conv_backward_weight(sum_, bias_sum_, grad_out + i * out_elements(p),
                                         (*padded_)(x + i * in_elements(p)), padded_->shape());
-}
-
-void WeightGradientPass::Runner::add(const TileGradientOperands& operands) const {
-  pass_.kernels_.tiles->add_conv_gradient(points_.data(), operands.x_frame, operands.gradient, operands.places,
-                                          tile_shape(pass_.problem_), tile_operands_.data());
 }
 
 void WeightGradientPass::Runner::add(const float* grad_out, const float* x, std::int64_t images,
@@ -187,8 +176,6 @@ void WeightGradientPass::Runner::finish() const {
   const ConvProblem& p = pass_.problem_;
   if (pass_.algorithm_ == ConvKernels::winograd)
     pass_.kernels_.winograd_weight_gradient(sum_, points_.data(), p.c * p.o, winograd_shape(p).tile);
-  if (pass_.algorithm_ == ConvKernels::tiles)
-    pass_.kernels_.tiles->conv_gradient(sum_, points_.data(), tile_shape(p));
 }
 
 void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {

@@ -120,10 +120,7 @@ struct ImageBand {
   ImageBand(const ConvProblem& whole, ImagePart part);
 };
 
-/// The filters (kh * kw * c, o) of the convolution that a forward pass or a gradient of the input is.
-void filters_by_tap(float* by_tap, const float* weight, const ConvProblem& problem);
-
-/// The forward pass, or the gradient of the input; those by tiles are a TileConv (tile_passes.h).
+/// The forward pass, or the gradient of the input; those by tiles are in tile_passes.h.
 class ImagePass {
  public:
   /// `bias` may be null; must outlive this.
@@ -181,13 +178,6 @@ class ImagePass {
   Scratch<float> weights_;  // as the kernel wants them
 };
 
-/// What the kernels of tiles read for the gradient of a weight: x in its frame, and the result's gradient,
-/// with the places of its channels for the pixels of that frame.
-struct TileGradientOperands {
-  const std::uint16_t *x_frame, *gradient;
-  const std::int32_t* places;
-};
-
 /// The gradient of the weight and of the bias.
 class WeightGradientPass {
  public:
@@ -202,9 +192,6 @@ class WeightGradientPass {
     /// And grad_x, as `input` makes it; with Winograd's algorithm that saves a transform.
     void add(const float* grad_out, const float* x, std::int64_t images, const ImagePass::Runner& input,
              float* grad_x) const;
-    /// By tiles. Whoever makes the gradient adds it up in bias_sum(), which is null without a bias.
-    void add(const TileGradientOperands& operands) const;
-    float* bias_sum() const { return bias_sum_; }
     /// Once, behind the last images of the chunk.
     void finish() const;
 
@@ -215,9 +202,8 @@ class WeightGradientPass {
     const WeightGradientPass& pass_;
     float* sum_;                       // of the chunk: (kh * kw * c + 1, o), the last row is the bias
     float* bias_sum_;                  // null without
-    Scratch<float> points_, scratch_;  // Winograd's sums, or those of tiles
+    Scratch<float> points_, scratch_;  // Winograd's
     std::optional<PaddedImages> padded_;
-    Scratch<std::uint16_t> tile_operands_;
   };
 
   /// Writes the sum of all chunks; `grad_bias` may be null.

@@ -30,24 +30,20 @@ bool OneDnnBackend::is_direct(const ConvProblem& p) const {
          std::max(pad.left, pad.right) < p.kw;
 }
 
-void filters_by_tap(float* by_tap, const float* weight, const ConvProblem& p) {
-  const std::int64_t cells = p.kh * p.kw;
+// The gradient of x is a convolution of the output's gradient with the filters turned round.
+void ImagePass::prepare_direct(const float* weight) {
+  ConvProblem& p = problem_;
+  float* by_tap = weights_.data();  // (kh * kw * c, o) of the convolution that is run
   if (p.pass == ConvPass::forward) {
     const std::int64_t taps = taps_of(p);
     for (std::int64_t o = 0; o < p.o; ++o)
       for (std::int64_t t = 0; t < taps; ++t) by_tap[t * p.o + o] = weight[o * taps + t];
     return;
   }
+  const std::int64_t cells = p.kh * p.kw;
   for (std::int64_t o = 0; o < p.o; ++o)
     for (std::int64_t cell = 0; cell < cells; ++cell)
       std::copy_n(weight + (o * cells + cell) * p.c, p.c, by_tap + ((cells - 1 - cell) * p.o + o) * p.c);
-}
-
-// The gradient of x is a convolution of the output's gradient with the filters turned round.
-void ImagePass::prepare_direct(const float* weight) {
-  ConvProblem& p = problem_;
-  filters_by_tap(weights_.data(), weight, p);
-  if (p.pass == ConvPass::forward) return;
   const Padding2d& pad = p.params.padding;
   p.params.padding = {p.kh - 1 - pad.top, p.kh - 1 - pad.bottom, p.kw - 1 - pad.left, p.kw - 1 - pad.right};
   std::swap(p.h, p.oh);

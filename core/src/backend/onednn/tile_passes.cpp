@@ -2,37 +2,18 @@
 
 #include <algorithm>
 
+#include <ronde/core/thread_pool.h>
+
 namespace ronde::inline v0 {
 
-TileConv::TileConv(Backend& backend, const Kernels& kernels, const ConvProblem& problem, const float* weight,
-                   const float* bias)
-    : tiles_(*kernels.tiles),
-      shape_(tile_shape(problem)),
-      bias_(bias),
-      epilogue_(problem.relu ? Epilogue::relu : Epilogue::none),
-      weights_(backend, shape_.weight_elements()) {
-  const Scratch<float> by_tap(backend, problem.kh * problem.kw * problem.c * problem.o);
-  filters_by_tap(by_tap.data(), weight, problem);
-  tiles_.conv_weights(weights_.data(), by_tap.data(), shape_);
-}
-
-TileFrame::TileFrame(Backend& backend, const TileConvShape& shape)
-    : elements_(backend, shape.frame_elements()) {
-  std::fill_n(elements_.data(), shape.frame_elements(), std::uint16_t{0});
-}
-
-PlaceTable::PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
-                       std::optional<std::int64_t> thrown_away)
-    : places_(backend, numbering.pixels()) {
-  const std::int64_t width = numbering.frame_w();
-  for (std::int64_t pixel = 0; pixel < numbering.pixels(); ++pixel) {
-    const std::int64_t row = pixel / width, column = pixel % width;
-    const bool has_result = pixel < numbering.used_pixels() && column < numbering.ow;
-    const std::int64_t place =
-        places.first + (has_result ? row * places.row_pitch + column * places.pixel_pitch
-                                   : (row + 1) * places.row_pitch);
-    places_.data()[pixel] = static_cast<std::int32_t>(has_result ? place : thrown_away.value_or(place));
-  }
+std::int64_t images_in_frame(const ConvProblem& p, std::int64_t most) {
+  // A frame's elements: few beside many filters go by more often than these.
+  constexpr std::int64_t kLeastElements = 32768, kMostElements = 262144;
+  const std::int64_t elements = std::clamp(p.kh * p.kw * p.c * p.o / 8, kLeastElements, kMostElements);
+  const std::int64_t of_image = (p.oh + p.kh - 1) * (p.ow + p.kw - 1) * std::max(p.c, p.o);
+  const std::int64_t images = std::clamp<std::int64_t>(elements / of_image, 1, std::max<std::int64_t>(most, 1));
+  const std::int64_t frames = (most + images - 1) / images;
+  return frames > 0 ? (most + frames - 1) / frames : 1;
 }
 
 HalfImages::HalfImages(Backend& backend, const Kernels& kernels, const Tensor& tensor, std::int64_t n)
@@ -49,13 +30,84 @@ const std::uint16_t* HalfImages::operator()(std::int64_t image) const {
   return rounded_.data();
 }
 
+TileFrame::TileFrame(Backend& backend, const TileConvShape& shape)
+    : elements_(backend, shape.frame_elements()) {
+  std::fill_n(elements_.data(), shape.frame_elements(), std::uint16_t{0});
+}
+
+PlaceTable::PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
+                       std::optional<std::int64_t> thrown_away)
+    : places_(backend, numbering.pixels()) {
+  const std::int64_t width = numbering.frame_w(), height = numbering.frame_h();
+  std::int64_t next = 0;  // of a pixel that is thrown away
+  for (std::int64_t pixel = numbering.pixels() - 1; pixel >= 0; --pixel) {
+    const std::int64_t row = pixel / width, column = pixel % width;
+    const bool has_result =
+        pixel < numbering.used_pixels() && column < numbering.ow && row % height < numbering.oh;
+    if (has_result)
+      next = places.first + row / height * places.image_pitch + row % height * places.row_pitch +
+             column * places.pixel_pitch;
+    places_.data()[pixel] = static_cast<std::int32_t>(has_result ? next : thrown_away.value_or(next));
+  }
+}
+
+TileConv::TileConv(Backend& backend, const Kernels& kernels, const ConvProblem& problem, std::int64_t images,
+                   const Tensor& weight, const float* bias)
+    : tiles_(*kernels.tiles),
+      shape_(tile_shape(problem).with_images(images)),
+      bias_(bias),
+      epilogue_(problem.relu ? Epilogue::relu : Epilogue::none),
+      weights_(backend, shape_.column_tiles() * shape_.filter_elements()) {
+  const HalfImages halves(backend, kernels, weight, 1);
+  const std::uint16_t* filters = halves(0);
+  backend.threads().parallel_for(shape_.column_tiles(), 1, [&](std::int64_t begin, std::int64_t end) {
+    tiles_.conv_weights(weights_.data(), filters, shape_, problem.pass == ConvPass::backward_input, begin, end);
+  });
+}
+
+TileWeightGradient::TileWeightGradient(Backend& backend, const Kernels& kernels, const ConvProblem& problem,
+                                       std::int64_t images, int chunks)
+    : backend_(backend),
+      kernels_(kernels),
+      shape_(tile_shape(problem).with_images(images)),
+      has_bias_(problem.has_bias),
+      chunks_(chunks),
+      sums_(backend, chunk_elements() * chunks) {}
+
+std::int64_t TileWeightGradient::chunk_elements() const {
+  return shape_.sum_elements() + shape_.column_tiles() * kTileColumns;
+}
+
+TileWeightGradient::Runner::Runner(const TileWeightGradient& pass, int chunk)
+    : pass_(pass),
+      sums_(pass.sums_.data() + chunk * pass.chunk_elements()),
+      bias_sums_(pass.has_bias_ ? sums_ + pass.shape_.sum_elements() : nullptr),
+      scratch_(pass.backend_, pass.shape_.gradient_scratch()) {
+  std::fill_n(sums_, pass.chunk_elements(), 0.0f);
+}
+
+void TileWeightGradient::Runner::add(const TileGradientOperands& operands, std::int64_t images) const {
+  pass_.kernels_.tiles->add_conv_gradient(sums_, operands, pass_.shape_.with_images(images), scratch_.data());
+}
+
+void TileWeightGradient::collect(float* grad_weight, float* grad_bias) const {
+  float* sums = sums_.data();
+  for (int chunk = 1; chunk < chunks_; ++chunk)
+    kernels_.accumulate(sums, sums + chunk_elements() * chunk, 1.0f, chunk_elements());
+  backend_.threads().parallel_for(shape_.column_tiles(), 1, [&](std::int64_t begin, std::int64_t end) {
+    kernels_.tiles->conv_gradient(grad_weight, sums, shape_, begin, end);
+  });
+  if (grad_bias) std::copy_n(sums + shape_.sum_elements(), shape_.o, grad_bias);
+}
+
 TileFront::TileFront(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
-                     const ConvProblem& problem, const float* weight, const float* bias)
+                     const ConvProblem& problem, std::int64_t images, const Tensor& weight,
+                     const Tensor& floats, const float* bias)
     : problem_(problem) {
   if (algorithm == ConvKernels::tiles)
-    tiles_.emplace(backend, kernels, problem, weight, bias);
+    tiles_.emplace(backend, kernels, problem, images, weight, bias);
   else
-    floats_.emplace(backend, kernels, algorithm, problem, weight, bias);
+    floats_.emplace(backend, kernels, algorithm, problem, floats.data<float>(), bias);
 }
 
 FramedImages::FloatFront::FloatFront(Backend& backend, const Kernels& kernels, const Tensor& images,
@@ -78,25 +130,31 @@ FramedImages::FramedImages(Backend& backend, const Kernels& kernels, const Tenso
     float_front_.emplace(backend, kernels, x, n, *front);
 }
 
-const std::uint16_t* FramedImages::operator()(std::int64_t image) const {
-  if (frame_front_)
-    make(*frame_front_, image);
-  else if (float_front_)
-    make(*float_front_, image);
-  else
-    kernels_.tiles->frame(frame_.data(), x_(image), shape_);
+const std::uint16_t* FramedImages::operator()(std::int64_t first, std::int64_t images) const {
+  if (frame_front_) {
+    const FrameFront& front = *frame_front_;
+    read(front.frame, front.conv.shape(), first, images);
+    front.conv({nullptr, frame_.data(), front.places.data()}, front.frame.data(), images);
+  } else if (float_front_) {
+    make(*float_front_, first, images);
+  } else {
+    read(frame_, shape_, first, images);
+  }
   return frame_.data();
 }
 
-void FramedImages::make(const FloatFront& front, std::int64_t image) const {
-  front.run(front.result.data(), front.x(image, 1), 1);
-  kernels_.to_bfloat16(front.rounded.data(), front.result.data(), shape_.h * shape_.w * shape_.c);
-  kernels_.tiles->frame(frame_.data(), front.rounded.data(), shape_);
+void FramedImages::read(const TileFrame& frame, const TileConvShape& shape, std::int64_t first,
+                        std::int64_t images) const {
+  for (std::int64_t i = 0; i < images; ++i)
+    kernels_.tiles->frame(frame.data() + i * shape.in_frame().image_pitch, x_(first + i), shape);
 }
 
-void FramedImages::make(const FrameFront& front, std::int64_t image) const {
-  kernels_.tiles->frame(front.frame.data(), x_(image), front.conv.shape());
-  front.conv({nullptr, frame_.data(), front.places.data()}, front.frame.data());
+void FramedImages::make(const FloatFront& front, std::int64_t first, std::int64_t images) const {
+  for (std::int64_t i = 0; i < images; ++i) {
+    front.run(front.result.data(), front.x(first + i, 1), 1);
+    kernels_.to_bfloat16(front.rounded.data(), front.result.data(), shape_.h * shape_.w * shape_.c);
+    kernels_.tiles->frame(frame_.data() + i * shape_.in_frame().image_pitch, front.rounded.data(), shape_);
+  }
 }
 
 }  // namespace ronde::inline v0

@@ -14,52 +14,13 @@
 
 namespace ronde::inline v0 {
 
-/// The forward pass, or the gradient of the input, prepared for all threads.
-class TileConv {
- public:
-  /// `bias` may be null; must outlive this.
-  TileConv(Backend& backend, const Kernels& kernels, const ConvProblem& problem, const float* weight,
-           const float* bias);
+/// How many images a thread that has `most` of them brings into one frame. Note [Tiles]
+std::int64_t images_in_frame(const ConvProblem& problem, std::int64_t most);
 
-  const TileConvShape& shape() const { return shape_; }
-  void operator()(const TileConvResult& to, const std::uint16_t* frame) const {
-    tiles_.conv(to, frame, weights_.data(), bias_, shape_, epilogue_);
-  }
-
- private:
-  const TileKernels& tiles_;
-  TileConvShape shape_;
-  const float* bias_;
-  Epilogue epilogue_;
-  Scratch<std::uint16_t> weights_;
-};
-
-/// A frame of zeros.
-class TileFrame {
- public:
-  TileFrame(Backend& backend, const TileConvShape& shape);
-  std::uint16_t* data() const { return elements_.data(); }
-
- private:
-  Scratch<std::uint16_t> elements_;
-};
-
-/// Where the pixels that a convolution's frame numbers have their place in an image or another frame; those
-/// that are thrown away have that of the next one that is not, or are all at one place.
-class PlaceTable {
- public:
-  PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
-             std::optional<std::int64_t> thrown_away = std::nullopt);
-  const std::int32_t* data() const { return places_.data(); }
-
- private:
-  Scratch<std::int32_t> places_;
-};
-
-/// Images as bfloat16: where they lie, or rounded in scratch.
+/// Images, or a weight, as bfloat16: where they lie, or rounded in scratch.
 class HalfImages {
  public:
-  /// An undefined tensor has none.
+  /// `n` of them, all of which make the tensor; an undefined one has none.
   HalfImages(Backend& backend, const Kernels& kernels, const Tensor& tensor, std::int64_t n);
 
   /// Until the next call; null of an undefined tensor.
@@ -73,11 +34,88 @@ class HalfImages {
   Scratch<std::uint16_t> rounded_;
 };
 
+/// A frame of zeros.
+class TileFrame {
+ public:
+  TileFrame(Backend& backend, const TileConvShape& shape);
+  std::uint16_t* data() const { return elements_.data(); }
+
+ private:
+  Scratch<std::uint16_t> elements_;
+};
+
+/// Where the pixels that a convolution's frame numbers have their place in images or another frame; those that
+/// are thrown away have that of the next one that is not, or are all at one place.
+class PlaceTable {
+ public:
+  PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
+             std::optional<std::int64_t> thrown_away = std::nullopt);
+  const std::int32_t* data() const { return places_.data(); }
+
+ private:
+  Scratch<std::int32_t> places_;
+};
+
+/// The forward pass, or the gradient of the input, prepared for all threads.
+class TileConv {
+ public:
+  /// Frames hold `images`. `bias` may be null; must outlive this.
+  TileConv(Backend& backend, const Kernels& kernels, const ConvProblem& problem, std::int64_t images,
+           const Tensor& weight, const float* bias);
+
+  const TileConvShape& shape() const { return shape_; }
+  void operator()(const TileConvResult& to, const std::uint16_t* frame, std::int64_t images) const {
+    tiles_.conv(to, frame, weights_.data(), bias_, shape_.with_images(images), epilogue_);
+  }
+
+ private:
+  const TileKernels& tiles_;
+  TileConvShape shape_;
+  const float* bias_;
+  Epilogue epilogue_;
+  Scratch<std::uint16_t> weights_;
+};
+
+/// The gradient of the weight and of the bias.
+class TileWeightGradient {
+ public:
+  /// Images are added up in `chunks` sums.
+  TileWeightGradient(Backend& backend, const Kernels& kernels, const ConvProblem& problem, std::int64_t images,
+                     int chunks);
+
+  class Runner {
+   public:
+    Runner(const TileWeightGradient& pass, int chunk);
+    /// Whoever makes the result's gradient adds it up there; null without a bias.
+    float* bias_sums() const { return bias_sums_; }
+    void add(const TileGradientOperands& operands, std::int64_t images) const;
+
+   private:
+    const TileWeightGradient& pass_;
+    float *sums_, *bias_sums_;
+    Scratch<std::uint16_t> scratch_;
+  };
+
+  /// Writes the sum of all chunks; `grad_bias` may be null.
+  void collect(float* grad_weight, float* grad_bias) const;
+
+ private:
+  std::int64_t chunk_elements() const;
+
+  Backend& backend_;
+  const Kernels& kernels_;
+  TileConvShape shape_;
+  bool has_bias_;
+  int chunks_;
+  Scratch<float> sums_;  // of each chunk those of the weight, and of the bias
+};
+
 /// What stands in front of a convolution by tiles, prepared for all threads: by tiles too, or not.
 class TileFront {
  public:
+  /// `floats`: the weight in f32, for a front that is not made of tiles.
   TileFront(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& problem,
-            const float* weight, const float* bias);
+            std::int64_t images, const Tensor& weight, const Tensor& floats, const float* bias);
 
   const std::optional<TileConv>& tiles() const { return tiles_; }
   const std::optional<ImagePass>& floats() const { return floats_; }
@@ -96,8 +134,8 @@ class FramedImages {
   FramedImages(Backend& backend, const Kernels& kernels, const Tensor& x, std::int64_t n,
                const TileFront* front, const TileConvShape& shape);
 
-  /// The frame with that image; until the next call.
-  const std::uint16_t* operator()(std::int64_t image) const;
+  /// The frame with those images; until the next call.
+  const std::uint16_t* operator()(std::int64_t first, std::int64_t images) const;
   /// The frame that a front by tiles has read.
   const std::uint16_t* front_frame() const { return frame_front_->frame.data(); }
 
@@ -118,9 +156,8 @@ class FramedImages {
     PlaceTable places;
     FrameFront(Backend& backend, const TileConv& front, const TileConvShape& behind);
   };
-
-  void make(const FloatFront& front, std::int64_t image) const;
-  void make(const FrameFront& front, std::int64_t image) const;
+  void read(const TileFrame& frame, const TileConvShape& shape, std::int64_t first, std::int64_t images) const;
+  void make(const FloatFront& front, std::int64_t first, std::int64_t images) const;
 
   const Kernels& kernels_;
   TileConvShape shape_;

@@ -1,4 +1,4 @@
-/// Convolutions with stride 1 of one image by tiles, for what is rounded to bfloat16: Note [Frames] in
+/// Convolutions with stride 1 by tiles, for what is rounded to bfloat16: Note [Frames] in
 /// tile_shape.h.
 ///
 ///     sums (pixel, o) += frame (pixel + tap, c) * weight (tap, c, o)
@@ -11,14 +11,6 @@
 
 namespace ronde::inline v0 {
 namespace {
-
-// n floats as bfloat16.
-inline void round_row(std::uint16_t* to, const float* from, std::int64_t n) {
-  std::int64_t k = 0;
-  for (; k + kTileDepth <= n; k += kTileDepth)
-    store_pairs(to + k, Tiles::rounded(load(from + k), load(from + k + kLanes)));
-  if (k < n) to_bfloat16(to + k, from + k, n - k);
-}
 
 void tile_frame(std::uint16_t* frame, const std::uint16_t* image, const TileConvShape& s) {
   const PixelPlaces to = s.in_frame();
@@ -33,18 +25,20 @@ void tile_frame(std::uint16_t* frame, const std::uint16_t* image, const TileConv
   }
 }
 
-void tile_conv_weights(std::uint16_t* weights, const float* by_tap, const TileConvShape& s) {
-  std::uint16_t block[kTileElements];
-  const std::int64_t depth = s.tap_depth();
-  for (std::int64_t o = 0; o < s.o; o += kTileColumns)
-    for (std::int64_t tap = 0; tap < s.taps(); ++tap)
-      for (std::int64_t c = 0; c < depth; c += kTileDepth, weights += kTileElements) {
-        for (std::uint16_t& value : block) value = 0;
-        for (std::int64_t k = 0; k < at_most(depth - c, kTileDepth); ++k)
-          round_row(block + k * kTileColumns, by_tap + (tap * depth + c + k) * s.o + o,
-                    at_most(s.o - o, kTileColumns));
-        pack_pairs(weights, {block, kTileColumns});
-      }
+void tile_conv_weights(std::uint16_t* tiles, const std::uint16_t* weight, const TileConvShape& s,
+                       bool is_turned, std::int64_t begin, std::int64_t end) {
+  std::uint16_t room[2 * kTileElements];
+  const std::int64_t taps = s.taps(), depth = s.tap_depth(), pitch = taps * (is_turned ? s.o : depth);
+  tiles += begin * s.filter_elements();
+  for (std::int64_t o = begin * kTileColumns; o < at_most(s.o, end * kTileColumns); o += kTileColumns)
+    for (std::int64_t tap = 0; tap < taps; ++tap)
+      for (std::int64_t c = 0; c < depth; c += kTileDepth, tiles += kTileElements)
+        if (is_turned)
+          pack_pairs(tiles, filled_up({weight + c * pitch + (taps - 1 - tap) * s.o + o, pitch}, depth - c, s.o - o,
+                                      kTileDepth, kTileColumns, room));
+        else
+          pack_transposed_pairs(tiles, filled_up({weight + o * pitch + tap * depth + c, pitch}, s.o - o, depth - c,
+                                                 kTileColumns, kTileDepth, room));
 }
 
 // What becomes of the sums of a pixel's `columns` tiles of filters. Copied whenever some pixels are finished:
@@ -148,7 +142,7 @@ void tile_conv(const TileConvResult& to, const std::uint16_t* frame, const std::
                const float* bias, const TileConvShape& s, Epilogue epilogue) {
   const Tiles tiles;
   const std::int64_t pitch = s.pitch(), taps = s.taps(), depth_tiles = s.depth_tiles(),
-                     filter_tile = taps * depth_tiles * kTileElements,
+                     filter_tile = s.filter_elements(),
                      at_once = tiles_for(2 * kTileRows, taps * depth_tiles);
   for_pairs(s.column_tiles(), [&]<int columns>(std::int64_t column) {
     PixelBlocks<columns> blocks({to, bias, column * kTileColumns, s.o - column * kTileColumns, epilogue});

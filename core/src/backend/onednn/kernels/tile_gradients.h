@@ -1,4 +1,4 @@
-/// Gradients of convolutions by tiles, of one image: the result's gradient in a frame, and the filters' one.
+/// Gradients of convolutions by tiles: the result's gradient in a frame, and the filters' one.
 ///
 ///     sums (tap, o, c) += grad_out (pixel, o)^T * frame (pixel + tap, c)
 ///
@@ -116,11 +116,10 @@ void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const Ti
 // The operands, in tiles.
 class GradientOperands {
  public:
-  GradientOperands(const std::uint16_t* x_frame, const std::uint16_t* gradient_frame,
-                   const std::int32_t* places, const TileConvShape& s, std::uint16_t* scratch)
+  GradientOperands(const TileGradientOperands& of, const TileConvShape& s, std::uint16_t* scratch)
       : shape_(s), pairs_(scratch), gradient_(pairs_ + 2 * s.channel_tiles() * s.pair_elements()) {
-    make_pairs(x_frame);
-    make_gradient(gradient_frame, places);
+    make_pairs(of.x_frame);
+    make_gradient(of);
   }
 
   // Of the first pixels.
@@ -148,11 +147,20 @@ class GradientOperands {
     }
   }
   // Left tiles (row tile, pixels).
-  void make_gradient(const std::uint16_t* frame, const std::int32_t* places) const {
-    std::uint16_t* to = gradient_;
-    for (std::int64_t tile = 0; tile < shape_.column_tiles(); ++tile)
-      for (std::int64_t pixel = 0; pixel < shape_.pixels(); pixel += kTileDepth, to += kTileElements)
-        pack_transposed_places(to, frame + tile * kTileColumns, places + pixel);
+  void make_gradient(const TileGradientOperands& of) const {
+    const std::int64_t tiles = shape_.column_tiles(), row = shape_.pixels() * kTileRows;
+    std::int32_t room[kTileDepth];
+    for (std::int64_t pixel = 0; pixel < shape_.pixels(); pixel += kTileDepth) {
+      const std::int32_t* places = of.places + pixel;
+      if (pixel + kTileDepth > shape_.used_pixels()) {
+        for (std::int64_t i = 0; i < kTileDepth; ++i)
+          room[i] = pixel + i < shape_.used_pixels() ? places[i] : of.zero;
+        places = room;
+      }
+      for (std::int64_t tile = 0; tile < tiles; ++tile)
+        pack_transposed_places(gradient_ + tile * row + pixel * kTileRows, of.gradient + tile * kTileColumns,
+                               places);
+    }
   }
 
   const TileConvShape& shape_;
@@ -160,9 +168,9 @@ class GradientOperands {
 };
 
 // Sums lie as (tap, row tile, channel tile).
-void add_tile_conv_gradient(float* sums, const std::uint16_t* x_frame, const std::uint16_t* gradient_frame,
-                            const std::int32_t* places, const TileConvShape& s, std::uint16_t* scratch) {
-  const GradientOperands operands(x_frame, gradient_frame, places, s, scratch);
+void add_tile_conv_gradient(float* sums, const TileGradientOperands& of, const TileConvShape& s,
+                            std::uint16_t* scratch) {
+  const GradientOperands operands(of, s, scratch);
   const Tiles tiles;
   const std::int64_t channel_tiles = s.channel_tiles(), row = channel_tiles * kTileSums;
   for_pairs(s.column_tiles(), [&]<int rows>(std::int64_t row_tile) {
@@ -183,14 +191,17 @@ void add_tile_conv_gradient(float* sums, const std::uint16_t* x_frame, const std
   });
 }
 
-void tile_conv_gradient(float* grad_weight, const float* sums, const TileConvShape& s) {
-  const std::int64_t depth = s.tap_depth();
-  for (std::int64_t tap = 0; tap < s.taps(); ++tap)
-    for (std::int64_t o = 0; o < s.o; o += kTileRows)
-      for (std::int64_t c = 0; c < depth; c += kTileColumns, sums += kTileSums)
-        for (std::int64_t k = 0; k < at_most(depth - c, kTileColumns); ++k)
-          for (std::int64_t i = 0; i < at_most(s.o - o, kTileRows); ++i)
-            grad_weight[(tap * depth + c + k) * s.o + o + i] = sums[i * kTileColumns + k];
+void tile_conv_gradient(float* grad_weight, const float* sums, const TileConvShape& s, std::int64_t begin,
+                        std::int64_t end) {
+  const std::int64_t depth = s.tap_depth(), channel_tiles = s.channel_tiles(), taps = s.taps();
+  for (std::int64_t o = begin * kTileRows; o < at_most(s.o, end * kTileRows); ++o)
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const float* row = sums + (tap * s.column_tiles() + o / kTileRows) * channel_tiles * kTileSums +
+                         o % kTileRows * kTileColumns;
+      float* to = grad_weight + (o * taps + tap) * depth;
+      for (std::int64_t c = 0; c < depth; c += kTileColumns, row += kTileSums)
+        for (std::int64_t k = 0; k < at_most(depth - c, kTileColumns); ++k) to[c + k] = row[k];
+    }
 }
 
 }  // namespace

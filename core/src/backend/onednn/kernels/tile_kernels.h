@@ -38,6 +38,14 @@ struct TileGradient {
   float scale;
 };
 
+/// Of the gradient of filters: x in its frame, and the result's gradient, whose channels for pixel p of that
+/// frame begin at places[p]; there are zeros at `zero`.
+struct TileGradientOperands {
+  const std::uint16_t *x_frame, *gradient;
+  const std::int32_t* places;
+  std::int32_t zero;
+};
+
 /// As Kernels: single-threaded, no allocation, dense arrays. Operands are bfloat16, as the bits of one, where
 /// they are not rounded to it here. A denormal number counts as 0.
 struct TileKernels {
@@ -46,27 +54,28 @@ struct TileKernels {
   void (*product)(const TileResult& out, const std::uint16_t* a, const std::uint16_t* b,
                   const ProductShape& shape, const float* bias, Epilogue epilogue, float* scratch);
 
-  // --- convolution of one image; null where Winograd's in float is no slower
-  /// The image in its frame, of which the rest is 0 and stays so.
+  // --- convolution; null where Winograd's in float is no slower
+  /// An image in its frame, of which the rest is 0 and stays so.
   void (*frame)(std::uint16_t* frame, const std::uint16_t* image, const TileConvShape& shape) = nullptr;
-  /// `by_tap` (kh * kw * c, o)
-  void (*conv_weights)(std::uint16_t* weights, const float* by_tap, const TileConvShape& shape) = nullptr;
+  /// Column tiles [begin, end) of the filters `weight`, (o, kh * kw * c); or turned round, for the gradient of
+  /// the image, of (c, kh * kw * o).
+  void (*conv_weights)(std::uint16_t* tiles, const std::uint16_t* weight, const TileConvShape& shape,
+                       bool is_turned, std::int64_t begin, std::int64_t end) = nullptr;
   /// epilogue(conv + bias); bias may be null.
   void (*conv)(const TileConvResult& to, const std::uint16_t* frame, const std::uint16_t* weights,
                const float* bias, const TileConvShape& shape, Epilogue epilogue) = nullptr;
-  /// The gradient of a result in a frame: of the whole result, or of what was pooled behind it. bias_sums (c,
-  /// may be null) accumulates.
+  /// The gradient of an image's result in a frame: of the whole result, or of what was pooled behind it.
+  /// bias_sums (c, may be null) accumulates.
   void (*frame_gradient)(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
                          const ImageShape& shape, PixelPlaces places) = nullptr;
   void (*frame_pooled_gradient)(std::uint16_t* frame, float* bias_sums, const TileGradient& gradient,
                                 const PoolShape& pool, PixelPlaces places) = nullptr;
-  /// `sums` accumulates. The gradient's channels for pixel p of x's frame begin at places[p]. Scratch:
-  /// shape.gradient_scratch() bfloat16.
-  void (*add_conv_gradient)(float* sums, const std::uint16_t* x_frame, const std::uint16_t* gradient_frame,
-                            const std::int32_t* places, const TileConvShape& shape,
+  /// `sums` accumulates. Scratch: shape.gradient_scratch() bfloat16.
+  void (*add_conv_gradient)(float* sums, const TileGradientOperands& operands, const TileConvShape& shape,
                             std::uint16_t* scratch) = nullptr;
-  /// grad_weight (kh * kw * c, o) of such sums
-  void (*conv_gradient)(float* grad_weight, const float* sums, const TileConvShape& shape) = nullptr;
+  /// grad_weight (o, kh * kw * c) of such sums: filters of column tiles [begin, end).
+  void (*conv_gradient)(float* grad_weight, const float* sums, const TileConvShape& shape, std::int64_t begin,
+                        std::int64_t end) = nullptr;
 };
 
 extern const TileKernels kAvx512Bf16TileKernels;

@@ -24,10 +24,10 @@ struct ImageShape {
   std::int64_t h, w, c;
 };
 
-/// Where the channels of a pixel (row, column) of an image begin: first + row * row_pitch + column *
-/// pixel_pitch, in elements.
+/// Where the channels of a pixel (row, column) of an image begin: first + image * image_pitch + row *
+/// row_pitch + column * pixel_pitch, in elements.
 struct PixelPlaces {
-  std::int64_t first, row_pitch, pixel_pitch;
+  std::int64_t first, image_pitch, row_pitch, pixel_pitch;
 };
 
 /// A convolution with stride 1 of an image (h, w, c) -> (oh, ow, o); the result may be the first rows and
@@ -39,19 +39,26 @@ struct PixelPlaces {
 /// A pixel fills whole tiles, with zeros behind its channels. Few channels, of a first layer, lie one pixel
 /// directly behind the other: there a row of a filter is one tap, and what it reads behind its kw * c values
 /// is multiplied by 0.
+///
+/// Several images, each with a frame of its own, may lie one below the other: so small ones fill whole tiles,
+/// and many filters pass by once for all of them.
 struct TileConvShape {
   std::int64_t h, w, c, oh, ow, o, kh, kw;
   std::int64_t top, left;  ///< padding
+  std::int64_t images = 1;
 
   constexpr bool has_few_channels() const { return c < kTileColumns && kw * c <= kTileDepth; }
   constexpr std::int64_t taps() const { return has_few_channels() ? kh : kh * kw; }
   constexpr std::int64_t tap_depth() const { return has_few_channels() ? kw * c : c; }
+  constexpr std::int64_t frame_h() const { return oh + kh - 1; }
   constexpr std::int64_t frame_w() const { return ow + kw - 1; }
   constexpr std::int64_t tap_offset(std::int64_t tap) const {
     return has_few_channels() ? tap * frame_w() : tap / kw * frame_w() + tap % kw;
   }
   /// Of the frame, up to the last one for which there is a result; and in blocks of two tiles' rows.
-  constexpr std::int64_t used_pixels() const { return (oh - 1) * frame_w() + ow; }
+  constexpr std::int64_t used_pixels() const {
+    return ((images - 1) * frame_h() + oh - 1) * frame_w() + ow;
+  }
   constexpr std::int64_t pixels() const { return tiles_for(used_pixels(), 32) * 32; }
   constexpr std::int64_t frame_pixels() const {
     return tiles_for(pixels() + tap_offset(taps() - 1), 32) * 32;
@@ -62,15 +69,20 @@ struct TileConvShape {
   /// Behind the frame's pixels there is one more, which stays 0.
   constexpr std::int64_t zero_pixel() const { return frame_pixels() * pitch(); }
   constexpr std::int64_t frame_elements() const { return zero_pixel() + depth_tiles() * kTileDepth; }
-  constexpr std::int64_t weight_elements() const {
-    return column_tiles() * taps() * depth_tiles() * kTileElements;
-  }
+  /// Of a column tile.
+  constexpr std::int64_t filter_elements() const { return taps() * depth_tiles() * kTileElements; }
   /// Of the image in its frame.
   constexpr PixelPlaces in_frame() const {
-    return {(top * frame_w() + left) * pitch(), frame_w() * pitch(), pitch()};
+    const std::int64_t row = frame_w() * pitch();
+    return {top * row + left * pitch(), frame_h() * row, row, pitch()};
   }
   /// Of a result that lies by itself.
-  constexpr PixelPlaces dense_result() const { return {0, ow * o, o}; }
+  constexpr PixelPlaces dense_result() const { return {0, oh * ow * o, ow * o, o}; }
+  constexpr TileConvShape with_images(std::int64_t count) const {
+    TileConvShape s = *this;
+    s.images = count;
+    return s;
+  }
 
   // --- the filters' gradient
   constexpr std::int64_t channel_tiles() const { return tiles_for(tap_depth(), kTileColumns); }
