@@ -128,12 +128,10 @@ class OneDnnBackend final : public WithBfloat16 {
   bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
   void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
-  // The same by tiles (tile_layer.cpp): biases and gradients in f32, and the front's weight in f32 too; `norm`
-  // may be null.
+  // The same by tiles (tile_layer*.cpp): biases and gradients in f32, and the front's weight in f32 too.
   struct TileBackwardPasses;
   class TileBackward;
-  void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats,
-                 const NormMap* norm);
+  void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats);
   void run_tiles_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan,
                           const Tensor& front_floats);
   std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;

@@ -199,7 +199,7 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
       Conv2dLayer wide = layer;
       wide.conv.bias = bias;
       if (wide.front) wide.front->bias = front_bias;
-      return run_tiles(wide, *plan, front_weight, norm);
+      return run_tiles(wide, *plan, front_weight);
     }
     const ImagePass conv(*this, kernels_, plan->conv, plan->problem, weight.data<float>(),
                          floats_or_null(bias));

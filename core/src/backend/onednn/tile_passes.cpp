@@ -6,14 +6,15 @@
 
 namespace ronde::inline v0 {
 
-std::int64_t images_in_frame(const ConvProblem& p, std::int64_t most) {
-  // A frame's elements: few beside many filters go by more often than these.
+std::int64_t images_in_frame(Backend& backend, const ConvProblem& p) {
+  // A frame's elements: more beside many filters, which are read for each frame.
   constexpr std::int64_t kLeastElements = 32768, kMostElements = 262144;
   const std::int64_t elements = std::clamp(p.kh * p.kw * p.c * p.o / 8, kLeastElements, kMostElements);
   const std::int64_t of_image = (p.oh + p.kh - 1) * (p.ow + p.kw - 1) * std::max(p.c, p.o);
-  const std::int64_t images = std::clamp<std::int64_t>(elements / of_image, 1, std::max<std::int64_t>(most, 1));
-  const std::int64_t frames = (most + images - 1) / images;
-  return frames > 0 ? (most + frames - 1) / frames : 1;
+  const std::int64_t threads = backend.threads().chunks(p.n, 1);
+  const std::int64_t of_thread = tiles_for(p.n, threads);
+  const std::int64_t most = std::clamp<std::int64_t>(elements / of_image, 1, of_thread);
+  return tiles_for(of_thread, tiles_for(of_thread, most));  // as many in each frame
 }
 
 HalfImages::HalfImages(Backend& backend, const Kernels& kernels, const Tensor& tensor, std::int64_t n)
@@ -108,6 +109,15 @@ TileFront::TileFront(Backend& backend, const Kernels& kernels, ConvKernels algor
     tiles_.emplace(backend, kernels, problem, images, weight, bias);
   else
     floats_.emplace(backend, kernels, algorithm, problem, floats.data<float>(), bias);
+}
+
+std::optional<TileFront> TileFront::make(Backend& backend, const Kernels& kernels,
+                                         std::optional<ConvKernels> algorithm, const ConvProblem& problem,
+                                         std::int64_t images, const std::optional<Conv2dStage>& front,
+                                         const Tensor& floats) {
+  if (!algorithm) return std::nullopt;
+  return std::optional<TileFront>(std::in_place, backend, kernels, *algorithm, problem, images, front->weight,
+                                  floats, floats_or_null(front->bias));
 }
 
 FramedImages::FloatFront::FloatFront(Backend& backend, const Kernels& kernels, const Tensor& images,

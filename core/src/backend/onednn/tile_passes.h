@@ -14,8 +14,14 @@
 
 namespace ronde::inline v0 {
 
-/// How many images a thread that has `most` of them brings into one frame. Note [Tiles]
-std::int64_t images_in_frame(const ConvProblem& problem, std::int64_t most);
+/// How many images a thread brings into one frame: small ones fill tiles together, and many filters go by
+/// once for all of them.
+std::int64_t images_in_frame(Backend& backend, const ConvProblem& problem);
+
+/// Of an image; null of an undefined tensor.
+inline std::uint8_t* argmax_of(const Tensor& argmax, std::int64_t image, std::int64_t elements) {
+  return argmax.defined() ? argmax.data<std::uint8_t>() + image * elements : nullptr;
+}
 
 /// Images, or a weight, as bfloat16: where they lie, or rounded in scratch.
 class HalfImages {
@@ -113,6 +119,11 @@ class TileWeightGradient {
 /// What stands in front of a convolution by tiles, prepared for all threads: by tiles too, or not.
 class TileFront {
  public:
+  /// Nothing without an algorithm, or as the constructor.
+  static std::optional<TileFront> make(Backend& backend, const Kernels& kernels,
+                                       std::optional<ConvKernels> algorithm, const ConvProblem& problem,
+                                       std::int64_t images, const std::optional<Conv2dStage>& front,
+                                       const Tensor& floats);
   /// `floats`: the weight in f32, for a front that is not made of tiles.
   TileFront(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& problem,
             std::int64_t images, const Tensor& weight, const Tensor& floats, const float* bias);
