@@ -42,7 +42,7 @@ inline void copy_values(std::uint16_t* to, const std::uint16_t* from, std::int64
 }
 
 /// The first `rows` x `columns` of `from` among zeros, if that is not all of `most_rows` x `most_columns`.
-inline HalfRows filled_up(HalfRows from, std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
+[[gnu::noinline]] inline HalfRows filled_up(HalfRows from, std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
                           std::int64_t most_columns, std::uint16_t (&room)[2 * kTileElements]) {
   if (rows >= most_rows && columns >= most_columns) return from;
   if (rows > most_rows) rows = most_rows;
@@ -64,7 +64,7 @@ inline void pack_pairs(std::uint16_t* tile, HalfRows from) {
                 interleaved(from.values + 2 * r * from.pitch, from.values + (2 * r + 1) * from.pitch));
 }
 /// From 16 rows, which become columns, of 32 values.
-inline void pack_transposed_pairs(std::uint16_t* tile, HalfRows from) {
+[[gnu::noinline]] inline void pack_transposed_pairs(std::uint16_t* tile, HalfRows from) {
   Vector rows[kLanes];
 #pragma GCC unroll 16
   for (int r = 0; r < 16; ++r) rows[r] = load_pairs(from.values + r * from.pitch);
@@ -73,7 +73,7 @@ inline void pack_transposed_pairs(std::uint16_t* tile, HalfRows from) {
   for (int r = 0; r < 16; ++r) store_pairs(tile + r * kTileDepth, rows[r]);
 }
 /// From 32 rows, those of the inner dimension, of 16 values, which become rows `pitch` apart.
-inline void pack_transposed_rows(std::uint16_t* to, std::int64_t pitch, HalfRows from) {
+[[gnu::noinline]] inline void pack_transposed_rows(std::uint16_t* to, std::int64_t pitch, HalfRows from) {
   Vector rows[kLanes];
 #pragma GCC unroll 16
   for (int r = 0; r < 16; ++r)
@@ -84,7 +84,7 @@ inline void pack_transposed_rows(std::uint16_t* to, std::int64_t pitch, HalfRows
 }
 
 /// The same from rows that begin at `places`, to rows one behind the other.
-inline void pack_transposed_places(std::uint16_t* tile, const std::uint16_t* from, const std::int32_t* places) {
+[[gnu::noinline]] inline void pack_transposed_places(std::uint16_t* tile, const std::uint16_t* from, const std::int32_t* places) {
   Vector rows[kLanes];
 #pragma GCC unroll 16
   for (int r = 0; r < 16; ++r) rows[r] = interleaved(from + places[2 * r], from + places[2 * r + 1]);
