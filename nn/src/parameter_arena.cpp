@@ -10,9 +10,8 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;  // bytes
 
-std::int64_t round_up(std::int64_t elements, DType dtype) {
-  const auto step = kAlignment / static_cast<std::int64_t>(size_of(dtype));
-  return ceil_divide(elements, step) * step;
+std::int64_t aligned(std::int64_t elements, DType dtype) {
+  return round_up(elements, kAlignment / static_cast<std::int64_t>(size_of(dtype)));
 }
 
 /// Appends segments for `parameters` from element `offset` on; returns the end, aligned.
@@ -22,7 +21,7 @@ std::int64_t lay_out(const std::vector<Parameter>& parameters, bool frozen, std:
     const Tensor& value = parameter.variable.value();
     segments.push_back({parameter.name, offset, value.count(), value.shape(), frozen,
                         parameter.sparse_gradient, frozen ? Regularizer() : parameter.regularizer});
-    offset = round_up(offset + value.count(), dtype);
+    offset = aligned(offset + value.count(), dtype);
   }
   return offset;
 }
