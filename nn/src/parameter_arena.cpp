@@ -63,8 +63,6 @@ ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions
   trainable_size_ = lay_out(trainable, false, 0, options.dtype, segments_);
   size_ = lay_out(frozen, true, trainable_size_, options.dtype, segments_);
   const std::int64_t buffer_size = lay_out(statistics, true, 0, options.dtype, buffer_segments_);
-  is_regularized_ = std::any_of(segments_.begin(), segments_.end(),
-                                [](const Segment& segment) { return !segment.regularizer.is_none(); });
   values_ = Tensor::zeros_once({size_ + kExtras}, options);
   // Who only predicts never writes to them, and use_gradients may put others in their place.
   gradients_ = Tensor::zeros_once({size_ + kExtras}, options);
@@ -82,6 +80,11 @@ ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions
     statistics[i].variable.bind(buffers_.view(segment.offset, segment.shape), {});
   }
   rounded_ = values_.backend().keep_rounded(values_);
+}
+
+bool ParameterArena::is_regularized() const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [](const Segment& segment) { return !segment.regularizer.is_none(); });
 }
 
 Tensor ParameterArena::make_state() const {
