@@ -13,6 +13,7 @@
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/keras_origin.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
@@ -214,10 +215,6 @@ const LayerEntry* find_layer(const std::string& class_name) {
 }  // namespace
 
 namespace {
-
-bool is_for_training_only(const std::string& key) {
-  return key.ends_with("_regularizer") || key.ends_with("_constraint");
-}
 
 void keep_left_out(const LayerConfig& config, Module& layer) {
   ConfigDict entries = config.unread();

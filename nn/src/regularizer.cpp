@@ -1,6 +1,6 @@
 #include <cmath>
-#include <string_view>
 
+#include <ronde/nn/keras_origin.h>
 #include <ronde/nn/regularizer.h>
 
 #include "config_options.h"
@@ -11,16 +11,6 @@ namespace {
 
 bool is_factor(double value) {
   return value >= 0.0 && std::isfinite(value);
-}
-
-/// Keras 3 says where a class is from: one of the same name may be a program's own.
-bool is_of_keras(const ConfigValue& described) {
-  const ConfigValue* module = described.find("module");
-  if (module == nullptr) return true;
-  if (!module->is_string()) return false;
-  const std::string_view name = module->as_string();
-  const std::string_view first = name.substr(0, name.find('.'));
-  return first == "keras" || first == "tf_keras";
 }
 
 double factor(const ConfigValue& settings, const char* key, double otherwise) {
