@@ -29,6 +29,39 @@ TEST(LayerLeftOut, OptionsThatAreNotKnownAreNamed) {
   }
 }
 
+// To the Keras that knows them they are a part of the net.
+TEST(LayerLeftOut, OptionsThatAreNotKnownAreKept) {
+  const auto dense =
+      parse("Dense", R"({"name": "d", "units": 2, "new": 3, "newer": null, "last": {"a": [1]}})");
+  const ordered_json config = to_json(dense->config());
+  EXPECT_EQ(config["new"], 3);
+  EXPECT_EQ(config["last"], ordered_json::parse(R"({"a": [1]})"));
+  EXPECT_FALSE(config.contains("newer"));
+  EXPECT_EQ(left_out_of_training(*dense), std::vector<std::string>()) << "nobody would train on";
+  EXPECT_EQ(text(*layer_from_config("Dense", dense->config())), text(*dense));
+}
+
+TEST(LayerLeftOut, WhatIsLeftOutOfANetWithinANetIsKept) {
+  const std::string own = R"("name": "inner", "mode": "own", "activity_regularizer": "l2")";
+  const std::string sequential =
+      cat("{", own, R"(, "layers": [{"class_name": "Dense", "config": {"name": "d", "units": 2}}]})");
+  const std::string functional = cat("{", own, R"(, "layers": [
+      {"class_name": "InputLayer", "config": {"name": "in"}, "name": "in", "inbound_nodes": []},
+      {"class_name": "Dense", "config": {"name": "d", "units": 2}, "name": "d",
+       "inbound_nodes": [[["in", 0, 0, {}]]]}],
+      "input_layers": [["in", 0, 0]], "output_layers": [["d", 0, 0]]})");
+  for (const auto& [class_name, inner] : {std::pair{"Sequential", sequential}, {"Functional", functional}}) {
+    const auto net = parse("Sequential", cat(R"({"name": "net", "layers": [{"class_name": ")", class_name,
+                                             R"(", "config": )", inner, "}]}"));
+    EXPECT_EQ(left_out_of_training(*net), std::vector<std::string>{"activity_regularizer of inner"});
+    const auto again = layer_from_config("Sequential", net->config());
+    const ordered_json kept = to_json(again->children().front()->config());
+    EXPECT_EQ(kept["mode"], "own") << class_name;
+    EXPECT_EQ(kept["activity_regularizer"], "l2") << class_name;
+    EXPECT_EQ(left_out_of_training(*again), std::vector<std::string>{"activity_regularizer of inner"});
+  }
+}
+
 // The options as they are, but those of every layer.
 TEST(LayerLeftOut, WhatOnlyTrainingDoesKeepsItsOptions) {
   const auto layer = parse("RandomRotation", R"({"name": "turn", "trainable": true,

@@ -22,16 +22,18 @@ ConfigDict described(const ConfigValue& object, const char* module) {
   return result;
 }
 
-/// Where both Kerases look for the object of a layer's setting.
+/// Where both Kerases look for the object of a layer's setting; nullptr for one that is not known here.
 const char* module_of_setting(const std::string& key) {
   if (key.ends_with("_regularizer")) return "keras.regularizers";
-  return key.ends_with("_constraint") ? "keras.constraints" : "keras.initializers";
+  if (key.ends_with("_constraint")) return "keras.constraints";
+  return key.ends_with("_initializer") ? "keras.initializers" : nullptr;
 }
 
 /// A setting of a layer. A function has its module already, and so has what another .keras file told of.
 ConfigValue setting(const std::string& key, const ConfigValue& value) {
-  if (!describes_object(value) || value.find("module") != nullptr) return value;
-  ConfigDict object = described(value, module_of_setting(key));
+  const char* module = module_of_setting(key);
+  if (!module || !describes_object(value) || value.find("module") != nullptr) return value;
+  ConfigDict object = described(value, module);
   const std::string& class_name = value.at("class_name").as_string();
   if (class_name.find('>') == std::string::npos) return object;
   for (auto& [part, content] : object) {  // a program's own, which Keras finds by this name alone

@@ -118,8 +118,9 @@ class RONDE_API Module {
   virtual std::string class_name() const { return "Model"; }
   /// Keras' constructor arguments; an empty dict for a module Keras has no class for.
   virtual ConfigDict config() const { return {}; }
-  /// What of the config that this layer was read from is not supported, and what config() hands on as it was,
-  /// so that a file keeps it: activity regularizers, constraints, regularizers that are not known.
+  /// What of the config that this layer was read from is not supported or not known, and what config() hands
+  /// on as it was, so that a file keeps it: activity regularizers, constraints, regularizers and options that
+  /// are not known.
   const ConfigDict& left_out() const { return left_out_; }
   void set_left_out(ConfigDict entries) { left_out_ = std::move(entries); }
   /// Whether a training call of this layer itself uses `Context::sum_over_ranks`: then all ranks call the net
