@@ -188,6 +188,8 @@ struct LayerCase {
 
 // Each with a factor of its own, so that none stands in another's place.
 TEST(Regularizer, LayersHaveThemInTheirConfigsAndOnTheirWeights) {
+  expect_factors(read(R"("L1L2")"), 0.0, 0.0);
+  expect_factors(read(R"("l1l2")"), 0.0, 0.0);
   const std::vector<std::pair<std::string, std::string>> with_kernel{{"kernel", "kernel"}, {"bias", "bias"}},
       of_norm{{"beta", "beta"}, {"gamma", "gamma"}};
   const Shape image{6, 6, 2};
