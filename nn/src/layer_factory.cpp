@@ -192,10 +192,6 @@ void refuse_quantized(const LayerConfig& config) {
     config.refuse("dtype", cat(policy->as_string(), ": a quantized layer is not supported"));
 }
 
-}  // namespace
-
-namespace {
-
 const LayerEntry* find_layer(const std::string& class_name) {
   const std::string name = class_name == "Model" ? "Functional" : class_name;  // until Keras 2.2
   const auto found = std::find_if(std::begin(kLayers), std::end(kLayers),
