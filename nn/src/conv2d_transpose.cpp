@@ -63,8 +63,9 @@ std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig& config) {
   config.ignore({"groups"});  // Keras 2 writes it and does not use it
   config.expect_text("data_format", "channels_last");
   config.expect_null("output_padding");
-  if (config.size("dilation_rate", {1, 1}) != Size2d{1, 1})
-    config.refuse("dilation_rate", "only 1 is supported");
+  const Size2d dilation = config.size("dilation_rate", {1, 1});
+  if (dilation != Size2d{1, 1})
+    config.refuse("dilation_rate", cat(dilation.h, " x ", dilation.w, " is not supported, only 1"));
   return std::make_unique<Conv2DTranspose>(Conv2DTransposeOptions{
       .filters = config.integer("filters"),
       .kernel = config.size("kernel_size", {3, 3}),

@@ -117,7 +117,10 @@ class GraphReader {
       require_layer(layer);
       for (const ConfigValue& input : described.as_list()) {
         const ConfigList& parts = input.as_list();
-        require<InputError>(parts.size() == 3 || parts.size() == 4, "expected [layer, call, result]");
+        if (parts.size() > 4)
+          refuse("inbound_nodes",
+                 cat(call_of(layer), " has an input of ", counted(parts.size(), "entry", "entries"),
+                     ", expected [layer, call, result, arguments]"));
         if (parts.size() == 4) check_arguments(layer, parts[3]);
         inputs.push_back(resolve(parts, false));
       }
@@ -172,7 +175,9 @@ class GraphReader {
 
   /// `is_end`: in input_layers or output_layers, where Keras 3 counts the calls of a nested net as Keras 2.
   Reference resolve(const ConfigList& parts, bool is_end) const {
-    require<InputError>(parts.size() >= 3, "expected [layer, call, result]");
+    if (parts.size() < 3)
+      refuse("inbound_nodes",
+             cat("expected [layer, call, result], found ", counted(parts.size(), "entry", "entries")));
     const auto found = index_.find(parts[0].as_string());
     if (found == index_.end())
       refuse("inbound_nodes", cat("there is no layer \"", parts[0].as_string(), "\""));

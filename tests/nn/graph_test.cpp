@@ -330,6 +330,12 @@ TEST(GraphConfig, RefusesWhatItCannotDo) {
             "[Functional \"net\"] inbound_nodes: there is no layer \"c\"");
   EXPECT_EQ(message(two_layers(in, R"([[["a", 1, 0]]])")),
             "[Functional \"net\"] inbound_nodes: \"a\" has no call 1");
+  EXPECT_EQ(message(two_layers(in, R"([[["a", 0]]])")),
+            "[Functional \"net\"] inbound_nodes: expected [layer, call, result], found 2 entries");
+  EXPECT_EQ(
+      message(two_layers(in, R"([[["a", 0, 0, {}, 1]]])")),
+      "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" has an input of 5 entries, expected "
+      "[layer, call, result, arguments]");
   EXPECT_EQ(message(two_layers(in, R"([[["a", 0, 1]]])")),
             "[Functional \"net\"] inbound_nodes: \"a\" has one result, not 2");
   EXPECT_EQ(message(two_layers(in, R"([[["a", 0, 0, {"training": false}]]])")),

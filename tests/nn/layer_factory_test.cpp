@@ -77,7 +77,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "output_padding": [1, 1]})"),
             "[Conv2DTranspose] output_padding: is not supported");
   EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "dilation_rate": [2, 1]})"),
-            "[Conv2DTranspose] dilation_rate: only 1 is supported");
+            "[Conv2DTranspose] dilation_rate: 2 x 1 is not supported, only 1");
   EXPECT_EQ(message("UpSampling2D", R"({"name": "u", "interpolation": "bicubic"})"),
             "[UpSampling2D \"u\"] interpolation: \"bicubic\" is not supported, only \"nearest\" and "
             "\"bilinear\"");
@@ -97,7 +97,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[LayerNormalization] rms_scaling: true is not supported");
   EXPECT_EQ(message("LayerNormalization", R"({"axis": []})"),
             "[layer_normalization] needs an axis to normalise over");
-  EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: only 0 is supported");
+  EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: 0.5 is not supported, only 0");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("LSTM", "{}"),
             "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
@@ -117,7 +117,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");
   EXPECT_EQ(message("Dropout", R"({"noise_shape": [8, 1]})"),
-            "[Dropout] noise_shape: only one is supported that has null for the batch");
+            "[Dropout] noise_shape: expected null for the batch and at most 7 extents, found 2 entries, the "
+            "first not null");
   // What the constructor refuses is a fault of the file here.
   EXPECT_EQ(message("Dropout", R"({"rate": 1.5})"), "[dropout] rate must be in [0, 1), got 1.5");
   for (const char* json :
