@@ -25,6 +25,10 @@ inline WordVector load_halves(const std::uint16_t* p) {
   return __builtin_convertvector(HalfVector(*reinterpret_cast<const UnalignedHalves*>(p)), WordVector);
 #endif
 }
+/// kLanes bfloat16 as floats.
+inline Vector widened(const std::uint16_t* p) {
+  return reinterpret_cast<Vector>(load_halves(p) << 16);
+}
 /// The lower halves.
 inline void store_halves(std::uint16_t* p, WordVector v) {
   *reinterpret_cast<UnalignedHalves*>(p) = __builtin_convertvector(v, HalfVector);
@@ -57,7 +61,7 @@ constexpr std::int64_t kHalvesAhead = 1024;
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     __builtin_prefetch(x + i + kHalvesAhead);
-    store(y + i, reinterpret_cast<Vector>(load_halves(x + i) << 16));
+    store(y + i, widened(x + i));
   }
   for (; i < n; ++i) {
     const std::uint32_t u = std::uint32_t{x[i]} << 16;

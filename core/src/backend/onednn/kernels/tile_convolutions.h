@@ -1,20 +1,19 @@
-/// Convolutions with stride 1 by tiles, for what is rounded to bfloat16: Note [Frames] in
-/// tile_shape.h.
+/// Convolutions with stride 1 by tiles, for what is rounded to bfloat16: Note [Frames] in tile_shape.h.
 ///
 ///     sums (pixel, o) += frame (pixel + tap, c) * weight (tap, c, o)
 ///
 /// The gradient of the image is a forward pass of the result's gradient with the filters turned round.
 #pragma once
 
-#include "backend/onednn/kernels/tile_products.h"
 #include "backend/onednn/kernels/tile_registers.h"
+#include "backend/onednn/kernels/tile_results.h"
 
 namespace ronde::inline v0 {
 namespace {
 
 void tile_frame(std::uint16_t* frame, const std::uint16_t* image, const TileConvShape& s) {
   const PixelPlaces to = s.in_frame();
-  const std::int64_t rows = at_most(s.h, s.oh + s.kh - 1 - s.top), columns = at_most(s.w, s.frame_w() - s.left);
+  const std::int64_t rows = at_most(s.h, s.frame_h() - s.top), columns = at_most(s.w, s.frame_w() - s.left);
   for (std::int64_t y = 0; y < rows; ++y) {
     std::uint16_t* row = frame + to.first + y * to.row_pitch;
     const std::uint16_t* from = image + y * s.w * s.c;
@@ -46,60 +45,33 @@ void tile_conv_weights(std::uint16_t* tiles, const std::uint16_t* weight, const 
 template <int columns>
 struct PixelResult {
   TileConvResult to;
-  std::int64_t filter, last_filters;  // the first one, and how many of the last tile
+  std::int64_t filter, filters;  // the first one, and how many are left from there on
   bool has_relu;
   Vector bias[columns];
 
-  PixelResult(const TileConvResult& result, const float* of_filters, std::int64_t first, std::int64_t filters,
+  PixelResult(const TileConvResult& result, const float* of_filters, std::int64_t first, std::int64_t left,
               Epilogue epilogue)
-      : to(result),
-        filter(first),
-        last_filters(at_most(filters - (columns - 1) * kTileColumns, kTileColumns)),
-        has_relu(epilogue == Epilogue::relu) {
+      : to(result), filter(first), filters(left), has_relu(epilogue == Epilogue::relu) {
     for (int c = 0; c < columns; ++c)
-      bias[c] = of_filters ? load_first(of_filters + first + c * kTileColumns, filters - c * kTileColumns)
-                           : Vector{};
+      bias[c] =
+          of_filters ? load_first(of_filters + first + c * kTileColumns, left - c * kTileColumns) : Vector{};
   }
 
   [[gnu::always_inline]] void write(std::int64_t pixel, const float* sums) const {
-    Vector y[columns];
+    RowResults<columns> results(filters);
 #pragma GCC unroll 2
     for (int c = 0; c < columns; ++c) {
-      y[c] = load(sums + c * kTileColumns) + bias[c];
-      if (has_relu) y[c] = positive_part(y[c]);
-      if (to.passing) y[c] = masked(passes(pixel, c), y[c]);
+      Vector y = load(sums + c * kTileColumns) + bias[c];
+      if (has_relu) y = positive_part(y);
+      if (to.passing) y = masked(passes(pixel, c), y);
+      results.y[c] = y;
     }
-    const std::int64_t place = to.places[pixel] + filter;
-    if (last_filters < kTileColumns)
-      write_some(place, y);
-    else if (to.halves)
-      write_halves(to.halves + place, y);
-    else
-#pragma GCC unroll 2
-      for (int c = 0; c < columns; ++c) store(to.floats + place + c * kTileColumns, y[c]);
+    results.write(to.floats, to.halves, to.places[pixel] + filter);
   }
 
  private:
   [[gnu::always_inline]] IntVector passes(std::int64_t pixel, int c) const {
-    const std::uint16_t* values = to.passing + to.passing_places[pixel] + filter + c * kTileColumns;
-    return reinterpret_cast<Vector>(load_halves(values) << 16) > Vector{};
-  }
-  static void write_halves(std::uint16_t* to, const Vector (&y)[columns]) {
-    const Vector halves = Tiles::rounded(y[0], y[columns - 1]);
-    if constexpr (columns == 2)
-      store_pairs(to, halves);
-    else
-      __builtin_memcpy(to, &halves, sizeof halves / 2);
-  }
-  // The last filters fill no vector.
-  void write_some(std::int64_t place, const Vector (&y)[columns]) const {
-    float values[columns * kTileColumns];
-    for (int c = 0; c < columns; ++c) store(values + c * kTileColumns, y[c]);
-    const std::int64_t count = (columns - 1) * kTileColumns + last_filters;
-    if (to.halves)
-      to_bfloat16(to.halves + place, values, count);
-    else
-      for (std::int64_t k = 0; k < count; ++k) to.floats[place + k] = values[k];
+    return widened(to.passing + to.passing_places[pixel] + filter + c * kTileColumns) > Vector{};
   }
 };
 

@@ -6,34 +6,18 @@
 /// tile. For odd offsets it lies there a second time, in pairs that begin with the other pixel.
 #pragma once
 
-#include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/pool_window.h"
-#include "backend/onednn/kernels/tile_packing.h"
 #include "backend/onednn/kernels/tile_registers.h"
+#include "backend/onednn/kernels/tile_results.h"
 
 namespace ronde::inline v0 {
 namespace {
 
-// kLanes channels of a gradient, in float and rounded.
-struct PassedGradient {
-  Vector value, halves;
-
-  PassedGradient(const TileGradient& gradient, std::int64_t at) {
-    value = widened(gradient.grad + at);
-    if (gradient.y) value = masked(widened(gradient.y + at) > Vector{}, value * gradient.scale);
-    halves = Tiles::rounded(value, Vector{});
-  }
-  void write(std::uint16_t* to) const { __builtin_memcpy(to, &halves, sizeof halves / 2); }
-  // Where the mask is set, else 0.
-  void write(std::uint16_t* to, HalfVector mask) const {
-    HalfVector lower;
-    __builtin_memcpy(&lower, &halves, sizeof lower);
-    *reinterpret_cast<UnalignedHalves*>(to) = lower & mask;
-  }
-
- private:
-  static Vector widened(const std::uint16_t* p) { return reinterpret_cast<Vector>(load_halves(p) << 16); }
-};
+// kLanes channels of a gradient.
+inline Vector passed(const TileGradient& gradient, std::int64_t at) {
+  const Vector value = widened(gradient.grad + at);
+  return gradient.y ? masked(widened(gradient.y + at) > Vector{}, value * gradient.scale) : value;
+}
 
 // Calls sum(c) for vectors of channels, and adds what it gives to bias_sums, unless that is null.
 template <class F>
@@ -52,9 +36,9 @@ void tile_frame_gradient(std::uint16_t* frame, float* bias_sums, const TileGradi
     for (std::int64_t y = 0; y < s.h; ++y) {
       std::uint16_t* to = frame + places.first + y * places.row_pitch + c;
       for (std::int64_t x = 0; x < s.w; ++x, to += places.pixel_pitch) {
-        const PassedGradient passed(gradient, (y * s.w + x) * s.c + c);
-        passed.write(to);
-        total += passed.value;
+        const Vector value = passed(gradient, (y * s.w + x) * s.c + c);
+        store_rounded(to, value);
+        total += value;
       }
     }
     return total;
@@ -70,23 +54,33 @@ inline HalfVector load_indices(const std::uint8_t* argmax) {
 #endif
 }
 
-// One window's gradient, for its pixels inside the image.
-inline void frame_window(std::uint16_t* frame, const PassedGradient& passed, HalfVector winners,
-                         const PoolShape& s, const PixelPlaces& places, std::int64_t oy, std::int64_t ox) {
+// A window's gradient, rounded, and which pixel of it each channel's maximum was.
+struct WindowGradient {
+  HalfVector value, winners;
+
+  WindowGradient(Vector gradient, const std::uint8_t* argmax) : winners(load_indices(argmax)) {
+    store_rounded(reinterpret_cast<std::uint16_t*>(&value), gradient);
+  }
+  void write(std::uint16_t* to, int index) const {
+    *reinterpret_cast<UnalignedHalves*>(to) =
+        value & (winners == static_cast<std::uint16_t>(index) - HalfVector{});
+  }
+};
+
+// To the window's pixels inside the image.
+inline void frame_window(std::uint16_t* frame, const WindowGradient& gradient, const PoolShape& s,
+                         const PixelPlaces& places, std::int64_t oy, std::int64_t ox) {
   PoolWindow(s, oy, ox).for_each_place(s, [&](std::int64_t y, std::int64_t x, std::int32_t index) {
-    passed.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch,
-                 winners == static_cast<std::uint16_t>(index) - HalfVector{});
+    gradient.write(frame + places.first + y * places.row_pitch + x * places.pixel_pitch, index);
   });
 }
 
 // The same of a window of 2x2 that is not cut off.
-inline void frame_window_2x2(std::uint16_t* to, const PassedGradient& passed, HalfVector winners,
-                             const PixelPlaces& places) {
+inline void frame_window_2x2(std::uint16_t* to, const WindowGradient& gradient, const PixelPlaces& places) {
   const std::int64_t offsets[] = {0, places.pixel_pitch, places.row_pitch,
                                   places.row_pitch + places.pixel_pitch};
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k)
-    passed.write(to + offsets[k], winners == static_cast<std::uint16_t>(k) - HalfVector{});
+  for (int k = 0; k < 4; ++k) gradient.write(to + offsets[k], k);
 }
 
 // Windows do not overlap; where there is none the frame is 0 and stays so.
@@ -99,15 +93,15 @@ void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const Ti
     for (std::int64_t oy = 0; oy < s.oh; ++oy)
       for (std::int64_t ox = 0; ox < s.ow; ++ox) {
         const std::int64_t at = (oy * s.ow + ox) * s.c + c;
-        const PassedGradient passed(gradient, at);
-        const HalfVector winners = load_indices(gradient.argmax + at);
-        total += passed.value;
+        const Vector value = passed(gradient, at);
+        const WindowGradient window(value, gradient.argmax + at);
+        total += value;
         if (is_2x2)
           frame_window_2x2(frame + places.first + oy * s.stride_h * places.row_pitch +
                                ox * s.stride_w * places.pixel_pitch + c,
-                           passed, winners, places);
+                           window, places);
         else
-          frame_window(frame + c, passed, winners, s, places, oy, ox);
+          frame_window(frame + c, window, s, places, oy, ox);
       }
     return total;
   });

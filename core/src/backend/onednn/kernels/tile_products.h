@@ -8,56 +8,24 @@
 #include "backend/onednn/kernels/fetch_lines.h"
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/tile_operands.h"
-#include "backend/onednn/kernels/tile_packing.h"
+#include "backend/onednn/kernels/tile_results.h"
 
 namespace ronde::inline v0 {
 namespace {
 
-// The first `columns` values, or all that a vector has.
-inline Vector load_first(const float* from, std::int64_t columns) {
-  if (columns >= kLanes) return load(from);
-  alignas(64) float values[kLanes] = {};
-  for (std::int64_t c = 0; c < columns; ++c) values[c] = from[c];
-  return load(values);
-}
-
-// `columns` sums, of which a tile has 16, become results from `place` on; the first one is that of bias[0].
-inline void finish_row(const TileResult& out, std::int64_t place, const float* sums, std::int64_t columns,
-                       const float* bias, Epilogue epilogue) {
-  const Vector y = load(sums) + (bias ? load_first(bias, columns) : Vector{});
-  const Vector result = epilogue == Epilogue::relu ? positive_part(y) : y;
-  if (!out.halves) {
-    if (columns >= kLanes) return store(out.floats + place, result);
-    for (std::int64_t c = 0; c < columns; ++c) out.floats[place + c] = result[c];
-    return;
-  }
-  if (columns >= kLanes) return store_halves(out.halves + place, rounded_halves(result));
-  std::uint16_t row[kTileColumns];
-  store_halves(row, rounded_halves(result));
-  copy_values(out.halves + place, row, columns);
-}
-
-// The same of two tiles side by side that are whole.
-inline void finish_pair(const TileResult& out, std::int64_t place, const float* sums, const float* bias,
-                        Epilogue epilogue) {
-  if (!out.halves) {
-    for (int c = 0; c < 2; ++c)
-      finish_row(out, place + c * kTileColumns, sums + c * kTileSums, kTileColumns,
-                 bias ? bias + c * kTileColumns : nullptr, epilogue);
-    return;
-  }
-  Vector y[2];
+// Sums of `columns` tiles side by side, in a row of which `left` are results, become these from `place` on;
+// the first one is that of bias[0].
+template <int columns>
+inline void finish_tiles(const TileResult& out, std::int64_t place, const float* sums, std::int64_t left,
+                         const float* bias, Epilogue epilogue) {
+  RowResults<columns> results(left);
 #pragma GCC unroll 2
-  for (int c = 0; c < 2; ++c) {
-    y[c] = load(sums + c * kTileSums);
-    if (bias) y[c] += load(bias + c * kTileColumns);
-    if (epilogue == Epilogue::relu) y[c] = positive_part(y[c]);
+  for (int c = 0; c < columns; ++c) {
+    Vector y = load(sums + c * kTileSums);
+    if (bias) y += load_first(bias + c * kTileColumns, left - c * kTileColumns);
+    results.y[c] = epilogue == Epilogue::relu ? positive_part(y) : y;
   }
-  store_pairs(out.halves + place, Tiles::rounded(y[0], y[1]));
-}
-
-inline std::int64_t at_most(std::int64_t n, std::int64_t most) {
-  return n < most ? n : most;
+  results.write(out.floats, out.halves, place);
 }
 
 struct TileProductOperands {
@@ -182,12 +150,14 @@ class TileStrip {
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t place = (first.row + r) * result.out.pitch + first.column;
       const float* row = sums + r / kTileRows * column_tiles * kTileSums + r % kTileRows * kTileColumns;
-      const auto bias = [&](std::int64_t c) { return result.bias ? result.bias + first.column + c : nullptr; };
-      std::int64_t c = 0;
-      for (; c + 2 * kTileColumns <= columns; c += 2 * kTileColumns, row += 2 * kTileSums)
-        finish_pair(result.out, place + c, row, bias(c), result.epilogue);
-      for (; c < columns; c += kTileColumns, row += kTileSums)
-        finish_row(result.out, place + c, row, columns - c, bias(c), result.epilogue);
+      for (std::int64_t c = 0; c < columns; c += 2 * kTileColumns, row += 2 * kTileSums) {
+        const std::int64_t left = columns - c;
+        const float* bias = result.bias ? result.bias + first.column + c : nullptr;
+        if (left > kTileColumns)
+          finish_tiles<2>(result.out, place + c, row, left, bias, result.epilogue);
+        else
+          finish_tiles<1>(result.out, place + c, row, left, bias, result.epilogue);
+      }
     }
   }
 
