@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
@@ -99,7 +101,7 @@ bool OneDnnBackend::packed_backward_weight(const ConvProblem& whole, float* grad
   const auto first = conv_cache_.take(cut.first);
   if (!first->is_fast()) return false;
   // Per thread: the sum so far and what the next call adds, each weight then bias.
-  const std::int64_t weights = first->packed_count(), both = (weights + whole.o + 15) / 16 * 16;
+  const std::int64_t weights = first->packed_count(), both = round_up<std::int64_t>(weights + whole.o, 16);
   const int chunks = threads().chunks(whole.n, 1);
   const Scratch<float> sums(*this, 2 * both * chunks);
   threads().parallel_chunks(whole.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {

@@ -2,9 +2,9 @@
 // Processors with AMX multiply tiles of bfloat16 many times as fast as floats. In mixed precision, where
 // operands were bfloat16, convolutions with stride 1 and products of matrices (products.cpp) are made of
 // tiles; sums are floats. What is multiplied next is rounded as it is made, right into the frame where the
-// next kernel reads it: the result of a layer in front, and the gradient behind a pooling. One image at a time
-// goes through a layer, in a thread's second level cache. A denormal number counts as 0; an infinite or NaN
-// pixel may spread to all of its channel's filters.
+// next kernel reads it: the result of a layer in front, and the gradient behind a pooling. One image at a
+// time, or some small ones, go through a layer in a thread's second level cache. A denormal number counts as
+// 0; an infinite or NaN pixel may spread to other pixels and to all filters.
 #include <algorithm>
 
 #include "backend/onednn/backend.h"

@@ -14,7 +14,7 @@ class TileForward {
  public:
   // `front` may be null.
   TileForward(Backend& backend, const Kernels& kernels, const Conv2dLayer& layer, const ConvProblem& p,
-              const TileFront* front, const TileConv& conv)
+              const TileFront* front, const TileConv& conv, const PlaceTable& places)
       : kernels_(kernels),
         layer_(layer),
         images_(conv.shape().images),
@@ -23,7 +23,7 @@ class TileForward {
         mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
         conv_(conv),
         x_(backend, kernels, layer.x, p.n, front, conv.shape()),
-        places_(backend, conv.shape(), conv.shape().dense_result()),
+        places_(places),
         whole_(backend, layer.argmax.defined() ? images_ * whole_elements_ : 0),
         out_(backend, kernels, layer.out, p.n, images_) {}
 
@@ -58,7 +58,7 @@ class TileForward {
   std::optional<DropoutMask> mask_;
   const TileConv& conv_;
   FramedImages x_;
-  PlaceTable places_;
+  const PlaceTable& places_;
   Scratch<float> whole_;
   WrittenRows out_;
 };
@@ -68,10 +68,12 @@ class TileForward {
 void OneDnnBackend::run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats) {
   const std::int64_t n = plan.problem.n, images = images_in_frame(*this, plan.problem);
   const TileConv conv(*this, kernels_, plan.problem, images, layer.conv.weight, floats_or_null(layer.conv.bias));
-  const std::optional<TileFront> front =
-      TileFront::make(*this, kernels_, plan.front, plan.front_problem, images, layer.front, front_floats);
+  const PlaceTable places(*this, conv.shape(), conv.shape().dense_result());
+  std::optional<TileFront> front;
+  if (plan.front)
+    front.emplace(*this, kernels_, *plan.front, plan.front_problem, *layer.front, front_floats, conv.shape());
   threads().parallel_for(n, 1, [&](std::int64_t begin, std::int64_t end) {
-    TileForward(*this, kernels_, layer, plan.problem, front ? &*front : nullptr, conv)(begin, end);
+    TileForward(*this, kernels_, layer, plan.problem, front ? &*front : nullptr, conv, places)(begin, end);
   });
 }
 

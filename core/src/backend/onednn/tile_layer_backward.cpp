@@ -1,6 +1,8 @@
 // All gradients of layers whose convolution is made of tiles: Note [Tiles] in tile_conv2d.cpp.
 #include <algorithm>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/onednn/backend.h"
 #include "backend/onednn/float_rows.h"
 #include "backend/onednn/pool_shape.h"
@@ -52,99 +54,127 @@ class FramedGradients {
   TileFrame frame_;
 };
 
-// The gradient of a front's result, and what becomes of it: bfloat16 with zeros behind, or floats.
+// Of the weight of a front, prepared for all threads: by tiles or not.
+struct FrontWeightPass {
+  std::optional<TileWeightGradient> tiles;
+  std::optional<WeightGradientPass> floats;
+  PlaceTable places;  // of its pixels in the gradient of its result
+
+  FrontWeightPass(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& p,
+                  const TileConvShape& of_gradient, int chunks)
+      : places(backend, tile_shape(p).with_images(of_gradient.images), of_gradient.dense_result(),
+               zero_pixel(p, of_gradient.images)) {
+    if (algorithm == ConvKernels::tiles)
+      tiles.emplace(backend, kernels, p, of_gradient.images, chunks);
+    else
+      floats.emplace(backend, kernels, algorithm, p, chunks);
+  }
+  // Behind the gradients of all images.
+  static std::int64_t zero_pixel(const ConvProblem& p, std::int64_t images) {
+    return images * out_elements(p);
+  }
+
+  void collect(float* grad_weight, float* grad_bias) const {
+    tiles ? tiles->collect(grad_weight, grad_bias) : floats->collect(grad_weight, grad_bias);
+  }
+};
+
+// The gradient of a front's result, and what becomes of it: bfloat16 with a pixel of zeros behind, or floats.
 class FrontGradients {
  public:
   FrontGradients(Backend& backend, const Kernels& kernels, const Tensor& x, const ConvProblem& front,
-                 std::int64_t images, const TileConvShape& of_gradient,
-                 const std::optional<TileWeightGradient>& tiles,
-                 const std::optional<WeightGradientPass>& floats, int chunk)
+                 const TileConvShape& of_gradient, const FrontWeightPass& pass, int chunk)
       : kernels_(kernels),
+        pass_(pass),
         result_{front.oh, front.ow, front.o},
         places_(of_gradient.dense_result()),
-        elements_(out_elements(front)),
+        zero_(FrontWeightPass::zero_pixel(front, of_gradient.images)),
         x_(backend, kernels, x, front.n, 1),
-        floats_(backend, floats ? images * elements_ : 0),
-        halves_(backend, tiles ? images * elements_ + zero_elements() : 0),
-        numbering_(backend, tile_shape(front).with_images(images), places_, images * elements_) {
-    if (floats) float_weight_.emplace(*floats, chunk);
-    if (!tiles) return;
-    tile_weight_.emplace(*tiles, chunk);
-    std::fill_n(halves_.data() + images * elements_, zero_elements(), std::uint16_t{0});
-    zero_ = static_cast<std::int32_t>(images * elements_);
+        floats_(backend, pass.floats ? zero_ : 0),
+        halves_(backend, pass.tiles ? zero_ + zero_elements() : 0) {
+    if (pass.floats) float_weight_.emplace(*pass.floats, chunk);
+    if (!pass.tiles) return;
+    tile_weight_.emplace(*pass.tiles, chunk);
+    std::fill_n(halves_.data() + zero_, zero_elements(), std::uint16_t{0});
   }
 
   /// Where the gradient of the input goes.
   TileConvResult room(const std::int32_t* places) const { return {floats_.data(), halves_.data(), places}; }
-  /// It is there, of these images, of which the front by tiles has read that frame.
-  void add(std::int64_t first, std::int64_t images, const std::uint16_t* frame) const {
-    if (float_weight_) {
-      for (std::int64_t i = 0; i < images; ++i)
-        float_weight_->add(floats_.data() + i * elements_, x_(first + i, 1), 1);
-      return;
+  /// It is there, of these images, which are in `x`.
+  void add(std::int64_t first, std::int64_t images, const FramedImages& x) const {
+    for (std::int64_t i = 0; i < images; ++i) {
+      const std::int64_t at = i * places_.image_pitch;
+      if (float_weight_)
+        float_weight_->add(floats_.data() + at, x_(first + i, 1), 1);
+      else if (float* sums = tile_weight_->bias_sums())
+        add_up(sums, halves_.data() + at);
     }
-    if (float* sums = tile_weight_->bias_sums())
-      for (std::int64_t i = 0; i < images; ++i) {
-        std::uint16_t* image = halves_.data() + i * elements_;
-        kernels_.tiles->frame_gradient(image, sums, {image, nullptr, nullptr, 1}, result_, places_);
-      }
-    tile_weight_->add({frame, halves_.data(), numbering_.data(), zero_}, images);
+    if (tile_weight_)
+      tile_weight_->add(
+          {x.front_frame(), halves_.data(), pass_.places.data(), static_cast<std::int32_t>(zero_)}, images);
   }
-  bool is_tiled() const { return tile_weight_.has_value(); }
   void finish() const {
     if (float_weight_) float_weight_->finish();
   }
 
  private:
-  std::int64_t zero_elements() const { return tiles_for(result_.c, kTileRows) * kTileRows; }
+  std::int64_t zero_elements() const { return round_up(result_.c, kTileRows); }
+  void add_up(float* sums, std::uint16_t* image) const {
+    kernels_.tiles->frame_gradient(image, sums, {image, nullptr, nullptr, 1}, result_, places_);
+  }
 
   const Kernels& kernels_;
+  const FrontWeightPass& pass_;
   ImageShape result_;
   PixelPlaces places_;
-  std::int64_t elements_;
+  std::int64_t zero_;
   ReadRows x_;
   Scratch<float> floats_;
   Scratch<std::uint16_t> halves_;
-  PlaceTable numbering_;  // by pixels of the front's frame
-  std::int32_t zero_ = 0;
   std::optional<WeightGradientPass::Runner> float_weight_;
   std::optional<TileWeightGradient::Runner> tile_weight_;
 };
 
 }  // namespace
 
-// The passes of a backward pass by tiles, prepared for all threads.
+// The passes of a backward pass by tiles, prepared for all threads, and where pixels go.
 struct OneDnnBackend::TileBackwardPasses {
-  std::int64_t images;
+  TileConvShape of_x, of_gradient;
   std::optional<TileFront> front;
   std::optional<TileConv> input;
-  std::optional<TileWeightGradient> weight, front_weight;
-  std::optional<WeightGradientPass> float_front_weight;
+  std::optional<PlaceTable> input_places;  // of the gradient of the input
+  std::optional<TileWeightGradient> weight;
+  std::optional<PlaceTable> weight_places;  // of x's pixels in the frame of the result's gradient
+  std::optional<FrontWeightPass> front_weight;
+  std::optional<PlaceTable> relu_places;  // of a front's result that its gradient is masked by
 
   TileBackwardPasses(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
                      const Tensor& front_floats, int chunks)
-      : images(images_in_frame(backend, plan.problem)),
-        front(TileFront::make(backend, backend.kernels_, plan.front, plan.front_problem, images, layer.front,
-                              front_floats)) {
+      : of_x(tile_shape(plan.problem).with_images(images_in_frame(backend, plan.problem))),
+        of_gradient(tile_shape(input_problem(plan.problem)).with_images(of_x.images)) {
     const Kernels& kernels = backend.kernels_;
-    if (plan.input)
-      input.emplace(backend, kernels, input_problem(plan.problem), images, layer.conv.weight, nullptr);
-    if (plan.weight) weight.emplace(backend, kernels, plan.problem, images, chunks);
+    if (plan.input) {
+      input.emplace(backend, kernels, input_problem(plan.problem), of_x.images, layer.conv.weight, nullptr);
+      input_places.emplace(backend, of_gradient, of_gradient.dense_result());
+    }
+    if (plan.weight) {
+      weight.emplace(backend, kernels, plan.problem, of_x.images, chunks);
+      weight_places.emplace(backend, of_x, of_gradient.in_frame(), of_gradient.zero_pixel());
+    }
+    if (!plan.front) return;
+    front.emplace(backend, kernels, *plan.front, plan.front_problem, *layer.front, front_floats, of_x);
     if (!layer.grad_front_weight.defined()) return;
     ConvProblem p = plan.front_problem;
     p.pass = ConvPass::backward_weight;
     p.has_bias = layer.grad_front_bias.defined();
-    if (plan.front_weight == ConvKernels::tiles && plan.front == ConvKernels::tiles)
-      front_weight.emplace(backend, kernels, p, images, chunks);
-    else
-      float_front_weight.emplace(backend, kernels, *plan.front_weight, p, chunks);
+    front_weight.emplace(backend, kernels, *plan.front_weight, p, of_gradient, chunks);
+    if (p.relu) relu_places.emplace(backend, of_gradient, of_x.in_frame());
   }
 
   void collect(const Conv2dLayerBackward& layer) const {
     if (weight) weight->collect(layer.conv.grad_weight.data<float>(), floats_or_null(layer.conv.grad_bias));
-    if (!layer.grad_front_weight.defined()) return;
-    float *to = layer.grad_front_weight.data<float>(), *bias = floats_or_null(layer.grad_front_bias);
-    front_weight ? front_weight->collect(to, bias) : float_front_weight->collect(to, bias);
+    if (front_weight)
+      front_weight->collect(layer.grad_front_weight.data<float>(), floats_or_null(layer.grad_front_bias));
   }
 };
 
@@ -154,27 +184,21 @@ class OneDnnBackend::TileBackward {
   TileBackward(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
                const TileBackwardPasses& passes, int chunk)
       : p_(plan.problem),
-        of_x_(tile_shape(p_).with_images(passes.images)),
-        of_gradient_(tile_shape(input_problem(p_)).with_images(passes.images)),
-        has_relu_in_front_(plan.front_problem.relu),
         passes_(passes),
-        gradient_(backend, backend.kernels_, layer, p_, of_gradient_),
-        gradient_places_(backend, of_x_, of_gradient_.in_frame(), of_gradient_.zero_pixel()),
+        gradient_(backend, backend.kernels_, layer, p_, passes.of_gradient),
         grad_x_(backend, backend.kernels_, layer.conv.grad_x, p_.n, 1),
-        grad_x_halves_(is_bfloat16(layer.conv.grad_x) ? bits_of(layer.conv.grad_x) : nullptr),
-        grad_x_places_(backend, of_gradient_, of_gradient_.dense_result()),
-        passing_(backend, of_gradient_, of_x_.in_frame()) {
+        grad_x_halves_(is_bfloat16(layer.conv.grad_x) ? bits_of(layer.conv.grad_x) : nullptr) {
     const Kernels& kernels = backend.kernels_;
     if (layer.conv.x.defined())
-      x_.emplace(backend, kernels, layer.conv.x, p_.n, passes.front ? &*passes.front : nullptr, of_x_);
+      x_.emplace(backend, kernels, layer.conv.x, p_.n, passes.front ? &*passes.front : nullptr, passes.of_x);
     if (passes.weight) weight_.emplace(*passes.weight, chunk);
-    if (layer.grad_front_weight.defined())
-      front_.emplace(backend, kernels, layer.conv.x, plan.front_problem, passes.images, of_gradient_,
-                     passes.front_weight, passes.float_front_weight, chunk);
+    if (passes.front_weight)
+      front_.emplace(backend, kernels, layer.conv.x, plan.front_problem, passes.of_gradient,
+                     *passes.front_weight, chunk);
   }
 
   void operator()(std::int64_t begin, std::int64_t end) const {
-    in_pieces(begin, end, passes_.images,
+    in_pieces(begin, end, passes_.of_x.images,
               [&](std::int64_t first, std::int64_t images) { run(first, images); });
     if (front_) front_->finish();
   }
@@ -184,37 +208,34 @@ class OneDnnBackend::TileBackward {
     const std::uint16_t* gradient = gradient_(first, images, weight_ ? weight_->bias_sums() : nullptr);
     const std::uint16_t* x = weight_ || front_ ? (*x_)(first, images) : nullptr;
     if (weight_) {
-      const auto zero = static_cast<std::int32_t>(of_gradient_.zero_pixel());
-      weight_->add({x, gradient, gradient_places_.data(), zero}, images);
+      const auto zero = static_cast<std::int32_t>(passes_.of_gradient.zero_pixel());
+      weight_->add({x, gradient, passes_.weight_places->data(), zero}, images);
     }
     if (!passes_.input) return;
     (*passes_.input)(front_ ? front_gradient(x) : grad_x(first), gradient, images);
-    if (front_) front_->add(first, images, front_->is_tiled() ? x_->front_frame() : nullptr);
+    if (front_) front_->add(first, images, *x_);
   }
 
   TileConvResult grad_x(std::int64_t first) const {
-    if (grad_x_halves_) return {nullptr, grad_x_halves_ + first * in_elements(p_), grad_x_places_.data()};
-    return {grad_x_.room(first), nullptr, grad_x_places_.data()};
+    const std::int32_t* places = passes_.input_places->data();
+    if (grad_x_halves_) return {nullptr, grad_x_halves_ + first * in_elements(p_), places};
+    return {grad_x_.room(first), nullptr, places};
   }
   // It passes where the front's relu did, of which `x` is the result.
   TileConvResult front_gradient(const std::uint16_t* x) const {
-    TileConvResult to = front_->room(grad_x_places_.data());
-    if (has_relu_in_front_) {
+    TileConvResult to = front_->room(passes_.input_places->data());
+    if (passes_.relu_places) {
       to.passing = x;
-      to.passing_places = passing_.data();
+      to.passing_places = passes_.relu_places->data();
     }
     return to;
   }
 
   const ConvProblem& p_;
-  TileConvShape of_x_, of_gradient_;
-  bool has_relu_in_front_;
   const TileBackwardPasses& passes_;
   FramedGradients gradient_;
-  PlaceTable gradient_places_;
   WrittenRows grad_x_;
   std::uint16_t* grad_x_halves_;
-  PlaceTable grad_x_places_, passing_;
   std::optional<FramedImages> x_;
   std::optional<TileWeightGradient::Runner> weight_;
   std::optional<FrontGradients> front_;

@@ -3,18 +3,25 @@
 #include <algorithm>
 
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
+
+namespace {
+
+// Sums that pay for one more thread.
+constexpr std::int64_t kSumGrain = 16384;
+
+}  // namespace
 
 std::int64_t images_in_frame(Backend& backend, const ConvProblem& p) {
   // A frame's elements: more beside many filters, which are read for each frame.
   constexpr std::int64_t kLeastElements = 32768, kMostElements = 262144;
   const std::int64_t elements = std::clamp(p.kh * p.kw * p.c * p.o / 8, kLeastElements, kMostElements);
   const std::int64_t of_image = (p.oh + p.kh - 1) * (p.ow + p.kw - 1) * std::max(p.c, p.o);
-  const std::int64_t threads = backend.threads().chunks(p.n, 1);
-  const std::int64_t of_thread = tiles_for(p.n, threads);
+  const std::int64_t of_thread = ceil_divide<std::int64_t>(p.n, backend.threads().chunks(p.n, 1));
   const std::int64_t most = std::clamp<std::int64_t>(elements / of_image, 1, of_thread);
-  return tiles_for(of_thread, tiles_for(of_thread, most));  // as many in each frame
+  return ceil_divide(of_thread, ceil_divide(of_thread, most));  // as many in each frame
 }
 
 HalfImages::HalfImages(Backend& backend, const Kernels& kernels, const Tensor& tensor, std::int64_t n)
@@ -38,18 +45,22 @@ TileFrame::TileFrame(Backend& backend, const TileConvShape& shape)
 
 PlaceTable::PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
                        std::optional<std::int64_t> thrown_away)
-    : places_(backend, numbering.pixels()) {
-  const std::int64_t width = numbering.frame_w(), height = numbering.frame_h();
-  std::int64_t next = 0;  // of a pixel that is thrown away
-  for (std::int64_t pixel = numbering.pixels() - 1; pixel >= 0; --pixel) {
-    const std::int64_t row = pixel / width, column = pixel % width;
-    const bool has_result =
-        pixel < numbering.used_pixels() && column < numbering.ow && row % height < numbering.oh;
-    if (has_result)
-      next = places.first + row / height * places.image_pitch + row % height * places.row_pitch +
-             column * places.pixel_pitch;
-    places_.data()[pixel] = static_cast<std::int32_t>(has_result ? next : thrown_away.value_or(next));
-  }
+    : places_(backend, numbering.used_pixels()) {
+  std::int64_t next = 0, pixel = numbering.images * numbering.frame_h() * numbering.frame_w();
+  const auto put = [&](std::int64_t place) {
+    if (--pixel < numbering.used_pixels()) places_.data()[pixel] = static_cast<std::int32_t>(place);
+  };
+  for (std::int64_t image = numbering.images - 1; image >= 0; --image)
+    for (std::int64_t row = numbering.frame_h() - 1; row >= 0; --row)
+      for (std::int64_t column = numbering.frame_w() - 1; column >= 0; --column) {
+        if (row >= numbering.oh || column >= numbering.ow) {
+          put(thrown_away.value_or(next));
+          continue;
+        }
+        next =
+            places.first + image * places.image_pitch + row * places.row_pitch + column * places.pixel_pitch;
+        put(next);
+      }
 }
 
 TileConv::TileConv(Backend& backend, const Kernels& kernels, const ConvProblem& problem, std::int64_t images,
@@ -93,8 +104,10 @@ void TileWeightGradient::Runner::add(const TileGradientOperands& operands, std::
 
 void TileWeightGradient::collect(float* grad_weight, float* grad_bias) const {
   float* sums = sums_.data();
-  for (int chunk = 1; chunk < chunks_; ++chunk)
-    kernels_.accumulate(sums, sums + chunk_elements() * chunk, 1.0f, chunk_elements());
+  backend_.threads().parallel_for(chunk_elements(), kSumGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (int chunk = 1; chunk < chunks_; ++chunk)
+      kernels_.accumulate(sums + begin, sums + chunk_elements() * chunk + begin, 1.0f, end - begin);
+  });
   backend_.threads().parallel_for(shape_.column_tiles(), 1, [&](std::int64_t begin, std::int64_t end) {
     kernels_.tiles->conv_gradient(grad_weight, sums, shape_, begin, end);
   });
@@ -102,22 +115,16 @@ void TileWeightGradient::collect(float* grad_weight, float* grad_bias) const {
 }
 
 TileFront::TileFront(Backend& backend, const Kernels& kernels, ConvKernels algorithm,
-                     const ConvProblem& problem, std::int64_t images, const Tensor& weight,
-                     const Tensor& floats, const float* bias)
+                     const ConvProblem& problem, const Conv2dStage& stage, const Tensor& floats,
+                     const TileConvShape& behind)
     : problem_(problem) {
-  if (algorithm == ConvKernels::tiles)
-    tiles_.emplace(backend, kernels, problem, images, weight, bias);
-  else
+  const float* bias = floats_or_null(stage.bias);
+  if (algorithm != ConvKernels::tiles) {
     floats_.emplace(backend, kernels, algorithm, problem, floats.data<float>(), bias);
-}
-
-std::optional<TileFront> TileFront::make(Backend& backend, const Kernels& kernels,
-                                         std::optional<ConvKernels> algorithm, const ConvProblem& problem,
-                                         std::int64_t images, const std::optional<Conv2dStage>& front,
-                                         const Tensor& floats) {
-  if (!algorithm) return std::nullopt;
-  return std::optional<TileFront>(std::in_place, backend, kernels, *algorithm, problem, images, front->weight,
-                                  floats, floats_or_null(front->bias));
+    return;
+  }
+  tiles_.emplace(backend, kernels, problem, behind.images, stage.weight, bias);
+  places_.emplace(backend, tiles_->shape(), behind.in_frame());
 }
 
 FramedImages::FloatFront::FloatFront(Backend& backend, const Kernels& kernels, const Tensor& images,
@@ -127,24 +134,21 @@ FramedImages::FloatFront::FloatFront(Backend& backend, const Kernels& kernels, c
       result(backend, out_elements(front.problem())),
       rounded(backend, out_elements(front.problem())) {}
 
-FramedImages::FrameFront::FrameFront(Backend& backend, const TileConv& front, const TileConvShape& behind)
-    : conv(front), frame(backend, front.shape()), places(backend, front.shape(), behind.in_frame()) {}
-
 FramedImages::FramedImages(Backend& backend, const Kernels& kernels, const Tensor& x, std::int64_t n,
                            const TileFront* front, const TileConvShape& shape)
-    : kernels_(kernels), shape_(shape), x_(backend, kernels, x, n), frame_(backend, shape) {
+    : kernels_(kernels), front_(front), shape_(shape), x_(backend, kernels, x, n), frame_(backend, shape) {
   if (!front) return;
   if (front->tiles())
-    frame_front_.emplace(backend, *front->tiles(), shape);
+    front_frame_.emplace(backend, front->tiles()->shape());
   else
     float_front_.emplace(backend, kernels, x, n, *front);
 }
 
 const std::uint16_t* FramedImages::operator()(std::int64_t first, std::int64_t images) const {
-  if (frame_front_) {
-    const FrameFront& front = *frame_front_;
-    read(front.frame, front.conv.shape(), first, images);
-    front.conv({nullptr, frame_.data(), front.places.data()}, front.frame.data(), images);
+  if (front_frame_) {
+    const TileConv& conv = *front_->tiles();
+    read(*front_frame_, conv.shape(), first, images);
+    conv({nullptr, frame_.data(), front_->places()}, front_frame_->data(), images);
   } else if (float_front_) {
     make(*float_front_, first, images);
   } else {

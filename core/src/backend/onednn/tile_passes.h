@@ -50,8 +50,8 @@ class TileFrame {
   Scratch<std::uint16_t> elements_;
 };
 
-/// Where the pixels that a convolution's frame numbers have their place in images or another frame; those that
-/// are thrown away have that of the next one that is not, or are all at one place.
+/// Where the pixels that a convolution's frame numbers have their place in images or another frame, for all
+/// threads; those that are thrown away have that of the next one that is not, or are all at one place.
 class PlaceTable {
  public:
   PlaceTable(Backend& backend, const TileConvShape& numbering, const PixelPlaces& places,
@@ -119,22 +119,22 @@ class TileWeightGradient {
 /// What stands in front of a convolution by tiles, prepared for all threads: by tiles too, or not.
 class TileFront {
  public:
-  /// Nothing without an algorithm, or as the constructor.
-  static std::optional<TileFront> make(Backend& backend, const Kernels& kernels,
-                                       std::optional<ConvKernels> algorithm, const ConvProblem& problem,
-                                       std::int64_t images, const std::optional<Conv2dStage>& front,
-                                       const Tensor& floats);
-  /// `floats`: the weight in f32, for a front that is not made of tiles.
+  /// Frames hold `images`. `floats`: the weight in f32, for a front that is not made of tiles; `behind`: the
+  /// convolution that reads the results.
   TileFront(Backend& backend, const Kernels& kernels, ConvKernels algorithm, const ConvProblem& problem,
-            std::int64_t images, const Tensor& weight, const Tensor& floats, const float* bias);
+            const Conv2dStage& stage, const Tensor& floats, const TileConvShape& behind);
 
-  const std::optional<TileConv>& tiles() const { return tiles_; }
-  const std::optional<ImagePass>& floats() const { return floats_; }
+  /// The pass; null if it is the other one.
+  const TileConv* tiles() const { return tiles_ ? &*tiles_ : nullptr; }
+  const ImagePass* floats() const { return floats_ ? &*floats_ : nullptr; }
   const ConvProblem& problem() const { return problem_; }
+  /// Of a front by tiles: where its results are in the frame behind it.
+  const std::int32_t* places() const { return places_->data(); }
 
  private:
   ConvProblem problem_;
   std::optional<TileConv> tiles_;
+  std::optional<PlaceTable> places_;
   std::optional<ImagePass> floats_;
 };
 
@@ -148,7 +148,7 @@ class FramedImages {
   /// The frame with those images; until the next call.
   const std::uint16_t* operator()(std::int64_t first, std::int64_t images) const;
   /// The frame that a front by tiles has read.
-  const std::uint16_t* front_frame() const { return frame_front_->frame.data(); }
+  const std::uint16_t* front_frame() const { return front_frame_->data(); }
 
  private:
   // A front that is no convolution by tiles.
@@ -160,22 +160,16 @@ class FramedImages {
     FloatFront(Backend& backend, const Kernels& kernels, const Tensor& images, std::int64_t n,
                const TileFront& front);
   };
-  // One that is: its results are made right in the frame.
-  struct FrameFront {
-    const TileConv& conv;
-    TileFrame frame;
-    PlaceTable places;
-    FrameFront(Backend& backend, const TileConv& front, const TileConvShape& behind);
-  };
   void read(const TileFrame& frame, const TileConvShape& shape, std::int64_t first, std::int64_t images) const;
   void make(const FloatFront& front, std::int64_t first, std::int64_t images) const;
 
   const Kernels& kernels_;
+  const TileFront* front_;
   TileConvShape shape_;
   HalfImages x_;
   TileFrame frame_;
   std::optional<FloatFront> float_front_;
-  std::optional<FrameFront> frame_front_;
+  std::optional<TileFrame> front_frame_;  // of one that is
 };
 
 }  // namespace ronde::inline v0
