@@ -1,6 +1,7 @@
 #include "backend/onednn/conv_passes.h"
 
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
 
@@ -184,7 +185,7 @@ void WeightGradientPass::collect(float* grad_weight, float* grad_bias) const {
   for (int chunk = 1; chunk < chunks_; ++chunk)
     kernels_.accumulate(sum, sum + chunk_elements() * chunk, 1.0f, chunk_elements());
   constexpr std::int64_t kLine = 16;  // floats: those of one line are read together
-  backend_.threads().parallel_for((o + kLine - 1) / kLine, 1, [&](std::int64_t begin, std::int64_t end) {
+  backend_.threads().parallel_for(ceil_divide(o, kLine), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin * kLine; first < std::min(end * kLine, o); first += kLine)
       for (std::int64_t t = 0; t < taps(); ++t)
         for (std::int64_t f = first; f < std::min(first + kLine, o); ++f)

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include <ronde/core/conv2d_layer.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "backend/cpu/conv_shape.h"
 #include "backend/cpu/scratch.h"
@@ -76,7 +77,7 @@ TileConvShape tile_shape(const ConvProblem& problem);
 inline std::int64_t images_at_once(const ConvProblem& p, std::int64_t more) {
   constexpr std::int64_t kElements = 196608;
   const WinogradShape s = winograd_shape(p);
-  const std::int64_t tiles = s.tiles_h * s.tiles_w, least = (s.block + tiles - 1) / tiles;
+  const std::int64_t tiles = s.tiles_h * s.tiles_w, least = ceil_divide<std::int64_t>(s.block, tiles);
   const std::int64_t fitting = kElements / (out_elements(p) + more);
   return std::min(std::max(fitting, least), p.n);
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
 #include "backend/onednn/float_rows.h"
@@ -68,8 +70,8 @@ struct LineBands {
 
   // At least `least` of an image, and of no more lines than `most`.
   LineBands(std::int64_t all_lines, std::int64_t least, std::int64_t most)
-      : lines(all_lines), parts(std::max(least, (all_lines + most - 1) / most)) {}
-  std::int64_t longest() const { return (lines + parts - 1) / parts; }
+      : lines(all_lines), parts(std::max(least, ceil_divide(all_lines, most))) {}
+  std::int64_t longest() const { return ceil_divide(lines, parts); }
   LineRange operator[](std::int64_t band) const {
     const ImagePart part{band % parts, parts};
     return {part.begin(lines), part.end(lines)};
@@ -153,7 +155,7 @@ struct Phase {
     const std::int64_t shared = std::gcd(stride, tap_dilation);
     step = stride / shared;
     dilation = tap_dilation / shared;
-    size = (extent - phase + stride - 1) / stride;
+    size = ceil_divide(extent - phase, stride);
     const auto place = [&](std::int64_t tap) { return phase + tap_padding - tap * tap_dilation; };
     while (first < step && place(first) % stride != 0) ++first;
     if (first < std::min(step, filter)) taps = (filter - 1 - first) / step + 1;
@@ -288,7 +290,7 @@ void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor&
                                              const Tensor& grad_out, const Tensor& weight) {
   const std::int64_t stride = p.params.stride.h;
   const InputPhases phases(*this, kernels_, p, weight);
-  const LineBands bands((p.h + stride - 1) / stride, bands_of_image(p),
+  const LineBands bands(ceil_divide(p.h, stride), bands_of_image(p),
                         lines_at_a_time(p, p.h, grad_x, grad_out));
   threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t longest = bands.longest() * stride;

@@ -7,6 +7,8 @@
 // otherwise each would transform.
 #include <algorithm>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
 
@@ -34,7 +36,7 @@ bool has_few_tiles(const ConvProblem& p) {
 
 WinogradShape in_one_block(const ConvProblem& p) {
   WinogradShape s = winograd_shape(p);
-  s.block = (p.n * s.tiles() + 11) / 12 * 12;
+  s.block = round_up<std::int64_t>(p.n * s.tiles(), 12);
   return s;
 }
 
@@ -88,7 +90,7 @@ bool OneDnnBackend::has_few_images(const ConvProblem& p) const {
 std::int64_t OneDnnBackend::parts_of_image(const ConvProblem& p) const {
   if (!has_few_images(p)) return 1;
   const std::int64_t most = std::min(p.oh, products_of(p) / kPartGrain + 1);
-  return std::min<std::int64_t>((threads().chunks(p.n * most, 1) + p.n - 1) / p.n, most);
+  return std::min<std::int64_t>(ceil_divide<std::int64_t>(threads().chunks(p.n * most, 1), p.n), most);
 }
 
 std::int64_t OneDnnBackend::bands_of_image(const ConvProblem& p) const {

@@ -50,7 +50,7 @@ std::vector<ConvProblem> OneDnnBackend::packed_pieces(const ConvProblem& whole, 
   }
   pieces.push_back(of_images(whole, cut.images));
   const int chunks = threads().chunks(whole.n, 1);  // of two lengths, if any
-  for (const std::int64_t length : {whole.n / chunks, (whole.n + chunks - 1) / chunks})
+  for (const std::int64_t length : {whole.n / chunks, ceil_divide<std::int64_t>(whole.n, chunks)})
     if (length % cut.images != 0) pieces.push_back(of_images(whole, length % cut.images));
   return pieces;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/norm_map.h"
@@ -49,7 +50,7 @@ void run_parallel(ThreadPool& pool, const P& p) {
   const bool by_row = p.m > p.n || (p.m == p.n && p.n < kBlockColumns * pool.size());
   const std::int64_t length = by_row ? p.m : p.n, across = by_row ? p.n : p.m;
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (kStrip * across * p.k), 1);
-  pool.parallel_for((length + kStrip - 1) / kStrip, grain, [&](std::int64_t begin, std::int64_t end) {
+  pool.parallel_for(ceil_divide(length, kStrip), grain, [&](std::int64_t begin, std::int64_t end) {
     begin *= kStrip;
     end = std::min(end * kStrip, length);
     if (by_row)

@@ -10,6 +10,7 @@
 
 #include <ronde/core/error.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
@@ -27,7 +28,7 @@ constexpr std::int64_t kFewFilters = 64 * 64;
 constexpr double kLeastUse = 0.4;
 
 std::int64_t tiles_of(std::int64_t size, int tile) {
-  return (size + tile - 1) / tile;
+  return ceil_divide<std::int64_t>(size, tile);
 }
 
 // Larger tiles need fewer multiplications where they fit the image, and round more: an eighth has to be
@@ -106,7 +107,7 @@ void ImagePass::prepare_winograd(const float* weight) {
                                 .pitch = forward ? p.c : std::max(p.c, p.all_c),
                                 .tile = winograd_shape(p).tile,
                                 .by_column = forward};
-  backend_.threads().parallel_for((filters.depth + kRows - 1) / kRows, 1,
+  backend_.threads().parallel_for(ceil_divide(filters.depth, kRows), 1,
                                   [&](std::int64_t begin, std::int64_t end) {
                                     kernels_.winograd_filters(weights_.data(), weight, filters, begin * kRows,
                                                               std::min(end * kRows, filters.depth));
