@@ -154,7 +154,8 @@ class OneDnnBackend final : public WithBfloat16 {
   bool is_direct(const ConvProblem& problem) const;
   bool is_winograd(const ConvProblem& problem) const;
   bool is_tiled(const ConvProblem& problem) const;
-  ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool) const;
+  ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool,
+                               bool has_front) const;
   // The same by products of matrices: Note [Patches] in patch_conv2d.cpp. Pointers to biases may be null.
   bool takes_patches(const ConvProblem& problem) const;
   bool multiplies_all_patches(const ConvProblem& problem) const;

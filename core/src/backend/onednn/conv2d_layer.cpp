@@ -51,8 +51,10 @@ std::optional<ConvKernels> OneDnnBackend::float_kernels(const ConvProblem& p) co
 
 // The convolution without the last rows and columns, where no window of the pooling reaches them: nobody sees
 // them, and their gradient is 0. A result of 13x13 of which 2x2 windows reach 12x12 then is 4 tiles of 6x6.
+// Only a frame has to have room for all of a front's result.
 ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shape& pooled,
-                                            const Pool2dParams& pool) const {
+                                            const Pool2dParams& pool, bool has_front) const {
+  if (has_front && is_tiled(whole)) return whole;
   const auto reached = [](std::int64_t windows, std::int64_t stride, std::int64_t window,
                           std::int64_t before) { return (windows - 1) * stride + window - before; };
   ConvProblem p = whole;
@@ -76,8 +78,8 @@ std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2
     x = out_shape(plan.front_problem);
   }
   plan.problem = stage_problem(x, layer.conv);
-  if (layer.argmax.defined() && !(layer.front && is_tiled(plan.problem)))
-    plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool);
+  if (layer.argmax.defined())
+    plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool, layer.front.has_value());
   const std::optional<ConvKernels> own = own_kernels(plan.problem);
   if (!own) return std::nullopt;
   plan.conv = *own;

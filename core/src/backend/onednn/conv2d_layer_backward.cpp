@@ -104,8 +104,8 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
   const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
   plan.problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
-  if (c.argmax.defined() && !(layer.front && is_tiled(plan.problem)))
-    plan.problem = in_front_of_pool(plan.problem, c.grad_out.shape(), c.pool);
+  if (c.argmax.defined())
+    plan.problem = in_front_of_pool(plan.problem, c.grad_out.shape(), c.pool, layer.front.has_value());
   plan.problem.has_bias = c.grad_bias.defined();
   const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
   if (wants_input && !(plan.input = own_kernels(plan.problem))) return std::nullopt;
