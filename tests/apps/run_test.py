@@ -284,6 +284,20 @@ class Supervised(Interrupted):
         self.assertEqual(re.findall(r"resume +from (\w+)/", job.out), ["first", "out"], job.out)
         self.assertEqual(self.weights(), expected, job.out)
 
+    def test_begins_with_the_same_file_again(self):
+        """Where it had saved nothing; the file may be named by the environment as well."""
+        options = [*OPTIONS, "--steps-per-epoch", "400"]  # none of which ends before its rank is killed
+        self.assert_trained(self.train(*options, "--epochs", "1", "--dir", "first", ranks=2))
+        expected = self.undisturbed(*options, "--resume", "first/checkpoint.h5")
+        for words, more in ((["--resume", "first/checkpoint.h5"], {}), ([], {"RONDE_RESUME": "first/checkpoint.h5"})):
+            job = self.start(self.supervised(*self.command(*options, *words)), **more)
+            job.wait_for(r"\] step \d+ begins")
+            self.kill_a_rank(job)
+            self.assertEqual(job.finish(), 0, job.out)
+            self.assertEqual(re.findall(r"resume +from (\w+)/", job.out), ["first", "first"], job.out)
+            self.assertEqual(self.weights(), expected, job.out)
+            (self.work / "out").rename(self.work / f"out-{len(words)}")
+
     def test_deadline_of_hangs(self):
         """Of the environment, unless the option says something else."""
         own = self.script('echo "deadline: $RONDE_HANG_TIMEOUT"\n')

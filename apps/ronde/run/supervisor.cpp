@@ -120,6 +120,7 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
   if (options_.allow_root)
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
       wanted[name] = std::string("1");
+  if (goes_on) wanted["RONDE_RESUME"] = std::string("auto");
   std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
   wanted["RONDE_HEARTBEAT"] = start.beats.path();
   // Without the option the ranks decide; what the environment says has to reach other machines too.
@@ -127,10 +128,7 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
     wanted[kHangTimeout] = cat(*options_.hang_timeout);
   else if (is_set(kHangTimeout))
     wanted[kHangTimeout] = std::string(std::getenv(kHangTimeout));
-  if (goes_on) {
-    wanted["RONDE_RESUME"] = std::string("auto");
-    wanted["RONDE_RESTARTED"] = std::string("1");  // beats --resume on the program's command line
-  }
+  if (goes_on) wanted["RONDE_RESTARTED"] = std::string("1");
   return wanted;
 }
 
