@@ -323,6 +323,19 @@ class Supervised(Interrupted):
             self.assertEqual(job.finish(), 137 if hangs else 0, job.out)
             self.assertEqual("the job hangs" in job.out, hangs, job.out)
 
+    def test_variables_for_other_machines(self):
+        """All that are ours; mpirun takes the values from its environment."""
+        launcher = self.script('echo "$@" > words\n')
+        far = ("--hosts", "192.0.2.1:1,192.0.2.2:1", "--iface", "127.0.0.0/8")  # addresses for documentation
+        job = harness.execute(self.supervised("true", run_options=far), self.work, {
+            "RONDE_MPIEXEC": str(launcher), "RONDE_THREADS": "3", "RONDE_TOKEN": "secret", "RONDE_HANG_TIMEOUT": "9",
+            "RONDE_HEARTBEAT": "/nowhere"})
+        self.assertEqual(job.status, 0, job)
+        words = (self.work / "words").read_text().split()
+        names = [name for option, name in zip(words, words[1:]) if option == "-x" and name != "RONDE_BACKEND"]
+        self.assertEqual(names, ["RONDE_HANG_TIMEOUT", "RONDE_IFACE", "RONDE_MPIEXEC", "RONDE_THREADS", "RONDE_TOKEN"])
+        self.assertNotIn("secret", words)
+
     def test_no_launcher(self):
         for more, launcher in (({"PATH": "/nonexistent"}, "mpirun"), ({"RONDE_MPIEXEC": "/no/mpirun"}, "/no/mpirun")):
             job = harness.execute(self.supervised(harness.BIN / self.program, run_options=()), self.work, more)
