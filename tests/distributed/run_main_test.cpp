@@ -131,7 +131,7 @@ TEST(RunMainByVariables, WaitsInInitWhileItIsHeld) {
     early = beats.slot(0).step.load() + beats.slot(1).step.load();
     beats.release();
   });
-  setenv("RONDE_HEARTBEAT", beats.path().c_str(), 1);
+  setenv("RONDE_HEARTBEAT", beats.address().c_str(), 1);
   setenv("RONDE_HANG_TIMEOUT", "0.5", 1);
   const Job job = run_by_variables(2, "hang_not");
   unsetenv("RONDE_HANG_TIMEOUT");

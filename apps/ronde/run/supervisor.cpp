@@ -133,7 +133,7 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
       wanted[name] = std::string("1");
   if (goes_on) wanted["RONDE_RESUME"] = std::string("auto");
   std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
-  wanted["RONDE_HEARTBEAT"] = start.beats.path();
+  wanted["RONDE_HEARTBEAT"] = start.beats.address();
   // Without the option the ranks decide.
   if (options_.hang_timeout) wanted["RONDE_HANG_TIMEOUT"] = cat(*options_.hang_timeout);
   if (goes_on) wanted["RONDE_RESTARTED"] = std::string("1");
