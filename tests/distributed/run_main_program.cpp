@@ -1,4 +1,4 @@
-// What run_main_test starts: a rank that ends in one of several ways.
+// What the tests of run_main start: a rank that ends in one of several ways.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
