@@ -185,10 +185,6 @@ const Command& Parser::parse(int argc, char** argv) {
   return command;
 }
 
-}  // namespace
-
-namespace {
-
 // What a command that runs another program leaves to that: what stands behind "--", or else from the first
 // word that is neither an option nor the value of one. -np is mpirun's way to write --np.
 std::vector<char*> cut_off_rest(int argc, char** argv, const std::vector<Command>& commands,

@@ -6,6 +6,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "watchdog/operation_label.h"
 
@@ -40,7 +41,7 @@ ShardSum::ShardSum(Communicator& communicator, std::vector<int> first_shards, st
   require<UsageError>(static_cast<std::int64_t>(first_shards_.size()) == ranks + 1 &&
                           std::is_sorted(first_shards_.begin(), first_shards_.end()),
                       "[shard_sum] expects the first shards of ", counted(ranks, "rank"), ", and their end");
-  slice_ = (count + ranks * kSliceUnit - 1) / (ranks * kSliceUnit) * kSliceUnit;
+  slice_ = ceil_divide(count, ranks * kSliceUnit) * kSliceUnit;
 }
 
 Tensor ShardSum::padded_buffer() {

@@ -8,7 +8,8 @@ Variable view_outputs(Module& net, const Tensor& inputs, const std::vector<TestT
   if (views.empty()) return net(inputs, context);
   double weights = 0.0;
   for (const TestTimeView& view : views) weights += view.weight;
-  require<UsageError>(weights > 0.0, "[view_outputs] the weights of the views must add up to more than 0");
+  require<UsageError>(weights > 0.0,
+                      "[view_outputs] the weights of the views must add up to more than 0, got ", weights);
   Variable total;
   bool is_softmax = false;
   for (const TestTimeView& view : views) {

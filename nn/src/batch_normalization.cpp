@@ -30,14 +30,12 @@ BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : opti
 void BatchNormalization::build_weights(const Shape& input, const BuildOptions& options) {
   require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
   require_last_axis(*this, options_.axis, input);
-  const auto make = [&](const char* name, const Initializer& initializer) {
-    return Variable::parameter(initializer.make({input.back()}, full_name(name), options));
-  };
+  const Shape channels{input.back()};
   const auto add = [&](const char* name, const Initializer& initializer, const Regularizer& regularizer) {
-    return add_parameter({.name = name, .variable = make(name, initializer), .regularizer = regularizer});
+    return add_weight({.name = name, .regularizer = regularizer}, channels, initializer, options);
   };
   const auto add_statistics = [&](const char* name, const Initializer& initializer) {
-    return add_parameter({.name = name, .variable = make(name, initializer), .trainable = false});
+    return add_weight({.name = name, .trainable = false}, channels, initializer, options);
   };
   if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer, options_.gamma_regularizer);
   if (options_.center) beta_ = add("beta", options_.beta_initializer, options_.beta_regularizer);

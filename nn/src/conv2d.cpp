@@ -26,16 +26,12 @@ void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
   require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ",
           counted(channels, "input channel"), " cannot be split into ", counted(options_.groups, "group"));
   const Shape kernel{options_.filters, options_.kernel.h, options_.kernel.w, channels / options_.groups};
-  kernel_ = add_parameter({.name = "kernel",
-                           .variable = Variable::parameter(options_.kernel_initializer.make(
-                               kernel, full_name("kernel"), options, WeightLayout::conv)),
-                           .layout = WeightLayout::conv,
-                           .regularizer = options_.kernel_regularizer});
+  kernel_ =
+      add_weight({.name = "kernel", .layout = WeightLayout::conv, .regularizer = options_.kernel_regularizer},
+                 kernel, options_.kernel_initializer, options);
   if (!options_.use_bias) return;
-  bias_ = add_parameter({.name = "bias",
-                         .variable = Variable::parameter(
-                             options_.bias_initializer.make({options_.filters}, full_name("bias"), options)),
-                         .regularizer = options_.bias_regularizer});
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.filters},
+                     options_.bias_initializer, options);
 }
 
 Variable Conv2D::forward(const Variable& x, const Context&) {

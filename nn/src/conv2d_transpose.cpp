@@ -19,16 +19,12 @@ Conv2DTranspose::Conv2DTranspose(Conv2DTransposeOptions options) : options_(std:
 void Conv2DTranspose::build_weights(const Shape& input, const BuildOptions& options) {
   require_images(*this, input);
   const Shape kernel{input.back(), options_.kernel.h, options_.kernel.w, options_.filters};
-  kernel_ = add_parameter({.name = "kernel",
-                           .variable = Variable::parameter(options_.kernel_initializer.make(
-                               kernel, full_name("kernel"), options, WeightLayout::conv)),
-                           .layout = WeightLayout::conv,
-                           .regularizer = options_.kernel_regularizer});
+  kernel_ =
+      add_weight({.name = "kernel", .layout = WeightLayout::conv, .regularizer = options_.kernel_regularizer},
+                 kernel, options_.kernel_initializer, options);
   if (!options_.use_bias) return;
-  bias_ = add_parameter({.name = "bias",
-                         .variable = Variable::parameter(
-                             options_.bias_initializer.make({options_.filters}, full_name("bias"), options)),
-                         .regularizer = options_.bias_regularizer});
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.filters},
+                     options_.bias_initializer, options);
 }
 
 Variable Conv2DTranspose::forward(const Variable& x, const Context&) {
@@ -67,8 +63,9 @@ std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig& config) {
   config.ignore({"groups"});  // Keras 2 writes it and does not use it
   config.expect_text("data_format", "channels_last");
   config.expect_null("output_padding");
-  if (config.size("dilation_rate", {1, 1}) != Size2d{1, 1})
-    config.refuse("dilation_rate", "only 1 is supported");
+  const Size2d dilation = config.size("dilation_rate", {1, 1});
+  if (dilation != Size2d{1, 1})
+    config.refuse("dilation_rate", cat(dilation.h, " x ", dilation.w, " is not supported, only 1"));
   return std::make_unique<Conv2DTranspose>(Conv2DTransposeOptions{
       .filters = config.integer("filters"),
       .kernel = config.size("kernel_size", {3, 3}),

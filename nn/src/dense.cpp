@@ -13,16 +13,11 @@ Dense::Dense(DenseOptions options) : options_(std::move(options)) {
 
 void Dense::build_weights(const Shape& input, const BuildOptions& options) {
   require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., inputs), got ", input);
-  const Shape kernel{input.back(), options_.units};
-  kernel_ = add_parameter({.name = "kernel",
-                           .variable = Variable::parameter(
-                               options_.kernel_initializer.make(kernel, full_name("kernel"), options)),
-                           .regularizer = options_.kernel_regularizer});
+  kernel_ = add_weight({.name = "kernel", .regularizer = options_.kernel_regularizer},
+                       {input.back(), options_.units}, options_.kernel_initializer, options);
   if (!options_.use_bias) return;
-  bias_ = add_parameter({.name = "bias",
-                         .variable = Variable::parameter(
-                             options_.bias_initializer.make({options_.units}, full_name("bias"), options)),
-                         .regularizer = options_.bias_regularizer});
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.units},
+                     options_.bias_initializer, options);
 }
 
 Variable Dense::forward(const Variable& x, const Context&) {

@@ -25,18 +25,14 @@ void DepthwiseConv2D::build_weights(const Shape& input, const BuildOptions& opti
   require_images(*this, input);
   const std::int64_t filters = input.back() * options_.depth_multiplier;
   const Shape kernel{filters, options_.kernel.h, options_.kernel.w, 1};
-  kernel_ = add_parameter(
-      {.name = kKernel,
-       .variable = Variable::parameter(options_.depthwise_initializer.make(
-           kernel, full_name(kKernel), options, WeightLayout::depthwise, options_.depth_multiplier)),
-       .layout = WeightLayout::depthwise,
-       .depth_multiplier = options_.depth_multiplier,
-       .regularizer = options_.depthwise_regularizer});
+  kernel_ = add_weight({.name = kKernel,
+                        .layout = WeightLayout::depthwise,
+                        .depth_multiplier = options_.depth_multiplier,
+                        .regularizer = options_.depthwise_regularizer},
+                       kernel, options_.depthwise_initializer, options);
   if (!options_.use_bias) return;
-  bias_ = add_parameter(
-      {.name = "bias",
-       .variable = Variable::parameter(options_.bias_initializer.make({filters}, full_name("bias"), options)),
-       .regularizer = options_.bias_regularizer});
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {filters},
+                     options_.bias_initializer, options);
 }
 
 Variable DepthwiseConv2D::forward(const Variable& x, const Context&) {

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <vector>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>
 #include <ronde/nn/dropout.h>
@@ -61,7 +62,9 @@ Shape read_noise_shape(const LayerConfig& config) {
   if (noise == nullptr) return {};
   const ConfigList& extents = noise->as_list();
   if (extents.empty() || !extents[0].is_null() || extents.size() > Shape::kMaxRank)
-    config.refuse("noise_shape", "only one is supported that has null for the batch");
+    config.refuse("noise_shape", cat("expected null for the batch and at most ", Shape::kMaxRank - 1,
+                                     " extents, found ", counted(extents.size(), "entry", "entries"),
+                                     extents.empty() || extents[0].is_null() ? "" : ", the first not null"));
   Shape shape;
   for (std::size_t axis = 1; axis < extents.size(); ++axis)
     shape.push_back(extents[axis].is_null() ? -1 : extents[axis].as_int());

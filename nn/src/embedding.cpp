@@ -41,11 +41,9 @@ void Embedding::build_weights(const Shape&, const BuildOptions& options) {
   const Shape shape{options_.input_dim, options_.output_dim};
   BuildOptions floating = options;
   if (!is_floating(options.dtype)) floating.dtype = DType::f32;
-  embeddings_ = add_parameter({.name = "embeddings",
-                               .variable = Variable::parameter(options_.embeddings_initializer.make(
-                                   shape, full_name("embeddings"), floating)),
-                               .sparse_gradient = true,
-                               .regularizer = options_.embeddings_regularizer});
+  embeddings_ = add_weight(
+      {.name = "embeddings", .sparse_gradient = true, .regularizer = options_.embeddings_regularizer}, shape,
+      options_.embeddings_initializer, floating);
 }
 
 Variable Embedding::forward(const Variable& x, const Context&) {

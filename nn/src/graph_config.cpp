@@ -69,6 +69,7 @@ ConfigDict Graph::config() const {
       {"output_layers", reference(*this, output_)}};
   // Of the whole net it would mean to Keras that nothing is trained, whatever its layers say.
   if (!trainable() && !path().empty()) config.emplace_back("trainable", false);
+  append_left_out(*this, config);
   return config;
 }
 

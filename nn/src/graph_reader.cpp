@@ -100,44 +100,60 @@ class GraphReader {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       if (layers_[i].is_input) continue;
       const ConfigList& calls = entries[i].at("inbound_nodes").as_list();
-      for (std::size_t k = 0; k < calls.size(); ++k) layers_[i].calls[k].inputs = read_inputs(i, calls[k]);
+      for (std::size_t k = 0; k < calls.size(); ++k)
+        layers_[i].calls[k].inputs = read_inputs(layers_[i], calls[k]);
     }
   }
 
-  std::vector<Reference> read_inputs(std::size_t layer, const ConfigValue& described) {
+  std::vector<Reference> read_inputs(Layer& layer, const ConfigValue& described) {
     std::vector<Reference> inputs;
     if (described.is_dict()) {
-      collect_tensors(layers_[layer].name, without_number(layers_[layer], described.at("args")), inputs);
-      if (const ConfigValue* arguments = described.find("kwargs"))
-        check_arguments(layers_[layer].name, *arguments);
+      const ConfigValue& arguments = described.at("args");
+      const ConfigValue* rescaled = rescaled_argument(layer, arguments);
+      require_layer(layer);
+      collect_tensors(layer, rescaled ? *rescaled : arguments, inputs);
+      if (const ConfigValue* named = described.find("kwargs")) check_arguments(layer, *named);
     } else {
+      require_layer(layer);
       for (const ConfigValue& input : described.as_list()) {
         const ConfigList& parts = input.as_list();
-        require<InputError>(parts.size() == 3 || parts.size() == 4, "expected [layer, call, result]");
-        if (parts.size() == 4) check_arguments(layers_[layer].name, parts[3]);
+        if (parts.size() > 4)
+          refuse("inbound_nodes",
+                 cat(call_of(layer), " has an input of ", counted(parts.size(), "entry", "entries"),
+                     ", expected [layer, call, result, arguments]"));
+        if (parts.size() == 4) check_arguments(layer, parts[3]);
         inputs.push_back(resolve(parts, false));
       }
     }
-    if (layers_[layer].module == nullptr)
-      refuse("inbound_nodes", cat("\"", layers_[layer].name, "\" is a ", layers_[layer].class_name,
-                                  ", which is supported only of one layer's result, and by a number"));
-    if (inputs.empty()) refuse("inbound_nodes", cat("a call of \"", layers_[layer].name, "\" has no inputs"));
+    if (inputs.empty()) refuse("inbound_nodes", cat(call_of(layer), " has no inputs"));
     return inputs;
   }
 
-  /// The arguments that are results, once the layer is one that knows the number among them.
-  static ConfigValue without_number(Layer& layer, const ConfigValue& arguments) {
+  /// Of a call with a number, for which `layer` becomes a Rescaling, the argument that is a layer's result;
+  /// nullptr for other calls.
+  static const ConfigValue* rescaled_argument(Layer& layer, const ConfigValue& arguments) {
     std::unique_ptr<Module> rescaling =
         layer.calls.size() == 1 ? as_rescaling(layer.class_name, arguments) : nullptr;
-    if (rescaling == nullptr) return arguments;
+    if (rescaling == nullptr) return nullptr;
     layer.module = std::move(rescaling);
     layer.module->set_name(without_slashes(layer.name));
     const ConfigList& all = arguments.as_list();
-    return all[all[0].is_dict() ? 0 : 1];
+    return &all[all[0].is_dict() ? 0 : 1];
+  }
+
+  /// An operation is one only of the calls that a Rescaling computes.
+  void require_layer(const Layer& layer) const {
+    if (layer.module == nullptr)
+      refuse("inbound_nodes", cat("\"", layer.name, "\" is a ", layer.class_name,
+                                  ", which is supported only of one layer's result, and by a number"));
+  }
+
+  static std::string call_of(const Layer& layer) {
+    return cat("a call of the ", layer.class_name, " \"", layer.name, "\"");
   }
 
   /// Keras 3's positional arguments: tensors, and lists of them.
-  void collect_tensors(const std::string& layer, const ConfigValue& value, std::vector<Reference>& inputs) {
+  void collect_tensors(const Layer& layer, const ConfigValue& value, std::vector<Reference>& inputs) const {
     if (value.is_list()) {
       for (const ConfigValue& entry : value.as_list()) collect_tensors(layer, entry, inputs);
       return;
@@ -145,22 +161,23 @@ class GraphReader {
     const bool is_tensor = value.is_dict() && value.find("class_name") && value.find("config") &&
                            value.at("class_name").as_string() == "__keras_tensor__";
     if (!is_tensor)
-      refuse("inbound_nodes", cat("a call of \"", layer, "\" takes something that is not a layer's result"));
+      refuse("inbound_nodes", cat(call_of(layer), " takes something that is not a layer's result"));
     inputs.push_back(resolve(value.at("config").at("keras_history").as_list(), false));
   }
 
   /// None may change the result. Keras 3 notes "training": false of a Dropout, and passes its own instead.
-  void check_arguments(const std::string& layer, const ConfigValue& arguments) const {
+  void check_arguments(const Layer& layer, const ConfigValue& arguments) const {
     for (const auto& [key, value] : arguments.as_dict()) {
       if (value.is_null() || (is_keras3_ && key == "training" && !value.as_bool())) continue;
-      refuse("inbound_nodes",
-             cat("a call of \"", layer, "\" has the argument \"", key, "\", which is not supported"));
+      refuse("inbound_nodes", cat(call_of(layer), " has the argument \"", key, "\", which is not supported"));
     }
   }
 
   /// `is_end`: in input_layers or output_layers, where Keras 3 counts the calls of a nested net as Keras 2.
   Reference resolve(const ConfigList& parts, bool is_end) const {
-    require<InputError>(parts.size() >= 3, "expected [layer, call, result]");
+    if (parts.size() < 3)
+      refuse("inbound_nodes",
+             cat("expected [layer, call, result], found ", counted(parts.size(), "entry", "entries")));
     const auto found = index_.find(parts[0].as_string());
     if (found == index_.end())
       refuse("inbound_nodes", cat("there is no layer \"", parts[0].as_string(), "\""));

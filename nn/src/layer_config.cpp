@@ -11,8 +11,12 @@ ConfigDict layer_config(const Module& layer) {
   ConfigDict config{{"name", layer.name().empty() ? snake_case(layer.class_name()) : layer.name()},
                     {"trainable", layer.trainable()},
                     {"dtype", "float32"}};
-  config.insert(config.end(), layer.left_out().begin(), layer.left_out().end());
+  append_left_out(layer, config);
   return config;
+}
+
+void append_left_out(const Module& layer, ConfigDict& config) {
+  config.insert(config.end(), layer.left_out().begin(), layer.left_out().end());
 }
 
 ConfigDict input_layer(const std::string& name, const Module& net) {

@@ -1,8 +1,9 @@
 /// Writing and reading the configs of layers, with Keras' keys.
 ///
 /// Written are the keys that every Keras from 2.10 to 3.15 knows, and no others: an unknown key makes a Keras
-/// refuse the file. Reading ignores unknown keys, and remembers them; a known one with a value that would
-/// change the result is an InputError that names layer, key and value.
+/// refuse the file. Only those that a file had itself go back into one, so that the Keras that knows them
+/// opens the same net. Reading makes nothing of unknown keys, and remembers them; a known one with a value
+/// that would change the result is an InputError that names layer, key and value.
 #pragma once
 
 #include <initializer_list>
@@ -22,6 +23,8 @@ namespace ronde::inline v0 {
 
 /// name, trainable, dtype, and what was left out: what every layer's config starts with.
 ConfigDict layer_config(const Module& layer);
+/// What was left out when this layer or net was read.
+void append_left_out(const Module& layer, ConfigDict& config);
 /// The InputLayer of a net, {"class_name", "config"}; with the shape once the net is built. Without it Keras
 /// 3 would build an input with an axis too many. `batch_input_shape` is the key that both Kerases know.
 ConfigDict input_layer(const std::string& name, const Module& net);

@@ -13,6 +13,7 @@
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/keras_origin.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
@@ -191,10 +192,6 @@ void refuse_quantized(const LayerConfig& config) {
     config.refuse("dtype", cat(policy->as_string(), ": a quantized layer is not supported"));
 }
 
-}  // namespace
-
-namespace {
-
 const LayerEntry* find_layer(const std::string& class_name) {
   const std::string name = class_name == "Model" ? "Functional" : class_name;  // until Keras 2.2
   const auto found = std::find_if(std::begin(kLayers), std::end(kLayers),
@@ -213,20 +210,6 @@ const LayerEntry* find_layer(const std::string& class_name) {
 
 }  // namespace
 
-namespace {
-
-bool is_for_training_only(const std::string& key) {
-  return key.ends_with("_regularizer") || key.ends_with("_constraint");
-}
-
-void keep_left_out(const LayerConfig& config, Module& layer) {
-  ConfigDict entries = config.unread();
-  std::erase_if(entries, [](const auto& entry) { return !is_for_training_only(entry.first); });
-  layer.set_left_out(std::move(entries));
-}
-
-}  // namespace
-
 std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
   const LayerEntry* entry = find_layer(class_name);
   if (!entry) refuse_class(class_name, config);
@@ -237,7 +220,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     const std::string name = reader.text("name", "");
     if (!name.empty()) layer->set_name(without_slashes(name));
     if (!reader.boolean("trainable", true)) layer->set_own_trainable(false);
-    keep_left_out(reader, *layer);
+    layer->set_left_out(reader.unread());
     return layer;
   } catch (const UsageError& error) {
     // What would be a wrong argument in a program is a wrong value in a file.
@@ -249,7 +232,8 @@ std::vector<std::string> left_out_of_training(const Module& net) {
   std::vector<std::string> names;
   if (dynamic_cast<const TrainingOnly*>(&net) != nullptr)
     names.push_back(cat(net.class_name(), " ", net.label()));
-  for (const auto& [key, value] : net.left_out()) names.push_back(cat(key, " of ", net.label()));
+  for (const auto& [key, value] : net.left_out())
+    if (is_for_training_only(key)) names.push_back(cat(key, " of ", net.label()));
   for (const Module* child : net.children())
     for (std::string& name : left_out_of_training(*child)) names.push_back(std::move(name));
   return names;

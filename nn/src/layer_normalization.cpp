@@ -22,10 +22,7 @@ void LayerNormalization::build_weights(const Shape& input, const BuildOptions& o
                         " are supported, without the batch");
   features_ = input.tail(input.rank() - static_cast<int>(count));
   const auto add = [&](const char* name, const Initializer& initializer, const Regularizer& regularizer) {
-    return add_parameter(
-        {.name = name,
-         .variable = Variable::parameter(initializer.make(features_, full_name(name), options)),
-         .regularizer = regularizer});
+    return add_weight({.name = name, .regularizer = regularizer}, features_, initializer, options);
   };
   if (options_.scale) gamma_ = add("gamma", options_.gamma_initializer, options_.gamma_regularizer);
   if (options_.center) beta_ = add("beta", options_.beta_initializer, options_.beta_regularizer);

@@ -18,10 +18,7 @@ void LayerScale::build_weights(const Shape& input, const BuildOptions& options) 
           "] projection_dim is ", options_.projection_dim, ", the inputs ", input, " have ", channels,
           " channels");
   options_.projection_dim = channels;
-  gamma_ = add_parameter(
-      {.name = "gamma",
-       .variable = Variable::parameter(
-           Initializer::constant(options_.init_values).make({channels}, full_name("gamma"), options))});
+  gamma_ = add_weight({.name = "gamma"}, {channels}, Initializer::constant(options_.init_values), options);
 }
 
 Variable LayerScale::forward(const Variable& x, const Context&) {

@@ -7,6 +7,8 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/regression_loss.h>
 
+#include "targets.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -39,7 +41,7 @@ LossMetric::LossMetric(std::unique_ptr<Loss> loss, std::string name)
 }
 
 void LossMetric::update(const Tensor& output, const Tensor& target) {
-  if (output.size(0) == 0) return;
+  if (output.size(0) == 0) return check_as_many(name_, target, output.shape());
   const NoGrad no_grad;
   const TensorOptions scalar{.dtype = DType::f64, .backend = &output.backend()};
   if (!sum_.defined() || &sum_.backend() != &output.backend())

@@ -18,7 +18,7 @@ void Accuracy::update(const Tensor& output, const Tensor& target) {
   if (!correct_.defined() || &correct_.backend() != &output.backend())
     correct_ = Tensor::full({}, static_cast<double>(correct() - one_class_),
                             {.dtype = DType::i64, .backend = &output.backend()});
-  if (rows[0] == 0) return;
+  if (rows[0] == 0) return check_as_many("accuracy", target, output.shape());
   output.backend().count_correct(correct_, output.contiguous().reshape(rows),
                                  class_labels("accuracy", target, output.shape()));
   count_ += rows[0];

@@ -3,6 +3,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
 #include <ronde/core/trace.h>
+#include <ronde/nn/initializer.h>
 #include <ronde/nn/module.h>
 
 #include "snake_case.h"
@@ -157,6 +158,13 @@ void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& optio
 void Module::build_weights(const Shape&, const BuildOptions&) {}
 
 // --- weights
+
+Variable Module::add_weight(Parameter parameter, const Shape& shape, const Initializer& initializer,
+                            const BuildOptions& options) {
+  parameter.variable = Variable::parameter(initializer.make(shape, full_name(parameter.name), options,
+                                                            parameter.layout, parameter.depth_multiplier));
+  return add_parameter(std::move(parameter));
+}
 
 Variable Module::add_parameter(Parameter parameter) {
   for (const Parameter& other : parameters_)

@@ -34,9 +34,7 @@ void Normalization::build_weights(const Shape& input, const BuildOptions& option
     return Tensor::from<double>(channels, values, options.backend).to(options.dtype);
   };
   const auto weight = [&](const char* name, const Initializer& initializer, const Shape& shape) {
-    return add_parameter({.name = name,
-                          .variable = Variable::parameter(initializer.make(shape, full_name(name), options)),
-                          .trainable = false});
+    return add_weight({.name = name, .trainable = false}, shape, initializer, options);
   };
   const bool has_weights = options_.mean.empty();
   mean_ = has_weights ? weight("mean", Initializer::zeros, channels) : given(options_.mean);

@@ -78,8 +78,10 @@ Optimizer::Optimizer(const Common& common) : common_(common), learning_rate_(com
   require<UsageError>(clip.norm >= 0 && clip.global_norm >= 0 && clip.value >= 0,
                       "[optimizer] a clip limit must not be negative: norm ", clip.norm, ", global_norm ",
                       clip.global_norm, ", value ", clip.value);
-  require<UsageError>((clip.norm > 0) + (clip.global_norm > 0) + (clip.value > 0) <= 1,
-                      "[optimizer] at most one of clip.norm, clip.global_norm and clip.value may be set");
+  require<UsageError>(
+      (clip.norm > 0) + (clip.global_norm > 0) + (clip.value > 0) <= 1,
+      "[optimizer] at most one of clip.norm, clip.global_norm and clip.value may be set, got ", clip.norm,
+      ", ", clip.global_norm, " and ", clip.value);
   const auto check = [](const char* what, double value) {
     require<UsageError>(value >= 0 && std::isfinite(value), "[optimizer] ", what,
                         " must be a finite number and not negative, got ", value);

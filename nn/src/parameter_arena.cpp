@@ -10,9 +10,8 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;  // bytes
 
-std::int64_t round_up(std::int64_t elements, DType dtype) {
-  const auto step = kAlignment / static_cast<std::int64_t>(size_of(dtype));
-  return ceil_divide(elements, step) * step;
+std::int64_t aligned(std::int64_t elements, DType dtype) {
+  return round_up(elements, kAlignment / static_cast<std::int64_t>(size_of(dtype)));
 }
 
 /// Appends segments for `parameters` from element `offset` on; returns the end, aligned.
@@ -22,7 +21,7 @@ std::int64_t lay_out(const std::vector<Parameter>& parameters, bool frozen, std:
     const Tensor& value = parameter.variable.value();
     segments.push_back({parameter.name, offset, value.count(), value.shape(), frozen,
                         parameter.sparse_gradient, frozen ? Regularizer() : parameter.regularizer});
-    offset = round_up(offset + value.count(), dtype);
+    offset = aligned(offset + value.count(), dtype);
   }
   return offset;
 }
@@ -64,8 +63,6 @@ ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions
   trainable_size_ = lay_out(trainable, false, 0, options.dtype, segments_);
   size_ = lay_out(frozen, true, trainable_size_, options.dtype, segments_);
   const std::int64_t buffer_size = lay_out(statistics, true, 0, options.dtype, buffer_segments_);
-  is_regularized_ = std::any_of(segments_.begin(), segments_.end(),
-                                [](const Segment& segment) { return !segment.regularizer.is_none(); });
   values_ = Tensor::zeros_once({size_ + kExtras}, options);
   // Who only predicts never writes to them, and use_gradients may put others in their place.
   gradients_ = Tensor::zeros_once({size_ + kExtras}, options);
@@ -83,6 +80,11 @@ ParameterArena::ParameterArena(Module& module, const std::optional<TensorOptions
     statistics[i].variable.bind(buffers_.view(segment.offset, segment.shape), {});
   }
   rounded_ = values_.backend().keep_rounded(values_);
+}
+
+bool ParameterArena::is_regularized() const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [](const Segment& segment) { return !segment.regularizer.is_none(); });
 }
 
 Tensor ParameterArena::make_state() const {

@@ -1,6 +1,6 @@
 #include <cmath>
-#include <string_view>
 
+#include <ronde/nn/keras_origin.h>
 #include <ronde/nn/regularizer.h>
 
 #include "config_options.h"
@@ -11,16 +11,6 @@ namespace {
 
 bool is_factor(double value) {
   return value >= 0.0 && std::isfinite(value);
-}
-
-/// Keras 3 says where a class is from: one of the same name may be a program's own.
-bool is_of_keras(const ConfigValue& described) {
-  const ConfigValue* module = described.find("module");
-  if (module == nullptr) return true;
-  if (!module->is_string()) return false;
-  const std::string_view name = module->as_string();
-  const std::string_view first = name.substr(0, name.find('.'));
-  return first == "keras" || first == "tf_keras";
 }
 
 double factor(const ConfigValue& settings, const char* key, double otherwise) {
@@ -51,9 +41,9 @@ Regularizer Regularizer::from_config(const ConfigValue& config) {
   const ConfigValue settings = found ? *found : ConfigValue();
   if (name == "L1" || name == "l1") return l1(factor(settings, "l1", 0.01));
   if (name == "L2" || name == "l2") return l2(factor(settings, "l2", 0.01));
-  // The class' own defaults are none, those of its name 0.01.
-  const double otherwise = is_name ? 0.01 : 0.0;
-  if (name == "L1L2" || name == "l1_l2")
+  // The class has none by default; Keras 2's function of another name has 0.01 of both.
+  const double otherwise = name == "l1_l2" ? 0.01 : 0.0;
+  if (name == "L1L2" || name == "l1l2" || name == "l1_l2")
     return l1_l2(factor(settings, "l1", otherwise), factor(settings, "l2", otherwise));
   throw InputError(cat("regularizer \"", name, "\" is not supported"));
 }

@@ -34,7 +34,8 @@ ConfigDict ReLU::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig& config) {
-  if (config.number("threshold", 0.0) != 0.0) config.refuse("threshold", "only 0 is supported");
+  const double threshold = config.number("threshold", 0.0);
+  if (threshold != 0.0) config.refuse("threshold", cat(threshold, " is not supported, only 0"));
   ReLUOptions options{.negative_slope = config.number("negative_slope", 0.0)};
   if (config.find("max_value") != nullptr) options.max_value = config.number("max_value", 0.0);
   return std::make_unique<ReLU>(options);

@@ -68,8 +68,9 @@ PiecewiseConstant::PiecewiseConstant(std::vector<double> boundaries, std::vector
     : boundaries_(std::move(boundaries)), values_(std::move(values)) {
   require<UsageError>(values_.size() == boundaries_.size() + 1, "[schedule] ", boundaries_.size(),
                       " boundaries need one more value than that, got ", values_.size());
-  require<UsageError>(std::is_sorted(boundaries_.begin(), boundaries_.end()),
-                      "[schedule] boundaries must not decrease");
+  const auto lower = std::is_sorted_until(boundaries_.begin(), boundaries_.end());
+  if (lower != boundaries_.end())
+    throw UsageError(cat("[schedule] boundaries must not decrease, got ", *lower, " after ", *(lower - 1)));
 }
 double PiecewiseConstant::operator()(double position) const {
   const auto passed =
@@ -158,7 +159,8 @@ OneCycle::OneCycle(OneCycleOptions options) : options_(options) {
   require<UsageError>(options.warmup_share >= 0.0 && options.warmup_share < 1.0,
                       "[schedule] warmup_share must be 0 or more and below 1, got ", options.warmup_share);
   require<UsageError>(options.start_divisor > 0.0 && options.final_divisor > 0.0,
-                      "[schedule] the divisors of one cycle must be positive");
+                      "[schedule] the divisors of one cycle must be positive, got ", options.start_divisor,
+                      " and ", options.final_divisor);
 }
 double OneCycle::operator()(double position) const {
   const auto last = static_cast<double>(options_.total_steps - 1);

@@ -29,24 +29,18 @@ SeparableConv2D::SeparableConv2D(SeparableConv2DOptions options) : options_(std:
 void SeparableConv2D::build_weights(const Shape& input, const BuildOptions& options) {
   require_images(*this, input);
   const std::int64_t multiplier = options_.depth_multiplier, channels = input.back() * multiplier;
-  depthwise_ = add_parameter({.name = kDepthwise,
-                              .variable = Variable::parameter(options_.depthwise_initializer.make(
-                                  {channels, options_.kernel.h, options_.kernel.w, 1}, full_name(kDepthwise),
-                                  options, WeightLayout::depthwise, multiplier)),
-                              .layout = WeightLayout::depthwise,
-                              .depth_multiplier = multiplier,
-                              .regularizer = options_.depthwise_regularizer});
-  pointwise_ = add_parameter(
-      {.name = kPointwise,
-       .variable = Variable::parameter(options_.pointwise_initializer.make(
-           {options_.filters, 1, 1, channels}, full_name(kPointwise), options, WeightLayout::conv)),
-       .layout = WeightLayout::conv,
-       .regularizer = options_.pointwise_regularizer});
+  depthwise_ = add_weight({.name = kDepthwise,
+                           .layout = WeightLayout::depthwise,
+                           .depth_multiplier = multiplier,
+                           .regularizer = options_.depthwise_regularizer},
+                          {channels, options_.kernel.h, options_.kernel.w, 1}, options_.depthwise_initializer,
+                          options);
+  pointwise_ = add_weight(
+      {.name = kPointwise, .layout = WeightLayout::conv, .regularizer = options_.pointwise_regularizer},
+      {options_.filters, 1, 1, channels}, options_.pointwise_initializer, options);
   if (!options_.use_bias) return;
-  bias_ = add_parameter({.name = "bias",
-                         .variable = Variable::parameter(
-                             options_.bias_initializer.make({options_.filters}, full_name("bias"), options)),
-                         .regularizer = options_.bias_regularizer});
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.filters},
+                     options_.bias_initializer, options);
 }
 
 Variable SeparableConv2D::forward(const Variable& x, const Context&) {

@@ -51,7 +51,9 @@ ConfigDict Sequential::config() const {
     layers.emplace_back(input_layer(children().front()->name() + "_input", *this));
   for (const Module* layer : children())
     layers.emplace_back(ConfigDict{{"class_name", layer->class_name()}, {"config", layer->config()}});
-  return {{"name", name().empty() ? "sequential" : name()}, {"layers", layers}};
+  ConfigDict config{{"name", name().empty() ? "sequential" : name()}, {"layers", layers}};
+  append_left_out(*this, config);
+  return config;
 }
 
 template <>

@@ -13,6 +13,11 @@ void check_like_outputs(const std::string& what, const Tensor& target, const Sha
           "] expects targets of shape ", outputs, ", got ", target.shape());
 }
 
+void check_as_many(const std::string& what, const Tensor& target, const Shape& outputs) {
+  require(target.rank() >= 1 && target.size(0) == outputs[0], "[", what, "] expects targets for outputs ",
+          outputs, ", got ", target.shape());
+}
+
 Shape positions_of(const Shape& outputs) {
   return Shape(std::span(outputs.begin(), outputs.end() - 1));
 }

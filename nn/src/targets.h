@@ -14,6 +14,9 @@ namespace ronde::inline v0 {
 /// 1).
 void check_like_outputs(const std::string& what, const Tensor& target, const Shape& outputs);
 
+/// An Error that names `what` unless there are as many targets as outputs.
+void check_as_many(const std::string& what, const Tensor& target, const Shape& outputs);
+
 /// (n, ...) of outputs (n, ..., k).
 Shape positions_of(const Shape& outputs);
 /// (rows, k) of outputs (n, ..., k).

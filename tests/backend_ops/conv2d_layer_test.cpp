@@ -38,6 +38,9 @@ const LayerCase kLayerCases[] = {
     // Fewer images than threads.
     {{1, 8, 10, 64}, {96, 3, 3, 64}, {1, 8, 10, 96}, {1, 4, 5, 96}, {.padding = {1, 1, 1, 1}}},
     {{2, 17, 16, 12}, {24, 3, 5, 12}, {2, 15, 12, 24}, {2, 7, 6, 24}},
+    // Small images that fill tiles together, the last of them with fewer others.
+    {{5, 12, 12, 32}, {64, 3, 3, 32}, {5, 10, 10, 64}, {5, 5, 5, 64}},
+    {{3, 5, 5, 16}, {512, 2, 2, 16}, {3, 4, 4, 512}, {3, 2, 2, 512}},
     // More images than a thread has in its scratch; none.
     {{19, 26, 26, 16}, {16, 3, 3, 16}, {19, 24, 24, 16}, {19, 12, 12, 16}},
     {{0, 8, 8, 16}, {16, 3, 3, 16}, {0, 6, 6, 16}, {0, 3, 3, 16}},

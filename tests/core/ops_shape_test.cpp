@@ -23,6 +23,15 @@ TEST(ShapeOps, AreViews) {
   EXPECT_TRUE(broadcast_to(x, {4, 2, 3}).value().shares_storage_with(x.value()));
 }
 
+TEST(ShapeOps, AReshapeThatChangesNothingIsNone) {
+  const Variable x = Variable::parameter(random_tensor({2, 3})), y = x * 2.0;
+  EXPECT_EQ(reshape(y, {2, 3}).node(), y.node());
+  EXPECT_TRUE(reshape(x, {2, 3}).is_leaf());
+  EXPECT_NE(reshape(y, {-1, 2}).node(), y.node());
+  const Variable turned = permute(y, {1, 0});
+  EXPECT_TRUE(reshape(turned, {3, 2}).value().is_contiguous());
+}
+
 TEST(ShapeOps, Values) {
   const Variable x = f64_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   expect_close(permute(x, {1, 0}).value(), {1, 4, 2, 5, 3, 6}, 0, "permute");

@@ -21,6 +21,13 @@ TEST(WholeNumbers, CeilDivideCountsThePartThatIsNotFull) {
   EXPECT_EQ(ceil_divide<std::int64_t>(kMost, 2), kMost / 2 + 1);
 }
 
+TEST(WholeNumbers, RoundUpIsTheNextMultiple) {
+  EXPECT_EQ(round_up(0, 64), 0);
+  EXPECT_EQ(round_up(64, 64), 64);
+  EXPECT_EQ(round_up(65, 64), 128);
+  EXPECT_EQ(round_up(std::size_t{9}, std::size_t{12}), 12u);
+}
+
 TEST(WholeNumbers, ProductOrMostStopsAtTheLargest) {
   EXPECT_EQ(product_or_most(6, 7), 42);
   EXPECT_EQ(product_or_most<std::int64_t>(kMost, 0), 0);

@@ -294,7 +294,7 @@ TEST(CudaTraining, ARepeatedStepIsOneGraph) {
   EXPECT_EQ(launches(5, std::make_unique<Adam>()) + 4 * 2, launches(9, std::make_unique<Adam>()));
 }
 
-Model penalised_model(Backend& backend) {
+Model penalised_model(Backend& backend, double l2 = 0.0) {
   auto layers = std::make_unique<Sequential>(
       Conv2D({.filters = 4, .activation = Activation::relu, .kernel_regularizer = Regularizer::l2(0.05)}),
       Flatten(),
@@ -302,35 +302,41 @@ Model penalised_model(Backend& backend) {
              .activation = Activation::softmax,
              .kernel_regularizer = Regularizer::l1_l2(0.01, 0.02)}));
   Model model(std::move(layers), {8, 8, 1}, {.seed = 3, .backend = &backend});
-  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9}),
-                 .loss = std::make_unique<CategoricalCrossentropy>()});
+  model.compile(
+      {.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .l2 = l2}),
+       .loss = std::make_unique<CategoricalCrossentropy>()});
   return model;
 }
 
-TEST(CudaTraining, WithRegularizersToo) {
+// SGD's l2 is as a regularizer of all weights, but no part of the loss. The last batch of an epoch is
+// smaller.
+TEST(CudaTraining, WithRegularizersAndL2Too) {
   const InMemoryDataset data = digits();
   const FitOptions options{.batch_size = 16, .epochs = 4, .validation = &data, .verbose = 0};
-  Model expected = penalised_model(backend("cpu"));
-  const History oracle = expected.fit(data, options);
-  FakeDevice device({.seed = 7});
-  Model got = penalised_model(device.backend);
-  const History history = got.fit(data, options);
-  EXPECT_GE(device.runtime.replays(), 4);
-  for (const char* key : {"loss", "val_loss"})
-    expect_near(history.values.at(key), oracle.values.at(key), 1e-5);
-  expect_near(got.arena().values().to_vector<double>(), expected.arena().values().to_vector<double>(), 1e-5);
+  for (const double l2 : {0.0, 0.05}) {
+    Model expected = penalised_model(backend("cpu"), l2);
+    const History oracle = expected.fit(data, options);
+    FakeDevice device({.seed = 7});
+    Model got = penalised_model(device.backend, l2);
+    const History history = got.fit(data, options);
+    EXPECT_GE(device.runtime.replays(), 4);
+    for (const char* key : {"loss", "val_loss"})
+      expect_near(history.values.at(key), oracle.values.at(key), 1e-5);
+    expect_near(got.arena().values().to_vector<double>(), expected.arena().values().to_vector<double>(),
+                1e-5);
+  }
 }
 
 // Penalties and their gradients read nothing on the host.
 TEST(CudaTraining, ARepeatedStepWithRegularizersIsOneGraph) {
-  const auto launches = [](std::int64_t steps) {
+  const auto launches = [](std::int64_t steps, double l2) {
     FakeDevice device;
-    Model model = penalised_model(device.backend);
+    Model model = penalised_model(device.backend, l2);
     model.fit(digits(), {.batch_size = 4, .max_steps = steps, .verbose = 0});
     EXPECT_EQ(device.runtime.replays(), steps - 2);
     return device.runtime.launches();
   };
-  EXPECT_EQ(launches(5) + 4 * 2, launches(9));
+  for (const double l2 : {0.0, 0.05}) EXPECT_EQ(launches(5, l2) + 4 * 2, launches(9, l2)) << l2;
 }
 
 TEST(CudaTraining, WhatFailsOnTheDeviceEndsIt) {

@@ -160,6 +160,28 @@ TEST_P(LeftOut, RegularizersAndConstraintsThatAreNotKnown) {
   EXPECT_EQ(loaded.fit(small_images(8), {.batch_size = 4, .verbose = 0}).epochs.size(), 1u);
 }
 
+// A later Keras may know them.
+TEST_P(LeftOut, OptionsThatAreNotKnown) {
+  describe_last_layer(
+      {{"fused", ConfigValue(3)}, {"own", from_json(R"({"class_name": "Own", "config": {}})")}});
+  std::string path = path_;
+  for (const char* next : {"next.keras", "next.h5", "last.keras"}) {
+    Model loaded = path == path_ ? load() : Model::load(path, {.warn = [this](const std::string& said) {
+                                                          lines_.push_back(said);
+                                                        }});
+    EXPECT_EQ(lines_, Lines{cat(path,
+                                ": fused of dense, own of dense: not known here, so without effect; kept "
+                                "in what is saved")});
+    lines_.clear();
+    EXPECT_EQ(to_json(ConfigValue(loaded.module().children().back()->left_out())),
+              R"({"fused":3,"own":{"class_name":"Own","config":{}}})");
+    expect_same_predictions(loaded);
+    loaded.save(dir_ / next);
+    path = dir_ / next;
+  }
+  load().fit(small_images(8), {.batch_size = 4, .verbose = 0});  // it may be trained on
+}
+
 // What a .keras file says of an object stays as it is: Keras finds a program's own by these names.
 TEST(LeftOutArchive, KeepsObjectsAsTheyWere) {
   const TempDir dir;

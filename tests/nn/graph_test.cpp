@@ -282,7 +282,8 @@ TEST(GraphConfig, ReadsOperationsWithANumber) {
   const auto computes = [](const std::string& operation, const std::string& arguments) {
     const std::string x = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["in", 0, 0]}})";
     std::string call = arguments;
-    call.replace(call.find('x'), 1, x);
+    for (auto at = call.find('x'); at != std::string::npos; at = call.find('x', at + x.size()))
+      call.replace(at, 1, x);
     const auto net = parse("Functional", cat(R"({"name": "net", "layers": [
       {"class_name": "InputLayer", "config": {"name": "in"}, "name": "in", "inbound_nodes": []},
       {"module": "keras.src.ops.numpy", "class_name": ")",
@@ -306,10 +307,14 @@ TEST(GraphConfig, ReadsOperationsWithANumber) {
   EXPECT_EQ(computes("Negative", "[x]"), -5.0);
   EXPECT_THROW(computes("Negative", "[[x], 1.0]"), InputError);
   EXPECT_THROW(computes("Maximum", "[x, 3.0]"), InputError);
+  for (const char* arguments : {"[2.0, x]", "[x, x]"})
+    EXPECT_EQ(message_of<InputError>([&] { computes("TrueDivide", arguments); }),
+              "[Functional \"net\"] inbound_nodes: \"op\" is a TrueDivide, which is supported only of one "
+              "layer's result, and by a number");
   EXPECT_EQ(
-      message_of<InputError>([&] { computes("TrueDivide", "[2.0, x]"); }),
-      "[Functional \"net\"] inbound_nodes: a call of \"op\" takes something that is not a layer's result");
-  EXPECT_THROW(computes("Add", "[x, 3.0, 4.0]"), InputError);
+      message_of<InputError>([&] { computes("Add", "[x, 3.0, 4.0]"); }),
+      "[Functional \"net\"] inbound_nodes: a call of the Add \"op\" takes something that is not a layer's "
+      "result");
   EXPECT_THROW(computes("Add", "[3.0, [x, 4.0]]"), InputError);
 }
 
@@ -325,16 +330,23 @@ TEST(GraphConfig, RefusesWhatItCannotDo) {
             "[Functional \"net\"] inbound_nodes: there is no layer \"c\"");
   EXPECT_EQ(message(two_layers(in, R"([[["a", 1, 0]]])")),
             "[Functional \"net\"] inbound_nodes: \"a\" has no call 1");
+  EXPECT_EQ(message(two_layers(in, R"([[["a", 0]]])")),
+            "[Functional \"net\"] inbound_nodes: expected [layer, call, result], found 2 entries");
+  EXPECT_EQ(
+      message(two_layers(in, R"([[["a", 0, 0, {}, 1]]])")),
+      "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" has an input of 5 entries, expected "
+      "[layer, call, result, arguments]");
   EXPECT_EQ(message(two_layers(in, R"([[["a", 0, 1]]])")),
             "[Functional \"net\"] inbound_nodes: \"a\" has one result, not 2");
   EXPECT_EQ(message(two_layers(in, R"([[["a", 0, 0, {"training": false}]]])")),
-            "[Functional \"net\"] inbound_nodes: a call of \"b\" has the argument \"training\", which is not "
+            "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" has the argument \"training\", "
+            "which is not "
             "supported");
-  EXPECT_EQ(
-      message(two_layers(in, R"([{"args": [2.0], "kwargs": {}}])")),
-      "[Functional \"net\"] inbound_nodes: a call of \"b\" takes something that is not a layer's result");
+  EXPECT_EQ(message(two_layers(in, R"([{"args": [2.0], "kwargs": {}}])")),
+            "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" takes something that is not a "
+            "layer's result");
   EXPECT_EQ(message(two_layers(in, "[[]]")),
-            "[Functional \"net\"] inbound_nodes: a call of \"b\" has no inputs");
+            "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" has no inputs");
   EXPECT_EQ(message(two_layers(in, in, R"([["a", 0, 0], ["b", 0, 0]])")),
             "[Functional \"net\"] output_layers: has 2 entries; only one is supported");
   EXPECT_EQ(message(two_layers(in, in, R"([["in", 0, 0]])")),

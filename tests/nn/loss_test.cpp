@@ -159,6 +159,25 @@ TEST(Loss, AnEmptyBatchHasNoLosses) {
   EXPECT_EQ(SparseCategoricalCrossentropy()(softmax(no_images), no_labels).shape(), (Shape{0}));
 }
 
+TEST(Loss, RefusesOtherNumbersOfTargetsThanOfOutputs) {
+  for (const char* name :
+       {"categorical_crossentropy", "binary_crossentropy", "kl_divergence", "mean_squared_error",
+        "mean_absolute_error", "mean_absolute_percentage_error", "huber", "log_cosh", "poisson",
+        "mean_squared_logarithmic_error", "cosine_similarity"})
+    for (const auto& [outputs, targets] : {std::pair{4, 3}, {4, 5}, {0, 1}, {4, 0}}) {
+      const Shape wide{outputs, 3}, other{targets, 3};
+      const Tensor output = Tensor::full(wide, 0.5, {.dtype = DType::f64});
+      const std::string message =
+          message_of([&] { (*make_loss(name))(output, Tensor::zeros(other, output.options())); });
+      EXPECT_NE(message.find(cat(wide)), std::string::npos) << name << ": " << message;
+      EXPECT_NE(message.find(cat(other)), std::string::npos) << name << ": " << message;
+    }
+  EXPECT_EQ(message_of([&] {
+              SparseCategoricalCrossentropy()(logits(), i32_tensor({1, 2}));
+            }),
+            "[sparse_categorical_crossentropy] expects labels of shape (3,), got (2,)");
+}
+
 TEST(Loss, GradientsOfThoseForNumbers) {
   const Tensor t = random_tensor({4, 3}, 6, 0.1, 1.0);
   for (const char* name :

@@ -192,6 +192,29 @@ TEST(Accuracy, RefusesWrongTargets) {
   EXPECT_THROW(accuracy.update(random_tensor({4}), i32_tensor({0, 0, 0, 0})), Error);
 }
 
+// A batch of none has none of them, either.
+TEST(Metric, RefusesOtherNumbersOfTargetsThanOfOutputs) {
+  for (const char* name : {"accuracy", "mae", "categorical_crossentropy", "top_k_categorical_accuracy", "AUC",
+                           "Precision", "BinaryAccuracy", "f1_score"})
+    for (const auto& [outputs, targets] : {std::pair{4, 3}, {4, 5}, {0, 1}, {4, 0}}) {
+      const Shape wide{outputs, 3}, other{targets, 3};
+      const Tensor output = Tensor::full(wide, 0.5, {.dtype = DType::f64});
+      const std::string message =
+          message_of([&] { make_metric(name)->update(output, Tensor::zeros(other, output.options())); });
+      EXPECT_NE(message.find(cat(wide)), std::string::npos) << name << ": " << message;
+      EXPECT_NE(message.find(cat(other)), std::string::npos) << name << ": " << message;
+    }
+  const Tensor none = Tensor::zeros({0, 3}, {.dtype = DType::f64});
+  EXPECT_EQ(message_of([&] {
+              Accuracy().update(none, i32_tensor({1, 2}));
+            }),
+            "[accuracy] expects targets for outputs (0, 3), got (2,)");
+  EXPECT_EQ(message_of([&] {
+              make_metric("mae")->update(none, i32_tensor({1, 2}));
+            }),
+            "[mae] expects targets for outputs (0, 3), got (2,)");
+}
+
 // Ranks without samples have as many sums as the others, so what they have been told decides, not the data.
 TEST(FBetaScore, HasASumOfEachClassBeforeTheFirstSample) {
   F1Score score({.average = ScoreAverage::macro});

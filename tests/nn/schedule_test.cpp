@@ -42,7 +42,10 @@ TEST(Schedule, PiecewiseConstant) {
   EXPECT_EQ(rate(20), 0.5);
   EXPECT_EQ(rate(21), 0.1);
   EXPECT_THROW(PiecewiseConstant({10}, {1.0}), UsageError);
-  EXPECT_THROW(PiecewiseConstant({20, 10}, {1.0, 2.0, 3.0}), UsageError);
+  EXPECT_EQ(message_of<UsageError>([] {
+              PiecewiseConstant({20, 10}, {1.0, 2.0, 3.0});
+            }),
+            "[schedule] boundaries must not decrease, got 10 after 20");
 }
 
 TEST(Schedule, CosineDecay) {

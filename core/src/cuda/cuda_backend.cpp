@@ -4,6 +4,8 @@
 #include <cassert>
 #include <vector>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/bf16/in_float.h"
 #include "cuda/numbers_on_device.h"
 #include "cuda/library_of.h"
@@ -271,7 +273,7 @@ void CudaBackend::argmax(const Tensor& out, const Tensor& x) {
 // never varies.
 void CudaBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
   if (x.count() <= kSquaresOfPiece) return enqueue(Op::sum_of_squares, 1, {&out, &x});
-  const std::int64_t pieces = std::min(kMostPieces, (x.count() + kSquaresOfPiece - 1) / kSquaresOfPiece);
+  const std::int64_t pieces = std::min(kMostPieces, ceil_divide(x.count(), kSquaresOfPiece));
   const Tensor sums = Tensor::empty({pieces}, out.options());
   enqueue(Op::square_sums, 1, {&sums, &x});
   const Tensor total = out.view(0, {1});

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "cuda/status.h"
 #include "cuda/wait.h"
 
@@ -16,7 +18,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 47;  // can be rounded up w
 // Eight classes between two powers of two: at most an eighth of a block is wasted.
 std::size_t size_class(std::size_t bytes) {
   const std::size_t step = std::max(std::bit_floor(bytes - 1) / 8, DeviceAllocator::kAlignment);
-  return (bytes + step - 1) / step * step;
+  return round_up(bytes, step);
 }
 
 // For one more block to come back without an allocation.

@@ -72,6 +72,7 @@ Shape concatenated_shape(const std::vector<Variable>& parts, int axis) {
 }  // namespace
 
 Variable reshape(const Variable& x, const Shape& shape) {
+  if (shape == x.shape() && x.value().is_contiguous()) return x;
   const Tensor y = x.value().reshape(shape);
   if (!Node::needed({x})) return y;
   auto node = std::make_shared<ReshapeNode>();

@@ -24,10 +24,6 @@ constexpr std::uint64_t kHashAt = 24, kHashBytes = 64, kFieldsAt = kHashAt + kHa
 constexpr std::uint64_t kPage = 4096, kLine = 64, kMaxPackHeader = 1 << 30, kMaxNames = 1 << 20;
 constexpr std::int64_t kMaxSamples = std::int64_t{1} << 48, kMaxElements = std::int64_t{1} << 32;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return ceil_divide(value, unit) * unit;
-}
-
 class Writer {
  public:
   template <class T>

@@ -19,10 +19,6 @@ constexpr std::int64_t kPage = 4096;
 constexpr double kEagerSeconds = 30e-6;  // about what falling asleep and waking up take
 constexpr double kNapSeconds = 0.05;     // between two looks for peers that died
 
-std::int64_t round_up(std::int64_t bytes) {
-  return ceil_divide(bytes, kPage) * kPage;
-}
-
 }  // namespace
 
 // Zeros are its initial state. Each word on a cache line of its own.
@@ -35,7 +31,7 @@ struct NodeGroup::Header {
 
 std::int64_t NodeGroup::bytes_for(int size) {
   const auto head = static_cast<std::int64_t>(sizeof(Header) + sizeof(Slot) * static_cast<std::size_t>(size));
-  return round_up(head) + size * kStages * kStageBytes;
+  return round_up(head, kPage) + size * kStages * kStageBytes;
 }
 
 NodeGroup::NodeGroup(std::shared_ptr<SharedRegion> region, int rank, std::vector<int> processes,

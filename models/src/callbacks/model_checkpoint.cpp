@@ -55,10 +55,12 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
       remover_(std::make_unique<FileRemover>()) {
   require<UsageError>(!options_.filepath.empty(), "[model_checkpoint] needs a filepath");
   require<UsageError>(options_.save_steps >= 0 && options_.keep >= 0 && options_.keep_best >= 0,
-                      "[model_checkpoint] save_steps, keep and keep_best must not be negative");
+                      "[model_checkpoint] save_steps, keep and keep_best must not be negative, got ",
+                      options_.save_steps, ", ", options_.keep, " and ", options_.keep_best);
   require<UsageError>(
       options_.mtbf_seconds >= 0.0 && (options_.save_steps == 0 || options_.mtbf_seconds == 0.0),
-      "[model_checkpoint] saves after save_steps steps, or as often as mtbf_seconds says");
+      "[model_checkpoint] saves after save_steps steps, or as often as mtbf_seconds says, got ",
+      options_.save_steps, " and ", options_.mtbf_seconds);
   if (options_.mtbf_seconds > 0.0) measured_ = std::make_unique<SaveInterval>(options_.mtbf_seconds);
   interval_ = measured_ ? kFirstSaveInterval : options_.save_steps;
   require<UsageError>(!is_named_weights_file(options_.filepath), "[model_checkpoint] ", options_.filepath,

@@ -13,7 +13,8 @@ namespace ronde::inline v0 {
 
 TensorBoard::TensorBoard(TensorBoardOptions options) : options_(std::move(options)) {
   require<UsageError>(options_.histogram_freq >= 0 && options_.update_freq >= 0 && options_.sample_count >= 0,
-                      "[tensorboard] histogram_freq, update_freq and sample_count must not be negative");
+                      "[tensorboard] histogram_freq, update_freq and sample_count must not be negative, got ",
+                      options_.histogram_freq, ", ", options_.update_freq, " and ", options_.sample_count);
 }
 
 TensorBoard::~TensorBoard() = default;

@@ -1,5 +1,7 @@
 #include "keras_file/keras_archive.h"
 
+#include <ronde/nn/keras_origin.h>
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -20,16 +22,18 @@ ConfigDict described(const ConfigValue& object, const char* module) {
   return result;
 }
 
-/// Where both Kerases look for the object of a layer's setting.
+/// Where both Kerases look for the object of a layer's setting; nullptr for one that is not known here.
 const char* module_of_setting(const std::string& key) {
   if (key.ends_with("_regularizer")) return "keras.regularizers";
-  return key.ends_with("_constraint") ? "keras.constraints" : "keras.initializers";
+  if (key.ends_with("_constraint")) return "keras.constraints";
+  return key.ends_with("_initializer") ? "keras.initializers" : nullptr;
 }
 
 /// A setting of a layer. A function has its module already, and so has what another .keras file told of.
 ConfigValue setting(const std::string& key, const ConfigValue& value) {
-  if (!describes_object(value) || value.find("module") != nullptr) return value;
-  ConfigDict object = described(value, module_of_setting(key));
+  const char* module = module_of_setting(key);
+  if (!module || !describes_object(value) || value.find("module") != nullptr) return value;
+  ConfigDict object = described(value, module);
   const std::string& class_name = value.at("class_name").as_string();
   if (class_name.find('>') == std::string::npos) return object;
   for (auto& [part, content] : object) {  // a program's own, which Keras finds by this name alone
@@ -101,16 +105,6 @@ ConfigValue archive_compile_config(const ConfigValue& training_config) {
 
 namespace {
 
-bool is_module_of_keras(const std::string& module) {
-  const std::string first = module.substr(0, module.find('.'));
-  return first == "keras" || first == "tf_keras" || first == "builtins";
-}
-
-/// Of the settings that are kept as they are, whatever they say: `Regularizer` knows those of Keras itself.
-bool is_kept(const std::string& key) {
-  return key.ends_with("_regularizer") || key.ends_with("_constraint");
-}
-
 /// "package>Dense", as it was registered, or "module.Dense".
 std::string foreign_name(const ConfigValue& object, const ConfigValue& module) {
   const ConfigValue* registered = object.find("registered_name");
@@ -128,15 +122,16 @@ ConfigValue with_foreign_names(const ConfigValue& value) {
     return list;
   }
   if (!value.is_dict()) return value;
-  const ConfigValue *module = value.find("module"), *class_name = value.find("class_name");
-  const bool is_foreign = module && class_name && class_name->is_string() &&
-                          !(module->is_string() && is_module_of_keras(module->as_string()));
+  const ConfigValue* class_name = value.find("class_name");
+  const bool is_foreign = class_name && class_name->is_string() && !is_of_keras(value);
   ConfigDict dict;
   for (const auto& [key, item] : value.as_dict()) {
     const bool is_name = is_foreign && key == "class_name";
-    dict.emplace_back(key, is_name        ? foreign_name(value, *module)
-                           : is_kept(key) ? item
-                                          : with_foreign_names(item));
+    // What is for training only is kept as it is, whatever it says: `Regularizer` knows those of Keras
+    // itself.
+    dict.emplace_back(key, is_name                     ? foreign_name(value, value.at("module"))
+                           : is_for_training_only(key) ? item
+                                                       : with_foreign_names(item));
   }
   return dict;
 }

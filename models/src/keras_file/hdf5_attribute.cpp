@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ronde/core/counted.h>
+
 #include "keras_file/hdf5.h"
 
 namespace ronde::inline v0::hdf5 {
@@ -73,7 +75,8 @@ std::vector<std::string> read_all_texts(hid_t object, const std::string& name) {
 template <class T>
 T read_number(hid_t object, const std::string& name, hid_t memory_type) {
   const Attribute attribute(object, name);
-  require<Hdf5Error>(attribute.count == 1, attribute.label, " is not a single value");
+  require<Hdf5Error>(attribute.count == 1, attribute.label, " holds ", counted(attribute.count, "value"),
+                     ", not one");
   T value{};
   check(H5Aread(attribute.id, memory_type, &value), cat("reading ", attribute.label));
   return value;

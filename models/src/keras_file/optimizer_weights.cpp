@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <ronde/core/counted.h>
+
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/layout.h"
 
@@ -22,7 +24,8 @@ Tensor read_value(hid_t group, const std::string& name) {
   const Handle type(H5Dget_type(dataset), H5Tclose, cat("reading ", name));
   if (H5Tget_class(type) != H5T_INTEGER) return hdf5::read_dataset(group, name);
   const Handle space(H5Dget_space(dataset), H5Sclose, cat("reading ", name));
-  require<Hdf5Error>(H5Sget_simple_extent_npoints(space) == 1, name, " holds integers, but not one");
+  const hssize_t count = H5Sget_simple_extent_npoints(space);
+  require<Hdf5Error>(count == 1, name, " holds ", counted(count, "integer"), ", not one");
   std::int64_t value = 0;
   check(H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), cat("reading ", name));
   return Tensor::from<std::int64_t>({}, {value});

@@ -35,13 +35,16 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(options.epochs >= options.initial_epoch && options.initial_epoch >= 0, "[fit] epochs ",
                       options.epochs, " with initial_epoch ", options.initial_epoch);
   require<UsageError>(options.steps_per_epoch >= 0 && options.micro_batch >= 0 && options.max_steps >= 0,
-                      "[fit] steps_per_epoch, micro_batch and max_steps must not be negative");
+                      "[fit] steps_per_epoch, micro_batch and max_steps must not be negative, got ",
+                      options.steps_per_epoch, ", ", options.micro_batch, " and ", options.max_steps);
   require<UsageError>(options.backward_passes_per_step >= 1,
                       "[fit] backward_passes_per_step must be at least 1, got ",
                       options.backward_passes_per_step);
   require<UsageError>(
       options.check_replicas_every >= 0 && options.audit_every >= 0 && options.non_finite.limit >= 1,
-      "[fit] check_replicas_every and audit_every must not be negative, and non_finite.limit at least 1");
+      "[fit] check_replicas_every and audit_every must not be negative, and non_finite.limit at least 1, "
+      "got ",
+      options.check_replicas_every, ", ", options.audit_every, " and ", options.non_finite.limit);
   require<UsageError>(!options.repeat || options.steps_per_epoch > 0, "[fit] repeat needs steps_per_epoch");
   require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
                       "[fit] deterministic: ", counted(options.virtual_shards, "virtual shard"),

@@ -93,7 +93,8 @@ void LeftOut::say(const Warn& warn) const {
     warn_or_print(warn, cat(path, ": ", joined(of_layers),
                             ": not supported, so no part of loss or training here; kept in what is saved"));
   if (!of_options.empty())
-    warn_or_print(warn, cat(path, ": ", joined(of_options), ": not known here, so without effect"));
+    warn_or_print(warn, cat(path, ": ", joined(of_options),
+                            ": not known here, so without effect; kept in what is saved"));
   if (!of_start.empty())
     warn_or_print(warn,
                   cat(path, ": ", joined(of_start),

@@ -77,7 +77,9 @@ TEST(SaveInterval, AllRanksSaveAtTheSameStepsAndSoDoesAResumedRun) {
 }
 
 TEST(SaveInterval, IsGivenOrMeasuredNotBoth) {
-  EXPECT_THROW(ModelCheckpoint({.filepath = "a.h5", .save_steps = 5, .mtbf_seconds = 1.0}), UsageError);
+  EXPECT_EQ(message_of<UsageError>(
+                [] { ModelCheckpoint({.filepath = "a.h5", .save_steps = 5, .mtbf_seconds = 1.0}); }),
+            "[model_checkpoint] saves after save_steps steps, or as often as mtbf_seconds says, got 5 and 1");
   EXPECT_THROW(ModelCheckpoint({.filepath = "a.h5", .mtbf_seconds = -1.0}), UsageError);
 }
 

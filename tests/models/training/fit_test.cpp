@@ -269,6 +269,8 @@ TEST(Fit, WrongUsageIsSaidBeforeAnyWork) {
   EXPECT_THROW(model.fit(data, {.batch_size = 0}), UsageError);
   EXPECT_THROW(model.fit(data, {.epochs = 1, .initial_epoch = 2}), UsageError);
   EXPECT_THROW(model.fit(data, {.repeat = true}), UsageError);
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, {.micro_batch = -2}); }),
+            "[fit] steps_per_epoch, micro_batch and max_steps must not be negative, got 0, -2 and 0");
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(other, {}); }),
             "[fit] the net takes inputs of shape (6, 6, 1), the data set has (5, 5, 1)");
   EXPECT_THROW(model.fit(data, {.validation = &other}), UsageError);

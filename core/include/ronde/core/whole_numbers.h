@@ -15,6 +15,12 @@ constexpr T ceil_divide(T a, T b) {
   return static_cast<T>(a / b + (a % b > 0 ? 1 : 0));
 }
 
+/// The least multiple of `step` that is not below `a`; it must be a number of the type.
+template <std::integral T>
+constexpr T round_up(T a, T step) {
+  return static_cast<T>(ceil_divide(a, step) * step);
+}
+
 /// a * b, or the largest number when that is larger. Both are not negative.
 template <std::integral T>
 constexpr T product_or_most(T a, T b) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include <ronde/core/error.h>
+#include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
 
@@ -18,7 +19,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 47;
 std::size_t size_class(std::size_t bytes) {
   if (bytes <= CachingAllocator::kAlignment) return CachingAllocator::kAlignment;
   const std::size_t step = std::max(std::bit_floor(bytes - 1) / 8, CachingAllocator::kAlignment);
-  return (bytes + step - 1) / step * step;
+  return round_up(bytes, step);
 }
 
 constexpr const char* kOutOfMemory = "[allocator] out of memory, bytes wanted: ";

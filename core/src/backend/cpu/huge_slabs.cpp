@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <ronde/core/whole_numbers.h>
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -14,15 +16,11 @@ namespace {
 constexpr std::size_t kSlab = 2 * kHugePage;
 constexpr std::size_t kLeastBlock = std::size_t{16} << 10;
 
-std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
-}
-
 }  // namespace
 
 void* allocate_huge(std::size_t bytes) noexcept {
   // Room for a beginning with a huge page; what lies before it, and behind the end, goes back.
-  const std::size_t size = whole_pages(bytes), room = size + kHugePage;
+  const std::size_t size = round_up(bytes, kHugePage), room = size + kHugePage;
   void* mapped = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   auto* first = static_cast<std::byte*>(mapped);
@@ -39,13 +37,13 @@ bool huge_memory_is_zero() noexcept {
 }
 
 void free_huge(void* memory, std::size_t bytes) noexcept {
-  ::munmap(memory, whole_pages(bytes));
+  ::munmap(memory, round_up(bytes, kHugePage));
 }
 
 void discard_pages(void* memory, std::size_t bytes) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes) / page * page;
+  const std::uintptr_t begin = round_up(address, page), end = (address + bytes) / page * page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 

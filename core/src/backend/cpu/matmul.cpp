@@ -2,6 +2,8 @@
 // so that the result does not depend on the number of threads.
 #include <algorithm>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/matrix.h"
 
@@ -18,7 +20,7 @@ struct Tile {
 // Calls `f(tile)` for all tiles of `batches` matrices of (m, n), split over `pool`.
 template <class F>
 void for_each_tile(ThreadPool& pool, std::int64_t batches, std::int64_t m, std::int64_t n, F&& f) {
-  const std::int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
+  const std::int64_t down = ceil_divide(m, kTile), across = ceil_divide(n, kTile);
   pool.parallel_for(batches * down * across, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t row = i / across % down * kTile, column = i % across * kTile;

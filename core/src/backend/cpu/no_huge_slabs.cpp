@@ -1,12 +1,14 @@
 // With sanitizers: every block comes from the system by itself.
 #include <cstdlib>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/cpu/huge_slabs.h"
 
 namespace ronde::inline v0 {
 
 void* allocate_huge(std::size_t bytes) noexcept {
-  return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  return std::aligned_alloc(64, round_up<std::size_t>(bytes, 64));
 }
 
 bool huge_memory_is_zero() noexcept {

@@ -3,6 +3,8 @@
 #include <limits>
 #include <vector>
 
+#include <ronde/core/whole_numbers.h>
+
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/strided.h"
 
@@ -112,7 +114,7 @@ void CpuBackend::argmax(const Tensor& out, const Tensor& x) {
 void CpuBackend::sum_of_squares(const Tensor& out, const Tensor& x) {
   // Blocks of a fixed size, so that the result does not depend on the number of threads.
   constexpr std::int64_t kPiece = 65536;
-  const std::int64_t pieces = (x.count() + kPiece - 1) / kPiece;
+  const std::int64_t pieces = ceil_divide(x.count(), kPiece);
   std::vector<double> partial(static_cast<std::size_t>(pieces));
   visit_real(x.dtype(), "sum_of_squares", [&]<class T>(T) {
     const T* from = x.data<T>();

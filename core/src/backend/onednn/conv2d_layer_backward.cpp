@@ -112,9 +112,6 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   plan.problem.pass = ConvPass::backward_weight;
   if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.problem))) return std::nullopt;
   if (!wants_input && !plan.weight) return std::nullopt;
-  // A first layer of few channels by itself.
-  if (plan.input && plan.weight == ConvKernels::tiles && plan.input != ConvKernels::tiles)
-    plan.weight = float_kernels(plan.problem);
   if (!layer.front) return plan;
   const auto kernels = [&](const ConvProblem& p) {
     return plan.is_tiled() ? own_kernels(p) : float_kernels(p);

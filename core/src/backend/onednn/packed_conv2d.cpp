@@ -16,6 +16,7 @@ namespace ronde::inline v0 {
 /// Calls of so many images, or of the bands that an image is cut into.
 struct OneDnnBackend::PackedCut {
   std::int64_t images = 1, bands = 1;
+  ConvProblem first = {};  // of the pieces
 };
 
 namespace {
@@ -54,20 +55,21 @@ std::vector<ConvProblem> OneDnnBackend::packed_pieces(const ConvProblem& whole, 
 
 OneDnnBackend::PackedCut OneDnnBackend::packed_cut(const ConvProblem& whole) {
   const std::int64_t bands = whole.pass == ConvPass::forward ? bands_of_image(whole) : 1;
-  for (const PackedCut& cut : {PackedCut{.bands = bands}, PackedCut{.images = images_per_call(whole)}}) {
+  for (PackedCut cut : {PackedCut{.bands = bands}, PackedCut{.images = images_per_call(whole)}}) {
     if (cut.images == 1 && cut.bands == 1) continue;
     const std::vector<ConvProblem> pieces = packed_pieces(whole, cut);
-    const auto first = conv_cache_.take(pieces.front());
+    cut.first = pieces.front();
+    const auto first = conv_cache_.take(cut.first);
     const auto fits = [&](const ConvProblem& piece) { return conv_cache_.take(piece, &first)->is_fast(); };
     if (first->is_fast() && std::all_of(pieces.begin() + 1, pieces.end(), fits)) return cut;
   }
-  return {};
+  return {.first = of_images(whole, 1)};
 }
 
 bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x, const float* weight,
                                   const float* bias) {
   const PackedCut cut = packed_cut(whole);
-  const auto first = conv_cache_.take(packed_pieces(whole, cut).front());
+  const auto first = conv_cache_.take(cut.first);
   if (!first->is_fast()) return false;
   const Scratch<float> packed(*this, first->packed_count());
   first->pack(packed.data(), weight);
@@ -94,7 +96,7 @@ bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x
 bool OneDnnBackend::packed_backward_weight(const ConvProblem& whole, float* grad_weight, float* grad_bias,
                                            float* grad_out, float* x) {
   const PackedCut cut = packed_cut(whole);
-  const auto first = conv_cache_.take(of_images(whole, cut.images));
+  const auto first = conv_cache_.take(cut.first);
   if (!first->is_fast()) return false;
   // Per thread: the sum so far and what the next call adds, each weight then bias.
   const std::int64_t weights = first->packed_count(), both = (weights + whole.o + 15) / 16 * 16;

@@ -14,10 +14,12 @@ namespace ronde::inline v0 {
 
 namespace {
 
-// Bringing a gradient into tiles takes as long as many multiplications in float: for a first layer of one
-// channel more than all of them.
-bool gains_by_tiles(const TileConvShape& s) {
-  return s.has_few_channels() && 2 * s.tap_depth() >= kTileColumns;
+// A first layer's gradient of one channel takes longer to be brought into tiles than it does in float.
+bool is_tiled_first_layer(ConvProblem p) {
+  const bool is_forward = p.pass == ConvPass::forward;
+  p.pass = ConvPass::forward;
+  const TileConvShape s = tile_shape(p);
+  return s.has_few_channels() && (is_forward || 2 * s.tap_depth() >= kTileColumns);
 }
 
 }  // namespace
@@ -28,10 +30,7 @@ bool OneDnnBackend::is_tiled(const ConvProblem& p) const {
     return false;
   if (!(p.params.stride == Size2d{}) || !(p.params.dilation == Size2d{})) return false;
   const Padding2d& pad = p.params.padding;
-  const bool is_first_layer = p.pass == ConvPass::forward           ? tile_shape(p).has_few_channels()
-                              : p.pass == ConvPass::backward_weight ? gains_by_tiles(tile_shape(p))
-                                                                    : false;
-  return p.o >= kTileColumns && (p.c >= kTileColumns || is_first_layer) &&
+  return p.o >= kTileColumns && (p.c >= kTileColumns || is_tiled_first_layer(p)) &&
          std::max(pad.top, pad.bottom) < p.kh && std::max(pad.left, pad.right) < p.kw;
 }
 

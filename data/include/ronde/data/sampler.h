@@ -1,13 +1,12 @@
 /// ShardedSampler: which samples a rank takes in a step. A pure function of its options and the step, so any
 /// rank can be resumed, moved or split at any time.
 ///
-/// Position p of the endless stream is sample permutation(seed, first_pass + p / size)(p
-/// mod size). A step takes the next
-/// `global_batch` positions (with repeat == false cut at the end of an epoch, which is `passes` passes, where
-/// the next step starts a new epoch); a rank takes those whose number within the step is congruent to its
-/// rank modulo the number of ranks; with virtual shards (deterministic mode), those of its shards, shard by
-/// shard. So nothing is padded, dropped or taken twice, shards may be unequal or
-/// empty, and the samples of a step do not depend on the number of ranks.
+/// Position p of the endless stream is sample permutation(seed, first_pass + p / size)(p mod size). A step
+/// takes the next `global_batch` positions; without `repeat` it stops at the end of an epoch, which is
+/// `passes` passes, and the next step starts a new epoch. Of a step's positions a rank takes those whose
+/// number within the step is congruent to its rank modulo the number of ranks, or, with virtual shards
+/// (deterministic mode), those of its shards, shard by shard. So nothing is padded, dropped or taken twice,
+/// shards may be unequal or empty, and the samples of a step do not depend on the number of ranks.
 #pragma once
 
 #include <cstdint>

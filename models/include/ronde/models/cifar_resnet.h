@@ -3,13 +3,13 @@
 /// with 16, 32 and 64 filters, stride 2 at the start of the second and third.
 ///
 /// Where a stage changes the shape, the shortcut is a 1 x 1 convolution with stride 2 (the paper's option B).
-/// Its option A pads channels with zeros, for which Keras has no layer. Weights, as in Keras' example
-/// "resnet v1", whose convolutions have biases: resnet20 274,442 (with the moving statistics), resnet32
+/// Its option A pads channels with zeros, for which Keras has no layer. As in Keras' example "resnet v1",
+/// convolutions have biases. Numbers of weights, with the moving statistics: resnet20 274,442, resnet32
 /// 470,218, resnet56 861,770.
 ///
 ///     Model model(resnet20(), {32, 32, 3});
-///     Model as_in_keras(cifar_resnet({.depth = 20, .conv_regularizer = Regularizer::l2(1e-4)}), {32, 32,
-///     3});
+///     const CifarResnetOptions as_in_keras{.depth = 20, .conv_regularizer = Regularizer::l2(1e-4)};
+///     Model regularized(cifar_resnet(as_in_keras), {32, 32, 3});
 ///
 /// Kernels start as He normal. Not built yet; ends in a softmax.
 #pragma once

@@ -9,14 +9,14 @@
 
 namespace ronde::inline v0 {
 
-/// The layer that a file of Keras 2.10 to 3.15 describes. Unknown keys are ignored: `unknown_options` names
-/// them. An InputError names an unknown class ("package>X" and "module.X" are those of a program, whatever X
-/// is), or layer, key and value when Ronde cannot do what is asked for (channels_first, unknown activations).
-/// A Sequential's InputLayers are skipped: the caller reads the input shape. Constraints, activity
-/// regularizers and regularizers that are not known, which change training and no output, are left out:
-/// `left_out_of_training` names them, and the layer's config() has them as they were. In place of an
-/// initializer that is not known the layer has its default, in place of a '/' in its name, which Keras 2
-/// allows, a '_'.
+/// The layer that a file of Keras 2.10 to 3.15 describes. Unknown keys change nothing: `unknown_options`
+/// names them, and the layer's config() has them as they were. An InputError names an unknown class
+/// ("package>X" and "module.X" are those of a program, whatever X is), or layer, key and value when Ronde
+/// cannot do what is asked for (channels_first, unknown activations). A Sequential's InputLayers are skipped:
+/// the caller reads the input shape. Constraints, activity regularizers and regularizers that are not known,
+/// which change training and no output, are left out: `left_out_of_training` names them, and config() has
+/// them too. In place of an initializer that is not known the layer has its default, in place of a '/' in its
+/// name, which Keras 2 allows, a '_'.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
 /// What `layer_from_config` has left out of a layer or of a whole net, "kernel_constraint of block/dense_1", and
 /// the layers that are TrainingOnly, "RandomFlip random_flip", in its order.

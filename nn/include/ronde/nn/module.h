@@ -17,9 +17,7 @@
 ///       ronde::Variable factor;
 ///       std::string class_name() const override { return "Scale"; }   // in summary(); its name: "scale"
 ///       void build_weights(const ronde::Shape& input, const ronde::BuildOptions& options) override {
-///         const ronde::Initializer start = ronde::Initializer::ones;
-///         factor = add_parameter({.name = "factor", .variable = ronde::Variable::parameter(start.make(
-///                                     {input.back()}, full_name("factor"), options))});
+///         factor = add_weight({.name = "factor"}, {input.back()}, ronde::Initializer::ones, options);
 ///       }
 ///       ronde::Variable forward(const ronde::Variable& x, const ronde::Context&) override {
 ///         return x * factor;
@@ -52,6 +50,7 @@
 
 namespace ronde::inline v0 {
 
+class Initializer;
 class Module;
 
 /// What the dry run of a `build` tells layers, and learns of them.
@@ -119,8 +118,9 @@ class RONDE_API Module {
   virtual std::string class_name() const { return "Model"; }
   /// Keras' constructor arguments; an empty dict for a module Keras has no class for.
   virtual ConfigDict config() const { return {}; }
-  /// What of the config that this layer was read from is not supported, and what config() hands on as it was,
-  /// so that a file keeps it: activity regularizers, constraints, regularizers that are not known.
+  /// What of the config that this layer was read from is not supported or not known, and what config() hands
+  /// on as it was, so that a file keeps it: activity regularizers, constraints, regularizers and options that
+  /// are not known.
   const ConfigDict& left_out() const { return left_out_; }
   void set_left_out(ConfigDict entries) { left_out_ = std::move(entries); }
   /// Whether a training call of this layer itself uses `Context::sum_over_ranks`: then all ranks call the net
@@ -166,9 +166,12 @@ class RONDE_API Module {
  protected:
   /// The full name that `weight` has or will have; initial values are keyed by it.
   std::string full_name(const std::string& weight) const;
-  /// A layer makes its weights here with `add_parameter`; `input` is the first input's shape, batch included.
+  /// A layer makes its weights here with `add_weight`; `input` is the first input's shape, batch included.
   virtual void build_weights(const Shape& input, const BuildOptions& options);
-  /// Registers a weight of this module itself.
+  /// Makes and registers a weight of this shape with its initial values; `parameter` says the rest of it.
+  Variable add_weight(Parameter parameter, const Shape& shape, const Initializer& initializer,
+                      const BuildOptions& options);
+  /// Registers a weight of this module itself that has its values already.
   Variable add_parameter(Parameter parameter);
   /// Registers a member of this object; it must live as long as this object and not move.
   void add_module(std::string name, Module& child);

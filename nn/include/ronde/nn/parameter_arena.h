@@ -57,7 +57,7 @@ class RONDE_API ParameterArena {
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<Segment>& buffer_segments() const { return buffer_segments_; }
   /// Whether a segment has a regularizer.
-  bool is_regularized() const { return is_regularized_; }
+  bool is_regularized() const;
   /// The variable of segment i.
   const Variable& variable(std::size_t i) const { return variables_[i]; }
 
@@ -84,7 +84,6 @@ class RONDE_API ParameterArena {
   std::int64_t size_ = 0;
   std::vector<Segment> segments_, buffer_segments_;
   std::vector<Variable> variables_;
-  bool is_regularized_ = false;
   bool complete_ = false;
   std::shared_ptr<const void>
       rounded_;  // of the values, where a backend keeps a copy (Backend::keep_rounded)

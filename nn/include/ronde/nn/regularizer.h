@@ -28,7 +28,8 @@ class RONDE_API Regularizer {
 
   /// Keras' short form: {"class_name": "L2", "config": {"l2": 0.01}}.
   ConfigDict config() const;
-  /// From Keras' short or long form of L1, L2 and L1L2, or a name ("l2"); an InputError for anything else.
+  /// From Keras' short or long form of L1, L2 and L1L2, or a name ("l2"), with Keras' defaults; an InputError
+  /// for anything else.
   static Regularizer from_config(const ConfigValue& config);
 
  private:
