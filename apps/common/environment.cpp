@@ -55,19 +55,26 @@ std::string environment_name(const std::string& option) {
   return name;
 }
 
+std::vector<std::string> variables_set() {
+  std::vector<std::string> names;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (text.starts_with(kPrefix)) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::vector<std::string> unread_variables(const std::vector<std::string>& options) {
   std::vector<std::string> known(kOthers.begin(), kOthers.end());
   for (const std::string& option : options) known.push_back(environment_name(option));
   std::vector<std::string> lines;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const std::string name(text.substr(0, text.find('=')));
-    if (!name.starts_with(kPrefix) || std::find(known.begin(), known.end(), name) != known.end()) continue;
+  for (const std::string& name : variables_set()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string nearest = nearest_word(name, known);
     lines.push_back(cat(name, " is set, but nothing reads it",
                         nearest.empty() ? "" : cat(": did you mean ", nearest, "?")));
   }
-  std::sort(lines.begin(), lines.end());
   return lines;
 }
 

@@ -7,17 +7,6 @@
 namespace ronde::apps {
 namespace {
 
-// "a:b:c"
-std::vector<std::string> split_at_colons(const std::string& value) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find(':', begin), value.size());
-    parts.push_back(value.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 template <class T>
 bool parse(const std::string& text, T& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -47,7 +36,7 @@ std::string problem_of(const DistributedOptions& options) {
 Setter compression_choice(Compression& target) {
   return [&target](const std::string& value) -> std::string {
     const std::string wrong = "give one of none, bf16, fp16, top-k[:RATIO], power-sgd[:RANK[:START_STEP]]";
-    const std::vector<std::string> parts = split_at_colons(value);
+    const std::vector<std::string> parts = split(value, ':');
     const std::string& name = parts[0];
     Compression chosen = compression::None{};
     std::size_t most = 1;
@@ -78,7 +67,7 @@ Setter compression_choice(Compression& target) {
 
 Setter local_steps_choice(LocalSteps& target) {
   return [&target](const std::string& value) -> std::string {
-    const std::vector<std::string> parts = split_at_colons(value);
+    const std::vector<std::string> parts = split(value, ':');
     LocalSteps chosen;
     if (parts.size() > 2 || !parse(parts[0], chosen.period) || !parse_part(parts, 1, chosen.start_step))
       return "give a number of steps, or PERIOD:START_STEP";

@@ -47,10 +47,10 @@ void tell_watchdog(const TrainOptions& options) {
   if (!options.dir.empty()) ::setenv("RONDE_FLIGHT_RECORDER", options.dir.c_str(), 0);
 }
 
-// Started again by `ronde run` after it had made steps: what --resume FILE asks for, the first start has
-// done.
+// Started again by `ronde run` after it had made steps.
 void go_on_when_restarted(TrainOptions& options) {
-  if (std::getenv("RONDE_RESTARTED") != nullptr) options.resume = "auto";
+  options.restarted = std::getenv("RONDE_RESTARTED") != nullptr;
+  if (options.restarted && options.resume.empty()) options.resume = "auto";
 }
 
 // Before the command line reads the environment.

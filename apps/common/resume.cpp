@@ -79,14 +79,37 @@ RunStart start_from(const std::string& file, const TrainOptions& options, const 
   return {.file = file, .earlier = latest_of(files).path};
 }
 
+bool names_file(const TrainOptions& options) {
+  return !options.resume.empty() && options.resume != "auto";
+}
+
+std::string file_of(const TrainOptions& options) {
+  const std::string file = model_file(options.resume);
+  require_readable(file);
+  return file;
+}
+
+// It died before it had saved anything, or only what was damaged.
+RunStart start_once_more(RunStart found, const TrainOptions& options, const RunFiles& files) {
+  RunStart start = start_from(file_of(options), options, files);
+  start.damaged = std::move(found.damaged);
+  return start;
+}
+
+RunStart start_here(const TrainOptions& options, const RunFiles& files, bool by_itself) {
+  if (names_file(options) && !options.restarted) return start_from(options.resume, options, files);
+  if (options.resume.empty() && !by_itself) return start_from("", options, files);
+  RunStart start = start_by_itself(files);
+  if (!start.file.empty() || !names_file(options)) return start;
+  return start_once_more(std::move(start), options, files);
+}
+
 }  // namespace
 
 void settle_resume(Communicator& world, TrainOptions& options) {
-  if (options.resume.empty() || options.resume == "auto") return;
+  if (!names_file(options) || options.restarted) return;
   collectively(world, [&] {
-    if (world.rank() != 0) return;
-    options.resume = model_file(options.resume);
-    require_readable(options.resume);
+    if (world.rank() == 0) options.resume = file_of(options);
   });
   options.resume = broadcast_string(world, options.resume);
 }
@@ -96,9 +119,7 @@ RunStart find_start(Communicator& world, const TrainOptions& options, const Reci
   const bool by_itself = options.resume.empty() && recipe.estimator && !options.dir.empty();
   RunStart start;
   collectively(world, [&] {
-    if (world.rank() != 0) return;
-    start = options.resume == "auto" || by_itself ? start_by_itself(files)
-                                                  : start_from(options.resume, options, files);
+    if (world.rank() == 0) start = start_here(options, files, by_itself);
   });
   start.file = broadcast_string(world, start.file);
   start.continues_place = !broadcast_string(world, start.continues_place ? "yes" : "").empty();

@@ -13,7 +13,7 @@
 namespace ronde::apps {
 
 /// Collective, before any file is made: what --resume names becomes a file (model_file.h). IoError when there
-/// is none that can be read.
+/// is none that can be read. A job that was started again may not need it any more: it looks when it does.
 void settle_resume(Communicator& world, TrainOptions& options);
 
 /// What a run begins with. TakeOver makes of it what the run does to files of others.
@@ -28,7 +28,8 @@ struct RunStart {
 /// Collective: what is the same on all ranks is so; changes no file. With `auto` the run goes on from the
 /// most advanced good checkpoint among those that it would write; files passed over are named on stderr. The
 /// recipe `estimator` goes on by itself in a --dir that has checkpoints. A FILE of another place, or of a run
-/// that another has followed, makes this a new run at its place.
+/// that another has followed, makes this a new run at its place. A job that was started again goes on as with
+/// `auto`, and begins with FILE once more when it had not saved anything yet.
 RunStart find_start(Communicator& world, const TrainOptions& options, const Recipe& recipe,
                     const RunFiles& files);
 

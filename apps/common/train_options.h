@@ -56,7 +56,8 @@ struct TrainOptions {
   double end_time = 0.0;              ///< seconds since 1970; 0: none. From max_seconds, or Slurm
 
   std::string dir;
-  std::string resume;  ///< "auto" or a file
+  std::string resume;      ///< "auto" or a file
+  bool restarted = false;  ///< by `ronde run`: what this job has saved itself comes before `resume`
   std::string checkpoint;
   std::optional<std::int64_t> save_steps;  ///< 0: auto
   std::optional<double> mtbf;              ///< seconds; for save_steps auto

@@ -12,17 +12,6 @@
 namespace ronde::apps {
 namespace {
 
-/// The parts of `text` between separators.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 /// NaN for what is no number: "NA".
 double number_in(std::string_view text) {
   double value = 0.0;
@@ -45,11 +34,11 @@ void assign(EpochReport& epoch, std::string_view column, double value) {
 Report parse_epoch_table(const std::string& text, const std::string& source) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::map<std::int64_t, EpochReport> epochs;
-  std::vector<std::string_view> header;
-  for (std::string_view line : split(text, '\n')) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  std::vector<std::string> header;
+  for (std::string& line : split(text, '\n')) {
+    if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
-    const std::vector<std::string_view> cells = split(line, ',');
+    const std::vector<std::string> cells = split(line, ',');
     if (header.empty()) {
       require<InputError>(cells.front() == "epoch", source, ": the first column is \"", cells.front(),
                           "\", expected epoch");

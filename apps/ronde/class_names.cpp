@@ -1,7 +1,6 @@
 #include "ronde/class_names.h"
 
-#include <algorithm>
-#include <cstddef>
+#include <vector>
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
@@ -15,24 +14,16 @@ constexpr const char* kFashion =
     "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot";
 constexpr const char* kCifar10 = "airplane,automobile,bird,cat,deer,dog,frog,horse,ship,truck";
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    std::string part = text.substr(begin, end - begin);
-    if (part.ends_with('\r')) part.pop_back();
-    if (!part.empty()) parts.push_back(std::move(part));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 std::vector<std::string> names_of(const std::string& wanted) {
   if (wanted == "mnist") return split(kDigits, ',');
   if (wanted == "fashion-mnist") return split(kFashion, ',');
   if (wanted == "cifar10") return split(kCifar10, ',');
-  if (wanted.find(',') != std::string::npos) return split(wanted, ',');
-  return split(read_file(wanted, 1 << 20), '\n');
+  const bool is_list = wanted.find(',') != std::string::npos;
+  std::vector<std::string> names = is_list ? split(wanted, ',') : split(read_file(wanted, 1 << 20), '\n');
+  for (std::string& name : names)
+    if (name.ends_with('\r')) name.pop_back();
+  std::erase(names, "");
+  return names;
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <array>
 #include <new>
 
+#include <ronde/core/text.h>
+
 namespace ronde::inline v0 {
 
 struct Sha256::State {
@@ -29,13 +31,7 @@ std::string Sha256::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int length = 0;
   EVP_DigestFinal_ex(state_->context, digest.data(), &length);
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (unsigned int i = 0; i < length; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
-  }
-  return text;
+  return hex_digits({reinterpret_cast<const char*>(digest.data()), length});
 }
 
 std::string sha256_hex(std::string_view bytes) {

@@ -7,10 +7,9 @@
 #include <optional>
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 
 #include <ronde/core/error.h>
+#include <ronde/core/machine.h>
 
 namespace ronde::inline v0 {
 namespace {
@@ -59,29 +58,14 @@ struct LocalAddress {
   bool is_ipv6;
 };
 
-std::string text_of(const sockaddr& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* const bytes =
-      address.sa_family == AF_INET
-          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr)
-          : &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  inet_ntop(address.sa_family, bytes, text.data(), text.size());
-  return text.data();
-}
-
 std::vector<LocalAddress> all_addresses() {
   std::vector<LocalAddress> found;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return found;
-  for (const ifaddrs* one = list; one; one = one->ifa_next) {
-    if (!one->ifa_addr || !(one->ifa_flags & IFF_UP)) continue;
-    const int family = one->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    const std::string address = text_of(*one->ifa_addr);
-    if (address.starts_with("fe80:")) continue;  // means nothing without its interface
-    found.push_back({one->ifa_name, address, (one->ifa_flags & IFF_LOOPBACK) != 0, family == AF_INET6});
+  for (const NetworkInterface& one : network_interfaces()) {
+    if (!one.is_enabled) continue;
+    for (const std::string& address : one.addresses)
+      if (!address.starts_with("fe80:"))  // which means nothing without its interface
+        found.push_back({one.name, address, one.is_loopback, address.find(':') != std::string::npos});
   }
-  freeifaddrs(list);
   std::stable_sort(found.begin(), found.end(), [](const LocalAddress& a, const LocalAddress& b) {
     return std::pair(a.is_loopback, a.is_ipv6) < std::pair(b.is_loopback, b.is_ipv6);
   });

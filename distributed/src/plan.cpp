@@ -64,13 +64,10 @@ std::vector<std::string> plan_lines(const ParameterArena& arena, const Optimizer
   return lines;
 }
 
+// Each of which has an end.
 std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  std::vector<std::string> lines = split(text, '\n');
+  lines.pop_back();
   return lines;
 }
 

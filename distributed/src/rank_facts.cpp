@@ -39,16 +39,6 @@ int number(const std::string& text) {
   return value;
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 RankFacts decode(const std::string& text) {
   std::vector<std::string> fields = split(text, '\n');
   fields.resize(kFields);
@@ -62,7 +52,8 @@ RankFacts decode(const std::string& text) {
                   .mpi = fields[6],
                   .kernels = fields[7],
                   .float_kernels = fields[8]};
-  for (const std::string& core : split(fields[9], ' ')) facts.cores.push_back(number(core));
+  for (const std::string& core : split(fields[9], ' '))
+    if (!core.empty()) facts.cores.push_back(number(core));
   return facts;
 }
 

@@ -284,6 +284,20 @@ class Supervised(Interrupted):
         self.assertEqual(re.findall(r"resume +from (\w+)/", job.out), ["first", "out"], job.out)
         self.assertEqual(self.weights(), expected, job.out)
 
+    def test_begins_with_the_same_file_again(self):
+        """Where it had saved nothing; the file may be named by the environment as well."""
+        options = [*OPTIONS, "--steps-per-epoch", "400"]  # none of which ends before its rank is killed
+        self.assert_trained(self.train(*options, "--epochs", "1", "--dir", "first", ranks=2))
+        expected = self.undisturbed(*options, "--resume", "first/checkpoint.h5")
+        for words, more in ((["--resume", "first/checkpoint.h5"], {}), ([], {"RONDE_RESUME": "first/checkpoint.h5"})):
+            job = self.start(self.supervised(*self.command(*options, *words)), **more)
+            job.wait_for(r"\] step \d+ begins")
+            self.kill_a_rank(job)
+            self.assertEqual(job.finish(), 0, job.out)
+            self.assertEqual(re.findall(r"resume +from (\w+)/", job.out), ["first", "first"], job.out)
+            self.assertEqual(self.weights(), expected, job.out)
+            (self.work / "out").rename(self.work / f"out-{len(words)}")
+
     def test_deadline_of_hangs(self):
         """Of the environment, unless the option says something else."""
         own = self.script('echo "deadline: $RONDE_HANG_TIMEOUT"\n')
@@ -308,6 +322,19 @@ class Supervised(Interrupted):
                 os.kill(rank, signal.SIGCONT)
             self.assertEqual(job.finish(), 137 if hangs else 0, job.out)
             self.assertEqual("the job hangs" in job.out, hangs, job.out)
+
+    def test_variables_for_other_machines(self):
+        """All that are ours; mpirun takes the values from its environment."""
+        launcher = self.script('echo "$@" > words\n')
+        far = ("--hosts", "192.0.2.1:1,192.0.2.2:1", "--iface", "127.0.0.0/8")  # addresses for documentation
+        job = harness.execute(self.supervised("true", run_options=far), self.work, {
+            "RONDE_MPIEXEC": str(launcher), "RONDE_THREADS": "3", "RONDE_TOKEN": "secret", "RONDE_HANG_TIMEOUT": "9",
+            "RONDE_HEARTBEAT": "/nowhere"})
+        self.assertEqual(job.status, 0, job)
+        words = (self.work / "words").read_text().split()
+        names = [name for option, name in zip(words, words[1:]) if option == "-x" and name != "RONDE_BACKEND"]
+        self.assertEqual(names, ["RONDE_HANG_TIMEOUT", "RONDE_IFACE", "RONDE_MPIEXEC", "RONDE_THREADS", "RONDE_TOKEN"])
+        self.assertNotIn("secret", words)
 
     def test_no_launcher(self):
         for more, launcher in (({"PATH": "/nonexistent"}, "mpirun"), ({"RONDE_MPIEXEC": "/no/mpirun"}, "/no/mpirun")):

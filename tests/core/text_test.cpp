@@ -22,6 +22,18 @@ TEST(Text, JoinsPiecesOfManyTypes) {
   EXPECT_EQ(cat("", std::string()), "");
 }
 
+TEST(Text, SplitsAndKeepsWhatIsEmpty) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(split("a,,b", ','), (Parts{"a", "", "b"}));
+  EXPECT_EQ(split("a\n", '\n'), (Parts{"a", ""}));
+  EXPECT_EQ(split("", ','), Parts{""});
+}
+
+TEST(Text, HexDigitsOfBytes) {
+  EXPECT_EQ(hex_digits(std::string_view("\0\x1f\xa0", 3)), "001fa0");
+  EXPECT_EQ(hex_digits(""), "");
+}
+
 TEST(Text, NumbersKeepNineDigits) {
   EXPECT_EQ(cat(0.1), "0.1");
   EXPECT_EQ(cat(1.5f, " ", 1e-7), "1.5 1e-07");

@@ -1,4 +1,4 @@
-// What run_main_test starts: a rank that ends in one of several ways.
+// What the tests of run_main start: a rank that ends in one of several ways.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -15,6 +15,8 @@
 namespace {
 
 using namespace ronde;
+
+constexpr std::chrono::minutes kTooLong{10};  // for a test
 
 void collective_forever(Communicator& world) {
   for (;;) world.barrier().wait();
@@ -38,7 +40,7 @@ void hang(const std::string& how, Communicator& world) {
     begin_watched_step(world, step);
     if (step == 3 && is_victim) {
       if (how == "stopped") raise(SIGSTOP);
-      if (how == "asleep") std::this_thread::sleep_for(std::chrono::seconds(60));
+      if (how == "asleep") std::this_thread::sleep_for(kTooLong);
     }
     if (step == 3 && how == "paused") {
       const WatchdogPause pause;
@@ -57,7 +59,7 @@ void end_as(const std::string& mode, Communicator& world) {
     collective_forever(world);
   } else if (mode == "one_fails_others_busy") {
     if (is_last) throw IoError("disk full");
-    std::this_thread::sleep_for(std::chrono::seconds(60));
+    std::this_thread::sleep_for(kTooLong);
   } else if (mode == "all_fail") {
     throw UsageError("--batch-size expects a positive number, got 0");
   } else if (mode == "agreed") {

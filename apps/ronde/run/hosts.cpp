@@ -13,12 +13,12 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <ronde/core/error.h>
+#include <ronde/core/machine.h>
 #include <ronde/models/file_io.h>
 
 namespace ronde::apps {
@@ -85,17 +85,13 @@ std::set<std::string> addresses_of(const std::string& name) {
 }
 
 bool is_here(const std::string& name) {
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
-  if (name == "localhost" || name == own.data()) return true;
+  if (name == "localhost" || name == host_name()) return true;
   const std::set<std::string> wanted = addresses_of(name);
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return false;
-  bool found = false;
-  for (const ifaddrs* one = list; one; one = one->ifa_next)
-    found |= one->ifa_addr && wanted.contains(address_text(one->ifa_addr));
-  freeifaddrs(list);
-  return found;
+  const auto is_wanted = [&](const std::string& address) { return wanted.contains(address); };
+  const std::vector<NetworkInterface> own = network_interfaces();
+  return std::any_of(own.begin(), own.end(), [&](const NetworkInterface& one) {
+    return std::any_of(one.addresses.begin(), one.addresses.end(), is_wanted);
+  });
 }
 
 // A process that ends with 0 when the machine answers.

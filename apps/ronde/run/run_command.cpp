@@ -15,10 +15,10 @@ namespace {
 
 constexpr const char* kRunDetails =
     "Starts PROGRAM on N ranks under mpirun, and again when a rank has died, hangs, or its machine is\n"
-    "lost: with RONDE_RESUME=auto, once a step was made, so that a trainer goes on from its newest good\n"
-    "checkpoint (--dir and --save-steps make some). Ends when the program does, when starting again\n"
-    "would be of no use (wrong usage, bad files), or when three starts in a row came no further. USR1:\n"
-    "save and go on. TERM, USR2 and Ctrl-C: save and end with status 75.\n"
+    "lost: with RONDE_RESUME=auto, unless it is set, once a step was made, so that a trainer goes on\n"
+    "from its newest good checkpoint (--dir and --save-steps make some). Ends when the program does, when\n"
+    "starting again would be of no use (wrong usage, bad files), or when three starts in a row came no\n"
+    "further. USR1: save and go on. TERM, USR2 and Ctrl-C: save and end with status 75.\n"
     "  ronde run -np 4 -- train_cifar10 --dir out --save-steps auto";
 
 // Hosts are read after all else, since a mistake in them is a UsageError of its own.

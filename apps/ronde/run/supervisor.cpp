@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <set>
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -16,6 +17,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
+#include "common/environment.h"
 #include "ronde/run/ending.h"
 #include "ronde/run/program_path.h"
 #include "ronde/run/start_facts.h"
@@ -27,7 +29,6 @@ constexpr double kLook = 0.05, kCloseLook = 0.01;  // seconds; the latter until 
 constexpr int kBarrenStarts = 3;
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
-constexpr const char* kHangTimeout = "RONDE_HANG_TIMEOUT";
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
 double now() {
@@ -61,6 +62,17 @@ bool is_set(const char* name) {
   return value && *value;
 }
 
+// Of variables that mpirun gives to the ranks of this machine only; values, of which one is a secret, are not
+// among its words. A heartbeat is memory of this machine.
+std::set<std::string> names_for_other_machines(const std::map<std::string, std::string>& settings) {
+  const std::vector<std::string> own = variables_set();
+  std::set<std::string> names(own.begin(), own.end());
+  for (const auto& [name, value] : settings)
+    if (name.starts_with("RONDE_")) names.insert(name);
+  names.erase("RONDE_HEARTBEAT");
+  return names;
+}
+
 }  // namespace
 
 Supervisor::Start::Start(const Supervisor& supervisor, bool goes_on, bool is_held)
@@ -90,9 +102,8 @@ std::vector<std::string> Supervisor::command(const std::map<std::string, std::st
   words.insert(words.end(), {"-np", std::to_string(options_.ranks)});
   if (!options_.hosts.empty()) {
     words.insert(words.end(), {"--host", to_text(options_.hosts)});
-    // Else only the ranks of this machine would have them.
-    for (const auto& [name, value] : settings)
-      if (name.starts_with("RONDE_") && name != "RONDE_HEARTBEAT") words.insert(words.end(), {"-x", name});
+    for (const std::string& name : names_for_other_machines(settings))
+      words.insert(words.end(), {"-x", name});
   }
   const std::vector<std::string>& program = options_.program;
   const std::string path = path_of_program(program.front());
@@ -120,17 +131,12 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
   if (options_.allow_root)
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
       wanted[name] = std::string("1");
+  if (goes_on) wanted["RONDE_RESUME"] = std::string("auto");
   std::erase_if(wanted, [](const auto& variable) { return is_set(variable.first.c_str()); });
-  wanted["RONDE_HEARTBEAT"] = start.beats.path();
-  // Without the option the ranks decide; what the environment says has to reach other machines too.
-  if (options_.hang_timeout)
-    wanted[kHangTimeout] = cat(*options_.hang_timeout);
-  else if (is_set(kHangTimeout))
-    wanted[kHangTimeout] = std::string(std::getenv(kHangTimeout));
-  if (goes_on) {
-    wanted["RONDE_RESUME"] = std::string("auto");
-    wanted["RONDE_RESTARTED"] = std::string("1");  // beats --resume on the program's command line
-  }
+  wanted["RONDE_HEARTBEAT"] = start.beats.address();
+  // Without the option the ranks decide.
+  if (options_.hang_timeout) wanted["RONDE_HANG_TIMEOUT"] = cat(*options_.hang_timeout);
+  if (goes_on) wanted["RONDE_RESTARTED"] = std::string("1");
   return wanted;
 }
 

@@ -1,8 +1,9 @@
 /// Supervisor: runs a job until it is done, whatever happens to its ranks.
 ///
 /// It starts mpirun, looks at the ranks' heartbeats, ends all of the job when a rank has died, hangs or is
-/// lost, and starts it again with RONDE_RESUME=auto, so that it goes on from its newest good checkpoint; with
-/// RONDE_RESTARTED=1 a trainer does so whatever its own --resume says. The program's words stay as they are.
+/// lost, and starts it again with RONDE_RESUME=auto, so that it goes on from its newest good checkpoint, and
+/// with RONDE_RESTARTED=1: a trainer then does so whatever its own --resume says, and begins with the FILE
+/// that it names when there is no checkpoint yet. The program's words, and a RONDE_RESUME of the user, stay.
 /// It makes no calls of MPI itself, has one thread, and writes one line to stderr for all that it does.
 ///
 /// Note [Spare ranks]: with `standby` a second set of ranks is started once the first trains. It starts MPI,

@@ -12,7 +12,6 @@
 
 #include "machine/cgroup.h"
 #include "machine/cores.h"
-#include "machine/networks.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -58,6 +57,11 @@ int Machine::usable_cores() const {
   // A limit of 1.5 cores keeps two threads busy, each part of the time.
   const double limited = core_limit > 0.0 ? std::min(allowed, std::ceil(core_limit)) : allowed;
   return std::max(1, static_cast<int>(limited));
+}
+
+std::string host_name() {
+  utsname system{};
+  return uname(&system) == 0 ? system.nodename : "";
 }
 
 Machine this_machine() {

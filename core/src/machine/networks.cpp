@@ -1,5 +1,3 @@
-#include "machine/networks.h"
-
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -10,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include <ronde/core/machine.h>
 #include <ronde/core/text.h>
 
 #include "machine/files.h"
@@ -42,6 +41,7 @@ NetworkInterface& by_name(std::vector<NetworkInterface>& networks, const ifaddrs
   return networks.emplace_back(
       NetworkInterface{.name = entry.ifa_name,
                        .addresses = {},
+                       .is_enabled = (entry.ifa_flags & IFF_UP) != 0,
                        .is_up = (entry.ifa_flags & IFF_UP) != 0 && (entry.ifa_flags & IFF_RUNNING) != 0,
                        .is_loopback = (entry.ifa_flags & IFF_LOOPBACK) != 0,
                        .bits_per_second = bits_per_second(entry.ifa_name)});

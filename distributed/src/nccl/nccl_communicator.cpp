@@ -8,9 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include <unistd.h>
-
 #include <ronde/core/backend.h>
+#include <ronde/core/machine.h>
 #include <ronde/distributed/values.h>
 
 #include "collectives/checks.h"
@@ -108,8 +107,7 @@ Tensor host_copy(const Tensor& tensor) {
 std::string node_name() {
   const char* chosen = std::getenv("NCCL_HOSTID");
   if (chosen && *chosen) return chosen;
-  char name[256] = "";
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+  return host_name();
 }
 
 // NCCL would find that out too, in other words.

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <ronde/core/machine.h>
 #include <ronde/core/text.h>
 
 #include "tcp/words.h"
@@ -75,11 +76,9 @@ RankTable RankTable::unpack(const std::string& packed) {
 }
 
 std::string host_id() {
-  char name[256] = "";
   char network[64] = "";
-  gethostname(name, sizeof name - 1);
   if (readlink("/proc/self/ns/net", network, sizeof network - 1) < 0) network[0] = '\0';
-  std::string id = cat(name, '/', first_line("/proc/sys/kernel/random/boot_id"), '/', network);
+  std::string id = cat(host_name(), '/', first_line("/proc/sys/kernel/random/boot_id"), '/', network);
   std::replace(id.begin(), id.end(), ' ', '_');
   return id;
 }

@@ -5,9 +5,9 @@
 #include <sys/random.h>
 
 #include <ronde/core/counted.h>
+#include <ronde/core/text.h>
 
 #include "tcp/gathering.h"
-#include "tcp/words.h"
 #include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <ronde/core/machine.h>
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -23,11 +25,6 @@ std::string link_of(const char* path) {
   return ::readlink(path, text.data(), text.size() - 1) > 0 ? text.data() : "";
 }
 
-std::string host() {
-  std::array<char, 128> text{};
-  return ::gethostname(text.data(), text.size() - 1) == 0 ? text.data() : "";
-}
-
 // A clock is the machine's since its boot, seen through a namespace.
 std::string own_clock() {
   const std::string boot = line_of("/proc/sys/kernel/random/boot_id");
@@ -35,7 +32,7 @@ std::string own_clock() {
 }
 
 std::string own_process() {
-  return cat(own_clock(), ' ', host(), ' ', link_of("/proc/self/ns/pid"), ' ', ::getpid());
+  return cat(own_clock(), ' ', host_name(), ' ', link_of("/proc/self/ns/pid"), ' ', ::getpid());
 }
 
 }  // namespace
@@ -54,7 +51,7 @@ TimelinePlaces find_timeline_places(Communicator& communicator) {
   }
   places.records = std::find(places.recorders.begin(), places.recorders.end(), communicator.rank()) !=
                    places.recorders.end();
-  places.name = cat(sharing > 1 ? "ranks" : "rank", ranks, " (", host(), ")");
+  places.name = cat(sharing > 1 ? "ranks" : "rank", ranks, " (", host_name(), ")");
   places.has_clock_of_rank_0 = !clocks[rank].empty() && clocks[rank] == clocks[0];
   return places;
 }

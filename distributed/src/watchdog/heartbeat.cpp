@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr double kNap = 10.0;  // seconds, at the longest; who releases wakes
+constexpr std::string_view kVersion = "2:";  // of HeartbeatSlot; before the path
 
 std::size_t bytes_for(int ranks) {
   return static_cast<std::size_t>(ranks) * sizeof(HeartbeatSlot);
@@ -42,8 +44,8 @@ HeartbeatFile::~HeartbeatFile() {
   close(file_);
 }
 
-std::string HeartbeatFile::path() const {
-  return cat("/proc/", getpid(), "/fd/", file_);
+std::string HeartbeatFile::address() const {
+  return cat(kVersion, "/proc/", getpid(), "/fd/", file_);
 }
 
 HeartbeatSlot& HeartbeatFile::slot(int rank) const {
@@ -74,9 +76,9 @@ void HeartbeatFile::release() {
 }
 
 std::shared_ptr<HeartbeatSlot> open_heartbeat(int rank) {
-  const char* path = std::getenv("RONDE_HEARTBEAT");
-  if (!path || !*path) return nullptr;
-  const int file = open(path, O_RDWR | O_CLOEXEC);
+  const char* address = std::getenv("RONDE_HEARTBEAT");
+  if (!address || !std::string_view(address).starts_with(kVersion)) return nullptr;
+  const int file = open(address + kVersion.size(), O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;  // on another machine than who supervises
   struct stat info {};
   const std::size_t bytes = fstat(file, &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;

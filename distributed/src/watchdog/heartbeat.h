@@ -9,7 +9,8 @@
 
 namespace ronde::inline v0 {
 
-/// The slot in the file of $RONDE_HEARTBEAT; nullptr when there is none, or none for this rank.
+/// The slot in the file of $RONDE_HEARTBEAT; nullptr when there is none, none for this rank, or none
+/// of this version.
 std::shared_ptr<HeartbeatSlot> open_heartbeat(int rank);
 
 /// The same; from now on whoever supervises the job knows that the rank is there, and how long it waits

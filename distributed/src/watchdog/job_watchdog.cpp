@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <ronde/core/machine.h>
 #include <ronde/distributed/values.h>
 
 #include "shm/shared_region.h"
@@ -132,7 +133,7 @@ std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch,
 
 void watch_world(Watchdog* watchdog, Communicator& world) {
   RankPlacement own{.ticket = {}, .node = world.cross_rank(), .host = {}};
-  gethostname(own.host.data(), own.host.size() - 1);
+  host_name().copy(own.host.data(), own.host.size() - 1);
   std::shared_ptr<SharedRegion> region;
   try {
     if (world.local_rank() == 0) {

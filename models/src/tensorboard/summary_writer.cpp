@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include <ronde/core/clock.h>
+#include <ronde/core/machine.h>
 #include <ronde/data/image_file.h>
 
 #include "files/append_file.h"
@@ -24,11 +25,9 @@ constexpr std::size_t kMostPending = std::size_t{1} << 26;
 
 /// TensorBoard reads the files of a directory in the order of their names, so the time comes first.
 std::string file_name(const std::string& directory, int number) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%010lld", static_cast<long long>(unix_seconds()));
-  return cat(directory, "/events.out.tfevents.", seconds.data(), ".", host.data(), ".",
+  return cat(directory, "/events.out.tfevents.", seconds.data(), ".", host_name(), ".",
              static_cast<long>(::getpid()), ".", number);
 }
 

@@ -18,15 +18,6 @@
 namespace ronde::testing {
 namespace {
 
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    text += "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
-
 TEST(Crc32c, IsCastagnolis) {
   EXPECT_EQ(slow_crc32c("123456789"), 0xE3069283u);  // the published check value
   std::string bytes;
@@ -39,7 +30,7 @@ TEST(Crc32c, IsCastagnolis) {
 TEST(Events, AreTensorFlowsBytes) {
   const ConfigValue expected = keras_callbacks("3.15.1").at("event_bytes");
   const auto compare = [&](const char* name, const std::string& event) {
-    EXPECT_EQ(hex(encode_record(event)), expected.at(name).as_string()) << name;
+    EXPECT_EQ(hex_digits(encode_record(event)), expected.at(name).as_string()) << name;
   };
   const double time = 1.7e9;
   compare("file_version", file_version_event(time));

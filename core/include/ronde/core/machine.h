@@ -17,7 +17,8 @@ namespace ronde::inline v0 {
 struct NetworkInterface {
   std::string name;                    ///< "eth0"
   std::vector<std::string> addresses;  ///< IPv4 and IPv6, as text
-  bool is_up = false;
+  bool is_enabled = false;             ///< by whoever administers it
+  bool is_up = false;                  ///< and connected
   bool is_loopback = false;
   double bits_per_second = 0.0;  ///< 0: it does not say, as most of virtual machines
 };
@@ -43,6 +44,10 @@ struct Machine {
 };
 
 RONDE_API Machine this_machine();
+
+/// Parts of it that are often wanted alone. Interfaces are in the kernel's order.
+RONDE_API std::string host_name();
+RONDE_API std::vector<NetworkInterface> network_interfaces();
 
 /// {0, 1, 2, 5} -> "0-2,5"
 RONDE_API std::string core_ranges(const std::vector<int>& cores);

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ronde/core/export.h>
 
@@ -42,6 +43,12 @@ RONDE_API std::string concatenate(std::initializer_list<TextPiece> pieces);
 /// What printf makes of a number by one such format as "%.5f", with a decimal point whatever locale the
 /// process has chosen.
 RONDE_API std::string formatted(const char* format, double value);
+
+/// The parts between separators, empty ones too: "a,,b" -> "a", "", "b".
+RONDE_API std::vector<std::string> split(std::string_view text, char separator);
+
+/// Two lower-case digits for each byte.
+RONDE_API std::string hex_digits(std::string_view bytes);
 
 /// All pieces, one after the other.
 template <class... Pieces>

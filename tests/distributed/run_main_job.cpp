@@ -1,0 +1,52 @@
+#include "distributed/run_main_job.h"
+
+#include <array>
+#include <cstdio>
+
+#include <sys/wait.h>
+
+#include <ronde/core/text.h>
+
+#include "support/temp_dir.h"
+
+namespace ronde::test {
+
+int Job::count(const std::string& text) const {
+  int n = 0;
+  for (std::size_t at = output.find(text); at != std::string::npos; at = output.find(text, at + 1)) ++n;
+  return n;
+}
+
+Job run(const std::string& command) {
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  Job job;
+  std::array<char, 4096> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    job.output.append(buffer.data(), n);
+  const int status = pclose(pipe);
+  job.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  for (const std::string& line : split(job.output, '\n'))
+    if (line.starts_with("ronde:")) job.messages.push_back(line);
+  return job;
+}
+
+Job run_alone(const std::string& mode) {
+  return run(std::string(RONDE_PROGRAM) + ' ' + mode);
+}
+
+Job run_ranks(int ranks, const std::string& mode) {
+  return run(std::string(RONDE_MPIEXEC) + " -n " + std::to_string(ranks) + ' ' + RONDE_PROGRAM + ' ' + mode);
+}
+
+Job run_by_variables(int ranks, const std::string& mode) {
+  const ronde::testing::TempDir directory;
+  std::string command;
+  for (int r = ranks - 1; r >= 0; --r) {
+    command += "RONDE_RANK=" + std::to_string(r) + " RONDE_WORLD_SIZE=" + std::to_string(ranks) +
+               " RONDE_RENDEZVOUS=file:" + (directory / "meeting") + ' ' + RONDE_PROGRAM + ' ' + mode +
+               (r > 0 ? " & " : "; s=$?; wait; exit $s");
+  }
+  return run("{ " + command + "; }");
+}
+
+}  // namespace ronde::test
