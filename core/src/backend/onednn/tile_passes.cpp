@@ -18,7 +18,8 @@ std::int64_t images_in_frame(Backend& backend, const ConvProblem& p) {
   // A frame's elements: more beside many filters, which are read for each frame.
   constexpr std::int64_t kLeastElements = 32768, kMostElements = 262144;
   const std::int64_t elements = std::clamp(p.kh * p.kw * p.c * p.o / 8, kLeastElements, kMostElements);
-  const std::int64_t of_image = (p.oh + p.kh - 1) * (p.ow + p.kw - 1) * std::max(p.c, p.o);
+  const TileConvShape shape = tile_shape(p);
+  const std::int64_t of_image = shape.frame_h() * shape.frame_w() * std::max(p.c, p.o);
   const std::int64_t of_thread = ceil_divide<std::int64_t>(p.n, backend.threads().chunks(p.n, 1));
   const std::int64_t most = std::clamp<std::int64_t>(elements / of_image, 1, of_thread);
   return ceil_divide(of_thread, ceil_divide(of_thread, most));  // as many in each frame

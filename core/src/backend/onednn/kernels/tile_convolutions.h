@@ -13,7 +13,7 @@ namespace {
 
 void tile_frame(std::uint16_t* frame, const std::uint16_t* image, const TileConvShape& s) {
   const PixelPlaces to = s.in_frame();
-  const std::int64_t rows = at_most(s.h, s.frame_h() - s.top), columns = at_most(s.w, s.frame_w() - s.left);
+  const std::int64_t rows = s.vertical().used(), columns = s.horizontal().used();
   for (std::int64_t y = 0; y < rows; ++y) {
     std::uint16_t* row = frame + to.first + y * to.row_pitch;
     const std::uint16_t* from = image + y * s.w * s.c;
@@ -113,23 +113,25 @@ class PixelBlocks {
 void tile_conv(const TileConvResult& to, const std::uint16_t* frame, const std::uint16_t* weights,
                const float* bias, const TileConvShape& s, Epilogue epilogue) {
   const Tiles tiles;
-  const std::int64_t pitch = s.pitch(), taps = s.taps(), depth_tiles = s.depth_tiles(),
-                     filter_tile = s.filter_elements(),
-                     at_once = tiles_for(2 * kTileRows, taps * depth_tiles);
+  const std::int64_t pitch = s.pitch(), row = s.frame_w(), tap_rows = s.kh, tap_columns = s.tap_columns(),
+                     depth_tiles = s.depth_tiles(), filter_tile = s.filter_elements(), pixels = s.pixels(),
+                     used_pixels = s.used_pixels(),
+                     at_once = tiles_for(2 * kTileRows, tap_rows * tap_columns * depth_tiles);
   for_pairs(s.column_tiles(), [&]<int columns>(std::int64_t column) {
     PixelBlocks<columns> blocks({to, bias, column * kTileColumns, s.o - column * kTileColumns, epilogue});
-    for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += 2 * kTileRows) {
+    for (std::int64_t pixel = 0; pixel < pixels; pixel += 2 * kTileRows) {
       clear_sums<2, columns>(tiles);
       const std::uint16_t* right = weights + column * filter_tile;
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        const std::uint16_t* left = frame + (pixel + s.tap_offset(tap)) * pitch;
-        for (std::int64_t d = 0; d < depth_tiles; ++d, left += kTileDepth, right += kTileElements) {
-          add_products<2, columns>(tiles, {left, right, kTileRows * pitch, filter_tile, pitch});
-          blocks.finish(at_once);
+      for (std::int64_t y = 0; y < tap_rows; ++y)
+        for (std::int64_t x = 0; x < tap_columns; ++x) {
+          const std::uint16_t* left = frame + (pixel + y * row + x) * pitch;
+          for (std::int64_t d = 0; d < depth_tiles; ++d, left += kTileDepth, right += kTileElements) {
+            add_products<2, columns>(tiles, {left, right, kTileRows * pitch, filter_tile, pitch});
+            blocks.finish(at_once);
+          }
         }
-      }
       store_sums<2, columns>(tiles, {blocks.room(), kTileRows * blocks.kPitch, kTileColumns}, blocks.kPitch);
-      blocks.take(pixel, at_most(pixel + 2 * kTileRows, s.used_pixels()));
+      blocks.take(pixel, at_most(pixel + 2 * kTileRows, used_pixels));
     }
     blocks.finish(2 * kTileRows);
   });

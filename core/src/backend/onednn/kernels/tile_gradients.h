@@ -111,54 +111,55 @@ void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const Ti
 class GradientOperands {
  public:
   GradientOperands(const TileGradientOperands& of, const TileConvShape& s, std::uint16_t* scratch)
-      : shape_(s), pairs_(scratch), gradient_(pairs_ + 2 * s.channel_tiles() * s.pair_elements()) {
-    make_pairs(of.x_frame);
-    make_gradient(of);
+      : pair_tile_(s.pair_elements()),
+        pairs_of_odd_(s.channel_tiles() * pair_tile_),
+        gradient_tile_(s.pixels() * kTileRows),
+        pairs_(scratch),
+        gradient_(pairs_ + 2 * pairs_of_odd_) {
+    make_pairs(of.x_frame, s.channel_tiles(), s.pitch());
+    make_gradient(of, s.column_tiles(), s.used_pixels());
   }
 
-  // Of the first pixels.
-  TileOperands at(std::int64_t tap, std::int64_t row_tile, std::int64_t channel_tile) const {
-    const std::int64_t offset = shape_.tap_offset(tap), begin = offset % 2, rows = shape_.pixels() * kTileRows;
-    const std::uint16_t* pairs = pairs_ + (begin * shape_.channel_tiles() + channel_tile) * shape_.pair_elements();
-    return {gradient_ + row_tile * rows, pairs + offset / 2 * kTileDepth, rows, shape_.pair_elements(), kTileDepth};
+  // Of the first pixels, and those that lie at an offset from them.
+  TileOperands at(std::int64_t offset, std::int64_t row_tile, std::int64_t channel_tile) const {
+    const std::uint16_t* pairs = pairs_ + offset % 2 * pairs_of_odd_ + channel_tile * pair_tile_;
+    return {gradient_ + row_tile * gradient_tile_, pairs + offset / 2 * kTileDepth, gradient_tile_,
+            pair_tile_, kTileDepth};
   }
 
  private:
   // Pairs of pixels (0, 1), (2, 3), ... and (1, 2), (3, 4), ...
-  void make_pairs(const std::uint16_t* frame) const {
-    const std::int64_t pitch = shape_.pitch(), other = shape_.channel_tiles() * shape_.pair_elements();
-    for (std::int64_t tile = 0; tile < shape_.channel_tiles(); ++tile) {
+  void make_pairs(const std::uint16_t* frame, std::int64_t channel_tiles, std::int64_t pitch) const {
+    for (std::int64_t tile = 0; tile < channel_tiles; ++tile) {
       const std::uint16_t* from = frame + tile * kTileColumns;
-      std::uint16_t* to = pairs_ + tile * shape_.pair_elements();
+      std::uint16_t* to = pairs_ + tile * pair_tile_;
       WordVector first = load_halves(from);
-      for (std::int64_t pixel = 0; pixel < shape_.frame_pixels(); pixel += 2, to += kTileDepth) {
-        const WordVector second = load_halves(from + (pixel + 1) * pitch),
-                         third = load_halves(from + (pixel + 2) * pitch);
+      for (const std::uint16_t* end = to + pair_tile_; to < end; to += kTileDepth) {
+        const WordVector second = load_halves(from + pitch), third = load_halves(from += 2 * pitch);
         store_pairs(to, reinterpret_cast<Vector>(first | second << 16));
-        store_pairs(to + other, reinterpret_cast<Vector>(second | third << 16));
+        store_pairs(to + pairs_of_odd_, reinterpret_cast<Vector>(second | third << 16));
         first = third;
       }
     }
   }
   // Left tiles (row tile, pixels).
-  void make_gradient(const TileGradientOperands& of) const {
-    const std::int64_t tiles = shape_.column_tiles(), row = shape_.pixels() * kTileRows;
+  void make_gradient(const TileGradientOperands& of, std::int64_t row_tiles, std::int64_t used_pixels) const {
     std::int32_t room[kTileDepth];
-    for (std::int64_t pixel = 0; pixel < shape_.pixels(); pixel += kTileDepth) {
+    const std::int64_t pixels = gradient_tile_ / kTileRows;
+    for (std::int64_t pixel = 0; pixel < pixels; pixel += kTileDepth) {
       const std::int32_t* places = of.places + pixel;
-      if (pixel + kTileDepth > shape_.used_pixels()) {
-        for (std::int64_t i = 0; i < kTileDepth; ++i)
-          room[i] = pixel + i < shape_.used_pixels() ? places[i] : of.zero;
+      if (pixel + kTileDepth > used_pixels) {
+        for (std::int64_t i = 0; i < kTileDepth; ++i) room[i] = pixel + i < used_pixels ? places[i] : of.zero;
         places = room;
       }
-      for (std::int64_t tile = 0; tile < tiles; ++tile)
-        pack_transposed_places(gradient_ + tile * row + pixel * kTileRows, of.gradient + tile * kTileColumns,
-                               places);
+      for (std::int64_t tile = 0; tile < row_tiles; ++tile)
+        pack_transposed_places(gradient_ + tile * gradient_tile_ + pixel * kTileRows,
+                               of.gradient + tile * kTileColumns, places);
     }
   }
 
-  const TileConvShape& shape_;
-  std::uint16_t *pairs_, *gradient_;
+  const std::int64_t pair_tile_, pairs_of_odd_, gradient_tile_;  // elements
+  std::uint16_t *const pairs_, *const gradient_;
 };
 
 // Sums lie as (tap, row tile, channel tile).
@@ -166,21 +167,23 @@ void add_tile_conv_gradient(float* sums, const TileGradientOperands& of, const T
                             std::uint16_t* scratch) {
   const GradientOperands operands(of, s, scratch);
   const Tiles tiles;
-  const std::int64_t channel_tiles = s.channel_tiles(), row = channel_tiles * kTileSums;
-  for_pairs(s.column_tiles(), [&]<int rows>(std::int64_t row_tile) {
+  const std::int64_t channel_tiles = s.channel_tiles(), row_tiles = s.column_tiles(),
+                     steps = s.pixels() / kTileDepth, row = channel_tiles * kTileSums, tap_rows = s.kh,
+                     tap_columns = s.tap_columns(), frame_row = s.frame_w();
+  for_pairs(row_tiles, [&]<int rows>(std::int64_t row_tile) {
     for_pairs(channel_tiles, [&]<int columns>(std::int64_t channel_tile) {
-      for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
-        const TileSums to{sums + (tap * s.column_tiles() + row_tile) * row + channel_tile * kTileSums, row,
-                          kTileSums};
-        load_sums<rows, columns>(tiles, to);
-        TileOperands from = operands.at(tap, row_tile, channel_tile);
-        for (std::int64_t pixel = 0; pixel < s.pixels(); pixel += kTileDepth) {
-          add_products<rows, columns>(tiles, from);
-          from.left += kTileElements;
-          from.right += kTileElements;
+      TileSums to{sums + row_tile * row + channel_tile * kTileSums, row, kTileSums};
+      for (std::int64_t y = 0; y < tap_rows; ++y)
+        for (std::int64_t x = 0; x < tap_columns; ++x, to.first += row_tiles * row) {
+          load_sums<rows, columns>(tiles, to);
+          TileOperands from = operands.at(y * frame_row + x, row_tile, channel_tile);
+          for (std::int64_t step = 0; step < steps; ++step) {
+            add_products<rows, columns>(tiles, from);
+            from.left += kTileElements;
+            from.right += kTileElements;
+          }
+          store_sums<rows, columns>(tiles, to);
         }
-        store_sums<rows, columns>(tiles, to);
-      }
     });
   });
 }

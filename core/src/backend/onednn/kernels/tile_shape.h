@@ -30,38 +30,56 @@ struct PixelPlaces {
   std::int64_t first, image_pitch, row_pitch, pixel_pitch;
 };
 
+/// Rows or columns of an image in a frame: Note [Frames].
+struct FrameSide {
+  std::int64_t size, results, taps, padding;  ///< padding in front of the first one
+
+  /// Those that results are made of.
+  constexpr std::int64_t used() const { return size < reach() ? size : reach(); }
+  /// From the first one to that of what lies behind.
+  constexpr std::int64_t step() const {
+    const std::int64_t behind = reach() - used(), least = used() + (padding > behind ? padding : behind);
+    return results > least ? results : least;
+  }
+
+ private:
+  // From the first one to the end of what the last result is made of.
+  constexpr std::int64_t reach() const { return results + taps - 1 - padding; }
+};
+
 /// A convolution with stride 1 of an image (h, w, c) -> (oh, ow, o); the result may be the first rows and
-/// columns of the whole one. Note [Frames]: the image lies in a frame of zeros, as wide as the filters need
-/// it, and the frame's pixels are numbered in one row. So each tap of a filter is an offset, and any 16
-/// pixels one behind the other are the rows of a tile. What is computed for the last kw - 1 pixels of a row
-/// of the frame is thrown away.
+/// columns of the whole one. Note [Frames]: the image lies in a frame of zeros whose pixels are numbered in
+/// one row. So each tap of a filter is an offset, and any 16 pixels one behind the other are the rows of a
+/// tile. The zeros behind a row of the image are the padding on its right and that on the next one's left,
+/// for which the wider of both is enough. What is computed for them is thrown away.
 ///
 /// A pixel fills whole tiles, with zeros behind its channels. Few channels, of a first layer, lie one pixel
 /// directly behind the other: there a row of a filter is one tap, and what it reads behind its kw * c values
 /// is multiplied by 0.
 ///
-/// Several images, each with a frame of its own, may lie one below the other: so small ones fill whole tiles,
-/// and many filters pass by once for all of them.
+/// Several images may lie one below the other, again with the higher of both paddings between them: so small
+/// ones fill whole tiles, and many filters pass by once for all of them.
 struct TileConvShape {
   std::int64_t h, w, c, oh, ow, o, kh, kw;
   std::int64_t top, left;  ///< padding
   std::int64_t images = 1;
 
   constexpr bool has_few_channels() const { return c < kTileColumns && kw * c <= kTileDepth; }
-  constexpr std::int64_t taps() const { return has_few_channels() ? kh : kh * kw; }
+  constexpr std::int64_t taps() const { return kh * tap_columns(); }
   constexpr std::int64_t tap_depth() const { return has_few_channels() ? kw * c : c; }
-  constexpr std::int64_t frame_h() const { return oh + kh - 1; }
-  constexpr std::int64_t frame_w() const { return ow + kw - 1; }
-  constexpr std::int64_t tap_offset(std::int64_t tap) const {
-    return has_few_channels() ? tap * frame_w() : tap / kw * frame_w() + tap % kw;
-  }
+  constexpr FrameSide vertical() const { return {h, oh, kh, top}; }
+  constexpr FrameSide horizontal() const { return {w, ow, kw, left}; }
+  /// From an image, or a row, to the next.
+  constexpr std::int64_t frame_h() const { return vertical().step(); }
+  constexpr std::int64_t frame_w() const { return horizontal().step(); }
+  constexpr std::int64_t tap_columns() const { return has_few_channels() ? 1 : kw; }
   /// Of the frame, up to the last one for which there is a result; and in blocks of two tiles' rows.
   constexpr std::int64_t used_pixels() const {
     return ((images - 1) * frame_h() + oh - 1) * frame_w() + ow;
   }
   constexpr std::int64_t pixels() const { return tiles_for(used_pixels(), 32) * 32; }
   constexpr std::int64_t frame_pixels() const {
-    return tiles_for(pixels() + tap_offset(taps() - 1), 32) * 32;
+    return tiles_for(pixels() + (kh - 1) * frame_w() + tap_columns() - 1, 32) * 32;
   }
   constexpr std::int64_t depth_tiles() const { return tiles_for(tap_depth(), kTileDepth); }
   constexpr std::int64_t pitch() const { return has_few_channels() ? c : depth_tiles() * kTileDepth; }

@@ -54,6 +54,11 @@ inline float exp_of(float x) {
   return x < kLowestExp ? 0.0f : (x > kHighestExp ? __builtin_inff() : (x == x ? y : x));
 }
 
+// The same for x <= 0, in half of the work.
+inline float exp_of_negative(float x) {
+  return x < kLowestExp ? 0.0f : clamped_exp_of(x);
+}
+
 // e^x - 1 for x <= 0, to 3 units in the last place.
 inline float expm1_of(float x) {
   const ExpParts e = exp_parts(x);
@@ -80,7 +85,7 @@ struct NormalCdf {
 // polynomial in t = 1 / (1 + 0.4 a), fitted for a in [0, 9.4] to a relative error of 3e-8.
 inline NormalCdf normal_cdf(float x) {
   const float a = __builtin_fabsf(x) * 0.707106781f;
-  const float t = 1.0f / (1.0f + 0.4f * a), e = exp_of(x * x * -0.5f);
+  const float t = 1.0f / (1.0f + 0.4f * a), e = exp_of_negative(x * x * -0.5f);
   float p = 0.0265704039f;
   p = p * t - 0.0633611456f;
   p = p * t - 0.0900856331f;
