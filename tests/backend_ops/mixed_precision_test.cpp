@@ -92,6 +92,14 @@ const MixedConvCase kMixedConvCases[] = {
     {{3, 5, 7, 24}, {40, 1, 1, 24}, {3, 5, 7, 40}},
     {{2, 15, 13, 72}, {300, 1, 1, 72}, {2, 15, 13, 300}},
     {{3, 9, 12, 19}, {35, 1, 1, 19}, {3, 3, 6, 35}, {.stride = {4, 2}}},
+    // Strides: few channels, one wider than the filter, channels and filters that fill no tile, more images
+    // than go through a cache together.
+    {{3, 11, 12, 3}, {24, 5, 5, 3}, {3, 6, 6, 24}, {.stride = {2, 2}, .padding = {2, 2, 2, 1}}},
+    {{2, 9, 13, 20}, {19, 2, 3, 20}, {2, 3, 3, 19}, {.stride = {3, 5}}},
+    {{2, 7, 5, 33}, {48, 3, 3, 33}, {2, 4, 5, 48}, {.stride = {2, 1}, .padding = {1, 1, 1, 1}}},
+    {{21, 32, 33, 24}, {16, 3, 3, 24}, {21, 16, 16, 16}, {.stride = {2, 2}, .padding = {0, 1, 0, 0}}},
+    // Few pixels beside many filters.
+    {{3, 4, 5, 48}, {176, 3, 3, 48}, {3, 4, 5, 176}, {.padding = {1, 1, 1, 1}}},
     {{2, 6, 6, 8}, {8, 3, 3, 4}, {2, 4, 4, 8}, {.groups = 2}},
 };
 

@@ -176,6 +176,13 @@ class OneDnnBackend final : public WithBfloat16 {
                             const Conv2dParams& params);
   bool pixel_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                              const Tensor& x, const Conv2dParams& params);
+  // The same with a stride, or of few pixels: Note [Patches of bf16] in half_patch_conv2d.cpp.
+  bool takes_half_patches(const ConvProblem& problem) const;
+  bool half_patch_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv);
+  bool half_patch_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
+                                 const Conv2dParams& params);
+  bool half_patch_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
+                                  const Tensor& x, const Conv2dParams& params);
   // The same of each channel by itself, in depthwise_conv2d.cpp.
   bool takes_depthwise(const Shape& weight) const;
   void depthwise_conv2d(const ConvProblem& problem, const Tensor& out, const Tensor& x,
@@ -221,6 +228,9 @@ bool dense_images(const Conv2dParams& params, const Tensors&... tensors) {
   return params.products == Products::rounded ? dense_values(tensors...) : dense_floats(tensors...);
 }
 
+inline bool has_halves(const Tensor& x) {
+  return is_dense(x, DType::bf16) && x.count() > 0;
+}
 inline bool dense_or_missing(const Tensor& x) {
   return !x.defined() || dense_floats(x);
 }

@@ -3,10 +3,10 @@
 // least a vector of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
 // kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp), and those
 // with a stride and many weights as products of matrices (patch_conv2d.cpp), as those with 1x1 filters of
-// bf16 (pixel_conv2d.cpp), and those of each channel by itself have their own (depthwise_conv2d.cpp). The
-// rest (groups, dilation, few channels, many weights of other filters) is oneDNN's (packed_conv2d.cpp). Each
-// thread sums its own weight gradient; the sums are added in the order of the chunks, so that timing does not
-// matter.
+// bf16 (pixel_conv2d.cpp) or strides of bf16 (half_patch_conv2d.cpp), and those of each channel by itself
+// have their own (depthwise_conv2d.cpp). The rest (groups, dilation, few channels, many weights of other
+// filters) is oneDNN's (packed_conv2d.cpp). Each thread sums its own weight gradient; the sums are added in
+// the order of the chunks, so that timing does not matter.
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
@@ -32,7 +32,8 @@ void OneDnnBackend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2d
 
 bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
                                 const NormMap* norm) {
-  if (pixel_conv2d(out, x, conv) || own_conv2d({.out = out, .x = x, .conv = conv}, norm)) return true;
+  if (pixel_conv2d(out, x, conv) || half_patch_conv2d(out, x, conv)) return true;
+  if (own_conv2d({.out = out, .x = x, .conv = conv}, norm)) return true;
   if (!dense_values(out, x, conv.weight) || out.count() == 0 || x.count() == 0) return false;
   ConvProblem p = stage_problem(x.shape(), conv);
   p.has_bias = conv.bias.defined();
@@ -54,7 +55,9 @@ bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2d
 
 void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                           const Conv2dParams& params) {
-  if (pixel_backward_input(grad_x, grad_out, weight, params)) return;
+  if (pixel_backward_input(grad_x, grad_out, weight, params) ||
+      half_patch_backward_input(grad_x, grad_out, weight, params))
+    return;
   if (own_conv2d_backward({.conv = {.grad_x = grad_x,
                                     .grad_out = grad_out,
                                     .weight = weight,
@@ -77,7 +80,9 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
 void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                            const Tensor& grad_out, const Tensor& x,
                                            const Conv2dParams& params) {
-  if (pixel_backward_weight(grad_weight, grad_bias, grad_out, x, params)) return;
+  if (pixel_backward_weight(grad_weight, grad_bias, grad_out, x, params) ||
+      half_patch_backward_weight(grad_weight, grad_bias, grad_out, x, params))
+    return;
   const bool is_empty = grad_out.count() == 0 || x.count() == 0;
   const bool has_floats = dense_floats(grad_weight, grad_out, x) && !is_empty;
   ConvProblem p =

@@ -276,9 +276,13 @@ void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBack
 // Whether gradients in bf16 are made apart, of the tensors as they lie.
 bool OneDnnBackend::parts_gradients(const Conv2dBackward& layer) const {
   const Tensor& weight = layer.weight.defined() ? layer.weight : layer.grad_weight;
-  if (!is_bfloat16(layer.grad_out) || !weight.defined()) return false;
-  const bool is_depthwise = layer.params.groups > 1 && takes_depthwise(weight.shape());
-  return is_depthwise || takes_pixels(weight.shape(), layer.params);
+  const Tensor& x = layer.x.defined() ? layer.x : layer.grad_x;
+  if (!is_bfloat16(layer.grad_out) || !weight.defined() || !x.defined()) return false;
+  if (layer.params.groups > 1) return takes_depthwise(weight.shape());
+  return takes_pixels(weight.shape(), layer.params) ||
+         takes_half_patches(problem_of(ConvPass::backward_weight, x.shape(), weight.shape(),
+                                       {x.size(0), layer.conv_out.h, layer.conv_out.w, weight.size(0)},
+                                       layer.params));
 }
 
 void OneDnnBackend::conv2d_backward(const Conv2dBackward& layer) {

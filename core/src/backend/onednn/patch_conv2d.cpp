@@ -12,97 +12,18 @@
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
+#include "backend/onednn/patches.h"
 #include "backend/onednn/products.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
-// Rows of patches that pay for going through all weights once.
-constexpr std::int64_t kRows = 256;
-
-bool is_plain(const ConvProblem& p) {
-  return p.params.stride == Size2d{};
-}
-
-bool is_pixel_by_pixel(const ConvProblem& p) {
-  return p.kh == 1 && p.kw == 1 && is_plain(p) && p.params.padding == Padding2d{};
-}
-
 // The gradient of weights, of so few pixels that other ways take longer to write sums to memory and to add
 // those up than to multiply.
 bool sums_few_pixels(const ConvProblem& p) {
   return p.pass == ConvPass::backward_weight && p.n * p.oh * p.ow <= 256;
 }
-
-// Channels [begin, end) of each pixel.
-struct Channels {
-  std::int64_t begin, end;
-};
-
-class Patches {
- public:
-  explicit Patches(const ConvProblem& p) : p_(p), depth_(p.kh * p.kw * p.c) {}
-
-  std::int64_t depth() const { return depth_; }
-  std::int64_t rows(std::int64_t images) const { return images * p_.oh * p_.ow; }
-  std::int64_t images_at_once() const { return std::min(p_.n, (kRows + rows(1) - 1) / rows(1)); }
-  // Whether they are the pixels of x, as these lie.
-  bool are_pixels() const { return is_pixel_by_pixel(p_); }
-
-  // Rows [begin, end) of the patches (images, oh, ow, kh, kw, c) of x (images, h, w, c)
-  void gather(float* patches, const float* x, std::int64_t begin, std::int64_t end) const {
-    visit(begin, end, [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
-      float* to = patches + place;
-      if (pixel < 0)
-        std::fill_n(to, pixels * p_.c, 0.0f);
-      else
-        std::copy_n(x + pixel * p_.c, pixels * p_.c, to);
-    });
-  }
-
-  // grad_x is written
-  void scatter(const Kernels& kernels, float* grad_x, const float* patches, std::int64_t images,
-               Channels channels) const {
-    const std::int64_t count = channels.end - channels.begin;
-    for (std::int64_t pixel = 0; pixel < images * p_.h * p_.w; ++pixel)
-      std::fill_n(grad_x + pixel * p_.c + channels.begin, count, 0.0f);
-    visit(0, rows(images), [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
-      if (pixel < 0) return;
-      for (std::int64_t i = 0; i < pixels; ++i)
-        kernels.accumulate(grad_x + (pixel + i) * p_.c + channels.begin,
-                           patches + place + i * p_.c + channels.begin, 1.0f, count);
-    });
-  }
-
- private:
-  // Calls f(element of the patches, first pixel of x, pixels) for each stretch of pixels of some rows; -1:
-  // outside of it.
-  template <class F>
-  void visit(std::int64_t begin, std::int64_t end, const F& f) const {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t image = row / (p_.oh * p_.ow), y = row / p_.ow % p_.oh, x = row % p_.ow;
-      const std::int64_t top = y * p_.params.stride.h - p_.params.padding.top;
-      const std::int64_t left = x * p_.params.stride.w - p_.params.padding.left;
-      for (std::int64_t i = 0; i < p_.kh; ++i)
-        visit_line(row * depth_ + i * p_.kw * p_.c, image, top + i, left, f);
-    }
-  }
-
-  template <class F>
-  void visit_line(std::int64_t place, std::int64_t image, std::int64_t y, std::int64_t left,
-                  const F& f) const {
-    if (y < 0 || y >= p_.h) return f(place, std::int64_t{-1}, p_.kw);
-    const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, p_.kw);
-    const std::int64_t end = std::clamp<std::int64_t>(p_.w - left, begin, p_.kw);
-    if (begin > 0) f(place, std::int64_t{-1}, begin);
-    if (end > begin) f(place + begin * p_.c, (image * p_.h + y) * p_.w + left + begin, end - begin);
-    if (end < p_.kw) f(place + end * p_.c, std::int64_t{-1}, p_.kw - end);
-  }
-
-  const ConvProblem& p_;
-  std::int64_t depth_;
-};
 
 // The patches of a whole batch.
 class AllPatches {

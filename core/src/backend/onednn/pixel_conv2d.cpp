@@ -30,10 +30,6 @@ const std::uint16_t* used(ThreadPool& threads, const Tensor& x, const ConvProble
   return picked.data();
 }
 
-bool has_pixels(const Tensor& x) {
-  return is_dense(x, DType::bf16) && x.count() > 0;
-}
-
 }  // namespace
 
 bool OneDnnBackend::takes_pixels(const Shape& weight, const Conv2dParams& params) const {
@@ -42,7 +38,7 @@ bool OneDnnBackend::takes_pixels(const Shape& weight, const Conv2dParams& params
 }
 
 bool OneDnnBackend::pixel_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv) {
-  if (!has_pixels(x) || !has_pixels(out) || !is_dense(conv.weight, DType::bf16) ||
+  if (!has_halves(x) || !has_halves(out) || !has_halves(conv.weight) ||
       !takes_pixels(conv.weight.shape(), conv.params))
     return false;
   const ConvProblem p = stage_problem(x.shape(), conv);
@@ -64,7 +60,7 @@ bool OneDnnBackend::pixel_conv2d(const Tensor& out, const Tensor& x, const Conv2
 
 bool OneDnnBackend::pixel_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                          const Conv2dParams& params) {
-  if (!has_pixels(grad_x) || !has_pixels(grad_out) || !is_dense(weight, DType::bf16) ||
+  if (!has_halves(grad_x) || !has_halves(grad_out) || !has_halves(weight) ||
       !takes_pixels(weight.shape(), params))
     return false;
   const ConvProblem p =
@@ -82,7 +78,7 @@ bool OneDnnBackend::pixel_backward_input(const Tensor& grad_x, const Tensor& gra
 bool OneDnnBackend::pixel_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias,
                                           const Tensor& grad_out, const Tensor& x,
                                           const Conv2dParams& params) {
-  if (!dense_values(grad_weight) || !dense_or_missing(grad_bias) || !has_pixels(grad_out) || !has_pixels(x) ||
+  if (!dense_values(grad_weight) || !dense_or_missing(grad_bias) || !has_halves(grad_out) || !has_halves(x) ||
       !takes_pixels(grad_weight.shape(), params))
     return false;
   const ConvProblem p =

@@ -16,8 +16,8 @@ constexpr std::int64_t kSumGrain = 16384;
 
 std::int64_t images_in_frame(Backend& backend, const ConvProblem& p) {
   // A frame's elements: more beside many filters, which are read for each frame.
-  constexpr std::int64_t kLeastElements = 32768, kMostElements = 262144;
-  const std::int64_t elements = std::clamp(p.kh * p.kw * p.c * p.o / 8, kLeastElements, kMostElements);
+  constexpr std::int64_t kLeastElements = 32768, kMostElements = 524288;
+  const std::int64_t elements = std::clamp(p.kh * p.kw * p.c * p.o / 4, kLeastElements, kMostElements);
   const TileConvShape shape = tile_shape(p);
   const std::int64_t of_image = shape.frame_h() * shape.frame_w() * std::max(p.c, p.o);
   const std::int64_t of_thread = ceil_divide<std::int64_t>(p.n, backend.threads().chunks(p.n, 1));

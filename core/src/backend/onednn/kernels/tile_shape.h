@@ -71,7 +71,11 @@ struct TileConvShape {
   constexpr FrameSide horizontal() const { return {w, ow, kw, left}; }
   /// From an image, or a row, to the next.
   constexpr std::int64_t frame_h() const { return vertical().step(); }
-  constexpr std::int64_t frame_w() const { return horizontal().step(); }
+  /// Rows that lie a power of two apart meet at the same places of the first level cache.
+  constexpr std::int64_t frame_w() const {
+    const std::int64_t least = horizontal().step();
+    return least % 32 == 0 && least > horizontal().used() ? least + 1 : least;
+  }
   constexpr std::int64_t tap_columns() const { return has_few_channels() ? 1 : kw; }
   /// Of the frame, up to the last one for which there is a result; and in blocks of two tiles' rows.
   constexpr std::int64_t used_pixels() const {
