@@ -63,8 +63,8 @@ class HalfPatches {
 }  // namespace
 
 bool OneDnnBackend::takes_half_patches(const ConvProblem& p) const {
-  return kernels_.tiles && p.params.dilation == Size2d{} && p.params.groups == 1 && p.o >= kTileColumns &&
-         p.kh * p.kw * p.c >= kTileDepth && (!is_plain(p) || has_many_filters(p));
+  return kernels_.tiles && kernels_.tiles->conv && p.params.dilation == Size2d{} && p.params.groups == 1 &&
+         p.o >= kTileColumns && p.kh * p.kw * p.c >= kTileDepth && (!is_plain(p) || has_many_filters(p));
 }
 
 bool OneDnnBackend::half_patch_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv) {
