@@ -13,7 +13,7 @@ for word in "$@"; do
 done
 finished=$RONDE_BUILD/${output#ronde/}
 case $source in
-  */core/src/tensor.cpp | */nn/src/dense.cpp | */data/src/sampler.cpp | */distributed/src/plan.cpp | */models/src/model.cpp | */Unity/unity_0_cxx.cxx) exec "$@" ;;
+  */core/src/tensor.cpp | */nn/src/layers/dense.cpp | */data/src/sampler.cpp | */distributed/src/plan.cpp | */models/src/model.cpp | */Unity/unity_0_cxx.cxx) exec "$@" ;;
 esac
 [ "$output" != "${output#ronde/}" ] && [ -f "$finished" ] || exec "$@"
 cp "$finished" "$output"

@@ -1,0 +1,34 @@
+#include "config/snake_case.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+std::string snake_case(std::string_view class_name) {
+  std::string result;
+  for (std::size_t i = 0; i < class_name.size(); ++i) {
+    const char c = class_name[i];
+    if (!is_upper(c)) {
+      result += c;
+      continue;
+    }
+    const char next = i + 1 < class_name.size() ? class_name[i + 1] : '\0';
+    if (i > 0 && (is_lower(class_name[i - 1]) || is_lower(next) || is_digit(next))) result += '_';
+    result += static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,25 @@
+#include <ronde/nn/average_pooling2d.h>
+
+#include "layers/pooling2d.h"
+
+namespace ronde::inline v0 {
+
+AveragePooling2D::AveragePooling2D(Pooling2DOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  check_pooling(*this, options_);
+}
+
+Variable AveragePooling2D::forward(const Variable& x, const Context&) {
+  return average_pool2d(x, pooling_window(*this, options_, x.shape()));
+}
+
+ConfigDict AveragePooling2D::config() const {
+  return pooling_config(*this, options_);
+}
+
+template <>
+std::unique_ptr<Module> read_layer<AveragePooling2D>(const LayerConfig& config) {
+  return std::make_unique<AveragePooling2D>(read_pooling(config));
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,97 @@
+#include <ronde/nn/conv2d.h>
+
+#include <ronde/core/counted.h>
+
+#include "layers/convolve.h"
+#include "layers/image_checks.h"
+#include "module/layer_config.h"
+
+namespace ronde::inline v0 {
+
+Conv2D::Conv2D(Conv2DOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
+                      options_.filters);
+  require<UsageError>(options_.groups > 0 && options_.filters % options_.groups == 0, "[", label(), "] ",
+                      counted(options_.filters, "filter"), " cannot be split into ",
+                      counted(options_.groups, "group"));
+  require_positive(*this, "kernel", options_.kernel);
+  require_positive(*this, "strides", options_.strides);
+  require_positive(*this, "dilation", options_.dilation);
+}
+
+void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
+  require_images(*this, input);
+  const std::int64_t channels = input.back();
+  require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ",
+          counted(channels, "input channel"), " cannot be split into ", counted(options_.groups, "group"));
+  const Shape kernel{options_.filters, options_.kernel.h, options_.kernel.w, channels / options_.groups};
+  kernel_ =
+      add_weight({.name = "kernel", .layout = WeightLayout::conv, .regularizer = options_.kernel_regularizer},
+                 kernel, options_.kernel_initializer, options);
+  if (!options_.use_bias) return;
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.filters},
+                     options_.bias_initializer, options);
+}
+
+Variable Conv2D::forward(const Variable& x, const Context&) {
+  return convolve(x);
+}
+
+Variable Conv2D::convolve(const Variable& x, const Margins2d& margins) const {
+  return convolve_images(*this, x, margins);
+}
+
+bool Conv2D::is_one_call() const {
+  return options_.activation == Activation::relu || options_.activation == Activation::linear;
+}
+
+Conv2dCall Conv2D::call() const {
+  const bool relu = options_.activation == Activation::relu;
+  return {.weight = kernel_,
+          .bias = bias_,
+          .options = {.stride = options_.strides,
+                      .padding = options_.padding,
+                      .dilation = options_.dilation,
+                      .groups = options_.groups,
+                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
+}
+
+ConfigDict Conv2D::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("filters", options_.filters);
+  config.emplace_back("kernel_size", pair(options_.kernel));
+  config.emplace_back("strides", pair(options_.strides));
+  config.emplace_back("padding", to_string(options_.padding));
+  config.emplace_back("data_format", "channels_last");
+  config.emplace_back("dilation_rate", pair(options_.dilation));
+  config.emplace_back("groups", options_.groups);
+  config.emplace_back("activation", to_string(options_.activation));
+  config.emplace_back("use_bias", options_.use_bias);
+  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
+  config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  append_regularizer("kernel_regularizer", options_.kernel_regularizer, config);
+  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  return config;
+}
+
+template <>
+std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig& config) {
+  config.expect_no_adapters();
+  config.expect_text("data_format", "channels_last");
+  return std::make_unique<Conv2D>(Conv2DOptions{
+      .filters = config.integer("filters"),
+      .kernel = config.size("kernel_size", {3, 3}),
+      .strides = config.size("strides", {1, 1}),
+      .padding = config.padding(),
+      .dilation = config.size("dilation_rate", {1, 1}),
+      .groups = config.integer("groups", 1),
+      .activation = config.activation(),
+      .use_bias = config.boolean("use_bias", true),
+      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
+      .kernel_regularizer = config.regularizer("kernel_regularizer"),
+      .bias_regularizer = config.regularizer("bias_regularizer")});
+}
+
+}  // namespace ronde::inline v0

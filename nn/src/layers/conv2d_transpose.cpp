@@ -1,0 +1,82 @@
+#include <ronde/nn/conv2d_transpose.h>
+
+#include <ronde/core/counted.h>
+
+#include "layers/image_checks.h"
+#include "module/layer_config.h"
+
+namespace ronde::inline v0 {
+
+Conv2DTranspose::Conv2DTranspose(Conv2DTransposeOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
+                      options_.filters);
+  require_positive(*this, "kernel", options_.kernel);
+  require_positive(*this, "strides", options_.strides);
+}
+
+// In Keras' shape the filters stand where a convolution has its channels, and fans are counted by place.
+void Conv2DTranspose::build_weights(const Shape& input, const BuildOptions& options) {
+  require_images(*this, input);
+  const Shape kernel{input.back(), options_.kernel.h, options_.kernel.w, options_.filters};
+  kernel_ =
+      add_weight({.name = "kernel", .layout = WeightLayout::conv, .regularizer = options_.kernel_regularizer},
+                 kernel, options_.kernel_initializer, options);
+  if (!options_.use_bias) return;
+  bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.filters},
+                     options_.bias_initializer, options);
+}
+
+Variable Conv2DTranspose::forward(const Variable& x, const Context&) {
+  require_images(*this, x.shape());
+  require(x.shape().back() == kernel_.size(0), "[", label(), "] expects ",
+          counted(kernel_.size(0), "input channel"), ", got ", x.shape().back());
+  const bool fused = options_.activation == Activation::relu;
+  const Variable y = conv2d_transpose(x, kernel_, bias_,
+                                      {.stride = options_.strides,
+                                       .padding = options_.padding,
+                                       .epilogue = fused ? Epilogue::relu : Epilogue::none});
+  return fused ? y : apply_activation(options_.activation, y);
+}
+
+ConfigDict Conv2DTranspose::config() const {
+  ConfigDict config = layer_config(*this);
+  config.emplace_back("filters", options_.filters);
+  config.emplace_back("kernel_size", pair(options_.kernel));
+  config.emplace_back("strides", pair(options_.strides));
+  config.emplace_back("padding", to_string(options_.padding));
+  config.emplace_back("output_padding", ConfigValue());
+  config.emplace_back("data_format", "channels_last");
+  config.emplace_back("dilation_rate", pair({1, 1}));
+  config.emplace_back("activation", to_string(options_.activation));
+  config.emplace_back("use_bias", options_.use_bias);
+  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
+  config.emplace_back("bias_initializer", options_.bias_initializer.config());
+  append_regularizer("kernel_regularizer", options_.kernel_regularizer, config);
+  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  return config;
+}
+
+template <>
+std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig& config) {
+  config.expect_no_adapters();
+  config.ignore({"groups"});  // Keras 2 writes it and does not use it
+  config.expect_text("data_format", "channels_last");
+  config.expect_null("output_padding");
+  const Size2d dilation = config.size("dilation_rate", {1, 1});
+  if (dilation != Size2d{1, 1})
+    config.refuse("dilation_rate", cat(dilation.h, " x ", dilation.w, " is not supported, only 1"));
+  return std::make_unique<Conv2DTranspose>(Conv2DTransposeOptions{
+      .filters = config.integer("filters"),
+      .kernel = config.size("kernel_size", {3, 3}),
+      .strides = config.size("strides", {1, 1}),
+      .padding = config.padding(),
+      .activation = config.activation(),
+      .use_bias = config.boolean("use_bias", true),
+      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
+      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
+      .kernel_regularizer = config.regularizer("kernel_regularizer"),
+      .bias_regularizer = config.regularizer("bias_regularizer")});
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,27 @@
+/// What the layers of one conv2d do: check their images, convolve them, apply the activation.
+#pragma once
+
+#include <ronde/core/counted.h>
+#include <ronde/core/ops.h>
+#include <ronde/nn/activation.h>
+
+#include "layers/image_checks.h"
+
+namespace ronde::inline v0 {
+
+/// By a Conv2D or DepthwiseConv2D, of images with margins of zeros around them.
+template <class Layer>
+Variable convolve_images(const Layer& layer, const Variable& x, const Margins2d& margins) {
+  Conv2dCall call = layer.call();
+  require_images(layer, x.shape());
+  const std::int64_t channels = call.weight.size(3) * call.options.groups;
+  require(x.shape().back() == channels, "[", layer.label(), "] expects ", counted(channels, "input channel"),
+          ", got ", x.shape().back());
+  const auto& options = layer.options();
+  require_window_fits(layer, x.shape(), options.kernel, options.dilation, options.padding, margins);
+  call.options.margins = margins;
+  const Variable y = conv2d(x, call.weight, call.bias, call.options);
+  return call.options.epilogue == Epilogue::relu ? y : apply_activation(options.activation, y);
+}
+
+}  // namespace ronde::inline v0

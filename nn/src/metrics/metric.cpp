@@ -1,0 +1,47 @@
+#include <ronde/core/backend.h>
+#include <ronde/nn/metric.h>
+
+#include "losses/targets.h"
+#include "metrics/binary_outcomes.h"
+
+namespace ronde::inline v0 {
+
+void Accuracy::update(const Tensor& output, const Tensor& target) {
+  require(output.rank() >= 2, "[accuracy] expects outputs of shape (n, ..., classes), got ", output.shape());
+  const Shape rows = rows_of(output.shape());
+  if (rows[1] == 1) {
+    const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, {});
+    one_class_ += outcomes.true_positives + outcomes.true_negatives;
+    count_ += rows[0];
+    return;
+  }
+  if (!correct_.defined() || &correct_.backend() != &output.backend())
+    correct_ = Tensor::full({}, static_cast<double>(correct() - one_class_),
+                            {.dtype = DType::i64, .backend = &output.backend()});
+  if (rows[0] == 0) return check_as_many("accuracy", target, output.shape());
+  output.backend().count_correct(correct_, output.contiguous().reshape(rows),
+                                 class_labels("accuracy", target, output.shape()));
+  count_ += rows[0];
+}
+
+std::int64_t Accuracy::correct() const {
+  return one_class_ + (correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0);
+}
+
+MetricSums Accuracy::sums() const {
+  return {static_cast<double>(correct()), static_cast<double>(count_)};
+}
+
+void Accuracy::reset() {
+  if (correct_.defined()) correct_.fill(0.0);
+  one_class_ = 0;
+  count_ = 0;
+}
+
+ConfigValue Accuracy::config() const {
+  for (const char* known : {"accuracy", "categorical_accuracy", "sparse_categorical_accuracy"})
+    if (name_ == known) return name_;
+  return {};
+}
+
+}  // namespace ronde::inline v0

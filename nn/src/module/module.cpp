@@ -1,0 +1,286 @@
+#include <algorithm>
+
+#include <ronde/core/backend.h>
+#include <ronde/core/ops.h>
+#include <ronde/core/trace.h>
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/module.h>
+
+#include "config/snake_case.h"
+
+namespace ronde::inline v0 {
+
+Module::Module(Module&& other) {
+  require(other.parent_ == nullptr, "[", other.label(), "] is a part of another module and cannot move");
+  for (const Child& child : other.children_)
+    require(child.owned != nullptr, "[", other.label(), "] refers to its member \"", child.module->name_,
+            "\" and cannot move; make it in place, or keep it in a std::unique_ptr");
+  name_ = std::move(other.name_);
+  built_ = other.built_;
+  compute_dtype_ = other.compute_dtype_;
+  trainable_ = other.trainable_;
+  left_out_ = std::move(other.left_out_);
+  input_shape_ = other.input_shape_;
+  output_shape_ = other.output_shape_;
+  parameters_ = std::move(other.parameters_);
+  children_ = std::move(other.children_);
+  execution_order_ = std::move(other.execution_order_);
+  for (const Child& child : children_) child.module->parent_ = this;
+  std::replace(execution_order_.begin(), execution_order_.end(), &other, this);
+}
+
+// --- calls
+
+Variable Module::operator()(const Variable& x, const Context& context) {
+  const TraceLayer traced(path_);
+  begin_call({&x, 1}, context);
+  Variable output = forward(casts_inputs() ? in_compute_dtype(x) : x, context);
+  if (context.trace != nullptr) output_shape_ = output.shape();
+  return output;
+}
+
+Variable Module::operator()(const std::vector<Variable>& inputs, const Context& context) {
+  require(!inputs.empty(), "[", label(), "] was called with no inputs");
+  const TraceLayer traced(path_);
+  begin_call(inputs, context);
+  Variable output =
+      compute_dtype_ && casts_inputs() ? join(in_compute_dtype(inputs), context) : join(inputs, context);
+  if (context.trace != nullptr) output_shape_ = output.shape();
+  return output;
+}
+
+Variable Module::in_compute_dtype(const Variable& x) const {
+  return compute_dtype_ && is_floating(x.dtype()) ? cast(x, *compute_dtype_) : x;
+}
+
+std::vector<Variable> Module::in_compute_dtype(const std::vector<Variable>& inputs) const {
+  std::vector<Variable> result;
+  for (const Variable& input : inputs) result.push_back(in_compute_dtype(input));
+  return result;
+}
+
+Variable Module::join(const std::vector<Variable>& inputs, const Context&) {
+  throw Error(cat("[", label(), "] takes one input, got ", inputs.size()));
+}
+
+void Module::begin_call(std::span<const Variable> inputs, const Context& context) {
+  if (context.trace != nullptr) {
+    enter(inputs.front(), context);
+  } else if (!built_) {
+    enter_late(inputs, context);
+  }
+}
+
+/// A call within a dry run.
+void Module::enter(const Variable& x, const Context& context) {
+  auto& order = context.trace->order;
+  if (std::find(order.begin(), order.end(), this) == order.end()) order.push_back(this);
+  if (!built_) make_weights(x, context);
+}
+
+/// The first call, outside a dry run.
+void Module::enter_late(std::span<const Variable> inputs, const Context& context) {
+  const Variable& x = inputs.front();
+  for (const Module* above = parent_; above != nullptr; above = above->parent_)
+    require(!above->building_, "[", label(), "] was called without a context inside forward(): pass it on");
+  const Module& top = root();
+  if (top.built_ && &top != this) {
+    make_weights(x, context);
+    require(parameters_.empty(), "[", label(),
+            "] was not reached when the net was built (a dry run in inference mode), so its weights are not "
+            "among the net's; call its build(input shape) before the net's");
+    return;
+  }
+  std::vector<Shape> shapes;
+  for (const Variable& input : inputs) shapes.push_back(input.shape().tail(1));
+  dry_run(shapes, {.seed = context.seed, .dtype = x.dtype(), .backend = &x.value().backend()});
+}
+
+void Module::make_weights(const Variable& x, const Context& context) {
+  // Of bf16 only what is computed is made: weights that small steps are added to need more digits.
+  const DType dtype = x.dtype() == DType::bf16 ? DType::f32 : x.dtype();
+  build_weights(x.shape(), {.seed = context.seed,
+                            .dtype = dtype,
+                            .backend = &x.value().backend(),
+                            .draws = context.trace == nullptr || context.trace->draws});
+  input_shape_ = x.shape().tail(1);
+  built_ = true;
+}
+
+void Module::build(const Shape& input_shape, BuildOptions options) {
+  if (built_) {
+    require(input_shape == input_shape_, "[", label(), "] was built for inputs of shape ", input_shape_,
+            " and cannot be built for ", input_shape);
+    return;
+  }
+  const DType computed = options.compute_dtype.value_or(options.dtype);
+  require<UsageError>(computed == options.dtype || (computed == DType::bf16 && options.dtype == DType::f32),
+                      "[", label(), "] cannot compute in ", computed, " with weights in ", options.dtype,
+                      "; bf16 with f32 is the one mixture");
+  dry_run({input_shape}, options);
+}
+
+void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& options) {
+  std::vector<Module*> all;
+  collect(all);
+  std::erase_if(all, [](const Module* module) { return module->built_; });
+  for (Module* module : all) module->compute_dtype_ = options.compute_dtype;
+
+  std::vector<Variable> zeros;
+  for (const Shape& shape : inputs) {
+    Shape batch{1};
+    for (const std::int64_t extent : shape) batch.push_back(extent);
+    zeros.emplace_back(Tensor::zeros(batch, {.dtype = options.dtype, .backend = options.backend}));
+  }
+  BuildTrace trace{.draws = options.draws};
+  const Context context{.training = false, .seed = options.seed, .trace = &trace};
+  const NoGrad no_grad;
+  building_ = true;
+  try {
+    if (zeros.size() == 1)
+      (*this)(zeros.front(), context);
+    else
+      (*this)(zeros, context);
+  } catch (...) {
+    // As if it had not been tried: what this run built goes, what was there before stays.
+    building_ = false;
+    for (Module* module : all) {
+      if (!module->built_) continue;
+      module->built_ = false;
+      module->parameters_.clear();
+    }
+    throw;
+  }
+  building_ = false;
+  execution_order_ = std::move(trace.order);
+}
+
+void Module::build_weights(const Shape&, const BuildOptions&) {}
+
+// --- weights
+
+Variable Module::add_weight(Parameter parameter, const Shape& shape, const Initializer& initializer,
+                            const BuildOptions& options) {
+  parameter.variable = Variable::parameter(initializer.make(shape, full_name(parameter.name), options,
+                                                            parameter.layout, parameter.depth_multiplier));
+  return add_parameter(std::move(parameter));
+}
+
+Variable Module::add_parameter(Parameter parameter) {
+  for (const Parameter& other : parameters_)
+    require(other.name != parameter.name, "[", label(), "] already has a weight \"", other.name, "\"");
+  parameter.variable.set_requires_grad(parameter.trainable && trainable_);
+  parameters_.push_back(std::move(parameter));
+  return parameters_.back().variable;
+}
+
+std::vector<Parameter> Module::parameters() const {
+  std::vector<Module*> modules = execution_order_;
+  const_cast<Module*>(this)->collect(modules);
+  std::vector<Parameter> result;
+  for (const Module* module : modules) {
+    for (const bool trainable : {true, false}) {
+      for (const Parameter& parameter : module->parameters_) {
+        if (parameter.trainable != trainable) continue;
+        result.push_back(parameter);
+        result.back().name = module->full_name(parameter.name);
+      }
+    }
+  }
+  return result;
+}
+
+std::int64_t Module::parameter_count(bool trainable_only) const {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : parameters())
+    if (!trainable_only || parameter.variable.requires_grad()) count += parameter.variable.value().count();
+  return count;
+}
+
+void Module::set_own_trainable(bool trainable) {
+  trainable_ = trainable;
+  for (Parameter& parameter : parameters_)
+    if (parameter.trainable) parameter.variable.set_requires_grad(trainable);
+}
+
+void Module::set_trainable(bool trainable) {
+  set_own_trainable(trainable);
+  for (const Child& child : children_) child.module->set_trainable(trainable);
+}
+
+// --- children and names
+
+void Module::add_module(std::string name, Module& child) {
+  adopt(name, child);
+  children_.push_back({&child, nullptr});
+}
+
+Module& Module::add_module(std::string name, std::unique_ptr<Module> child) {
+  require(child != nullptr, "[", label(), "] child \"", name, "\" is a null pointer");
+  adopt(name, *child);
+  children_.push_back({child.get(), std::move(child)});
+  return *children_.back().module;
+}
+
+void Module::adopt(const std::string& name, Module& child) {
+  require(child.parent_ == nullptr && &child != this, "[", label(), "] cannot take \"", name,
+          "\": it is a part of another module");
+  require_free_name(name, nullptr);
+  child.parent_ = this;
+  child.name_ = name;
+  child.update_paths();
+}
+
+void Module::set_name(const std::string& name) {
+  if (parent_ != nullptr) {
+    parent_->require_free_name(name, this);
+  } else {
+    require(!name.empty() && name.find('/') == std::string::npos, "[", label(), "] cannot be named \"", name,
+            "\": a name is not empty and has no '/'");
+  }
+  name_ = name;
+  update_paths();
+}
+
+/// `name` may be given to a child; `owner` is the child that may have it already.
+void Module::require_free_name(const std::string& name, const Module* owner) const {
+  require(!name.empty() && name.find('/') == std::string::npos, "[", label(), "] cannot name a child \"",
+          name, "\": a name is not empty and has no '/'");
+  for (const Child& child : children_)
+    require(child.module == owner || child.module->name_ != name, "[", label(), "] has two children named \"",
+            name, "\"");
+}
+
+void Module::update_paths() {
+  if (parent_ != nullptr) path_ = parent_->path_.empty() ? name_ : cat(parent_->path_, '/', name_);
+  for (const Child& child : children_) child.module->update_paths();
+}
+
+std::vector<Module*> Module::children() const {
+  std::vector<Module*> result;
+  for (const Child& child : children_) result.push_back(child.module);
+  return result;
+}
+
+/// Appends this module and everything below it, unless already there.
+void Module::collect(std::vector<Module*>& modules) {
+  if (std::find(modules.begin(), modules.end(), this) == modules.end()) modules.push_back(this);
+  for (const Child& child : children_) child.module->collect(modules);
+}
+
+const Module& Module::root() const {
+  const Module* module = this;
+  while (module->parent_ != nullptr) module = module->parent_;
+  return *module;
+}
+
+std::string Module::label() const {
+  if (!path_.empty()) return path_;
+  return name_.empty() ? snake_case(class_name()) : name_;
+}
+
+std::string Module::full_name(const std::string& weight) const {
+  return path_.empty() ? weight : cat(path_, '/', weight);
+}
+
+}  // namespace ronde::inline v0

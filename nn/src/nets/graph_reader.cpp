@@ -1,0 +1,278 @@
+// A Graph from its config: "layers" with the calls of each ("inbound_nodes"), "input_layers",
+// "output_layers". Keras 2 writes a call as a list of [layer, call, result, arguments], Keras 3 as the
+// arguments themselves.
+#include <map>
+#include <optional>
+
+#include <ronde/core/counted.h>
+#include <ronde/nn/graph.h>
+#include <ronde/nn/layer_factory.h>
+
+#include "module/layer_config.h"
+#include "nets/graph_operation.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// The result of one call.
+struct Reference {
+  std::size_t layer;
+  std::size_t call;
+};
+
+struct Call {
+  std::vector<Reference> inputs;
+  bool is_needed = false;  // the output depends on it
+  std::optional<Symbol> result = {};
+};
+
+struct Layer {
+  std::string name;
+  std::string class_name;
+  std::unique_ptr<Module> module = nullptr;  // until its first call
+  Module* placed = nullptr;
+  bool is_input = false;
+  bool is_functional = false;
+  bool has_input_layer = false;  // a nested Sequential's
+  std::vector<Call> calls = {};
+};
+
+class GraphReader {
+ public:
+  explicit GraphReader(const LayerConfig& config) : config_(config) {}
+
+  std::unique_ptr<Graph> read() {
+    read_layers();
+    read_calls();
+    const Reference output = only_end("output_layers");
+    const Reference input = only_end("input_layers");
+    if (!layers_[input.layer].is_input) refuse("input_layers", "is not an InputLayer");
+    mark_needed(output);
+    layers_[input.layer].calls[0].result = graph_->input(without_slashes(layers_[input.layer].name));
+    add_calls();
+    graph_->output(*call(output).result);
+    return std::move(graph_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* key, const std::string& why) const { config_.refuse(key, why); }
+  const ConfigList& list(const char* key) const {
+    const ConfigValue* value = config_.find(key);
+    if (value == nullptr || !value->is_list()) refuse(key, "expected a list");
+    return value->as_list();
+  }
+  Call& call(const Reference& reference) { return layers_[reference.layer].calls[reference.call]; }
+
+  void read_layers() {
+    for (const ConfigValue& entry : list("layers")) {
+      const std::string& class_name = entry.at("class_name").as_string();
+      const ConfigValue& inner = entry.at("config");
+      const ConfigValue* name = entry.find("name");
+      Layer layer{.name = (name ? *name : inner.at("name")).as_string(), .class_name = class_name};
+      layer.is_input = class_name == "InputLayer";
+      layer.is_functional = class_name == "Functional" || class_name == "Model";
+      if (layer.is_input) {
+        layer.calls.emplace_back();
+      } else if (!is_operation(class_name)) {  // of which the call says more
+        layer.module = layer_from_config(class_name, inner);
+        if (layer.module->name().empty()) layer.module->set_name(without_slashes(layer.name));
+        if (const ConfigValue* nested = inner.find("layers"); nested && nested->is_list())
+          layer.has_input_layer =
+              !nested->as_list().empty() && nested->as_list()[0].at("class_name").as_string() == "InputLayer";
+      }
+      if (!index_.emplace(layer.name, layers_.size()).second)
+        refuse("layers", cat("two are called \"", layer.name, "\""));
+      layers_.push_back(std::move(layer));
+    }
+  }
+
+  /// How many calls of all layers there are must be known before one can be referred to; so first they are
+  /// counted.
+  void read_calls() {
+    const ConfigList& entries = list("layers");
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      if (layers_[i].is_input) continue;
+      const ConfigList& calls = entries[i].at("inbound_nodes").as_list();
+      layers_[i].calls.resize(calls.size());
+      is_keras3_ = is_keras3_ || (!calls.empty() && calls[0].is_dict());
+    }
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      if (layers_[i].is_input) continue;
+      const ConfigList& calls = entries[i].at("inbound_nodes").as_list();
+      for (std::size_t k = 0; k < calls.size(); ++k)
+        layers_[i].calls[k].inputs = read_inputs(layers_[i], calls[k]);
+    }
+  }
+
+  std::vector<Reference> read_inputs(Layer& layer, const ConfigValue& described) {
+    std::vector<Reference> inputs;
+    if (described.is_dict()) {
+      const ConfigValue& arguments = described.at("args");
+      const ConfigValue* rescaled = rescaled_argument(layer, arguments);
+      require_layer(layer);
+      collect_tensors(layer, rescaled ? *rescaled : arguments, inputs);
+      if (const ConfigValue* named = described.find("kwargs")) check_arguments(layer, *named);
+    } else {
+      require_layer(layer);
+      for (const ConfigValue& input : described.as_list()) {
+        const ConfigList& parts = input.as_list();
+        if (parts.size() > 4)
+          refuse("inbound_nodes",
+                 cat(call_of(layer), " has an input of ", counted(parts.size(), "entry", "entries"),
+                     ", expected [layer, call, result, arguments]"));
+        if (parts.size() == 4) check_arguments(layer, parts[3]);
+        inputs.push_back(resolve(parts, false));
+      }
+    }
+    if (inputs.empty()) refuse("inbound_nodes", cat(call_of(layer), " has no inputs"));
+    return inputs;
+  }
+
+  /// Of a call with a number, for which `layer` becomes a Rescaling, the argument that is a layer's result;
+  /// nullptr for other calls.
+  static const ConfigValue* rescaled_argument(Layer& layer, const ConfigValue& arguments) {
+    std::unique_ptr<Module> rescaling =
+        layer.calls.size() == 1 ? as_rescaling(layer.class_name, arguments) : nullptr;
+    if (rescaling == nullptr) return nullptr;
+    layer.module = std::move(rescaling);
+    layer.module->set_name(without_slashes(layer.name));
+    const ConfigList& all = arguments.as_list();
+    return &all[all[0].is_dict() ? 0 : 1];
+  }
+
+  /// An operation is one only of the calls that a Rescaling computes.
+  void require_layer(const Layer& layer) const {
+    if (layer.module == nullptr)
+      refuse("inbound_nodes", cat("\"", layer.name, "\" is a ", layer.class_name,
+                                  ", which is supported only of one layer's result, and by a number"));
+  }
+
+  static std::string call_of(const Layer& layer) {
+    return cat("a call of the ", layer.class_name, " \"", layer.name, "\"");
+  }
+
+  /// Keras 3's positional arguments: tensors, and lists of them.
+  void collect_tensors(const Layer& layer, const ConfigValue& value, std::vector<Reference>& inputs) const {
+    if (value.is_list()) {
+      for (const ConfigValue& entry : value.as_list()) collect_tensors(layer, entry, inputs);
+      return;
+    }
+    const bool is_tensor = value.is_dict() && value.find("class_name") && value.find("config") &&
+                           value.at("class_name").as_string() == "__keras_tensor__";
+    if (!is_tensor)
+      refuse("inbound_nodes", cat(call_of(layer), " takes something that is not a layer's result"));
+    inputs.push_back(resolve(value.at("config").at("keras_history").as_list(), false));
+  }
+
+  /// None may change the result. Keras 3 notes "training": false of a Dropout, and passes its own instead.
+  void check_arguments(const Layer& layer, const ConfigValue& arguments) const {
+    for (const auto& [key, value] : arguments.as_dict()) {
+      if (value.is_null() || (is_keras3_ && key == "training" && !value.as_bool())) continue;
+      refuse("inbound_nodes", cat(call_of(layer), " has the argument \"", key, "\", which is not supported"));
+    }
+  }
+
+  /// `is_end`: in input_layers or output_layers, where Keras 3 counts the calls of a nested net as Keras 2.
+  Reference resolve(const ConfigList& parts, bool is_end) const {
+    if (parts.size() < 3)
+      refuse("inbound_nodes",
+             cat("expected [layer, call, result], found ", counted(parts.size(), "entry", "entries")));
+    const auto found = index_.find(parts[0].as_string());
+    if (found == index_.end())
+      refuse("inbound_nodes", cat("there is no layer \"", parts[0].as_string(), "\""));
+    const Layer& layer = layers_[found->second];
+    // Note [Calls of nested nets]
+    bool counts_from_one = layer.is_functional && (is_end || !is_keras3_);
+    if (layer.has_input_layer && !layer.is_functional) counts_from_one = !is_keras3_;
+    const std::int64_t number = parts[1].as_int() - (counts_from_one ? 1 : 0);
+    if (number < 0 || number >= static_cast<std::int64_t>(layer.calls.size()))
+      refuse("inbound_nodes", cat("\"", layer.name, "\" has no call ", parts[1].as_int()));
+    if (parts[2].as_int() != 0)
+      refuse("inbound_nodes", cat("\"", layer.name, "\" has one result, not ", parts[2].as_int() + 1));
+    return {found->second, static_cast<std::size_t>(number)};
+  }
+
+  /// [[layer, 0, 0]], or [layer, 0, 0], or {"name": [layer, 0, 0]}
+  void collect_ends(const ConfigValue& value, std::vector<Reference>& ends) const {
+    if (value.is_dict()) {
+      for (const auto& [key, entry] : value.as_dict()) collect_ends(entry, ends);
+    } else if (!value.as_list().empty() && value.as_list()[0].is_string()) {
+      ends.push_back(resolve(value.as_list(), true));
+    } else {
+      for (const ConfigValue& entry : value.as_list()) collect_ends(entry, ends);
+    }
+  }
+
+  Reference only_end(const char* key) const {
+    const ConfigValue* value = config_.find(key);
+    if (value == nullptr) refuse(key, "missing");
+    std::vector<Reference> ends;
+    collect_ends(*value, ends);
+    if (ends.size() != 1)
+      refuse(key, cat("has ", counted(ends.size(), "entry", "entries"), "; only one is supported"));
+    return ends.front();
+  }
+
+  void mark_needed(const Reference& output) {
+    std::vector<Reference> open{output};
+    while (!open.empty()) {
+      Call& next = call(open.back());
+      open.pop_back();
+      if (next.is_needed) continue;
+      next.is_needed = true;
+      open.insert(open.end(), next.inputs.begin(), next.inputs.end());
+    }
+  }
+
+  /// In the order of the file, each as soon as its inputs are there; more than one round when a layer is
+  /// called at several depths.
+  void add_calls() {
+    for (bool is_done = false; !is_done;) {
+      bool has_advanced = false;
+      is_done = true;
+      for (Layer& layer : layers_) {
+        for (Call& next : layer.calls) {
+          if (!next.is_needed || next.result) continue;
+          if (!add_call(layer, next)) {
+            is_done = false;
+            break;
+          }
+          has_advanced = true;
+        }
+      }
+      if (!is_done && !has_advanced) refuse("inbound_nodes", "layers wait for each other's results");
+    }
+  }
+
+  /// False when an input is not there yet.
+  bool add_call(Layer& layer, Call& next) {
+    std::vector<Symbol> inputs;
+    for (const Reference& input : next.inputs) {
+      if (!call(input).result) return false;
+      inputs.push_back(*call(input).result);
+    }
+    if (layer.placed == nullptr) {
+      layer.placed = layer.module.get();
+      next.result = graph_->add(std::move(layer.module), inputs);
+    } else {
+      next.result = graph_->add(*layer.placed, inputs);
+    }
+    return true;
+  }
+
+  const LayerConfig& config_;
+  std::unique_ptr<Graph> graph_ = std::make_unique<Graph>();
+  std::vector<Layer> layers_;
+  std::map<std::string, std::size_t> index_;
+  bool is_keras3_ = false;
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<Module> read_layer<Graph>(const LayerConfig& config) {
+  return GraphReader(config).read();
+}
+
+}  // namespace ronde::inline v0

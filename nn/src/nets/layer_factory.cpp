@@ -1,0 +1,264 @@
+#include <ronde/nn/average_pooling2d.h>
+#include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/concatenate.h>
+#include <ronde/nn/conv2d.h>
+#include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping2d.h>
+#include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
+#include <ronde/nn/flatten.h>
+#include <ronde/nn/global_average_pooling1d.h>
+#include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/graph.h>
+#include <ronde/nn/keras_origin.h>
+#include <ronde/nn/layer_factory.h>
+#include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/layer_scale.h>
+#include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/max_pooling2d.h>
+#include <ronde/nn/merge.h>
+#include <ronde/nn/normalization.h>
+#include <ronde/nn/relu.h>
+#include <ronde/nn/rescaling.h>
+#include <ronde/nn/reshape.h>
+#include <ronde/nn/separable_conv2d.h>
+#include <ronde/nn/sequential.h>
+#include <ronde/nn/softmax.h>
+#include <ronde/nn/training_only.h>
+#include <ronde/nn/up_sampling2d.h>
+#include <ronde/nn/zero_padding2d.h>
+
+#include "config/known_names.h"
+#include "config/snake_case.h"
+#include "module/layer_config.h"
+#include "nets/graph_operation.h"
+
+namespace ronde::inline v0 {
+
+// Each is defined in its layer's file, beside config().
+template <>
+std::unique_ptr<Module> read_layer<Add>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Average>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<AveragePooling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Cropping2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<CustomScaleLayer>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Flatten>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<GlobalAveragePooling1D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<GlobalAveragePooling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<GlobalMaxPooling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<LayerNormalization>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<LayerScale>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<LeakyReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<MaxPooling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Maximum>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Minimum>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Multiply>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Reshape>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<UpSampling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
+
+namespace {
+
+std::unique_ptr<Module> read_activation(const LayerConfig& config) {
+  return std::make_unique<Activation>(config.activation());
+}
+
+/// Of ConvNeXt, whose blocks take (n, h, w, c): whole samples are dropped.
+std::unique_ptr<Module> read_stochastic_depth(const LayerConfig& config) {
+  return std::make_unique<Dropout>(config.number("drop_path_rate"), Shape{1, 1, 1});
+}
+
+/// Of images: whole channels are dropped.
+std::unique_ptr<Module> read_spatial_dropout2d(const LayerConfig& config) {
+  config.ignore({"seed"});
+  config.expect_text("data_format", "channels_last");
+  return std::make_unique<Dropout>(config.number("rate"), Shape{1, 1, -1});
+}
+
+struct LayerEntry {
+  const char* class_name;
+  std::unique_ptr<Module> (*read)(const LayerConfig& config);
+};
+
+constexpr LayerEntry kLayers[] = {
+    {"Activation", read_activation},
+    {"Add", read_layer<Add>},
+    {"Average", read_layer<Average>},
+    {"AveragePooling2D", read_layer<AveragePooling2D>},
+    {"BatchNormalization", read_layer<BatchNormalization>},
+    {"Concatenate", read_layer<Concatenate>},
+    {"Conv2D", read_layer<Conv2D>},
+    {"Conv2DTranspose", read_layer<Conv2DTranspose>},
+    {"Cropping2D", read_layer<Cropping2D>},
+    {"CustomScaleLayer", read_layer<CustomScaleLayer>},
+    {"Dense", read_layer<Dense>},
+    {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
+    {"Dropout", read_layer<Dropout>},
+    {"Embedding", read_layer<Embedding>},
+    {"Flatten", read_layer<Flatten>},
+    {"Functional", read_layer<Graph>},
+    {"GaussianDropout", read_layer<TrainingOnly>},
+    {"GaussianNoise", read_layer<TrainingOnly>},
+    {"GlobalAveragePooling1D", read_layer<GlobalAveragePooling1D>},
+    {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
+    {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
+    {"LayerNormalization", read_layer<LayerNormalization>},
+    {"LayerScale", read_layer<LayerScale>},
+    {"LeakyReLU", read_layer<LeakyReLU>},
+    {"MaxPooling2D", read_layer<MaxPooling2D>},
+    {"Maximum", read_layer<Maximum>},
+    {"Minimum", read_layer<Minimum>},
+    {"Multiply", read_layer<Multiply>},
+    {"Normalization", read_layer<Normalization>},
+    {"RandomBrightness", read_layer<TrainingOnly>},
+    {"RandomContrast", read_layer<TrainingOnly>},
+    {"RandomFlip", read_layer<TrainingOnly>},
+    {"RandomRotation", read_layer<TrainingOnly>},
+    {"RandomTranslation", read_layer<TrainingOnly>},
+    {"RandomZoom", read_layer<TrainingOnly>},
+    {"ReLU", read_layer<ReLU>},
+    {"Rescaling", read_layer<Rescaling>},
+    {"Reshape", read_layer<Reshape>},
+    {"SeparableConv2D", read_layer<SeparableConv2D>},
+    {"Sequential", read_layer<Sequential>},
+    {"Softmax", read_layer<Softmax>},
+    {"SpatialDropout2D", read_spatial_dropout2d},
+    {"StochasticDepth", read_stochastic_depth},
+    {"Subtract", read_layer<Subtract>},
+    {"UpSampling2D", read_layer<UpSampling2D>},
+    {"ZeroPadding2D", read_layer<ZeroPadding2D>},
+};
+
+/// Its weights are integers and scales, of which this library makes nothing.
+void refuse_quantized(const LayerConfig& config) {
+  const ConfigValue* dtype = config.find("dtype");
+  const ConfigValue* policy = dtype && dtype->is_dict() ? dtype->find("class_name") : nullptr;
+  if (policy && policy->is_string() && policy->as_string().starts_with("Quantized"))
+    config.refuse("dtype", cat(policy->as_string(), ": a quantized layer is not supported"));
+}
+
+const LayerEntry* find_layer(const std::string& class_name) {
+  const std::string name = class_name == "Model" ? "Functional" : class_name;  // until Keras 2.2
+  const auto found = std::find_if(std::begin(kLayers), std::end(kLayers),
+                                  [&](const LayerEntry& entry) { return name == entry.class_name; });
+  return found == std::end(kLayers) ? nullptr : found;
+}
+
+[[noreturn]] void refuse_class(const std::string& class_name, const ConfigValue& config) {
+  const ConfigValue* name = config.is_dict() ? config.find("name") : nullptr;
+  const std::string of =
+      name && name->is_string() ? cat("layer \"", name->as_string(), "\": class") : "layer class";
+  require<InputError>(class_name.find_first_of(">.") == std::string::npos, of, " \"", class_name,
+                      "\" is not one of Keras: what it computes, only the program that made it knows");
+  throw InputError(unknown_name(of, class_name, layer_class_names()));
+}
+
+}  // namespace
+
+std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config) {
+  const LayerEntry* entry = find_layer(class_name);
+  if (!entry) refuse_class(class_name, config);
+  const LayerConfig reader(entry->class_name, config);
+  try {
+    refuse_quantized(reader);
+    std::unique_ptr<Module> layer = entry->read(reader);
+    const std::string name = reader.text("name", "");
+    if (!name.empty()) layer->set_name(without_slashes(name));
+    if (!reader.boolean("trainable", true)) layer->set_own_trainable(false);
+    layer->set_left_out(reader.unread());
+    return layer;
+  } catch (const UsageError& error) {
+    // What would be a wrong argument in a program is a wrong value in a file.
+    throw InputError(error.what());
+  }
+}
+
+std::vector<std::string> left_out_of_training(const Module& net) {
+  std::vector<std::string> names;
+  if (dynamic_cast<const TrainingOnly*>(&net) != nullptr)
+    names.push_back(cat(net.class_name(), " ", net.label()));
+  for (const auto& [key, value] : net.left_out())
+    if (is_for_training_only(key)) names.push_back(cat(key, " of ", net.label()));
+  for (const Module* child : net.children())
+    for (std::string& name : left_out_of_training(*child)) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config) {
+  if (is_operation(class_name)) return {};
+  const LayerEntry* entry = find_layer(class_name);
+  if (!entry) refuse_class(class_name, config);
+  const LayerConfig reader(entry->class_name, config);
+  entry->read(reader);
+  std::vector<std::string> options;
+  for (const auto& [key, value] : reader.unread())
+    if (!is_for_training_only(key)) options.push_back(key);
+  return options;
+}
+
+std::vector<std::string> layer_class_names() {
+  std::vector<std::string> names;
+  for (const LayerEntry& entry : kLayers) names.emplace_back(entry.class_name);
+  return names;
+}
+
+std::string default_layer_name(const std::string& class_name) {
+  return snake_case(class_name);
+}
+
+}  // namespace ronde::inline v0
