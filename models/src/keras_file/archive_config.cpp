@@ -1,7 +1,5 @@
 #include "keras_file/keras_archive.h"
 
-#include <ronde/nn/keras_origin.h>
-
 namespace ronde::inline v0 {
 
 namespace {
@@ -101,39 +99,6 @@ ConfigValue archive_compile_config(const ConfigValue& training_config) {
       config.emplace_back(key, part_of_training(value, key == "metrics" ? "keras.metrics" : "keras.losses"));
   }
   return config;
-}
-
-namespace {
-
-/// "package>Dense", as it was registered, or "module.Dense".
-std::string foreign_name(const ConfigValue& object, const ConfigValue& module) {
-  const ConfigValue* registered = object.find("registered_name");
-  if (registered && registered->is_string() && registered->as_string().find('>') != std::string::npos)
-    return registered->as_string();
-  return cat(module.is_string() ? module.as_string() : "__main__", ".", object.at("class_name").as_string());
-}
-
-}  // namespace
-
-ConfigValue with_foreign_names(const ConfigValue& value) {
-  if (value.is_list()) {
-    ConfigList list;
-    for (const ConfigValue& item : value.as_list()) list.push_back(with_foreign_names(item));
-    return list;
-  }
-  if (!value.is_dict()) return value;
-  const ConfigValue* class_name = value.find("class_name");
-  const bool is_foreign = class_name && class_name->is_string() && !is_of_keras(value);
-  ConfigDict dict;
-  for (const auto& [key, item] : value.as_dict()) {
-    const bool is_name = is_foreign && key == "class_name";
-    // What is for training only is kept as it is, whatever it says: `Regularizer` knows those of Keras
-    // itself.
-    dict.emplace_back(key, is_name                     ? foreign_name(value, value.at("module"))
-                           : is_for_training_only(key) ? item
-                                                       : with_foreign_names(item));
-  }
-  return dict;
 }
 
 ConfigValue training_config_from_archive(const ConfigValue& compile_config) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <ronde/data/zip.h>
+#include <ronde/nn/keras_origin.h>
 
 #include "json/json.h"
 #include "keras_file/encode.h"

@@ -18,10 +18,6 @@ SavedModel decode_keras_archive(std::string bytes, const std::string& source);
 /// The model must have a description of its net.
 FileBuffer encode_keras_archive(SavedModel model);
 
-/// What an archive describes, with names for classes that are not Keras' own that no class of Keras has:
-/// "package>Dense", as it was registered, or "module.Dense". A program's own Dense computes something else.
-ConfigValue with_foreign_names(const ConfigValue& value);
-
 /// The configs of an archive name the module of each class; those of an .h5 do not. From the latter to the
 /// former; null stays null.
 ConfigValue archive_model_config(const ConfigValue& model_config);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <ronde/nn/keras_origin.h>
+
 #include "config/config_options.h"
 #include "config/snake_case.h"
 
@@ -88,7 +90,7 @@ ConfigDict LayerConfig::own_options() const {
 ConfigDict LayerConfig::unread() const {
   ConfigDict entries;
   for (const auto& [key, value] : config_->as_dict())
-    if (!value.is_null() && !asked_.contains(key)) entries.emplace_back(key, value);
+    if (!value.is_null() && !asked_.contains(key)) entries.emplace_back(key, with_own_names(value));
   return entries;
 }
 

@@ -74,7 +74,7 @@ class LayerConfig {
   const std::string& class_name() const { return class_name_; }
   /// Entries that change nothing here, whatever they say.
   void ignore(std::initializer_list<const char*> keys) const;
-  /// Entries that are not null, and that nobody has asked for.
+  /// Entries that are not null and that nobody has asked for, as the file has them.
   ConfigDict unread() const;
 
   /// Errors unless the entry is absent, null or this value.
