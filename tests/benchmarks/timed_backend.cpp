@@ -313,6 +313,17 @@ class TimedBackend : public Backend {
                                             beta, params, activation);
     });
   }
+  void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& variance, const Tensor& x,
+                  const Tensor& gamma, const Tensor& beta, double epsilon) override {
+    time("layer_norm", {out}, {x}, [&] { inner_.layer_norm(out, mean, variance, x, gamma, beta, epsilon); });
+  }
+  void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                           const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                           const Tensor& variance, const Tensor& gamma, double epsilon) override {
+    time("layer_norm_backward", {grad_x}, {grad_out, x}, [&] {
+      inner_.layer_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, gamma, epsilon);
+    });
+  }
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                 SgdParams params) override {
     time("sgd_step", {w, velocity}, {g, w, velocity}, [&] { inner_.sgd_step(w, g, velocity, step, params); });

@@ -55,6 +55,9 @@ enum class Op : std::uint8_t {
   batch_norm,        ///< with the epilogue relu: and that, which gives no more than `value`
   /// A fourth output: the same. Through such a relu too.
   batch_norm_backward,
+  layer_norm,
+  layer_norm_backward,  ///< a fourth output: scratch for sums, as batch_statistics'; undefined where none is
+                        ///< wanted
   sgd_step,
   rmsprop_step,
   adam_step,
@@ -106,8 +109,8 @@ struct StepNumbers {
 
 /// What a kernel needs beside its operands; each reads its own few.
 struct Attributes {
-  double value =
-      0.0;  ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout; of a relu
+  double value = 0.0;   ///< of fill; alpha of accumulate; smoothing of the losses; scale of a dropout; of a
+                        ///< relu; epsilon of a layer norm
   double offset = 0.0;  ///< of gather_scaled, whose scale is `value`
   UnaryOp unary = UnaryOp::affine;
   BinaryOp binary = BinaryOp::add;

@@ -396,6 +396,21 @@ void CudaBackend::batch_norm_activation_backward(const Tensor& grad_x, const Ten
           {.value = activation.highest(), .epilogue = Epilogue::relu, .batch_norm = params});
 }
 
+void CudaBackend::layer_norm(const Tensor& out, const Tensor& mean, const Tensor& variance, const Tensor& x,
+                             const Tensor& gamma, const Tensor& beta, double epsilon) {
+  enqueue(Op::layer_norm, 3, {&out, &mean, &variance, &x, &gamma, &beta}, {.value = epsilon});
+}
+
+void CudaBackend::layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                      const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                      const Tensor& variance, const Tensor& gamma, double epsilon) {
+  const bool has_sums = grad_gamma.defined() || grad_beta.defined();
+  const Tensor sums = has_sums ? scratch_of_sums(x) : Tensor();
+  enqueue(Op::layer_norm_backward, 4,
+          {&grad_x, &grad_gamma, &grad_beta, &sums, &grad_out, &x, &mean, &variance, &gamma},
+          {.value = epsilon});
+}
+
 void CudaBackend::sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                            SgdParams params) {
   enqueue(Op::sgd_step, 2, {&w, &velocity, &g}, {.step = {.step = step, .sgd = params}});

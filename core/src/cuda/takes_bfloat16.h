@@ -44,7 +44,10 @@ constexpr DType beside_bfloat16(Op op, int i) {
       return i == 2 ? DType::f64 : i == 1 ? DType::f32 : DType::bf16;
     case Op::batch_norm:
       return i > 1 ? DType::f32 : DType::bf16;
+    case Op::layer_norm:
+      return i != 0 && i != 3 ? DType::f32 : DType::bf16;
     case Op::batch_norm_backward:
+    case Op::layer_norm_backward:
       return i == 3 ? DType::f64 : i == 1 || i == 2 || i > 5 ? DType::f32 : DType::bf16;
     default:
       return DType::bf16;

@@ -32,14 +32,7 @@ Variable LayerNormalization::forward(const Variable& x, const Context&) {
   const int axes = features_.rank();
   require(x.rank() > axes && x.shape().tail(x.rank() - axes) == features_, "[", label(),
           "] expects inputs (n, ...) that end with ", features_, ", got ", x.shape());
-  ReduceOptions over{.keep_dims = true};
-  for (int axis = -axes; axis < 0; ++axis) over.axes.push_back(axis);
-  const Variable wide = x.dtype() == DType::bf16 ? cast(x, DType::f32) : x;
-  const Variable centred = wide - mean(wide, over);
-  Variable y = centred * pow(mean(square(centred), over) + options_.epsilon, -0.5);
-  if (gamma_.defined()) y = y * gamma_;
-  if (beta_.defined()) y = y + beta_;
-  return cast(y, x.dtype());
+  return layer_norm(x, gamma_, beta_, {.axes = axes, .epsilon = options_.epsilon});
 }
 
 ConfigDict LayerNormalization::config() const {

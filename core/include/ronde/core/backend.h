@@ -199,6 +199,16 @@ class RONDE_API Backend {
                                               const Tensor& gamma, const Tensor& beta, BatchNormParams params,
                                               UnaryStage activation);
 
+  // --- layer normalisation of x (rows, k): each row by itself
+  /// out = (x - mean) / sqrt(variance + epsilon) * gamma + beta; gamma (k) and beta (k) optional. Writes the
+  /// mean (rows) and biased variance (rows) of each row, too.
+  virtual void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& variance, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, double epsilon);
+  /// Gradient through mean and variance. grad_gamma (k) and grad_beta (k) optional.
+  virtual void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                                   const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                                   const Tensor& variance, const Tensor& gamma, double epsilon);
+
   // --- optimizer steps, in place over flat buffers of equal length (formulas: each optimizer's header in nn)
   /// `velocity` is undefined without momentum.
   virtual void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,

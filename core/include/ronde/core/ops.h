@@ -205,6 +205,15 @@ RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Va
 RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
                                         const BatchStatistics& statistics, BatchNormParams params = {},
                                         UnaryStage activation = {});
+/// How many of the last axes a layer norm goes over.
+struct LayerNormParams {
+  int axes = 1;
+  double epsilon = 1e-3;
+};
+/// (x - mean) / sqrt(variance + epsilon) * gamma + beta, with the mean and biased variance over the last
+/// axes, whose extents gamma and beta have, which are optional. Computed in f32 of bf16.
+RONDE_API Variable layer_norm(const Variable& x, const Variable& gamma, const Variable& beta,
+                              LayerNormParams params = {});
 /// What one call of batch_norm_inference gets.
 struct BatchNormCall {
   Variable gamma, beta;

@@ -66,6 +66,11 @@ class OneDnnBackend final : public WithBfloat16 {
                                       const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                       const Tensor& variance, const Tensor& gamma, const Tensor& beta,
                                       BatchNormParams params, UnaryStage activation) override;
+  void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& variance, const Tensor& x,
+                  const Tensor& gamma, const Tensor& beta, double epsilon) override;
+  void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
+                           const Tensor& grad_out, const Tensor& x, const Tensor& mean,
+                           const Tensor& variance, const Tensor& gamma, double epsilon) override;
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                 SgdParams params) override;
   void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,

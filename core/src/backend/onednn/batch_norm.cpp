@@ -18,10 +18,6 @@ std::int64_t row_count(const Tensor& x) {
   return x.count() == 0 ? 0 : x.count() / x.shape().back();
 }
 
-std::int64_t grain_of_rows(std::int64_t c) {
-  return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
-}
-
 }  // namespace
 
 void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) {

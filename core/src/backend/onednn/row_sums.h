@@ -10,11 +10,16 @@
 
 namespace ronde::inline v0 {
 
+/// Rows of c elements that a thread gets at least.
+inline std::int64_t grain_of_rows(std::int64_t c) {
+  return std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
+}
+
 /// Writes to totals (c) what `add(totals, first row, rows)` accumulates over all rows.
 template <class F>
 void sum_over_rows(Backend& backend, double* totals, std::int64_t rows, std::int64_t c, F&& add) {
   std::fill_n(totals, c, 0.0);
-  const std::int64_t grain = std::max<std::int64_t>(kElementGrain / std::max<std::int64_t>(c, 1), 1);
+  const std::int64_t grain = grain_of_rows(c);
   const int chunks = backend.threads().chunks(rows, grain);
   if (chunks == 0) return;
   // Whole cache lines, so that the threads do not write to the same one.

@@ -10,26 +10,6 @@ namespace {
 constexpr Index kRowsOfThread = 8;  // at least, if there are as many
 constexpr Index kMostBlocks = 1024;
 
-template <class Channels>
-__device__ double value_or(const Channels* values, Index c, double otherwise) {
-  return values ? wider(values[c]) : otherwise;
-}
-
-// `sums` is (pieces, 2, channels).
-template <int N>
-__device__ void store_sums(double* sums, Index channels, Index c, const double (&totals)[2 * N]) {
-  for (int k = 0; k < 2 * N; ++k) sums[(2 * blockIdx.y + k / N) * channels + c + k % N] = totals[k];
-}
-
-// Both sums of a channel, for the block's uppermost threads.
-__device__ void sum_pieces(double (&totals)[2], const double* sums, Index pieces, Index channels, Index c) {
-  sum_rows(0, pieces, totals, [&](Index piece, double(&sum)[2]) {
-    if (c >= channels) return;
-    sum[0] += sums[2 * piece * channels + c];
-    sum[1] += sums[(2 * piece + 1) * channels + c];
-  });
-}
-
 // Of the distances from the first row and of their squares: a mean far from 0 costs no precision.
 template <int N, class T>
 __global__ void distances_kernel(Index rows, Index channels, double* sums, const T* x) {

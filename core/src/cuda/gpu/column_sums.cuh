@@ -68,4 +68,26 @@ __device__ void store_piece(const double (&totals)[N], double* partial, Index ch
   for (int k = 0; k < N; ++k) partial[blockIdx.y * channels + channel + k] = totals[k];
 }
 
+/// Two sums of a lane's N channels beside those of the other pieces; `sums` is (pieces, 2, channels).
+template <int N>
+__device__ void store_sums(double* sums, Index channels, Index c, const double (&totals)[2 * N]) {
+  for (int k = 0; k < 2 * N; ++k) sums[(2 * blockIdx.y + k / N) * channels + c + k % N] = totals[k];
+}
+
+/// Both sums of a channel, for the block's uppermost threads.
+__device__ inline void sum_pieces(double (&totals)[2], const double* sums, Index pieces, Index channels,
+                                  Index c) {
+  sum_rows(0, pieces, totals, [&](Index piece, double(&sum)[2]) {
+    if (c >= channels) return;
+    sum[0] += sums[2 * piece * channels + c];
+    sum[1] += sums[(2 * piece + 1) * channels + c];
+  });
+}
+
+/// A weight's element, or what stands for a weight that is not there.
+template <class T>
+__device__ double value_or(const T* values, Index c, double otherwise) {
+  return values ? wider(values[c]) : otherwise;
+}
+
 }  // namespace ronde::inline v0::cuda

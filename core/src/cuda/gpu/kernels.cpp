@@ -73,6 +73,9 @@ void run_kernel(const Call& call, const Place& place) {
     case Op::batch_norm:
     case Op::batch_norm_backward:
       return run_batch_norm(call, place);
+    case Op::layer_norm:
+    case Op::layer_norm_backward:
+      return run_layer_norm(call, place);
     case Op::sgd_step:
     case Op::rmsprop_step:
     case Op::adam_step:

@@ -47,6 +47,8 @@ void run_dropout(const Call& call, const Place& place);
 void run_pooling(const Call& call, const Place& place);
 // batch_norm.cu
 void run_batch_norm(const Call& call, const Place& place);
+// layer_norm.cu
+void run_layer_norm(const Call& call, const Place& place);
 // optimizers.cu
 void run_optimizer(const Call& call, const Place& place);
 // epilogue.cu: out of a call of dense from its product x, which is float where out is bf16: bias, relu and

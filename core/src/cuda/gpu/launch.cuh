@@ -142,6 +142,13 @@ Elements<N> elements(const Operand* const (&views)[N]) {
   return result;
 }
 
+/// The sum of a warp's values, in all its lanes.
+__device__ inline double sum_warp(double value) {
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(kAllLanes, value, distance);
+  return value;
+}
+
 /// The sum of all threads' values, in every thread; always added in the same order. All threads call it.
 template <class Combine>
 __device__ double combine_block(double value, Combine combine) {

@@ -7,11 +7,6 @@ namespace {
 
 constexpr int kRowsOfBlock = kThreads / kWarp;
 
-__device__ double sum_warp(double value) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(kAllLanes, value, distance);
-  return value;
-}
 __device__ double max_warp(double value) {
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     const double other = __shfl_xor_sync(kAllLanes, value, distance);

@@ -9,6 +9,7 @@
 #include "backend/onednn/kernels/depthwise_loops.h"
 #include "backend/onednn/kernels/dropout_loops.h"
 #include "backend/onednn/kernels/elementwise_loops.h"
+#include "backend/onednn/kernels/layer_norm_loops.h"
 #include "backend/onednn/kernels/optimizer_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/product_loops.h"
@@ -35,6 +36,8 @@ const Kernels RONDE_KERNEL_TABLE{
     .map_columns = map_columns,
     .sum_gradients = sum_gradients,
     .batch_norm_backward = batch_norm_backward,
+    .layer_norm = layer_norm,
+    .layer_norm_backward = layer_norm_backward,
     .fetch = fetch,
     .max_pool = max_pool,
     .max_pool_backward = max_pool_backward,

@@ -35,6 +35,16 @@ struct ColumnMap {
   float highest;
 };
 
+/// What a layer norm makes of rows of as many values as gamma and beta have: Backend::layer_norm.
+struct RowNorm {
+  const float *gamma, *beta;
+  float epsilon;
+};
+/// Where gradients go: that of x is written, those of gamma and beta add up, in float.
+struct RowNormGradients {
+  float *x, *gamma, *beta;
+};
+
 /// What comes of a max pooling with windows of 2x2 that do not overlap.
 struct PooledOutput {
   float* out;
@@ -111,6 +121,12 @@ struct Kernels {
   /// grad_x = scale * (g - mean_g - (x - center) * slope), by column
   void (*batch_norm_backward)(float* grad_x, const float* g, const float* x, const ColumnMap& map,
                               const float* mean_g, const float* slope, std::int64_t rows, std::int64_t c);
+
+  // --- layer normalisation; x (rows, k)
+  void (*layer_norm)(float* out, float* mean, float* variance, const float* x, const RowNorm& norm,
+                     std::int64_t rows, std::int64_t k);
+  void (*layer_norm_backward)(const RowNormGradients& to, const float* g, const float* x, const float* mean,
+                              const float* variance, const RowNorm& norm, std::int64_t rows, std::int64_t k);
 
   // --- pooling, one image
   /// Brings x into the cache by one straight pass.
