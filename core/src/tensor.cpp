@@ -27,6 +27,12 @@ Backend& backend_of(const TensorOptions& options) {
 
 }  // namespace
 
+Tensor::Tensor(const Tensor& other) = default;
+Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(const Tensor& other) = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor::~Tensor() = default;
+
 Tensor Tensor::empty(const Shape& shape, TensorOptions options) {
   const std::size_t bytes = bytes_for(shape, options.dtype);
   return over(std::make_shared<Storage>(backend_of(options), bytes), shape, options.dtype);

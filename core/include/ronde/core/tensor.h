@@ -34,6 +34,12 @@ class RONDE_API Tensor {
  public:
   /// An undefined tensor: holds nothing, `defined()` is false.
   Tensor() = default;
+  // Not inline: there are thousands of places where one ends.
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
 
   /// Dense and row-major; elements are not initialised.
   static Tensor empty(const Shape& shape, TensorOptions options = {});
