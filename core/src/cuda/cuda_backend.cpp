@@ -40,19 +40,6 @@ Operand operand(const Tensor& tensor) {
   return result;
 }
 
-bool is_optimizer_step(Op op) {
-  switch (op) {
-    case Op::sgd_step:
-    case Op::rmsprop_step:
-    case Op::adam_step:
-    case Op::adadelta_step:
-    case Op::adagrad_step:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Scratch memory of one call: what comes after it on the stream may have it.
 class Workspace {
  public:
@@ -164,7 +151,8 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .outputs = outputs,
             .operands = static_cast<int>(tensors.size()),
             .attributes = attributes,
-            .numbers = numbers};
+            .numbers = numbers,
+            .gate = has_gate(op) ? gate_ : nullptr};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
   if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);

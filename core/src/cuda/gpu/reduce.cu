@@ -122,7 +122,9 @@ __global__ void square_sums_kernel(Index count, double* out, const T* x) {
 }
 
 template <class T>
-__global__ void count_correct_kernel(Index rows, Index k, Index* total, const T* scores, const int* labels) {
+__global__ void count_correct_kernel(Index rows, Index k, Index* total, const T* scores, const int* labels,
+                                     const double* gate) {
+  if (!is_open(gate)) return;
   double correct = 0;
   for (Index row = threadIdx.x; row < rows; row += blockDim.x)
     if (index_of_maximum(scores + row * k, k) == labels[row]) correct += 1;
@@ -229,7 +231,7 @@ void run_reduction(const Call& call, const Place& place) {
       launch(square_sums_kernel<T>, pieces, kThreads, stream, x.count(), data<double>(out), data<T>(x));
     } else {
       launch(count_correct_kernel<T>, 1, kThreads, stream, rows, k, data<Index>(out), data<T>(x),
-             data<int>(call[2]));
+             data<int>(call[2]), call.gate);
     }
   });
 }
