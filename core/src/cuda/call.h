@@ -25,7 +25,7 @@ enum class Op : std::uint8_t {
   reduce,
   argmax,
   sum_of_squares,
-  square_sums,  ///< of sum_of_squares, by pieces: out (pieces), x (count), piece p from count * p / pieces on
+  square_sums,  ///< of sum_of_squares, by as many pieces of x as out has elements
   count_correct,
   matmul,
   dense,  ///< with sample keys as a fifth operand: and dropout of the result

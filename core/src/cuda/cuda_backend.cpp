@@ -18,7 +18,7 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr std::int64_t kSquaresOfPiece = 1 << 14, kMostPieces = 1024;
+constexpr std::int64_t kSquaresOfPiece = 1 << 12, kMostPieces = 1024;
 
 Stream make_stream(Runtime& runtime) {
   Stream stream = nullptr;
