@@ -24,6 +24,8 @@ const Shapes kShapes[] = {
      {5, 2, 5, 3},
      {2, 10, 14, 5},
      {.stride = {2, 2}, .padding = {1, 3, 2, 0}, .dilation = {2, 1}}},
+    // Pixels whose products a thread adds up in more than one go.
+    {{1, 330, 331, 1}, {2, 1, 1, 1}, {1, 330, 331, 2}, {}},
 };
 
 void expect_near(const Tensor& got, const Tensor& want, double tolerance) {

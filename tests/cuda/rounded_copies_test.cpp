@@ -1,6 +1,8 @@
 // The copies of weights in bf16: one for a buffer, true whatever happens to the weights.
 #include <algorithm>
+#include <cmath>
 
+#include <ronde/core/cuda.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/parameter_arena.h>
 
@@ -42,6 +44,54 @@ TEST(RoundedCopies, OneKernelRoundsAllWeightsOnce) {
   EXPECT_TRUE(first.shares_storage_with(second));
   EXPECT_EQ(second.shape(), w.weight.shape());
   w.expect_true();
+}
+
+// The first time the copy is none yet.
+TEST(RoundedCopies, AStepBehindAClosedGateMakesThemTrueAndNothingElse) {
+  KeptWeights w;
+  const Values before = w.flat.to_vector<double>();
+  const Tensor gate = Tensor::full({}, NAN, {.dtype = DType::f64, .backend = &w.backend});
+  for (const double value : {static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    gate.fill(value);
+    const GatedUpdates gated(gate);
+    w.sgd(w.flat, w.gradients());
+    w.expect_true();
+    EXPECT_EQ(w.flat.to_vector<double>(), before);
+  }
+  {
+    gate.fill(1e300);
+    const GatedUpdates gated(gate);
+    w.sgd(w.flat, w.gradients());
+    w.expect_true();
+    EXPECT_NE(w.flat.to_vector<double>(), before);
+  }
+  gate.fill(NAN);
+  w.sgd(w.flat, w.gradients());
+  EXPECT_NE(w.flat.to_vector<double>(), before);
+}
+
+TEST(GatedUpdates, LeaveOutSumsAndCountsToo) {
+  FakeDevice device;
+  Backend& backend = device.backend;
+  const Tensor gate = Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend});
+  const Tensor loss = Tensor::full({}, 2.0, {.backend = &backend}),
+               ones = Tensor::full({7}, 1.0, {.backend = &backend});
+  const Tensor scores = Tensor::full({3, 2}, 1.0, {.backend = &backend});
+  const Tensor labels = Tensor::from<std::int32_t>({3}, {0, 1, 0}, &backend);
+  for (const bool is_open : {true, false}) {
+    const Tensor sum = Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend}),
+                 sums = Tensor::zeros({7}, ones.options());
+    const Tensor count = Tensor::zeros({}, {.dtype = DType::i64, .backend = &backend});
+    gate.fill(is_open ? -5.0 : -INFINITY);
+    const GatedUpdates gated(gate);
+    backend.accumulate(sum, loss, 1.0);
+    backend.accumulate(sums, ones, 3.0);
+    backend.count_correct(count, scores, labels);
+    EXPECT_EQ(sum.item(), is_open ? 2.0 : 0.0);
+    EXPECT_EQ(sums.to_vector<float>(), std::vector<float>(7, is_open ? 3.0f : 0.0f));
+    EXPECT_EQ(count.item(), is_open ? 2.0 : 0.0);
+  }
+  expect_error([] { GatedUpdates(Tensor::zeros({}, {.dtype = DType::f64})); }, "a scalar of f64 on a GPU");
 }
 
 TEST(RoundedCopies, AStepWritesThemToo) {

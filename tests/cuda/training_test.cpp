@@ -1,5 +1,6 @@
 // A whole training on the fake device: the weights are the oracle's but for rounding.
 #include <algorithm>
+#include <cmath>
 
 #include <ronde/data/in_memory_dataset.h>
 #include <ronde/models/callback.h>
@@ -292,6 +293,91 @@ TEST(CudaTraining, ARepeatedStepIsOneGraph) {
   };
   EXPECT_EQ(launches(5, std::make_unique<Adadelta>()) + 4 * 2, launches(9, std::make_unique<Adadelta>()));
   EXPECT_EQ(launches(5, std::make_unique<Adam>()) + 4 * 2, launches(9, std::make_unique<Adam>()));
+}
+
+// Whether an update would spoil the weights is decided on the device, in the graph; the host hears of it once
+// a step.
+TEST(CudaTraining, AStepThatIsLookedAtIsOneGraphToo) {
+  const auto trained = [](std::int64_t steps, NonFiniteAction action, std::int64_t& launches,
+                          std::int64_t& reads) {
+    FakeDevice device;
+    Model model = make_model(device.backend, DType::bf16);
+    model.fit(digits(),
+              {.batch_size = 4, .max_steps = steps, .non_finite = {.action = action}, .verbose = 0});
+    EXPECT_EQ(device.runtime.replays(), steps - 2);
+    launches = device.runtime.launches();
+    reads = device.runtime.reads();
+    return model.weights_sha256();
+  };
+  std::int64_t launches[3], reads[3];
+  trained(5, NonFiniteAction::abort, launches[0], reads[0]);
+  const std::string weights = trained(9, NonFiniteAction::abort, launches[1], reads[1]);
+  // Those of the loader, and a copy of what batch normalization has added up.
+  EXPECT_EQ(launches[1] - launches[0], 4 * 3);
+  EXPECT_EQ(reads[1] - reads[0], 4);
+  EXPECT_EQ(weights, trained(9, NonFiniteAction::finish_epoch, launches[2], reads[2]));
+}
+
+/// digits(), and some pixels that are no numbers.
+InMemoryDataset digits_with_nans(std::initializer_list<std::int64_t> samples) {
+  const InMemoryDataset data = digits();
+  std::vector<float> pixels = data.inputs().to_vector<float>();
+  for (const std::int64_t sample : samples) pixels[static_cast<std::size_t>(64 * sample + 5)] = NAN;
+  return {Tensor::from<float>({40, 8, 8, 1}, pixels), data.targets()};
+}
+
+// Before there is a graph, in it twice in a row, and in the last batch, which is smaller.
+TEST(CudaTraining, AStepThatWouldSpoilTheWeightsIsLeftOutAsOnTheCpu) {
+  const InMemoryDataset data = digits_with_nans({1, 22, 25, 39});
+  const auto trained = [&](Backend& backend, ComputeDtype compute_dtype, std::vector<std::string>& warnings) {
+    Model model = make_model(backend, compute_dtype);
+    const History history =
+        model.fit(data, {.batch_size = 6,
+                         .epochs = 2,
+                         .shuffle = false,
+                         .non_finite = {.action = NonFiniteAction::skip},
+                         .verbose = 0,
+                         .warn = [&](const std::string& line) { warnings.push_back(line); }});
+    Values all = model.arena().values().to_vector<double>();
+    for (const Tensor& values : {model.arena().buffers()})
+      for (const double value : values.to_vector<double>()) all.push_back(value);
+    for (const char* key : {"loss"})
+      for (const double value : history.values.at(key)) all.push_back(value);
+    return all;
+  };
+  for (const ComputeDtype compute_dtype : {ComputeDtype(), ComputeDtype(DType::bf16)}) {
+    std::vector<std::string> expected_warnings, warnings;
+    const Values expected = trained(backend("cpu"), compute_dtype, expected_warnings);
+    FakeDevice device({.seed = 7});
+    expect_near(trained(device.backend, compute_dtype, warnings), expected, compute_dtype ? 0x1p-7 : 1e-5);
+    EXPECT_GE(device.runtime.replays(), 6);
+    EXPECT_EQ(warnings, expected_warnings);
+    EXPECT_EQ(warnings.size(), 8u);
+  }
+}
+
+TEST(CudaTraining, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
+  const auto ended = [](Backend& backend, std::string& text) {
+    Model model = make_model(backend, {});
+    try {
+      model.fit(digits_with_nans({21}), {.batch_size = 4,
+                                         .shuffle = false,
+                                         .non_finite = {.action = NonFiniteAction::abort},
+                                         .verbose = 0});
+    } catch (const Error& error) {
+      text = error.what();
+      EXPECT_EQ(error.status(), ExitStatus::non_finite);
+    }
+    EXPECT_EQ(model.optimizer().iterations(), 5);
+    return model.arena().values().to_vector<double>();
+  };
+  std::string expected_text, text;
+  const Values expected = ended(backend("cpu"), expected_text);
+  FakeDevice device({.seed = 3});
+  expect_near(ended(device.backend, text), expected, 1e-5);
+  EXPECT_EQ(device.runtime.replays(), 4);
+  EXPECT_EQ(text, expected_text);
+  EXPECT_NE(text.find("step 6 "), std::string::npos) << text;
 }
 
 Model penalised_model(Backend& backend, double l2 = 0.0) {

@@ -97,8 +97,26 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(status, 1, out)
         self.assertIn("ended: the 1 s of its phase were over", results.read_text())
 
+    def test_a_budget_is_for_all_and_the_next_call_goes_on(self):
+        results = self.work / "budget.md"
+        status, out = self.check("--rehearse", "--budget", "14", "--only", "info,equal,tf32", RONDE_GPU_RESULTS=str(results))
+        first = [line.split()[1].rstrip(":") for line in out.splitlines() if line.startswith("-----")]
+        left_out = [row[1] for row in self.rows(results) if row[0] == "left out"]
+        self.assertEqual(first + ",".join(left_out).split(",") if left_out else first, ["info", "equal", "tf32"], out)
+        self.assertIn("tf32", "".join(left_out), out)
+        status, out = self.check("--rehearse", "--budget", "200", "--only", "info,equal,tf32", "--append", results,
+                                 RONDE_GPU_RESULTS=str(results))
+        self.assertEqual(status, 0, out)
+        second = [line.split()[1].rstrip(":") for line in out.splitlines() if line.startswith("-----")]
+        self.assertEqual(first + second, ["info", "equal", "tf32"], out)
+        # Each phase has its seconds there.
+        words = (HERE / "phases.sh").read_text().split("budgeted=(")[1].split(")")[0].split('"')[1::2]
+        listed = subprocess.run([HERE / "check", "--list"], text=True, capture_output=True, check=True).stdout
+        self.assertEqual(sorted(word.split()[0] for word in words), sorted(line.split("\t")[0] for line in listed.splitlines()))
+
     def test_wrong_usage(self):
-        for words, complaint in ((["--only", "inof"], "no phase inof"), (["--fast"], "no option --fast")):
+        for words, complaint in ((["--only", "inof"], "no phase inof"), (["--fast"], "no option --fast"),
+                                 (["--budget", "soon"], "a number of seconds")):
             status, out = self.check(*words)
             self.assertEqual(status, 2, out)
             self.assertIn(complaint, out)

@@ -20,6 +20,13 @@ phases=(
   "torch-compile 280 the same nets in PyTorch, torch.compile(mode=max-autotune)"
 )
 
+# The order of --budget, and seconds there: first what a GPU has not run or what has changed since, all together in some 12
+# minutes. On an H100 the first five took 8 to 30 each.
+budgeted=(
+  "info 20" "mnist 40" "equal 25" "ranks 30" "cifar10 45" "kernels 70" "oracle 110" "tf32 60" "racecheck 120"
+  "torch 40" "torch-compile 100" "memcheck 60" "forward 130" "recipes 45" "resume 20" "tiny 15"
+)
+
 oracle=(env RONDE_TEST_BACKEND=cuda "$ops" --gtest_brief=1)
 small="--epochs 1 --train-samples 6400 --test-samples 1000 --batch-size 100 --seed 3"
 # What a fake device computes in seconds. CTest runs the whole table of kernels on it.

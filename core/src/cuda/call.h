@@ -25,7 +25,7 @@ enum class Op : std::uint8_t {
   reduce,
   argmax,
   sum_of_squares,
-  square_sums,  ///< of sum_of_squares, by pieces: out (pieces), x (count), piece p from count * p / pieces on
+  square_sums,  ///< of sum_of_squares, by as many pieces of x as out has elements
   count_correct,
   matmul,
   dense,  ///< with sample keys as a fifth operand: and dropout of the result
@@ -138,11 +138,32 @@ struct Call {
   /// Of an optimizer's step: device memory from which it reads its numbers when it runs, instead of
   /// `attributes.step`; which of its forms it takes is decided by the latter all the same. nullptr: none.
   const StepNumbers* numbers = nullptr;
+  /// Of those that `has_gate`: an f64 in device memory; where that is not finite by then, the kernel changes
+  /// nothing, but rounds weights all the same. nullptr: none.
+  const double* gate = nullptr;
   /// Of an optimizer's step: where the new weights go a second time, rounded to bf16. Undefined: nowhere.
   Operand rounded = {};
 
   const Operand& operator[](int i) const { return tensors[static_cast<std::size_t>(i)]; }
 };
+
+constexpr bool is_optimizer_step(Op op) {
+  switch (op) {
+    case Op::sgd_step:
+    case Op::rmsprop_step:
+    case Op::adam_step:
+    case Op::adadelta_step:
+    case Op::adagrad_step:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// What updates weights, sums of losses and counts.
+constexpr bool has_gate(Op op) {
+  return is_optimizer_step(op) || op == Op::accumulate || op == Op::count_correct;
+}
 
 /// How products of floats are rounded.
 enum class MathMode : std::uint8_t {

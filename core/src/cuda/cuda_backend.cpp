@@ -18,7 +18,7 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr std::int64_t kSquaresOfPiece = 1 << 14, kMostPieces = 1024;
+constexpr std::int64_t kSquaresOfPiece = 1 << 12, kMostPieces = 1024;
 
 Stream make_stream(Runtime& runtime) {
   Stream stream = nullptr;
@@ -38,19 +38,6 @@ Operand operand(const Tensor& tensor) {
   }
   if (tensor.count() > 0) result.data = tensor.raw();
   return result;
-}
-
-bool is_optimizer_step(Op op) {
-  switch (op) {
-    case Op::sgd_step:
-    case Op::rmsprop_step:
-    case Op::adam_step:
-    case Op::adadelta_step:
-    case Op::adagrad_step:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /// Scratch memory of one call: what comes after it on the stream may have it.
@@ -164,7 +151,8 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .outputs = outputs,
             .operands = static_cast<int>(tensors.size()),
             .attributes = attributes,
-            .numbers = numbers};
+            .numbers = numbers,
+            .gate = has_gate(op) ? gate_ : nullptr};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
   if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);

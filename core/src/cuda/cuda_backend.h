@@ -58,6 +58,8 @@ class CudaBackend : public Backend {
   };
   /// Returns what was before.
   Repetition repeat(Repetition repetition) { return std::exchange(repetition_, repetition); }
+  /// From here on what `has_gate` has this one. Returns the one before.
+  const double* gate(const double* gate) { return std::exchange(gate_, gate); }
   /// Whether calls are left out, because a graph repeats them: only the host's part of a body is wanted.
   bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
   bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
@@ -198,6 +200,7 @@ class CudaBackend : public Backend {
   Stream stream_;
   DeviceAllocator allocator_;
   Staging staging_;
+  const double* gate_ = nullptr;
   Repetition repetition_;
   Detours detours_;
   RoundedCopies rounded_copies_;

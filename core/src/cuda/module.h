@@ -7,7 +7,7 @@
 namespace ronde::inline v0::cuda {
 
 /// Grows with every change of this table, of Runtime, of Collectives, of Call or of which calls are taken.
-inline constexpr int kModuleVersion = 13;
+inline constexpr int kModuleVersion = 14;
 inline constexpr const char* kModuleSymbol = "ronde_cuda_module";
 
 struct ModuleFacts {

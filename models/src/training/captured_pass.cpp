@@ -53,7 +53,7 @@ bool counts_on_device(const Metric& metric) {
 
 }  // namespace
 
-CapturedPass::CapturedPass(Model::State& model) : model_(model) {
+CapturedPass::CapturedPass(Model::State& model, NonFiniteGuard* guard) : model_(model), guard_(guard) {
   const bool is_on_gpu = model.backend().device().type == DeviceType::cuda;
   if (!is_on_gpu || find_synchronized(*model.module) != nullptr) return;
   pass_.emplace(model.backend());
@@ -91,8 +91,9 @@ bool CapturedPass::takes(const StepData& data) {
 }
 
 bool CapturedPass::takes_update() const {
-  return model_.optimizer->options().local_steps.period == 1 && !model_.optimizer->has_gate() &&
-         steps_on_device_ &&
+  const bool is_gated_there = guard_ && guard_->may_be_on_device();
+  return model_.optimizer->options().local_steps.period == 1 &&
+         (is_gated_there || !model_.optimizer->has_gate()) && steps_on_device_ &&
          std::all_of(model_.metrics.begin(), model_.metrics.end(),
                      [](const auto& metric) { return counts_on_device(*metric); });
 }
@@ -115,10 +116,18 @@ void CapturedPass::run(const StepData& data, RunningTotals& totals) {
   totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
 }
 
+std::int64_t CapturedPass::count_and_update(const StepData& data, const StepSamples& samples,
+                                            RunningTotals& totals) {
+  std::optional<GatedUpdates> gated;
+  if (guard_ && guard_->is_on()) gated.emplace(guard_->look(loss_));
+  totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
+  return model_.optimizer->step(samples);
+}
+
 std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSamples& samples,
                                            RunningTotals& totals) {
   Optimizer& optimizer = model_.optimizer->optimizer();
-  Optimizer::Counters counters;
+  const Optimizer::Counters counters = optimizer.counters();
   RunningTotals::Mark sums;
   std::int64_t total = 0;
   bool called = false;
@@ -130,20 +139,19 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
       },
       [&] {
         if (!called) model_.arena->use_gradients(model_.arena->gradients());
-        totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
-        total = model_.optimizer->step(samples);
+        total = count_and_update(data, samples, totals);
       },
-      {.before =
-           [&] {
-             counters = optimizer.counters();
-             sums = totals.mark();
-           },
+      {.before = [&] { sums = totals.mark(); },
        .undo =
            [&] {
              optimizer.set_counters(counters);
              totals.return_to(sums);
            },
        .agree = [&](const std::string& why) { return first_reason(*model_.communicator, why); }});
+  if (guard_ && guard_->is_on() && !guard_->has_passed()) {
+    optimizer.set_counters(counters);
+    totals.leave_out(data.inputs.size(0));
+  }
   return total;
 }
 

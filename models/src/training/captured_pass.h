@@ -1,11 +1,11 @@
 /// CapturedPass: training steps of whole batches on a GPU, repeated as one graph.
 ///
 /// The first batch says which one the main batch is: its tensors and size. Others, as the smaller last one of
-/// an epoch, run as they are. Where an update needs nothing from the device before it is made, the graph is
-/// the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. Else it is
-/// forward and backward, and the rest follows, kernel by kernel. Only for nets whose layers keep nothing on
-/// the host from step to step (Ronde's own do not). Whether there is a graph the ranks decide together, once.
-/// See RepeatedStep.
+/// an epoch, run as they are. Where the host needs nothing from the device before an update is made, the
+/// graph is the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. A
+/// guard's decision is part of it where no other rank has a say. Else it is forward and backward, and the
+/// rest follows, kernel by kernel. Only for nets whose layers keep nothing on the host from step to step
+/// (Ronde's own do not). Whether there is a graph the ranks decide together, once. See RepeatedStep.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,15 @@
 
 #include <ronde/core/cuda.h>
 
+#include "training/non_finite_guard.h"
 #include "training/train_step.h"
 
 namespace ronde::inline v0 {
 
 class CapturedPass {
  public:
-  explicit CapturedPass(Model::State& model);
+  /// `guard`: of the updates; nullptr: none.
+  CapturedPass(Model::State& model, NonFiniteGuard* guard);
 
   /// Whether this batch, whose gradients start from zero, is one that is repeated. The same on all ranks:
   /// NCCL wants a sum in the graphs of all or of none. They are asked with the first such batch whether all
@@ -29,7 +31,7 @@ class CapturedPass {
   bool takes_update() const;
   /// Forward and backward.
   void run(const StepData& data, RunningTotals& totals);
-  /// The whole step; returns the samples of all ranks.
+  /// The whole step; returns the samples of all ranks. The guard has been told that the device decides.
   std::int64_t run_with_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);
   /// Why steps are not repeated as a graph; told once, else empty.
   std::string take_fallback();
@@ -38,8 +40,10 @@ class CapturedPass {
   /// Of the first batch that may be the main one, on all ranks: whether all may capture.
   bool agree_on_graphs();
   void forward_and_backward();
+  std::int64_t count_and_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);
 
   Model::State& model_;
+  NonFiniteGuard* guard_;
   std::optional<RepeatedStep> pass_;  // empty: nothing is captured
   std::optional<RepeatedStep> step_;
   Tensor inputs_, targets_, keys_;  // of the main batch

@@ -30,15 +30,45 @@ NonFiniteGuard::~NonFiniteGuard() {
 
 void NonFiniteGuard::begin_update(const RunningTotals& totals) {
   if (!is_on()) return;
-  refused_ = false;
+  note_statistics();
   mark_ = totals.mark();
+}
+
+void NonFiniteGuard::note_statistics() {
+  refused_ = is_on_device_ = false;
   if (statistics_.defined()) statistics_.copy_from(model_.arena->buffers());
 }
 
+bool NonFiniteGuard::may_be_on_device() const {
+  return is_on() && model_.communicator->size() == 1 && model_.backend().device().type == DeviceType::cuda;
+}
+
+void NonFiniteGuard::begin_update_on_device() {
+  note_statistics();
+  is_on_device_ = true;
+}
+
+// Nothing times a loss is nothing, or a NaN.
+const Tensor& NonFiniteGuard::look(const Tensor& loss) {
+  model_.arena->complete_gradients();
+  enqueue_squares();
+  model_.backend().accumulate(squares_, loss, 0.0);
+  return squares_;
+}
+
+bool NonFiniteGuard::has_passed() {
+  refused_ = !std::isfinite(squares_.item());
+  return !refused_;
+}
+
 // The squares of a float's whole range fit into a double, and NaN and infinity stay what they are.
-bool NonFiniteGuard::gradients_are_finite() {
+void NonFiniteGuard::enqueue_squares() {
   const ParameterArena& arena = *model_.arena;
   model_.backend().sum_of_squares(squares_, arena.gradients().view(0, {arena.trainable_size()}));
+}
+
+bool NonFiniteGuard::gradients_are_finite() {
+  enqueue_squares();
   return std::isfinite(squares_.item());
 }
 
@@ -51,6 +81,7 @@ bool NonFiniteGuard::decides_alone() const {
 }
 
 bool NonFiniteGuard::may_update(double witness) {
+  if (is_on_device_) return true;
   bool finite = std::isfinite(witness) && gradients_are_finite();
   if (!model_.optimizer->gradients_agree() && !decides_alone()) {
     std::vector<double> bad{finite ? 0.0 : 1.0};
@@ -62,7 +93,7 @@ bool NonFiniteGuard::may_update(double witness) {
 }
 
 void NonFiniteGuard::give_back(RunningTotals& totals) {
-  totals.return_to(mark_);
+  if (!is_on_device_) totals.return_to(mark_);
   if (statistics_.defined()) model_.arena->buffers().copy_from(statistics_);
 }
 

@@ -3,6 +3,14 @@
 ///     guard.begin_update(totals);      // before an update's first batch
 ///     ...                              // the update asks may_update
 ///     if (guard.refused()) guard.give_back(totals);
+///
+/// Where the host would wait for a GPU only to ask, the device decides, and the host hears of it behind the
+/// step:
+///
+///     guard.begin_update_on_device();
+///     const GatedUpdates gated(guard.look(loss));  // as part of a graph
+///     ...                                          // totals, and the update, which may_update lets pass
+///     if (!guard.has_passed()) ...                 // the device has changed nothing
 #pragma once
 
 #include <cstdint>
@@ -23,6 +31,14 @@ class NonFiniteGuard {
 
   /// Remembers what a refused update has to give back.
   void begin_update(const RunningTotals& totals);
+  /// Whether the device may decide: there is a GPU, and no rank to agree with.
+  bool may_be_on_device() const;
+  /// The same as begin_update, where it does; waits for nothing.
+  void begin_update_on_device();
+  /// Enqueues what the device decides by, from the gradients and this loss; the same tensor each time.
+  const Tensor& look(const Tensor& loss);
+  /// What it has decided. Waits for it.
+  bool has_passed();
   /// For updates that DistributedOptimizer does not make; none when nothing is looked for.
   DistributedOptimizer::Gate gate();
   /// Collective where the ranks do not see the same sums.
@@ -36,11 +52,14 @@ class NonFiniteGuard {
   void give_back(RunningTotals& totals);
 
  private:
+  void note_statistics();
+  void enqueue_squares();
   bool gradients_are_finite();
 
   Model::State& model_;
   NonFiniteOptions options_;
   bool refused_ = false;
+  bool is_on_device_ = false;  // this update's decision
   Tensor squares_;     // f64 scalar
   Tensor statistics_;  // copy of the arena's buffers; undefined where there are none
   RunningTotals::Mark mark_;

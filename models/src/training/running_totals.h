@@ -62,6 +62,8 @@ class RunningTotals {
   Mark mark() const;
   /// Forgets what was added since.
   void return_to(const Mark& mark);
+  /// The device has left out the sums of so many samples that were added since (GatedUpdates).
+  void leave_out(std::int64_t samples) { samples_ -= samples; }
   /// The sum of the losses since the last shard was closed, of this rank. Waits for the device.
   double loss_sum() const;
   /// Empties the metrics, so that somebody else may use them; what they held still counts here.

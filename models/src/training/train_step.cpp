@@ -35,8 +35,11 @@ const Module* find_synchronized(const Module& net) {
   return find_module(net, [](const Module& module) { return module.is_synchronized(); });
 }
 
-TrainStep::TrainStep(Model::State& model, std::int64_t micro_batch)
-    : model_(model), micro_batch_(micro_batch), captured_(std::make_unique<CapturedPass>(model)) {}
+TrainStep::TrainStep(Model::State& model, std::int64_t micro_batch, NonFiniteGuard* guard)
+    : model_(model),
+      micro_batch_(micro_batch),
+      guard_(guard),
+      captured_(std::make_unique<CapturedPass>(model, guard)) {}
 
 TrainStep::~TrainStep() = default;
 
@@ -57,8 +60,12 @@ void TrainStep::add(const StepData& data, Position position, RunningTotals& tota
   const std::int64_t ranks = model_.communicator->size();
   const std::int64_t largest = std::max(count, ceil_divide(data.global_count, ranks));
   const bool is_whole = micro_batch_ == 0 || micro_batch_ >= largest;
-  if (is_first && is_whole && !audit.is_due() && captured_->takes(data)) {
-    if (position == Position::within || !captured_->takes_update()) return captured_->run(data, totals);
+  const bool is_repeated = is_first && is_whole && !audit.is_due() && captured_->takes(data);
+  const bool updates = is_repeated && position == Position::last && captured_->takes_update();
+  if (is_first && guard_ && guard_->is_on())
+    updates ? guard_->begin_update_on_device() : guard_->begin_update(totals);
+  if (is_repeated) {
+    if (!updates) return captured_->run(data, totals);
     updated_ = captured_->run_with_update(data, samples_, totals);
     return;
   }

@@ -33,11 +33,13 @@ void accumulate_gradients(Model::State& model, const StepData& data, RunningTota
 const Module* find_synchronized(const Module& module);
 
 class CapturedPass;
+class NonFiniteGuard;
 
 class TrainStep {
  public:
-  /// Computes pieces of `micro_batch` samples; 0: a batch at once.
-  TrainStep(Model::State& model, std::int64_t micro_batch);
+  /// Computes pieces of `micro_batch` samples; 0: a batch at once. Tells `guard`, if there is one, when an
+  /// update begins.
+  TrainStep(Model::State& model, std::int64_t micro_batch, NonFiniteGuard* guard = nullptr);
   ~TrainStep();
 
   /// Forward and backward of a batch; loss and metrics go to `totals`. Gradients are sums over the samples
@@ -45,6 +47,8 @@ class TrainStep {
   /// step is audited. Where a graph repeats whole steps, the update is made here as well. Collective when a
   /// layer is synchronized.
   void add(const StepData& data, Position position, RunningTotals& totals, StepAudit& audit);
+  /// Whether `add` has made the update.
+  bool has_updated() const { return updated_.has_value(); }
   /// Collective: one update by the average over the samples of all ranks. Returns their number. `witness`:
   /// for the optimizer's gate.
   std::int64_t update(double witness = 0.0);
@@ -56,6 +60,7 @@ class TrainStep {
 
   Model::State& model_;
   std::int64_t micro_batch_;
+  NonFiniteGuard* guard_;
   std::unique_ptr<CapturedPass> captured_;
   StepSamples samples_;                  // since the last update
   std::optional<std::int64_t> updated_;  // `add` has made the update, of so many samples

@@ -30,10 +30,10 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       plan_(make_plan(state, options, loader_.sampler())),
       callbacks_(options.callbacks),
       totals_(state.backend(), state.metrics, loader_.sampler().shards(), state.arena.get()),
-      train_step_(state, options.micro_batch),
+      guard_(state, options.non_finite),
+      train_step_(state, options.micro_batch, &guard_),
       rank_watch_(*state.communicator, [this](const std::string& problem) { warn(problem); }),
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),
-      guard_(state, options.non_finite),
       recovery_(model, state, checkpointer_, options.non_finite,
                 [this](const std::string& problem) { warn(problem); }),
       replica_check_(state, options.check_replicas_every),
@@ -208,10 +208,11 @@ const Batch* Trainer::next_batch() {
 void Trainer::train_on(const Batch& batch) {
   const StepData data{batch.inputs, batch.targets, batch.sample_keys, batch.global_count};
   audit_.begin(state_.progress.steps + 1, waiting_);
-  if (waiting_++ == 0) guard_.begin_update(totals_);
+  const bool is_first = waiting_++ == 0;
   const bool is_last =
       waiting_ == options_.backward_passes_per_step || epoch_step_ + 1 == plan_.steps_per_epoch;
   if (sharded_step_) {
+    if (is_first) guard_.begin_update(totals_);
     sharded_step_->add(data, batch.global_count, totals_, audit_);
   } else {
     state_.statistics_differ = true;
@@ -237,7 +238,7 @@ void Trainer::update(std::int64_t step) {
   if (sharded_step_)
     sharded_step_->update(guard_.gate());
   else
-    train_step_.update(guard_.is_on() ? loss_witness(totals_.loss_sum()) : 0.0);
+    train_step_.update(guard_.is_on() && !train_step_.has_updated() ? loss_witness(totals_.loss_sum()) : 0.0);
   if (guard_.refused()) return recover(step);
   recovery_.note_update();
 }

@@ -80,13 +80,13 @@ class Trainer {
   std::vector<Callback*> callbacks_;
   std::unique_ptr<Callback> progress_bar_;
   RunningTotals totals_;
+  NonFiniteGuard guard_;
   TrainStep train_step_;
   std::optional<ShardedStep> sharded_step_;  // in deterministic mode, instead
   Stopwatch stopwatch_;
   RankWatch rank_watch_;
   std::optional<SpeedTuning> speed_tuning_;
   Checkpointer checkpointer_;
-  NonFiniteGuard guard_;
   NonFiniteRecovery recovery_;
   ReplicaCheck replica_check_;
   StepAudit audit_;

@@ -100,6 +100,7 @@ Sandbox::Sandbox(const cuda::Call& call, const std::function<void*(const void*)>
   for (int i = 0; i < call.operands; ++i) add(call[i].data, bytes_of(call[i]), i < call.outputs);
   add(call.rounded.data, bytes_of(call.rounded), true);
   add(call.numbers, sizeof *call.numbers, false);
+  add(call.gate, sizeof *call.gate, false);
   for (const Range& range : disjoint()) copies_.emplace_back(range, copies_.size());
   const auto moved = [&](const void* address, std::size_t bytes) {
     const char* begin = address && bytes > 0 ? static_cast<char*>(behind(address)) : nullptr;
@@ -108,6 +109,7 @@ Sandbox::Sandbox(const cuda::Call& call, const std::function<void*(const void*)>
   for (cuda::Operand& x : call_.tensors) x.data = moved(x.data, bytes_of(x));
   call_.rounded.data = moved(call.rounded.data, bytes_of(call.rounded));
   call_.numbers = reinterpret_cast<const cuda::StepNumbers*>(moved(call.numbers, sizeof *call.numbers));
+  call_.gate = reinterpret_cast<const double*>(moved(call.gate, sizeof *call.gate));
 }
 
 std::vector<Range> Sandbox::disjoint() const {

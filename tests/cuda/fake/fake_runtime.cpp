@@ -269,6 +269,8 @@ std::string FakeRuntime::check_operands(const cuda::Call& call) const {
   }
   if (call.numbers && !memory_.contains(call.numbers, sizeof *call.numbers))
     return "an optimizer's numbers do not lie in the device's memory";
+  if (call.gate && (!cuda::has_gate(call.op) || !memory_.contains(call.gate, sizeof *call.gate)))
+    return "a gate does not lie in the device's memory, or the kernel has none";
   const cuda::Operand& rounded = call.rounded;
   if (rounded.defined && (rounded.dtype != DType::bf16 || rounded.count() != call[0].count() ||
                           !memory_.contains(rounded.data, rounded_bytes(call))))
@@ -297,6 +299,7 @@ Operation FakeRuntime::operation_of(const cuda::Call& call, void* workspace, std
   void* scratch = workspace_bytes > 0 ? memory_.behind(workspace) : nullptr;
   if (scratch) operation.accesses.push_back(access(workspace, workspace_bytes, true));
   if (call.numbers) operation.accesses.push_back(access(call.numbers, sizeof *call.numbers, false));
+  if (call.gate) operation.accesses.push_back(access(call.gate, sizeof *call.gate, false));
   operation.run = [this, call, scratch, workspace_bytes] {
     if (!options_.computes) return;
     if (scratch) std::memset(scratch, DeviceMemory::kPoison, workspace_bytes);

@@ -123,6 +123,20 @@ class RONDE_API RepeatedStep {
   std::unique_ptr<State> state_;
 };
 
+/// While one lives, what updates weights, sums of losses and counts on a GPU (optimizers' steps,
+/// `accumulate`, `count_correct`) does so only where `gate`, an f64 scalar there, is finite by the time it
+/// runs: the host does not have to ask first. Not nested.
+class RONDE_API GatedUpdates {
+ public:
+  explicit GatedUpdates(const Tensor& gate);
+  ~GatedUpdates();
+  GatedUpdates(const GatedUpdates&) = delete;
+  GatedUpdates& operator=(const GatedUpdates&) = delete;
+
+ private:
+  Backend& backend_;
+};
+
 /// From here on a GPU's convolutions are the same in each process, and perhaps slower: as with
 /// `$RONDE_CUDA_ENGINES=deterministic`. Of other backends they are anyway.
 RONDE_API void use_deterministic_engines(Backend& backend);

@@ -294,7 +294,9 @@ __global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, C
 }
 
 template <class T, class Y>
-__global__ void accumulate_kernel(Elements<2> all, T* x, const Y* y, AddScaled<Arithmetic<T>> f) {
+__global__ void accumulate_kernel(Elements<2> all, T* x, const Y* y, AddScaled<Arithmetic<T>> f,
+                                  const double* gate) {
+  if (!is_open(gate)) return;
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
@@ -368,9 +370,12 @@ void run_accumulate(const Call& call, cudaStream_t stream) {
   const AddScaled<Arithmetic<T>> f{static_cast<Arithmetic<T>>(call.attributes.value)};
   if (x.dtype == DType::f64 && y.dtype == DType::f32)
     return launch(accumulate_kernel<double, float>, blocks_for(all.count), kThreads, stream, all,
-                  data<double>(x), data<float>(y), {call.attributes.value});
-  if (all.dense && map_packs(stream, all.count, f, data<T>(x), data<const T>(x), data<const T>(y))) return;
-  launch(accumulate_kernel<T, T>, blocks_for(all.count), kThreads, stream, all, data<T>(x), data<T>(y), f);
+                  data<double>(x), data<float>(y), {call.attributes.value}, call.gate);
+  if (all.dense && !call.gate &&
+      map_packs(stream, all.count, f, data<T>(x), data<const T>(x), data<const T>(y)))
+    return;
+  launch(accumulate_kernel<T, T>, blocks_for(all.count), kThreads, stream, all, data<T>(x), data<T>(y), f,
+         call.gate);
 }
 
 }  // namespace

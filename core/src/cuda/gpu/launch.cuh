@@ -169,6 +169,11 @@ __device__ inline double sum_block(double value) {
   return combine_block(value, [](double a, double b) { return a + b; });
 }
 
+/// Whether a call's gate lets its kernel do what it is for.
+__device__ inline bool is_open(const double* gate) {
+  return !gate || *gate - *gate == 0;
+}
+
 /// Notes the first thing that is wrong. The threads that race for it are all of one device: of the whole
 /// system, atomics on the host's memory are not to be had everywhere.
 __device__ inline void complain(Complaint* complaint, Op op, Index value, Index row, Index limit) {

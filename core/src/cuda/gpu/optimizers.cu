@@ -11,6 +11,7 @@ namespace {
 struct Numbers {
   StepNumbers given;
   const StepNumbers* on_device;
+  const double* gate;
   __device__ const StepNumbers& get() const { return on_device ? *on_device : given; }
 };
 
@@ -184,8 +185,23 @@ __device__ void step_of(Index i, const Step<T>& step, const Rule& rule, const Wr
   if (written.rounded) store_pack<N>(written.rounded + i, rounded_weights);
 }
 
+/// Of no step: the copy may not have been one before.
+template <int N, class T>
+__device__ void round_weights(Index i, const Written<T>& written) {
+  const Pack<T, N> weights = load_pack<N>(written.weights + i);
+  Pack<__nv_bfloat16, N> result;
+#pragma unroll
+  for (int k = 0; k < N; ++k) result.at[k] = rounded<__nv_bfloat16>(weights.at[k]);
+  store_pack<N>(written.rounded + i, result);
+}
+
 template <int N, class Rule, class T>
 __global__ void step_kernel(Index count, Numbers numbers, Written<T> written, const T* g) {
+  if (!is_open(numbers.gate)) {
+    if (written.rounded)
+      for_each_pack<N>(count, [&](auto n, Index i) { round_weights<decltype(n)::value>(i, written); });
+    return;
+  }
   const Step<T> step(numbers.get().step);
   const Rule rule(numbers.get());
   for_each_pack<N>(count, [&](auto n, Index i) { step_of<decltype(n)::value>(i, step, rule, written, g); });
@@ -195,7 +211,7 @@ template <class Rule, class T>
 void run_step(const Call& call, const Written<T>& written, const T* g, cudaStream_t stream) {
   constexpr int kN = pack_size<T>();
   const Index count = call[0].count();
-  const Numbers numbers{call.attributes.step, call.numbers};
+  const Numbers numbers{call.attributes.step, call.numbers, call.gate};
   const auto [a, b, c] = written.states;
   if (begin_packs(written.weights, written.rounded, a, b, c, g))
     launch(step_kernel<kN, Rule, T>, blocks_for_packs<kN>(count), kThreads, stream, count, numbers, written,

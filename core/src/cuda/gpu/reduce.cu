@@ -110,19 +110,28 @@ __global__ void argmax_kernel(Index rows, Index k, Index* out, const T* x) {
 }
 
 // A block a piece: each sum is the same each time. The whole is one piece of one.
-template <class T>
+template <int N, class T>
 __global__ void square_sums_kernel(Index count, double* out, const T* x) {
-  const Index pieces = gridDim.x, piece = blockIdx.x;
-  const Index end = count * (piece + 1) / pieces;
+  const Index pieces = gridDim.x, piece = blockIdx.x, packs = count / N;
+  const Index end = packs * (piece + 1) / pieces;
   double total = 0;
-  for (Index i = count * piece / pieces + threadIdx.x; i < end; i += blockDim.x)
-    total += wider(x[i]) * wider(x[i]);
+#pragma unroll 4
+  for (Index i = packs * piece / pieces + threadIdx.x; i < end; i += blockDim.x) {
+    const Pack<T, N> values = load_pack<N>(x + i * N);
+#pragma unroll
+    for (int k = 0; k < N; ++k) total += wider(values.at[k]) * wider(values.at[k]);
+  }
+  // What is left of the packs is the last piece's.
+  const Index rest = packs * N + threadIdx.x;
+  if (piece == pieces - 1 && rest < count) total += wider(x[rest]) * wider(x[rest]);
   total = sum_block(total);
   if (threadIdx.x == 0) out[piece] = total;
 }
 
 template <class T>
-__global__ void count_correct_kernel(Index rows, Index k, Index* total, const T* scores, const int* labels) {
+__global__ void count_correct_kernel(Index rows, Index k, Index* total, const T* scores, const int* labels,
+                                     const double* gate) {
+  if (!is_open(gate)) return;
   double correct = 0;
   for (Index row = threadIdx.x; row < rows; row += blockDim.x)
     if (index_of_maximum(scores + row * k, k) == labels[row]) correct += 1;
@@ -226,10 +235,12 @@ void run_reduction(const Call& call, const Place& place) {
         launch(argmax_kernel<T>, blocks_for(rows), kThreads, stream, rows, k, data<Index>(out), data<T>(x));
     } else if (call.op == Op::sum_of_squares || call.op == Op::square_sums) {
       const auto pieces = static_cast<unsigned>(out.count());
-      launch(square_sums_kernel<T>, pieces, kThreads, stream, x.count(), data<double>(out), data<T>(x));
+      const auto kernel =
+          begin_packs(data<T>(x)) ? square_sums_kernel<pack_size<T>(), T> : square_sums_kernel<1, T>;
+      launch(kernel, pieces, kThreads, stream, x.count(), data<double>(out), data<T>(x));
     } else {
       launch(count_correct_kernel<T>, 1, kThreads, stream, rows, k, data<Index>(out), data<T>(x),
-             data<int>(call[2]));
+             data<int>(call[2]), call.gate);
     }
   });
 }

@@ -18,6 +18,7 @@
 #define __global__
 #define __host__
 #define __device__
+#define __launch_bounds__(...)
 #define __shared__ static thread_local  // the blocks of a thread of the host run one after the other
 
 #define gridDim (ronde::test::at_work.grid)
