@@ -49,6 +49,12 @@ Tensor Tensor::zeros_once(const Shape& shape, TensorOptions options) {
   return tensor;
 }
 
+Tensor Tensor::over_host(void* values, const Shape& shape, DType dtype, std::shared_ptr<const void> owner) {
+  const std::size_t bytes = bytes_for(shape, dtype);
+  require(values != nullptr || bytes == 0, "[tensor] memory for shape ", shape, " is null");
+  return over(std::make_shared<Storage>(default_backend(), values, bytes, std::move(owner)), shape, dtype);
+}
+
 Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {
   return over(std::move(storage), shape, row_major_strides(shape), dtype);
 }

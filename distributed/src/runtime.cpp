@@ -217,8 +217,11 @@ void init(int, char**) {
 
 void shutdown() {
   if (!is_initialized()) return;
+  // Whatever the other ranks have to say: a program that caught their error may want another world.
+  struct Closing {
+    ~Closing() { the_world().close(); }
+  } closing;
   the_world().communicator->conclude({});
-  the_world().close();
 }
 
 bool is_initialized() {
@@ -265,7 +268,8 @@ int run_main(int argc, char** argv, const std::function<void(Communicator&)>& bo
   try {
     init(argc, argv);
     run_body(body);
-    shutdown();
+    if (is_initialized()) world().conclude({});  // the world stays for who reports an error of another rank
+    the_world().close();
     return 0;
   } catch (const CollectiveError& error) {
     return end_in_failure({error.status(), error.what(), error.rank(), kPatience});

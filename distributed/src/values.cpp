@@ -6,8 +6,7 @@
 namespace ronde::inline v0 {
 
 Tensor tensor_over(void* data, std::size_t count, DType dtype) {
-  const auto nobody = std::make_shared<char>();  // an owner, so that the storage does not free the memory
-  auto storage = std::make_shared<Storage>(backend("cpu"), data, count * size_of(dtype), nobody);
+  auto storage = std::make_shared<Storage>(backend("cpu"), data, count * size_of(dtype), nullptr);
   return Tensor::over(std::move(storage), {static_cast<std::int64_t>(count)}, dtype);
 }
 

@@ -52,6 +52,13 @@ bool has_changed(const ParameterArena& arena) {
   return false;
 }
 
+template <class Pointer>
+void require_no_null(const char* what, const std::vector<Pointer>& all) {
+  const auto null = std::find(all.begin(), all.end(), nullptr);
+  require<UsageError>(null == all.end(), what, ": number ", null - all.begin() + 1, " of ", all.size(),
+                      " is null");
+}
+
 std::vector<std::string> names_in_logs(const std::vector<std::shared_ptr<Metric>>& metrics) {
   std::vector<std::string> names;
   const auto is_taken = [&](const std::string& name) {
@@ -90,6 +97,7 @@ void Model::State::require_trainable(const char* verb) const {
 void Model::compile(CompileOptions options) {
   require<UsageError>(options.optimizer != nullptr, "[compile] needs an optimizer");
   require<UsageError>(options.loss != nullptr, "[compile] needs a loss");
+  require_no_null("[compile] metrics", options.metrics);
   state_->set_loss(std::move(options.loss), std::move(options.metrics));
   state_->untrainable.clear();
   state_->optimizer.reset();  // the old one's hooks go before the new one's come
@@ -102,9 +110,7 @@ void Model::compile(CompileOptions options) {
 }
 
 History Model::fit(const Dataset& data, const FitOptions& options) {
-  const auto null = std::find(options.callbacks.begin(), options.callbacks.end(), nullptr);
-  require<UsageError>(null == options.callbacks.end(), "[fit] callbacks: number ",
-                      null - options.callbacks.begin() + 1, " of ", options.callbacks.size(), " is null");
+  require_no_null("[fit] callbacks", options.callbacks);
   FitOptions chosen = options;
   if (!options.resume) {
     const std::string backup = find_backup(communicator(), options);

@@ -86,6 +86,27 @@ TEST(Tensor, ViewsShareTheStorage) {
   EXPECT_EQ(x.view(4, {2, 2}).to_vector<float>(), (std::vector<float>{4, -1, -1, 7}));
 }
 
+TEST(Tensor, LiesOverMemoryOfTheCaller) {
+  std::vector<float> memory{1, 2, 3, 4, 5, 6, 7};
+  {
+    const Tensor x = Tensor::over(memory.data() + 1, {2, 3});  // no more aligned than its elements
+    EXPECT_EQ(x.raw(), memory.data() + 1);
+    memory[1] = 20;
+    EXPECT_EQ(x.slice(1, 0, 1).to_vector<float>(), (std::vector<float>{20, 5}));
+    x.fill(-1);
+    x.discard(0, 6);
+  }
+  EXPECT_EQ(memory, (std::vector<float>{1, -1, -1, -1, -1, -1, -1}));
+  auto owned = std::make_shared<std::vector<std::int32_t>>(4, 7);
+  Tensor y = Tensor::over(owned->data(), {4}, owned);
+  const std::weak_ptr<const void> alive = std::exchange(owned, nullptr);
+  EXPECT_EQ(y.to_vector<std::int32_t>(), (std::vector<std::int32_t>(4, 7)));
+  y = {};
+  EXPECT_TRUE(alive.expired());
+  expect_error([&] { (void)Tensor::over(static_cast<float*>(nullptr), {2}); }, "(2,) is null");
+  EXPECT_EQ(Tensor::over(static_cast<float*>(nullptr), {0, 2}).count(), 0);
+}
+
 TEST(Tensor, BroadcastsWithoutCopying) {
   const Tensor x = Tensor::from<float>({2, 1}, {1, 2});
   const Tensor wide = x.broadcast_to({2, 2, 3});

@@ -88,6 +88,19 @@ TEST(OwnMpi, IsTheWorldOfInit) {
   EXPECT_FALSE(finalized);
 }
 
+// MPI itself would end the process. Called when MPI has ended.
+bool refuses_to_start_after_the_end() {
+  for (const auto& make : {+[] { init(); }, +[] { make_mpi_communicator(0); }}) {
+    try {
+      make();
+      return false;
+    } catch (const UsageError& error) {
+      if (std::string(error.what()).find("MPI_Finalize was called") == std::string::npos) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace ronde::test
 
@@ -98,5 +111,5 @@ int main(int argc, char** argv) {
   if (level < THREAD_LEVEL) return 0;  // this MPI cannot
   const int status = RUN_ALL_TESTS();
   MPI_Finalize();
-  return status;
+  return ronde::test::refuses_to_start_after_the_end() ? status : 1;
 }

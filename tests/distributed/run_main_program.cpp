@@ -116,11 +116,38 @@ int restart() {
   return is_initialized() ? 1 : 0;
 }
 
+// A rank fails, all hear of it, and go on in another world.
+int restart_after_failure() {
+  init();
+  const bool is_last = rank() == size() - 1;
+  std::string heard;
+  try {
+    if (is_last) world().conclude({.status = ExitStatus::bad_input, .message = "broken"});
+    std::vector<double> one{1.0};
+    allreduce_values(world(), one);
+  } catch (const CollectiveError& error) {
+    heard = error.what();
+  }
+  try {
+    shutdown();
+    return 1;
+  } catch (const CollectiveError& error) {
+    if (heard != "broken" || error.what() != heard || is_initialized()) return 1;
+  }
+  init();
+  std::vector<double> one{1.0};
+  allreduce_values(world(), one);
+  const bool is_right = one[0] == size();
+  shutdown();
+  return is_right ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "ok";
   if (mode == "restart") return restart();
+  if (mode == "restart_after_failure") return restart_after_failure();
   if (mode == "no_shutdown") {
     init(argc, argv);
     std::vector<double> one{1.0};

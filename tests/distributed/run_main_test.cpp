@@ -41,6 +41,11 @@ TEST_F(RunMain, StartsAgain) {
   EXPECT_EQ(job.count("rank 1 of 2, local 1 of 2, node 0 of 1, mpi"), 2) << job.output;
 }
 
+TEST_F(RunMain, StartsAgainAfterAFailure) {
+  const Job job = run_ranks(3, "restart_after_failure");
+  EXPECT_EQ(job.status, 0) << job.output;
+}
+
 TEST_F(RunMain, OneRankFails) {
   const Job job = run_ranks(3, "one_fails");
   EXPECT_EQ(job.status, 65) << job.output;

@@ -14,6 +14,8 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/loss_metric.h>
+#include <ronde/nn/regression_loss.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/top_k_accuracy.h>
@@ -232,6 +234,46 @@ TEST(Model, TrainOnBatchSaysWhatDoesNotFit) {
   EXPECT_EQ(model.weights_sha256(), before);
   EXPECT_EQ(refusal(images, labels), "no error");
   EXPECT_NE(model.weights_sha256(), before);
+}
+
+// One value for each sample is wanted; others would sum to a rate that nobody asked for.
+TEST(Model, RefusesALossOfAnotherShape) {
+  struct OfShape : Loss {
+    ReduceOptions reduced;
+    explicit OfShape(ReduceOptions options) : reduced(options) {}
+    std::string name() const override { return "mine"; }
+    Variable operator()(const Variable& output, const Tensor&) const override {
+      return mean(square(output), reduced);
+    }
+  };
+  const InMemoryDataset data = small_images(5);
+  const auto refusal = [&](ReduceOptions reduced) {
+    Model model(small_net(), {6, 6, 1});
+    model.compile({.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<OfShape>(reduced)});
+    const std::string of_fit = message_of<UsageError>([&] { model.fit(data, {.verbose = 0}); });
+    EXPECT_EQ(message_of<UsageError>([&] { model.evaluate(data); }), of_fit);
+    EXPECT_EQ(message_of<UsageError>([&] {
+                LossMetric(std::make_unique<OfShape>(reduced))
+                    .update(Tensor::zeros({5, 3}), Tensor::zeros({5}, {.dtype = DType::i32}));
+              }),
+              of_fit);
+    return of_fit;
+  };
+  EXPECT_EQ(refusal({}), "[mine] a loss gives one value for each sample, (5,), got ()");
+  EXPECT_EQ(refusal({.axes = {1}, .keep_dims = true}),
+            "[mine] a loss gives one value for each sample, (5,), got (5, 1)");
+  EXPECT_EQ(refusal({.axes = {1}}), "no error");
+}
+
+TEST(Model, SaysWhichMetricIsNull) {
+  Model model(small_net(), {6, 6, 1});
+  EXPECT_EQ(message_of<UsageError>([&] {
+              model.compile({.optimizer = std::make_unique<SGD>(),
+                             .loss = std::make_unique<MeanSquaredError>(),
+                             .metrics = {std::make_shared<Accuracy>(), nullptr}});
+            }),
+            "[compile] metrics: number 2 of 2 is null");
+  EXPECT_FALSE(model.is_compiled());
 }
 
 TEST(Model, NeedsNoWeightsButToTrain) {

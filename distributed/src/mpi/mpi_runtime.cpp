@@ -47,6 +47,11 @@ void check_mpi(int code, const char* what, int rank) {
 }
 
 std::shared_ptr<MpiRuntime> MpiRuntime::get() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  require<UsageError>(!finalized,
+                      "[mpi] MPI_Finalize was called, and MPI starts once in a process: call it after the "
+                      "last use of Ronde's communicators");
   // MPI is one per process and cannot be started twice, so neither can this.
   static const std::shared_ptr<MpiRuntime> runtime = std::make_shared<MpiRuntime>();
   return runtime;

@@ -68,7 +68,7 @@ Evaluator::Evaluator(Model::State& model, const Dataset& data, EvaluateOptions o
 void Evaluator::add_outcome(const Batch& batch) {
   const Variable outputs =
       view_outputs(*model_.module, batch.inputs, views_, model_.context(false, batch.sample_keys));
-  const Variable losses = (*model_.loss)(outputs, batch.targets);
+  const Variable losses = losses_of_samples(*model_.loss, outputs, batch.targets);
   totals_.add(weighted_sum(losses, weights_, outputs.shape(), batch.targets, batch.sample_keys).value(),
               outputs.value(), batch.targets, batch.size());
 }

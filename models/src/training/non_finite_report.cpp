@@ -71,7 +71,7 @@ std::string find_here(Model::State& model, const Batch& batch) {
   const DistributedOptimizer::NoSync held_back(*model.optimizer);
   arena.zero_gradients();
   const Variable outputs = (*model.module)(batch.inputs, model.context(true, batch.sample_keys));
-  const Variable losses = (*model.loss)(outputs, batch.targets);
+  const Variable losses = losses_of_samples(*model.loss, outputs, batch.targets);
   const Variable total = sum(losses);
   total.backward();
   arena.complete_gradients();

@@ -14,8 +14,8 @@
 namespace ronde::inline v0 {
 
 Variable training_loss(const Model::State& model, const Variable& outputs, const StepData& data) {
-  return weighted_sum((*model.loss)(outputs, data.targets), model.loss_weights, outputs.shape(), data.targets,
-                      data.sample_keys);
+  return weighted_sum(losses_of_samples(*model.loss, outputs, data.targets), model.loss_weights,
+                      outputs.shape(), data.targets, data.sample_keys);
 }
 
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {

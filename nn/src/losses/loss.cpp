@@ -144,6 +144,15 @@ Variable KLDivergence::operator()(const Variable& output, const Tensor& target) 
   return mean_of_samples(sum(p * log(p / q), {.axes = {-1}}));
 }
 
+Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target) {
+  Variable losses = loss(output, target);
+  const Shape each{output.size(0)};
+  require<UsageError>(losses.defined() && losses.shape() == each, "[", loss.name(),
+                      "] a loss gives one value for each sample, ", each, ", got ",
+                      losses.defined() ? to_string(losses.shape()) : "an undefined variable");
+  return losses;
+}
+
 std::shared_ptr<Metric> CategoricalCrossentropy::default_metric() const {
   return std::make_shared<Accuracy>();
 }

@@ -46,7 +46,7 @@ void LossMetric::update(const Tensor& output, const Tensor& target) {
   const TensorOptions scalar{.dtype = DType::f64, .backend = &output.backend()};
   if (!sum_.defined() || &sum_.backend() != &output.backend())
     sum_ = Tensor::full({}, sum_.defined() ? sum_.item() : 0.0, scalar);
-  sum_.backend().accumulate(sum_, sum((*loss_)(output, target)).value(), 1.0);
+  sum_.backend().accumulate(sum_, sum(losses_of_samples(*loss_, output, target)).value(), 1.0);
   count_ += output.size(0);
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ronde/core/dtype.h>
@@ -62,6 +63,12 @@ class RONDE_API Tensor {
   template <class T>
   static Tensor from(const Shape& shape, std::initializer_list<T> values, Backend* backend = nullptr) {
     return from<T>(shape, std::span<const T>(values.begin(), values.size()), backend);
+  }
+  /// Dense and row-major over host memory, of which nothing is copied. `owner` keeps it alive; without one
+  /// the caller does, as long as a tensor uses it.
+  template <class T>
+  static Tensor over(T* values, const Shape& shape, std::shared_ptr<const void> owner = nullptr) {
+    return over_host(values, shape, dtype_of<T>, std::move(owner));
   }
   /// Dense and row-major over the beginning of `storage`.
   static Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype);
@@ -122,6 +129,7 @@ class RONDE_API Tensor {
   double item() const;
 
  private:
+  static Tensor over_host(void* values, const Shape& shape, DType dtype, std::shared_ptr<const void> owner);
   static Tensor from_bytes(const Shape& shape, TensorOptions options, const void* values, std::size_t count);
 
   std::shared_ptr<Storage> storage_;

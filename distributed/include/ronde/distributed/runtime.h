@@ -20,7 +20,8 @@ namespace ronde::inline v0 {
 /// otherwise. A second call does nothing. Collective.
 RONDE_API void init(int argc = 0, char** argv = nullptr);
 /// Waits for the other ranks and frees the world; MPI itself is finalised at exit, so `init` may be called
-/// again. A rank that still wanted a collective gets an error. Collective.
+/// again. A rank that still wanted a collective gets an error, and when one has failed
+/// (`Communicator::conclude`) its error is thrown here; the world is gone even then. Collective.
 RONDE_API void shutdown();
 RONDE_API bool is_initialized();
 /// The world communicator, for `allreduce(loss)` and the like (world.h); an error before `init`.

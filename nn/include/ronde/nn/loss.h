@@ -24,6 +24,10 @@ class RONDE_API Loss {
   virtual std::shared_ptr<Metric> default_metric() const { return nullptr; }
 };
 
+/// What `loss` gives for a batch; a UsageError unless that is one value for each sample, (n). A mean over the
+/// batch would train as well, at the n-th part of the rate.
+RONDE_API Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target);
+
 struct CrossentropyOptions {
   /// false: the outputs are probabilities. The direct result of a softmax or a sigmoid is taken back to its
   /// logits, so that neither loss nor gradient stops at a number that rounds to 0 or 1; other probabilities
