@@ -112,9 +112,13 @@ void compile_as_described(Model& model, Model::State& state, CompileOptions opti
     state.set_loss(std::move(options.loss), std::move(options.metrics));
 }
 
-/// More than a count of updates.
+/// More than a count of updates; and than a count of 0 and a learning rate, which Keras 3 writes before the
+/// first update.
 bool has_optimizer_state(const SavedModel& file) {
-  return file.optimizer_weights.size() > 1 || (file.state && file.state->optimizer);
+  const std::vector<SavedWeight>& kept = file.optimizer_weights;
+  const bool is_new = kept.size() == 2 && kept[0].values.rank() == 0 && kept[1].values.rank() == 0 &&
+                      kept[0].values.item() == 0.0;
+  return (kept.size() > 1 && !is_new) || (file.state && file.state->optimizer);
 }
 
 void restore_on_all(Model::State& model, const SavedModel& file, const std::string& path) {

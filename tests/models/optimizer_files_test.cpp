@@ -114,6 +114,25 @@ TEST(OptimizerFiles, TheOlderNadamOfTensorFlowIsAnotherOptimizer) {
   EXPECT_EQ(loaded.optimizer().iterations(), 0);
 }
 
+// Keras 3 writes a count and a learning rate of a net that was compiled and not trained.
+TEST(OptimizerFiles, AnOptimizerBeforeItsFirstUpdateLeavesNothingOut) {
+  const TempDir dir;
+  Model model(small_net(), {6, 6, 1});
+  model.compile(
+      {.optimizer = std::make_unique<Adam>(), .loss = std::make_unique<SparseCategoricalCrossentropy>()});
+  model.save(dir / "model.keras");
+  SavedModel file = read_saved_model(dir / "model.keras");
+  file.state.reset();
+  file.optimizer_weights = {{"adam/iteration", Tensor::from<std::int64_t>({}, {0})},
+                            {"adam/learning_rate", Tensor::full({}, 0.001)}};
+  write_saved_model(dir / "keras.keras", file);
+  std::vector<std::string> warnings;
+  Model loaded =
+      Model::load(dir / "keras.keras", {.warn = [&](const std::string& line) { warnings.push_back(line); }});
+  EXPECT_EQ(warnings, std::vector<std::string>{});
+  EXPECT_EQ(hash_after_a_step(loaded), hash_after_a_step(model));
+}
+
 TEST(OptimizerFiles, SettingsThatKerasHasNoPlaceForSurvive) {
   const TempDir dir;
   const InMemoryDataset data = small_images(12);

@@ -98,6 +98,9 @@ TEST(TrainingConfig, IsWhatKerasKnows) {
   Model labels = model_with(std::make_unique<SparseCategoricalCrossentropy>(), {});
   expect_contains(config_of(labels, dir / "labels.h5"),
                   R"([{"class_name":"SparseCategoricalAccuracy","config":{"name":"accuracy"}}])");
+  Model short_name = model_with(std::make_unique<SparseCategoricalCrossentropy>(), {make_metric("acc")});
+  expect_contains(config_of(short_name, dir / "short_name.h5"),
+                  R"([{"class_name":"SparseCategoricalAccuracy","config":{"name":"acc"}}])");
 }
 
 TEST(TrainingConfig, ALossOfOnesOwnIsNotDescribed) {

@@ -146,7 +146,7 @@ ConfigList metrics_config(const std::vector<std::shared_ptr<Metric>>& metrics, c
   ConfigList described;
   for (const auto& metric : metrics) {
     ConfigValue config = metric->config();
-    if (config.is_string() && config.as_string() == "accuracy" &&
+    if (config.is_string() && (config.as_string() == "accuracy" || config.as_string() == "acc") &&
         loss.name() == "sparse_categorical_crossentropy")
       config = ConfigDict{{"class_name", "SparseCategoricalAccuracy"},
                           {"config", ConfigDict{{"name", metric->name()}}}};

@@ -39,7 +39,7 @@ void Accuracy::reset() {
 }
 
 ConfigValue Accuracy::config() const {
-  for (const char* known : {"accuracy", "categorical_accuracy", "sparse_categorical_accuracy"})
+  for (const char* known : {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"})
     if (name_ == known) return name_;
   return {};
 }

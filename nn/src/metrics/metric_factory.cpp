@@ -62,7 +62,6 @@ std::shared_ptr<Metric> top_k(const std::string& name, const ConfigValue& option
 
 std::shared_ptr<Metric> accuracy(const std::string& name, const ConfigValue& options) {
   const std::string shown = shown_name(options, name);
-  if (shown == "acc") return std::make_shared<Accuracy>();
   return std::make_shared<Accuracy>(shown.empty() && name.starts_with("Sparse")
                                         ? "sparse_categorical_accuracy"
                                     : shown.empty() ? "categorical_accuracy"

@@ -7,6 +7,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/training_only.h>
 
 #include "module/layer_config.h"
 #include "nets/graph_operation.h"
@@ -165,10 +166,13 @@ class GraphReader {
     inputs.push_back(resolve(value.at("config").at("keras_history").as_list(), false));
   }
 
-  /// None may change the result. Keras 3 notes "training": false of a Dropout, and passes its own instead.
+  /// None may change the result. Keras 3 notes "training": false of a Dropout, and true, the default, of its
+  /// augmentations; `fit`, `evaluate` and `predict` pass their own instead.
   void check_arguments(const Layer& layer, const ConfigValue& arguments) const {
+    const bool is_augmentation = dynamic_cast<const TrainingOnly*>(layer.module.get()) != nullptr;
     for (const auto& [key, value] : arguments.as_dict()) {
-      if (value.is_null() || (is_keras3_ && key == "training" && !value.as_bool())) continue;
+      if (value.is_null()) continue;
+      if (is_keras3_ && key == "training" && (is_augmentation || !value.as_bool())) continue;
       refuse("inbound_nodes", cat(call_of(layer), " has the argument \"", key, "\", which is not supported"));
     }
   }

@@ -90,7 +90,8 @@ TEST(LossMetric, OfAnEmptyBatchAndOfNone) {
 
 TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("mae")->name(), "mae");
-  EXPECT_EQ(make_metric("acc")->name(), "accuracy");
+  EXPECT_EQ(make_metric("acc")->name(), "acc") << "as in Keras' logs";
+  EXPECT_EQ(make_metric("acc")->config().as_string(), "acc");
   EXPECT_EQ(make_metric("Recall")->name(), "recall");
   const ConfigDict wrapped{{"name", "mse"}, {"dtype", "float32"}, {"fn", "mean_squared_error"}};
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");

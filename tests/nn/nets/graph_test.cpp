@@ -318,6 +318,25 @@ TEST(GraphConfig, ReadsOperationsWithANumber) {
   EXPECT_THROW(computes("Add", "[3.0, [x, 4.0]]"), InputError);
 }
 
+// Keras 3 notes "training": true, the default, of each call of a RandomFlip, and passes its own instead.
+TEST(GraphConfig, ReadsCallsOfAugmentations) {
+  const auto net_with = [](const std::string& layer) {
+    return cat(R"({"name": "net", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "in"}, "name": "in", "inbound_nodes": []},
+      {"class_name": )",
+               layer, R"(, "name": "a", "inbound_nodes": [{"args": [{"class_name": "__keras_tensor__",
+       "config": {"keras_history": ["in", 0, 0]}}], "kwargs": {"training": true}}]}],
+      "input_layers": [["in", 0, 0]], "output_layers": [["a", 0, 0]]})");
+  };
+  const auto net =
+      parse("Functional", net_with(R"("RandomFlip", "config": {"name": "a", "mode": "horizontal"})"));
+  const Tensor x = random_tensor({2, 4, 4, 3});
+  EXPECT_EQ((*net)(x).value().to_vector<double>(), x.to_vector<double>());
+  // A Dropout that was told to drop in `model(x)`, too, is another net.
+  const std::string dropout = net_with(R"("Dropout", "config": {"name": "a", "rate": 0.5})");
+  EXPECT_THROW(parse("Functional", dropout), InputError);
+}
+
 TEST(GraphConfig, RefusesWhatItCannotDo) {
   const auto message = [](const std::string& json) {
     EXPECT_THROW(parse("Functional", json), InputError) << json;
