@@ -9,6 +9,10 @@ namespace ronde::inline v0 {
 void Accuracy::update(const Tensor& output, const Tensor& target) {
   require(output.rank() >= 2, "[accuracy] expects outputs of shape (n, ..., classes), got ", output.shape());
   const Shape rows = rows_of(output.shape());
+  if (class_name_.empty())
+    class_name_ = rows[1] == 1                  ? "BinaryAccuracy"
+                  : is_floating(target.dtype()) ? "CategoricalAccuracy"
+                                                : "SparseCategoricalAccuracy";
   if (rows[1] == 1) {
     const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, {});
     one_class_ += outcomes.true_positives + outcomes.true_negatives;
@@ -41,7 +45,8 @@ void Accuracy::reset() {
 ConfigValue Accuracy::config() const {
   for (const char* known : {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"})
     if (name_ == known) return name_;
-  return {};
+  return ConfigDict{{"class_name", class_name_.empty() ? "SparseCategoricalAccuracy" : class_name_},
+                    {"config", ConfigDict{{"name", name_}}}};
 }
 
 }  // namespace ronde::inline v0

@@ -62,10 +62,12 @@ std::shared_ptr<Metric> top_k(const std::string& name, const ConfigValue& option
 
 std::shared_ptr<Metric> accuracy(const std::string& name, const ConfigValue& options) {
   const std::string shown = shown_name(options, name);
-  return std::make_shared<Accuracy>(shown.empty() && name.starts_with("Sparse")
-                                        ? "sparse_categorical_accuracy"
-                                    : shown.empty() ? "categorical_accuracy"
-                                                    : shown);
+  if (name == "accuracy" || name == "acc") return std::make_shared<Accuracy>(shown);
+  const bool is_sparse = name.starts_with("Sparse") || name.starts_with("sparse");
+  return std::make_shared<Accuracy>(!shown.empty() ? shown
+                                    : is_sparse    ? "sparse_categorical_accuracy"
+                                                   : "categorical_accuracy",
+                                    is_sparse ? "SparseCategoricalAccuracy" : "CategoricalAccuracy");
 }
 
 std::shared_ptr<Metric> root_mean_squared_error(const std::string& name, const ConfigValue& options) {

@@ -57,7 +57,10 @@ class RONDE_API Metric {
 /// ..., k).
 class RONDE_API Accuracy : public Metric {
  public:
-  explicit Accuracy(std::string name = "accuracy") : name_(std::move(name)) {}
+  /// `class_name`: Keras' class, for files, where the name is one's own; by default the one for such outputs
+  /// and targets as were seen.
+  explicit Accuracy(std::string name = "accuracy", std::string class_name = {})
+      : name_(std::move(name)), class_name_(std::move(class_name)) {}
   std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override;
   MetricSums sums() const override;
@@ -69,7 +72,7 @@ class RONDE_API Accuracy : public Metric {
   std::int64_t correct() const;
 
  private:
-  std::string name_;
+  std::string name_, class_name_;
   Tensor correct_;              // i64 scalar
   std::int64_t one_class_ = 0;  // the same, of outputs (n, 1)
   std::int64_t count_ = 0;
