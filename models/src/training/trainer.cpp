@@ -13,6 +13,7 @@
 
 #include "training/fit_plan.h"
 #include "training/non_finite_report.h"
+#include "training/one_plan.h"
 #include "training/resume.h"
 #include "weights/saved_run.h"
 
@@ -152,6 +153,7 @@ void Trainer::begin() {
                      .computed = state_.options.computed(),
                      .warn_of_crowding = !std::exchange(state_.told_of_crowding, true),
                      .global_batch = plan_.global_batch});
+  require_one_plan(state_, run_plan(state_, loader_.sampler().options(), options_, plan_), plan_);
   stopwatch_.report(state_.progress);
   state_.progress.tuned.clear();
   state_.progress.unwritten_checkpoint.clear();

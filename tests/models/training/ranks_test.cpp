@@ -229,6 +229,37 @@ TEST(Ranks, HearOfAnErrorThatOneOfThemThrowsAlone) {
   }
 }
 
+// Rather than that their collectives differ, which they would only hear of a step or an epoch later.
+TEST(Ranks, AreAskedForTheSameTraining) {
+  const InMemoryDataset data = small_images(16);
+  const auto refusal = [&](FitOptions second, std::uint64_t seed = 5) {
+    std::string told;
+    const auto errors = test::run_ranks_collecting(3, [&](Communicator& world) {
+      const bool is_second = world.rank() == 1;
+      Model model(small_net(), {6, 6, 1}, {.communicator = &world, .seed = is_second ? seed : 5});
+      model.compile(small_compile(0.03));
+      model.fit(data, is_second ? second : FitOptions{.global_batch_size = 8, .epochs = 2, .verbose = 0});
+    });
+    for (const auto& error : errors) {
+      try {
+        if (error) std::rethrow_exception(error);
+        ADD_FAILURE() << "no error";
+      } catch (const CollectiveError& collective) {
+        told = collective.what();
+      }
+    }
+    return told;
+  };
+  EXPECT_EQ(refusal({.global_batch_size = 8, .epochs = 3, .verbose = 0}),
+            "[fit] rank 1 was asked for epochs 3 instead of 2, last step 6 instead of 4, which rank 0 has");
+  EXPECT_EQ(
+      refusal({.global_batch_size = 4, .epochs = 2, .verbose = 0}),
+      "[fit] rank 1 was asked for global_batch 4 instead of 8, steps_per_epoch 4 instead of 2, last step 8 "
+      "instead of 4, which rank 0 has");
+  EXPECT_EQ(refusal({.global_batch_size = 8, .epochs = 2, .verbose = 0}, 6),
+            "[fit] rank 1 was asked for seed 6 instead of 5, which rank 0 has");
+}
+
 // Between two collectives a long evaluation shows by its batches alone that it moves.
 TEST(Ranks, TellWhoSupervisesTheBatchesOfAnEvaluation) {
   const InMemoryDataset data = small_images(29);

@@ -156,7 +156,9 @@ class RONDE_API Module {
   /// What errors call this module: its path, else its name, else its class ("conv2d").
   std::string label() const;
   std::vector<Module*> children() const;
-  /// Freezes or unfreezes all trainable weights of this module and its children.
+  /// Freezes or unfreezes all trainable weights of this module and its children, for what is made of them
+  /// behind: a ParameterArena, or `Model::compile`. An optimizer of an arena made before goes on moving them
+  /// by its momentum and weight decay.
   void set_trainable(bool trainable);
   /// Of this module alone. A file says so of a net, whose layers have their own flags: a frozen one may have
   /// layers that are trained.
