@@ -44,11 +44,11 @@ TEST(TrainingConfig, MetricsComeBackFromBothKindsOfFiles) {
   const TempDir dir;
   const InMemoryDataset data = small_images(20);
   for (const char* ending : {".h5", ".keras"}) {
-    Model model = model_with(
-        std::make_unique<SparseCategoricalCrossentropy>(),
-        {make_metric("accuracy"), std::make_shared<SparseTopKCategoricalAccuracy>(TopKOptions{.k = 2}),
-         std::make_shared<LossMetric>(std::make_unique<SparseCategoricalCrossentropy>()),
-         std::make_shared<OwnMetric>()});
+    Model model = model_with(std::make_unique<SparseCategoricalCrossentropy>(),
+                             {make_metric("accuracy"), std::make_shared<Accuracy>("top1"),
+                              std::make_shared<SparseTopKCategoricalAccuracy>(TopKOptions{.k = 2}),
+                              std::make_shared<LossMetric>(std::make_unique<SparseCategoricalCrossentropy>()),
+                              std::make_shared<OwnMetric>()});
     const std::string path = dir / cat("model", ending);
     model.save(path);
     const Evaluation before = model.evaluate(data), after = Model::load(path).evaluate(data);

@@ -1,3 +1,5 @@
+#include <typeinfo>
+
 #include <ronde/core/backend.h>
 #include <ronde/nn/metric.h>
 
@@ -45,6 +47,7 @@ void Accuracy::reset() {
 ConfigValue Accuracy::config() const {
   for (const char* known : {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"})
     if (name_ == known) return name_;
+  if (typeid(*this) != typeid(Accuracy)) return {};  // a program's own, which Keras does not know
   return ConfigDict{{"class_name", class_name_.empty() ? "SparseCategoricalAccuracy" : class_name_},
                     {"config", ConfigDict{{"name", name_}}}};
 }
