@@ -128,6 +128,7 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
                                            RunningTotals& totals) {
   Optimizer& optimizer = model_.optimizer->optimizer();
   const Optimizer::Counters counters = optimizer.counters();
+  const RunningTotals::HostMark counted = totals.host_mark();
   RunningTotals::Mark sums;
   std::int64_t total = 0;
   bool called = false;
@@ -150,7 +151,7 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
        .agree = [&](const std::string& why) { return first_reason(*model_.communicator, why); }});
   if (guard_ && guard_->is_on() && !guard_->has_passed()) {
     optimizer.set_counters(counters);
-    totals.leave_out(data.inputs.size(0));
+    totals.return_to(counted);
   }
   return total;
 }

@@ -195,6 +195,19 @@ void RunningTotals::return_to(const Mark& mark) {
   assign(mark.back());
 }
 
+RunningTotals::HostMark RunningTotals::host_mark() const {
+  HostMark mark{samples_, {}};
+  for (const auto& metric : *metrics_)
+    mark.of_metrics.push_back(dynamic_cast<const Accuracy&>(*metric).host_counts());
+  return mark;
+}
+
+void RunningTotals::return_to(const HostMark& mark) {
+  samples_ = mark.samples;
+  for (std::size_t i = 0; i < metrics_->size(); ++i)
+    dynamic_cast<Accuracy&>(*(*metrics_)[i]).return_to(mark.of_metrics[i]);
+}
+
 double RunningTotals::loss_sum() const {
   return loss_sum_.item();
 }

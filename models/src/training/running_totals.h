@@ -62,8 +62,14 @@ class RunningTotals {
   Mark mark() const;
   /// Forgets what was added since.
   void return_to(const Mark& mark);
-  /// The device has left out the sums of so many samples that were added since (GatedUpdates).
-  void leave_out(std::int64_t samples) { samples_ -= samples; }
+  /// What the host has counted of it by itself.
+  struct HostMark {
+    std::int64_t samples;
+    std::vector<Accuracy::HostCounts> of_metrics;
+  };
+  HostMark host_mark() const;
+  /// The device has left out what was added since (GatedUpdates), of which no metric was other than Accuracy.
+  void return_to(const HostMark& mark);
   /// The sum of the losses since the last shard was closed, of this rank. Waits for the device.
   double loss_sum() const;
   /// Empties the metrics, so that somebody else may use them; what they held still counts here.

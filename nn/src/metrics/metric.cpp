@@ -17,31 +17,30 @@ void Accuracy::update(const Tensor& output, const Tensor& target) {
                                                 : "SparseCategoricalAccuracy";
   if (rows[1] == 1) {
     const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, {});
-    one_class_ += outcomes.true_positives + outcomes.true_negatives;
-    count_ += rows[0];
+    counts_.one_class += outcomes.true_positives + outcomes.true_negatives;
+    counts_.all += rows[0];
     return;
   }
   if (!correct_.defined() || &correct_.backend() != &output.backend())
-    correct_ = Tensor::full({}, static_cast<double>(correct() - one_class_),
+    correct_ = Tensor::full({}, static_cast<double>(correct() - counts_.one_class),
                             {.dtype = DType::i64, .backend = &output.backend()});
   if (rows[0] == 0) return check_as_many("accuracy", target, output.shape());
   output.backend().count_correct(correct_, output.contiguous().reshape(rows),
                                  class_labels("accuracy", target, output.shape()));
-  count_ += rows[0];
+  counts_.all += rows[0];
 }
 
 std::int64_t Accuracy::correct() const {
-  return one_class_ + (correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0);
+  return counts_.one_class + (correct_.defined() ? correct_.to_vector<std::int64_t>()[0] : 0);
 }
 
 MetricSums Accuracy::sums() const {
-  return {static_cast<double>(correct()), static_cast<double>(count_)};
+  return {static_cast<double>(correct()), static_cast<double>(counts_.all)};
 }
 
 void Accuracy::reset() {
   if (correct_.defined()) correct_.fill(0.0);
-  one_class_ = 0;
-  count_ = 0;
+  counts_ = {};
 }
 
 ConfigValue Accuracy::config() const {

@@ -71,11 +71,19 @@ class RONDE_API Accuracy : public Metric {
   /// Number of samples, or of their positions, that were right; waits for the device.
   std::int64_t correct() const;
 
+  /// What the host has counted by itself, to be had without waiting for a device.
+  struct HostCounts {
+    std::int64_t one_class = 0;  ///< right answers, of outputs (n, 1)
+    std::int64_t all = 0;
+  };
+  const HostCounts& host_counts() const { return counts_; }
+  /// Goes back to earlier ones: the device has left out what came behind them.
+  void return_to(const HostCounts& counts) { counts_ = counts; }
+
  private:
   std::string name_, class_name_;
-  Tensor correct_;              // i64 scalar
-  std::int64_t one_class_ = 0;  // the same, of outputs (n, 1)
-  std::int64_t count_ = 0;
+  Tensor correct_;  // i64 scalar; outputs (n, 1) are not in it
+  HostCounts counts_;
 };
 
 /// The metric that Keras has under this name ("accuracy", "mae", "Precision", ...), with options by Keras'
