@@ -103,6 +103,22 @@ TEST(TrainingConfig, IsWhatKerasKnows) {
                   R"([{"class_name":"SparseCategoricalAccuracy","config":{"name":"acc"}}])");
 }
 
+TEST(TrainingConfig, AnAccuracyWithANameOfItsOwnIsTheOneOfTheLoss) {
+  const TempDir dir;
+  const auto described = [&](std::unique_ptr<Loss> loss) {
+    Model model = model_with(std::move(loss), {std::make_shared<Accuracy>("top1")});
+    return config_of(model, dir / "model.keras");
+  };
+  const auto expected = [](const char* name) {
+    return cat(R"("class_name":")", name, R"(","config":{"name":"top1"})");
+  };
+  expect_contains(described(std::make_unique<SparseCategoricalCrossentropy>()),
+                  expected("SparseCategoricalAccuracy"));
+  expect_contains(described(std::make_unique<CategoricalCrossentropy>()), expected("CategoricalAccuracy"));
+  expect_contains(described(std::make_unique<BinaryCrossentropy>()), expected("BinaryAccuracy"));
+  expect_contains(described(std::make_unique<MeanSquaredError>()), R"("metrics":[])");
+}
+
 TEST(TrainingConfig, ALossOfOnesOwnIsNotDescribed) {
   const TempDir dir;
   Model model = model_with(std::make_unique<OwnLoss>(), {});

@@ -1,6 +1,7 @@
 #include "weights/keras_config.h"
 
 #include <algorithm>
+#include <typeinfo>
 
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
@@ -140,18 +141,33 @@ ConfigValue loss_config(const Loss& loss) {
   return ConfigDict{{"class_name", class_name_of(loss.name())}, {"config", options}};
 }
 
-/// Those that Keras knows. With this loss Keras 2 makes another metric of "accuracy" when it opens an .h5, so
-/// the class is named.
+/// Of an Accuracy that does not say which one it is; nullptr: Keras decides by what it is given.
+const char* accuracy_class(const Loss& loss) {
+  const std::string name = loss.name();
+  return name == "sparse_categorical_crossentropy" ? "SparseCategoricalAccuracy"
+         : name == "categorical_crossentropy"      ? "CategoricalAccuracy"
+         : name == "binary_crossentropy"           ? "BinaryAccuracy"
+                                                   : nullptr;
+}
+
+/// null for one that Keras does not know.
+ConfigValue metric_config(const Metric& metric, const Loss& loss) {
+  const ConfigValue config = metric.config();
+  const char* class_name = typeid(metric) == typeid(Accuracy) ? accuracy_class(loss) : nullptr;
+  const bool is_named_alone =
+      config.is_string() && (config.as_string() == "accuracy" || config.as_string() == "acc");
+  // Of the name alone Keras 2 makes another metric with labels, when it opens an .h5.
+  const bool needs_class =
+      config.is_null() || (is_named_alone && loss.name() == "sparse_categorical_crossentropy");
+  if (class_name == nullptr || !needs_class) return config;
+  return ConfigDict{{"class_name", class_name}, {"config", ConfigDict{{"name", metric.name()}}}};
+}
+
 ConfigList metrics_config(const std::vector<std::shared_ptr<Metric>>& metrics, const Loss& loss) {
   ConfigList described;
-  for (const auto& metric : metrics) {
-    ConfigValue config = metric->config();
-    if (config.is_string() && (config.as_string() == "accuracy" || config.as_string() == "acc") &&
-        loss.name() == "sparse_categorical_crossentropy")
-      config = ConfigDict{{"class_name", "SparseCategoricalAccuracy"},
-                          {"config", ConfigDict{{"name", metric->name()}}}};
-    if (!config.is_null()) described.push_back(config);
-  }
+  for (const auto& metric : metrics)
+    if (const ConfigValue config = metric_config(*metric, loss); !config.is_null())
+      described.push_back(config);
   return described;
 }
 

@@ -1,5 +1,3 @@
-#include <typeinfo>
-
 #include <ronde/core/backend.h>
 #include <ronde/nn/metric.h>
 
@@ -11,10 +9,6 @@ namespace ronde::inline v0 {
 void Accuracy::update(const Tensor& output, const Tensor& target) {
   require(output.rank() >= 2, "[accuracy] expects outputs of shape (n, ..., classes), got ", output.shape());
   const Shape rows = rows_of(output.shape());
-  if (class_name_.empty())
-    class_name_ = rows[1] == 1                  ? "BinaryAccuracy"
-                  : is_floating(target.dtype()) ? "CategoricalAccuracy"
-                                                : "SparseCategoricalAccuracy";
   if (rows[1] == 1) {
     const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, {});
     counts_.one_class += outcomes.true_positives + outcomes.true_negatives;
@@ -46,9 +40,8 @@ void Accuracy::reset() {
 ConfigValue Accuracy::config() const {
   for (const char* known : {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"})
     if (name_ == known) return name_;
-  if (typeid(*this) != typeid(Accuracy)) return {};  // a program's own, which Keras does not know
-  return ConfigDict{{"class_name", class_name_.empty() ? "SparseCategoricalAccuracy" : class_name_},
-                    {"config", ConfigDict{{"name", name_}}}};
+  if (class_name_.empty()) return {};
+  return ConfigDict{{"class_name", class_name_}, {"config", ConfigDict{{"name", name_}}}};
 }
 
 }  // namespace ronde::inline v0

@@ -57,8 +57,7 @@ class RONDE_API Metric {
 /// ..., k).
 class RONDE_API Accuracy : public Metric {
  public:
-  /// `class_name`: Keras' class, for files, where the name is one's own; by default the one for such outputs
-  /// and targets as were seen.
+  /// `class_name`: Keras' class, for files, where the name is one's own; a model knows it by its loss, too.
   explicit Accuracy(std::string name = "accuracy", std::string class_name = {})
       : name_(std::move(name)), class_name_(std::move(class_name)) {}
   std::string name() const override { return name_; }
