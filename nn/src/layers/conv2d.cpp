@@ -4,7 +4,7 @@
 
 #include "layers/convolve.h"
 #include "layers/image_checks.h"
-#include "module/layer_config.h"
+#include "layers/kernel_and_bias.h"
 
 namespace ronde::inline v0 {
 
@@ -66,12 +66,7 @@ ConfigDict Conv2D::config() const {
   config.emplace_back("data_format", "channels_last");
   config.emplace_back("dilation_rate", pair(options_.dilation));
   config.emplace_back("groups", options_.groups);
-  config.emplace_back("activation", to_string(options_.activation));
-  config.emplace_back("use_bias", options_.use_bias);
-  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
-  config.emplace_back("bias_initializer", options_.bias_initializer.config());
-  append_regularizer("kernel_regularizer", options_.kernel_regularizer, config);
-  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  append_kernel_and_bias(options_, config);
   return config;
 }
 
@@ -79,19 +74,13 @@ template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig& config) {
   config.expect_no_adapters();
   config.expect_text("data_format", "channels_last");
-  return std::make_unique<Conv2D>(Conv2DOptions{
-      .filters = config.integer("filters"),
-      .kernel = config.size("kernel_size", {3, 3}),
-      .strides = config.size("strides", {1, 1}),
-      .padding = config.padding(),
-      .dilation = config.size("dilation_rate", {1, 1}),
-      .groups = config.integer("groups", 1),
-      .activation = config.activation(),
-      .use_bias = config.boolean("use_bias", true),
-      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
-      .kernel_regularizer = config.regularizer("kernel_regularizer"),
-      .bias_regularizer = config.regularizer("bias_regularizer")});
+  return std::make_unique<Conv2D>(
+      with_kernel_and_bias(config, Conv2DOptions{.filters = config.integer("filters"),
+                                                 .kernel = config.size("kernel_size", {3, 3}),
+                                                 .strides = config.size("strides", {1, 1}),
+                                                 .padding = config.padding(),
+                                                 .dilation = config.size("dilation_rate", {1, 1}),
+                                                 .groups = config.integer("groups", 1)}));
 }
 
 }  // namespace ronde::inline v0

@@ -3,7 +3,7 @@
 #include <ronde/core/counted.h>
 
 #include "layers/image_checks.h"
-#include "module/layer_config.h"
+#include "layers/kernel_and_bias.h"
 
 namespace ronde::inline v0 {
 
@@ -48,12 +48,7 @@ ConfigDict Conv2DTranspose::config() const {
   config.emplace_back("output_padding", ConfigValue());
   config.emplace_back("data_format", "channels_last");
   config.emplace_back("dilation_rate", pair({1, 1}));
-  config.emplace_back("activation", to_string(options_.activation));
-  config.emplace_back("use_bias", options_.use_bias);
-  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
-  config.emplace_back("bias_initializer", options_.bias_initializer.config());
-  append_regularizer("kernel_regularizer", options_.kernel_regularizer, config);
-  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  append_kernel_and_bias(options_, config);
   return config;
 }
 
@@ -66,17 +61,11 @@ std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig& config) {
   const Size2d dilation = config.size("dilation_rate", {1, 1});
   if (dilation != Size2d{1, 1})
     config.refuse("dilation_rate", cat(dilation.h, " x ", dilation.w, " is not supported, only 1"));
-  return std::make_unique<Conv2DTranspose>(Conv2DTransposeOptions{
-      .filters = config.integer("filters"),
-      .kernel = config.size("kernel_size", {3, 3}),
-      .strides = config.size("strides", {1, 1}),
-      .padding = config.padding(),
-      .activation = config.activation(),
-      .use_bias = config.boolean("use_bias", true),
-      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
-      .kernel_regularizer = config.regularizer("kernel_regularizer"),
-      .bias_regularizer = config.regularizer("bias_regularizer")});
+  return std::make_unique<Conv2DTranspose>(
+      with_kernel_and_bias(config, Conv2DTransposeOptions{.filters = config.integer("filters"),
+                                                          .kernel = config.size("kernel_size", {3, 3}),
+                                                          .strides = config.size("strides", {1, 1}),
+                                                          .padding = config.padding()}));
 }
 
 }  // namespace ronde::inline v0

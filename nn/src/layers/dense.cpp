@@ -2,7 +2,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/dense.h>
 
-#include "module/layer_config.h"
+#include "layers/kernel_and_bias.h"
 
 namespace ronde::inline v0 {
 
@@ -44,26 +44,15 @@ DenseCall Dense::call() const {
 ConfigDict Dense::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("units", options_.units);
-  config.emplace_back("activation", to_string(options_.activation));
-  config.emplace_back("use_bias", options_.use_bias);
-  config.emplace_back("kernel_initializer", options_.kernel_initializer.config());
-  config.emplace_back("bias_initializer", options_.bias_initializer.config());
-  append_regularizer("kernel_regularizer", options_.kernel_regularizer, config);
-  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  append_kernel_and_bias(options_, config);
   return config;
 }
 
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig& config) {
   config.expect_no_adapters();
-  return std::make_unique<Dense>(DenseOptions{
-      .units = config.integer("units"),
-      .activation = config.activation(),
-      .use_bias = config.boolean("use_bias", true),
-      .kernel_initializer = config.initializer("kernel_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
-      .kernel_regularizer = config.regularizer("kernel_regularizer"),
-      .bias_regularizer = config.regularizer("bias_regularizer")});
+  return std::make_unique<Dense>(
+      with_kernel_and_bias(config, DenseOptions{.units = config.integer("units")}));
 }
 
 }  // namespace ronde::inline v0
