@@ -47,14 +47,7 @@ bool Conv2D::is_one_call() const {
 }
 
 Conv2dCall Conv2D::call() const {
-  const bool relu = options_.activation == Activation::relu;
-  return {.weight = kernel_,
-          .bias = bias_,
-          .options = {.stride = options_.strides,
-                      .padding = options_.padding,
-                      .dilation = options_.dilation,
-                      .groups = options_.groups,
-                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
+  return conv2d_call(options_, kernel_, bias_, options_.groups);
 }
 
 ConfigDict Conv2D::config() const {

@@ -9,6 +9,20 @@
 
 namespace ronde::inline v0 {
 
+/// The call that a Conv2D or DepthwiseConv2D of these options makes.
+template <class Options>
+Conv2dCall conv2d_call(const Options& options, const Variable& kernel, const Variable& bias,
+                       std::int64_t groups) {
+  const bool relu = options.activation == Activation::relu;
+  return {.weight = kernel,
+          .bias = bias,
+          .options = {.stride = options.strides,
+                      .padding = options.padding,
+                      .dilation = options.dilation,
+                      .groups = groups,
+                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
+}
+
 /// By a Conv2D or DepthwiseConv2D, of images with margins of zeros around them.
 template <class Layer>
 Variable convolve_images(const Layer& layer, const Variable& x, const Margins2d& margins) {

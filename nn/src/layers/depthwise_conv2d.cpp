@@ -44,14 +44,7 @@ Variable DepthwiseConv2D::convolve(const Variable& x, const Margins2d& margins) 
 }
 
 Conv2dCall DepthwiseConv2D::call() const {
-  const bool relu = options_.activation == Activation::relu;
-  return {.weight = kernel_,
-          .bias = bias_,
-          .options = {.stride = options_.strides,
-                      .padding = options_.padding,
-                      .dilation = options_.dilation,
-                      .groups = kernel_.size(0) / options_.depth_multiplier,
-                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
+  return conv2d_call(options_, kernel_, bias_, kernel_.size(0) / options_.depth_multiplier);
 }
 
 ConfigDict DepthwiseConv2D::config() const {
