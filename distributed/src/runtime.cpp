@@ -145,7 +145,7 @@ int end_in_failure(const Ending& ending) {
     was_heard = communicator->conclude(ending);
     if (was_heard) report(ending.message, rank, is_alone);
   } catch (const RankLeft&) {
-    // Who would report it, called exit() perhaps, is not there.
+    // Who would report it has left, perhaps by the end of its process.
   } catch (const CollectiveError& first) {
     was_heard = true;
     status = first.status();

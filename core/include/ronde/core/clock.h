@@ -2,7 +2,7 @@
 ///
 ///     const double begin = steady_seconds();
 ///     ...
-///     std::printf("took %.1f s\n", steady_seconds() - begin);
+///     const double took = steady_seconds() - begin;
 ///
 /// Thread safety: may be called from several threads.
 #pragma once

@@ -1,7 +1,7 @@
 /// latest_checkpoint: the file from which an interrupted training should go on.
 ///
 ///     const LatestCheckpoint latest = latest_checkpoint("results/checkpoint-{epoch}.h5");
-///     for (const std::string& line : latest.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+///     for (const std::string& line : latest.skipped) tell(line);  // why a later file was not taken
 ///     if (!latest.path.empty()) model.load_weights(latest.path);  // then fit(data, {.resume = true})
 #pragma once
 

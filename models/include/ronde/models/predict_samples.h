@@ -1,7 +1,7 @@
 /// predict_samples: what a net says to the samples of a data set, one after the other, in any amount of data.
 ///
 ///     predict_samples(model, cifar.test, {.count = 20}, [&](const Prediction& p) {
-///       std::printf("image %d: %d, is %d\n", int(p.sample), int(p.best()), int(p.label));
+///       if (p.best() != p.label) mistakes.push_back(p.sample);
 ///     });
 #pragma once
 
