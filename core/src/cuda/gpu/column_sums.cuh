@@ -84,10 +84,4 @@ __device__ inline void sum_pieces(double (&totals)[2], const double* sums, Index
   });
 }
 
-/// A weight's element, or what stands for a weight that is not there.
-template <class T>
-__device__ double value_or(const T* values, Index c, double otherwise) {
-  return values ? wider(values[c]) : otherwise;
-}
-
 }  // namespace ronde::inline v0::cuda

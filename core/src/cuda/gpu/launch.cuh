@@ -51,6 +51,12 @@ __device__ double wider(T element) {
   return static_cast<double>(wide(element));
 }
 
+/// A weight's element, or what stands for a weight that is not there.
+template <class T>
+__device__ double value_or(const T* values, Index c, double otherwise) {
+  return values ? wider(values[c]) : otherwise;
+}
+
 /// The element that is nearest; ties go to even.
 template <class T, class Value>
 __device__ T rounded(Value value) {
