@@ -1,5 +1,4 @@
-/// Fiber: a stack of its own on a thread of the host. What switches stacks has to be told to sanitizers, so
-/// each has its own file: fiber.cpp, fiber_asan.cpp, fiber_tsan.cpp.
+/// Fiber: a stack of its own on a thread of the host.
 #pragma once
 
 #include <cstddef>
