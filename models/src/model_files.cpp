@@ -201,7 +201,7 @@ Model Model::load(const std::string& path, ModelOptions options) {
     });
   });
   DescribedTraining described;
-  naming(path, [&] { described = training_from_config(training, settings.as_dict()); });
+  naming(path, [&] { described = training_from_config(training, settings.as_dict(), version); });
   const LeftOut left_out = find_left_out(path, config, model->module(), described, options);
   if (communicator.rank() == 0) left_out.say(options.warn);
   const double rate = described.options.optimizer ? described.options.optimizer->learning_rate() : 0.0;

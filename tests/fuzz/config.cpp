@@ -9,7 +9,7 @@ namespace ronde::fuzz {
 void fuzz_one(std::string_view bytes) {
   const ConfigValue config = from_json(std::string(bytes));
   if (config.is_dict() && config.find("optimizer_config") != nullptr)
-    training_from_config(config, {});
+    training_from_config(config, {}, "3");
   else
     net_from_config(config, "3");
 }

@@ -8,6 +8,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
+#include "weights/keras_config.h"
 
 namespace ronde::testing {
 namespace {
@@ -153,6 +154,31 @@ TEST(TrainingConfig, OfKerasIsReadAsFarAsItIsKnown) {
 }
 
 // Nothing but the loss is shown for numbers: their "accuracy" means nothing, and pictures have none at all.
+// As `compile(metrics=["AUC", ...])` of that version has them in its logs.
+TEST(TrainingConfig, MetricsGivenByNameAreCalledAsThatKerasCallsThem) {
+  const ConfigValue config = from_json(R"({"metrics": [["AUC", "Precision", "acc", "Accuracy", "mae", "MSE",
+      {"class_name": "Recall", "config": {"name": "recall"}}]]})");
+  const auto names = [&](const std::string& version) {
+    std::vector<std::string> all;
+    const DescribedTraining training = training_from_config(config, {}, version);
+    EXPECT_TRUE(training.unknown.empty());
+    for (const auto& metric : training.options.metrics) all.push_back(metric->name());
+    return all;
+  };
+  EXPECT_EQ(names("3.15.1"),
+            (std::vector<std::string>{"AUC", "Precision", "acc", "Accuracy", "mae", "MSE", "recall"}));
+  for (const char* version : {"2.15.0", ""})
+    EXPECT_EQ(names(version),
+              (std::vector<std::string>{"auc", "precision", "acc", "Accuracy", "mae", "MSE", "recall"}));
+}
+
+// It compares outputs with targets, as no metric here does.
+TEST(TrainingConfig, TheClassAccuracyIsNotTheOneOfTheLoss) {
+  const ConfigValue config =
+      from_json(R"({"metrics": [{"class_name": "Accuracy", "config": {"name": "accuracy"}}]})");
+  EXPECT_EQ(training_from_config(config, {}, "3.15.1").unknown.size(), 1u);
+}
+
 TEST(TrainingConfig, MetricsFollowTheLossWhenNoneAreNamed) {
   const auto shown = [&](std::unique_ptr<Loss> loss, std::unique_ptr<Module> net, const Tensor& targets) {
     Model model(std::move(net), {6, 6, 1});

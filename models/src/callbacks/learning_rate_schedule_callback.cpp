@@ -35,7 +35,7 @@ double LearningRateScheduleCallback::multiplier(double epoch) const {
 }
 
 void LearningRateScheduleCallback::on_epoch_end(std::int64_t, Logs& logs) {
-  logs.set(kLearningRateKey, model().optimizer().learning_rate());
+  log_learning_rate(logs, model().optimizer());
 }
 
 CallbackState LearningRateScheduleCallback::state() const {

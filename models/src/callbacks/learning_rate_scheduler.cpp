@@ -37,7 +37,7 @@ double LearningRateScheduler::ask(std::int64_t epoch) {
 }
 
 void LearningRateScheduler::on_epoch_end(std::int64_t, Logs& logs) {
-  logs.set(kLearningRateKey, model().optimizer().learning_rate());
+  log_learning_rate(logs, model().optimizer());
 }
 
 }  // namespace ronde::inline v0

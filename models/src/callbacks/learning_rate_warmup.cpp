@@ -34,15 +34,14 @@ void LearningRateWarmup::on_train_batch_begin(std::int64_t batch) {
 }
 
 void LearningRateWarmup::on_epoch_end(std::int64_t epoch, Logs& logs) {
-  const double rate = model().optimizer().learning_rate();
-  logs.set(kLearningRateKey, rate);
+  log_learning_rate(logs, model().optimizer());
   const bool done = static_cast<double>(epoch) < options_.warmup_epochs &&
                     static_cast<double>(epoch + 1) >= options_.warmup_epochs;
   if (!done || options_.verbose == 0 || !is_main_rank()) return;
-  std::fputs(
-      cat("\nEpoch ", epoch + 1, ": finished gradual learning rate warmup to ", formatted("%g", rate), ".\n")
-          .c_str(),
-      stdout);
+  std::fputs(cat("\nEpoch ", epoch + 1, ": finished gradual learning rate warmup to ",
+                 formatted("%g", model().optimizer().learning_rate()), ".\n")
+                 .c_str(),
+             stdout);
 }
 
 CallbackState LearningRateWarmup::state() const {

@@ -38,6 +38,25 @@ void require_replaceable_files(const std::string& pattern, const TrainingPlan& p
     require_replaceable(format_pattern(pattern, [&](const std::string&) { return epoch; }));
 }
 
+/// Whether it is a value that only a validation gives; a callback may add others called val_*.
+bool is_of_validation(const std::string& name, const TrainingPlan& plan) {
+  return name == "val_loss" || std::any_of(plan.metrics.begin(), plan.metrics.end(),
+                                           [&](const auto& metric) { return name == "val_" + metric.first; });
+}
+
+/// Names that no file of this training could have: said now, not after an epoch's work.
+void require_known_names(const std::string& pattern, const TrainingPlan& plan, bool after_epochs) {
+  for (const std::string& name : names_in_pattern(pattern)) {
+    require<UsageError>(name != "batch" || !after_epochs, "[model_checkpoint] ", pattern,
+                        ": files of whole epochs have no batch; save_steps makes others");
+    if (!is_of_validation(name, plan)) continue;
+    require<UsageError>(plan.has_validation, "[model_checkpoint] ", pattern, ": names ", name,
+                        ", but fit has no validation data");
+    require<UsageError>(after_epochs, "[model_checkpoint] ", pattern, ": names ", name,
+                        ", which is known only at the end of an epoch, but saves within epochs");
+  }
+}
+
 /// As Python's %.5f.
 std::string five_places(double value) {
   return formatted("%.5f", value);
@@ -73,6 +92,7 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
 ModelCheckpoint::~ModelCheckpoint() = default;
 
 void ModelCheckpoint::on_train_begin(Model& model, const TrainingPlan& plan) {
+  require_known_names(options_.filepath, plan, interval_ == 0);
   collectively(model.communicator(), [&] {
     if (!is_main_rank()) return;
     delete_abandoned_files(options_.filepath);

@@ -1,5 +1,6 @@
 #include <ronde/models/monitor.h>
 
+#include <cmath>
 #include <limits>
 
 namespace ronde::inline v0 {
@@ -43,7 +44,7 @@ bool Monitor::better(double value, double other) const {
 }
 
 bool Monitor::improves(double value) const {
-  return better(value, best_or_infinity());
+  return best_ ? better(value, *best_) : !std::isnan(value);
 }
 
 double Monitor::best_or_infinity() const {

@@ -1,5 +1,7 @@
 #include "callbacks/path_pattern.h"
 
+#include <algorithm>
+
 #include <ronde/core/error.h>
 
 #include "callbacks/python_number.h"
@@ -102,12 +104,17 @@ std::string format_pattern(const std::string& pattern, const PatternLookup& look
   return result;
 }
 
-bool pattern_needs_logs(const std::string& pattern) {
-  bool needed = false;
+std::vector<std::string> names_in_pattern(const std::string& pattern) {
+  std::vector<std::string> names;
   scan(
-      pattern, [](char) {},
-      [&](const Field& field) { needed = needed || (field.name != "epoch" && field.name != "batch"); });
-  return needed;
+      pattern, [](char) {}, [&](const Field& field) { names.push_back(field.name); });
+  return names;
+}
+
+bool pattern_needs_logs(const std::string& pattern) {
+  const std::vector<std::string> names = names_in_pattern(pattern);
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name != "epoch" && name != "batch"; });
 }
 
 }  // namespace ronde::inline v0

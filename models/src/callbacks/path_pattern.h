@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace ronde::inline v0 {
 
@@ -15,7 +16,9 @@ using PatternLookup = std::function<std::optional<PatternValue>(const std::strin
 /// for a name that the look-up does not know and for a format that does not fit.
 std::string format_pattern(const std::string& pattern, const PatternLookup& look_up);
 
-/// Whether the pattern has a name other than `epoch` and `batch`.
+/// The names in the pattern, in its order.
+std::vector<std::string> names_in_pattern(const std::string& pattern);
+/// Whether one of them is another than `epoch` and `batch`.
 bool pattern_needs_logs(const std::string& pattern);
 
 }  // namespace ronde::inline v0

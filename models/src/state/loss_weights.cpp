@@ -10,15 +10,21 @@ namespace ronde::inline v0 {
 
 namespace {
 
+/// The class of each sample, i32 (n), as Keras finds it: its label, the nearer of 0 and 1 to its share of
+/// class 1, or the largest of its targets.
+Tensor classes_of(const Tensor& targets, std::int64_t n, DType dtype) {
+  if (targets.count() != n) return argmax(targets.to(dtype)).to(DType::i32);
+  const Tensor labels = targets.reshape({n});
+  return (is_floating(labels.dtype()) ? (Variable(labels.to(dtype)) + 0.5).value() : labels).to(DType::i32);
+}
+
 /// Of the class of each sample, (n).
 Variable by_class(const Tensor& of_classes, const Tensor& targets, const Shape& outputs) {
   const std::int64_t classes = outputs.rank() == 2 ? std::max<std::int64_t>(outputs[1], 2) : 0;
   require<UsageError>(of_classes.size(0) == classes, "[fit] class_weight: ", of_classes.size(0),
                       " weights for outputs ", outputs);
   const std::int64_t n = outputs[0];
-  const bool are_labels = targets.count() == n;
-  const Tensor wanted = are_labels ? targets.reshape({n}).to(DType::i32) : targets.to(of_classes.dtype());
-  return reshape(are_labels ? embedding(of_classes, wanted) : matmul(wanted, of_classes), {n});
+  return reshape(embedding(of_classes, classes_of(targets, n, of_classes.dtype())), {n});
 }
 
 /// Of each sample, (n).

@@ -96,14 +96,33 @@ const ConfigValue& of_one_output(const ConfigValue& loss) {
   return loss;
 }
 
+/// To Keras, too, "Accuracy" and "ACC" are the accuracy that the loss calls for, and not the class.
+bool is_accuracy(std::string name) {
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return name == "accuracy" || name == "acc";
+}
+
+/// A metric that was given by its name as this Keras logs it: 3 keeps the name of a class, "AUC", and 2 takes
+/// the class's own, "auc".
+ConfigValue with_logged_name(const ConfigValue& metric, const std::string& keras_version) {
+  if (!metric.is_string()) return metric;
+  const bool is_of_loss = is_accuracy(metric.as_string());
+  if (!is_of_loss && (keras_version.empty() || keras_version.front() < '3')) return metric;
+  return ConfigDict{{"class_name", is_of_loss ? ConfigValue("accuracy") : metric},
+                    {"config", ConfigDict{{"name", metric}}}};
+}
+
 /// Those that are known here; Keras nests them in a list or a dict for each output.
-void append_metrics(const ConfigValue& config, DescribedTraining& training) {
+void append_metrics(const ConfigValue& config, const std::string& keras_version,
+                    DescribedTraining& training) {
   if (config.is_list()) {
-    for (const ConfigValue& inner : config.as_list()) append_metrics(inner, training);
+    for (const ConfigValue& inner : config.as_list()) append_metrics(inner, keras_version, training);
   } else if (config.is_dict() && !config.find("class_name")) {
-    for (const auto& [output, inner] : config.as_dict()) append_metrics(inner, training);
+    for (const auto& [output, inner] : config.as_dict()) append_metrics(inner, keras_version, training);
   } else if (!config.is_null()) {
-    auto metric = made_or_null(make_metric, config, "metric", training.unknown);
+    auto metric =
+        made_or_null(make_metric, with_logged_name(config, keras_version), "metric", training.unknown);
     if (metric && metric->name() == "loss")
       training.unknown.push_back("a metric that is called loss, as the loss is");
     else if (metric)
@@ -225,12 +244,13 @@ bool says_something(const ConfigValue* value) {
 
 }  // namespace
 
-DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings) {
+DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings,
+                                       const std::string& keras_version) {
   DescribedTraining training;
   if (!config.is_dict()) return training;
   if (const ConfigValue* loss = config.find("loss"); says_something(loss))
     training.options.loss = made_or_null(make_loss, of_one_output(*loss), "loss", training.unknown);
-  if (const ConfigValue* metrics = config.find("metrics")) append_metrics(*metrics, training);
+  if (const ConfigValue* metrics = config.find("metrics")) append_metrics(*metrics, keras_version, training);
   if (says_something(config.find("weighted_metrics")))
     training.unknown.emplace_back("weighted_metrics are not supported");
   if (says_something(config.find("loss_weights")))

@@ -36,6 +36,7 @@ struct DescribedTraining {
   std::vector<std::string> unknown_factors;  ///< of the loss, which would be another without them
 };
 /// `settings`: those of the optimizer that Keras has no keys for.
-DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings);
+DescribedTraining training_from_config(const ConfigValue& config, const ConfigDict& settings,
+                                       const std::string& keras_version);
 
 }  // namespace ronde::inline v0

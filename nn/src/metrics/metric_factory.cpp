@@ -18,12 +18,17 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// What is shown: the option, or what was asked for.
+/// "Precision", but not "MAE", which is a function's other name.
+bool is_class_name(const std::string& name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  return !name.empty() && is_upper(name.front()) && !std::all_of(name.begin(), name.end(), is_upper);
+}
+
+/// What is shown: the option, or what was asked for; empty for a class, which has a name of its own.
 std::string shown_name(const ConfigValue& options, const std::string& asked) {
   const ConfigValue* name = find_option(options, "name");
   if (name) return name->as_string();
-  const bool is_class = !asked.empty() && asked.front() >= 'A' && asked.front() <= 'Z';
-  return is_class ? std::string() : asked;
+  return is_class_name(asked) ? std::string() : asked;
 }
 
 std::optional<double> threshold_in(const std::string& name, const ConfigValue& options) {

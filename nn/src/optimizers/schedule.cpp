@@ -118,10 +118,14 @@ double CosineDecayRestarts::operator()(double position) const {
   if (options_.t_mul == 1.0) {
     done -= restarts;
   } else {
-    // The periods before this one are a geometric series.
+    // The periods before this one are a geometric series. A quotient of logarithms may be a whole number too
+    // few, by its rounding, where a period begins: the next one has begun when this one is over.
+    const auto begin = [&](double period) {
+      return (1.0 - std::pow(options_.t_mul, period)) / (1.0 - options_.t_mul);
+    };
     restarts = std::floor(std::log(1.0 - done * (1.0 - options_.t_mul)) / std::log(options_.t_mul));
-    const double length = std::pow(options_.t_mul, restarts);
-    done = (done - (1.0 - length) / (1.0 - options_.t_mul)) / length;
+    if (done >= begin(restarts + 1.0)) restarts += 1.0;
+    done = (done - begin(restarts)) / std::pow(options_.t_mul, restarts);
   }
   const double height = std::pow(options_.m_mul, restarts);
   return options_.initial_rate * ((1.0 - options_.alpha) * height * half_cosine_down(done) + options_.alpha);

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ronde/models/learning_rate_schedule_callback.h>
+#include <ronde/models/learning_rate_warmup.h>
+#include <ronde/models/reduce_lr_on_plateau.h>
+
 #include "models/callbacks/keras_callbacks.h"
 #include "support/thread_ranks.h"
 
@@ -20,6 +24,24 @@ TEST(LearningRateScheduler, RankZeroDecidesForAll) {
     script.epoch(1, {});
     EXPECT_EQ(script.rates_at_begin, (std::vector<double>{0.5, 1.5}));
   });
+}
+
+// Keras' `optimizer.learning_rate` is the schedule's, and that is what its callbacks log.
+TEST(LearningRate, IsLoggedAsTheOptimizersScheduleHasIt) {
+  Model model = one_weight_model(0.5);
+  model.optimizer().set_schedule(std::make_shared<ExponentialDecay>(
+      DecayOptions{.initial_rate = 1.0, .decay_steps = 2.0, .decay_rate = 0.5}));
+  const Tensor ones = Tensor::full({4, 1}, 1.0, {.dtype = DType::f64, .backend = &backend("cpu")});
+  LearningRateScheduler scheduler({.schedule = [](std::int64_t, double rate) { return rate; }});
+  ReduceLROnPlateau reduce({.monitor = "loss"});
+  LearningRateScheduleCallback multiplied(LearningRateScheduleOptions{});
+  LearningRateWarmup warmup;
+  for (Callback* callback : std::vector<Callback*>{&scheduler, &reduce, &multiplied, &warmup}) {
+    model.optimizer().set_iterations(0);
+    const History history = model.fit(InMemoryDataset(ones, ones),
+                                      {.batch_size = 2, .epochs = 3, .callbacks = {callback}, .verbose = 0});
+    EXPECT_EQ(history.values.at("learning_rate"), (std::vector<double>{0.25, 0.125, 0.0625}));
+  }
 }
 
 TEST(LearningRateScheduler, AnErrorInTheScheduleReachesAllRanks) {

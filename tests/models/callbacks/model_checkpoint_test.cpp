@@ -185,5 +185,34 @@ TEST(ModelCheckpoint, WrongUsageIsSaidEarly) {
   EXPECT_EQ(model.progress().steps, 0);
 }
 
+// An epoch may take hours.
+TEST(ModelCheckpoint, NamesThatNoFileCanHaveAreRefusedBeforeTheFirstStep) {
+  const InMemoryDataset data = small_images(8);
+  Model model = small_model();
+  const auto refusal = [&](ModelCheckpointOptions options, const Dataset* validation) {
+    ModelCheckpoint checkpoint(std::move(options));
+    return message_of<UsageError>(
+        [&] { model.fit(data, {.validation = validation, .callbacks = {&checkpoint}, .verbose = 0}); });
+  };
+  EXPECT_EQ(refusal({.filepath = "{val_loss:.2f}.h5"}, nullptr),
+            "[model_checkpoint] {val_loss:.2f}.h5: names val_loss, but fit has no validation data");
+  EXPECT_EQ(refusal({.filepath = "{val_accuracy}.h5", .save_steps = 1}, &data),
+            "[model_checkpoint] {val_accuracy}.h5: names val_accuracy, which is known only at the end of an "
+            "epoch, but saves within epochs");
+  EXPECT_EQ(refusal({.filepath = "{epoch}-{batch}.h5"}, nullptr),
+            "[model_checkpoint] {epoch}-{batch}.h5: files of whole epochs have no batch; save_steps makes "
+            "others");
+  EXPECT_EQ(model.progress().steps, 0);
+}
+
+TEST(ModelCheckpoint, ACallbackMayAddAValueThatSoundsLikeValidation) {
+  const TempDir dir;
+  ModelCheckpoint checkpoint({.filepath = dir / "{val_own:.1f}.h5"});
+  LambdaCallback own({.on_epoch_end = [](std::int64_t, Logs& logs) { logs.set("val_own", 0.5); }});
+  Model model = small_model();
+  model.fit(small_images(8), {.callbacks = {&own, &checkpoint}, .verbose = 0});
+  EXPECT_EQ(checkpoint.last_path(), dir / "0.5.h5");
+}
+
 }  // namespace
 }  // namespace ronde::testing

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "support/message_of.h"
 
 namespace ronde::testing {
@@ -33,6 +36,22 @@ TEST(Monitor, DoesAsItIsTold) {
   EXPECT_FALSE(prefers_larger("val_recall", MonitorMode::min));
   EXPECT_TRUE(prefers_larger("false_accusations", MonitorMode::max));
   EXPECT_TRUE(prefers_larger("learning_rate", MonitorMode::max));
+}
+
+// A first epoch that overflows is the best so far, as in Keras, and not the first one without improvement.
+TEST(Monitor, AnyFirstValueButNaNImproves) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const MonitorMode mode : {MonitorMode::min, MonitorMode::max}) {
+    Monitor monitor("val_loss", mode, 0.5);
+    for (const double first : {kInfinity, 0.0, -kInfinity}) EXPECT_TRUE(monitor.improves(first));
+    EXPECT_FALSE(monitor.improves(std::nan("")));
+    monitor.set_best(mode == MonitorMode::min ? kInfinity : -kInfinity);
+    EXPECT_FALSE(monitor.improves(*monitor.best()));
+    EXPECT_TRUE(monitor.improves(0.0));
+    Monitor restored("val_loss", mode, 0.5);
+    restored.restore_best(monitor.saved_best());
+    EXPECT_TRUE(restored.improves(0.0));
+  }
 }
 
 TEST(Monitor, NeverGuesses) {

@@ -44,6 +44,8 @@ TEST(PathPattern, ErrorsNameThePattern) {
 }
 
 TEST(PathPattern, KnowsWhetherLogsAreNeeded) {
+  EXPECT_EQ(names_in_pattern("{epoch:02d}-{{loss}}-{val_loss}"),
+            (std::vector<std::string>{"epoch", "val_loss"}));
   EXPECT_FALSE(pattern_needs_logs("{epoch}-{batch}-{{loss}}"));
   EXPECT_TRUE(pattern_needs_logs("{epoch}-{loss:.2f}"));
 }

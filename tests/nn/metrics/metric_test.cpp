@@ -102,6 +102,8 @@ TEST(Metric, IsMadeByName) {
   EXPECT_EQ(make_metric("acc")->name(), "acc") << "as in Keras' logs";
   EXPECT_EQ(make_metric("acc")->config().as_string(), "acc");
   EXPECT_EQ(make_metric("Recall")->name(), "recall");
+  for (const char* function : {"MAE", "MSE", "MAPE", "MSLE", "BCE"})
+    EXPECT_EQ(make_metric(function)->name(), function) << "as in Keras' logs";
   const ConfigDict wrapped{{"name", "mse"}, {"dtype", "float32"}, {"fn", "mean_squared_error"}};
   EXPECT_EQ(make_metric("MeanMetricWrapper", wrapped)->name(), "mse");
   EXPECT_EQ(make_metric("rmse")->name(), "rmse");

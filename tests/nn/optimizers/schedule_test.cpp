@@ -57,6 +57,23 @@ TEST(Schedule, CosineDecay) {
   EXPECT_NEAR(rate(1000), 0.02, 1e-15);
 }
 
+// Also where log(243) / log(3) is rounded to less than 5.
+TEST(Schedule, CosineDecayRestartsBeginAnewWhereAPeriodEnds) {
+  for (const double t_mul : {1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0}) {
+    const CosineDecayRestarts rate(
+        {.initial_rate = 0.5, .first_decay_steps = 8, .t_mul = t_mul, .m_mul = 0.5, .alpha = 0.1});
+    double begin = 0.0, length = 8.0, height = 0.5 * 0.9;
+    for (int period = 0; period < 6; ++period) {
+      SCOPED_TRACE(cat("t_mul ", t_mul, ", period ", period));
+      EXPECT_NEAR(rate(begin), height + 0.05, 1e-9);
+      EXPECT_NEAR(rate(begin + length / 2), height / 2 + 0.05, 1e-9);
+      begin += length;
+      length *= t_mul;
+      height *= 0.5;
+    }
+  }
+}
+
 TEST(Schedule, RefusesNonPositiveDecaySteps) {
   EXPECT_THROW(ExponentialDecay({.decay_steps = 0}), UsageError);
   EXPECT_THROW(CosineDecay({.decay_steps = -1}), UsageError);

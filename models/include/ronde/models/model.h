@@ -118,7 +118,8 @@ struct FitOptions {
   std::int64_t passes = 1;  ///< fresh permutations of the data that make one epoch
   /// Factors of the training loss of samples of class 0, 1, ... (two for outputs (n, 1)); the loss shown
   /// while training has them, validation and metrics do not, and a batch's mean is over its samples, as in
-  /// Keras. Empty: all are 1.
+  /// Keras. The class is a sample's label, or, as there, that of the largest of its targets; of a single one
+  /// that is no whole number, the nearer of 0 and 1. Empty: all are 1.
   std::vector<double> class_weight = {};
   /// Factors of the training loss of each sample of the data set, in its order, as with `class_weight`; the
   /// same on all ranks. With both, their product. Empty: all are 1.

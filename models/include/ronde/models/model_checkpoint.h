@@ -5,8 +5,9 @@
 ///
 /// The path is a Python format string with `epoch` (1-based), `batch` (1-based, only when saving after a
 /// number of steps) and every key of the logs; within an epoch these are the means of its steps so far, over
-/// all ranks. An improvement is strict. A file is decided upon when all callbacks have seen the step or epoch
-/// (SavePoint), so it holds what they decided, this one's best value too: `fit` goes on from it exactly.
+/// all ranks. Those that no file of this training could have are refused before its first step. An
+/// improvement is strict. A file is decided upon when all callbacks have seen the step or epoch (SavePoint),
+/// so it holds what they decided, this one's best value too: `fit` goes on from it exactly.
 ///
 /// Rank 0 writes, beside the training. A disk that is full or fails is a warning (FitOptions::warn): the file
 /// before stays and training goes on, however often that happens. So is any failure of the file system once a

@@ -1,5 +1,6 @@
 /// ReduceLROnPlateau: a smaller learning rate when a value has stopped improving, as Keras' callback of that
-/// name does. Adds `learning_rate` to the epoch's logs: the rate of that epoch, before it is changed.
+/// name does. Adds `learning_rate` to the epoch's logs: the rate of that epoch, before it is changed; where
+/// the optimizer has a schedule, what that makes of it for the next step, as in Keras.
 ///
 ///     ReduceLROnPlateau reduce({.factor = 0.5, .patience = 3, .min_lr = 1e-5, .verbose = 1});
 ///
