@@ -15,6 +15,7 @@ CXX = os.environ["RONDE_CXX"]
 MPIEXEC = os.environ["RONDE_MPIEXEC"]
 PROJECT = pathlib.Path(__file__).parent / "project"
 ROOMS = ("core", "nn", "data", "distributed", "models")
+READER = "libexec/ronde/ronde-hdf5-reader"
 FOREIGN_HEADERS = re.compile(r"/(mpi|hdf5|dnnl|oneapi|nlohmann|CLI|curl|openssl|Eigen|zlib)[./_]", re.IGNORECASE)
 
 
@@ -108,11 +109,14 @@ class Package(InTemporaryDirectory):
         prefix = self.install()
         alone = self.root / "alone.cpp"
         alone.write_text("#include <ronde/ronde.h>\n")
-        begin = time.monotonic()
+        # In a user's build that does not come from CMake, warnings reach into our headers.
         strict = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wold-style-cast",
-                  "-Wnon-virtual-dtor", "-Werror")  # with add_subdirectory, users' warnings reach into our headers
-        run(CXX, "-std=c++20", "-O0", *strict, f"-I{prefix}/include", "-c", alone, "-o", self.root / "alone.o")
-        print(f"#include <ronde/ronde.h> compiles in {time.monotonic() - begin:.2f} s at -O0")
+                  "-Wnon-virtual-dtor", "-Woverloaded-virtual", "-Wextra-semi", "-Wcast-align", "-Wredundant-decls", "-Werror")
+        for compiler in {CXX, shutil.which("g++"), shutil.which("clang++")} - {None}:
+            with self.subTest(compiler):
+                begin = time.monotonic()
+                run(compiler, "-std=c++20", "-O0", *strict, f"-I{prefix}/include", "-c", alone, "-o", self.root / "alone.o")
+                print(f"#include <ronde/ronde.h> compiles in {time.monotonic() - begin:.2f} s at -O0 with {compiler}")
 
     def test_heavy_standard_headers_stay_out(self):
         prefix = self.install()
@@ -185,6 +189,13 @@ class Subdirectory(InTemporaryDirectory):
                              f"-DCMAKE_UNITY_BUILD={os.environ['RONDE_UNITY']}",  # objects of the same files
                              f"-DCMAKE_CXX_COMPILER_LAUNCHER={pathlib.Path(__file__).parent / 'reuse_object.sh'}")
         self.check_program(program)
+        self.assertTrue((self.root / "build" / READER).is_file())  # which the library starts to read foreign HDF5
+
+    def test_the_reader_is_found_in_a_build_of_several_configurations(self):
+        run("cmake", "-S", PROJECT, "-B", self.root, "-G", "Ninja Multi-Config", f"-DCIRCLE_SOURCE={self.program}",
+            f"-DRONDE_SUBDIRECTORY={SOURCE}")
+        targets = run("ninja", "-C", self.root, "-f", "build-Release.ninja", "-t", "targets", "all")
+        self.assertIn(f"\n{READER}: ", targets)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,6 @@ RONDE_API void init(int argc = 0, char** argv = nullptr);
 /// (`Communicator::conclude`) its error is thrown here; the world is gone even then. Collective.
 RONDE_API void shutdown();
 RONDE_API bool is_initialized();
-/// The world communicator, for `allreduce(loss)` and the like (world.h); an error before `init`.
-RONDE_API Communicator& world();
 RONDE_API int rank();
 RONDE_API int size();
 RONDE_API int local_rank();

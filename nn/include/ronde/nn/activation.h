@@ -14,7 +14,7 @@ namespace ronde::inline v0 {
 
 class RONDE_API Activation : public Module {
  public:
-  enum Kind {
+  enum class Kind {
     linear,
     relu,
     leaky_relu,  ///< slope 0.2 below zero, as Keras' function (its layer has 0.3)
@@ -34,6 +34,7 @@ class RONDE_API Activation : public Module {
     hard_silu,     ///< x * hard_sigmoid(x), also called hard_swish
     mish,          ///< x * tanh(softplus(x))
   };
+  using enum Kind;  // Activation::relu
   static constexpr Kind kLastKind = mish;
 
   explicit Activation(Kind kind) : kind_(kind) {}
