@@ -1,7 +1,7 @@
 /// ReduceLROnPlateau: a smaller learning rate when a value has stopped improving, as Keras' callback of that
 /// name does. Adds `learning_rate` to the epoch's logs: the rate of that epoch, before it is changed.
 ///
-///     ReduceLROnPlateau reduce({.factor = 0.5, .patience = 3, .min_lr = 1e-5, .verbose = 1});
+///     ReduceLROnPlateau reduce({.factor = 0.5, .patience = 3, .verbose = 1, .min_lr = 1e-5});
 ///
 /// After an epoch without improvement by more than min_delta `wait` grows; at `patience` the rate becomes
 /// max(rate * factor, min_lr). Then come `cooldown` epochs that do not count. Logs are reduced over the ranks
