@@ -127,12 +127,11 @@ class Package(InTemporaryDirectory):
     def test_pkg_config(self):
         if shutil.which("pkg-config") is None:
             self.skipTest("no pkg-config")
-        run("cmake", "--install", BUILD, "--prefix", self.root / "prefix")
-        directory = next((self.root / "prefix").rglob("ronde.pc")).parent
+        directory = next(self.install().rglob("ronde.pc")).parent
         environment = {**os.environ, "PKG_CONFIG_PATH": str(directory)}
-        flags = run("pkg-config", "--define-prefix", "--cflags", "--libs", "ronde", env=environment).split()
-        self.assertIn("-lronde", flags)
-        run(CXX, "-std=c++20", "-fsyntax-only", *[flag for flag in flags if flag.startswith("-I")], self.program)
+        flags = run("pkg-config", "--cflags", "--libs", "ronde", env=environment).split()
+        run(CXX, "-std=c++20", self.program, *flags, f"-Wl,-rpath,{directory.parent}", "-o", self.root / "circle")
+        self.check_program(self.root / "circle")
 
 
 class Library(InTemporaryDirectory):
