@@ -72,6 +72,14 @@ class Installed(InTemporaryDirectory):
         program = self.build(f"-DCMAKE_PREFIX_PATH={prefix}", "-DRONDE_COMPONENTS=mpi")
         self.check_program(program)
 
+    def test_valgrind_takes_no_block_for_lost(self):
+        if shutil.which("valgrind") is None:
+            self.skipTest("no valgrind")
+        program = self.build(f"-DCMAKE_PREFIX_PATH={self.install()}", "-DRONDE_COMPONENTS=mpi")
+        report = run("valgrind", "--leak-check=full", program, timeout=300)
+        self.assertIn("points are right", report)
+        self.assertNotIn("CachingAllocator", report)
+
     def test_unknown_component_is_refused(self):
         prefix = self.install()
         with self.assertRaisesRegex(AssertionError, "teleport"):
