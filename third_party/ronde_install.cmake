@@ -23,6 +23,10 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/rondeConfigVersio
 install(FILES ${PROJECT_BINARY_DIR}/package/rondeConfig.cmake ${PROJECT_BINARY_DIR}/package/rondeConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT dev)
 
-configure_file(${CMAKE_CURRENT_LIST_DIR}/ronde.pc.in ${PROJECT_BINARY_DIR}/package/ronde.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/package/ronde.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+# From any prefix, moved or not. What a static library has to be linked with, only find_package knows.
+if(library_type STREQUAL "SHARED_LIBRARY")
+  file(RELATIVE_PATH headers_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/ronde.pc.in ${PROJECT_BINARY_DIR}/package/ronde.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/ronde.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)

@@ -11,10 +11,15 @@ list(REMOVE_DUPLICATES private_links)
 list(FILTER private_links EXCLUDE REGEX "^(ronde_.*|Eigen3::Eigen|nlohmann_json::nlohmann_json)$")
 
 add_library(ronde)
-add_library(ronde::ronde ALIAS ronde)
+# What links it inside a build needs the program that it starts, too.
+add_library(ronde_with_reader INTERFACE)
+add_library(ronde::ronde ALIAS ronde_with_reader)
+target_link_libraries(ronde_with_reader INTERFACE ronde)
+add_dependencies(ronde_with_reader ronde_hdf5_reader)
 foreach(room IN LISTS rooms)
   target_sources(ronde PRIVATE $<TARGET_OBJECTS:${room}>)
-  target_include_directories(ronde INTERFACE
+  # As those of an installed library, the headers are a system's: a user's warnings stop there.
+  target_include_directories(ronde SYSTEM INTERFACE
     $<BUILD_INTERFACE:$<TARGET_PROPERTY:${room},INTERFACE_INCLUDE_DIRECTORIES>>)
 endforeach()
 target_link_libraries(ronde PRIVATE ${private_links} $<BUILD_INTERFACE:ronde_product_flags>)

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -119,6 +120,7 @@ struct alignas(64) Worker {
 struct ThreadPool::State {
   std::vector<std::unique_ptr<Worker>> workers;  // one less than size()
   std::atomic_flag busy;
+  std::mutex resizing;
 
   void start(int threads) {
     require<UsageError>(threads >= 1, "[thread_pool] needs at least 1 thread, got ", threads);
@@ -155,6 +157,8 @@ int ThreadPool::size() const {
 }
 
 void ThreadPool::resize(int threads) {
+  const std::lock_guard lock(state_->resizing);
+  if (threads == static_cast<int>(state_->workers.size()) + 1) return;
   const bool was_busy = state_->busy.test_and_set(std::memory_order_acquire);
   require(!was_busy, "[thread_pool] resized while a loop is running");
   try {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -54,6 +55,7 @@ class World {
   }
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<Communicator> communicator;
+  std::mutex changing;  // held by init and shutdown, which several threads may call
 };
 
 World& the_world() {
@@ -186,6 +188,7 @@ void run_body(const std::function<void(Communicator&)>& body) {
 }  // namespace
 
 void init(int, char**) {
+  const std::lock_guard lock(the_world().changing);
   if (is_initialized()) return;
   const Launch launch = read_launch();
   StartSettings settings = read_start_settings();
@@ -216,6 +219,7 @@ void init(int, char**) {
 }
 
 void shutdown() {
+  const std::lock_guard lock(the_world().changing);
   if (!is_initialized()) return;
   // Whatever the other ranks have to say: a program that caught their error may want another world.
   struct Closing {

@@ -15,6 +15,7 @@ CXX = os.environ["RONDE_CXX"]
 MPIEXEC = os.environ["RONDE_MPIEXEC"]
 PROJECT = pathlib.Path(__file__).parent / "project"
 ROOMS = ("core", "nn", "data", "distributed", "models")
+READER = "libexec/ronde/ronde-hdf5-reader"
 FOREIGN_HEADERS = re.compile(r"/(mpi|hdf5|dnnl|oneapi|nlohmann|CLI|curl|openssl|Eigen|zlib)[./_]", re.IGNORECASE)
 
 
@@ -71,6 +72,14 @@ class Installed(InTemporaryDirectory):
         program = self.build(f"-DCMAKE_PREFIX_PATH={prefix}", "-DRONDE_COMPONENTS=mpi")
         self.check_program(program)
 
+    def test_valgrind_takes_no_block_for_lost(self):
+        if shutil.which("valgrind") is None:
+            self.skipTest("no valgrind")
+        program = self.build(f"-DCMAKE_PREFIX_PATH={self.install()}", "-DRONDE_COMPONENTS=mpi")
+        report = run("valgrind", "--leak-check=full", program, timeout=300)
+        self.assertIn("points are right", report)
+        self.assertNotIn("CachingAllocator", report)
+
     def test_unknown_component_is_refused(self):
         prefix = self.install()
         with self.assertRaisesRegex(AssertionError, "teleport"):
@@ -108,11 +117,14 @@ class Package(InTemporaryDirectory):
         prefix = self.install()
         alone = self.root / "alone.cpp"
         alone.write_text("#include <ronde/ronde.h>\n")
-        begin = time.monotonic()
+        # In a user's build that does not come from CMake, warnings reach into our headers.
         strict = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wold-style-cast",
-                  "-Wnon-virtual-dtor", "-Werror")  # with add_subdirectory, users' warnings reach into our headers
-        run(CXX, "-std=c++20", "-O0", *strict, f"-I{prefix}/include", "-c", alone, "-o", self.root / "alone.o")
-        print(f"#include <ronde/ronde.h> compiles in {time.monotonic() - begin:.2f} s at -O0")
+                  "-Wnon-virtual-dtor", "-Woverloaded-virtual", "-Wextra-semi", "-Wcast-align", "-Wredundant-decls", "-Werror")
+        for compiler in {CXX, shutil.which("g++"), shutil.which("clang++")} - {None}:
+            with self.subTest(compiler):
+                begin = time.monotonic()
+                run(compiler, "-std=c++20", "-O0", *strict, f"-I{prefix}/include", "-c", alone, "-o", self.root / "alone.o")
+                print(f"#include <ronde/ronde.h> compiles in {time.monotonic() - begin:.2f} s at -O0 with {compiler}")
 
     def test_heavy_standard_headers_stay_out(self):
         prefix = self.install()
@@ -123,12 +135,11 @@ class Package(InTemporaryDirectory):
     def test_pkg_config(self):
         if shutil.which("pkg-config") is None:
             self.skipTest("no pkg-config")
-        run("cmake", "--install", BUILD, "--prefix", self.root / "prefix")
-        directory = next((self.root / "prefix").rglob("ronde.pc")).parent
+        directory = next(self.install().rglob("ronde.pc")).parent
         environment = {**os.environ, "PKG_CONFIG_PATH": str(directory)}
-        flags = run("pkg-config", "--define-prefix", "--cflags", "--libs", "ronde", env=environment).split()
-        self.assertIn("-lronde", flags)
-        run(CXX, "-std=c++20", "-fsyntax-only", *[flag for flag in flags if flag.startswith("-I")], self.program)
+        flags = run("pkg-config", "--cflags", "--libs", "ronde", env=environment).split()
+        run(CXX, "-std=c++20", self.program, *flags, f"-Wl,-rpath,{directory.parent}", "-o", self.root / "circle")
+        self.check_program(self.root / "circle")
 
 
 class Library(InTemporaryDirectory):
@@ -185,6 +196,13 @@ class Subdirectory(InTemporaryDirectory):
                              f"-DCMAKE_UNITY_BUILD={os.environ['RONDE_UNITY']}",  # objects of the same files
                              f"-DCMAKE_CXX_COMPILER_LAUNCHER={pathlib.Path(__file__).parent / 'reuse_object.sh'}")
         self.check_program(program)
+        self.assertTrue((self.root / "build" / READER).is_file())  # which the library starts to read foreign HDF5
+
+    def test_the_reader_is_found_in_a_build_of_several_configurations(self):
+        run("cmake", "-S", PROJECT, "-B", self.root, "-G", "Ninja Multi-Config", f"-DCIRCLE_SOURCE={self.program}",
+            f"-DRONDE_SUBDIRECTORY={SOURCE}")
+        targets = run("ninja", "-C", self.root, "-f", "build-Release.ninja", "-t", "targets", "all")
+        self.assertIn(f"\n{READER}: ", targets)
 
 
 if __name__ == "__main__":

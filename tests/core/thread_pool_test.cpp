@@ -217,5 +217,18 @@ TEST(ThreadPool, Resizes) {
                      "resized while a loop is running");
 }
 
+// As two parts of a program do that know nothing of each other, while one of them computes.
+TEST(ThreadPool, MayBeGivenTheSizeThatItHasAtAnyTime) {
+  ThreadPool pool(1);
+  const auto compute = [&] {
+    pool.resize(3);
+    pool.parallel_for(3, 1, [&](std::int64_t, std::int64_t) { pool.resize(3); });
+  };
+  std::thread other(compute);
+  EXPECT_NO_THROW(compute());
+  other.join();
+  EXPECT_EQ(pool.size(), 3);
+}
+
 }  // namespace
 }  // namespace ronde

@@ -11,7 +11,9 @@ void to_half(const float* x, std::uint16_t* half, std::int64_t count) {
   for (; i + 8 <= count; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(half + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-  for (; i < count; ++i) half[i] = _cvtss_sh(x[i], _MM_FROUND_TO_NEAREST_INT);
+  for (; i < count; ++i)  // clang's _cvtss_sh is a macro of C99
+    half[i] = static_cast<std::uint16_t>(
+        _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(x[i]), _MM_FROUND_TO_NEAREST_INT)));
 }
 
 void from_half(const std::uint16_t* half, float* x, std::int64_t count) {

@@ -77,7 +77,7 @@ std::string to_string(Activation::Kind kind) {
       "linear",  "relu",        "leaky_relu", "elu",          "gelu",      "swish",
       "sigmoid", "tanh",        "softmax",    "log_softmax",  "softplus",  "softsign",
       "selu",    "exponential", "relu6",      "hard_sigmoid", "hard_silu", "mish"};
-  return kNames[kind];
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace ronde::inline v0

@@ -201,7 +201,7 @@ Activation::Kind LayerConfig::activation() const {
   if (!name.is_string()) refuse("activation", "only activations with a name are supported");
   if (name.as_string() == "silu") return Activation::silu;
   if (name.as_string() == "hard_swish") return Activation::hard_silu;
-  for (int kind = Activation::linear; kind <= Activation::kLastKind; ++kind)
+  for (int kind = 0; kind <= static_cast<int>(Activation::kLastKind); ++kind)
     if (name.as_string() == to_string(static_cast<Activation::Kind>(kind)))
       return static_cast<Activation::Kind>(kind);
   refuse("activation", cat("\"", name.as_string(), "\" is not supported"));

@@ -153,8 +153,7 @@ ConfigValue keras_schedule(const LearningRateSchedule& schedule, double rate) {
   ConfigDict described;
   for (const auto& [key, value] : settings) {
     if (key == "class_name") continue;
-    const auto* found = std::find_if(std::begin(kRates), std::end(kRates),
-                                     [&](const RateName& name) { return key == name.ours; });
+    const auto* found = std::ranges::find(kRates, key, &RateName::ours);
     if (found == std::end(kRates))
       described.emplace_back(key, value);
     else

@@ -26,7 +26,7 @@ class Dice {
 inline constexpr std::int64_t kRandomClasses = 5;
 
 inline Activation::Kind random_activation(Dice& dice) {
-  return static_cast<Activation::Kind>(dice.roll(Activation::log_softmax + 1));
+  return static_cast<Activation::Kind>(dice.roll(static_cast<int>(Activation::log_softmax) + 1));
 }
 
 inline Padding random_padding(Dice& dice) {

@@ -53,7 +53,7 @@ TEST(NormRun, TakesElementwiseActivations) {
   expect_numbers_of_layers<ReLU>(ReLUOptions{.max_value = 6.0});
   expect_numbers_of_layers<ReLU>(ReLUOptions{.negative_slope = 0.1});
   expect_numbers_of_layers<LeakyReLU>(0.3);
-  for (int kind = 0; kind <= Activation::kLastKind; ++kind)
+  for (int kind = 0; kind <= static_cast<int>(Activation::kLastKind); ++kind)
     expect_numbers_of_layers<Activation>(static_cast<Activation::Kind>(kind));
 }
 

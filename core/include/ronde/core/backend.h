@@ -238,7 +238,8 @@ RONDE_API Backend& default_backend();
 /// own and sleep while there is nothing to do: OpenMP's number of threads changes nothing here, and this
 /// changes nothing there.
 RONDE_API int thread_count();
-/// No operation may be running. A UsageError for less than 1.
+/// No operation may be running, unless there are so many already: parts of a program that know nothing of
+/// each other may each ask for the same. A UsageError for less than 1.
 RONDE_API void set_thread_count(int threads);
 
 }  // namespace ronde::inline v0

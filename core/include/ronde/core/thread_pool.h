@@ -46,7 +46,7 @@ class RONDE_API ThreadPool {
 
   /// Threads that a loop of the calling thread may use: all of them, but for FewerThreads.
   int size() const;
-  /// Restarts the pool with another number of threads. No loop may be running.
+  /// Restarts the pool with another number of threads. No loop may be running, unless it has so many already.
   void resize(int threads);
 
   /// Calls `body(begin, end)` on disjoint chunks that cover [0, count), at most one per thread and each at

@@ -10,6 +10,24 @@
 
 namespace ronde::inline v0 {
 
+// In front of every block. As large as the alignment, so that the block is aligned too.
+struct alignas(CachingAllocator::kAlignment) CachingAllocator::Header {
+  std::size_t size;           // its class
+  std::uint64_t freed_after;  // so many allocations; of a free block
+  bool is_cut;                // from a slab
+  bool is_kept;               // when it comes back
+
+  static Header* of(void* memory) { return static_cast<Header*>(memory) - 1; }
+  /// Of one that is not cut from a slab.
+  void free() noexcept {
+    const std::size_t bytes = size + sizeof(Header);
+    if (bytes >= kHugePage)
+      free_huge(this, bytes);
+    else
+      std::free(this);
+  }
+};
+
 namespace {
 
 // More than any machine has; what is below can be rounded up without an overflow.
@@ -29,27 +47,6 @@ std::size_t checked_class(std::size_t bytes) {
   return size_class(bytes);
 }
 
-// In front of every block. As large as the alignment, so that the block is aligned too.
-struct alignas(CachingAllocator::kAlignment) Header {
-  std::size_t size;           // its class
-  std::uint64_t freed_after;  // so many allocations; of a free block
-  bool is_cut;                // from a slab
-  bool is_kept;               // when it comes back
-};
-
-Header* header_of(void* memory) {
-  return static_cast<Header*>(memory) - 1;
-}
-
-/// One that is not cut from a slab.
-void free_block(Header* block) noexcept {
-  const std::size_t bytes = block->size + sizeof(Header);
-  if (bytes >= kHugePage)
-    free_huge(block, bytes);
-  else
-    std::free(block);
-}
-
 }  // namespace
 
 CachingAllocator::~CachingAllocator() {
@@ -61,7 +58,7 @@ void* CachingAllocator::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   ++allocations_;
   if (void* memory = take_free(size)) return memory;
-  std::vector<void*>& blocks = free_[size];
+  std::vector<Header*>& blocks = free_[size];
   blocks.reserve(blocks.capacity() + 1);  // room for this block to come back without an allocation
   return take_new(bytes);
 }
@@ -72,7 +69,7 @@ void* CachingAllocator::allocate_once(std::size_t bytes) {
   ++allocations_;
   release_from(kHugePage, 0);
   void* memory = take_new(bytes);
-  header_of(memory)->is_kept = false;
+  Header::of(memory)->is_kept = false;
   return memory;
 }
 
@@ -105,18 +102,19 @@ void* CachingAllocator::new_block(std::size_t size) noexcept {
 void* CachingAllocator::take_free(std::size_t size) noexcept {
   for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= size + size / 2; ++it) {
     if (it->second.empty()) continue;
-    void* memory = it->second.back();
+    Header* block = it->second.back();
     it->second.pop_back();
-    return memory;
+    return block + 1;
   }
   return nullptr;
 }
 
 void CachingAllocator::deallocate(void* memory) noexcept {
-  if (!header_of(memory)->is_kept) return free_block(header_of(memory));
+  Header* block = Header::of(memory);
+  if (!block->is_kept) return block->free();
   const std::lock_guard lock(mutex_);
-  header_of(memory)->freed_after = allocations_;
-  free_[header_of(memory)->size].push_back(memory);
+  block->freed_after = allocations_;
+  free_[block->size].push_back(block);
 }
 
 void CachingAllocator::release_free() noexcept {
@@ -130,9 +128,9 @@ void CachingAllocator::release_idle() noexcept {
 /// Free blocks of at least `least` bytes that so many allocations have not wanted.
 void CachingAllocator::release_from(std::size_t least, std::uint64_t idle) noexcept {
   for (auto it = free_.lower_bound(least); it != free_.end(); ++it)
-    std::erase_if(it->second, [&](void* memory) {
-      if (header_of(memory)->is_cut || allocations_ - header_of(memory)->freed_after < idle) return false;
-      free_block(header_of(memory));
+    std::erase_if(it->second, [&](Header* block) {
+      if (block->is_cut || allocations_ - block->freed_after < idle) return false;
+      block->free();
       return true;
     });
 }

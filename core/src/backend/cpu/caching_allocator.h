@@ -34,6 +34,8 @@ class CachingAllocator {
   void deallocate(void* memory) noexcept;
 
  private:
+  struct Header;
+
   void* take_new(std::size_t bytes);
   void* new_block(std::size_t size) noexcept;
   void* take_free(std::size_t size) noexcept;
@@ -44,7 +46,8 @@ class CachingAllocator {
   std::mutex mutex_;
   HugeSlabs slabs_;
   std::uint64_t allocations_ = 0;                   // so far
-  std::map<std::size_t, std::vector<void*>> free_;  // by size class
+  // By size class. Where blocks begin, as those who look for leaks follow no other pointers.
+  std::map<std::size_t, std::vector<Header*>> free_;
 };
 
 }  // namespace ronde::inline v0

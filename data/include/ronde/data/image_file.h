@@ -1,7 +1,7 @@
 /// Pictures in files and in memory: PNG and JPEG.
 ///
 ///     Tensor cat = read_image("cat.jpg");                    // u8 (h, w, 3)
-///     write_file("cat.png", encode_png(cat));
+///     std::ofstream("cat.png", std::ios::binary) << encode_png(cat);
 ///
 /// Thread safety: free functions without state.
 #pragma once

@@ -17,15 +17,13 @@ namespace ronde::inline v0 {
 /// Connects the ranks of $RONDE_RENDEZVOUS (tcp_communicator.h) when $RONDE_RANK is set, else starts MPI
 /// (from Ronde's worker thread) when this process was launched by mpirun or srun, else makes a world of one
 /// rank; and gives every backend this rank's share of the node's cores as threads, unless $RONDE_THREADS says
-/// otherwise. A second call does nothing. Collective.
+/// otherwise. A second call does nothing, from another thread too. Collective.
 RONDE_API void init(int argc = 0, char** argv = nullptr);
 /// Waits for the other ranks and frees the world; MPI itself is finalised at exit, so `init` may be called
 /// again. A rank that still wanted a collective gets an error, and when one has failed
 /// (`Communicator::conclude`) its error is thrown here; the world is gone even then. Collective.
 RONDE_API void shutdown();
 RONDE_API bool is_initialized();
-/// The world communicator, for `allreduce(loss)` and the like (world.h); an error before `init`.
-RONDE_API Communicator& world();
 RONDE_API int rank();
 RONDE_API int size();
 RONDE_API int local_rank();

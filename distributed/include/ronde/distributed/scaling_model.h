@@ -3,8 +3,8 @@
 ///
 ///     const Link link{.latency = 5e-6, .seconds_per_byte = 8.0 / 25e9};        // 25 Gb/s
 ///     const StepCost step{.forward = 7e-3, .backward = 14e-3, .buckets = cut_into_buckets(4.8e6)};
-///     const double seconds = step_seconds(step, [&](double bytes) { return allreduce_seconds(1000, bytes,
-///     link); });
+///     const auto exchange = [&](double bytes) { return allreduce_seconds(1000, bytes, link); };
+///     const double seconds = step_seconds(step, exchange);
 ///
 /// Assumes that every rank has its own link in both directions at once, that messages do not disturb each
 /// other, that all ranks compute equally long, that adding costs nothing beside moving, and that

@@ -17,7 +17,7 @@
 
 namespace ronde::inline v0 {
 
-/// The world communicator; an error before `init`.
+/// The world communicator, for `allreduce(loss)` and the like; an error before `init`.
 RONDE_API Communicator& world();
 
 inline Work allreduce(const Tensor& data, Reduction op = Reduction::sum) {

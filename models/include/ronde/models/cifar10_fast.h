@@ -3,8 +3,8 @@
 ///
 ///     Model model(cifar10_fast(), {32, 32, 3});
 ///     prepare_cifar10_fast(model.module(), cifar.train);
-///     model.compile({.optimizer = cifar10_fast_optimizer({.total_steps = 225, .steps_per_epoch = 25}),
-///     ...});
+///     const Cifar10FastOptions options{.total_steps = 225, .steps_per_epoch = 25};
+///     model.compile({.optimizer = cifar10_fast_optimizer(options), ...});
 ///
 /// It takes values from 0 to 1 and gives probabilities. Source, of net, optimizer and all numbers: Jordan,
 /// "94% on CIFAR-10 in 3.29 seconds on a single GPU", 2024, in its later form with Muon.

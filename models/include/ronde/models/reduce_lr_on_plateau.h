@@ -2,7 +2,7 @@
 /// name does. Adds `learning_rate` to the epoch's logs: the rate of that epoch, before it is changed; where
 /// the optimizer has a schedule, what that makes of it for the next step, as in Keras.
 ///
-///     ReduceLROnPlateau reduce({.factor = 0.5, .patience = 3, .min_lr = 1e-5, .verbose = 1});
+///     ReduceLROnPlateau reduce({.factor = 0.5, .patience = 3, .verbose = 1, .min_lr = 1e-5});
 ///
 /// After an epoch without improvement by more than min_delta `wait` grows; at `patience` the rate becomes
 /// max(rate * factor, min_lr). Then come `cooldown` epochs that do not count. Logs are reduced over the ranks

@@ -14,7 +14,7 @@ namespace ronde::inline v0 {
 
 class RONDE_API Activation : public Module {
  public:
-  enum Kind {
+  enum class Kind {
     linear,
     relu,
     leaky_relu,  ///< slope 0.2 below zero, as Keras' function (its layer has 0.3)
@@ -34,6 +34,13 @@ class RONDE_API Activation : public Module {
     hard_silu,     ///< x * hard_sigmoid(x), also called hard_swish
     mish,          ///< x * tanh(softplus(x))
   };
+  // As `Activation::relu`. (`using enum` ends g++ 12 with an internal error where a template names one.)
+  static constexpr Kind linear = Kind::linear, relu = Kind::relu, leaky_relu = Kind::leaky_relu,
+                        elu = Kind::elu, gelu = Kind::gelu, silu = Kind::silu, sigmoid = Kind::sigmoid,
+                        tanh = Kind::tanh, softmax = Kind::softmax, log_softmax = Kind::log_softmax,
+                        softplus = Kind::softplus, softsign = Kind::softsign, selu = Kind::selu,
+                        exponential = Kind::exponential, relu6 = Kind::relu6,
+                        hard_sigmoid = Kind::hard_sigmoid, hard_silu = Kind::hard_silu, mish = Kind::mish;
   static constexpr Kind kLastKind = mish;
 
   explicit Activation(Kind kind) : kind_(kind) {}

@@ -1,7 +1,7 @@
 /// Losses as metrics: the mean over samples, on the outputs' device.
 ///
-///     .metrics = {std::make_shared<LossMetric>(std::make_unique<MeanAbsoluteError>())}   // or
-///     make_metric("mae")
+///     .metrics = {std::make_shared<LossMetric>(std::make_unique<MeanAbsoluteError>())}
+///     .metrics = {make_metric("mae")}  // the same
 #pragma once
 
 #include <ronde/nn/loss.h>

@@ -1,9 +1,8 @@
 /// Rescaling: x * scale + offset, with Keras' name. One number serves all, or each channel (the last axis)
 /// has its own:
 ///
-///     Rescaling({.scale = {1.0 / 255}});                       // bytes to 0 ... 1
-///     Rescaling({.scale = {4.05, 4.11, 3.82}, .offset = {-1.99, -1.98, -1.71}});     // to mean 0, deviation
-///     1
+///     Rescaling({.scale = {1.0 / 255}});    // bytes to 0 ... 1
+///     Rescaling({.scale = {4.05, 4.11, 3.82}, .offset = {-1.99, -1.98, -1.71}});  // mean 0, deviation 1
 #pragma once
 
 #include <string>

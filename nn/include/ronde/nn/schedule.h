@@ -5,8 +5,8 @@
 ///
 /// or, for a whole training, as a share of the optimizer's rate:
 ///
-///     optimizer.set_schedule(std::make_shared<OneCycle>(OneCycleOptions{.peak_rate = 1, .total_steps =
-///     235}));
+///     const OneCycleOptions options{.peak_rate = 1, .total_steps = 235};
+///     optimizer.set_schedule(std::make_shared<OneCycle>(options));
 ///
 /// Formulas and names are Keras', and all of Keras' schedules are here, so that an optimizer with one comes
 /// from and goes to its files; the warm-up's is Horovod's, the one cycle's PyTorch's.

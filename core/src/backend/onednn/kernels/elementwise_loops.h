@@ -9,14 +9,14 @@ namespace {
 
 template <class F>
 inline void map(float* y, const float* x, std::int64_t n, F f) {
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
 }
 
 // y is grad_x, whose element i is f(grad_y, x or y).
 template <class F>
 inline void map2(float* y, const float* a, const float* b, std::int64_t n, F f) {
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
 }
 
@@ -150,7 +150,7 @@ void binary_scalar(BinaryOp op, float* out, const float* a, float b, std::int64_
 }
 
 void accumulate(float* x, const float* y, float alpha, std::int64_t n) {
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) x[i] += alpha * y[i];
 }
 

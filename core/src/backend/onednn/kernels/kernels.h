@@ -12,6 +12,13 @@
 #include "backend/onednn/kernels/tile_kernels.h"
 #include "backend/onednn/kernels/winograd_shape.h"
 
+/// Before a loop whose steps do not depend on each other, even where its arrays are the same or overlap.
+#if defined(__clang__)
+#define RONDE_INDEPENDENT_STEPS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define RONDE_INDEPENDENT_STEPS _Pragma("GCC ivdep")
+#endif
+
 namespace ronde::inline v0 {
 
 /// One image of a pooling layer: (h, w, c) -> (oh, ow, c).

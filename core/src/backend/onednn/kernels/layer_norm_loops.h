@@ -24,7 +24,7 @@ void layer_norm(float* out, float* mean, float* variance, const float* x, const 
     mean[r] = center;
     variance[r] = static_cast<float>(spread);
     const float inverse = inverse_deviation(spread, epsilon);
-#pragma GCC ivdep
+    RONDE_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < k; ++i) out[i] = (x[i] - center) * inverse * gamma[i] + beta[i];
   }
 }
@@ -75,7 +75,7 @@ void layer_norm_backward(const RowNormGradients& to, const float* g, const float
     const RowSums sums = add_row(to.gamma, to.beta, g, x, gamma, center, inverse, k);
     const float mean_d = static_cast<float>(sums.d / static_cast<double>(k));
     const float slope = static_cast<float>(sums.product / static_cast<double>(k));
-#pragma GCC ivdep
+    RONDE_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < k; ++i)
       grad_x[i] = inverse * (g[i] * gamma[i] - mean_d - (x[i] - center) * inverse * slope);
   }

@@ -22,7 +22,7 @@ inline float effective(float g, const StepFactors& s) {
 
 template <bool nesterov>
 inline void sgd_momentum(float* w, const float* g, float* velocity, std::int64_t n, StepFactors s, float mu) {
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) {
     const float update = s.learning_rate * effective(g[i], s);
     const float v = mu * velocity[i] - update;
@@ -35,7 +35,7 @@ void sgd(float* w, const float* g, float* velocity, std::int64_t n, StepFactors 
   if (velocity)
     return nesterov ? sgd_momentum<true>(w, g, velocity, n, s, mu)
                     : sgd_momentum<false>(w, g, velocity, n, s, mu);
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) w[i] = w[i] - s.decay * w[i] - s.learning_rate * effective(g[i], s);
 }
 
@@ -47,7 +47,7 @@ inline void rmsprop_pass(float* w, const float* g, float* velocity, float* momen
   const float epsilon = static_cast<float>(p.epsilon);
   const float within = p.epsilon_inside_sqrt ? epsilon : 0.0f,
               behind = p.epsilon_inside_sqrt ? 0.0f : epsilon;
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) {
     const float gradient = effective(g[i], s);
     float power = rho * velocity[i] + (1 - rho) * gradient * gradient;
@@ -75,7 +75,7 @@ void rmsprop(float* w, const float* g, float* velocity, float* momentum, float* 
 template <bool amsgrad>
 inline void adam_pass(float* w, const float* g, float* m, float* v, float* largest, std::int64_t n,
                       StepFactors s, float keep_1, float keep_2, float epsilon) {
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) {
     const float gradient = effective(g[i], s);
     const float first = m[i] + (gradient - m[i]) * keep_1;
@@ -98,7 +98,7 @@ void adam(float* w, const float* g, float* m, float* v, float* largest, std::int
 void adadelta(float* w, const float* g, float* accumulated, float* deltas, std::int64_t n, StepFactors s,
               AdadeltaParams p) {
   const float rho = static_cast<float>(p.rho), epsilon = static_cast<float>(p.epsilon);
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) {
     const float gradient = effective(g[i], s);
     const float a = rho * accumulated[i] + (1 - rho) * gradient * gradient;
@@ -111,7 +111,7 @@ void adadelta(float* w, const float* g, float* accumulated, float* deltas, std::
 
 void adagrad(float* w, const float* g, float* accumulator, std::int64_t n, StepFactors s, AdagradParams p) {
   const float epsilon = static_cast<float>(p.epsilon);
-#pragma GCC ivdep
+  RONDE_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < n; ++i) {
     const float gradient = effective(g[i], s);
     const float a = accumulator[i] + gradient * gradient;
@@ -123,6 +123,7 @@ void adagrad(float* w, const float* g, float* accumulator, std::int64_t n, StepF
 }  // namespace
 }  // namespace ronde::inline v0
 
-#if !defined(__clang__)
+#if defined(__clang__)
+#else
 #pragma GCC pop_options
 #endif

@@ -138,7 +138,7 @@ void average_pool(float* out, const float* x, const PoolShape& s) {
     zero(to, s.c);
     window.for_each(s, [&](std::int64_t pixel, std::int32_t) {
       const float* from = x + pixel * s.c;
-#pragma GCC ivdep
+      RONDE_INDEPENDENT_STEPS
       for (std::int64_t c = 0; c < s.c; ++c) to[c] += from[c];
     });
     for (std::int64_t c = 0; c < s.c; ++c) to[c] /= window.size();
@@ -152,7 +152,7 @@ void average_pool_backward(float* grad_x, const float* grad_out, const PoolShape
     const float share = 1.0f / window.size();
     window.for_each(s, [&](std::int64_t pixel, std::int32_t) {
       float* to = grad_x + pixel * s.c;
-#pragma GCC ivdep
+      RONDE_INDEPENDENT_STEPS
       for (std::int64_t c = 0; c < s.c; ++c) to[c] += from[c] * share;
     });
   });

@@ -186,28 +186,30 @@ void sum_gradients(double* sums, double* products, const float* g, const float* 
 void map_columns(float* out, const float* x, const ColumnMap& map, std::int64_t rows, std::int64_t c) {
   const auto [center, scale, shift, has_relu, highest] = map;
   for (std::int64_t r = 0; r < rows; ++r, out += c, x += c) {
-    if (has_relu)
-#pragma GCC ivdep
+    if (has_relu) {
+      RONDE_INDEPENDENT_STEPS
       for (std::int64_t i = 0; i < c; ++i) {
         const float y = (x[i] - center[i]) * scale[i] + shift[i];
         out[i] = y <= 0 ? 0 : (y > highest ? highest : y);
       }
-    else
-#pragma GCC ivdep
+    } else {
+      RONDE_INDEPENDENT_STEPS
       for (std::int64_t i = 0; i < c; ++i) out[i] = (x[i] - center[i]) * scale[i] + shift[i];
+    }
   }
 }
 
 void batch_norm_backward(float* grad_x, const float* g, const float* x, const ColumnMap& map,
                          const float* mean_g, const float* slope, std::int64_t rows, std::int64_t c) {
   with_gradient(g, map, [=, center = map.center, scale = map.scale](const auto& gradient) {
-    for (std::int64_t start = 0; start < rows * c; start += c)
-#pragma GCC ivdep
+    for (std::int64_t start = 0; start < rows * c; start += c) {
+      RONDE_INDEPENDENT_STEPS
       for (std::int64_t i = 0; i < c; ++i) {
         const float distance = x[start + i] - center[i];
         grad_x[start + i] =
             scale[i] * (gradient.one(start + i, i, distance) - mean_g[i] - distance * slope[i]);
       }
+    }
   });
 }
 
