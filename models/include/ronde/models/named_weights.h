@@ -54,10 +54,9 @@ struct MatchedWeights {
 /// name and shape, and leaves the others. Layers with other names: rename the arrays.
 ///
 ///     Model old = Model::load("old.keras");
-///     NamedTensors weights = named_weights(old.module());  // or read_npz(...),
-///     read_safetensors(...).tensors for (auto& [name, values] : named_weights(old_encoder))
-///     weights["encoder/" + name] = values; const MatchedWeights matched =
-///     assign_matching_weights(model.module(), weights);
+///     NamedTensors weights = named_weights(old.module());  // or read_npz(...), read_safetensors(...).tensors
+///     for (auto& [name, values] : named_weights(old_encoder)) weights["encoder/" + name] = values;
+///     const MatchedWeights matched = assign_matching_weights(model.module(), weights);
 ///
 /// It says nothing of what does not fit: look at the result. On several ranks all call it alike, or rank 0
 /// does before `compile`, which gives everybody its weights.

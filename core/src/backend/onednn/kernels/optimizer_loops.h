@@ -123,7 +123,6 @@ void adagrad(float* w, const float* g, float* accumulator, std::int64_t n, StepF
 }  // namespace
 }  // namespace ronde::inline v0
 
-#if defined(__clang__)
-#else
+#if !defined(__clang__)
 #pragma GCC pop_options
 #endif
