@@ -309,7 +309,7 @@ class Supervised(Interrupted):
 
     def test_deadline_of_the_program(self):
         """The supervisor gives the ranks as long as they give themselves."""
-        (self.work / "settings").write_text("hang-timeout = 1\n")
+        (self.work / "settings").write_text("hang-timeout = 4\n")  # a busy disk takes a second
         for options, more, hangs in ((("--config", "settings"), {}, True),
                                      (("--hang-timeout", "0"), {"RONDE_HANG_TIMEOUT": "1"}, False)):
             job = self.start(self.supervised(*self.command(*SAVING, *options), ranks=1,
