@@ -75,6 +75,7 @@ class Installed(InTemporaryDirectory):
     def test_valgrind_takes_no_block_for_lost(self):
         if shutil.which("valgrind") is None:
             self.skipTest("no valgrind")
+        self.program.write_text(readme_program().replace("start(0, 200)", "start(0, 2)").replace("epochs = 10", "epochs = 1"))
         program = self.build(f"-DCMAKE_PREFIX_PATH={self.install()}", "-DRONDE_COMPONENTS=mpi")
         report = run("valgrind", "--leak-check=full", program, timeout=300)
         self.assertIn("points are right", report)
