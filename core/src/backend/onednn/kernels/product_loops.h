@@ -56,9 +56,10 @@ inline void fetch_results(float* out, std::int64_t pitch) {
 //
 // UndefinedBehaviorSanitizer would keep its loops from being unrolled: a third of what tests take with it.
 template <int rows, int vectors>
-[[gnu::no_sanitize_undefined]] inline void matrix_block(float* out, std::int64_t out_pitch, LeftOperand a,
-                                                        const float* b, std::int64_t b_pitch,
-                                                        std::int64_t depth, Into into, NextPieces& next) {
+inline __attribute__((no_sanitize("undefined"))) void matrix_block(float* out, std::int64_t out_pitch,
+                                                                   LeftOperand a, const float* b,
+                                                                   std::int64_t b_pitch, std::int64_t depth,
+                                                                   Into into, NextPieces& next) {
   NextPieces ahead = next;
   if (into == Into::nothing && depth >= kLeastDepthOfFetch) fetch_results<rows, vectors>(out, out_pitch);
   Vector total[rows][vectors];
@@ -68,7 +69,7 @@ template <int rows, int vectors>
     for (int v = 0; v < vectors; ++v)
       total[r][v] = into == Into::sum ? load(out + r * out_pitch + v * kLanes) : Vector{};
   const float* from = a.a;
-  const auto step = [&]() __attribute__((always_inline, no_sanitize_undefined)) {
+  const auto step = [&]() __attribute__((always_inline, no_sanitize("undefined"))) {
     Vector w[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) w[v] = load(b + v * kLanes);
