@@ -29,6 +29,10 @@ TEST(Text, SplitsAndKeepsWhatIsEmpty) {
   EXPECT_EQ(split("", ','), Parts{""});
 }
 
+TEST(Text, LowerCaseIsOfLettersFromAToZAlone) {
+  EXPECT_EQ(lower_case("AdamW_2 @[Zz`{\xc3\x84"), "adamw_2 @[zz`{\xc3\x84");
+}
+
 TEST(Text, HexDigitsOfBytes) {
   EXPECT_EQ(hex_digits(std::string_view("\0\x1f\xa0", 3)), "001fa0");
   EXPECT_EQ(hex_digits(""), "");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <typeinfo>
 
+#include <ronde/core/text.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/optimizer_factory.h>
@@ -97,10 +98,9 @@ const ConfigValue& of_one_output(const ConfigValue& loss) {
 }
 
 /// To Keras, too, "Accuracy" and "ACC" are the accuracy that the loss calls for, and not the class.
-bool is_accuracy(std::string name) {
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return name == "accuracy" || name == "acc";
+bool is_accuracy(const std::string& name) {
+  const std::string lower = lower_case(name);
+  return lower == "accuracy" || lower == "acc";
 }
 
 /// A metric that was given by its name as this Keras logs it: 3 keeps the name of a class, "AUC", and 2 takes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ronde/core/text.h>
 #include <ronde/nn/nadam.h>
 #include <ronde/nn/weight_layout.h>
 
@@ -48,12 +49,6 @@ const SavedWeight& find_weight(const SavedSlot& slot, const std::string& name) {
   for (const SavedWeight& weight : slot.weights)
     if (weight.name == name) return weight;
   throw Error(cat("[save] the optimizer has no ", slot.name, " of ", name));
-}
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 /// What the file says of its optimizer; null when it says nothing.
@@ -124,8 +119,8 @@ bool fits(const std::vector<Entry>& entries, const std::vector<SavedWeight>& val
 /// `named` is Keras' class, in any case, or empty. Its Adam with a weight decay is AdamW here, and keeps the
 /// same.
 bool has_state_of(const std::string& named, const std::string& optimizer) {
-  return named.empty() || lower(named) == lower(optimizer) ||
-         (lower(named) == "adam" && optimizer == "AdamW");
+  return named.empty() || lower_case(named) == lower_case(optimizer) ||
+         (lower_case(named) == "adam" && optimizer == "AdamW");
 }
 
 std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Optimizer& optimizer,

@@ -1,5 +1,7 @@
 #include "config/snake_case.h"
 
+#include <ronde/core/text.h>
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -19,16 +21,12 @@ bool is_digit(char c) {
 std::string snake_case(std::string_view class_name) {
   std::string result;
   for (std::size_t i = 0; i < class_name.size(); ++i) {
-    const char c = class_name[i];
-    if (!is_upper(c)) {
-      result += c;
-      continue;
-    }
     const char next = i + 1 < class_name.size() ? class_name[i + 1] : '\0';
-    if (i > 0 && (is_lower(class_name[i - 1]) || is_lower(next) || is_digit(next))) result += '_';
-    result += static_cast<char>(c - 'A' + 'a');
+    if (i > 0 && is_upper(class_name[i]) && (is_lower(class_name[i - 1]) || is_lower(next) || is_digit(next)))
+      result += '_';
+    result += class_name[i];
   }
-  return result;
+  return lower_case(result);
 }
 
 }  // namespace ronde::inline v0

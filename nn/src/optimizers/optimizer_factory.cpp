@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <ronde/core/text.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
@@ -184,9 +185,8 @@ constexpr OptimizerEntry kOptimizers[] = {{"SGD", "sgd", read_sgd, true},
 std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, const ConfigValue& config) {
   // TensorFlow 2 puts this before its own.
   constexpr std::string_view kCustom = "Custom>";
-  std::string plain = class_name.starts_with(kCustom) ? class_name.substr(kCustom.size()) : class_name;
-  for (char& c : plain)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string plain =
+      lower_case(class_name.starts_with(kCustom) ? class_name.substr(kCustom.size()) : class_name);
   for (const OptimizerEntry& entry : kOptimizers) {
     if (plain != entry.name) continue;
     const OptimizerConfig reader(class_name, config);
