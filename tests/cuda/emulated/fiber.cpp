@@ -6,37 +6,17 @@
 
 #include <ucontext.h>
 
-#ifdef RONDE_FIBERS_TELL_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "cuda/emulated/stack_in_use.h"
 
 namespace ronde::test {
 
 namespace {
 
-struct Stack {
-  const void* begin = nullptr;
-  std::size_t size = 0;
-};
-
 // Where a stack was left for another one.
 struct Place {
   void* registers[5] = {};
-  void* asan = nullptr;  // what AddressSanitizer keeps of it
+  void* kept = nullptr;
 };
-
-// AddressSanitizer wants to know which stack is in use.
-#ifdef RONDE_FIBERS_TELL_ASAN
-void leave(Place& from, const Stack& to) {
-  __sanitizer_start_switch_fiber(&from.asan, to.begin, to.size);
-}
-void arrive(const Place& at, Stack& from) {
-  __sanitizer_finish_switch_fiber(at.asan, &from.begin, &from.size);
-}
-#else
-void leave(Place&, const Stack&) {}
-void arrive(const Place&, Stack&) {}
-#endif
 
 // Not to be called where the place is noted.
 [[noreturn, gnu::noinline]] void jump(Place& place) {
@@ -59,7 +39,7 @@ struct Fiber::State {
   static inline thread_local State* beginning = nullptr;
   static void enter() {
     State& me = *beginning;
-    arrive(me.place, me.host_stack);
+    me.host_stack = arrive_on_stack(nullptr);
     me.work();
   }
 
@@ -82,16 +62,15 @@ Fiber::Fiber(void (*work)()) : state_(std::make_unique<State>(work)) {
 Fiber::~Fiber() = default;
 
 void Fiber::resume() {
-  leave(state_->host, state_->stack);
+  leave_stack(&state_->host.kept, state_->stack);
   if (__builtin_setjmp(state_->host.registers) == 0) state_->go_on();
-  Stack own;
-  arrive(state_->host, own);
+  arrive_on_stack(state_->host.kept);
 }
 
 void Fiber::pause() {
-  leave(state_->place, state_->host_stack);
+  leave_stack(&state_->place.kept, state_->host_stack);
   if (__builtin_setjmp(state_->place.registers) == 0) jump(state_->host);
-  arrive(state_->place, state_->host_stack);
+  state_->host_stack = arrive_on_stack(state_->place.kept);
 }
 
 }  // namespace ronde::test
