@@ -153,7 +153,6 @@ TEST(TrainingConfig, OfKerasIsReadAsFarAsItIsKnown) {
   EXPECT_EQ(names, (std::vector<std::string>{"loss", "mse", "auc", "msle"}));
 }
 
-// Nothing but the loss is shown for numbers: their "accuracy" means nothing, and pictures have none at all.
 // As `compile(metrics=["AUC", ...])` of that version has them in its logs.
 TEST(TrainingConfig, MetricsGivenByNameAreCalledAsThatKerasCallsThem) {
   const ConfigValue config = from_json(R"({"metrics": [["AUC", "Precision", "acc", "Accuracy", "mae", "MSE",
@@ -179,6 +178,7 @@ TEST(TrainingConfig, TheClassAccuracyIsNotTheOneOfTheLoss) {
   EXPECT_EQ(training_from_config(config, {}, "3.15.1").unknown.size(), 1u);
 }
 
+// Nothing but the loss is shown for numbers: their "accuracy" means nothing, and pictures have none at all.
 TEST(TrainingConfig, MetricsFollowTheLossWhenNoneAreNamed) {
   const auto shown = [&](std::unique_ptr<Loss> loss, std::unique_ptr<Module> net, const Tensor& targets) {
     Model model(std::move(net), {6, 6, 1});
