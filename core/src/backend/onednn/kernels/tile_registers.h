@@ -34,16 +34,19 @@ inline void store_sums(const Tiles& tiles, const TileSums& sums, std::int64_t pi
       [&]<int r, int c>() { tiles.template store<2 * r + c>(sums.at(r, c), pitch * 4); });
 }
 
+/// An operand is cleared behind its last product, which takes no time. Where another thread runs on the same
+/// core, both share the registers behind these eight, and loads wait for one: the fewer hold something, the
+/// fewer wait. Four products then take 57 ns, and 105 without (24 where no other thread runs).
 template <int rows, int columns>
 [[gnu::always_inline]] inline void add_products(const Tiles& tiles, const TileOperands& from) {
-  tiles.template load<kFirstLeft>(from.left, from.left_pitch * 2);
-  tiles.template load<kFirstRight>(from.right, kTileDepth * 2);
-  if constexpr (columns == 2)
-    tiles.template load<kFirstRight + 1>(from.right + from.right_tile, kTileDepth * 2);
-  if constexpr (rows == 2)
-    tiles.template load<kFirstLeft + 1>(from.left + from.left_tile, from.left_pitch * 2);
-  for_tiles<rows, columns>(
-      [&]<int r, int c>() { tiles.template multiply<2 * r + c, kFirstLeft + r, kFirstRight + c>(); });
+  for_tiles<rows, columns>([&]<int r, int c>() {
+    constexpr int left = kFirstLeft + r, right = kFirstRight + c;
+    if constexpr (c == 0) tiles.template load<left>(from.left + r * from.left_tile, from.left_pitch * 2);
+    if constexpr (r == 0) tiles.template load<right>(from.right + c * from.right_tile, kTileDepth * 2);
+    tiles.template multiply<2 * r + c, left, right>();
+    if constexpr (c == columns - 1) tiles.template clear<left>();
+    if constexpr (r == rows - 1) tiles.template clear<right>();
+  });
 }
 
 constexpr int kPartsOfBlock = 1;
