@@ -1,4 +1,8 @@
 // Kernels of mixed precision: bf16 beside f32, as Backend allows it. The oracle gets the same numbers in f64.
+#include <bit>
+#include <cmath>
+#include <vector>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -46,6 +50,38 @@ void compare_mixed(const Operands& outputs, const Operands& inputs, const Kernel
           SCOPED_TRACE(cat("output ", i));
           if (actual[i].defined())
             expect_near_oracle(actual[i], expected[i], actual[i].dtype() == DType::bf16 ? rounded : summed);
+        }
+      },
+      {DType::bf16});
+}
+
+// Of all magnitudes, denormal, infinite and NaN among them, and mantissas around those of a bf16.
+std::vector<float> all_kinds_of_floats() {
+  std::vector<float> values;
+  for (std::uint32_t exponent = 0; exponent < 256; ++exponent)
+    for (const std::uint32_t mantissa : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0x18000u, 0x3f1234u, 0x7fffffu})
+      for (const std::uint32_t sign : {0u, 1u})
+        values.push_back(std::bit_cast<float>(sign << 31 | exponent << 23 | mantissa));
+  values.push_back(1.0f / 3.0f);  // no whole number of vectors
+  return values;
+}
+
+TEST(MixedKernels, AllFloatsAreRoundedToTheNearest) {
+  const std::vector<float> values = all_kinds_of_floats();
+  for_each_setting(
+      [&](Backend& backend, DType) {
+        const auto rounded = Tensor::from({static_cast<std::int64_t>(values.size())}, values)
+                                 .to(backend)
+                                 .to(DType::bf16)
+                                 .to(oracle())
+                                 .to_vector<bfloat16>();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const auto expected = static_cast<float>(bfloat16(values[i])),
+                     actual = static_cast<float>(rounded[i]);
+          if (std::isnan(expected))
+            EXPECT_TRUE(std::isnan(actual)) << i;
+          else
+            EXPECT_EQ(actual, expected) << values[i];
         }
       },
       {DType::bf16});

@@ -37,6 +37,7 @@ Isa find_best_isa() {
 
 Kernels with_tiles(const TileKernels& tiles) {
   Kernels kernels = kAvx512Kernels;
+  kernels.to_bfloat16 = tiles.to_bfloat16;
   kernels.tiles = &tiles;
   return kernels;
 }

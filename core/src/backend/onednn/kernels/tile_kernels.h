@@ -49,6 +49,8 @@ struct TileGradientOperands {
 /// As Kernels: single-threaded, no allocation, dense arrays. Operands are bfloat16, as the bits of one, where
 /// they are not rounded to it here. A denormal number counts as 0.
 struct TileKernels {
+  /// As Kernels::to_bfloat16, bit for bit, which it takes the place of.
+  void (*to_bfloat16)(std::uint16_t* y, const float* x, std::int64_t n);
   /// out = epilogue(a * b + bias); shape.out_pitch is not looked at, k is at least 1, bias may be null.
   /// Scratch: kTileProductScratch floats.
   void (*product)(const TileResult& out, const std::uint16_t* a, const std::uint16_t* b,

@@ -7,10 +7,12 @@
 #include "backend/onednn/kernels/tile_convolutions.h"
 #include "backend/onednn/kernels/tile_gradients.h"
 #include "backend/onednn/kernels/tile_products.h"
+#include "backend/onednn/kernels/tile_rounding.h"
 
 namespace ronde::inline v0 {
 
 const TileKernels RONDE_TILE_TABLE{
+    .to_bfloat16 = to_bfloat16_at_once,
     .product = tile_product,
     .frame = tile_frame,
     .conv_weights = tile_conv_weights,
