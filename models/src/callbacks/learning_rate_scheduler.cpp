@@ -1,5 +1,6 @@
 #include <ronde/models/learning_rate_scheduler.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include <ronde/core/backend.h>
@@ -33,7 +34,10 @@ double LearningRateScheduler::ask(std::int64_t epoch) {
       answer.data<double>()[0] = options_.schedule(epoch, model().optimizer().learning_rate());
   });
   model().communicator().broadcast(answer).wait();
-  return answer.item();
+  const double rate = answer.item();
+  require<UsageError>(std::isfinite(rate) && rate >= 0.0, "[learning_rate_scheduler] the schedule gives ",
+                      rate, " for epoch ", epoch, ", where a finite number from 0 on was expected");
+  return rate;
 }
 
 void LearningRateScheduler::on_epoch_end(std::int64_t, Logs& logs) {

@@ -134,6 +134,7 @@ void ModelCheckpoint::on_save_point(SavePoint& point) {
   if (!is_due(point)) return;
   if (steps_since_save_ >= interval_) steps_since_save_ = 0;  // not for save_last: the rhythm stays
   if (measured_) choose_interval();
+  if (!has_values(point)) return;
   const std::string begin = cat("\nEpoch ", point.epoch() + 1, ": ");
   if (!monitors()) return order(point, kNone, begin + "saving model to ");
 
@@ -149,6 +150,17 @@ void ModelCheckpoint::on_save_point(SavePoint& point) {
         improves ? cat(begin, monitor_.key(), " improved from ", best, " to ", five_places(current),
                        ", saving model to ")
                  : begin + "saving model to ");
+}
+
+/// What is monitored and what the path names, of the validations, too.
+bool ModelCheckpoint::has_values(SavePoint& point) const {
+  if (plan().validation_freq == 1 || !point.ends_epoch()) return true;
+  const Logs logs = point.logs();
+  const std::vector<std::string> names = names_in_pattern(options_.filepath);
+  const bool are_named = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return !is_of_validation(name, plan()) || logs.find(name);
+  });
+  return are_named && (!monitors() || monitor_.is_known(logs));
 }
 
 void ModelCheckpoint::order(SavePoint& point, double value, const std::string& message) {

@@ -57,6 +57,8 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),
                       "[fit] deterministic: gradients are summed in one fixed tree, which excludes ",
                       exchange);
+  require<UsageError>(options.validation_freq >= 1, "[fit] validation_freq must be at least 1, got ",
+                      options.validation_freq);
   if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
   check_weights("[fit] class_weight", options.class_weight);
   check_sample_weights("[fit] sample_weight", options.sample_weight, data.size());
@@ -107,6 +109,7 @@ TrainingPlan make_plan(const Model::State& model, const FitOptions& options, con
       .steps_per_epoch = options.steps_per_epoch > 0 ? options.steps_per_epoch : sampler.steps_per_epoch(),
       .global_batch = sampler.options().global_batch,
       .has_validation = options.validation != nullptr,
+      .validation_freq = options.validation_freq,
       .verbose = resolve_verbosity(options, *model.communicator)};
   for (std::size_t i = 0; i < model.metrics.size(); ++i)
     plan.metrics.emplace_back(model.metric_names[i], model.metrics[i]->direction());

@@ -107,6 +107,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"backward passes per step", options.backward_passes_per_step},
                      {"augmentation", options.augmentation != nullptr},
                      {"validation samples", options.validation ? options.validation->size() : 0},
+                     {"epochs to a validation", options.validation_freq},
                      {"virtual shards", sampling.virtual_shards},
                      {"seed", std::to_string(model.options.seed)},
                      {"precision", precision_of(model.options)},

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include <ronde/models/learning_rate_schedule_callback.h>
 #include <ronde/models/learning_rate_warmup.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
@@ -24,6 +27,20 @@ TEST(LearningRateScheduler, RankZeroDecidesForAll) {
     script.epoch(1, {});
     EXPECT_EQ(script.rates_at_begin, (std::vector<double>{0.5, 1.5}));
   });
+}
+
+TEST(LearningRateScheduler, RefusesWhatIsNoRate) {
+  Model model = one_weight_model(0.5);
+  for (const double rate : {-0.1, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    LearningRateScheduler scheduler(
+        {.schedule = [&](std::int64_t epoch, double) { return epoch ? rate : 0.0; }});
+    CallbackScript script(model, 2);
+    script.begin(scheduler);
+    script.epoch(0, {});
+    EXPECT_EQ(message_of<UsageError>([&] { script.epoch(1, {}); }),
+              cat("[learning_rate_scheduler] the schedule gives ", rate,
+                  " for epoch 1, where a finite number from 0 on was expected"));
+  }
 }
 
 // Keras' `optimizer.learning_rate` is the schedule's, and that is what its callbacks log.

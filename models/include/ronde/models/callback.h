@@ -32,7 +32,8 @@ struct TrainingPlan {
   std::int64_t steps_per_epoch = 0;
   std::int64_t last_step = 0;  ///< how many steps there are when training has ended, over all epochs
   std::int64_t global_batch = 0;
-  bool has_validation = false;  ///< epoch logs will have val_loss, ...
+  bool has_validation = false;       ///< epoch logs will have val_loss, ...
+  std::int64_t validation_freq = 1;  ///< those of every so many epochs
   int verbose = 0;              ///< of this rank: 0 on all but rank 0
   /// Of the compiled metrics: how the logs call them (without "val_"), and which of their values are better.
   std::vector<std::pair<std::string, MetricDirection>> metrics = {};

@@ -20,7 +20,7 @@ namespace ronde::inline v0 {
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
   double min_delta = 0.0;     ///< an improvement is larger than this
-  std::int64_t patience = 0;  ///< epochs without improvement before the end
+  std::int64_t patience = 0;  ///< epochs (that have the value) without improvement before the end
   int verbose = 0;            ///< 1: says on rank 0 what it does
   MonitorMode mode = MonitorMode::automatic;
   std::optional<double> baseline = {};  ///< patience starts anew only after improvements that also beat this

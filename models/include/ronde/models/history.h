@@ -8,7 +8,8 @@
 
 namespace ronde::inline v0 {
 
-/// One entry per epoch. A resumed training goes on with the history it had.
+/// One entry per epoch; those of a validation are of the epochs that made one (FitOptions::validation_freq),
+/// as in Keras. A resumed training goes on with the history it had.
 struct History {
   std::vector<std::int64_t> epochs;  ///< 0-based, as Keras
   std::map<std::string, std::vector<double>> values;

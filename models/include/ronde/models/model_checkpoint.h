@@ -6,8 +6,10 @@
 /// The path is a Python format string with `epoch` (1-based), `batch` (1-based, only when saving after a
 /// number of steps) and every key of the logs; within an epoch these are the means of its steps so far, over
 /// all ranks. Those that no file of this training could have are refused before its first step. An
-/// improvement is strict. A file is decided upon when all callbacks have seen the step or epoch (SavePoint),
-/// so it holds what they decided, this one's best value too: `fit` goes on from it exactly.
+/// improvement is strict. Epochs without a validation (FitOptions::validation_freq) make no file of which a
+/// value of it is monitored or in the path. A file is decided upon when all callbacks have seen the step or
+/// epoch (SavePoint), so it holds what they decided, this one's best value too: `fit` goes on from it
+/// exactly.
 ///
 /// Rank 0 writes, beside the training. A disk that is full or fails is a warning (FitOptions::warn): the file
 /// before stays and training goes on, however often that happens. So is any failure of the file system once a
@@ -83,6 +85,7 @@ class RONDE_API ModelCheckpoint : public Callback {
   /// All ranks get what rank 0 finds best.
   void choose_interval();
   bool monitors() const { return options_.save_best_only || options_.keep_best > 0; }
+  bool has_values(SavePoint& point) const;
   void order(SavePoint& point, double value, const std::string& message);
   std::string path_for(SavePoint& point);
   void settle(const std::string& path, bool written);

@@ -21,6 +21,8 @@ class RONDE_API Monitor {
   /// that is not known, or when the key is one of validation and there is none: before any work, not after an
   /// epoch.
   void begin(const TrainingPlan& plan, const char* who);
+  /// False of a key of validation in an epoch that makes none (`FitOptions::validation_freq`).
+  bool is_known(const Logs& logs) const { return !is_at_times_ || logs.find(key_); }
   /// The key's value; an error that lists what there is when it is missing.
   double value(const Logs& logs, const char* who) const;
 
@@ -42,6 +44,7 @@ class RONDE_API Monitor {
   MonitorMode mode_;
   bool larger_is_better_;
   double min_delta_;
+  bool is_at_times_ = false;  // only some epochs have it
   std::optional<double> best_;
 };
 
