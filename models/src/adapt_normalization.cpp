@@ -24,8 +24,8 @@ class Moments {
       squares_[c] += difference * (channels[c] - mean_[c]);
     }
   }
-  NormalizationOptions result() const {
-    NormalizationOptions options{.mean = mean_, .variance = squares_};
+  NormalizationOptions result(std::optional<std::int64_t> axis) const {
+    NormalizationOptions options{.axis = axis, .mean = mean_, .variance = squares_};
     for (double& variance : options.variance) variance /= count_;
     return options;
   }
@@ -37,10 +37,13 @@ class Moments {
 
 }  // namespace
 
-NormalizationOptions adapt_normalization(const Dataset& data) {
+NormalizationOptions adapt_normalization(const Dataset& data, std::optional<std::int64_t> axis) {
   require<UsageError>(data.size() > 0, "[normalization] the data set to adapt to has no samples");
   const TensorOptions host{.dtype = DType::f64, .backend = &backend("cpu")};
-  const std::int64_t channels = data.input_shape().back();
+  const auto last = static_cast<std::int64_t>(data.input_shape().rank());  // behind that of the samples
+  require<UsageError>(!axis || *axis == -1 || *axis == last, "[normalization] axis: ", axis.value_or(-1),
+                      " of samples ", data.input_shape(), " is not supported, only the last axis");
+  const std::int64_t channels = axis ? data.input_shape().back() : 1;
   Moments moments(channels);
   for (std::int64_t begin = 0; begin < data.size(); begin += kBatch) {
     std::vector<std::int64_t> samples(static_cast<std::size_t>(std::min(kBatch, data.size() - begin)));
@@ -53,7 +56,7 @@ NormalizationOptions adapt_normalization(const Dataset& data) {
     const double* values = inputs.data<double>();
     for (std::int64_t i = 0; i < inputs.count(); i += channels) moments.add(values + i);
   }
-  return moments.result();
+  return moments.result(axis);
 }
 
 }  // namespace ronde::inline v0

@@ -46,6 +46,14 @@ TEST(Normalization, AdaptsToAllOfADataSet) {
     EXPECT_NEAR(found.mean[channel], mean, 1e-10);
     EXPECT_NEAR(found.variance[channel], average([&](double x) { return (x - mean) * (x - mean); }), 1e-10);
   }
+  const NormalizationOptions all = adapt_normalization(data, std::nullopt);
+  EXPECT_EQ(all.axis, std::nullopt);
+  ASSERT_EQ(all.mean.size(), 1u);
+  const double mean = (found.mean[0] + found.mean[1]) / 2, apart = (found.mean[0] - found.mean[1]) / 2;
+  EXPECT_NEAR(all.mean[0], mean, 1e-10);
+  EXPECT_NEAR(all.variance[0], (found.variance[0] + found.variance[1]) / 2 + apart * apart, 1e-10);
+  EXPECT_THROW(adapt_normalization(data, 1), UsageError);
+  EXPECT_EQ(adapt_normalization(data, 3).mean, found.mean) << "its number, in a batch";
   EXPECT_THROW(adapt_normalization(InMemoryDataset(Tensor::zeros({0, 2}), Tensor::zeros({0}))), UsageError);
 }
 

@@ -24,11 +24,13 @@ Normalization::Normalization(NormalizationOptions options) : options_(std::move(
 }
 
 void Normalization::build_weights(const Shape& input, const BuildOptions& options) {
-  require_last_axis(*this, options_.axis, input);
-  const Shape channels{input.back()};
+  if (options_.axis) require_last_axis(*this, *options_.axis, input);
+  const Shape channels = options_.axis ? Shape{input.back()} : Shape{};
   const auto given = [&](const std::vector<double>& values) {
     if (values.size() == 1)
       return Tensor::full(channels, values.front(), {.dtype = options.dtype, .backend = options.backend});
+    require(options_.axis.has_value(), "[", label(), "] has ", counted(values.size(), "mean"),
+            " for all elements, as it has no axis");
     require(static_cast<std::int64_t>(values.size()) == input.back(), "[", label(), "] has ",
             counted(values.size(), "mean"), " for ", counted(input.back(), "channel"));
     return Tensor::from<double>(channels, values, options.backend).to(options.dtype);
@@ -53,16 +55,26 @@ Variable Normalization::forward(const Variable& x, const Context&) {
 
 ConfigDict Normalization::config() const {
   ConfigDict config = layer_config(*this);
-  config.emplace_back("axis", -1);
+  config.emplace_back("axis", options_.axis ? ConfigValue(-1) : ConfigValue(ConfigList()));
   config.emplace_back("mean", to_config(options_.mean));
   config.emplace_back("variance", to_config(options_.variance));
   if (options_.invert) config.emplace_back("invert", true);  // not known to each Keras
   return config;
 }
 
+namespace {
+
+/// Keras writes None as the empty list of the axes that are kept.
+std::optional<std::int64_t> axis_of(const LayerConfig& config) {
+  if (config.find("axis") && config.integers("axis").empty()) return std::nullopt;
+  return config.axis();
+}
+
+}  // namespace
+
 template <>
 std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig& config) {
-  return std::make_unique<Normalization>(NormalizationOptions{.axis = config.axis(),
+  return std::make_unique<Normalization>(NormalizationOptions{.axis = axis_of(config),
                                                               .mean = config.numbers("mean"),
                                                               .variance = config.numbers("variance"),
                                                               .invert = config.boolean("invert", false)});

@@ -35,6 +35,31 @@ TEST(Normalization, OneNumberServesAllChannelsAndOthersAreOneEach) {
   EXPECT_THROW(Normalization({.mean = {1.0}}), UsageError);
 }
 
+// Keras' axis=None; its weights are scalars.
+TEST(Normalization, WithoutAnAxisAllElementsHaveOneMean) {
+  Normalization given({.axis = std::nullopt, .mean = {1.0}, .variance = {4.0}}),
+      weights({.axis = std::nullopt});
+  const Tensor x = f64_tensor({2, 2}, {1, 2, 3, 4});
+  given.build({2}, in_f64());
+  EXPECT_EQ(given(x).value().to_vector<double>(), (std::vector<double>{0, 0.5, 1, 1.5}));
+  weights.build({2, 4}, in_f64());
+  for (const char* name : {"mean", "variance", "count"})
+    EXPECT_EQ(find_parameter(weights, name).variable.shape(), Shape()) << name;
+  randomize(weights);
+  expect_module_gradients(weights, random_tensor({3, 2, 4}));
+  Normalization two({.axis = std::nullopt, .mean = {1.0, 2.0}, .variance = {1.0, 1.0}, .name = "two"});
+  EXPECT_EQ(message_of([&] { two.build({2}); }), "[two] has 2 means for all elements, as it has no axis");
+}
+
+TEST(Normalization, ItsAxisIsInItsConfiguration) {
+  for (const std::optional<std::int64_t> axis :
+       {std::optional<std::int64_t>(-1), std::optional<std::int64_t>()}) {
+    const ConfigDict config = Normalization({.axis = axis}).config();
+    const std::unique_ptr<Module> read = layer_from_config("Normalization", config);
+    EXPECT_EQ(dynamic_cast<const Normalization&>(*read).options().axis, axis);
+  }
+}
+
 TEST(LayerNormalization, GradientsAreThoseOfTheFormula) {
   const Tensor x = random_tensor({3, 2, 4});
   for (const LayerNormalizationOptions& options :

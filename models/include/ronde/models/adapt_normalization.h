@@ -8,8 +8,10 @@
 
 namespace ronde::inline v0 {
 
-/// Mean and (biased) variance of each channel, the last axis, over all samples, in f64; reads each of them
-/// once. A UsageError for a data set without samples.
-RONDE_API NormalizationOptions adapt_normalization(const Dataset& data);
+/// Mean and (biased) variance of each channel, the last axis, over all samples, in f64; or, for a layer
+/// without an axis, those of all elements. Reads each sample once. A UsageError for a data set without
+/// samples, and for any other axis.
+RONDE_API NormalizationOptions adapt_normalization(const Dataset& data,
+                                                   std::optional<std::int64_t> axis = -1);
 
 }  // namespace ronde::inline v0
