@@ -20,7 +20,7 @@ void EarlyStopping::on_train_begin(Model&, const TrainingPlan& plan) {
 }
 
 void EarlyStopping::on_epoch_end(std::int64_t epoch, Logs& logs) {
-  if (epoch < options_.start_from_epoch || !monitor_.is_known(logs)) return;
+  if (epoch < options_.start_from_epoch || !monitor_.is_due(plan(), epoch)) return;
   const double current = monitor_.value(logs, "early_stopping");
   if (options_.restore_best_weights && best_weights_.empty()) remember_weights(epoch);
   ++wait_;

@@ -152,15 +152,13 @@ void ModelCheckpoint::on_save_point(SavePoint& point) {
                  : begin + "saving model to ");
 }
 
-/// What is monitored and what the path names, of the validations, too.
-bool ModelCheckpoint::has_values(SavePoint& point) const {
-  if (plan().validation_freq == 1 || !point.ends_epoch()) return true;
-  const Logs logs = point.logs();
+/// Of the validations, what is monitored and what the path names.
+bool ModelCheckpoint::has_values(const SavePoint& point) const {
+  if (!point.ends_epoch() || plan().validates(point.epoch())) return true;
   const std::vector<std::string> names = names_in_pattern(options_.filepath);
-  const bool are_named = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return !is_of_validation(name, plan()) || logs.find(name);
-  });
-  return are_named && (!monitors() || monitor_.is_known(logs));
+  return std::none_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return is_of_validation(name, plan()); }) &&
+         (!monitors() || monitor_.is_due(plan(), point.epoch()));
 }
 
 void ModelCheckpoint::order(SavePoint& point, double value, const std::string& message) {

@@ -24,7 +24,6 @@ Monitor::Monitor(std::string key, MonitorMode mode, double min_delta)
 void Monitor::begin(const TrainingPlan& plan, const char* who) {
   require<UsageError>(plan.has_validation || !key_.starts_with("val_"), "[", who, "] monitors ", key_,
                       ", but fit has no validation data");
-  is_at_times_ = plan.validation_freq > 1 && key_.starts_with("val_");
   if (mode_ != MonitorMode::automatic) return;
   const MetricDirection direction = direction_of(key_, plan);
   require<UsageError>(direction != MetricDirection::unknown, "[", who, "] monitors ", key_,

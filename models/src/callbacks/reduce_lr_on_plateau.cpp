@@ -28,7 +28,7 @@ void ReduceLROnPlateau::on_train_begin(Model&, const TrainingPlan& plan) {
 
 void ReduceLROnPlateau::on_epoch_end(std::int64_t epoch, Logs& logs) {
   log_learning_rate(logs, model().optimizer());
-  if (!monitor_.is_known(logs)) return;
+  if (!monitor_.is_due(plan(), epoch)) return;
   const double current = monitor_.value(logs, kName);
   if (cooldown_left_ > 0) {
     --cooldown_left_;

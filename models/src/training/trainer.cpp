@@ -274,7 +274,7 @@ void Trainer::end_epoch() {
   Logs logs;
   finish_training_part(logs);
   state_.progress.epochs = epoch + 1;
-  if (options_.validation && state_.progress.epochs % options_.validation_freq == 0) validate(logs);
+  if (plan_.validates(epoch)) validate(logs);
   // From here on the epoch has ended: what a callback saves by itself goes on with the next one.
   ++epoch_;
   epoch_step_ = 0;

@@ -1,6 +1,7 @@
 // FitOptions::validation_freq, and what callbacks do in epochs without a validation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <ronde/models/csv_logger.h>
@@ -52,8 +53,8 @@ TEST(ValidationFreq, CountsEpochsFromTheFirstOfTheTraining) {
 TEST(ValidationFreq, ValuesAreThoseOfTheEpochsThatValidate) {
   Model model = small_model();
   const InMemoryDataset data = small_images(8), validation = small_images(6, 1);
-  const History each = model.fit(
-      data, {.batch_size = 4, .epochs = 5, .validation = &validation, .callbacks = {}, .verbose = 0});
+  const History each =
+      model.fit(data, {.batch_size = 4, .epochs = 5, .validation = &validation, .verbose = 0});
   const std::vector<double>& all = each.values.at("val_loss");
   EXPECT_EQ(fit_with({}).values.at("val_loss"), (std::vector<double>{all[1], all[3]}));
 }
@@ -85,12 +86,16 @@ TEST(ValidationFreq, ReduceLROnPlateauPassesEpochsOver) {
   EXPECT_EQ(script.logged, (std::vector<double>{1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.25, 0.25}));
 }
 
-TEST(ValidationFreq, WithoutItAMissingValueIsAnError) {
+// One that is spelled wrong, for example, would never be looked at else.
+TEST(ValidationFreq, AnEpochThatValidatesHasToHaveTheValue) {
   Model model = one_weight_model(0.5);
   CallbackScript script(model, 2);
-  EarlyStopping stop;
+  script.plan().validation_freq = 2;
+  EarlyStopping stop({.monitor = "val_los", .mode = MonitorMode::min});
   script.begin(stop);
-  EXPECT_THROW(script.epoch(0, {}), UsageError);
+  script.epoch(0, {});
+  EXPECT_EQ(message_of<UsageError>([&] { script.epoch(1, val_loss(1.0)); }),
+            "[early_stopping] monitors val_los, but there is only val_loss");
 }
 
 std::vector<std::string> files_of(ModelCheckpointOptions options) {

@@ -85,7 +85,7 @@ class RONDE_API ModelCheckpoint : public Callback {
   /// All ranks get what rank 0 finds best.
   void choose_interval();
   bool monitors() const { return options_.save_best_only || options_.keep_best > 0; }
-  bool has_values(SavePoint& point) const;
+  bool has_values(const SavePoint& point) const;
   void order(SavePoint& point, double value, const std::string& message);
   std::string path_for(SavePoint& point);
   void settle(const std::string& path, bool written);

@@ -22,7 +22,9 @@ class RONDE_API Monitor {
   /// epoch.
   void begin(const TrainingPlan& plan, const char* who);
   /// False of a key of validation in an epoch that makes none (`FitOptions::validation_freq`).
-  bool is_known(const Logs& logs) const { return !is_at_times_ || logs.find(key_); }
+  bool is_due(const TrainingPlan& plan, std::int64_t epoch) const {
+    return !key_.starts_with("val_") || plan.validates(epoch);
+  }
   /// The key's value; an error that lists what there is when it is missing.
   double value(const Logs& logs, const char* who) const;
 
@@ -44,7 +46,6 @@ class RONDE_API Monitor {
   MonitorMode mode_;
   bool larger_is_better_;
   double min_delta_;
-  bool is_at_times_ = false;  // only some epochs have it
   std::optional<double> best_;
 };
 
