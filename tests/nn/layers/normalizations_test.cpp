@@ -51,13 +51,17 @@ TEST(Normalization, WithoutAnAxisAllElementsHaveOneMean) {
   EXPECT_EQ(message_of([&] { two.build({2}); }), "[two] has 2 means for all elements, as it has no axis");
 }
 
-TEST(Normalization, ItsAxisIsInItsConfiguration) {
-  for (const std::optional<std::int64_t> axis :
-       {std::optional<std::int64_t>(-1), std::optional<std::int64_t>()}) {
-    const ConfigDict config = Normalization({.axis = axis}).config();
-    const std::unique_ptr<Module> read = layer_from_config("Normalization", config);
-    EXPECT_EQ(dynamic_cast<const Normalization&>(*read).options().axis, axis);
-  }
+// Keras writes its None as the empty list of the axes that are kept.
+TEST(Normalization, NoAxisIsAnEmptyListInItsConfiguration) {
+  const ConfigValue without(ConfigDict{{"axis", ConfigList()}}), last(ConfigDict{{"axis", ConfigList{-1}}});
+  const auto read = [](const ConfigValue& config) { return layer_from_config("Normalization", config); };
+  const auto axis_of = [](const Module& layer) {
+    return dynamic_cast<const Normalization&>(layer).options().axis;
+  };
+  EXPECT_EQ(axis_of(*read(without)), std::nullopt);
+  EXPECT_EQ(axis_of(*read(last)), -1);
+  EXPECT_TRUE(ConfigValue(read(without)->config()).at("axis").as_list().empty());
+  EXPECT_EQ(ConfigValue(read(last)->config()).at("axis").as_int(), -1);
 }
 
 TEST(LayerNormalization, GradientsAreThoseOfTheFormula) {

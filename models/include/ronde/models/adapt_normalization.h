@@ -3,6 +3,8 @@
 ///     Sequential net(Normalization(adapt_normalization(train)), Dense({.units = 1}));
 #pragma once
 
+#include <optional>
+
 #include <ronde/data/dataset.h>
 #include <ronde/nn/normalization.h>
 
