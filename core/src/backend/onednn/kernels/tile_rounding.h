@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/onednn/kernels/bfloat16_loops.h"
-#include "backend/onednn/kernels/tile_packing.h"
+#include "backend/onednn/kernels/tile_results.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -27,7 +27,7 @@ void to_bfloat16_at_once(std::uint16_t* y, const float* x, std::int64_t n) {
     if (has_denormal(first) || has_denormal(second)) [[unlikely]]
       to_bfloat16(y + i, x + i, 2 * kLanes);
     else
-      store_pairs(y + i, Tiles::rounded(first, second));
+      store_rounded(y + i, first, second);
   }
   to_bfloat16(y + i, x + i, n - i);
 }
