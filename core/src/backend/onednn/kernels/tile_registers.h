@@ -35,8 +35,7 @@ inline void store_sums(const Tiles& tiles, const TileSums& sums, std::int64_t pi
 }
 
 /// An operand is cleared behind its last product, which takes no time. Where another thread runs on the same
-/// core, both share the registers behind these eight, and loads wait for one: the fewer hold something, the
-/// fewer wait. Four products then take 57 ns, and 105 without (24 where no other thread runs).
+/// core, loads are the slower the more of the eight registers hold something.
 template <int rows, int columns>
 [[gnu::always_inline]] inline void add_products(const Tiles& tiles, const TileOperands& from) {
   for_tiles<rows, columns>([&]<int r, int c>() {
