@@ -10,7 +10,7 @@ phases=(
   "recipes 90 the records' recipes: seconds from data in memory to the tested model"
   "torch 90 the same nets in PyTorch, eager"
   "forward 200 convolutions forward against the f64 oracle: cuDNN compiles an engine for most shapes"
-  "kernels 90 time and bytes of each kernel of a step, by Nsight Compute"
+  "kernels 90 each launch of a step: when, how long, and how long the GPU waited for it, by CUPTI"
   "equal 120 graph = no graph and run twice, bit for bit"
   "resume 90 files of the GPU and the CPU go on on the other; stopped and resumed = not stopped"
   "ranks 130 two ranks on one GPU by NCCL, bit for bit"
@@ -138,31 +138,40 @@ pytorch() {
   fi
 }
 
-# kernels NAME PROGRAM ARGS...: 200 launches from the middle of a training, which is long enough for any number of trials
-# of engines in its first step.
+# trace_library: prints the library that notes when kernels ran; made here if none was packed and CUPTI is there.
+trace_library() {
+  local packed=$build/tests/gpu/libkernel_trace.so cuda
+  if [[ ! -f $packed ]]; then
+    cuda=$(dirname "$(dirname "$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)")")
+    packed=$work/libkernel_trace.so
+    "$here/make_kernel_trace" "$cuda" "$packed" >"$work/log" 2>&1 || return 1
+  fi
+  echo "$packed"
+}
+
+# kernels NAME PROGRAM ARGS...: each launch of a step, as it is trained, in graphs.
 kernels() {
   local name=$1 program=$2 status=0
   shift 2
-  RONDE_CUDA_GRAPHS=off ronde "$ncu" --clock-control none --csv --page raw --log-file "$work/ncu.csv" \
-    --metrics gpu__time_duration.sum,dram__bytes.sum --launch-skip 4000 --launch-count 200 \
-    "$bin/$program" --device cuda --epochs 1 --steps-per-epoch 400 --test-samples 128 "$@" >"$work/out" 2>&1 || status=$?
-  python3 "$here/kernel_times.py" "$work/ncu.csv" >"$work/log" 2>&1 || status=1
-  [[ $status == 0 ]] || cat "$work/out" "$work/ncu.csv" >>"$work/log"
-  log_of "$name" "RONDE_CUDA_GRAPHS=off ncu ..." "$program" "$@"
+  ronde env CUDA_INJECTION64_PATH="$tracer" KERNEL_TRACE="$work/trace" "$bin/$program" --device cuda --epochs 4 \
+    --steps-per-epoch 400 --test-samples 128 --seed 1 "$@" >"$work/out" 2>&1 || status=$?
+  python3 "$here/kernel_times.py" "$work/trace" >"$work/log" 2>&1 || status=1
+  [[ $status == 0 ]] || cat "$work/out" >>"$work/log"
+  log_of "$name" "CUDA_INJECTION64_PATH=libkernel_trace.so" "$program" "$@"
   if ((status == 0)); then
-    note measured "kernels of $name" "ncu ... $program $*" "in the log: $(wc -l <"$work/log") kernels"
+    note measured "kernels of $name" "CUDA_INJECTION64_PATH=... $program $*" "$(head -n 1 "$work/log")"
   else
     failed=1
-    note FAILED "kernels of $name" "ncu ... $program $*" "$(ended "$status"): $(tail -n 1 "$work/log" | cut -c1-200)"
+    note FAILED "kernels of $name" "CUDA_INJECTION64_PATH=... $program $*" \
+      "$(ended "$status"): $(tail -n 1 "$work/log" | cut -c1-200)"
   fi
 }
 
 phase_kernels() {
   has MNIST || return
-  local precision ncu
-  ncu=$(PATH=$PATH:/usr/local/cuda/bin:$pip_bin command -v ncu)
-  if [[ -n $rehearses || -z $ncu ]]; then
-    note "left out" "kernels" "command -v ncu" "is not installed, or would see no GPU"
+  local precision tracer
+  if [[ -n $rehearses ]] || ! tracer=$(trace_library); then
+    note "left out" "kernels" "tests/gpu/make_kernel_trace" "CUPTI is not there, or would see no GPU"
     return
   fi
   for precision in mixed_bfloat16 float32; do
