@@ -6,6 +6,8 @@
 #include <ronde/models/callback.h>
 #include <ronde/models/mnist_cnn.h>
 #include <ronde/models/model.h>
+#include <ronde/models/save_point.h>
+#include <ronde/models/saved_model.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/batch_normalization.h>
@@ -355,28 +357,77 @@ TEST(CudaTraining, AStepThatWouldSpoilTheWeightsIsLeftOutAsOnTheCpu) {
   }
 }
 
-TEST(CudaTraining, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
-  const auto ended = [](Backend& backend, std::string& text) {
-    Model model = make_model(backend, {});
-    try {
-      model.fit(digits_with_nans({21}), {.batch_size = 4,
-                                         .shuffle = false,
-                                         .non_finite = {.action = NonFiniteAction::abort},
-                                         .verbose = 0});
-    } catch (const Error& error) {
-      text = error.what();
-      EXPECT_EQ(error.status(), ExitStatus::non_finite);
-    }
-    EXPECT_EQ(model.optimizer().iterations(), 5);
-    return model.arena().values().to_vector<double>();
-  };
-  std::string expected_text, text;
-  const Values expected = ended(backend("cpu"), expected_text);
+/// The end of a training that has to abort for a sample that is no number.
+struct Abort {
+  std::string text;
+  std::int64_t iterations = 0, steps = 0;
+  Values weights;
+};
+
+struct SaveEachStep : Callback {
+  explicit SaveEachStep(std::string file) : path(std::move(file)) {}
+  void on_save_point(SavePoint& point) override {
+    if (!point.ends_epoch()) point.save({.path = path});
+  }
+  std::string path;
+};
+
+Abort aborted(Backend& backend, std::int64_t sample, FitOptions options, bool normalizes) {
+  Model model(normalizes ? net()
+                         : std::make_unique<Sequential>(
+                               Flatten(), Dense({.units = 4, .activation = Activation::softmax})),
+              {8, 8, 1}, {.seed = 3, .backend = &backend});
+  model.compile(
+      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  options.shuffle = false;
+  options.verbose = 0;
+  options.non_finite = {.action = NonFiniteAction::abort};
+  Abort result;
+  try {
+    model.fit(digits_with_nans({sample}), options);
+  } catch (const Error& error) {
+    result.text = error.what();
+    EXPECT_EQ(error.status(), ExitStatus::non_finite);
+  }
+  result.iterations = model.optimizer().iterations();
+  result.steps = model.progress().steps;
+  result.weights = model.arena().values().to_vector<double>();
+  for (const double value : model.arena().buffers().to_vector<double>()) result.weights.push_back(value);
+  return result;
+}
+
+void expect_the_same_end(std::int64_t sample, const FitOptions& options, std::int64_t step,
+                         std::int64_t replays, bool normalizes = true) {
+  SCOPED_TRACE(cat("sample ", sample, ", batches of ", options.batch_size));
+  const Abort expected = aborted(backend("cpu"), sample, options, normalizes);
   FakeDevice device({.seed = 3});
-  expect_near(ended(device.backend, text), expected, 1e-5);
-  EXPECT_EQ(device.runtime.replays(), 4);
-  EXPECT_EQ(text, expected_text);
-  EXPECT_NE(text.find("step 6 "), std::string::npos) << text;
+  const Abort got = aborted(device.backend, sample, options, normalizes);
+  EXPECT_EQ(device.runtime.replays(), replays);
+  EXPECT_EQ(got.text, expected.text);
+  EXPECT_NE(got.text.find(cat("step ", step, " ")), std::string::npos) << got.text;
+  EXPECT_EQ(got.iterations, step - 1);
+  EXPECT_EQ(got.steps, expected.steps);
+  expect_near(got.weights, expected.weights, 1e-5);
+}
+
+// The device is given a step more before the host asks what became of one: it changes nothing.
+TEST(CudaTraining, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
+  expect_the_same_end(21, {.batch_size = 4}, 6, 5);
+  expect_the_same_end(21, {.batch_size = 4}, 6, 5, false);
+  // Before and behind the first repetition, in the last step of an epoch, before a smaller one, in that one.
+  expect_the_same_end(5, {.batch_size = 4}, 2, 1);
+  expect_the_same_end(9, {.batch_size = 4}, 3, 2);
+  expect_the_same_end(37, {.batch_size = 4, .epochs = 2}, 10, 8);
+  expect_the_same_end(33, {.batch_size = 6, .epochs = 2}, 6, 4);
+  expect_the_same_end(38, {.batch_size = 6, .epochs = 2}, 7, 4);
+}
+
+// Nobody sees the state behind an update that was refused.
+TEST(CudaTraining, AFileOfAStepIsWrittenOnceItIsKnownToBeGood) {
+  const testing::TempDir directory(testing::memory_directory());
+  SaveEachStep saves(directory / "model.h5");
+  expect_the_same_end(21, {.batch_size = 4, .callbacks = {&saves}}, 6, 4);
+  EXPECT_EQ(read_saved_model(saves.path).state->steps, 5);
 }
 
 Model penalised_model(Backend& backend, double l2 = 0.0) {

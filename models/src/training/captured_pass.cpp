@@ -149,10 +149,11 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
              totals.return_to(sums);
            },
        .agree = [&](const std::string& why) { return first_reason(*model_.communicator, why); }});
-  if (guard_ && guard_->is_on() && !guard_->has_passed()) {
-    optimizer.set_counters(counters);
-    totals.return_to(counted);
-  }
+  if (guard_ && guard_->is_on())
+    guard_->end_update_on_device([&optimizer, &totals, counters, counted] {
+      optimizer.set_counters(counters);
+      totals.return_to(counted);
+    });
   return total;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <ronde/core/backend.h>
 
@@ -9,13 +10,15 @@
 
 namespace ronde::inline v0 {
 
-NonFiniteGuard::NonFiniteGuard(Model::State& model, NonFiniteOptions options)
-    : model_(model), options_(options) {
+NonFiniteGuard::NonFiniteGuard(Model::State& model, NonFiniteOptions options, std::function<void()> end)
+    : model_(model), options_(options), end_(std::move(end)), statistics_(copies_.data()) {
   if (!is_on()) return;
   Backend& backend = model.backend();
   squares_ = Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend});
+  verdict_ = Tensor::zeros({}, {.dtype = DType::f64, .backend = &backend});
   const Tensor& buffers = model.arena->buffers();
-  if (buffers.count() > 0) statistics_ = Tensor::empty_like(buffers);
+  if (buffers.count() > 0) copies_ = {Tensor::empty_like(buffers), Tensor::empty_like(buffers)};
+  if (hears_late()) late_.emplace(backend);
   model.optimizer->set_gate(gate());
 }
 
@@ -30,13 +33,15 @@ NonFiniteGuard::~NonFiniteGuard() {
 
 void NonFiniteGuard::begin_update(const RunningTotals& totals) {
   if (!is_on()) return;
+  settle();
   note_statistics();
   mark_ = totals.mark();
 }
 
 void NonFiniteGuard::note_statistics() {
   refused_ = is_on_device_ = false;
-  if (statistics_.defined()) statistics_.copy_from(model_.arena->buffers());
+  statistics_ = &copies_[statistics_ == copies_.data() ? 1 : 0];
+  if (statistics_->defined()) statistics_->copy_from(model_.arena->buffers());
 }
 
 bool NonFiniteGuard::may_be_on_device() const {
@@ -48,17 +53,45 @@ void NonFiniteGuard::begin_update_on_device() {
   is_on_device_ = true;
 }
 
-// Nothing times a loss is nothing, or a NaN.
+bool NonFiniteGuard::hears_late() const {
+  return end_ && options_.action == NonFiniteAction::abort && may_be_on_device();
+}
+
+// Nothing times a number is nothing, or a NaN.
 const Tensor& NonFiniteGuard::look(const Tensor& loss) {
   model_.arena->complete_gradients();
   enqueue_squares();
-  model_.backend().accumulate(squares_, loss, 0.0);
-  return squares_;
+  model_.backend().accumulate(verdict_, squares_, 0.0);
+  model_.backend().accumulate(verdict_, loss, 0.0);
+  return verdict_;
 }
 
-bool NonFiniteGuard::has_passed() {
-  refused_ = !std::isfinite(squares_.item());
-  return !refused_;
+void NonFiniteGuard::end_update_on_device(std::function<void()> undo) {
+  if (late_) {
+    undecided_.push_back({std::move(undo), statistics_});
+    late_->ask(verdict_);
+    if (late_->asked() == LateReader::kMost) hear();
+    return;
+  }
+  refused_ = !std::isfinite(verdict_.item());
+  if (!refused_) return;
+  verdict_.fill(0.0);
+  undo();
+}
+
+void NonFiniteGuard::settle() {
+  while (!undecided_.empty()) hear();
+}
+
+void NonFiniteGuard::hear() {
+  const Undecided oldest = std::move(undecided_.front());
+  undecided_.pop_front();
+  if (std::isfinite(late_->take())) return;
+  undecided_.clear();  // refused as well, and not begun again
+  refused_ = true;
+  statistics_ = oldest.statistics;
+  oldest.undo();
+  end_();
 }
 
 // The squares of a float's whole range fit into a double, and NaN and infinity stay what they are.
@@ -94,7 +127,7 @@ bool NonFiniteGuard::may_update(double witness) {
 
 void NonFiniteGuard::give_back(RunningTotals& totals) {
   if (!is_on_device_) totals.return_to(mark_);
-  if (statistics_.defined()) model_.arena->buffers().copy_from(statistics_);
+  if (statistics_->defined()) model_.arena->buffers().copy_from(*statistics_);
 }
 
 double loss_witness(double loss_sum) {

@@ -10,10 +10,19 @@
 ///     guard.begin_update_on_device();
 ///     const GatedUpdates gated(guard.look(loss));  // as part of a graph
 ///     ...                                          // totals, and the update, which may_update lets pass
-///     if (!guard.has_passed()) ...                 // the device has changed nothing
+///     guard.end_update_on_device(undo);            // of what the host has counted where the device changed nothing
+///
+/// Where nothing can come of a refusal but the end of the training, the host hears of it one update later,
+/// and the device is never without work: what it was given behind that update changes nothing either.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include <ronde/core/cuda.h>
 
 #include "state/model_state.h"
 #include "training/running_totals.h"
@@ -22,7 +31,9 @@ namespace ronde::inline v0 {
 
 class NonFiniteGuard {
  public:
-  NonFiniteGuard(Model::State& model, NonFiniteOptions options);
+  /// `end`: ends the training for the last update but those that have begun since, which was refused. Empty:
+  /// nothing is heard late.
+  NonFiniteGuard(Model::State& model, NonFiniteOptions options, std::function<void()> end = {});
   ~NonFiniteGuard();
   NonFiniteGuard(const NonFiniteGuard&) = delete;
   NonFiniteGuard& operator=(const NonFiniteGuard&) = delete;
@@ -37,8 +48,10 @@ class NonFiniteGuard {
   void begin_update_on_device();
   /// Enqueues what the device decides by, from the gradients and this loss; the same tensor each time.
   const Tensor& look(const Tensor& loss);
-  /// What it has decided. Waits for it.
-  bool has_passed();
+  /// Hears what it has decided, of this update or of the one before; calls the `undo` of one that it refused.
+  void end_update_on_device(std::function<void()> undo);
+  /// Waits for what it has decided of all updates so far.
+  void settle();
   /// For updates that DistributedOptimizer does not make; none when nothing is looked for.
   DistributedOptimizer::Gate gate();
   /// Collective where the ranks do not see the same sums.
@@ -52,7 +65,15 @@ class NonFiniteGuard {
   void give_back(RunningTotals& totals);
 
  private:
+  /// An update whose decision is not known yet.
+  struct Undecided {
+    std::function<void()> undo;
+    const Tensor* statistics;
+  };
+
   void note_statistics();
+  bool hears_late() const;
+  void hear();
   void enqueue_squares();
   bool gradients_are_finite();
 
@@ -60,8 +81,13 @@ class NonFiniteGuard {
   NonFiniteOptions options_;
   bool refused_ = false;
   bool is_on_device_ = false;  // this update's decision
-  Tensor squares_;     // f64 scalar
-  Tensor statistics_;  // copy of the arena's buffers; undefined where there are none
+  std::function<void()> end_;
+  Tensor squares_;                      // f64 scalar
+  Tensor verdict_;                      // f64 scalar: nothing, or NaN from a refused update on
+  std::array<Tensor, 2> copies_;        // of the arena's buffers, in turn; undefined where there are none
+  const Tensor* statistics_ = nullptr;  // the one that the last update has to give back
+  std::optional<LateReader> late_;
+  std::deque<Undecided> undecided_;
   RunningTotals::Mark mark_;
 };
 

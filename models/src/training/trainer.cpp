@@ -31,7 +31,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
       plan_(make_plan(state, options, loader_.sampler())),
       callbacks_(options.callbacks),
       totals_(state.backend(), state.metrics, loader_.sampler().shards(), state.arena.get()),
-      guard_(state, options.non_finite),
+      guard_(state, options.non_finite, [this] { recover_late(); }),
       train_step_(state, options.micro_batch, &guard_),
       rank_watch_(*state.communicator, [this](const std::string& problem) { warn(problem); }),
       checkpointer_(state, [this](const std::string& problem) { warn(problem); }),
@@ -179,6 +179,7 @@ void Trainer::run_epoch() {
     run_step();
     after_step();
   }
+  guard_.settle();
   if (state_.stop || !is_cut_short()) end_epoch();
 }
 
@@ -193,6 +194,7 @@ void Trainer::run_step() {
   require(batch != nullptr, "[fit] the loader ended before step ", epoch_step_);
   batch_ = batch;
   train_on(*batch);
+  if (speed_tuning_ && !speed_tuning_->is_done()) guard_.settle();  // its time is that of the work
   stopwatch_.stop(batch->global_count);
   stopwatch_.report(state_.progress);
   rank_watch_.add_step(stopwatch_.own_seconds());
@@ -256,13 +258,24 @@ void Trainer::recover(std::int64_t step) {
   recovery_.recover(found, report.rank);
 }
 
+void Trainer::recover_late() {
+  --state_.progress.steps;
+  --epoch_step_;
+  loader_.start(epoch_ * plan_.steps_per_epoch + epoch_step_, 1);
+  batch_ = next_batch();
+  recover(state_.progress.steps + 1);
+}
+
 void Trainer::after_step() {
   if (waiting_ == 0) replica_check_.after_step(state_.progress.steps);
   const TraceScope scope("callback", "on_train_batch_end");
   Logs logs;
   const bool wanted = std::any_of(callbacks_.begin(), callbacks_.end(),
                                   [](const Callback* callback) { return callback->wants_batch_logs(); });
-  if (wanted) totals_.local().append_to(logs, state_.metric_names);
+  if (wanted) {
+    guard_.settle();
+    totals_.local().append_to(logs, state_.metric_names);
+  }
   for (Callback* callback : callbacks_) callback->on_train_batch_end(epoch_step_ - 1, logs);
   // Nothing has changed, and a file of it would be one less of those to go back to.
   if (!state_.stop && waiting_ == 0 && !guard_.refused()) offer_save_after_step();
@@ -351,7 +364,8 @@ void Trainer::offer(SavePoint& point) {
   point.then()();
 }
 
-SavedRun Trainer::saved_run() const {
+SavedRun Trainer::saved_run() {
+  guard_.settle();
   require<UsageError>(waiting_ == 0, "[save] ", waiting_, " of ",
                       counted(options_.backward_passes_per_step, "batch", "batches"),
                       " of an update are done, and their gradients are in no file: save behind its "

@@ -36,7 +36,7 @@ class Trainer {
   History run();
 
   /// Where the run stands, for a file; the callbacks' part on rank 0 only. Collective.
-  SavedRun saved_run() const;
+  SavedRun saved_run();
   /// Before somebody else uses the model's metrics.
   void lend_metrics() { totals_.lend_metrics(); }
 
@@ -59,6 +59,8 @@ class Trainer {
   void update(std::int64_t step);
   /// After an update that would have made weights NaN or infinite.
   void recover(std::int64_t step);
+  /// The same of the last step that is done, found out about later.
+  void recover_late();
   void after_step();
   void end_epoch();
   /// Loss and metrics of the epoch over all ranks; NaN or infinity ends the training on all of them.

@@ -137,6 +137,29 @@ class RONDE_API GatedUpdates {
   Backend& backend_;
 };
 
+/// Reads an f64 scalar of a GPU from time to time, and waits for what it was then, not for what the GPU was
+/// given since. Not thread safe; must not outlive the backend.
+class RONDE_API LateReader {
+ public:
+  static constexpr std::size_t kMost = 2;  ///< asked for and not taken
+
+  explicit LateReader(Backend& backend);
+  ~LateReader();
+  LateReader(const LateReader&) = delete;
+  LateReader& operator=(const LateReader&) = delete;
+
+  /// Enqueues the reading of what `scalar` is by then.
+  void ask(const Tensor& scalar);
+  /// How many were asked for and not taken.
+  std::size_t asked() const;
+  /// Waits for the first of these.
+  double take();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// From here on a GPU's convolutions are the same in each process, and perhaps slower: as with
 /// `$RONDE_CUDA_ENGINES=deterministic`. Of other backends they are anyway.
 RONDE_API void use_deterministic_engines(Backend& backend);
