@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "cuda/gpu/conv_engines.h"
 #include "cuda/gpu/conv_graph.h"
 #include "cuda/gpu/cuda_resources.h"
+#include "cuda/gpu/trials.h"
 #include "cuda/takes_bfloat16.h"
 
 namespace ronde::inline v0::cuda {
@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::int64_t kMostConvWorkspace = std::int64_t{256} << 20;
 constexpr std::size_t kMostCandidates = 8, kMostCompiled = 3;
-constexpr int kTrials = 3, kRuns = 5;  // of each candidate; the fastest trial counts
-constexpr float kNever = std::numeric_limits<float>::infinity();
 
 /// One engine, ready to run.
 class Engine {
@@ -62,28 +60,6 @@ class Engine {
   CudnnDescriptor plan_;
   std::int64_t workspace_ = 0;
 };
-
-/// Milliseconds of some runs behind one another, so that the device is waited for and not the host; of the
-/// fastest of a few trials. kNever: it does not run; another one may.
-template <class Run>
-float time_of(const Run& run_once, cudaStream_t stream) try {
-  const CudaEvent begin, end;
-  run_once();
-  float best = kNever;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    check_cuda(cudaEventRecord(begin.get(), stream), "timing");
-    for (int run = 0; run < kRuns; ++run) run_once();
-    check_cuda(cudaEventRecord(end.get(), stream), "timing");
-    check_cuda(cudaEventSynchronize(end.get()), "timing");
-    float milliseconds = 0;
-    check_cuda(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "timing");
-    best = std::min(best, milliseconds);
-  }
-  return best;
-} catch (const GpuError&) {
-  cudaGetLastError();  // it is taken note of
-  return kNever;
-}
 
 struct Candidates {
   std::vector<Engine> engines;  ///< best recommended first
@@ -151,7 +127,7 @@ std::size_t fastest(const std::vector<Engine>& engines, cudnnHandle_t handle,
   std::size_t best = 0;
   float best_time = kNever;
   for (std::size_t i = 0; i < engines.size(); ++i) {
-    const float time = time_of([&] { engines[i].run(handle, pack); }, stream);
+    const float time = milliseconds_of([&] { engines[i].run(handle, pack); }, stream);
     if (time >= best_time) continue;
     best_time = time;
     best = i;
@@ -265,7 +241,7 @@ float time_of(const Found& found, const Call& call, cudnnHandle_t handle, cudaSt
     before();
     found.engine->run(handle, pack);
   };
-  return time_of(run, stream);
+  return milliseconds_of(run, stream);
 }
 
 /// The gradient of a weight whose sums stay floats. Of bf16 cuDNN has one engine for it, which it compiles

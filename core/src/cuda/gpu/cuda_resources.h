@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "cuda/gpu/cuda_check.h"
+#include "cuda/gpu/fill_nodes.h"
 
 namespace ronde::inline v0::cuda {
 
@@ -18,6 +19,35 @@ class CudaEvent {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+/// What `run` gives a stream, as a graph.
+class CudaGraph {
+ public:
+  template <class Run>
+  CudaGraph(cudaStream_t stream, const Run& run) {
+    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
+    cudaGraph_t graph = nullptr;
+    try {
+      run();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);
+      cudaGraphDestroy(graph);
+      throw;
+    }
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (error == cudaSuccess) error = replace_fills(graph);
+    if (error == cudaSuccess) error = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check_cuda(error, "capturing");
+  }
+  ~CudaGraph() { cudaGraphExecDestroy(graph_); }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  cudaGraphExec_t get() const { return graph_; }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
 };
 
 class CudaMemory {

@@ -313,7 +313,7 @@ void run_copy(const Call& call, cudaStream_t stream) {
                         : out.dtype == DType::bf16                           ? 2
                         : out.dtype == DType::f32 || out.dtype == DType::i32 ? 4
                                                                              : 8);
-    cudaMemcpyAsync(out.data, x.data, bytes, cudaMemcpyDeviceToDevice, stream);
+    check_cuda(cudaMemcpyAsync(out.data, x.data, bytes, cudaMemcpyDeviceToDevice, stream), "a copy");
     return;
   }
   using Half = __nv_bfloat16;

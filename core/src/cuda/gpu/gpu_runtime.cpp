@@ -8,7 +8,9 @@
 #include "cuda/gpu/architectures.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
+#include "cuda/gpu/fill_nodes.h"
 #include "cuda/gpu/product_plan.h"
+#include "cuda/gpu/small_copy.h"
 #include "cuda/library_of.h"
 #include "cuda/takes_bfloat16.h"
 
@@ -173,10 +175,22 @@ Status GpuRuntime::complaint() {
 
 Status GpuRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, Stream stream) {
   use();
+  if (kind != CopyKind::on_device && bytes <= kMostBytesByKernel) return copy_few(to, from, bytes, stream);
   const cudaMemcpyKind direction = kind == CopyKind::to_device ? cudaMemcpyHostToDevice
                                    : kind == CopyKind::to_host ? cudaMemcpyDeviceToHost
                                                                : cudaMemcpyDeviceToDevice;
   return result(cudaMemcpyAsync(to, from, bytes, direction, native(stream)));
+}
+
+Status GpuRuntime::copy_few(void* to, const void* from, std::size_t bytes, Stream stream) {
+  if (is_lost()) return lost();
+  try {
+    copy_by_kernel(to, from, bytes, native(stream));
+  } catch (const GpuError& error) {
+    cudaGetLastError();  // it is told; the next call begins without it
+    return answer(Outcome::failed, error.what());
+  }
+  return {};
 }
 
 Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan, std::size_t* workspace) {
@@ -187,9 +201,8 @@ Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan
     // What the operands hold by now may still be on its way.
     check_cuda(cudaDeviceSynchronize(), "before planning");
     const Place place{reinterpret_cast<Stream>(tuning_), complaint_on_device_};
-    *plan = library_of(call.op) == Library::cublas
-                ? make_product_plan(call, math, cublas_).release()
-                : make_conv_plan(call, math, cudnn_, place).release();
+    *plan = library_of(call.op) == Library::cublas ? make_product_plan(call, math, cublas_, place).release()
+                                                   : make_conv_plan(call, math, cudnn_, place).release();
     check_cuda(cudaStreamSynchronize(tuning_), "planning");
     *workspace = (*plan)->workspace();
     return {Outcome::ok, (*plan)->remark()};
@@ -231,6 +244,7 @@ Status GpuRuntime::end_capture(Stream stream, Graph* graph) {
   use();
   cudaGraph_t captured = nullptr;
   cudaError_t error = cudaStreamEndCapture(native(stream), &captured);
+  if (error == cudaSuccess) error = replace_fills(captured);
   if (error == cudaSuccess)
     error = cudaGraphInstantiate(reinterpret_cast<cudaGraphExec_t*>(graph), captured, 0);
   if (captured) cudaGraphDestroy(captured);

@@ -52,6 +52,7 @@ class GpuRuntime final : public Runtime {
   Status destroy_graph(Graph graph) override;
 
  private:
+  Status copy_few(void* to, const void* from, std::size_t bytes, Stream stream);
   /// Each thread of the host has a current device.
   void use() const { cudaSetDevice(device_); }
   Status result(cudaError_t error) const;

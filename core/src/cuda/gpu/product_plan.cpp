@@ -1,15 +1,21 @@
 #include "cuda/gpu/product_plan.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "cuda/gpu/cublas_descriptors.h"
 #include "cuda/gpu/cuda_check.h"
+#include "cuda/gpu/cuda_resources.h"
+#include "cuda/gpu/trials.h"
 
 namespace ronde::inline v0::cuda {
 
 namespace {
 
 constexpr std::size_t kMostProductWorkspace = std::size_t{32} << 20;
+constexpr int kMostAlgorithms = 8;  // that are tried
 
 /// Matrices are row-major: to cuBLASLt, which thinks in columns, each is its own transpose. So out = a b is
 /// computed as out^T = b^T a^T, with the operands as they lie.
@@ -67,7 +73,7 @@ std::uint32_t alignment(const void* memory) {
 /// rounded once, where cuBLASLt 13.1 on an H100 rounds some products before it adds the bias.
 class ProductPlan final : public PlanTag {
  public:
-  ProductPlan(const Call& call, const MathOptions& math, cublasLtHandle_t handle)
+  ProductPlan(const Call& call, const MathOptions& math, cublasLtHandle_t handle, const Place& place)
       : product_(product_of(call)),
         compute_(compute_type(call, math)),
         a_(type_of(a_of(call).dtype)),
@@ -78,9 +84,10 @@ class ProductPlan final : public PlanTag {
     const bool rounds_twice = call.op == Op::dense && call[0].dtype == DType::bf16;
     const bool may_be_by_library =
         has_bias && !drops && !rounds_twice && bias_of(call).dtype == call[0].dtype;
-    if (may_be_by_library && find(call, Bias::by_library)) return;
-    if (find(call, has_bias || drops ? Bias::by_kernel : Bias::none)) return;
-    throw GpuError("cuBLASLt has no algorithm for a product");
+    const bool tries = math.engines != Engines::deterministic;
+    if (!(may_be_by_library && find(call, Bias::by_library, tries, place)) &&
+        !find(call, has_bias || drops ? Bias::by_kernel : Bias::none, tries, place))
+      throw GpuError("cuBLASLt has no algorithm for a product");
   }
 
   std::size_t workspace() const override { return own_begins() + own_bytes_; }
@@ -159,8 +166,8 @@ class ProductPlan final : public PlanTag {
     if (result.dtype == DType::bf16) preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, sums);
   }
 
-  /// Whether there is an algorithm that leaves the bias to whom `bias` says.
-  bool find(const Call& call, Bias bias) {
+  /// Whether there is an algorithm that leaves the bias to whom `bias` says: the fastest, or the first.
+  bool find(const Call& call, Bias bias, bool tries, const Place& place) {
     bias_ = is_trivial() && bias == Bias::by_library ? Bias::by_kernel : bias;
     is_in_scratch_ = bias_ == Bias::by_kernel && !is_gradient(call) && call[0].dtype == DType::bf16;
     own_bytes_ = own_bytes(call);
@@ -170,11 +177,40 @@ class ProductPlan final : public PlanTag {
     const Layout a = layout_of_a(), b = layout_of_b(), out = layout_of(result);
     Preference preference;
     prefer(preference, call, result);
+    std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> algorithms{};
     int found = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle_, description.get(), b.get(), a.get(), out.get(), out.get(),
-                                       preference.get(), 1, &heuristic_, &found);
-    return status == CUBLAS_STATUS_SUCCESS && found > 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_, description.get(), b.get(), a.get(), out.get(), out.get(), preference.get(),
+        tries ? kMostAlgorithms : 1, algorithms.data(), &found);
+    if (status != CUBLAS_STATUS_SUCCESS || found == 0) return false;
+    choose(call, std::span(algorithms).first(static_cast<std::size_t>(found)), place);
+    return true;
+  }
+
+  /// The first where there is no room to try them.
+  void choose(const Call& call, std::span<const cublasLtMatmulHeuristicResult_t> algorithms,
+              const Place& place) try {
+    float best_time = kNever;
+    cublasLtMatmulHeuristicResult_t best = heuristic_ = algorithms.front();
+    if (algorithms.size() == 1) return;
+    const CudaMemory workspace(kMostProductWorkspace + own_bytes_);
+    Operand result = call[0];
+    if (is_in_scratch_) {
+      result.dtype = DType::f32;
+      result.data = static_cast<char*>(workspace.get()) + kMostProductWorkspace;
+    }
+    for (const cublasLtMatmulHeuristicResult_t& algorithm : algorithms) {
+      heuristic_ = algorithm;
+      const float time =
+          milliseconds_of([&] { multiply(call, result, workspace.get(), place); }, native(place.stream));
+      if (time < best_time) best = algorithm;
+      best_time = std::min(best_time, time);
+    }
+    heuristic_ = best;
+  } catch (const GpuError& error) {
+    if (error.outcome != Outcome::out_of_memory) throw;
+    cudaGetLastError();
+    heuristic_ = algorithms.front();
   }
 
   void multiply(const Call& call, const Operand& result, void* workspace, const Place& place) const {
@@ -213,9 +249,9 @@ class ProductPlan final : public PlanTag {
 
 }  // namespace
 
-std::unique_ptr<PlanTag> make_product_plan(const Call& call, const MathOptions& math,
-                                           cublasLtHandle_t handle) {
-  return std::make_unique<ProductPlan>(call, math, handle);
+std::unique_ptr<PlanTag> make_product_plan(const Call& call, const MathOptions& math, cublasLtHandle_t handle,
+                                           const Place& place) {
+  return std::make_unique<ProductPlan>(call, math, handle, place);
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -9,7 +9,7 @@
 
 namespace ronde::inline v0::cuda {
 
-std::unique_ptr<PlanTag> make_product_plan(const Call& call, const MathOptions& math,
-                                           cublasLtHandle_t handle);
+std::unique_ptr<PlanTag> make_product_plan(const Call& call, const MathOptions& math, cublasLtHandle_t handle,
+                                           const Place& place);
 
 }  // namespace ronde::inline v0::cuda
