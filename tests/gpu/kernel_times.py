@@ -20,10 +20,10 @@ def read(path):
 
 
 def period(names):
-    """The shortest with which nearly all of the names are repeated; 0 if there is none."""
+    """The shortest with which the names are repeated, but for the odd one; 0 if there is none."""
     for length in range(2, min(MOST, len(names) // 3)):
         pairs = list(zip(names, names[length:]))
-        if sum(a == b for a, b in pairs) > 0.97 * len(pairs):
+        if sum(a == b for a, b in pairs) > 0.999 * len(pairs):
             return length
     return 0
 

@@ -74,6 +74,7 @@ void CapturedStep::run_as(Calls calls, const Body& body) {
   const ActivePool active(backend_.allocator(), &pool_);
   const AsRepetition repetition(backend_, {calls, numbers_.get()});
   body();
+  if (calls != Calls::left_out) backend_.join_streams();
 }
 
 void CapturedStep::drop_graph() {
@@ -113,10 +114,12 @@ std::string CapturedStep::record(const Body& body, const Body& counting, bool& i
   } catch (...) {
     // Of a part of a step, which nobody must repeat.
     runtime.end_capture(backend_.stream(), &graph_);
+    backend_.join_streams();
     drop_graph();
     throw;
   }
   const Status ended = runtime.end_capture(backend_.stream(), &graph_);
+  backend_.join_streams();  // of a body that was broken off
   return ended.ok() || !why.empty() ? why : ended.text;
 }
 

@@ -40,21 +40,6 @@ Operand operand(const Tensor& tensor) {
   return result;
 }
 
-/// Scratch memory of one call: what comes after it on the stream may have it.
-class Workspace {
- public:
-  Workspace(DeviceAllocator& allocator, std::size_t bytes)
-      : allocator_(allocator), memory_(allocator.allocate(bytes)) {}
-  ~Workspace() { allocator_.deallocate(memory_); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  void* memory() const { return memory_; }
-
- private:
-  DeviceAllocator& allocator_;
-  void* memory_;
-};
-
 // For the sums of a normalisation.
 Tensor scratch_of_sums(const Tensor& x) {
   const std::int64_t channels = x.size(-1), rows = channels == 0 ? 0 : x.count() / channels;
@@ -75,6 +60,7 @@ CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
       stream_(make_stream(runtime)),
       allocator_(runtime, stream_),
       staging_(runtime),
+      side_(runtime, allocator_, stream_),
       rounded_copies_([this](const Tensor& weights) { return make_rounded(weights); },
                       [this](const Tensor& rounded, const Tensor& weights) { round(rounded, weights); }),
       threads_(1) {}
@@ -97,18 +83,21 @@ void CudaBackend::require_device() const {
 void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
   require_device();
   if (bytes == 0) return;
+  side_.join();
   staging_.upload(destination, source, bytes, stream_);
   rounded_copies_.written(destination, bytes);
 }
 
 void CudaBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
   require_device();
+  side_.join();
   if (bytes > 0) staging_.download(destination, source, bytes, stream_);
   check(runtime_.complaint(), "a kernel");
 }
 
 void CudaBackend::synchronize() {
   require_device();
+  side_.join();
   check(wait_for(runtime_, stream_), "running");
   check(runtime_.complaint(), "a kernel");
 }
@@ -160,8 +149,13 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
     return enqueue_in_float(call, tensors, Detours::Cause::design, why);
   const Planned planned = plan_for(call);
   if (planned.refusal) return enqueue_in_float(call, tensors, planned.cause, *planned.refusal);
-  const Workspace workspace(allocator_, planned.workspace);
-  check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
+  if (is_repeating() && SideStream::takes(op)) {
+    side_.launch(call, planned.plan, planned.workspace, tensors);
+  } else {
+    side_.let_pass(call);
+    const Workspace workspace(allocator_, planned.workspace);
+    check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
+  }
   note_outputs(call);
 }
 
@@ -193,6 +187,7 @@ Tensor CudaBackend::make_rounded(const Tensor& weights) {
 void CudaBackend::round(const Tensor& rounded, const Tensor& weights) {
   const Call call{
       .op = Op::copy, .outputs = 1, .operands = 2, .tensors = {operand(rounded), operand(weights)}};
+  side_.let_pass(call);
   check(runtime_.launch(call, nullptr, nullptr, stream_), "rounding weights");
 }
 

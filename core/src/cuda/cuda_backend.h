@@ -28,6 +28,7 @@
 #include "cuda/device_allocator.h"
 #include "cuda/rounded_copies.h"
 #include "cuda/runtime.h"
+#include "cuda/side_stream.h"
 #include "cuda/staging.h"
 
 namespace ronde::inline v0::cuda {
@@ -63,6 +64,9 @@ class CudaBackend : public Backend {
   /// Whether calls are left out, because a graph repeats them: only the host's part of a body is wanted.
   bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
   bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
+  /// Whoever gives `stream()` something by another way than this class, or ends a repeated body, calls this
+  /// before.
+  void join_streams() { side_.join(); }
   bool wants_graphs() const { return options_.graphs; }
   bool wants_windows() const { return options_.windows; }
   /// Of the convolutions planned from here on.
@@ -193,6 +197,7 @@ class CudaBackend : public Backend {
   void round(const Tensor& rounded, const Tensor& weights);
   const StepNumbers* numbers_for(const Attributes& attributes);
   void require_device() const;
+  bool is_repeating() const { return repetition_.numbers != nullptr; }
   Planned plan_for(const Call& call);
 
   Runtime& runtime_;
@@ -200,6 +205,7 @@ class CudaBackend : public Backend {
   Stream stream_;
   DeviceAllocator allocator_;
   Staging staging_;
+  SideStream side_;
   const double* gate_ = nullptr;
   Repetition repetition_;
   Detours detours_;

@@ -225,6 +225,7 @@ std::shared_ptr<DeviceGroup::Started> DeviceGroup::start(const Call& call) {
   require<UsageError>(call.in.is_contiguous() && call.out.is_contiguous(),
                       "[nccl] expects tensors without gaps");
   auto started = std::make_shared<StartedCall<State>>(state_, call);
+  state.backend.join_streams();
   cuda::check(state.runtime.record(state.ready, state.backend.stream()), "starting an exchange of the ranks");
   cuda::check(state.runtime.wait(state.stream, state.ready), "starting an exchange of the ranks");
   const GroupCall what{.verb = static_cast<cuda::GroupVerb>(call.verb),

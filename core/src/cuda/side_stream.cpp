@@ -1,0 +1,64 @@
+#include "cuda/side_stream.h"
+
+#include <algorithm>
+
+#include "cuda/status.h"
+
+namespace ronde::inline v0::cuda {
+
+SideStream::~SideStream() {
+  if (forked_) runtime_.destroy_event(forked_);
+  if (joined_) runtime_.destroy_event(joined_);
+  if (side_) runtime_.destroy_stream(side_);
+}
+
+void SideStream::launch(const Call& call, Plan plan, std::size_t workspace,
+                        std::span<const Tensor* const> tensors) {
+  if (!side_) check(runtime_.create_stream(&side_), "a second stream");
+  if (!forked_) check(runtime_.create_event(&forked_), "an event");
+  if (!joined_) check(runtime_.create_event(&joined_), "an event");
+  check(runtime_.record(forked_, main_), "a kernel beside others");
+  check(runtime_.wait(side_, forked_), "a kernel beside others");
+  workspaces_.push_back(std::make_unique<Workspace>(allocator_, workspace));
+  held_bytes_ += workspace;
+  for (const Tensor* tensor : tensors) {
+    if (!tensor->defined()) continue;
+    held_.push_back(*tensor);
+    held_bytes_ += tensor->byte_size();
+  }
+  for (int i = 0; i < call.operands; ++i)
+    if (call[i].data) (i < call.outputs ? written_ : read_).push_back(range_of(call[i]));
+  check(runtime_.launch(call, plan, workspaces_.back()->memory(), side_), "a kernel");
+  if (held_bytes_ > kMostHeld) join();
+}
+
+void SideStream::join() {
+  if (held_.empty()) return;
+  check(runtime_.record(joined_, side_), "joining the streams");
+  check(runtime_.wait(main_, joined_), "joining the streams");
+  written_.clear();
+  read_.clear();
+  held_.clear();
+  workspaces_.clear();
+  held_bytes_ = 0;
+}
+
+SideStream::Range SideStream::range_of(const Operand& operand) {
+  const auto* begin = static_cast<const char*>(operand.data);
+  return {begin, begin + static_cast<std::size_t>(operand.reach()) * size_of(operand.dtype)};
+}
+
+bool SideStream::overlaps(const std::vector<Range>& ranges, const Operand& operand) {
+  if (!operand.data) return false;
+  const Range mine = range_of(operand);
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return mine.begin < range.end && range.begin < mine.end; });
+}
+
+bool SideStream::is_in_the_way(const Call& call) const {
+  for (int i = 0; i < call.operands; ++i)
+    if (overlaps(written_, call[i]) || (i < call.outputs && overlaps(read_, call[i]))) return true;
+  return overlaps(written_, call.rounded) || overlaps(read_, call.rounded);
+}
+
+}  // namespace ronde::inline v0::cuda
