@@ -25,10 +25,10 @@ struct Part {
 
 }  // namespace
 
-BatchDetails::BatchDetails(const Dataset& data, std::int64_t rows, std::int64_t numbers_of_each,
-                           Backend& backend) {
+BatchDetails::BatchDetails(const Dataset& data, std::int64_t rows, const OfResident& each, Backend& backend) {
   std::array parts{Part{targets, data.target_shape().batch_of(rows), data.target_dtype()},
-                   Part{keys, {rows, 2}, DType::i64}, Part{numbers, {rows, numbers_of_each}, DType::f64}};
+                   Part{keys, {rows, 2}, DType::i64}, Part{indices, {each.index ? rows : 0}, DType::i32},
+                   Part{numbers, {rows, each.numbers}, DType::f64}};
   std::size_t size = 0;
   for (Part& part : parts) {
     part.begin = size;

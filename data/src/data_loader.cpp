@@ -118,11 +118,12 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   const std::int64_t n = sampler.max_count();
   const bool fills_in_place = !options.backend || options.backend->device().type == DeviceType::cpu;
   Backend& backend = fills_in_place && options.backend ? *options.backend : default_backend();
-  resident = ResidentInputs::make(data, options, sampler.options().seed, n);
-  const std::int64_t numbers = resident ? resident->numbers() : 0;
+  resident = ResidentInputs::make(data, options, sampler.options().seed);
+  const BatchDetails::OfResident each{.index = resident.has_value(),
+                                      .numbers = resident ? resident->numbers() : 0};
   if (!fills_in_place) {
     inputs_on_device = Tensor::empty(data.input_shape().batch_of(n), {options.dtype, options.backend});
-    details_on_device = BatchDetails(data, n, numbers, *options.backend);
+    details_on_device = BatchDetails(data, n, each, *options.backend);
   }
   // Pieces small enough that the threads finish together, although some pictures take longer.
   const std::int64_t pieces = options.threads == 1 ? 1 : 4 * options.threads;
@@ -132,7 +133,7 @@ DataLoader::State::State(const Dataset& data, ShardedSampler shards, LoaderOptio
   for (Slot& slot : slots) {
     const Shape inputs = resident ? Shape{n, 0} : data.input_shape().batch_of(n);
     slot.inputs = Tensor::empty(inputs, {options.dtype, &backend});
-    slot.details = BatchDetails(data, n, numbers, backend);
+    slot.details = BatchDetails(data, n, each, backend);
     slot.samples.reserve(static_cast<std::size_t>(n));
     slot.indices.reserve(static_cast<std::size_t>(n));
     free.push_back(&slot);
@@ -210,7 +211,8 @@ const Batch* DataLoader::State::copied(const Slot& slot) {
            .sample_keys = details_on_device.keys.slice(0, 0, n)};
   details_on_device.copy_from(slot.details);
   if (resident)
-    resident->gather(given.inputs, given.sample_keys, details_on_device.numbers.slice(0, 0, n));
+    resident->gather(given.inputs, details_on_device.indices.slice(0, 0, n),
+                     details_on_device.numbers.slice(0, 0, n));
   else
     given.inputs.copy_from(batch.inputs);
   return &given;
@@ -292,6 +294,9 @@ void DataLoader::State::prepare(Slot& slot, std::int64_t prepared_step) const {
     *to++ = key.sample;
     *to++ = key.epoch;
   }
+  if (resident)
+    std::ranges::transform(slot.indices, slot.details.indices.data<std::int32_t>(),
+                           [](std::int64_t index) { return static_cast<std::int32_t>(index); });
 }
 
 /// With an augmentation a few samples at a time, which are still in the cache when they are augmented.

@@ -20,7 +20,7 @@ Tensor as_pictures(const Tensor& samples, const Shape& shape) {
 }  // namespace
 
 std::optional<ResidentInputs> ResidentInputs::make(const Dataset& dataset, const LoaderOptions& options,
-                                                   std::uint64_t seed, std::int64_t most) {
+                                                   std::uint64_t seed) {
   if (!options.backend || options.backend->device().type == DeviceType::cpu) return std::nullopt;
   ResidentInputs resident;
   resident.dataset_ = &dataset;
@@ -38,7 +38,6 @@ std::optional<ResidentInputs> ResidentInputs::make(const Dataset& dataset, const
   if (!steps) return std::nullopt;
   resident.steps_ = *steps;
   resident.table_ = inputs.to(*options.backend).reshape({inputs.size(0), inputs.shape().tail(1).count()});
-  resident.indices_ = Tensor::empty({most}, {DType::i32, options.backend});
   return resident;
 }
 
@@ -64,11 +63,9 @@ void ResidentInputs::draw(const Tensor& numbers, const Tensor& keys) const {
   }
 }
 
-void ResidentInputs::gather(const Tensor& inputs, const Tensor& keys, const Tensor& numbers) const {
-  const std::int64_t n = keys.size(0);
-  const Tensor indices = indices_.slice(0, 0, n);
+void ResidentInputs::gather(const Tensor& inputs, const Tensor& indices, const Tensor& numbers) const {
+  const std::int64_t n = indices.size(0);
   Backend& backend = table_.backend();
-  backend.copy(indices.reshape({n, 1}), keys.slice(1, 0, 1));
   const InMemoryOptions& stored = stored_->options();
   if (steps_.count == 0)
     return backend.gather_scaled(inputs.reshape({n, table_.size(1)}), table_, indices, stored.scale,

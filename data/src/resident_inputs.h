@@ -11,11 +11,11 @@ namespace ronde::inline v0 {
 
 class ResidentInputs {
  public:
-  /// For batches of up to `most` samples. Nothing where batches have to be made in host memory: on a CPU,
+  /// Nothing where batches have to be made in host memory: on a CPU,
   /// with an augmentation that no kernel makes or that follows one of the data set's own, of a data set that
   /// is not in memory or is larger than the options allow. `seed`: of the augmentation.
   static std::optional<ResidentInputs> make(const Dataset& dataset, const LoaderOptions& options,
-                                            std::uint64_t seed, std::int64_t most);
+                                            std::uint64_t seed);
 
   /// Numbers that the changes of a sample are made of; 0: there are none.
   std::int64_t numbers() const { return steps_.numbers; }
@@ -23,8 +23,8 @@ class ResidentInputs {
   /// threads may do so at once.
   void draw(const Tensor& numbers, const Tensor& keys) const;
 
-  /// Writes the inputs of the samples that `keys` have in their first column. All are on the device.
-  void gather(const Tensor& inputs, const Tensor& keys, const Tensor& numbers) const;
+  /// Writes the inputs of these samples, i32 (n). All are on the device.
+  void gather(const Tensor& inputs, const Tensor& indices, const Tensor& numbers) const;
   void read_targets(std::span<const std::int64_t> samples, const Tensor& targets) const {
     stored_->read_targets(samples, targets);
   }
@@ -37,8 +37,7 @@ class ResidentInputs {
   const Augmentation* augmentation_ = nullptr;
   PictureSteps steps_;  // of the data set or the augmentation
   std::uint64_t seed_ = 0;
-  Tensor table_;    // (samples, elements)
-  Tensor indices_;  // i32 (most)
+  Tensor table_;  // (samples, elements)
 };
 
 }  // namespace ronde::inline v0

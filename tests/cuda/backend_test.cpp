@@ -1,4 +1,6 @@
 // CudaBackend's own logic; what its kernels compute is the table of tests/backend_ops.
+#include <ronde/core/cuda.h>
+
 #include "cuda/backend_options.h"
 #include "cuda/fake_device.h"
 #include "cuda/plan_key.h"
@@ -112,6 +114,27 @@ TEST(CudaBackend, AStepSoonNeedsNoMemoryOfTheDevice) {
   const std::size_t before = device.backend.allocator().statistics().requests;
   for (int i = 0; i < 5; ++i) EXPECT_EQ(step(), repeated(150, 40));
   EXPECT_EQ(device.backend.allocator().statistics().requests, before);
+}
+
+TEST(CudaBackend, ALateReaderTellsWhatAScalarWas) {
+  FakeDevice device({.seed = 5});
+  const Tensor scalar = Tensor::zeros({}, {.dtype = DType::f64, .backend = &device.backend});
+  LateReader reader(device.backend);
+  for (int i = 0; i < 3; ++i) {
+    scalar.fill(10.0 * i);
+    reader.ask(scalar);
+    scalar.fill(10.0 * i + 1);
+    reader.ask(scalar);
+    scalar.fill(-1.0);
+    expect_error([&] { reader.ask(scalar); }, "was asked 2 times and nothing was taken");
+    EXPECT_EQ(reader.take(), 10.0 * i);
+    EXPECT_EQ(reader.asked(), 1u);
+    EXPECT_EQ(reader.take(), 10.0 * i + 1);
+  }
+  expect_error([&] { reader.take(); }, "was asked for nothing");
+  expect_error([&] { reader.ask(filled(device.backend, {}, 1.0)); }, "reads a scalar of f64");
+  expect_error([&] { LateReader of_the_cpu(backend("cpu")); }, "reads from a GPU, not from ");
+  reader.ask(scalar);  // and never taken
 }
 
 TEST(CudaBackend, GivesTheDeviceBackAsItWas) {

@@ -64,7 +64,7 @@ phase_forward() {
 }
 
 phase_tf32() {
-  local filter=-Matmul*:Dense*:Conv2d*
+  local filter=-Matmul*:Dense*:Conv2d*:Dropout.BehindDense
   [[ -n $rehearses ]] && filter=Softmax*
   shards "the same with TF32: only products may differ" env RONDE_TEST_BACKEND=cuda RONDE_CUDA_MATH=tf32 \
     "$ops" --gtest_brief=1 "--gtest_filter=$filter"
@@ -268,6 +268,8 @@ sanitize() {
     return
   fi
   local filter=-Matmul*:Threads*:Isa*:ConvAlgorithm*
+  # It ends itself ("failed to handle a hardware exception") in kernels of cuDNN and cuBLASLt, although it is to pass them over.
+  [[ $tool != racecheck ]] || filter+=:Dense*:Conv2d*:MixedKernels*:Dropout.BehindDense
   shards "compute-sanitizer $tool, all kernels of ours" env RONDE_TEST_BACKEND=cuda "$sanitizer" --tool "$tool" "$@" \
     --kernel-name kns=ronde --port "{port}" --error-exitcode 1 "$ops" --gtest_brief=1 "--gtest_filter=$filter"
 }
