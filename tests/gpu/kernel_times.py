@@ -1,48 +1,60 @@
 """A step of a training on a GPU, launch by launch: `kernel_times.py TRACE`, where TRACE is what kernel_trace.cpp wrote.
-First a line of the whole: launches a step, median time from one step's begin to the next one's, of which the GPU ran
-something. Then a line for each launch in order: median time since the step's begin, median time it took, median time that
-the GPU had nothing to do before it, blocks (or bytes of a copy), name. A step is what is repeated in it."""
 
+A step is a replay of the graph that had most launches; what ran outside of graphs meanwhile belongs to it too. First a line
+of the whole: launches a step, median time from one step's begin to the next one's, of which the GPU ran something. Then a
+line for each launch in order: median time since the step's begin, median time it took, median time that the GPU had
+nothing to do before it, blocks (or bytes of a copy), name."""
+
+import bisect
+import collections
 import re
 import statistics
 import sys
 
-MOST = 400  # launches of a step
+Launch = collections.namedtuple("Launch", "begin end graph node size name")
 
 
 def read(path):
     launches = []
     with open(path, encoding="utf-8") as lines:
         for line in lines:
-            begin, end, blocks, moved, name = line.rstrip("\n").split("\t", 4)
-            launches.append((int(begin), int(end), f"{moved} B" if blocks == "0" else f"{blocks} blocks", name))
+            begin, end, graph, node, blocks, moved, name = line.rstrip("\n").split("\t", 6)
+            size = f"{moved} B" if blocks == "0" else f"{blocks} blocks"
+            launches.append(Launch(int(begin), int(end), int(graph), int(node), size, name))
     return sorted(launches)
 
 
-def period(names):
-    """The shortest with which the names are repeated, but for the odd one; 0 if there is none."""
-    for length in range(2, min(MOST, len(names) // 3)):
-        pairs = list(zip(names, names[length:]))
-        if sum(a == b for a, b in pairs) > 0.999 * len(pairs):
-            return length
-    return 0
+def replays(launches):
+    """Of the graph with most launches: a list for each, with what lies between it and the one before."""
+    counts = collections.Counter(launch.graph for launch in launches if launch.graph)
+    if not counts:
+        sys.exit("no graph was replayed in this trace")
+    graph = counts.most_common(1)[0][0]
+    steps, seen = [], collections.Counter()
+    for launch in launches:
+        if launch.graph != graph:
+            continue
+        number = seen[launch.node]
+        seen[launch.node] += 1
+        if number == len(steps):
+            steps.append([])
+        steps[number].append(launch)
+    begins = [step[0].begin for step in steps]
+    for launch in launches:
+        number = bisect.bisect_left(begins, launch.begin)
+        if not launch.graph and 0 < number < len(steps):
+            steps[number].append(launch)
+    return [sorted(step) for step in steps[1:]]
 
 
-def training(launches, parts=20):
-    """The part of the trace with the longest period, and that period: trials of engines have none, a test a shorter one."""
-    size = max(1, len(launches) // parts)
-    cut = [launches[i:i + size][:40 * MOST] for i in range(0, len(launches), size)]
-    found = [(period([name for *_, name in part]), part) for part in cut]
-    return max(found, key=lambda pair: pair[0])
-
-
-def steps(launches, length):
-    """Each begins with the launch before which the GPU waits longest: the host's turn, if there is one."""
-    gaps = [[] for _ in range(length)]
-    for i in range(1, len(launches)):
-        gaps[i % length].append(launches[i][0] - launches[i - 1][1])
-    first = max(range(length), key=lambda i: statistics.median(gaps[i]))
-    return [launches[i:i + length] for i in range(first, len(launches) - length, length)]
+def busy(step):
+    """Nanoseconds with something under way, and nanoseconds with nothing before each."""
+    total, until, idle = 0, step[0].begin, []
+    for launch in step:
+        idle.append(max(0, launch.begin - until))
+        total += max(0, launch.end - max(launch.begin, until))
+        until = max(until, launch.end)
+    return total, idle
 
 
 def short(name):
@@ -50,35 +62,30 @@ def short(name):
     return done if len(done) < 110 else f"{done[:70]}..{done[-38:]}"
 
 
-def busy(step):
-    """Nanoseconds with something under way."""
-    total, until = 0, 0
-    for begin, end, *_ in step:
-        total += max(0, end - max(begin, until))
-        until = max(until, end)
-    return total
+def key(launch, seen):
+    """The same in each step: a node, or which one of a name it is outside of the graph."""
+    seen[launch.name] += 1
+    return launch.node or (launch.name, seen[launch.name])
 
 
-def report(all_steps):
-    shape = [(blocks, name) for _, _, blocks, name in all_steps[0]]
-    same = [step for step in all_steps if [name for *_, name in step] == [name for _, name in shape]]
-    between = [b[0][0] - a[0][0] for a, b in zip(all_steps, all_steps[1:])]
-    print(f"{len(shape)} launches a step, {statistics.median(between) / 1e3:.1f} us from step to step, of which "
-          f"{statistics.median(busy(step) for step in same) / 1e3:.1f} us with something under way; {len(same)} steps")
-    for i, (blocks, name) in enumerate(shape):
-        since, took, idle = [], [], []
-        for step in same:
-            since.append(step[i][0] - step[0][0])
-            took.append(step[i][1] - step[i][0])
-            idle.append(step[i][0] - max(launch[1] for launch in step[:i]) if i else 0)
-        values = [statistics.median(of) / 1e3 for of in (since, took, idle)]
-        print("{:8.1f} {:8.2f} us {:8.2f} us before  ".format(*values) + f"{blocks:>14}  {short(name)}")
+def report(steps):
+    usual = statistics.mode(len(step) for step in steps)
+    steps = [step for step in steps if len(step) == usual]
+    rows = collections.defaultdict(list)
+    for step in steps:
+        seen = collections.Counter()
+        for launch, idle in zip(step, busy(step)[1]):
+            rows[key(launch, seen)].append((launch.begin - step[0].begin, launch.end - launch.begin, idle, launch))
+    between = [b[0].begin - a[0].begin for a, b in zip(steps, steps[1:])]
+    print(f"{usual} launches a step, {statistics.median(between) / 1e3:.1f} us from step to step, of which "
+          f"{statistics.median(busy(step)[0] for step in steps) / 1e3:.1f} us with something under way; {len(steps)} steps")
+    medians = [[statistics.median(of) / 1e3 for of in list(zip(*row))[:3]] + [row[0][3]] for row in rows.values()
+               if len(row) > len(steps) / 2]
+    for since, took, idle, launch in sorted(medians, key=lambda row: row[0]):
+        print(f"{since:8.1f} {took:8.2f} us {idle:8.2f} us before  {launch.size:>14}  {short(launch.name)}")
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: kernel_times.py TRACE")
-    repeated, chosen = training(read(sys.argv[1]))
-    if not repeated:
-        sys.exit("no step is repeated in this trace")
-    report(steps(chosen, repeated))
+    report(replays(read(sys.argv[1])))

@@ -1,7 +1,7 @@
 // When each kernel, copy and fill of a program ran on its GPU, in CUDA graphs too: a library that the driver
 // loads (CUDA_INJECTION64_PATH) and CUPTI tells. At the program's end it writes $KERNEL_TRACE: a line for
-// each, of nanoseconds it began, nanoseconds it ended, threads' blocks, and name. tests/gpu/kernel_times.py
-// reads it.
+// each, of nanoseconds it began, nanoseconds it ended, graph and node (0: none), blocks of threads, bytes of
+// a copy, and name. tests/gpu/kernel_times.py reads it.
 #include <cupti.h>
 #include <cxxabi.h>
 
@@ -15,7 +15,7 @@
 namespace {
 
 struct Launch {
-  std::uint64_t begin, end;
+  std::uint64_t begin, end, graph, node;
   long long blocks, bytes;
   std::string name;
 };
@@ -43,18 +43,20 @@ void note(const CUpti_Activity* record) {
   switch (record->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
       const auto& of = as<CUpti_ActivityKernel10>(record);
-      launches().push_back(
-          {of.start, of.end, static_cast<long long>(of.gridX) * of.gridY * of.gridZ, 0, readable(of.name)});
+      launches().push_back({of.start, of.end, of.graphId, of.graphNodeId,
+                            static_cast<long long>(of.gridX) * of.gridY * of.gridZ, 0, readable(of.name)});
       break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& of = as<CUpti_ActivityMemcpy6>(record);
-      launches().push_back({of.start, of.end, 0, static_cast<long long>(of.bytes), "copy"});
+      launches().push_back(
+          {of.start, of.end, of.graphId, of.graphNodeId, 0, static_cast<long long>(of.bytes), "copy"});
       break;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
       const auto& of = as<CUpti_ActivityMemset4>(record);
-      launches().push_back({of.start, of.end, 0, static_cast<long long>(of.bytes), "fill"});
+      launches().push_back(
+          {of.start, of.end, of.graphId, of.graphNodeId, 0, static_cast<long long>(of.bytes), "fill"});
       break;
     }
     default:
@@ -75,6 +77,10 @@ void CUPTIAPI take(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, 
   std::free(buffer);
 }
 
+unsigned long long as_printed(std::uint64_t number) {
+  return number;
+}
+
 void write() {
   cuptiActivityFlushAll(1);
   const std::scoped_lock lock(mutex);
@@ -82,8 +88,8 @@ void write() {
   std::FILE* file = path != nullptr ? std::fopen(path, "w") : nullptr;
   if (file == nullptr) return;
   for (const Launch& of : launches())
-    std::fprintf(file, "%llu\t%llu\t%lld\t%lld\t%s\n", static_cast<unsigned long long>(of.begin),
-                 static_cast<unsigned long long>(of.end), of.blocks, of.bytes, of.name.c_str());
+    std::fprintf(file, "%llu\t%llu\t%llu\t%llu\t%lld\t%lld\t%s\n", as_printed(of.begin), as_printed(of.end),
+                 as_printed(of.graph), as_printed(of.node), of.blocks, of.bytes, of.name.c_str());
   std::fclose(file);
 }
 
