@@ -1,5 +1,7 @@
 // Convolutions where libraries have nothing, by our own kernels; the whole table of kernels has the other
 // ops.
+#include <array>
+
 #include <ronde/core/cuda.h>
 
 #include "cuda/fake_device.h"
@@ -26,6 +28,29 @@ const Shapes kShapes[] = {
      {.stride = {2, 2}, .padding = {1, 3, 2, 0}, .dilation = {2, 1}}},
     // Pixels whose products a thread adds up in more than one go.
     {{1, 330, 331, 1}, {2, 1, 1, 1}, {1, 330, 331, 2}, {}},
+};
+
+// Those that tiles are for: which tile it is depends on how many fill a device.
+const Shapes kTiledShapes[] = {
+    {{2, 9, 10, 4}, {4, 3, 3, 4}, {2, 7, 8, 4}, {}},
+    {{1, 7, 5, 8}, {12, 1, 1, 8}, {1, 7, 5, 12}, {}},
+    // Few pixels: the gradient of the weight is made in one piece.
+    {{1, 5, 5, 4}, {8, 3, 3, 4}, {1, 3, 3, 8}, {}},
+    // Lines of one pixel; the largest windows.
+    {{20, 3, 1, 4}, {4, 3, 1, 4}, {20, 1, 1, 4}, {}},
+    {{1, 14, 13, 4}, {4, 12, 12, 4}, {1, 3, 2, 4}, {}},
+    {{1, 14, 3, 4}, {4, 12, 1, 4}, {1, 3, 3, 4}, {}},
+    {{1, 2, 15, 20}, {4, 1, 12, 20}, {1, 2, 9, 4}, {.padding = {0, 0, 2, 4}}},
+    {{3, 13, 11, 12}, {40, 3, 2, 12}, {3, 7, 6, 40}, {.stride = {2, 2}, .padding = {1, 1, 0, 1}}},
+    {{2, 12, 11, 8}, {12, 2, 3, 8}, {2, 4, 11, 12}, {.stride = {3, 1}, .padding = {0, 0, 1, 1}}},
+    // Stages of more than one line, pieces of more than one stage.
+    {{2600, 3, 7, 4}, {4, 3, 3, 4}, {2600, 1, 5, 4}, {}},
+    {{2, 11, 9, 20}, {36, 5, 3, 20}, {2, 10, 7, 36}, {.padding = {2, 1, 0, 2}, .dilation = {1, 2}}},
+    {{1, 19, 20, 24}, {100, 3, 3, 24}, {1, 19, 20, 100}, {.padding = {1, 1, 1, 1}}},
+    {{1, 113, 115, 4}, {68, 3, 3, 4}, {1, 113, 115, 68}, {.padding = {1, 1, 1, 1}}},
+    {{1, 113, 115, 68}, {4, 3, 3, 68}, {1, 113, 115, 4}, {.padding = {1, 1, 1, 1}}},
+    {{1, 113, 115, 4}, {36, 3, 3, 4}, {1, 113, 115, 36}, {.padding = {0, 2, 1, 1}}},
+    {{1, 113, 115, 36}, {4, 3, 3, 36}, {1, 113, 115, 4}, {.padding = {2, 0, 1, 1}}},
 };
 
 void expect_near(const Tensor& got, const Tensor& want, double tolerance) {
@@ -67,6 +92,17 @@ TEST(DirectConv2d, GivesWhatTheOracleGives) {
         expect_near(got[i], want[i], is_rounded ? 0x1p-8 : dtype == DType::f64 ? 1e-13 : 1e-6);
       }
     }
+  }
+}
+
+TEST(TiledConv2d, GivesWhatTheOracleGives) {
+  CpuBackend oracle;
+  FakeDevice device({.has_engines = false});
+  for (const Shapes& s : kTiledShapes) {
+    SCOPED_TRACE(cat("x ", s.x, " weight ", s.weight));
+    const std::vector<Tensor> want = results(oracle, s, DType::f64, DType::f64);
+    const std::vector<Tensor> got = results(device.backend, s, DType::f32, DType::f32);
+    for (std::size_t i = 0; i < want.size(); ++i) expect_near(got[i], want[i], 1e-6);
   }
 }
 
@@ -125,6 +161,61 @@ TEST(ConvolutionCheck, TellsARightResultFromOneOfOtherPadding) {
       else
         EXPECT_GT(wrong_samples(call), 100);
     }
+  }
+}
+
+// Calls of a layer's forward and both gradients.
+std::array<cuda::Call, 3> calls_of(const Shapes& s) {
+  const Tensor x = Tensor::empty(s.x), w = Tensor::empty(s.weight), out = Tensor::empty(s.out);
+  const cuda::Attributes attributes{.conv = s.params};
+  return {{{.op = cuda::Op::conv2d,
+            .outputs = 1,
+            .operands = 4,
+            .tensors = {operand_of(out), operand_of(x), operand_of(w)},
+            .attributes = attributes},
+           {.op = cuda::Op::conv2d_backward_input,
+            .outputs = 1,
+            .operands = 3,
+            .tensors = {operand_of(x), operand_of(out), operand_of(w)},
+            .attributes = attributes},
+           {.op = cuda::Op::conv2d_backward_weight,
+            .outputs = 2,
+            .operands = 4,
+            .tensors = {operand_of(w), {}, operand_of(out), operand_of(x)},
+            .attributes = attributes}}};
+}
+
+TEST(TiledConv2d, IsForFloatsByFoursOfOneGroup) {
+  for (const Shapes& s : kTiledShapes)
+    for (const cuda::Call& call : calls_of(s))
+      EXPECT_EQ(cuda::has_tiled_conv2d(call),
+                call.op != cuda::Op::conv2d_backward_input || s.params.stride.h == 1)
+          << cat(s.x, " op ", static_cast<int>(call.op));
+  const Shapes others[] = {
+      {{2, 9, 10, 6}, {4, 3, 3, 6}, {2, 7, 8, 4}, {}},
+      {{2, 9, 10, 4}, {6, 3, 3, 4}, {2, 7, 8, 6}, {}},
+      {{2, 9, 10, 8}, {8, 3, 3, 4}, {2, 7, 8, 8}, {.groups = 2}},
+      {{2, 19, 10, 4}, {4, 13, 3, 4}, {2, 7, 8, 4}, {}},
+      {{0, 9, 10, 4}, {4, 3, 3, 4}, {0, 7, 8, 4}, {}},
+  };
+  for (const Shapes& s : others)
+    for (const cuda::Call& call : calls_of(s)) EXPECT_FALSE(cuda::has_tiled_conv2d(call)) << cat(s.x);
+  for (cuda::Call call : calls_of(kTiledShapes[0])) {
+    for (int i = 0; i < call.operands; ++i) {
+      if (!call[i].defined) continue;
+      cuda::Call other = call;
+      cuda::Operand& operand = other.tensors[static_cast<std::size_t>(i)];
+      operand.data = static_cast<float*>(operand.data) + 1;
+      EXPECT_FALSE(cuda::has_tiled_conv2d(other)) << i;
+      other = call;
+      operand.dtype = DType::bf16;
+      EXPECT_FALSE(cuda::has_tiled_conv2d(other)) << i;
+      other = call;
+      operand.strides[1] *= 2;
+      EXPECT_FALSE(cuda::has_tiled_conv2d(other)) << i;
+    }
+    call.attributes.products = Products::rounded;
+    EXPECT_FALSE(cuda::has_tiled_conv2d(call));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "cuda/fake/libraries.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "cuda/emulated/run_kernel.h"
@@ -69,6 +70,12 @@ void run_planned(const Call& call, CpuBackend& oracle, const Behind& behind, boo
     run_on_kernels(rest, behind, [](const Call& c, const Place& place) {
       std::vector<double> partial(cuda::few_taps_workspace(c) / sizeof(double));
       cuda::run_few_taps(c, partial.data(), place);
+    });
+  else if (!libraries && is_convolution(call.op) && cuda::has_tiled_conv2d(rest))
+    run_on_kernels(rest, behind, [](const Call& c, const Place& place) {
+      constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();  // nobody has written there
+      std::vector<float> workspace(cuda::tiled_conv2d_workspace(c) / sizeof(float), kNothing);
+      cuda::run_tiled_conv2d(c, workspace.data(), place);
     });
   else if (!libraries && is_convolution(call.op))
     run_on_kernels(rest, behind, cuda::run_direct_conv2d);

@@ -193,19 +193,30 @@ class ConvPlan final : public PlanTag {
 };
 
 /// By our own kernels, which use the workspace one after the other.
-class FewTapsPlan final : public PlanTag {
+class OwnPlan final : public PlanTag {
  public:
-  explicit FewTapsPlan(const Call& call) : workspace_(std::max(few_taps_workspace(call), bias_bytes(call))) {}
+  using Kernels = void (*)(const Call&, void* workspace, const Place&);
+
+  OwnPlan(const Call& call, std::size_t workspace, Kernels enqueue)
+      : enqueue_(enqueue), bias_(bias_bytes(call)), workspace_(std::max(workspace, bias_)) {}
 
   std::size_t workspace() const override { return workspace_; }
   void run(const Call& call, void* workspace, const Place& place) override {
-    run_few_taps(call, workspace, place);
-    if (call[1].defined) run_bias_gradient(call[1], call[2], workspace, place);
+    enqueue_(call, workspace, place);
+    if (bias_ > 0) run_bias_gradient(call[1], call[2], workspace, place);
   }
 
  private:
-  std::size_t workspace_;
+  Kernels enqueue_;
+  std::size_t bias_, workspace_;
 };
+
+std::unique_ptr<PlanTag> few_taps_plan(const Call& call) {
+  return std::make_unique<OwnPlan>(call, few_taps_workspace(call), run_few_taps);
+}
+std::unique_ptr<PlanTag> tiled_plan(const Call& call) {
+  return std::make_unique<OwnPlan>(call, tiled_conv2d_workspace(call), run_tiled_conv2d);
+}
 
 /// What cuDNN has for a convolution.
 struct Found {
@@ -294,11 +305,26 @@ bool is_faster_in_float(const Call& call, const Found& found, const MathOptions&
   return false;
 }
 
+/// By trial, in both modes that go by trials.
+bool is_faster_by_tiles(const Call& call, const Found& found, cudnnHandle_t handle, const Place& place) try {
+  if (!found.engine) return true;
+  const CudaMemory workspace(tiled_conv2d_workspace(call));
+  cudaStream_t const stream = native(place.stream);
+  const float by_tiles = time_of([&] { run_tiled_conv2d(call, workspace.get(), place); }, stream);
+  const float by_cudnn = time_of(found, call, handle, stream, [] {});
+  return by_tiles < by_cudnn;
+} catch (const GpuError&) {
+  cudaGetLastError();  // no room for a trial
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place) {
-  if (has_few_taps(call)) return std::make_unique<FewTapsPlan>(call);
+  if (has_few_taps(call)) return few_taps_plan(call);
+  const bool has_tiles = math.mode == MathMode::f32 && has_tiled_conv2d(call);
+  if (has_tiles && (math.engines == Engines::deterministic || !is_for_cudnn(call))) return tiled_plan(call);
   const std::lock_guard lock(cudnn.mutex);
   if (!is_for_cudnn(call))
     return std::make_unique<ConvPlan>(call, std::nullopt, "cuDNN has none for such a convolution",
@@ -308,6 +334,7 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
   if (math.engines == Engines::deterministic && sums_in_float(call))
     throw GpuError("cuDNN shares their sums out over the device", Outcome::better_in_float);
   Found found = find_engine(call, math, cudnn.handle, native(place.stream));
+  if (has_tiles && is_faster_by_tiles(call, found, cudnn.handle, place)) return tiled_plan(call);
   // Of float copies there may be one.
   if (!found.engine && has_bfloat16(call)) throw GpuError(found.refusal);
   if (sums_in_float(call) && is_faster_in_float(call, found, math, cudnn.handle, place))

@@ -1,5 +1,5 @@
-/// Plans of convolutions: cuDNN's fastest engine that may be used, or our own direct kernel where it has
-/// none.
+/// Plans of convolutions: cuDNN's fastest engine that may be used, or our own kernels where they are faster;
+/// where it has none, our own direct kernel.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,9 @@ struct Cudnn {
 };
 
 /// Tries the engines that may be used (conv_engines.h) on the call's own operands and keeps the fastest; in
-/// deterministic mode it takes the first. Throws GpuError where only of bf16 there is none, and
-/// `better_in_float` where the gradient of a weight is. `cudnn` must outlive the plan.
+/// deterministic mode it takes our own kernel for plain floats, else the first. Throws GpuError where only of
+/// bf16 there is none, and `better_in_float` where the gradient of a weight is. `cudnn` must outlive the
+/// plan.
 std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& math, Cudnn& cudnn,
                                         const Place& place);
 

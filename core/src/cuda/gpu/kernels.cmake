@@ -14,4 +14,6 @@ set(ronde_cuda_kernels
   reduce.cu
   relu_backward.cu
   rows.cu
-  softmax.cu)
+  softmax.cu
+  tiled_by_weight.cu
+  tiled_conv2d.cu)

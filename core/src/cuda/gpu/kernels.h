@@ -74,6 +74,12 @@ bool has_few_taps(const Call& call);
 std::size_t few_taps_workspace(const Call& call);
 void run_few_taps(const Call& call, void* partial, const Place& place);
 
+// tiled_conv2d.cu: of floats multiplied as they are, channels and filters by fours, one group, input
+// gradients of stride 1; not the gradient of a bias. `workspace` has tiled_conv2d_workspace(...) bytes.
+bool has_tiled_conv2d(const Call& call);
+std::size_t tiled_conv2d_workspace(const Call& call);
+void run_tiled_conv2d(const Call& call, void* workspace, const Place& place);
+
 /// Sums of the rows of x (rows, channels) by pieces, in an order that does not vary: the gradient of a bias.
 /// `partial` has bias_workspace(...) bytes.
 std::size_t bias_workspace(std::int64_t rows, std::int64_t channels);
