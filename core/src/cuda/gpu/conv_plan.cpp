@@ -68,15 +68,15 @@ struct Candidates {
 
 /// Those that can be used, of which `is_right` tells by a run. Compiling one takes most of a second.
 template <class IsRight>
-Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules, cudnnHandle_t handle,
-                          const IsRight& is_right) {
+Candidates usable_engines(const CudnnDescriptor& graph, const EngineRules& rules, std::size_t most_compiled,
+                          cudnnHandle_t handle, const IsRight& is_right) {
   const std::size_t most = rules.math.engines == Engines::deterministic ? 1 : kMostCandidates;
   std::size_t compiled = 0;
   Candidates usable;
   for (const CudnnDescriptor& configuration : allowed_engines(graph, rules)) {
     if (usable.engines.size() == most) break;
     const bool is_compiled = is_compiled_at_run_time(configuration);
-    if (is_compiled && compiled == kMostCompiled) continue;
+    if (is_compiled && compiled == most_compiled) continue;
     try {
       Engine engine(configuration, handle);
       compiled += is_compiled ? 1 : 0;
@@ -225,17 +225,19 @@ struct Found {
   std::string refusal = {};  ///< why there is none
 };
 
-Found find_engine(const Call& call, const MathOptions& math, cudnnHandle_t handle, cudaStream_t stream) {
+Found find_engine(const Call& call, const MathOptions& math, std::size_t most_compiled, cudnnHandle_t handle,
+                  cudaStream_t stream) {
   const ConvGraph graph = make_conv_graph(call);
   const EngineRules rules{math, has_bfloat16(call) || call.attributes.products == Products::rounded};
   const CudnnDescriptor operations = make_operation_graph(graph, handle);
   const auto is_right = [&](const Engine& engine) {
     return gives_convolution(engine, graph.operands, call, rules, handle, stream);
   };
-  Candidates candidates = usable_engines(operations, rules, handle, is_right);
+  Candidates candidates = usable_engines(operations, rules, most_compiled, handle, is_right);
   const std::vector<Engine>& engines = candidates.engines;
   if (engines.empty() && math.engines == Engines::tuned)
-    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, handle, is_right);
+    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, most_compiled,
+                                handle, is_right);
   if (engines.empty()) return {.refusal = "cuDNN has no engine: " + candidates.refusal};
   Found found{.operands = graph.operands};
   found.engine.emplace(std::move(candidates.engines[choose(engines, handle, graph.operands, call, stream)]));
@@ -295,7 +297,7 @@ bool is_faster_in_float(const Call& call, const Found& found, const MathOptions&
   cudaStream_t const stream = native(place.stream);
   const FloatCopies copies(call);
   copies.make(place);
-  const Found wide = find_engine(copies.call(), math, handle, stream);
+  const Found wide = find_engine(copies.call(), math, kMostCompiled, handle, stream);
   if (!wide.engine) return false;
   const float as_it_is = time_of(found, call, handle, stream, [] {});
   const float in_float = time_of(wide, copies.call(), handle, stream, [&] { copies.make(place); });
@@ -310,7 +312,7 @@ bool is_faster_by_tiles(const Call& call, const Found& found, cudnnHandle_t hand
   if (!found.engine) return true;
   const CudaMemory workspace(tiled_conv2d_workspace(call));
   cudaStream_t const stream = native(place.stream);
-  const float by_tiles = time_of([&] { run_tiled_conv2d(call, workspace.get(), place); }, stream);
+  const float by_tiles = milliseconds_of([&] { run_tiled_conv2d(call, workspace.get(), place); }, stream);
   const float by_cudnn = time_of(found, call, handle, stream, [] {});
   return by_tiles < by_cudnn;
 } catch (const GpuError&) {
@@ -333,7 +335,9 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
   // Without a trial: what is compiled may be there or not, and one process has to do as the other.
   if (math.engines == Engines::deterministic && sums_in_float(call))
     throw GpuError("cuDNN shares their sums out over the device", Outcome::better_in_float);
-  Found found = find_engine(call, math, cudnn.handle, native(place.stream));
+  // Where there are tiles, what is compiled has not been faster, and each takes most of a second.
+  const std::size_t most_compiled = has_tiles ? 0 : kMostCompiled;
+  Found found = find_engine(call, math, most_compiled, cudnn.handle, native(place.stream));
   if (has_tiles && is_faster_by_tiles(call, found, cudnn.handle, place)) return tiled_plan(call);
   // Of float copies there may be one.
   if (!found.engine && has_bfloat16(call)) throw GpuError(found.refusal);
