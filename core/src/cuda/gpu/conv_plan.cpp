@@ -224,7 +224,8 @@ class FewTapsPlan final : public PlanTag {
   std::size_t workspace() const override { return workspace_; }
   void run(const Call& call, void* workspace, const Place& place) override {
     run_few_taps(call, workspace, place);
-    if (call[1].defined) run_bias_gradient(call[1], call[2], workspace, place);
+    if (call.op == Op::conv2d_backward_weight && call[1].defined)
+      run_bias_gradient(call[1], call[2], workspace, place);
   }
 
  private:
