@@ -25,6 +25,7 @@ const PoolCase kPoolCases[] = {
     {{2, 7, 7, 16}, {.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1, 1, 1}}},
     {{2, 5, 5, 16}, {.window = {2, 2}, .stride = {2, 2}, .padding = {0, 1, 0, 1}}},
     {{2, 8, 8, 16}, {.window = {2, 2}, .stride = {3, 3}}},
+    {{2, 7, 6, 16}, {.window = {2, 3}, .stride = {3, 4}, .padding = {1, 0, 2, 1}}},
     {{2, 6, 5, 33}, {.window = {6, 5}, .stride = {1, 1}}},
     {{2, 6, 5, 32}, {.window = {2, 2}, .stride = {1, 1}}},
     {{1, 6, 7, 32}, {.window = {2, 2}, .stride = {2, 1}}},
@@ -63,6 +64,10 @@ TEST(Pool2d, MaxOfLargeWindowsHasWideIndices) {
   const Pool2dParams params{.window = {17, 17}, .stride = {17, 17}};
   compare({blank({2, 1, 1, 18}), blank({2, 1, 1, 18}, DType::i32)}, {random({2, 17, 17, 18}, 1)},
           [&](Backend& b, Tensors out, Tensors in) { b.max_pool2d(out[0], out[1], in[0], params); });
+  const Tensor argmax = blank({2, 1, 1, 18}, DType::i32);
+  oracle().max_pool2d(blank({2, 1, 1, 18}), argmax, random({2, 17, 17, 18}, 1), params);
+  compare({blank({2, 17, 17, 18})}, {random({2, 1, 1, 18}, 2), argmax},
+          [&](Backend& b, Tensors out, Tensors in) { b.max_pool2d_backward(out[0], in[0], in[1], params); });
 }
 
 TEST(Pool2d, Average) {

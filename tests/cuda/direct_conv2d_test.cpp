@@ -27,7 +27,14 @@ const Shapes kShapes[] = {
      {2, 10, 14, 5},
      {.stride = {2, 2}, .padding = {1, 3, 2, 0}, .dilation = {2, 1}}},
     // Pixels whose products a thread adds up in more than one go.
-    {{1, 330, 331, 1}, {2, 1, 1, 1}, {1, 330, 331, 2}, {}},
+    {{1, 640, 641, 1}, {2, 1, 1, 1}, {1, 640, 641, 2}, {}},
+    // As many values a filter as there may be, and one more; filters by fours, of which a block has more than
+    // it needs.
+    {{2, 7, 9, 4}, {36, 3, 3, 4}, {2, 7, 9, 36}, {.padding = {2, 0, 1, 1}}},
+    {{2, 7, 9, 3}, {8, 1, 13, 3}, {2, 7, 3, 8}, {.padding = {0, 0, 3, 3}}},
+    {{5, 12, 11, 1}, {64, 5, 5, 1}, {5, 6, 4, 64}, {.stride = {2, 3}, .padding = {2, 2, 1, 2}}},
+    // Windows all of whose values are padding.
+    {{2, 3, 3, 2}, {4, 2, 2, 2}, {2, 8, 7, 4}, {.padding = {3, 3, 3, 2}}},
 };
 
 // Those that tiles are for: which tile it is depends on how many fill a device.

@@ -1,7 +1,8 @@
-// What stands for a GPU's threads: that it finds the mistakes that a kernel can make.
+// What stands for a GPU's threads: that it finds the mistakes that a kernel can make; and how kernels divide.
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "core/testing.h"
 #include "cuda/emulated/run_kernel.h"
+#include "cuda/gpu/divisor.cuh"
 
 namespace ronde::test {
 namespace {
@@ -147,6 +149,20 @@ TEST(EmulatedKernels, DoNotWriteTheirInputs) {
   };
   EXPECT_THROW(run_alone(out, in, writes), KernelFault);
   EXPECT_EQ(in, (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST(Divisor, DividesAllThatAnIntCounts) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  for (const int by : {1, 2, 3, 5, 7, 26, 28, 641, 65535, 65536, 65537, 1 << 30, (1 << 30) + 1, kMost}) {
+    const cuda::Divisor divisor(by);
+    const int last = kMost / by * by;
+    for (const int multiple : {0, by, last / by / 2 * by, last})
+      for (const std::int64_t number :
+           {std::int64_t{multiple} - 1, std::int64_t{multiple}, std::int64_t{multiple} + 1})
+        if (number >= 0 && number <= kMost)
+          EXPECT_EQ(divisor.quotient(static_cast<int>(number)), number / by) << number << " / " << by;
+    EXPECT_EQ(divisor.quotient(kMost), kMost / by) << by;
+  }
 }
 
 }  // namespace

@@ -31,16 +31,19 @@ __device__ Index first_channel() {
   return N * first_element();
 }
 
-/// Calls `add(row, totals)` for this thread's rows of [first, last) and adds up, in an order that never
-/// varies, the totals of all threads of a lane, for the uppermost of them. All threads of a block call it.
-template <int kTotals, class Add>
-__device__ void sum_rows(Index first, Index last, double (&totals)[kTotals], Add&& add) {
-  __shared__ double values[kTotals][kThreads];
-#pragma unroll 4
-  for (Index row = first + threadIdx.y; row < last; row += blockDim.y) add(row, totals);
-  const unsigned me = threadIdx.y * blockDim.x + threadIdx.x;
-#pragma unroll
-  for (int k = 0; k < kTotals; ++k) values[k][me] = totals[k];
+/// Those of each thread of a block.
+template <int kTotals>
+using AllTotals = double[kTotals][kThreads];
+
+__device__ inline unsigned thread_of_block() {
+  return threadIdx.y * blockDim.x + threadIdx.x;
+}
+
+/// Adds up, in an order that never varies, the totals of all threads of a lane, for the uppermost of them.
+/// All threads of a block call it, each behind writing its own.
+template <int kTotals>
+__device__ void add_up_lanes(AllTotals<kTotals>& values, double (&totals)[kTotals]) {
+  const unsigned me = thread_of_block();
   __syncthreads();
   for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
     if (threadIdx.y < half) {
@@ -51,6 +54,41 @@ __device__ void sum_rows(Index first, Index last, double (&totals)[kTotals], Add
   }
 #pragma unroll
   for (int k = 0; k < kTotals; ++k) totals[k] = values[k][me];
+}
+
+/// Calls `add(row, totals)` for this thread's rows of [first, last) and adds up its lane's totals.
+template <int kTotals, class Add>
+__device__ void sum_rows(Index first, Index last, double (&totals)[kTotals], Add&& add) {
+  __shared__ AllTotals<kTotals> values;
+#pragma unroll 4
+  for (Index row = first + threadIdx.y; row < last; row += blockDim.y) add(row, totals);
+#pragma unroll
+  for (int k = 0; k < kTotals; ++k) values[k][thread_of_block()] = totals[k];
+  add_up_lanes(values, totals);
+}
+
+/// The same for what is read and written too: `load(row)` of kAtOnce rows comes first, so that all of it is
+/// under way together, and `add(row, loaded, sums)` adds to sums of type Sum, which go to totals in shared
+/// memory: a thread has registers for what it reads instead.
+template <int kAtOnce, class Sum, int kTotals, class Load, class Add>
+__device__ void sum_rows_read_ahead(Index first, Index last, double (&totals)[kTotals], Load&& load,
+                                    Add&& add) {
+  __shared__ AllTotals<kTotals> values;
+  for (auto& of_threads : values) of_threads[thread_of_block()] = 0;
+#pragma unroll 1
+  for (Index next = first + threadIdx.y; next < last; next += kAtOnce * blockDim.y) {
+    decltype(load(next)) loaded[kAtOnce] = {};
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      if (next + k * blockDim.y < last) loaded[k] = load(next + k * blockDim.y);
+    Sum sums[kTotals] = {};
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      if (next + k * blockDim.y < last) add(next + k * blockDim.y, loaded[k], sums);
+#pragma unroll
+    for (int k = 0; k < kTotals; ++k) values[k][thread_of_block()] += static_cast<double>(sums[k]);
+  }
+  add_up_lanes(values, totals);
 }
 
 /// Rows [begin, end) of this block's piece.

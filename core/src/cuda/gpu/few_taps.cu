@@ -1,137 +1,113 @@
-// The gradient of the weights of small filters on few channels, as a first layer has them: 3x3 on pictures of 1 or 3.
+// Convolutions by small filters on few channels, as a first layer has them: 3x3 on pictures of 1 or 3.
 // Libraries make products of matrices of it, of which one side is this small.
-#include <cstdint>
-
-#include "cuda/gpu/direct_conv2d.cuh"
+#include "cuda/gpu/few_taps.cuh"
 
 namespace ronde::inline v0::cuda {
 
 namespace {
 
-constexpr int kFilters = kWarp, kRows = kThreads / kWarp;  // of a block: a warp's lanes are filters, its pixels are shared
-constexpr int kTaps = 9;  // of a block, which has registers for no more of them
-constexpr Index kMostPieces = 3 * 132, kPixelsOfPiece = 128;  // an H100 has room for so many blocks
-constexpr int kChunk = 32;  ///< pixels whose products are added up in float, before they go to a double
+using Filters = Quad[kMostTaps][kLanes];
 
-/// Where a tap reads, seen from a window's corner.
-struct Tap {
-  std::int16_t y, x;  // of windows and images below kMostSide
-  int offset;
-};
-constexpr Index kMostSide = 1 << 14;
-constexpr int kNowhere = -2 * kMostSide;  // of a tap that is none: outside of all images
+/// The weights of a block's filters, by taps: read while what taps are is found, and then written.
+struct Weights {
+  static constexpr int kStep = kThreads / kFilters;
+  int me = static_cast<int>(threadIdx.x) % kFilters, tap = static_cast<int>(threadIdx.x) / kFilters;
+  float at[(kMostTaps + kStep - 1) / kStep];
 
-/// Those from `first` on.
-__device__ void find_taps(const Conv& p, int first, int count, Tap (&taps)[kTaps]) {
-  const int me = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), i = first + me;
-  if (me < kTaps) {
-    const int c = static_cast<int>(p.c), kw = static_cast<int>(p.kw);
-    const int y = i / (c * kw) * static_cast<int>(p.dilation_h), x = i / c % kw * static_cast<int>(p.dilation_w);
-    taps[me] = {static_cast<std::int16_t>(me < count ? y : kNowhere), static_cast<std::int16_t>(x),
-                (y * static_cast<int>(p.w) + x) * c + i % c};
-  }
-  __syncthreads();
-}
-
-/// An output pixel, which goes on without a division.
-struct OutputPixel {
-  int n, y, x;
-
-  __device__ OutputPixel(const Conv& p, int at) {
-    const int ow = static_cast<int>(p.ow), oh = static_cast<int>(p.oh);
-    n = at / (ow * oh);
-    y = at / ow % oh;
-    x = at % ow;
-  }
-  __device__ void go_on(const Conv& p, int pixels) {
-    const int ow = static_cast<int>(p.ow), oh = static_cast<int>(p.oh);
-    for (x += pixels; x >= ow; x -= ow) {
-      if (++y < oh) continue;
-      y = 0;
-      ++n;
+  template <class F>
+  __device__ void for_each(int count, F&& f) {
+    int t = tap;
+#pragma unroll
+    for (float& value : at) {
+      if (t < count) f(t, value);
+      t += kStep;
     }
   }
+  template <class T>
+  __device__ void load(const T* weight, int count, int o) {
+    const int filter = static_cast<int>(blockIdx.y) * kFilters + me;
+    for_each(count, [&](int t, float& value) {
+      value = filter < o ? static_cast<float>(wide(weight[filter * count + t])) : 0.0f;
+    });
+  }
+  __device__ void store(int count, Filters& filters) {
+    for_each(count, [&](int t, float value) { filters[t][me / kQuad].at[me % kQuad] = value; });
+  }
 };
 
-/// Adds the products of an output pixel with one filter's gradient `g`. All reads come first, without a
-/// branch: then they are under way together.
-template <class T>
-__device__ void add_pixel(const Conv& p, const OutputPixel& at, float g, const T* x, const Tap (&taps)[kTaps],
-                          float (&sums)[kTaps]) {
-  const int h = static_cast<int>(p.h), w = static_cast<int>(p.w);
-  const int top = at.y * static_cast<int>(p.stride_h) - static_cast<int>(p.top);
-  const int left = at.x * static_cast<int>(p.stride_w) - static_cast<int>(p.left);
-  const int corner = ((at.n * h + top) * w + left) * static_cast<int>(p.c);
-  float factors[kTaps], values[kTaps];
-#pragma unroll
-  for (int t = 0; t < kTaps; ++t) {
-    const Tap tap = taps[t];
-    const bool is_inside = static_cast<unsigned>(top + tap.y) < static_cast<unsigned>(h) &&
-                           static_cast<unsigned>(left + tap.x) < static_cast<unsigned>(w);
-    factors[t] = is_inside ? g : 0.0f;
-    values[t] = is_inside ? static_cast<float>(wide(x[corner + tap.offset])) : 0.0f;
-  }
-#pragma unroll
-  for (int t = 0; t < kTaps; ++t) sums[t] += factors[t] * values[t];
-}
-
-/// Sums of each thread: for a lane's filter, of the pixels of its row.
-using Sums = double[kTaps][kRows][kFilters];
-
-/// A lane's sums over its block's rows, to `partial`; all threads call it.
-__device__ void add_rows(const Sums& sums, int count, bool is_filter, double* partial) {
-  __syncthreads();
-  for (int t = static_cast<int>(threadIdx.y); is_filter && t < count; t += kRows) {
-    double total = 0;
-    for (int row = 0; row < kRows; ++row) total += sums[t][row][threadIdx.x];
-    partial[t] = total;
-  }
-}
-
-/// A piece of the pixels for kFilters filters and kTaps of their taps: `partial` is (pieces, filters, taps).
-template <class T>
+template <int N, class T, class Bias>
 __global__ void __launch_bounds__(kThreads)
-    few_taps_kernel(Conv p, int all_taps, double* partial, const T* grad_out, const T* x) {
-  __shared__ Tap taps[kTaps];
-  __shared__ Sums totals;
-  const int first_tap = static_cast<int>(blockIdx.z) * kTaps;
-  const int count = all_taps - first_tap < kTaps ? all_taps - first_tap : kTaps;
-  find_taps(p, first_tap, count, taps);
-  for (auto& of_tap : totals) of_tap[threadIdx.y][threadIdx.x] = 0;
-  const int filter = static_cast<int>(blockIdx.x) * kFilters + static_cast<int>(threadIdx.x);
-  const Index pixels = p.n * p.oh * p.ow;
-  const int begin = static_cast<int>(pixels * blockIdx.y / gridDim.y);
-  const int end = static_cast<int>(pixels * (blockIdx.y + 1) / gridDim.y);
-  OutputPixel pixel(p, begin + static_cast<int>(threadIdx.y));
-  for (int first = begin + static_cast<int>(threadIdx.y); first < end; first += kChunk * kRows) {
-    float sums[kTaps] = {};
-    for (int k = 0, at = first; k < kChunk && at < end; ++k, at += kRows) {
-      const float g = filter < p.o ? wide(grad_out[at * p.o + filter]) : 0.0f;
-      add_pixel(p, pixel, g, x, taps, sums);
-      pixel.go_on(p, kRows);
-    }
+    few_taps_kernel(Conv p, Pixels pixels, int count, bool relu, T* out, const T* x, const T* weight,
+                    const Bias* bias) {
+  __shared__ Tap taps[kMostTaps];
+  __shared__ Columns<kMostTaps> columns;
+  __shared__ Filters filters;
+  const Share share(blockIdx.y);
+  const int o = static_cast<int>(p.o), first = static_cast<int>(blockIdx.x) * kPixels;
+  float sums[kGroups][kQuad][kQuad];
 #pragma unroll
-    for (int t = 0; t < kTaps; ++t) totals[t][threadIdx.y][threadIdx.x] += static_cast<double>(sums[t]);
+  for (int f = 0; f < kQuad; ++f) {
+    const float start =
+        bias && share.filter + f < o ? static_cast<float>(wide(bias[share.filter + f])) : 0.0f;
+    for (auto& group : sums)
+      for (auto& of_pixel : group) of_pixel[f] = start;
   }
-  add_rows(totals, count, filter < p.o, partial + (blockIdx.y * p.o + filter) * all_taps + first_tap);
+  Weights weights;
+  weights.load(weight, count, o);
+  find_taps(p, 0, count, taps);
+  find_columns(p, pixels, first + static_cast<int>(threadIdx.x), x, taps, count, columns);
+  weights.store(count, filters);
+  __syncthreads();
+#pragma unroll 3
+  for (int t = 0; t < count; ++t) {
+    const Quad factors = filters[t][share.lane];
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      const Quad values = columns[t][share.quad(group)];
+#pragma unroll
+      for (int i = 0; i < kQuad * kQuad; ++i)
+        sums[group][i / kQuad][i % kQuad] += values.at[i / kQuad] * factors.at[i % kQuad];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kGroups * kQuad; ++i) {
+    const int pixel = first + share.quad(i / kQuad) * kQuad + i % kQuad;
+    if (pixel >= pixels.count) break;
+    Pack<T, kQuad> results;
+#pragma unroll
+    for (int f = 0; f < kQuad; ++f) {
+      const float sum = sums[i / kQuad][i % kQuad][f];
+      results.at[f] = rounded<T>(relu && sum <= 0 ? 0.0f : sum);
+    }
+    store_filters<N>(out + pixel * o, share.filter, o, results);
+  }
 }
 
-Index pieces_of(const Operand& grad_out) {
-  const Index pixels = grad_out.shape[0] * grad_out.shape[1] * grad_out.shape[2];
-  const Index pieces = (pixels + kPixelsOfPiece - 1) / kPixelsOfPiece;
-  return pieces < kMostPieces ? pieces : kMostPieces;
-}
-
-int taps_of(const Operand& weight) {
-  return static_cast<int>(weight.shape[1] * weight.shape[2] * weight.shape[3]);
+void run_forward(const Call& call, cudaStream_t stream) {
+  const Operand &out = call[0], &x = call[1], &weight = call[2], &bias = call[3];
+  const Conv p = conv_of(x, weight, out, call.attributes.conv);
+  const Pixels pixels(p);
+  const dim3 blocks(static_cast<unsigned>((pixels.count + kPixels - 1) / kPixels), groups_of_filters(p.o));
+  const bool relu = call.attributes.epilogue == Epilogue::relu;
+  with_reals(x.dtype, bias.defined ? bias.dtype : x.dtype, [&]<class T, class Bias>(T, Bias) {
+    if constexpr (!std::is_same_v<T, double>)
+      with_quads(p.o, data<T>(out), [&]<int kN>(Lanes<kN>) {
+        launch(few_taps_kernel<kN, T, Bias>, blocks, kThreads, stream, p, pixels, taps_of(weight), relu,
+               data<T>(out), data<T>(x), data<T>(weight), data<Bias>(bias));
+      });
+  });
 }
 
 }  // namespace
 
 bool has_few_taps(const Call& call) {
   constexpr Index kMost = Index{1} << 30;  // what an int counts
-  if (call.op != Op::conv2d_backward_weight || call.attributes.conv.groups != 1) return false;
-  const Operand &weight = call[0], &grad_out = call[2], &x = call[3];
+  constexpr Index kMostFilters = Index{65535} * kFilters;
+  const bool is_forward = call.op == Op::conv2d;
+  if ((!is_forward && call.op != Op::conv2d_backward_weight) || call.attributes.conv.groups != 1)
+    return false;
+  const Operand &weight = call[is_forward ? 2 : 0], &out = call[is_forward ? 0 : 2],
+                &x = call[is_forward ? 1 : 3];
   const Conv2dParams& params = call.attributes.conv;
   const auto is_small = [](Index side, Index window, Index dilation) {
     return side < kMostSide && window * dilation < kMostSide;
@@ -139,29 +115,16 @@ bool has_few_taps(const Call& call) {
   if (!is_small(x.shape[1], weight.shape[1], params.dilation.h) ||
       !is_small(x.shape[2], weight.shape[2], params.dilation.w))
     return false;
-  if (x.dtype == DType::f64 || weight.count() == 0 || grad_out.count() == 0 || x.count() == 0) return false;
-  return weight.shape[1] * weight.shape[2] * weight.shape[3] <= 32 && grad_out.count() < kMost && x.count() < kMost;
-}
-
-std::size_t few_taps_workspace(const Call& call) {
-  return static_cast<std::size_t>(pieces_of(call[2]) * call[0].count()) * sizeof(double);
+  if (x.dtype == DType::f64 || weight.count() == 0 || out.count() == 0 || x.count() == 0) return false;
+  return taps_of(weight) <= kMostTaps && weight.shape[0] <= kMostFilters && out.count() < kMost &&
+         x.count() < kMost;
 }
 
 void run_few_taps(const Call& call, void* partial, const Place& place) {
-  const Operand &weight = call[0], &grad_out = call[2], &x = call[3];
-  const Conv p = conv_of(x, weight, grad_out, call.attributes.conv);
-  const int count = taps_of(weight);
-  const Index pieces = pieces_of(grad_out);
-  const dim3 blocks(static_cast<unsigned>((p.o + kFilters - 1) / kFilters), static_cast<unsigned>(pieces),
-                    static_cast<unsigned>((count + kTaps - 1) / kTaps));
-  auto* sums = static_cast<double*>(partial);
-  with_real(x.dtype, [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, double>) {
-      launch(few_taps_kernel<T>, blocks, dim3(kFilters, kRows), native(place.stream), p, count, sums,
-             data<T>(grad_out), data<T>(x));
-    }
-  });
-  run_bias_sum(weight, pieces, partial, place);
+  if (call.op == Op::conv2d)
+    run_forward(call, native(place.stream));
+  else
+    run_few_taps_gradient(call, static_cast<double*>(partial), place);
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -7,6 +7,7 @@ set(ronde_cuda_kernels
   elementwise.cu
   epilogue.cu
   few_taps.cu
+  few_taps_gradient.cu
   layer_norm.cu
   optimizers.cu
   pictures.cu

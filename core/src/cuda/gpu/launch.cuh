@@ -155,18 +155,18 @@ __device__ inline double sum_warp(double value) {
   return value;
 }
 
-/// The sum of all threads' values, in every thread; always added in the same order. All threads call it.
+/// What all threads' values come to, in every thread; always combined in the same order. All threads call it.
 template <class Combine>
 __device__ double combine_block(double value, Combine combine) {
-  __shared__ double values[kThreads];
+  __shared__ double values[kThreads / kWarp];
   const int me = threadIdx.x;
-  values[me] = value;
+  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+    value = combine(value, __shfl_xor_sync(kAllLanes, value, distance));
+  if (me % kWarp == 0) values[me / kWarp] = value;
   __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (me < half) values[me] = combine(values[me], values[me + half]);
-    __syncthreads();
-  }
-  const double result = values[0];
+  double result = values[0];
+#pragma unroll
+  for (int warp = 1; warp < kThreads / kWarp; ++warp) result = combine(result, values[warp]);
   __syncthreads();
   return result;
 }

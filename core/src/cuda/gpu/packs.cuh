@@ -2,7 +2,9 @@
 /// access. A kernel that takes one element of two bytes a thread does not reach the memory's speed.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "cuda/gpu/launch.cuh"
 
@@ -31,6 +33,21 @@ template <int N, class T>
 __device__ void store_pack(T* to, const Pack<T, N>& pack) {
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 }
+
+/// A pack's bytes, in as few registers as they fill. Of a pack that is read where a condition holds, the
+/// compiler gives each element a register, also one of two bytes.
+template <class T, int N>
+struct Packed {
+  using Word = std::conditional_t<sizeof(Pack<T, N>) % 4 == 0, std::uint32_t, T>;
+  alignas(alignof(Pack<T, N>)) Word words[sizeof(Pack<T, N>) / sizeof(Word)];
+
+  __device__ static Packed load(const T* from) {
+    Packed result;
+    std::memcpy(&result, __builtin_assume_aligned(from, alignof(Packed)), sizeof result);
+    return result;
+  }
+  __device__ Pack<T, N> unpacked() const { return std::bit_cast<Pack<T, N>>(*this); }
+};
 
 /// Whether packs may begin there; nullptr, for what is not wanted, does not count.
 template <class... Ts>

@@ -1,8 +1,10 @@
 // Pooling of NHWC images. A thread makes neighbouring channels of one pixel; backward passes gather, so that
 // nothing is added in an order that varies.
+#include <algorithm>
 #include <limits>
 
 #include "cuda/gpu/column_sums.cuh"
+#include "cuda/gpu/divisor.cuh"
 #include "cuda/gpu/dropping.cuh"
 #include "cuda/gpu/row_grid.cuh"
 
@@ -44,7 +46,7 @@ __device__ void for_each_pixel(const Pooling& p, int h, int w, F&& f) {
   });
 }
 
-__device__ inline int larger(int a, int b) {
+__host__ __device__ inline int larger(int a, int b) {
   return a > b ? a : b;
 }
 __device__ inline int smaller(int a, int b) {
@@ -138,6 +140,13 @@ __device__ void for_each_window(const Pooling& p, const Pixel& at, F&& f) {
     for (int ox = first_window(at.x, p.left, p.kw, p.stride_w); ox <= last_x; ++ox) f(oy, ox);
 }
 
+/// What the gradients of a window's maxima are made of.
+template <int N, class T, class Place2d>
+struct Maxima {
+  Packed<T, N> grads, results;
+  Packed<Place2d, N> places;
+};
+
 /// The gradients of maxima: through a relu and a dropout too, where their result is given.
 template <class T>
 struct PooledGradient {
@@ -145,16 +154,20 @@ struct PooledGradient {
   const T* result;
   Arithmetic<T> scale;
 
-  template <int N>
-  __device__ Pack<Arithmetic<T>, N> load(Index i) const {
-    const Pack<T, N> grads = load_pack<N>(grad_out + i);
+  template <int N, class Place2d>
+  __device__ Maxima<N, T, Place2d> load(Index i, const Place2d* argmax) const {
+    return {Packed<T, N>::load(grad_out + i), result ? Packed<T, N>::load(result + i) : Packed<T, N>{},
+            Packed<Place2d, N>::load(argmax + i)};
+  }
+  template <int N, class Place2d>
+  __device__ Pack<Arithmetic<T>, N> operator()(const Maxima<N, T, Place2d>& maxima) const {
+    const Pack<T, N> grads = maxima.grads.unpacked(), results = maxima.results.unpacked();
     Pack<Arithmetic<T>, N> values;
 #pragma unroll
-    for (int k = 0; k < N; ++k) values.at[k] = wide(grads.at[k]);
-    if (!result) return values;
-    const Pack<T, N> results = load_pack<N>(result + i);
-#pragma unroll
-    for (int k = 0; k < N; ++k) values.at[k] = wide(results.at[k]) > 0 ? values.at[k] * scale : 0;
+    for (int k = 0; k < N; ++k) {
+      values.at[k] = wide(grads.at[k]);
+      if (result) values.at[k] = wide(results.at[k]) > 0 ? values.at[k] * scale : 0;
+    }
     return values;
   }
 };
@@ -167,8 +180,9 @@ __device__ Pack<Arithmetic<T>, N> gradients_of_maxima(const Pooling& p, const Pi
   for_each_window(p, at, [&](int oy, int ox) {
     const Index i = p.in_result(at.n, oy, ox, at.channel);
     const int mine = (at.y + p.top - oy * p.stride_h) * p.kw + at.x + p.left - ox * p.stride_w;
-    const Pack<Place2d, N> places = load_pack<N>(argmax + i);
-    const Pack<Arithmetic<T>, N> grads = grad.template load<N>(i);
+    const Maxima<N, T, Place2d> maxima = grad.template load<N>(i, argmax);
+    const Pack<Arithmetic<T>, N> grads = grad(maxima);
+    const Pack<Place2d, N> places = maxima.places.unpacked();
 #pragma unroll
     for (int k = 0; k < N; ++k)
       if (static_cast<int>(places.at[k]) == mine) totals.at[k] += grads.at[k];
@@ -201,6 +215,94 @@ __global__ void max_pool_backward_sums_kernel(Pooling p, T* grad_x, double* part
     for (int k = 0; k < N; ++k) sum[k] += static_cast<double>(grads.at[k]);
     store_rounded(grad_x + row * p.c + channel, grads);
   });
+  store_piece<N>(totals, partial, channel, p.c);
+}
+
+/// Windows that lie apart: a pixel is in one at most. Each has a cell of the image, from its corner to the
+/// next ones'; some cells have none.
+struct Cells {
+  int h, w;
+  Divisor by_h, by_w;
+
+  static bool has(const Pooling& p) { return p.kh <= p.stride_h && p.kw <= p.stride_w; }
+  explicit Cells(const Pooling& p)
+      : h((p.h + p.top + p.stride_h - 1) / p.stride_h),
+        w((p.w + p.left + p.stride_w - 1) / p.stride_w),
+        by_h(larger(h, 1)),
+        by_w(larger(w, 1)) {}
+
+  __device__ Pixel at(int i, int channel) const {
+    const int row = by_w.quotient(i), n = by_h.quotient(row);
+    return {n, row - n * h, i - row * w, channel};
+  }
+};
+
+__device__ inline bool has_window(const Pooling& p, const Pixel& cell) {
+  if (cell.y >= p.oh || cell.x >= p.ow) return false;
+  const Window window(p, cell.y, cell.x);
+  return window.bottom > window.top && window.right > window.left;
+}
+
+template <int N, class T, class Place2d>
+__device__ Maxima<N, T, Place2d> load_cell(const Pooling& p, const Pixel& cell, const PooledGradient<T>& grad,
+                                           const Place2d* argmax) {
+  if (!has_window(p, cell)) return {};
+  return grad.template load<N>(p.in_result(cell.n, cell.y, cell.x, cell.channel), argmax);
+}
+
+/// Writes all of a cell's pixels. Of a cell without a window the gradients are 0, and so are the places.
+template <int N, class T, class Place2d>
+__device__ void fill_cell(const Pooling& p, const Pixel& cell, T* grad_x, const Pack<Arithmetic<T>, N>& grads,
+                          const Pack<Place2d, N>& places) {
+  const int top = cell.y * p.stride_h - p.top, left = cell.x * p.stride_w - p.left;
+  const int bottom = smaller(top + p.stride_h, p.h), right = smaller(left + p.stride_w, p.w);
+  const int first_y = larger(top, 0), first_x = larger(left, 0);
+  T* row = grad_x + p.in_image(cell.n, first_y, first_x, cell.channel);
+#pragma unroll 1
+  for (int y = first_y - top; y < bottom - top; ++y, row += p.w * p.c) {
+    T* pixel = row;
+#pragma unroll 1
+    for (int x = first_x - left; x < right - left; ++x, pixel += p.c) {
+      const int mine = y < p.kh && x < p.kw ? y * p.kw + x : -1;
+      Pack<Arithmetic<T>, N> values;
+#pragma unroll
+      for (int k = 0; k < N; ++k) values.at[k] = static_cast<int>(places.at[k]) == mine ? grads.at[k] : 0;
+      store_rounded(pixel, values);
+    }
+  }
+}
+
+template <int N, class T, class Place2d>
+__global__ void max_pool_backward_cells_kernel(Pooling p, Cells cells, T* grad_x, PooledGradient<T> grad,
+                                               const Place2d* argmax) {
+  for_each_pixel<N>(p, cells.h, cells.w, [&](const Pixel& cell) {
+    const Maxima<N, T, Place2d> maxima = load_cell<N>(p, cell, grad, argmax);
+    fill_cell<N>(p, cell, grad_x, grad(maxima), maxima.places.unpacked());
+  });
+}
+
+constexpr int kBlocksAtOnce = 3;  ///< of a multiprocessor
+template <class Place2d>
+constexpr int kCellsAtOnce = sizeof(Place2d) == 1 ? 2 : 1;  ///< of a thread, which has registers for them
+
+/// And their sums over all windows, by pieces.
+template <int N, class T, class Place2d>
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    max_pool_backward_cells_sums_kernel(Pooling p, Cells cells, int of_piece, T* grad_x, double* partial,
+                                        PooledGradient<T> grad, const Place2d* argmax) {
+  const auto channel = static_cast<int>(first_channel<N>());
+  const int count = p.n * cells.h * cells.w, begin = static_cast<int>(blockIdx.y) * of_piece;
+  const int end = channel < p.c ? smaller(begin + of_piece, count) : begin;
+  double totals[N];
+  sum_rows_read_ahead<kCellsAtOnce<Place2d>, Arithmetic<T>>(
+      begin, end, totals,
+      [&](Index i) { return load_cell<N>(p, cells.at(static_cast<int>(i), channel), grad, argmax); },
+      [&](Index i, const Maxima<N, T, Place2d>& maxima, Arithmetic<T>(&sums)[N]) {
+        const Pack<Arithmetic<T>, N> grads = grad(maxima);
+#pragma unroll
+        for (int k = 0; k < N; ++k) sums[k] += grads.at[k];
+        fill_cell<N>(p, cells.at(static_cast<int>(i), channel), grad_x, grads, maxima.places.unpacked());
+      });
   store_piece<N>(totals, partial, channel, p.c);
 }
 
@@ -244,11 +346,11 @@ void with_place(DType dtype, F&& f) {
     f(0);
 }
 
-/// Launches for all pixels of `out`.
+/// Launches for all pixels of n images h x w.
 template <int N, class... Params, class... Args>
-void launch_pixels(void (*kernel)(Pooling, Params...), const Operand& out, cudaStream_t stream,
-                   const Pooling& p, const Args&... args) {
-  const RowGrid grid = row_grid(out.shape[0] * out.shape[1], out.shape[2] * out.shape[3] / N);
+void launch_pixels(void (*kernel)(Pooling, Params...), int h, int w, cudaStream_t stream, const Pooling& p,
+                   const Args&... args) {
+  const RowGrid grid = row_grid(static_cast<Index>(p.n) * h, static_cast<Index>(w) * p.c / N);
   launch(kernel, grid.blocks, grid.threads, stream, p, args...);
 }
 
@@ -260,31 +362,61 @@ void run_max_pool(const Call& call, cudaStream_t stream) {
     const bool is_aligned = begin_packs(data<I>(argmax));
     with_packs<T>(is_aligned ? p.c : 1, data<T>(out), data<T>(x), nullptr, [&]<int kN>(Lanes<kN>) {
       if (keys.defined)
-        launch_pixels<kN>(max_pool_dropout_kernel<kN, T, I>, out, stream, p,
+        launch_pixels<kN>(max_pool_dropout_kernel<kN, T, I>, p.oh, p.ow, stream, p,
                           Dropping<Arithmetic<T>>(call.attributes.dropout, keys), data<T>(out),
                           data<I>(argmax), data<T>(x));
       else
-        launch_pixels<kN>(max_pool_kernel<kN, T, I>, out, stream, p, data<T>(out), data<I>(argmax),
+        launch_pixels<kN>(max_pool_kernel<kN, T, I>, p.oh, p.ow, stream, p, data<T>(out), data<I>(argmax),
                           data<T>(x));
     });
   });
 }
 
-/// Launches for all pixels of `grad_x` by pieces.
+/// Cells of a piece, of which there are no more than `most`: as many for each of a block's rows.
+Index cells_of_piece(Index cells, Index most, Index rows) {
+  return std::max<Index>(1, (cells + most * rows - 1) / (most * rows)) * rows;
+}
+
+/// Launches for all pixels of `grad_x`, or their cells, by pieces.
 template <int N, class T, class Place2d>
-void launch_with_sums(const Call& call, cudaStream_t stream, const Pooling& p, const PooledGradient<T>& grad,
-                      const Place2d* argmax) {
-  const Operand &grad_x = call[0], &partial = call[2];
-  if (p.c > 0 && grad_x.count() / p.c > std::numeric_limits<int>::max())
-    throw GpuError("images have more pixels than a kernel counts");
-  const ColumnGrid grid = column_grid<N>(p.c, partial.shape[0]);
-  launch(max_pool_backward_sums_kernel<N, T, Place2d>, grid.blocks, grid.threads, stream, p, data<T>(grad_x),
-         data<double>(partial), grad, argmax);
+void run_with_sums(const Call& call, const Place& place, const Pooling& p, const PooledGradient<T>& grad,
+                   const Place2d* argmax) {
+  constexpr Index kMost = Index{1} << 30;
+  const Operand &grad_x = call[0], &bias = call[1], &partial = call[2];
+  const Cells cells(p);
+  const bool is_apart = Cells::has(p);
+  const Index rows = static_cast<Index>(p.n) * (is_apart ? cells.h : p.h) * (is_apart ? cells.w : p.w);
+  if (rows > kMost) throw GpuError("images have more pixels than a kernel counts");
+  Index pieces = partial.shape[0];
+  ColumnGrid grid = column_grid<N>(p.c, pieces);
+  const cudaStream_t stream = native(place.stream);
+  if (is_apart) {
+    const Index of_piece = cells_of_piece(rows, pieces, grid.threads.y);
+    pieces = std::max<Index>(1, (rows + of_piece - 1) / of_piece);
+    grid.blocks.y = static_cast<unsigned>(pieces);
+    launch(max_pool_backward_cells_sums_kernel<N, T, Place2d>, grid.blocks, grid.threads, stream, p, cells,
+           static_cast<int>(of_piece), data<T>(grad_x), data<double>(partial), grad, argmax);
+  } else {
+    launch(max_pool_backward_sums_kernel<N, T, Place2d>, grid.blocks, grid.threads, stream, p,
+           data<T>(grad_x), data<double>(partial), grad, argmax);
+  }
+  run_bias_sum(bias, pieces, partial.data, place);
+}
+
+template <int N, class T, class Place2d>
+void run_without_sums(const Operand& grad_x, cudaStream_t stream, const Pooling& p,
+                      const PooledGradient<T>& grad, const Place2d* argmax) {
+  const Cells cells(p);
+  if (Cells::has(p))
+    launch_pixels<N>(max_pool_backward_cells_kernel<N, T, Place2d>, cells.h, cells.w, stream, p, cells,
+                     data<T>(grad_x), grad, argmax);
+  else
+    launch_pixels<N>(max_pool_backward_kernel<N, T, Place2d>, p.h, p.w, stream, p, data<T>(grad_x), grad,
+                     argmax);
 }
 
 template <class T>
 void run_max_pool_backward(const Call& call, const Place& place) {
-  const cudaStream_t stream = native(place.stream);
   const Operand &grad_x = call[0], &bias = call[1], &grad_out = call[3], &argmax = call[4], &result = call[5];
   const Pooling p = pooling_of(grad_x, grad_out, call.attributes.pool);
   const PooledGradient<T> grad{data<T>(grad_out), result.defined ? data<T>(result) : nullptr,
@@ -293,13 +425,11 @@ void run_max_pool_backward(const Call& call, const Place& place) {
     const bool is_aligned = begin_packs(data<I>(argmax));
     with_packs<T>(is_aligned ? p.c : 1, data<T>(grad_x), grad.grad_out, grad.result, [&]<int kN>(Lanes<kN>) {
       if (bias.defined)
-        launch_with_sums<kN>(call, stream, p, grad, data<I>(argmax));
+        run_with_sums<kN>(call, place, p, grad, data<I>(argmax));
       else
-        launch_pixels<kN>(max_pool_backward_kernel<kN, T, I>, grad_x, stream, p, data<T>(grad_x), grad,
-                          data<I>(argmax));
+        run_without_sums<kN>(grad_x, native(place.stream), p, grad, data<I>(argmax));
     });
   });
-  if (bias.defined) run_bias_sum(bias, call[2].shape[0], call[2].data, place);
 }
 
 template <class T>
@@ -308,8 +438,9 @@ void run_average_pool(const Call& call, cudaStream_t stream) {
   const bool is_backward = call.op == Op::average_pool2d_backward;
   const Pooling p = pooling_of(is_backward ? out : in, is_backward ? in : out, call.attributes.pool);
   with_packs<T>(p.c, data<T>(out), data<T>(in), nullptr, [&]<int kN>(Lanes<kN>) {
-    launch_pixels<kN>(is_backward ? average_pool_backward_kernel<kN, T> : average_pool_kernel<kN, T>, out,
-                      stream, p, data<T>(out), data<T>(in));
+    const auto kernel = is_backward ? average_pool_backward_kernel<kN, T> : average_pool_kernel<kN, T>;
+    launch_pixels<kN>(kernel, is_backward ? p.h : p.oh, is_backward ? p.w : p.ow, stream, p, data<T>(out),
+                      data<T>(in));
   });
 }
 

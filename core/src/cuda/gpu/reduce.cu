@@ -98,8 +98,14 @@ __global__ void table_sums_kernel(Tables of, Out* out, const T* x, double scale)
 template <class T>
 __device__ Index index_of_maximum(const T* x, Index k) {
   Index best = 0;  // a NaN never wins
-  for (Index i = 1; i < k; ++i)
-    if (wide(x[i]) > wide(x[best])) best = i;
+  Arithmetic<T> largest = wide(x[0]);
+#pragma unroll 8
+  for (Index i = 1; i < k; ++i) {
+    const Arithmetic<T> value = wide(x[i]);
+    if (!(value > largest)) continue;
+    largest = value;
+    best = i;
+  }
   return best;
 }
 
@@ -109,17 +115,25 @@ __global__ void argmax_kernel(Index rows, Index k, Index* out, const T* x) {
     out[row] = index_of_maximum(x + row * k, k);
 }
 
+constexpr int kPacksAtOnce = 4;  ///< that a thread reads before it adds
+
 // A block a piece: each sum is the same each time. The whole is one piece of one.
 template <int N, class T>
 __global__ void square_sums_kernel(Index count, double* out, const T* x) {
   const Index pieces = gridDim.x, piece = blockIdx.x, packs = count / N;
   const Index end = packs * (piece + 1) / pieces;
   double total = 0;
-#pragma unroll 4
-  for (Index i = packs * piece / pieces + threadIdx.x; i < end; i += blockDim.x) {
-    const Pack<T, N> values = load_pack<N>(x + i * N);
+#pragma unroll 1
+  for (Index first = packs * piece / pieces + threadIdx.x; first < end; first += kPacksAtOnce * kThreads) {
+    Pack<T, N> values[kPacksAtOnce] = {};
 #pragma unroll
-    for (int k = 0; k < N; ++k) total += wider(values.at[k]) * wider(values.at[k]);
+    for (int i = 0; i < kPacksAtOnce; ++i)
+      if (first + i * kThreads < end) values[i] = load_pack<N>(x + (first + i * kThreads) * N);
+#pragma unroll
+    for (int i = 0; i < kPacksAtOnce * N; ++i) {
+      const double value = wider(values[i / N].at[i % N]);
+      total += value * value;
+    }
   }
   // What is left of the packs is the last piece's.
   const Index rest = packs * N + threadIdx.x;
@@ -153,14 +167,44 @@ __global__ void bias_pieces_kernel(Index rows, Index channels, double* partial, 
   store_piece(totals, partial, c, channels);
 }
 
+constexpr int kColumns = 4;  // of a block that adds up pieces: as many doubles as the memory gives at once
+constexpr int kPiecesAtOnce = 8;  ///< that a thread reads before it adds
+
+/// A thread's share of a column's pieces.
+__device__ inline double sum_share(Index pieces, Index channels, const double* column) {
+  constexpr int kRows = kThreads / kColumns;
+  double total = 0;
+#pragma unroll 1
+  for (Index first = threadIdx.x / kColumns; first < pieces; first += kRows * kPiecesAtOnce) {
+    double values[kPiecesAtOnce];
+#pragma unroll
+    for (int k = 0; k < kPiecesAtOnce; ++k) {
+      const Index piece = first + k * kRows;
+      values[k] = piece < pieces ? column[piece * channels] : 0.0;
+    }
+#pragma unroll
+    for (const double value : values) total += value;
+  }
+  return total;
+}
+
 template <class T>
-__global__ void bias_sum_kernel(Index pieces, Index channels, T* bias, const double* partial) {
-  const Index c = first_channel<1>();
-  double total[1] = {};
-  sum_rows(0, pieces, total, [&](Index piece, double(&sum)[1]) {
-    if (c < channels) sum[0] += partial[piece * channels + c];
-  });
-  if (threadIdx.y == 0 && c < channels) bias[c] = rounded<T>(total[0]);
+__global__ void __launch_bounds__(kThreads)
+    bias_sum_kernel(Index pieces, Index channels, T* bias, const double* partial) {
+  __shared__ double sums[kThreads / kWarp][kColumns];
+  const unsigned column = threadIdx.x % kColumns;
+  const Index c = static_cast<Index>(blockIdx.x) * kColumns + column;
+  double total = c < channels ? sum_share(pieces, channels, partial + c) : 0.0;
+#pragma unroll
+  for (int distance = kWarp / 2; distance >= kColumns; distance /= 2)
+    total += __shfl_xor_sync(kAllLanes, total, distance);
+  if (threadIdx.x % kWarp < kColumns) sums[threadIdx.x / kWarp][column] = total;
+  __syncthreads();
+  if (threadIdx.x >= kColumns || c >= channels) return;
+  total = 0;
+#pragma unroll
+  for (const auto& of_warp : sums) total += of_warp[column];
+  bias[c] = rounded<T>(total);
 }
 
 }  // namespace
@@ -187,10 +231,10 @@ void run_bias_gradient(const Operand& bias, const Operand& grad_out, void* parti
 
 void run_bias_sum(const Operand& bias, std::int64_t pieces, const void* partial, const Place& place) {
   const Index channels = bias.count();
+  const auto blocks = static_cast<unsigned>((channels + kColumns - 1) / kColumns);
   with_real(bias.dtype, [&]<class T>(T) {
-    const ColumnGrid grid = grid_of_pieces(channels);
-    launch(bias_sum_kernel<T>, grid.blocks, grid.threads, native(place.stream), pieces, channels,
-           data<T>(bias), static_cast<const double*>(partial));
+    launch(bias_sum_kernel<T>, blocks, kThreads, native(place.stream), pieces, channels, data<T>(bias),
+           static_cast<const double*>(partial));
   });
 }
 

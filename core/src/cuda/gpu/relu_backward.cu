@@ -19,26 +19,38 @@ __global__ void relu_backward_kernel(Index count, PassPositive<Arithmetic<T>> pa
     grad_x[i] = rounded<T>(pass(wide(grad_y[i]), wide(y[i])));
 }
 
+template <int N, class T>
+struct Passing {
+  Packed<T, N> grads, results;
+};
+constexpr int kRowsAtOnce = 3;    ///< of a thread
+constexpr int kBlocksAtOnce = 4;  ///< of a multiprocessor: all there are, then, of one of 128
+
 /// What is added up is not yet rounded.
 template <int N, class T>
-__global__ void relu_backward_sums_kernel(Index rows, Index channels, PassPositive<Arithmetic<T>> pass,
-                                          T* grad_x, double* partial, const T* grad_y, const T* y) {
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+    relu_backward_sums_kernel(Index rows, Index channels, PassPositive<Arithmetic<T>> pass, T* grad_x,
+                              double* partial, const T* grad_y, const T* y) {
   const Index c = first_channel<N>();
   const Piece piece(rows);
-  double totals[N] = {};
-  sum_rows(piece.begin, piece.end, totals, [&](Index row, double(&sum)[N]) {
-    if (c >= channels) return;
-    const Index i = row * channels + c;
-    Pack<T, N> grads = load_pack<N>(grad_y + i);
-    const Pack<T, N> results = load_pack<N>(y + i);
+  double totals[N];
+  sum_rows_read_ahead<kRowsAtOnce, Arithmetic<T>>(
+      piece.begin, c < channels ? piece.end : piece.begin, totals,
+      [&](Index row) {
+        const Index i = row * channels + c;
+        return Passing<N, T>{Packed<T, N>::load(grad_y + i), Packed<T, N>::load(y + i)};
+      },
+      [&](Index row, const Passing<N, T>& loaded, Arithmetic<T>(&sums)[N]) {
+        Pack<T, N> grads = loaded.grads.unpacked();
+        const Pack<T, N> results = loaded.results.unpacked();
 #pragma unroll
-    for (int k = 0; k < N; ++k) {
-      const Arithmetic<T> grad = pass(wide(grads.at[k]), wide(results.at[k]));
-      sum[k] += static_cast<double>(grad);
-      grads.at[k] = rounded<T>(grad);
-    }
-    store_pack<N>(grad_x + i, grads);
-  });
+        for (int k = 0; k < N; ++k) {
+          const Arithmetic<T> grad = pass(wide(grads.at[k]), wide(results.at[k]));
+          sums[k] += grad;
+          grads.at[k] = rounded<T>(grad);
+        }
+        store_pack<N>(grad_x + row * channels + c, grads);
+      });
   store_piece(totals, partial, c, channels);
 }
 
