@@ -6,8 +6,7 @@ namespace ronde::inline v0::cuda {
 namespace {
 
 constexpr int kTapsOfGradient = kTapsAtOnce;        // of a block, which has registers for no more of them
-constexpr int kBlocksAtOnce = 3;                    ///< of a multiprocessor, which has registers for them
-constexpr Index kMostPieces = kBlocksAtOnce * 132;  // an H100 has room for so many blocks
+constexpr Index kMostPieces = 3 * 132;              // an H100 has room for so many blocks
 
 /// Of the gradient, those of one thread.
 using Sums = float[kTapsOfGradient][kQuad];
@@ -29,16 +28,13 @@ __device__ void load_gradients(const Share& share, int pixel, int end, int o, co
 template <class T>
 __device__ void add_products(const Gradients<T>& grads, int quad, const Columns<kTapsOfGradient>& columns,
                              Sums& sums) {
-  Pack<T, kQuad> unpacked[kQuad];
-#pragma unroll
-  for (int i = 0; i < kQuad; ++i) unpacked[i] = grads[i].unpacked();
 #pragma unroll
   for (int t = 0; t < kTapsOfGradient; ++t) {
     const Quad values = columns[t][quad];
 #pragma unroll
     for (int i = 0; i < kQuad * kQuad; ++i)
       sums[t][i % kQuad] +=
-          static_cast<float>(wide(unpacked[i / kQuad].at[i % kQuad])) * values.at[i / kQuad];
+          static_cast<float>(wide(grads[i / kQuad].unpacked().at[i % kQuad])) * values.at[i / kQuad];
   }
 }
 
@@ -46,9 +42,9 @@ __device__ void add_products(const Gradients<T>& grads, int quad, const Columns<
 template <int N, class T>
 __device__ void add_round(const Share& share, int first, int end, int o, const T* grad_out,
                           const Columns<kTapsOfGradient>& columns, Sums& sums) {
-  Gradients<T> grads;
 #pragma unroll 1
   for (int group = 0; group < kGroups; ++group) {
+    Gradients<T> grads;
     const int quad = share.quad(group);
     load_gradients<N>(share, first + quad * kQuad, end, o, grad_out, grads);
     if (group == 0) __syncthreads();
@@ -71,59 +67,43 @@ __device__ inline double sum_streams(const AllSums& sums, int tap, int filter) {
   return total;
 }
 
-/// What a thread adds up over all streams: a filter's, every kStep-th tap.
-struct Totals {
-  static constexpr int kStep = kThreads / kFilters;
-  int filter = static_cast<int>(threadIdx.x) % kFilters, tap = static_cast<int>(threadIdx.x) / kFilters;
-  double at[(kTapsOfGradient + kStep - 1) / kStep] = {};
-
-  template <class F>
-  __device__ void for_each(F&& f) {
-    int t = tap;
+/// Adds up all threads' sums, to `partial` (filters, taps). All threads of a block call it.
+__device__ inline void add_threads(const Sums& mine, AllSums& sums, int filters, int taps, int all_taps,
+                                   bool is_first, double* partial) {
 #pragma unroll
-    for (double& total : at) {
-      if (t < kTapsOfGradient) f(t, total);
-      t += kStep;
+  for (int i = 0; i < kTapsOfGradient * kQuad; ++i)
+    sums[i / kQuad][i % kQuad][threadIdx.x] = mine[i / kQuad][i % kQuad];
+  __syncthreads();
+  const int filter = static_cast<int>(threadIdx.x) % kFilters;
+  if (filter < filters)
+    for (int t = static_cast<int>(threadIdx.x) / kFilters; t < taps; t += kThreads / kFilters) {
+      double& total = partial[static_cast<Index>(filter) * all_taps + t];
+      total = sum_streams(sums, t, filter) + (is_first ? 0.0 : total);
     }
-  }
-  /// All threads of the block call it.
-  __device__ void add(const Sums& mine, AllSums& sums) {
-#pragma unroll
-    for (int i = 0; i < kTapsOfGradient * kQuad; ++i)
-      sums[i / kQuad][i % kQuad][threadIdx.x] = mine[i / kQuad][i % kQuad];
-    __syncthreads();
-    for_each([&](int t, double& total) { total += sum_streams(sums, t, filter); });
-  }
-};
+  __syncthreads();
+}
 
 /// A piece of the pixels, of so many rounds of kPixels, for kFilters filters and kTapsOfGradient of their
 /// taps: `partial` is (pieces, filters, taps).
 template <int N, class T>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads, blocks_at_once(3))
     few_taps_gradient_kernel(Conv p, Pixels pixels, int all_taps, int rounds, double* partial,
                              const T* grad_out, const T* x) {
   __shared__ Tap taps[kTapsOfGradient];
   __shared__ Columns<kTapsOfGradient> columns;
   __shared__ AllSums all_sums;
-  const int first_tap = static_cast<int>(blockIdx.z) * kTapsOfGradient;
-  const int o = static_cast<int>(p.o);
-  const Share share(blockIdx.x);
+  const int first_tap = static_cast<int>(blockIdx.z) * kTapsOfGradient, o = static_cast<int>(p.o);
   find_taps(p, first_tap, all_taps - first_tap, taps);
-  Totals totals;
-  int first = static_cast<int>(blockIdx.y) * rounds * kPixels;
 #pragma unroll 1
-  for (int round = 0; round < rounds; ++round, first += kPixels) {
+  for (int round = 0; round < rounds; ++round) {
+    const int first = (static_cast<int>(blockIdx.y) * rounds + round) * kPixels;
     find_columns(p, pixels, first + static_cast<int>(threadIdx.x), x, taps, kTapsOfGradient, columns);
     Sums sums = {};
-    add_round<N>(share, first, pixels.count, o, grad_out, columns, sums);
-    totals.add(sums, all_sums);
-    __syncthreads();
+    add_round<N>(Share(blockIdx.x), first, pixels.count, o, grad_out, columns, sums);
+    const int first_filter = static_cast<int>(blockIdx.x) * kFilters, left = all_taps - first_tap;
+    add_threads(sums, all_sums, o - first_filter, left < kTapsOfGradient ? left : kTapsOfGradient, all_taps,
+                round == 0, partial + (blockIdx.y * p.o + first_filter) * all_taps + first_tap);
   }
-  const int filter = static_cast<int>(blockIdx.x) * kFilters + totals.filter;
-  totals.for_each([&](int t, double total) {
-    if (filter < o && first_tap + t < all_taps)
-      partial[(blockIdx.y * p.o + filter) * all_taps + first_tap + t] = total;
-  });
 }
 
 /// How the pixels of a gradient are shared out.

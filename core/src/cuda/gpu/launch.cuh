@@ -17,6 +17,16 @@ constexpr int kThreads = 256;
 constexpr int kWarp = 32;  ///< threads that exchange values without a barrier
 constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
+/// Blocks that a multiprocessor shall have registers for, as a kernel's bounds have it: one fewer of compute
+/// capability 10.0, for which the compiler would spill.
+constexpr int blocks_at_once(int blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+  return blocks - 1;
+#else
+  return blocks;
+#endif
+}
+
 /// Blocks for so many elements, one a thread; the kernels stride over the rest.
 inline unsigned blocks_for(Index elements, int per_block = kThreads) {
   const Index blocks = (elements + per_block - 1) / per_block;

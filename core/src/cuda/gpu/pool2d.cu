@@ -281,13 +281,12 @@ __global__ void max_pool_backward_cells_kernel(Pooling p, Cells cells, T* grad_x
   });
 }
 
-constexpr int kBlocksAtOnce = 3;  ///< of a multiprocessor
 template <class Place2d>
 constexpr int kCellsAtOnce = sizeof(Place2d) == 1 ? 2 : 1;  ///< of a thread, which has registers for them
 
 /// And their sums over all windows, by pieces.
 template <int N, class T, class Place2d>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads, blocks_at_once(3))
     max_pool_backward_cells_sums_kernel(Pooling p, Cells cells, int of_piece, T* grad_x, double* partial,
                                         PooledGradient<T> grad, const Place2d* argmax) {
   const auto channel = static_cast<int>(first_channel<N>());

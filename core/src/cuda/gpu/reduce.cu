@@ -180,10 +180,10 @@ __device__ inline double sum_share(Index pieces, Index channels, const double* c
 #pragma unroll
     for (int k = 0; k < kPiecesAtOnce; ++k) {
       const Index piece = first + k * kRows;
-      values[k] = piece < pieces ? column[piece * channels] : 0.0;
+      values[k] = column[(piece < pieces ? piece : pieces - 1) * channels];
     }
 #pragma unroll
-    for (const double value : values) total += value;
+    for (int k = 0; k < kPiecesAtOnce; ++k) total += first + k * kRows < pieces ? values[k] : 0.0;
   }
   return total;
 }

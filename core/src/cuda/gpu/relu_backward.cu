@@ -23,12 +23,11 @@ template <int N, class T>
 struct Passing {
   Packed<T, N> grads, results;
 };
-constexpr int kRowsAtOnce = 3;    ///< of a thread
-constexpr int kBlocksAtOnce = 4;  ///< of a multiprocessor: all there are, then, of one of 128
+constexpr int kRowsAtOnce = 3;  ///< of a thread
 
 /// What is added up is not yet rounded.
 template <int N, class T>
-__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
+__global__ void __launch_bounds__(kThreads, blocks_at_once(4))
     relu_backward_sums_kernel(Index rows, Index channels, PassPositive<Arithmetic<T>> pass, T* grad_x,
                               double* partial, const T* grad_y, const T* y) {
   const Index c = first_channel<N>();
