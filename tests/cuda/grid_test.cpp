@@ -158,9 +158,10 @@ TEST(Divisor, DividesAllThatAnIntCounts) {
     const int last = kMost / by * by;
     for (const int multiple : {0, by, last / by / 2 * by, last})
       for (const std::int64_t number :
-           {std::int64_t{multiple} - 1, std::int64_t{multiple}, std::int64_t{multiple} + 1})
-        if (number >= 0 && number <= kMost)
-          EXPECT_EQ(divisor.quotient(static_cast<int>(number)), number / by) << number << " / " << by;
+           {std::int64_t{multiple} - 1, std::int64_t{multiple}, std::int64_t{multiple} + 1}) {
+        if (number < 0 || number > kMost) continue;
+        EXPECT_EQ(divisor.quotient(static_cast<int>(number)), number / by) << number << " / " << by;
+      }
     EXPECT_EQ(divisor.quotient(kMost), kMost / by) << by;
   }
 }

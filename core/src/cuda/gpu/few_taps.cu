@@ -102,12 +102,15 @@ void run_forward(const Call& call, cudaStream_t stream) {
 
 bool has_few_taps(const Call& call) {
   constexpr Index kMost = Index{1} << 30;  // what an int counts
+  constexpr Index kMostChannels = 4;
   constexpr Index kMostFilters = Index{65535} * kFilters;
   const bool is_forward = call.op == Op::conv2d;
   if ((!is_forward && call.op != Op::conv2d_backward_weight) || call.attributes.conv.groups != 1)
     return false;
   const Operand &weight = call[is_forward ? 2 : 0], &out = call[is_forward ? 0 : 2],
                 &x = call[is_forward ? 1 : 3];
+  // Of more channels tensor cores may make something.
+  if (is_forward && x.shape[3] > kMostChannels) return false;
   const Conv2dParams& params = call.attributes.conv;
   const auto is_small = [](Index side, Index window, Index dilation) {
     return side < kMostSide && window * dilation < kMostSide;

@@ -68,8 +68,8 @@ constexpr int kConvSamples = 1024;
 /// nothing.
 void run_conv2d_check(const Call& call, const ConvTolerance& tolerance, unsigned char* is_wrong, const Place& place);
 
-// few_taps.cu, few_taps_gradient.cu: a convolution or the gradient of its weight, with up to 36 values a
-// filter, but not the bias's. `partial` has few_taps_workspace(...) bytes.
+// few_taps.cu, few_taps_gradient.cu: a convolution of up to 4 channels, or the gradient of a weight, with up to
+// 36 values a filter; not the gradient of a bias. `partial` has few_taps_workspace(...) bytes.
 bool has_few_taps(const Call& call);
 std::size_t few_taps_workspace(const Call& call);
 void run_few_taps(const Call& call, void* partial, const Place& place);
