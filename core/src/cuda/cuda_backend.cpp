@@ -149,7 +149,7 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
     return enqueue_in_float(call, tensors, Detours::Cause::design, why);
   const Planned planned = plan_for(call);
   if (planned.refusal) return enqueue_in_float(call, tensors, planned.cause, *planned.refusal);
-  if (is_repeating() && SideStream::takes(op)) {
+  if (is_repeating() && SideStream::takes(call)) {
     side_.launch(call, planned.plan, planned.workspace, tensors);
   } else {
     side_.let_pass(call);

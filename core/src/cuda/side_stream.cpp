@@ -12,6 +12,23 @@ SideStream::~SideStream() {
   if (side_) runtime_.destroy_stream(side_);
 }
 
+bool SideStream::takes(const Call& call) {
+  switch (call.op) {
+    case Op::dense_backward_weight:
+    case Op::conv2d_backward_weight:
+      return true;
+    case Op::softmax:  // of the last layer, whose loss goes by logits
+      return call[0].rank == 2;
+    case Op::reduce:  // to a loss
+      return call[0].count() == 1 && call[0].dtype != DType::f64;
+    case Op::accumulate:  // to sums over an epoch
+    case Op::count_correct:
+      return call.gate != nullptr;
+    default:
+      return false;
+  }
+}
+
 void SideStream::launch(const Call& call, Plan plan, std::size_t workspace,
                         std::span<const Tensor* const> tensors) {
   if (!side_) check(runtime_.create_stream(&side_), "a second stream");
@@ -28,6 +45,8 @@ void SideStream::launch(const Call& call, Plan plan, std::size_t workspace,
   }
   for (int i = 0; i < call.operands; ++i)
     if (call[i].data) (i < call.outputs ? written_ : read_).push_back(range_of(call[i]));
+  if (call.gate)
+    read_.push_back({reinterpret_cast<const char*>(call.gate), reinterpret_cast<const char*>(call.gate + 1)});
   check(runtime_.launch(call, plan, workspaces_.back()->memory(), side_), "a kernel");
   if (held_bytes_ > kMostHeld) join();
 }

@@ -1,10 +1,10 @@
 /// SideStream: kernels of a repeated step that run beside the others.
 ///
 /// What a gradient of weights computes nobody reads before the update, while the gradients of inputs are what
-/// each layer waits for. Alone, many of either leave parts of the device idle. So those of weights go to a
-/// stream of their own, behind what the main stream was given so far; the main stream waits for them before
-/// it is given a kernel that reads or writes what they write, or writes what they read, and at the step's
-/// end.
+/// each layer waits for. Alone, many of either leave parts of the device idle. So those of weights, and what
+/// else is computed for the step's end alone, go to a stream of their own, behind what the main stream was
+/// given so far; the main stream waits for them before it is given a kernel that reads or writes what they
+/// write, or writes what they read, and at the step's end.
 ///
 /// What they use stays lent until then, or the main stream would get it for something else; past kMostHeld
 /// bytes it waits earlier. Not thread safe.
@@ -47,7 +47,8 @@ class SideStream {
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;
 
-  static bool takes(Op op) { return op == Op::dense_backward_weight || op == Op::conv2d_backward_weight; }
+  /// Whether it is likely that nobody waits for it: of what a step computes once, or for its end.
+  static bool takes(const Call& call);
   /// `tensors` are the call's.
   void launch(const Call& call, Plan plan, std::size_t workspace, std::span<const Tensor* const> tensors);
   /// To be called before the main stream is given this.

@@ -102,7 +102,8 @@ void CapturedPass::forward_and_backward() {
   model_.arena->zero_gradients();  // again, when a capture was broken off
   const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
   const Variable loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
-  loss.backward();
+  if (!seed_.defined()) seed_ = Tensor::full(loss.shape(), 1.0, loss.value().options());
+  loss.backward(seed_);
   outputs_ = outputs.value();
   loss_ = loss.value();
 }

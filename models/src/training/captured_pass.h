@@ -48,6 +48,7 @@ class CapturedPass {
   std::optional<RepeatedStep> step_;
   Tensor inputs_, targets_, keys_;  // of the main batch
   Tensor outputs_, loss_;           // of the latest run
+  Tensor seed_;                     // the gradient of the loss: 1, which no step has to write
   std::int64_t global_count_ = 0;   // samples of all ranks in the main batch
   std::string disagreement_;        // of the ranks, on whether there are graphs
   bool steps_on_device_ = false;    // the optimizer
