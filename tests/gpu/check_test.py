@@ -122,5 +122,35 @@ class CheckTest(unittest.TestCase):
             self.assertIn(complaint, out)
 
 
+class KernelTimesTest(unittest.TestCase):
+    def test_a_step_is_a_replay_of_the_graph_with_most_launches(self):
+        lines, now = [], 0
+
+        def launch(begin, took, graph, node, blocks, moved, name):
+            lines.append(f"{begin}\t{begin + took}\t{graph}\t{node}\t{blocks}\t{moved}\t{name}")
+
+        for trial in range(30):
+            launch(now + 100 * trial, 50, 0, 0, 1, 0, f"trial{trial}")
+        launch(now + 5000, 10, 3, 31, 1, 0, "another_graph")
+        for step in range(4):
+            now = 10000 + 20000 * step
+            launch(now, 500, 0, 0, 0, 2560, "copy")
+            launch(now + 1500, 4000, 7, 71, 132, 0, "void ronde::v0::cuda::(anonymous namespace)::pool<float>(int)")
+            launch(now + 2000 + 700 * step, 2000, 7, 72, 4, 0, "beside")  # sometimes it ends behind the one before
+            launch(now + 7000, 3000, 7, 73, 9, 0, "update")
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "trace"
+            trace.write_text("".join(f"{line}\n" for line in reversed(lines)))
+            done = subprocess.run([sys.executable, HERE / "kernel_times.py", trace], text=True, capture_output=True,
+                                  check=True)
+        self.assertEqual(done.stdout.splitlines(), [
+            "4 launches a step, 20.0 us from step to step, of which 7.5 us with something under way; 3 steps",
+            "     0.0     0.50 us     0.00 us before          2560 B  copy",
+            "     1.5     4.00 us     1.00 us before      132 blocks  pool<float>(int)",
+            "     3.4     2.00 us     0.00 us before        4 blocks  beside",
+            "     7.0     3.00 us     1.50 us before        9 blocks  update",
+        ])
+
+
 if __name__ == "__main__":
     unittest.main()

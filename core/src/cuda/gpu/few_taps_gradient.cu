@@ -1,4 +1,4 @@
-// The gradient of the weights of such filters.
+// The gradient of the weights of small filters on few channels.
 #include "cuda/gpu/few_taps.cuh"
 
 namespace ronde::inline v0::cuda {

@@ -18,7 +18,10 @@ namespace ronde::inline v0 {
 enum class NonFiniteAction {
   /// Looks at the epoch's loss when the epoch ends, and throws: Keras' way, for TerminateOnNaN to be of use.
   finish_epoch,
-  /// Throws before the weights change: a CollectiveError with the status non_finite on all ranks.
+  /// Throws before the weights change: a CollectiveError with the status non_finite on all ranks. A single
+  /// GPU
+  /// may have been given the next step by then, which changes nothing either: callbacks may have heard of the
+  /// end of the one that was refused.
   abort,
   /// Leaves weights, optimizer and moving statistics as they were, and goes on with the next step. Loss and
   /// metrics of the epoch do not count the samples of the step.
