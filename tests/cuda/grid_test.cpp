@@ -34,6 +34,19 @@ TEST(EmulatedGrid, RunsEachThreadOnce) {
   EXPECT_EQ(counts, std::vector<int>(counts.size(), 1));
 }
 
+__global__ void write_index(int* to, bool waits) {
+  if (waits) cudaGridDependencySynchronize();
+  to[threadIdx.x] = static_cast<int>(threadIdx.x);
+}
+
+TEST(EmulatedGrid, AKernelHasToWaitForThoseBeforeIt) {
+  std::vector<int> written(32);
+  const cudaLaunchConfig_t config{1, 32, 0, nullptr, nullptr, 0};
+  EXPECT_EQ(cudaLaunchKernelEx(&config, write_index, written.data(), true), cudaSuccess);
+  EXPECT_EQ(written[31], 31);
+  EXPECT_THROW(cudaLaunchKernelEx(&config, write_index, written.data(), false), std::logic_error);
+}
+
 TEST(EmulatedGrid, RefusesWhatNoGpuTakes) {
   int counts[1] = {};
   for (const dim3 threads : {dim3(0), dim3(1025), dim3(1, 1, 65)})

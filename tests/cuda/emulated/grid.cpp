@@ -186,6 +186,13 @@ void run_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel) {
       }
 }
 
+void run_waiting_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel) {
+  at_work.waited = 0;
+  run_grid(blocks, threads, kernel);
+  if (at_work.waited != std::uint64_t{blocks.count()} * threads.count())
+    throw std::logic_error("a kernel does not wait for those before it: begin_kernel()");
+}
+
 void wait_for_block() {
   block.wait({.waits = Wait::for_block});
 }

@@ -27,11 +27,15 @@ struct Deadlock : std::logic_error {
 struct AtWork {
   Dim3 grid, threads;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
+  std::uint64_t waited = 0;  ///< threads that did for the kernels before
 };
 extern constinit thread_local AtWork at_work;
 
 /// Runs `kernel` once for each thread. Throws Deadlock.
 void run_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel);
+
+/// The same, of a kernel each thread of which waits once for the kernels before it; else throws logic_error.
+void run_waiting_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel);
 
 // For the threads of a grid, while it runs.
 

@@ -13,6 +13,7 @@ constexpr Index kMostBlocks = 1024;
 // Of the distances from the first row and of their squares: a mean far from 0 costs no precision.
 template <int N, class T>
 __global__ void distances_kernel(Index rows, Index channels, double* sums, const T* x) {
+  begin_kernel();
   const Index c = first_channel<N>();
   const bool is_there = c < channels;
   Pack<T, N> first{};
@@ -35,6 +36,7 @@ __global__ void distances_kernel(Index rows, Index channels, double* sums, const
 template <class T, class Channels>
 __global__ void statistics_kernel(Index rows, Index pieces, Index channels, Channels* mean,
                                   Channels* variance, const double* sums, const T* x) {
+  begin_kernel();
   const Index c = first_channel<1>();
   double totals[2] = {};
   sum_pieces(totals, sums, pieces, channels, c);
@@ -140,6 +142,7 @@ struct Relu {
 template <int N, class T, class Channels>
 __global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x,
                                  Statistics<Channels> statistics, Relu relu) {
+  begin_kernel();
   using Real = Arithmetic<T>;
   __shared__ Real values[3][kThreads];
   ChannelNumbers<3, Real> numbers{values};
@@ -159,6 +162,7 @@ __global__ void normalise_kernel(Index rows, Index channels, T* out, const T* x,
 template <int N, class T, class Channels>
 __global__ void gradient_sums_kernel(Index rows, Index channels, double* sums, const T* grad, const T* x,
                                      Statistics<Channels> statistics, Relu relu) {
+  begin_kernel();
   using Real = Arithmetic<T>;
   __shared__ Real numbers_of_channels[3][kThreads];
   ChannelNumbers<3, Real> numbers{numbers_of_channels};
@@ -190,6 +194,7 @@ template <class Channels>
 __global__ void parameter_gradients_kernel(Index pieces, Index channels, Channels* grad_gamma,
                                            Channels* grad_beta, double* sums, const Channels* variance,
                                            double epsilon) {
+  begin_kernel();
   const Index c = first_channel<1>();
   double totals[2] = {};
   sum_pieces(totals, sums, pieces, channels, c);
@@ -204,6 +209,7 @@ __global__ void parameter_gradients_kernel(Index pieces, Index channels, Channel
 template <int N, class T, class Channels>
 __global__ void input_gradient_kernel(Index rows, Index channels, T* grad_x, const double* sums,
                                       const T* grad, const T* x, Statistics<Channels> statistics, Relu relu) {
+  begin_kernel();
   using Real = Arithmetic<T>;
   __shared__ Real values[5][kThreads];
   ChannelNumbers<5, Real> numbers{values};

@@ -31,6 +31,7 @@ __device__ bool is_far(double got, const Sums& sums, const ConvTolerance& tolera
 template <class T, class Bias>
 __global__ void check_forward(Conv p, const T* out, const T* x, const T* weight, const Bias* bias, bool relu,
                               ConvTolerance tolerance, unsigned char* is_wrong) {
+  begin_kernel();
   for (Index sample = first_element(); sample < kConvSamples; sample += element_step()) {
     const Index i = place_of(sample, p.n * p.oh * p.ow * p.o);
     Sums sums;
@@ -44,6 +45,7 @@ __global__ void check_forward(Conv p, const T* out, const T* x, const T* weight,
 template <class T>
 __global__ void check_by_input(Conv p, const T* grad_x, const T* grad_out, const T* weight,
                                ConvTolerance tolerance, unsigned char* is_wrong) {
+  begin_kernel();
   for (Index sample = first_element(); sample < kConvSamples; sample += element_step()) {
     const Index i = place_of(sample, p.n * p.h * p.w * p.c);
     Sums sums;
@@ -55,6 +57,7 @@ __global__ void check_by_input(Conv p, const T* grad_x, const T* grad_out, const
 template <class T, class Weight>
 __global__ void check_by_weight(Conv p, const Weight* grad_weight, const T* grad_out, const T* x,
                                 ConvTolerance tolerance, unsigned char* is_wrong) {
+  begin_kernel();
   for (Index sample = blockIdx.x; sample < kConvSamples; sample += gridDim.x) {
     const Index i = place_of(sample, p.o * p.kh * p.kw * p.group_in);
     Sums sums;

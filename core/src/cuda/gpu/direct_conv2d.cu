@@ -8,6 +8,7 @@ namespace {
 
 template <class T, class Bias>
 __global__ void forward_kernel(Conv p, T* out, const T* x, const T* weight, const Bias* bias, bool relu) {
+  begin_kernel();
   for (Index i = first_element(); i < p.n * p.oh * p.ow * p.o; i += element_step()) {
     double total = bias ? wider(bias[i % p.o]) : 0.0;
     add_forward(p, i, x, weight, [&](double a, double b) { total += a * b; });
@@ -17,6 +18,7 @@ __global__ void forward_kernel(Conv p, T* out, const T* x, const T* weight, cons
 
 template <class T>
 __global__ void input_kernel(Conv p, T* grad_x, const T* grad_out, const T* weight) {
+  begin_kernel();
   for (Index i = first_element(); i < p.n * p.h * p.w * p.c; i += element_step()) {
     double total = 0;
     add_by_input(p, i, grad_out, weight, [&](double a, double b) { total += a * b; });
@@ -26,6 +28,7 @@ __global__ void input_kernel(Conv p, T* grad_x, const T* grad_out, const T* weig
 
 template <class T, class Weight>
 __global__ void weight_kernel(Conv p, Weight* grad_weight, const T* grad_out, const T* x) {
+  begin_kernel();
   for (Index i = blockIdx.x; i < p.o * p.kh * p.kw * p.group_in; i += gridDim.x) {
     double total = 0;
     add_by_weight(p, i, grad_out, x, [&](double a, double b) { total += a * b; });

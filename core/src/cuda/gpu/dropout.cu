@@ -8,6 +8,7 @@ namespace {
 // A row is a sample.
 template <int N, class T>
 __global__ void dropout_kernel(int samples, int packs, Dropping<Arithmetic<T>> dropping, T* out, const T* x) {
+  begin_kernel();
   for_each_in_rows(samples, packs, [&](int sample, int pack) {
     const Index element = static_cast<Index>(pack) * N;
     const Index i = static_cast<Index>(sample) * packs * N + element;

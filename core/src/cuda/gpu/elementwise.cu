@@ -70,6 +70,7 @@ __device__ void store(void* data, Index i, DType dtype, Wide value, bool from_re
 }
 
 __global__ void copy_kernel(Elements<2> all, void* out, DType to, const void* x, DType from) {
+  begin_kernel();
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
@@ -78,6 +79,7 @@ __global__ void copy_kernel(Elements<2> all, void* out, DType to, const void* x,
 }
 
 __global__ void fill_kernel(Elements<1> all, void* out, DType dtype, double value) {
+  begin_kernel();
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[1];
     all.locate(i, at);
@@ -230,6 +232,7 @@ struct AsItIs {
 
 template <class T>
 __global__ void unary_kernel(Elements<2> all, T* out, const T* x, Function<Arithmetic<T>> f) {
+  begin_kernel();
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];
     all.locate(i, at);
@@ -240,6 +243,7 @@ __global__ void unary_kernel(Elements<2> all, T* out, const T* x, Function<Arith
 template <class T>
 __global__ void unary_backward_kernel(Elements<4> all, T* grad_x, const T* grad_y, const T* x, const T* y,
                                       Function<Arithmetic<T>> f) {
+  begin_kernel();
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[4];
     all.locate(i, at);
@@ -286,6 +290,7 @@ struct AddScaled {
 
 template <class T>
 __global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, Combine<Arithmetic<T>> f) {
+  begin_kernel();
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[3];
     all.locate(i, at);
@@ -296,6 +301,7 @@ __global__ void binary_kernel(Elements<3> all, T* out, const T* a, const T* b, C
 template <class T, class Y>
 __global__ void accumulate_kernel(Elements<2> all, T* x, const Y* y, AddScaled<Arithmetic<T>> f,
                                   const double* gate) {
+  begin_kernel();
   if (!is_open(gate)) return;
   for (Index i = first_element(); i < all.count; i += element_step()) {
     Index at[2];

@@ -42,6 +42,7 @@ __device__ void drop(Pack<T, N>& values, const Dropping<Arithmetic<T>>& dropping
 template <int N, class T, class Bias>
 __global__ void epilogue_kernel(Index count, Index channels, T* out, const Arithmetic<T>* x,
                                 Behind<Arithmetic<T>, Bias> behind) {
+  begin_kernel();
   for (Index i = N * first_element(); i < count; i += N * element_step()) {
     const Index row = i / channels, channel = i - row * channels;
     Pack<T, N> values = with_bias<N, T>(load_pack<N>(x + i), behind, channel);

@@ -39,6 +39,7 @@ template <int N, class T, class Bias>
 __global__ void __launch_bounds__(kThreads)
     few_taps_kernel(Conv p, Pixels pixels, int count, bool relu, T* out, const T* x, const T* weight,
                     const Bias* bias) {
+  begin_kernel();
   __shared__ Tap taps[kMostTaps];
   __shared__ Columns<kMostTaps> columns;
   __shared__ Filters filters;

@@ -89,6 +89,7 @@ template <int N, class T>
 __global__ void __launch_bounds__(kThreads, blocks_at_once(3))
     few_taps_gradient_kernel(Conv p, Pixels pixels, int all_taps, int rounds, double* partial,
                              const T* grad_out, const T* x) {
+  begin_kernel();
   __shared__ Tap taps[kTapsOfGradient];
   __shared__ Columns<kTapsOfGradient> columns;
   __shared__ AllSums all_sums;

@@ -40,12 +40,36 @@ __device__ inline Index element_step() {
   return static_cast<Index>(gridDim.x) * blockDim.x;
 }
 
+/// What each kernel does first: lets the next one of its stream be brought to the device, and waits for the
+/// ones before, whose results it may read and whose operands it may write. Before this it may touch no
+/// memory.
+__device__ inline void begin_kernel() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/// Whether kernels may be brought to the device while those before them run.
+inline bool may_be_early() {
+  static const bool may = [] {
+    int device = 0, major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+           major >= 9;
+  }();
+  return may;
+}
+
 /// Enqueues a kernel; its arguments become what it takes. Every kernel goes by this.
 template <class... Params>
 void launch(void (*kernel)(Params...), dim3 blocks, dim3 threads, cudaStream_t stream,
             std::type_identity_t<Params>... args) {
-  void* addresses[] = {&args...};
-  check_cuda(cudaLaunchKernel(kernel, blocks, threads, addresses, 0, stream), "a kernel");
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const cudaLaunchConfig_t config{blocks, threads, 0, stream, &early, may_be_early() ? 1u : 0u};
+  check_cuda(cudaLaunchKernelEx(&config, kernel, args...), "a kernel");
 }
 
 /// What is computed in where elements of type T are stored.

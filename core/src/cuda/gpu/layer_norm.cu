@@ -33,6 +33,7 @@ struct Group {
 template <int kGroup, class T, class Weights>
 __global__ void layer_norm_kernel(Index rows, Index k, T* out, Weights* mean, Weights* variance, const T* x,
                                   const Weights* gamma, const Weights* beta, double epsilon) {
+  begin_kernel();
   using Real = Arithmetic<T>;
   using Row = Group<kGroup>;
   Row::for_each_row(rows, [&](Index row) {
@@ -77,6 +78,7 @@ template <int kGroup, class T, class Weights>
 __global__ void row_gradient_kernel(Index rows, Index k, T* grad_x, const T* grad, const T* x,
                                     const Weights* mean, const Weights* variance, const Weights* gamma,
                                     double epsilon) {
+  begin_kernel();
   using Real = Arithmetic<T>;
   using Row = Group<kGroup>;
   Row::for_each_row(rows, [&](Index row) {
@@ -101,6 +103,7 @@ __global__ void row_gradient_kernel(Index rows, Index k, T* grad_x, const T* gra
 template <int N, class T, class Weights>
 __global__ void weight_sums_kernel(Index rows, Index k, double* sums, const T* grad, const T* x,
                                    const Weights* mean, const Weights* variance, double epsilon) {
+  begin_kernel();
   const Index c = first_channel<N>();
   const bool is_there = c < k;
   const Piece piece(rows);
@@ -121,6 +124,7 @@ __global__ void weight_sums_kernel(Index rows, Index k, double* sums, const T* g
 template <class Weights>
 __global__ void weight_gradients_kernel(Index pieces, Index k, Weights* grad_gamma, Weights* grad_beta,
                                         const double* sums) {
+  begin_kernel();
   const Index c = first_channel<1>();
   double totals[2] = {};
   sum_pieces(totals, sums, pieces, k, c);

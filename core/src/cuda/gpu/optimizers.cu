@@ -197,6 +197,7 @@ __device__ void round_weights(Index i, const Written<T>& written) {
 
 template <int N, class Rule, class T>
 __global__ void step_kernel(Index count, Numbers numbers, Written<T> written, const T* g) {
+  begin_kernel();
   if (!is_open(numbers.gate)) {
     if (written.rounded)
       for_each_pack<N>(count, [&](auto n, Index i) { round_weights<decltype(n)::value>(i, written); });

@@ -101,6 +101,7 @@ __device__ Pack<Out, N> mapped(F f, const Pack<In, N>&... x) {
 /// out = f(in...), element by element.
 template <class F, class Out, class... In>
 __global__ void map_kernel(Index count, F f, Out* out, const In*... in) {
+  begin_kernel();
   for_each_pack<pack_size<Out, In...>()>(count, [&](auto n, Index i) {
     constexpr int kN = decltype(n)::value;
     store_pack<kN>(out + i, mapped<kN, F, Out>(f, load_pack<kN>(in + i)...));

@@ -89,6 +89,7 @@ __device__ T looked_up(const Picture& picture, const Taps<T>& taps, T fill, int 
 template <class T, class From>
 __global__ void change_kernel(Batch b, T* out, const From* table, ScaledIn<T, From> scale,
                               ScaledIn<T, From> offset, Complaint* complaint) {
+  begin_kernel();
   const Index size = static_cast<Index>(b.h) * b.w * b.c;
   for_each_in_rows(b.n, b.h * b.w, [&](int i, int pixel) {
     const Index row = b.indices ? b.indices[i] : i;

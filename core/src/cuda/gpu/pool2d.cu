@@ -104,6 +104,7 @@ __device__ void store_rounded(T* to, const Pack<Arithmetic<T>, N>& values) {
 
 template <int N, class T, class Place2d>
 __global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) {
+  begin_kernel();
   for_each_pixel<N>(p, p.oh, p.ow, [&](const Pixel& at) {
     store_rounded(out + p.in_result(at.n, at.y, at.x, at.channel), maxima<N>(p, at, argmax, x));
   });
@@ -112,6 +113,7 @@ __global__ void max_pool_kernel(Pooling p, T* out, Place2d* argmax, const T* x) 
 template <int N, class T, class Place2d>
 __global__ void max_pool_dropout_kernel(Pooling p, Dropping<Arithmetic<T>> dropping, T* out, Place2d* argmax,
                                         const T* x) {
+  begin_kernel();
   for_each_pixel<N>(p, p.oh, p.ow, [&](const Pixel& at) {
     Arithmetic<T> factors[N];
     draw_factors<N>(dropping, at.n, p.in_result(0, at.y, at.x, at.channel), factors);
@@ -193,6 +195,7 @@ __device__ Pack<Arithmetic<T>, N> gradients_of_maxima(const Pooling& p, const Pi
 template <int N, class T, class Place2d>
 __global__ void max_pool_backward_kernel(Pooling p, T* grad_x, PooledGradient<T> grad,
                                          const Place2d* argmax) {
+  begin_kernel();
   for_each_pixel<N>(p, p.h, p.w, [&](const Pixel& at) {
     store_rounded(grad_x + p.in_image(at.n, at.y, at.x, at.channel),
                   gradients_of_maxima<N>(p, at, grad, argmax));
@@ -203,6 +206,7 @@ __global__ void max_pool_backward_kernel(Pooling p, T* grad_x, PooledGradient<T>
 template <int N, class T, class Place2d>
 __global__ void max_pool_backward_sums_kernel(Pooling p, T* grad_x, double* partial, PooledGradient<T> grad,
                                               const Place2d* argmax) {
+  begin_kernel();
   const auto channel = static_cast<int>(first_channel<N>());
   const Piece piece(static_cast<Index>(p.n) * p.h * p.w);
   double totals[N] = {};
@@ -275,6 +279,7 @@ __device__ void fill_cell(const Pooling& p, const Pixel& cell, T* grad_x, const 
 template <int N, class T, class Place2d>
 __global__ void max_pool_backward_cells_kernel(Pooling p, Cells cells, T* grad_x, PooledGradient<T> grad,
                                                const Place2d* argmax) {
+  begin_kernel();
   for_each_pixel<N>(p, cells.h, cells.w, [&](const Pixel& cell) {
     const Maxima<N, T, Place2d> maxima = load_cell<N>(p, cell, grad, argmax);
     fill_cell<N>(p, cell, grad_x, grad(maxima), maxima.places.unpacked());
@@ -289,6 +294,7 @@ template <int N, class T, class Place2d>
 __global__ void __launch_bounds__(kThreads, blocks_at_once(3))
     max_pool_backward_cells_sums_kernel(Pooling p, Cells cells, int of_piece, T* grad_x, double* partial,
                                         PooledGradient<T> grad, const Place2d* argmax) {
+  begin_kernel();
   const auto channel = static_cast<int>(first_channel<N>());
   const int count = p.n * cells.h * cells.w, begin = static_cast<int>(blockIdx.y) * of_piece;
   const int end = channel < p.c ? smaller(begin + of_piece, count) : begin;
@@ -307,6 +313,7 @@ __global__ void __launch_bounds__(kThreads, blocks_at_once(3))
 
 template <int N, class T>
 __global__ void average_pool_kernel(Pooling p, T* out, const T* x) {
+  begin_kernel();
   for_each_pixel<N>(p, p.oh, p.ow, [&](const Pixel& at) {
     const Window window(p, at.y, at.x);
     double totals[N] = {};
@@ -325,6 +332,7 @@ __global__ void average_pool_kernel(Pooling p, T* out, const T* x) {
 
 template <int N, class T>
 __global__ void average_pool_backward_kernel(Pooling p, T* grad_x, const T* grad_out) {
+  begin_kernel();
   for_each_pixel<N>(p, p.h, p.w, [&](const Pixel& at) {
     Pack<Arithmetic<T>, N> totals{};
     for_each_window(p, at, [&](int oy, int ox) {

@@ -37,6 +37,7 @@ __device__ double combined(ReduceOp op, double a, double b) {
 
 template <class T, class Out>
 __global__ void reduce_kernel(Reduction r, Out* out, const T* x, ReduceOp op, double start, double scale) {
+  begin_kernel();
   for (Index result = blockIdx.x; result < r.kept.count; result += gridDim.x) {
     Index at[2];
     r.kept.locate(result, at);
@@ -81,6 +82,7 @@ bool find_tables(const Operand& out, const Operand& x, Tables& tables) {
 
 template <int N, class T, class Out>
 __global__ void table_sums_kernel(Tables of, Out* out, const T* x, double scale) {
+  begin_kernel();
   const Index c = first_channel<N>();
   for (Index table = blockIdx.y; table < of.count; table += gridDim.y) {
     double totals[N] = {};
@@ -111,6 +113,7 @@ __device__ Index index_of_maximum(const T* x, Index k) {
 
 template <class T>
 __global__ void argmax_kernel(Index rows, Index k, Index* out, const T* x) {
+  begin_kernel();
   for (Index row = first_element(); row < rows; row += element_step())
     out[row] = index_of_maximum(x + row * k, k);
 }
@@ -120,6 +123,7 @@ constexpr int kPacksAtOnce = 4;  ///< that a thread reads before it adds
 // A block a piece: each sum is the same each time. The whole is one piece of one.
 template <int N, class T>
 __global__ void square_sums_kernel(Index count, double* out, const T* x) {
+  begin_kernel();
   const Index pieces = gridDim.x, piece = blockIdx.x, packs = count / N;
   const Index end = packs * (piece + 1) / pieces;
   double total = 0;
@@ -145,6 +149,7 @@ __global__ void square_sums_kernel(Index count, double* out, const T* x) {
 template <class T>
 __global__ void count_correct_kernel(Index rows, Index k, Index* total, const T* scores, const int* labels,
                                      const double* gate) {
+  begin_kernel();
   if (!is_open(gate)) return;
   double correct = 0;
   for (Index row = threadIdx.x; row < rows; row += blockDim.x)
@@ -155,6 +160,7 @@ __global__ void count_correct_kernel(Index rows, Index k, Index* total, const T*
 
 template <int N, class T>
 __global__ void bias_pieces_kernel(Index rows, Index channels, double* partial, const T* grad) {
+  begin_kernel();
   const Index c = first_channel<N>();
   const Piece piece(rows);
   double totals[N] = {};
@@ -191,6 +197,7 @@ __device__ inline double sum_share(Index pieces, Index channels, const double* c
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     bias_sum_kernel(Index pieces, Index channels, T* bias, const double* partial) {
+  begin_kernel();
   __shared__ double sums[kThreads / kWarp][kColumns];
   const unsigned column = threadIdx.x % kColumns;
   const Index c = static_cast<Index>(blockIdx.x) * kColumns + column;

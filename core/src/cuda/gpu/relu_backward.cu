@@ -15,6 +15,7 @@ struct PassPositive {
 template <class T>
 __global__ void relu_backward_kernel(Index count, PassPositive<Arithmetic<T>> pass, T* grad_x,
                                      const T* grad_y, const T* y) {
+  begin_kernel();
   for (Index i = first_element(); i < count; i += element_step())
     grad_x[i] = rounded<T>(pass(wide(grad_y[i]), wide(y[i])));
 }
@@ -30,6 +31,7 @@ template <int N, class T>
 __global__ void __launch_bounds__(kThreads, blocks_at_once(4))
     relu_backward_sums_kernel(Index rows, Index channels, PassPositive<Arithmetic<T>> pass, T* grad_x,
                               double* partial, const T* grad_y, const T* y) {
+  begin_kernel();
   const Index c = first_channel<N>();
   const Piece piece(rows);
   double totals[N];

@@ -25,6 +25,7 @@ struct Scaled {
 template <class T, class From, class Convert>
 __global__ void gather_kernel(Index n, Index width, Index rows, T* out, const From* table, const int* indices,
                               Convert convert, Complaint* complaint) {
+  begin_kernel();
   for (Index i = first_element(); i < n * width; i += element_step()) {
     const Index row = indices[i / width];
     if (row < 0 || row >= rows) {
@@ -58,6 +59,7 @@ void run_gather_scaled(const Call& call, const Place& place) {
 template <class T>
 __global__ void scatter_add_kernel(Index n, Index width, Index rows, T* table, const T* x, const int* indices,
                                    Complaint* complaint) {
+  begin_kernel();
   const unsigned lane = threadIdx.x % kWarp, warps = gridDim.x * (blockDim.x / kWarp);
   const unsigned me = static_cast<unsigned>(first_element() / kWarp);
   for (Index first = 0; first < n; first += kWarp) {

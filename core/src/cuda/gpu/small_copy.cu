@@ -11,6 +11,7 @@ namespace {
 /// Reads of the host's memory take a microsecond or two: each thread has all of its own under way at once.
 template <class T>
 __global__ void copy_kernel(T* to, const T* from, unsigned count) {
+  begin_kernel();
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) to[i] = from[i];
 }

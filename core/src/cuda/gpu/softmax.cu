@@ -41,6 +41,7 @@ __device__ double log_sum_exp(const T* x, Index k) {
 
 template <class T>
 __global__ void softmax_kernel(Index rows, Index k, T* out, const T* x, bool is_log) {
+  begin_kernel();
   for (Index row = first_row(); row < rows; row += row_step()) {
     const double normaliser = log_sum_exp(x + row * k, k);
     for (Index i = row * k + lane(); i < (row + 1) * k; i += kWarp) {
@@ -54,6 +55,7 @@ __global__ void softmax_kernel(Index rows, Index k, T* out, const T* x, bool is_
 template <class T>
 __global__ void softmax_backward_kernel(Index rows, Index k, T* grad_x, const T* grad_y, const T* y,
                                         bool is_log) {
+  begin_kernel();
   for (Index row = first_row(); row < rows; row += row_step()) {
     const Index begin = row * k + lane(), end = (row + 1) * k;
     double total = 0;
@@ -70,6 +72,7 @@ __global__ void softmax_backward_kernel(Index rows, Index k, T* grad_x, const T*
 template <class T, class Out>
 __global__ void cross_entropy_kernel(Index rows, Index k, Out* losses, Out* probabilities, const T* logits,
                                      const int* labels, double smoothing, Complaint* complaint) {
+  begin_kernel();
   for (Index row = first_row(); row < rows; row += row_step()) {
     const T* z = logits + row * k;
     const Index label = labels[row];
@@ -94,6 +97,7 @@ template <class T, class In>
 __global__ void cross_entropy_backward_kernel(Index rows, Index k, T* grad_logits, const In* grad_losses,
                                               Index step, const In* probabilities, const int* labels,
                                               double smoothing) {
+  begin_kernel();
   for (Index i = first_element(); i < rows * k; i += element_step()) {
     const Index row = i / k, j = i % k;
     const double target = (j == labels[row] ? 1 - smoothing : 0.0) + smoothing / static_cast<double>(k);

@@ -16,6 +16,7 @@ template <class T>
 __global__ void __launch_bounds__(T::kBlockThreads, kBlocks<T>)
     tiled_weight_kernel(Taps taps, int filters, int pixels, float* partial, const float* grad_out,
                         const float* x) {
+  begin_kernel();
   const int size = taps.kh * taps.kw * taps.channels;
   const int first_row = static_cast<int>(blockIdx.y) * T::kRows,
             first = static_cast<int>(blockIdx.x) * T::kColumns;
@@ -36,6 +37,7 @@ constexpr int kSumQuads = 16, kSumRows = kThreads / kSumQuads;
 /// out = the sum of the pieces, four elements a column of threads.
 __global__ void __launch_bounds__(kThreads)
     tiled_sum_kernel(int pieces, int quads, float* out, const float* partial) {
+  begin_kernel();
   __shared__ double totals[kSumRows][kSumQuads][4];
   const int quad = static_cast<int>(blockIdx.x) * kSumQuads + static_cast<int>(threadIdx.x);
   double sums[4] = {};

@@ -16,6 +16,7 @@ template <class T>
 __global__ void __launch_bounds__(T::kBlockThreads, kBlocks<T>)
     tiled_forward_kernel(Taps taps, int filters, float* out, const float* x, const float* weight,
                          const float* bias, bool relu) {
+  begin_kernel();
   const int size = taps.kh * taps.kw * taps.channels;
   const int first_row = static_cast<int>(blockIdx.x) * T::kRows,
             first = static_cast<int>(blockIdx.y) * T::kColumns;
@@ -38,6 +39,7 @@ __global__ void __launch_bounds__(T::kBlockThreads, kBlocks<T>)
 template <class T>
 __global__ void __launch_bounds__(T::kBlockThreads, kBlocks<T>)
     tiled_input_kernel(Taps taps, int channels, float* grad_x, const float* grad_out, const float* weight) {
+  begin_kernel();
   const int size = taps.kh * taps.kw * taps.channels;
   const int first_row = static_cast<int>(blockIdx.x) * T::kRows,
             first = static_cast<int>(blockIdx.y) * T::kColumns;

@@ -72,6 +72,45 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 blocks, dim3 thread
   return cudaSuccess;
 }
 
+// Whoever is launched so has to begin with a wait for the kernels before it.
+
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  struct {
+    int programmaticStreamSerializationAllowed;
+  } val;
+};
+struct cudaLaunchConfig_t {
+  dim3 blocks, threads;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+template <class... Params, class... Args>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Params...), Args&&... args) {
+  if (!ronde::test::is_valid(config->blocks, config->threads)) return cudaErrorInvalidConfiguration;
+  ronde::test::run_waiting_grid(config->blocks, config->threads, [&] { kernel(args...); });
+  return cudaSuccess;
+}
+
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
+inline void cudaGridDependencySynchronize() {
+  ++ronde::test::at_work.waited;
+}
+
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
+inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = 9;
+  return cudaSuccess;
+}
+
 inline void __syncthreads() {
   ronde::test::wait_for_block();
 }
