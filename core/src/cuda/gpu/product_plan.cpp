@@ -201,8 +201,8 @@ class ProductPlan final : public PlanTag {
     }
     for (const cublasLtMatmulHeuristicResult_t& algorithm : algorithms) {
       heuristic_ = algorithm;
-      const float time =
-          milliseconds_of([&] { multiply(call, result, workspace.get(), place); }, native(place.stream));
+      const float time = milliseconds_of([&] { multiply(call, result, workspace.get(), place); },
+                                         native(place.stream), best_time);
       if (time < best_time) best = algorithm;
       best_time = std::min(best_time, time);
     }
