@@ -6,6 +6,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include "cuda/gpu/compiled_for.cuh"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/kernels.h"
 
@@ -16,16 +17,6 @@ using Index = long long;
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;  ///< threads that exchange values without a barrier
 constexpr unsigned kAllLanes = 0xFFFFFFFFu;
-
-/// Blocks that a multiprocessor shall have registers for, as a kernel's bounds have it: one fewer of compute
-/// capability 10.0, for which the compiler would spill.
-constexpr int blocks_at_once(int blocks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-  return blocks - 1;
-#else
-  return blocks;
-#endif
-}
 
 /// Blocks for so many elements, one a thread; the kernels stride over the rest.
 inline unsigned blocks_for(Index elements, int per_block = kThreads) {
@@ -38,16 +29,6 @@ __device__ inline Index first_element() {
 }
 __device__ inline Index element_step() {
   return static_cast<Index>(gridDim.x) * blockDim.x;
-}
-
-/// What each kernel does first: lets the next one of its stream be brought to the device, and waits for the
-/// ones before, whose results it may read and whose operands it may write. Before this it may touch no
-/// memory.
-__device__ inline void begin_kernel() {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
 }
 
 /// Whether kernels may be brought to the device while those before them run.
