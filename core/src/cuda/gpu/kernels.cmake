@@ -9,6 +9,7 @@ set(ronde_cuda_kernels
   few_taps.cu
   few_taps_gradient.cu
   layer_norm.cu
+  max_pool_backward.cu
   optimizers.cu
   pictures.cu
   pool2d.cu

@@ -55,8 +55,9 @@ void run_kernel(const Call& call, const Place& place) {
       return run_rows(call, place);
     case Op::change_pictures:
       return run_pictures(call, place);
-    case Op::max_pool2d:
     case Op::max_pool2d_backward:
+      return run_max_pool_backward(call, place);
+    case Op::max_pool2d:
     case Op::average_pool2d:
     case Op::average_pool2d_backward:
       return run_pooling(call, place);

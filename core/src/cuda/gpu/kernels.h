@@ -45,6 +45,8 @@ void run_pictures(const Call& call, const Place& place);
 void run_dropout(const Call& call, const Place& place);
 // pool2d.cu
 void run_pooling(const Call& call, const Place& place);
+// max_pool_backward.cu
+void run_max_pool_backward(const Call& call, const Place& place);
 // batch_norm.cu
 void run_batch_norm(const Call& call, const Place& place);
 // layer_norm.cu
