@@ -1,47 +1,14 @@
 // A whole training on the fake device: the weights are the oracle's but for rounding.
-#include <algorithm>
-#include <cmath>
-
-#include <ronde/data/in_memory_dataset.h>
 #include <ronde/models/callback.h>
 #include <ronde/models/mnist_cnn.h>
-#include <ronde/models/model.h>
-#include <ronde/models/save_point.h>
-#include <ronde/models/saved_model.h>
-#include <ronde/nn/adadelta.h>
 #include <ronde/nn/adam.h>
-#include <ronde/nn/batch_normalization.h>
-#include <ronde/nn/conv2d.h>
-#include <ronde/nn/dense.h>
-#include <ronde/nn/dropout.h>
-#include <ronde/nn/flatten.h>
-#include <ronde/nn/loss.h>
-#include <ronde/nn/max_pooling2d.h>
-#include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
 
-#include "cuda/fake_device.h"
+#include "cuda/digits.h"
 #include "support/temp_dir.h"
 
 namespace ronde::test {
 namespace {
-
-InMemoryDataset digits() {
-  const Values noise = random_values(40 * 64, 5);
-  std::vector<float> pixels(noise.begin(), noise.end());
-  std::vector<std::int32_t> labels;
-  for (std::int32_t i = 0; i < 40; ++i) {
-    labels.push_back(i % 4);
-    pixels[static_cast<std::size_t>(64 * i + 9 * (i % 4))] += 3.0f;
-  }
-  return {Tensor::from<float>({40, 8, 8, 1}, pixels), Tensor::from<std::int32_t>({40}, labels)};
-}
-
-std::unique_ptr<Sequential> net() {
-  return std::make_unique<Sequential>(Conv2D({.filters = 4, .activation = Activation::relu}),
-                                      BatchNormalization(), MaxPooling2D(), Dropout(0.25), Flatten(),
-                                      Dense({.units = 4, .activation = Activation::softmax}));
-}
 
 struct TrainingOutcome {
   std::vector<double> weights, resumed;
@@ -49,21 +16,12 @@ struct TrainingOutcome {
   std::vector<double> predictions;
 };
 
-using ComputeDtype = std::optional<DType>;
-
-Model make_model(Backend& backend, ComputeDtype compute_dtype) {
-  Model model(net(), {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
-  model.compile(
-      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
-  return model;
-}
-
 // The last batch of each epoch is smaller; a file is written on the way and trained on from.
 TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}, bool weighs = false) {
   const InMemoryDataset data = digits();
   const testing::TempDir directory(testing::memory_directory());
   const std::string file = directory / "model.h5";
-  Model model = make_model(backend, compute_dtype);
+  Model model = digits_model(backend, compute_dtype);
   FitOptions options{
       .batch_size = 16, .epochs = 2, .check_replicas_every = 2, .validation = &data, .verbose = 0};
   if (weighs) {
@@ -77,18 +35,13 @@ TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}, bool we
   outcome.weights = model.arena().values().to_vector<double>();
   outcome.evaluation = model.evaluate(data, 10);
   outcome.predictions = model.predict(Tensor::full({3, 8, 8, 1}, 0.5)).to_vector<double>();
-  Model again = make_model(backend, compute_dtype);
+  Model again = digits_model(backend, compute_dtype);
   again.load_weights(file);
   options.epochs = 3;
   options.resume = true;
   again.fit(data, options);
   outcome.resumed = again.arena().values().to_vector<double>();
   return outcome;
-}
-
-void expect_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance) << i;
 }
 
 void expect_weights_of_the_oracle(ComputeDtype compute_dtype, bool weighs = false) {
@@ -131,7 +84,7 @@ TEST(CudaTraining, ALabelThatIsNoClassOfProbabilitiesIsAnError) {
 
 TEST(CudaTraining, AnEvaluationWaitsOnceForAllOfItsBatches) {
   FakeDevice device;
-  Model model = make_model(device.backend, {});
+  Model model = digits_model(device.backend, {});
   const auto reads_of = [&](std::int64_t batch_size) {
     const std::int64_t before = device.runtime.reads();
     model.evaluate(digits(), batch_size);
@@ -144,7 +97,7 @@ TEST(CudaTraining, AnEvaluationWaitsOnceForAllOfItsBatches) {
 
 TEST(CudaTraining, DeterministicModeHasDeterministicEngines) {
   FakeDevice device;
-  Model model = make_model(device.backend, {});
+  Model model = digits_model(device.backend, {});
   model.fit(digits(), {.batch_size = 16, .epochs = 1, .verbose = 0});
   EXPECT_EQ(device.runtime.math().engines, cuda::Engines::tuned);
   model.fit(digits(), {.batch_size = 16, .epochs = 2, .deterministic = true, .verbose = 0});
@@ -155,7 +108,7 @@ TEST(CudaTraining, DeterministicModeHasDeterministicEngines) {
 std::size_t bytes_of_training(std::int64_t epochs) {
   const InMemoryDataset data = digits();
   FakeDevice device;
-  make_model(device.backend, {})
+  digits_model(device.backend, {})
       .fit(data, {.batch_size = 16, .epochs = epochs, .validation = &data, .verbose = 0});
   return device.runtime.bytes_to_device();
 }
@@ -167,7 +120,7 @@ TEST(CudaTraining, DataOfAValidationStayOnTheDevice) {
 
 TEST(CudaTraining, SaysWhatALibraryRefuses) {
   FakeDevice device({.plans_bfloat16 = false});
-  Model model = make_model(device.backend, DType::bf16);
+  Model model = digits_model(device.backend, DType::bf16);
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& line) { warnings.push_back(line); };
   model.fit(digits(), {.batch_size = 8, .epochs = 1, .verbose = 0, .warn = warn});
@@ -187,7 +140,7 @@ TEST(CudaTraining, SaysWhatALibraryRefuses) {
 TEST(CudaTraining, InMixedPrecisionAGraphIsWhatItsKernelsAre) {
   const auto weights = [](bool graphs) {
     FakeDevice device({.seed = 11}, {.graphs = graphs});
-    Model model = make_model(device.backend, DType::bf16);
+    Model model = digits_model(device.backend, DType::bf16);
     model.fit(digits(), {.batch_size = 8, .epochs = 2, .verbose = 0});
     EXPECT_EQ(device.runtime.replays() > 0, graphs);
     return model.weights_sha256();
@@ -207,7 +160,7 @@ struct Meddler : Callback {
 TEST(CudaTraining, InMixedPrecisionWeightsMayBeChangedBetweenSteps) {
   const auto weights = [](Backend& backend) {
     Meddler meddler;
-    Model model = make_model(backend, DType::bf16);
+    Model model = digits_model(backend, DType::bf16);
     model.fit(digits(), {.batch_size = 5, .epochs = 2, .callbacks = {&meddler}, .verbose = 0});
     return model.weights_sha256();
   };
@@ -287,7 +240,7 @@ TEST(CudaTraining, AStepOfTheMnistNetIsSoManyKernels) {
 TEST(CudaTraining, ARepeatedStepIsOneGraph) {
   const auto launches = [](std::int64_t steps, std::unique_ptr<Optimizer> optimizer) {
     FakeDevice device;
-    Model model(net(), {8, 8, 1}, {.backend = &device.backend});
+    Model model(digits_net(), {8, 8, 1}, {.backend = &device.backend});
     model.compile({.optimizer = std::move(optimizer), .loss = std::make_unique<CategoricalCrossentropy>()});
     model.fit(digits(), {.batch_size = 4, .max_steps = steps, .verbose = 0});
     EXPECT_EQ(device.runtime.replays(), steps - 2);
@@ -295,139 +248,6 @@ TEST(CudaTraining, ARepeatedStepIsOneGraph) {
   };
   EXPECT_EQ(launches(5, std::make_unique<Adadelta>()) + 4, launches(9, std::make_unique<Adadelta>()));
   EXPECT_EQ(launches(5, std::make_unique<Adam>()) + 4, launches(9, std::make_unique<Adam>()));
-}
-
-// Whether an update would spoil the weights is decided on the device, in the graph; the host hears of it once
-// a step.
-TEST(CudaTraining, AStepThatIsLookedAtIsOneGraphToo) {
-  const auto trained = [](std::int64_t steps, NonFiniteAction action, std::int64_t& launches,
-                          std::int64_t& reads) {
-    FakeDevice device;
-    Model model = make_model(device.backend, DType::bf16);
-    model.fit(digits(),
-              {.batch_size = 4, .max_steps = steps, .non_finite = {.action = action}, .verbose = 0});
-    EXPECT_EQ(device.runtime.replays(), steps - 2);
-    launches = device.runtime.launches();
-    reads = device.runtime.reads();
-    return model.weights_sha256();
-  };
-  std::int64_t launches[3], reads[3];
-  trained(5, NonFiniteAction::abort, launches[0], reads[0]);
-  const std::string weights = trained(9, NonFiniteAction::abort, launches[1], reads[1]);
-  // That of the loader, and a copy of what batch normalization has added up.
-  EXPECT_EQ(launches[1] - launches[0], 4 * 2);
-  EXPECT_EQ(reads[1] - reads[0], 4);
-  EXPECT_EQ(weights, trained(9, NonFiniteAction::finish_epoch, launches[2], reads[2]));
-}
-
-/// digits(), and some pixels that are no numbers.
-InMemoryDataset digits_with_nans(std::initializer_list<std::int64_t> samples) {
-  const InMemoryDataset data = digits();
-  std::vector<float> pixels = data.inputs().to_vector<float>();
-  for (const std::int64_t sample : samples) pixels[static_cast<std::size_t>(64 * sample + 5)] = NAN;
-  return {Tensor::from<float>({40, 8, 8, 1}, pixels), data.targets()};
-}
-
-// Before there is a graph, in it twice in a row, and in the last batch, which is smaller.
-TEST(CudaTraining, AStepThatWouldSpoilTheWeightsIsLeftOutAsOnTheCpu) {
-  const InMemoryDataset data = digits_with_nans({1, 22, 25, 39});
-  const auto trained = [&](Backend& backend, ComputeDtype compute_dtype, std::vector<std::string>& warnings) {
-    Model model = make_model(backend, compute_dtype);
-    const History history =
-        model.fit(data, {.batch_size = 6,
-                         .epochs = 2,
-                         .shuffle = false,
-                         .non_finite = {.action = NonFiniteAction::skip},
-                         .verbose = 0,
-                         .warn = [&](const std::string& line) { warnings.push_back(line); }});
-    Values all = model.arena().values().to_vector<double>();
-    for (const double value : model.arena().buffers().to_vector<double>()) all.push_back(value);
-    for (const char* key : {"loss", "accuracy"})
-      for (const double value : history.values.at(key)) all.push_back(value);
-    return all;
-  };
-  for (const ComputeDtype compute_dtype : {ComputeDtype(), ComputeDtype(DType::bf16)}) {
-    std::vector<std::string> expected_warnings, warnings;
-    const Values expected = trained(backend("cpu"), compute_dtype, expected_warnings);
-    FakeDevice device({.seed = 7});
-    expect_near(trained(device.backend, compute_dtype, warnings), expected, compute_dtype ? 0x1p-7 : 1e-5);
-    EXPECT_GE(device.runtime.replays(), 6);
-    EXPECT_EQ(warnings, expected_warnings);
-    EXPECT_EQ(warnings.size(), 8u);
-  }
-}
-
-/// The end of a training that has to abort for a sample that is no number.
-struct Abort {
-  std::string text;
-  std::int64_t iterations = 0, steps = 0;
-  Values weights;
-};
-
-struct SaveEachStep : Callback {
-  explicit SaveEachStep(std::string file) : path(std::move(file)) {}
-  void on_save_point(SavePoint& point) override {
-    if (!point.ends_epoch()) point.save({.path = path});
-  }
-  std::string path;
-};
-
-Abort aborted(Backend& backend, std::int64_t sample, FitOptions options, bool normalizes) {
-  Model model(normalizes ? net()
-                         : std::make_unique<Sequential>(
-                               Flatten(), Dense({.units = 4, .activation = Activation::softmax})),
-              {8, 8, 1}, {.seed = 3, .backend = &backend});
-  model.compile(
-      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
-  options.shuffle = false;
-  options.verbose = 0;
-  options.non_finite = {.action = NonFiniteAction::abort};
-  Abort result;
-  try {
-    model.fit(digits_with_nans({sample}), options);
-  } catch (const Error& error) {
-    result.text = error.what();
-    EXPECT_EQ(error.status(), ExitStatus::non_finite);
-  }
-  result.iterations = model.optimizer().iterations();
-  result.steps = model.progress().steps;
-  result.weights = model.arena().values().to_vector<double>();
-  for (const double value : model.arena().buffers().to_vector<double>()) result.weights.push_back(value);
-  return result;
-}
-
-void expect_the_same_end(std::int64_t sample, const FitOptions& options, std::int64_t step,
-                         std::int64_t replays, bool normalizes = true) {
-  SCOPED_TRACE(cat("sample ", sample, ", batches of ", options.batch_size));
-  const Abort expected = aborted(backend("cpu"), sample, options, normalizes);
-  FakeDevice device({.seed = 3});
-  const Abort got = aborted(device.backend, sample, options, normalizes);
-  EXPECT_EQ(device.runtime.replays(), replays);
-  EXPECT_EQ(got.text, expected.text);
-  EXPECT_NE(got.text.find(cat("step ", step, " ")), std::string::npos) << got.text;
-  EXPECT_EQ(got.iterations, step - 1);
-  EXPECT_EQ(got.steps, expected.steps);
-  expect_near(got.weights, expected.weights, 1e-5);
-}
-
-// The device is given a step more before the host asks what became of one: it changes nothing.
-TEST(CudaTraining, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
-  expect_the_same_end(21, {.batch_size = 4}, 6, 5);
-  expect_the_same_end(21, {.batch_size = 4}, 6, 5, false);
-  // Before and behind the first repetition, in the last step of an epoch, before a smaller one, in that one.
-  expect_the_same_end(5, {.batch_size = 4}, 2, 1);
-  expect_the_same_end(9, {.batch_size = 4}, 3, 2);
-  expect_the_same_end(37, {.batch_size = 4, .epochs = 2}, 10, 8);
-  expect_the_same_end(33, {.batch_size = 6, .epochs = 2}, 6, 4);
-  expect_the_same_end(38, {.batch_size = 6, .epochs = 2}, 7, 4);
-}
-
-// Nobody sees the state behind an update that was refused.
-TEST(CudaTraining, AFileOfAStepIsWrittenOnceItIsKnownToBeGood) {
-  const testing::TempDir directory(testing::memory_directory());
-  SaveEachStep saves(directory / "model.h5");
-  expect_the_same_end(21, {.batch_size = 4, .callbacks = {&saves}}, 6, 4);
-  EXPECT_EQ(read_saved_model(saves.path).state->steps, 5);
 }
 
 Model penalised_model(Backend& backend, double l2 = 0.0) {

@@ -1,0 +1,157 @@
+// Updates that would make weights NaN or infinite: the device refuses them, and the host hears of it.
+#include <cmath>
+
+#include <ronde/models/lambda_callback.h>
+#include <ronde/models/save_point.h>
+#include <ronde/models/saved_model.h>
+
+#include "cuda/digits.h"
+#include "support/temp_dir.h"
+
+namespace ronde::test {
+namespace {
+
+// Whether an update would spoil the weights is decided on the device, in the graph; the host hears of it once
+// a step.
+TEST(CudaNonFinite, AStepThatIsLookedAtIsOneGraphToo) {
+  const auto trained = [](std::int64_t steps, NonFiniteAction action, std::int64_t& launches,
+                          std::int64_t& reads) {
+    FakeDevice device;
+    Model model = digits_model(device.backend, DType::bf16);
+    model.fit(digits(),
+              {.batch_size = 4, .max_steps = steps, .non_finite = {.action = action}, .verbose = 0});
+    EXPECT_EQ(device.runtime.replays(), steps - 2);
+    launches = device.runtime.launches();
+    reads = device.runtime.reads();
+    return model.weights_sha256();
+  };
+  std::int64_t launches[3], reads[3];
+  trained(5, NonFiniteAction::abort, launches[0], reads[0]);
+  const std::string weights = trained(9, NonFiniteAction::abort, launches[1], reads[1]);
+  // That of the loader, and a copy of what batch normalization has added up.
+  EXPECT_EQ(launches[1] - launches[0], 4 * 2);
+  EXPECT_EQ(reads[1] - reads[0], 4);
+  EXPECT_EQ(weights, trained(9, NonFiniteAction::finish_epoch, launches[2], reads[2]));
+}
+
+/// digits(), and some pixels that are no numbers.
+InMemoryDataset digits_with_nans(std::initializer_list<std::int64_t> samples) {
+  const InMemoryDataset data = digits();
+  std::vector<float> pixels = data.inputs().to_vector<float>();
+  for (const std::int64_t sample : samples) pixels[static_cast<std::size_t>(64 * sample + 5)] = NAN;
+  return {Tensor::from<float>({40, 8, 8, 1}, pixels), data.targets()};
+}
+
+// Before there is a graph, in it twice in a row, and in the last batch, which is smaller.
+TEST(CudaNonFinite, AStepThatWouldSpoilTheWeightsIsLeftOutAsOnTheCpu) {
+  const InMemoryDataset data = digits_with_nans({1, 22, 25, 39});
+  const auto trained = [&](Backend& backend, ComputeDtype compute_dtype, std::vector<std::string>& warnings) {
+    Model model = digits_model(backend, compute_dtype);
+    const History history =
+        model.fit(data, {.batch_size = 6,
+                         .epochs = 2,
+                         .shuffle = false,
+                         .non_finite = {.action = NonFiniteAction::skip},
+                         .verbose = 0,
+                         .warn = [&](const std::string& line) { warnings.push_back(line); }});
+    Values all = model.arena().values().to_vector<double>();
+    for (const double value : model.arena().buffers().to_vector<double>()) all.push_back(value);
+    for (const char* key : {"loss", "accuracy"})
+      for (const double value : history.values.at(key)) all.push_back(value);
+    return all;
+  };
+  for (const ComputeDtype compute_dtype : {ComputeDtype(), ComputeDtype(DType::bf16)}) {
+    std::vector<std::string> expected_warnings, warnings;
+    const Values expected = trained(backend("cpu"), compute_dtype, expected_warnings);
+    FakeDevice device({.seed = 7});
+    expect_near(trained(device.backend, compute_dtype, warnings), expected, compute_dtype ? 0x1p-7 : 1e-5);
+    EXPECT_GE(device.runtime.replays(), 6);
+    EXPECT_EQ(warnings, expected_warnings);
+    EXPECT_EQ(warnings.size(), 8u);
+  }
+}
+
+/// The end of a training that has to abort for a sample that is no number.
+struct Abort {
+  std::string text;
+  std::int64_t iterations = 0, steps = 0;
+  Values weights;
+};
+
+struct SaveEachStep : Callback {
+  explicit SaveEachStep(std::string file) : path(std::move(file)) {}
+  void on_save_point(SavePoint& point) override {
+    if (!point.ends_epoch()) point.save({.path = path});
+  }
+  std::string path;
+};
+
+Abort aborted(Backend& backend, std::int64_t sample, FitOptions options, bool normalizes) {
+  Model model(normalizes ? digits_net()
+                         : std::make_unique<Sequential>(
+                               Flatten(), Dense({.units = 4, .activation = Activation::softmax})),
+              {8, 8, 1}, {.seed = 3, .backend = &backend});
+  model.compile(
+      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  options.shuffle = false;
+  options.verbose = 0;
+  options.non_finite = {.action = NonFiniteAction::abort};
+  Abort result;
+  try {
+    model.fit(digits_with_nans({sample}), options);
+  } catch (const Error& error) {
+    result.text = error.what();
+    EXPECT_EQ(error.status(), ExitStatus::non_finite);
+  }
+  result.iterations = model.optimizer().iterations();
+  result.steps = model.progress().steps;
+  result.weights = model.arena().values().to_vector<double>();
+  for (const double value : model.arena().buffers().to_vector<double>()) result.weights.push_back(value);
+  return result;
+}
+
+void expect_the_same_end(std::int64_t sample, const FitOptions& options, std::int64_t step,
+                         std::int64_t replays, bool normalizes = true) {
+  SCOPED_TRACE(cat("sample ", sample, ", batches of ", options.batch_size));
+  const Abort expected = aborted(backend("cpu"), sample, options, normalizes);
+  FakeDevice device({.seed = 3});
+  const Abort got = aborted(device.backend, sample, options, normalizes);
+  EXPECT_EQ(device.runtime.replays(), replays);
+  EXPECT_EQ(got.text, expected.text);
+  EXPECT_NE(got.text.find(cat("step ", step, " ")), std::string::npos) << got.text;
+  EXPECT_EQ(got.iterations, step - 1);
+  EXPECT_EQ(got.steps, expected.steps);
+  expect_near(got.weights, expected.weights, 1e-5);
+}
+
+// The device is given a step more before the host asks what became of one: it changes nothing.
+TEST(CudaNonFinite, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
+  expect_the_same_end(21, {.batch_size = 4}, 6, 5);
+  expect_the_same_end(21, {.batch_size = 4}, 6, 5, false);
+  // Before and behind the first repetition, in the last step of an epoch, before a smaller one, in that one.
+  expect_the_same_end(5, {.batch_size = 4}, 2, 1);
+  expect_the_same_end(9, {.batch_size = 4}, 3, 2);
+  expect_the_same_end(37, {.batch_size = 4, .epochs = 2}, 10, 8);
+  expect_the_same_end(33, {.batch_size = 6, .epochs = 2}, 6, 4);
+  expect_the_same_end(38, {.batch_size = 6, .epochs = 2}, 7, 4);
+}
+
+// Nobody sees the state behind an update that was refused.
+TEST(CudaNonFinite, AFileOfAStepIsWrittenOnceItIsKnownToBeGood) {
+  const testing::TempDir directory(testing::memory_directory());
+  SaveEachStep saves(directory / "model.h5");
+  expect_the_same_end(21, {.batch_size = 4, .callbacks = {&saves}}, 6, 4);
+  EXPECT_EQ(read_saved_model(saves.path).state->steps, 5);
+}
+
+TEST(CudaNonFinite, LogsOfAStepAreGivenOnceItIsKnownToBeGood) {
+  std::vector<std::int64_t> ended;
+  LambdaCallback watches(
+      {.on_train_batch_end = [&](std::int64_t batch, const Logs&) { ended.push_back(batch); },
+       .wants_batch_logs = true});
+  expect_the_same_end(21, {.batch_size = 4, .callbacks = {&watches}}, 6, 4);
+  EXPECT_EQ(ended, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));  // on the CPU, on the device
+}
+
+}  // namespace
+}  // namespace ronde::test
