@@ -6,6 +6,7 @@
 
 #include "cuda/fake_device.h"
 #include "cuda/gpu/kernels.h"
+#include "cuda/operand_of.h"
 
 namespace ronde::test {
 namespace {
@@ -113,19 +114,6 @@ TEST(TiledConv2d, GivesWhatTheOracleGives) {
   }
 }
 
-cuda::Operand operand_of(const Tensor& x) {
-  cuda::Operand operand{
-      .data = x.data<float>(), .defined = true, .dtype = x.dtype(), .rank = x.shape().rank()};
-  std::int64_t stride = 1;
-  for (int axis = operand.rank - 1; axis >= 0; --axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    operand.shape[a] = x.size(axis);
-    operand.strides[a] = stride;
-    stride *= x.size(axis);
-  }
-  return operand;
-}
-
 int wrong_samples(const cuda::Call& call) {
   std::vector<unsigned char> is_wrong(cuda::kConvSamples, 255);
   cuda::run_conv2d_check(call, {0x1p-14, 0x1p-20}, is_wrong.data(), {});
@@ -146,21 +134,22 @@ TEST(ConvolutionCheck, TellsARightResultFromOneOfOtherPadding) {
     cpu.conv2d_backward_input(grad_x, grad, w, computed);
     cpu.conv2d_backward_weight(grad_w, {}, grad, x, computed);
     const cuda::Attributes attributes{.epilogue = Epilogue::relu, .conv = right};
-    const cuda::Call calls[] = {{.op = cuda::Op::conv2d,
-                                 .outputs = 1,
-                                 .operands = 4,
-                                 .tensors = {operand_of(y), operand_of(x), operand_of(w)},
-                                 .attributes = attributes},
-                                {.op = cuda::Op::conv2d_backward_input,
-                                 .outputs = 1,
-                                 .operands = 3,
-                                 .tensors = {operand_of(grad_x), operand_of(grad), operand_of(w)},
-                                 .attributes = attributes},
-                                {.op = cuda::Op::conv2d_backward_weight,
-                                 .outputs = 2,
-                                 .operands = 4,
-                                 .tensors = {operand_of(grad_w), {}, operand_of(grad), operand_of(x)},
-                                 .attributes = attributes}};
+    const cuda::Call calls[] = {
+        {.op = cuda::Op::conv2d,
+         .outputs = 1,
+         .operands = 4,
+         .tensors = {cuda::operand_of(y), cuda::operand_of(x), cuda::operand_of(w)},
+         .attributes = attributes},
+        {.op = cuda::Op::conv2d_backward_input,
+         .outputs = 1,
+         .operands = 3,
+         .tensors = {cuda::operand_of(grad_x), cuda::operand_of(grad), cuda::operand_of(w)},
+         .attributes = attributes},
+        {.op = cuda::Op::conv2d_backward_weight,
+         .outputs = 2,
+         .operands = 4,
+         .tensors = {cuda::operand_of(grad_w), {}, cuda::operand_of(grad), cuda::operand_of(x)},
+         .attributes = attributes}};
     for (const cuda::Call& call : calls) {
       SCOPED_TRACE(static_cast<int>(call.op));
       if (computed.padding.top == right.padding.top)
@@ -178,17 +167,17 @@ std::array<cuda::Call, 3> calls_of(const Shapes& s) {
   return {{{.op = cuda::Op::conv2d,
             .outputs = 1,
             .operands = 4,
-            .tensors = {operand_of(out), operand_of(x), operand_of(w)},
+            .tensors = {cuda::operand_of(out), cuda::operand_of(x), cuda::operand_of(w)},
             .attributes = attributes},
            {.op = cuda::Op::conv2d_backward_input,
             .outputs = 1,
             .operands = 3,
-            .tensors = {operand_of(x), operand_of(out), operand_of(w)},
+            .tensors = {cuda::operand_of(x), cuda::operand_of(out), cuda::operand_of(w)},
             .attributes = attributes},
            {.op = cuda::Op::conv2d_backward_weight,
             .outputs = 2,
             .operands = 4,
-            .tensors = {operand_of(w), {}, operand_of(out), operand_of(x)},
+            .tensors = {cuda::operand_of(w), {}, cuda::operand_of(out), cuda::operand_of(x)},
             .attributes = attributes}}};
 }
 

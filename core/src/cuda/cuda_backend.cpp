@@ -7,8 +7,9 @@
 #include <ronde/core/whole_numbers.h>
 
 #include "backend/bf16/in_float.h"
-#include "cuda/numbers_on_device.h"
 #include "cuda/library_of.h"
+#include "cuda/numbers_on_device.h"
+#include "cuda/operand_of.h"
 #include "cuda/plan_key.h"
 #include "cuda/status.h"
 #include "cuda/takes_bfloat16.h"
@@ -24,20 +25,6 @@ Stream make_stream(Runtime& runtime) {
   Stream stream = nullptr;
   check(runtime.create_stream(&stream), "a stream");
   return stream;
-}
-
-Operand operand(const Tensor& tensor) {
-  Operand result;
-  result.defined = tensor.defined();
-  if (!result.defined) return result;
-  result.dtype = tensor.dtype();
-  result.rank = tensor.rank();
-  for (int i = 0; i < tensor.rank(); ++i) {
-    result.shape[static_cast<std::size_t>(i)] = tensor.size(i);
-    result.strides[static_cast<std::size_t>(i)] = tensor.strides()[i];
-  }
-  if (tensor.count() > 0) result.data = tensor.raw();
-  return result;
 }
 
 // For the sums of a normalisation.
@@ -143,7 +130,7 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .numbers = numbers,
             .gate = has_gate(op) ? gate_ : nullptr};
   auto* to = call.tensors.data();
-  for (const Tensor* tensor : tensors) *to++ = operand(*tensor);
+  for (const Tensor* tensor : tensors) *to++ = operand_of(*tensor);
   if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);
   if (const char* why = why_not_bfloat16(call))
     return enqueue_in_float(call, tensors, Detours::Cause::design, why);
@@ -186,7 +173,7 @@ Tensor CudaBackend::make_rounded(const Tensor& weights) {
 
 void CudaBackend::round(const Tensor& rounded, const Tensor& weights) {
   const Call call{
-      .op = Op::copy, .outputs = 1, .operands = 2, .tensors = {operand(rounded), operand(weights)}};
+      .op = Op::copy, .outputs = 1, .operands = 2, .tensors = {operand_of(rounded), operand_of(weights)}};
   side_.let_pass(call);
   check(runtime_.launch(call, nullptr, nullptr, stream_), "rounding weights");
 }

@@ -29,11 +29,15 @@ bool SideStream::takes(const Call& call) {
   }
 }
 
+void SideStream::open() {
+  check(runtime_.create_stream(&side_), "a second stream");
+  check(runtime_.create_event(&forked_), "an event");
+  check(runtime_.create_event(&joined_), "an event");
+}
+
 void SideStream::launch(const Call& call, Plan plan, std::size_t workspace,
                         std::span<const Tensor* const> tensors) {
-  if (!side_) check(runtime_.create_stream(&side_), "a second stream");
-  if (!forked_) check(runtime_.create_event(&forked_), "an event");
-  if (!joined_) check(runtime_.create_event(&joined_), "an event");
+  if (!joined_) open();
   check(runtime_.record(forked_, main_), "a kernel beside others");
   check(runtime_.wait(side_, forked_), "a kernel beside others");
   workspaces_.push_back(std::make_unique<Workspace>(allocator_, workspace));
@@ -48,7 +52,7 @@ void SideStream::launch(const Call& call, Plan plan, std::size_t workspace,
   if (call.gate)
     read_.push_back({reinterpret_cast<const char*>(call.gate), reinterpret_cast<const char*>(call.gate + 1)});
   check(runtime_.launch(call, plan, workspaces_.back()->memory(), side_), "a kernel");
-  if (held_bytes_ > kMostHeld) join();
+  if (held_bytes_ > most_held_) join();
 }
 
 void SideStream::join() {

@@ -6,7 +6,7 @@
 /// given so far; the main stream waits for them before it is given a kernel that reads or writes what they
 /// write, or writes what they read, and at the step's end.
 ///
-/// What they use stays lent until then, or the main stream would get it for something else; past kMostHeld
+/// What they use stays lent until then, or the main stream would get it for something else; past so many
 /// bytes it waits earlier. Not thread safe.
 #pragma once
 
@@ -41,8 +41,8 @@ class SideStream {
  public:
   static constexpr std::size_t kMostHeld = std::size_t{1} << 30;
 
-  SideStream(Runtime& runtime, DeviceAllocator& allocator, Stream main)
-      : runtime_(runtime), allocator_(allocator), main_(main) {}
+  SideStream(Runtime& runtime, DeviceAllocator& allocator, Stream main, std::size_t most_held = kMostHeld)
+      : runtime_(runtime), allocator_(allocator), main_(main), most_held_(most_held) {}
   ~SideStream();
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;
@@ -59,6 +59,7 @@ class SideStream {
   void join();
 
  private:
+  void open();
   struct Range {
     const char *begin, *end;
   };
@@ -73,7 +74,7 @@ class SideStream {
   std::vector<Range> written_, read_;
   std::vector<Tensor> held_;
   std::vector<std::unique_ptr<Workspace>> workspaces_;
-  std::size_t held_bytes_ = 0;
+  std::size_t held_bytes_ = 0, most_held_;
 };
 
 }  // namespace ronde::inline v0::cuda
