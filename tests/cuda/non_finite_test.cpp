@@ -34,17 +34,17 @@ TEST(CudaNonFinite, AStepThatIsLookedAtIsOneGraphToo) {
   EXPECT_EQ(weights, trained(9, NonFiniteAction::finish_epoch, launches[2], reads[2]));
 }
 
-/// digits(), and some pixels that are no numbers.
-InMemoryDataset digits_with_nans(std::initializer_list<std::int64_t> samples) {
+/// digits(), and a pixel of some samples like this.
+InMemoryDataset digits_with(float value, std::initializer_list<std::int64_t> samples) {
   const InMemoryDataset data = digits();
   std::vector<float> pixels = data.inputs().to_vector<float>();
-  for (const std::int64_t sample : samples) pixels[static_cast<std::size_t>(64 * sample + 5)] = NAN;
+  for (const std::int64_t sample : samples) pixels[static_cast<std::size_t>(64 * sample + 5)] = value;
   return {Tensor::from<float>({40, 8, 8, 1}, pixels), data.targets()};
 }
 
 // Before there is a graph, in it twice in a row, and in the last batch, which is smaller.
 TEST(CudaNonFinite, AStepThatWouldSpoilTheWeightsIsLeftOutAsOnTheCpu) {
-  const InMemoryDataset data = digits_with_nans({1, 22, 25, 39});
+  const InMemoryDataset data = digits_with(NAN, {1, 22, 25, 39});
   const auto trained = [&](Backend& backend, ComputeDtype compute_dtype, std::vector<std::string>& warnings) {
     Model model = digits_model(backend, compute_dtype);
     const History history =
@@ -86,7 +86,7 @@ struct SaveEachStep : Callback {
   std::string path;
 };
 
-Abort aborted(Backend& backend, std::int64_t sample, FitOptions options, bool normalizes) {
+Abort aborted(Backend& backend, const InMemoryDataset& data, FitOptions options, bool normalizes) {
   Model model(normalizes ? digits_net()
                          : std::make_unique<Sequential>(
                                Flatten(), Dense({.units = 4, .activation = Activation::softmax})),
@@ -98,7 +98,7 @@ Abort aborted(Backend& backend, std::int64_t sample, FitOptions options, bool no
   options.non_finite = {.action = NonFiniteAction::abort};
   Abort result;
   try {
-    model.fit(digits_with_nans({sample}), options);
+    model.fit(data, options);
   } catch (const Error& error) {
     result.text = error.what();
     EXPECT_EQ(error.status(), ExitStatus::non_finite);
@@ -110,37 +110,45 @@ Abort aborted(Backend& backend, std::int64_t sample, FitOptions options, bool no
   return result;
 }
 
-void expect_the_same_end(std::int64_t sample, const FitOptions& options, std::int64_t step,
-                         std::int64_t replays, bool normalizes = true) {
-  SCOPED_TRACE(cat("sample ", sample, ", batches of ", options.batch_size));
-  const Abort expected = aborted(backend("cpu"), sample, options, normalizes);
+std::string expect_the_same_end(const InMemoryDataset& data, const FitOptions& options, std::int64_t step,
+                                std::int64_t replays, bool normalizes = true) {
+  SCOPED_TRACE(cat("step ", step, ", batches of ", options.batch_size));
+  const Abort expected = aborted(backend("cpu"), data, options, normalizes);
   FakeDevice device({.seed = 3});
-  const Abort got = aborted(device.backend, sample, options, normalizes);
+  const Abort got = aborted(device.backend, data, options, normalizes);
   EXPECT_EQ(device.runtime.replays(), replays);
   EXPECT_EQ(got.text, expected.text);
   EXPECT_NE(got.text.find(cat("step ", step, " ")), std::string::npos) << got.text;
   EXPECT_EQ(got.iterations, step - 1);
   EXPECT_EQ(got.steps, expected.steps);
   expect_near(got.weights, expected.weights, 1e-5);
+  return got.text;
 }
 
 // The device is given a step more before the host asks what became of one: it changes nothing.
 TEST(CudaNonFinite, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
-  expect_the_same_end(21, {.batch_size = 4}, 6, 5);
-  expect_the_same_end(21, {.batch_size = 4}, 6, 5, false);
+  expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4}, 6, 5);
+  expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4}, 6, 5, false);
   // Before and behind the first repetition, in the last step of an epoch, before a smaller one, in that one.
-  expect_the_same_end(5, {.batch_size = 4}, 2, 1);
-  expect_the_same_end(9, {.batch_size = 4}, 3, 2);
-  expect_the_same_end(37, {.batch_size = 4, .epochs = 2}, 10, 8);
-  expect_the_same_end(33, {.batch_size = 6, .epochs = 2}, 6, 4);
-  expect_the_same_end(38, {.batch_size = 6, .epochs = 2}, 7, 4);
+  expect_the_same_end(digits_with(NAN, {5}), {.batch_size = 4}, 2, 1);
+  expect_the_same_end(digits_with(NAN, {9}), {.batch_size = 4}, 3, 2);
+  expect_the_same_end(digits_with(NAN, {37}), {.batch_size = 4, .epochs = 2}, 10, 8);
+  expect_the_same_end(digits_with(NAN, {33}), {.batch_size = 6, .epochs = 2}, 6, 4);
+  expect_the_same_end(digits_with(NAN, {38}), {.batch_size = 6, .epochs = 2}, 7, 4);
+}
+
+// The loss is finite, but a gradient is not: the sum of three samples is larger than a float.
+TEST(CudaNonFinite, GradientsAloneAreSeen) {
+  const InMemoryDataset data = digits_with(1.3e38f, {20, 21, 22, 23});
+  const std::string text = expect_the_same_end(data, {.batch_size = 4}, 6, 5, false);
+  EXPECT_NE(text.find("gradient"), std::string::npos) << text;
 }
 
 // Nobody sees the state behind an update that was refused.
 TEST(CudaNonFinite, AFileOfAStepIsWrittenOnceItIsKnownToBeGood) {
   const testing::TempDir directory(testing::memory_directory());
   SaveEachStep saves(directory / "model.h5");
-  expect_the_same_end(21, {.batch_size = 4, .callbacks = {&saves}}, 6, 4);
+  expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4, .callbacks = {&saves}}, 6, 4);
   EXPECT_EQ(read_saved_model(saves.path).state->steps, 5);
 }
 
@@ -149,7 +157,7 @@ TEST(CudaNonFinite, LogsOfAStepAreGivenOnceItIsKnownToBeGood) {
   LambdaCallback watches(
       {.on_train_batch_end = [&](std::int64_t batch, const Logs&) { ended.push_back(batch); },
        .wants_batch_logs = true});
-  expect_the_same_end(21, {.batch_size = 4, .callbacks = {&watches}}, 6, 4);
+  expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4, .callbacks = {&watches}}, 6, 4);
   EXPECT_EQ(ended, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));  // on the CPU, on the device
 }
 
