@@ -155,41 +155,30 @@ std::size_t bias_bytes(const Call& call) {
   return bias_workspace(call[2].count() / channels, channels);
 }
 
-/// The gradient of a bias comes from our own kernel, in its own part of the workspace behind cuDNN's.
-class ConvPlan final : public PlanTag {
+/// By one of cuDNN's engines. The gradient of a bias comes from our own kernel, in its own part of the
+/// workspace behind cuDNN's.
+class EnginePlan final : public PlanTag {
  public:
-  /// Without an engine the plan is our own kernel's, and `remark` says why.
-  ConvPlan(const Call& call, std::optional<Engine> engine, std::string remark, std::vector<int> operands,
-           Cudnn& cudnn)
-      : engine_(std::move(engine)),
-        remark_(std::move(remark)),
-        operands_(std::move(operands)),
-        cudnn_(cudnn) {
-    const std::int64_t own = engine_ ? engine_->workspace() : 0;
-    own_ = static_cast<std::size_t>((own + 255) / 256 * 256);
-    bias_ = bias_bytes(call);
+  EnginePlan(const Call& call, Engine engine, std::vector<int> operands, Cudnn& cudnn)
+      : engine_(std::move(engine)), operands_(std::move(operands)), cudnn_(cudnn), bias_(bias_bytes(call)) {
+    own_ = static_cast<std::size_t>((engine_.workspace() + 255) / 256 * 256);
   }
 
-  const char* remark() const override { return remark_.c_str(); }
   std::size_t workspace() const override { return own_ + bias_; }
-
   void run(const Call& call, void* workspace, const Place& place) override {
-    if (engine_) {
+    {
       const std::lock_guard lock(cudnn_.mutex);
       check_cudnn(cudnnSetStream(cudnn_.handle, native(place.stream)), "choosing a stream");
-      engine_->run(cudnn_.handle, Engine::pack(operands_, call, workspace));
-    } else {
-      run_direct_conv2d(call, place);
+      engine_.run(cudnn_.handle, Engine::pack(operands_, call, workspace));
     }
     if (bias_ > 0) run_bias_gradient(call[1], call[2], static_cast<char*>(workspace) + own_, place);
   }
 
  private:
-  std::optional<Engine> engine_;
-  std::string remark_;
+  Engine engine_;
   std::vector<int> operands_;
   Cudnn& cudnn_;
-  std::size_t own_ = 0, bias_ = 0;
+  std::size_t own_ = 0, bias_;
 };
 
 /// By our own kernels, which use the workspace one after the other.
@@ -197,9 +186,14 @@ class OwnPlan final : public PlanTag {
  public:
   using Kernels = void (*)(const Call&, void* workspace, const Place&);
 
-  OwnPlan(const Call& call, std::size_t workspace, Kernels enqueue)
-      : enqueue_(enqueue), bias_(bias_bytes(call)), workspace_(std::max(workspace, bias_)) {}
+  /// `remark`: why this is slow.
+  OwnPlan(const Call& call, std::size_t workspace, Kernels enqueue, std::string remark = {})
+      : enqueue_(enqueue),
+        bias_(bias_bytes(call)),
+        workspace_(std::max(workspace, bias_)),
+        remark_(std::move(remark)) {}
 
+  const char* remark() const override { return remark_.c_str(); }
   std::size_t workspace() const override { return workspace_; }
   void run(const Call& call, void* workspace, const Place& place) override {
     enqueue_(call, workspace, place);
@@ -209,6 +203,7 @@ class OwnPlan final : public PlanTag {
  private:
   Kernels enqueue_;
   std::size_t bias_, workspace_;
+  std::string remark_;
 };
 
 std::unique_ptr<PlanTag> few_taps_plan(const Call& call) {
@@ -216,6 +211,10 @@ std::unique_ptr<PlanTag> few_taps_plan(const Call& call) {
 }
 std::unique_ptr<PlanTag> tiled_plan(const Call& call) {
   return std::make_unique<OwnPlan>(call, tiled_conv2d_workspace(call), run_tiled_conv2d);
+}
+std::unique_ptr<PlanTag> direct_plan(const Call& call, std::string why) {
+  const auto kernels = [](const Call& c, void*, const Place& place) { run_direct_conv2d(c, place); };
+  return std::make_unique<OwnPlan>(call, 0, kernels, std::move(why));
 }
 
 /// What cuDNN has for a convolution.
@@ -327,10 +326,8 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
   if (has_few_taps(call)) return few_taps_plan(call);
   const bool has_tiles = math.mode == MathMode::f32 && has_tiled_conv2d(call);
   if (has_tiles && (math.engines == Engines::deterministic || !is_for_cudnn(call))) return tiled_plan(call);
+  if (!is_for_cudnn(call)) return direct_plan(call, "cuDNN has none for such a convolution");
   const std::lock_guard lock(cudnn.mutex);
-  if (!is_for_cudnn(call))
-    return std::make_unique<ConvPlan>(call, std::nullopt, "cuDNN has none for such a convolution",
-                                      std::vector<int>(), cudnn);
   check_cudnn(cudnnSetStream(cudnn.handle, native(place.stream)), "choosing a stream");
   // Without a trial: what is compiled may be there or not, and one process has to do as the other.
   if (math.engines == Engines::deterministic && sums_in_float(call))
@@ -343,8 +340,8 @@ std::unique_ptr<PlanTag> make_conv_plan(const Call& call, const MathOptions& mat
   if (!found.engine && has_bfloat16(call)) throw GpuError(found.refusal);
   if (sums_in_float(call) && is_faster_in_float(call, found, math, cudnn.handle, place))
     throw GpuError("cuDNN was faster with them", Outcome::better_in_float);
-  return std::make_unique<ConvPlan>(call, std::move(found.engine), std::move(found.refusal),
-                                    std::move(found.operands), cudnn);
+  if (!found.engine) return direct_plan(call, std::move(found.refusal));
+  return std::make_unique<EnginePlan>(call, std::move(*found.engine), std::move(found.operands), cudnn);
 }
 
 }  // namespace ronde::inline v0::cuda
