@@ -16,8 +16,6 @@ constexpr int kQuad = 4;  ///< neighbouring filters, and pixels, which a thread 
 constexpr int kFilters = 32, kLanes = kFilters / kQuad, kStreams = kThreads / kLanes;  // of a block
 constexpr int kPixels = kThreads, kGroups = kPixels / (kStreams * kQuad);              // of a block at a time
 
-using Quad = Pack<float, kQuad>;
-
 /// Where a tap reads, seen from a window's corner.
 struct Tap {
   std::int16_t y, x;  // of windows and images below kMostSide

@@ -34,6 +34,8 @@ __device__ void store_pack(T* to, const Pack<T, N>& pack) {
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 }
 
+using Quad = Pack<float, 4>;
+
 /// A pack's bytes, in as few registers as they fill. Of a pack that is read where a condition holds, the
 /// compiler gives each element a register, also one of two bytes.
 template <class T, int N>

@@ -6,8 +6,6 @@
 
 namespace ronde::inline v0::cuda {
 
-using Quad = Pack<float, 4>;
-
 constexpr int tiles_of(Index count, int tile) {
   return static_cast<int>((count + tile - 1) / tile);
 }
