@@ -1,6 +1,7 @@
 // What stands for a GPU's threads: that it finds the mistakes that a kernel can make; and how kernels divide.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "core/testing.h"
 #include "cuda/emulated/run_kernel.h"
 #include "cuda/gpu/divisor.cuh"
+#include "cuda/gpu/small_copy.h"
 
 namespace ronde::test {
 namespace {
@@ -162,6 +164,22 @@ TEST(EmulatedKernels, DoNotWriteTheirInputs) {
   };
   EXPECT_THROW(run_alone(out, in, writes), KernelFault);
   EXPECT_EQ(in, (std::vector<float>{1, 2, 3, 4}));
+}
+
+// Of any size and from any address, and nothing beside it.
+TEST(SmallCopy, BringsEachByte) {
+  std::vector<unsigned char> from(5000), to(from.size());
+  std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
+  for (const std::size_t bytes : {0, 1, 7, 8, 136, 2560, 2561, 4096})
+    for (const std::size_t offset : {0, 3, 8}) {
+      std::fill(to.begin(), to.end(), static_cast<unsigned char>(0));
+      cuda::copy_by_kernel(to.data() + offset, from.data() + 16, bytes, nullptr);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const bool is_inside = i >= offset && i < offset + bytes;
+        ASSERT_EQ(to[i], is_inside ? from[i - offset + 16] : 0)
+            << bytes << " bytes to " << offset << ": " << i;
+      }
+    }
 }
 
 TEST(Divisor, DividesAllThatAnIntCounts) {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
+#include "cuda/gpu/captured_graph.h"
 #include "cuda/gpu/cuda_check.h"
-#include "cuda/gpu/fill_nodes.h"
 
 namespace ronde::inline v0::cuda {
 
@@ -27,26 +27,25 @@ class CudaGraph {
   template <class Run>
   CudaGraph(cudaStream_t stream, const Run& run) {
     check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
-    cudaGraph_t graph = nullptr;
     try {
       run();
     } catch (...) {
-      cudaStreamEndCapture(stream, &graph);
-      cudaGraphDestroy(graph);
+      end_capture(stream, &graph_);
+      destroy();
       throw;
     }
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (error == cudaSuccess) error = replace_fills(graph);
-    if (error == cudaSuccess) error = cudaGraphInstantiate(&graph_, graph, 0);
-    cudaGraphDestroy(graph);
-    check_cuda(error, "capturing");
+    check_cuda(end_capture(stream, &graph_), "capturing");
   }
-  ~CudaGraph() { cudaGraphExecDestroy(graph_); }
+  ~CudaGraph() { destroy(); }
   CudaGraph(const CudaGraph&) = delete;
   CudaGraph& operator=(const CudaGraph&) = delete;
   cudaGraphExec_t get() const { return graph_; }
 
  private:
+  void destroy() {
+    if (graph_) cudaGraphExecDestroy(graph_);
+  }
+
   cudaGraphExec_t graph_ = nullptr;
 };
 

@@ -6,9 +6,9 @@
 
 #include "cuda/gpu/answer.h"
 #include "cuda/gpu/architectures.h"
+#include "cuda/gpu/captured_graph.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
-#include "cuda/gpu/fill_nodes.h"
 #include "cuda/gpu/product_plan.h"
 #include "cuda/gpu/small_copy.h"
 #include "cuda/library_of.h"
@@ -175,22 +175,12 @@ Status GpuRuntime::complaint() {
 
 Status GpuRuntime::copy(void* to, const void* from, std::size_t bytes, CopyKind kind, Stream stream) {
   use();
-  if (kind != CopyKind::on_device && bytes <= kMostBytesByKernel) return copy_few(to, from, bytes, stream);
+  if (kind != CopyKind::on_device && bytes <= kMostBytesByKernel)
+    return enqueued([&] { copy_by_kernel(to, from, bytes, native(stream)); });
   const cudaMemcpyKind direction = kind == CopyKind::to_device ? cudaMemcpyHostToDevice
                                    : kind == CopyKind::to_host ? cudaMemcpyDeviceToHost
                                                                : cudaMemcpyDeviceToDevice;
   return result(cudaMemcpyAsync(to, from, bytes, direction, native(stream)));
-}
-
-Status GpuRuntime::copy_few(void* to, const void* from, std::size_t bytes, Stream stream) {
-  if (is_lost()) return lost();
-  try {
-    copy_by_kernel(to, from, bytes, native(stream));
-  } catch (const GpuError& error) {
-    cudaGetLastError();  // it is told; the next call begins without it
-    return answer(Outcome::failed, error.what());
-  }
-  return {};
 }
 
 Status GpuRuntime::prepare(const Call& call, const MathOptions& math, Plan* plan, std::size_t* workspace) {
@@ -219,15 +209,22 @@ Status GpuRuntime::forget(Plan plan) {
 }
 
 Status GpuRuntime::launch(const Call& call, Plan plan, void* workspace, Stream stream) {
-  if (is_lost()) return lost();
   if (!takes_bfloat16(call)) return no_kernel();
   use();
   const Place place{stream, complaint_on_device_};
-  try {
+  return enqueued([&] {
     if (plan)
       plan->run(call, workspace, place);
     else
       run_kernel(call, place);
+  });
+}
+
+template <class Enqueue>
+Status GpuRuntime::enqueued(const Enqueue& enqueue) const {
+  if (is_lost()) return lost();
+  try {
+    enqueue();
   } catch (const GpuError& error) {
     cudaGetLastError();  // it is told; the next call begins without it
     return answer(Outcome::failed, error.what());
@@ -242,13 +239,7 @@ Status GpuRuntime::begin_capture(Stream stream) {
 
 Status GpuRuntime::end_capture(Stream stream, Graph* graph) {
   use();
-  cudaGraph_t captured = nullptr;
-  cudaError_t error = cudaStreamEndCapture(native(stream), &captured);
-  if (error == cudaSuccess) error = replace_fills(captured);
-  if (error == cudaSuccess)
-    error = cudaGraphInstantiate(reinterpret_cast<cudaGraphExec_t*>(graph), captured, 0);
-  if (captured) cudaGraphDestroy(captured);
-  return result(error);
+  return result(cuda::end_capture(native(stream), reinterpret_cast<cudaGraphExec_t*>(graph)));
 }
 
 Status GpuRuntime::replay(Graph graph, Stream stream) {

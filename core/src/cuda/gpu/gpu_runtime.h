@@ -52,7 +52,9 @@ class GpuRuntime final : public Runtime {
   Status destroy_graph(Graph graph) override;
 
  private:
-  Status copy_few(void* to, const void* from, std::size_t bytes, Stream stream);
+  /// What became of enqueueing something that throws GpuErrors.
+  template <class Enqueue>
+  Status enqueued(const Enqueue& enqueue) const;
   /// Each thread of the host has a current device.
   void use() const { cudaSetDevice(device_); }
   Status result(cudaError_t error) const;

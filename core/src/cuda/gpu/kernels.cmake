@@ -16,6 +16,7 @@ set(ronde_cuda_kernels
   reduce.cu
   relu_backward.cu
   rows.cu
+  small_copy.cu
   softmax.cu
   tiled_by_weight.cu
   tiled_conv2d.cu)

@@ -1,4 +1,4 @@
-#include "cuda/gpu/fill_nodes.h"
+#include "cuda/gpu/captured_graph.h"
 
 #include <cstddef>
 #include <vector>
@@ -77,8 +77,6 @@ cudaError_t replace_fill(cudaGraph_t graph, cudaGraphNode_t old) {
   return error == cudaSuccess ? cudaGraphDestroyNode(old) : error;
 }
 
-}  // namespace
-
 cudaError_t replace_fills(cudaGraph_t graph) {
   std::size_t count = 0;
   cudaError_t error = cudaGraphGetNodes(graph, nullptr, &count);
@@ -89,6 +87,17 @@ cudaError_t replace_fills(cudaGraph_t graph) {
     if (error == cudaSuccess) error = cudaGraphNodeGetType(node, &type);
     if (error == cudaSuccess && type == cudaGraphNodeTypeMemset) error = replace_fill(graph, node);
   }
+  return error;
+}
+
+}  // namespace
+
+cudaError_t end_capture(cudaStream_t stream, cudaGraphExec_t* graph) {
+  cudaGraph_t captured = nullptr;
+  cudaError_t error = cudaStreamEndCapture(stream, &captured);
+  if (error == cudaSuccess) error = replace_fills(captured);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(graph, captured, 0);
+  if (captured) cudaGraphDestroy(captured);
   return error;
 }
 
