@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include <ronde/core/dtype.h>
+#include <ronde/core/dtype_code.h>
 #include <ronde/core/kernel_params.h>
 
 namespace ronde::inline v0::cuda {

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include <ronde/core/dtype.h>
 #include <ronde/core/text.h>
 
 namespace ronde::inline v0::cuda {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ronde/core/dtype.h>
+#include <ronde/core/dtype_code.h>
 
 #include "cuda/status_code.h"
 

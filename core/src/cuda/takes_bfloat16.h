@@ -2,6 +2,8 @@
 /// runtime refuses the others, which `CudaBackend` gives float copies.
 #pragma once
 
+#include <ronde/core/dtype.h>
+
 #include "cuda/call.h"
 
 namespace ronde::inline v0::cuda {

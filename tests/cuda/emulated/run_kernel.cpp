@@ -8,6 +8,8 @@
 
 #include <ronde/core/dtype.h>
 
+#include "cuda/gpu/complaint_text.h"
+
 namespace ronde::test {
 
 namespace {

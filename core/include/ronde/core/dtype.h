@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <string>
 
+#include <ronde/core/dtype_code.h>
 #include <ronde/core/error.h>
 
 namespace ronde::inline v0 {
-
-enum class DType : std::uint8_t { f32, f64, bf16, u8, i32, i64 };
 
 /// A brain float: the upper half of a float. Storage only; arithmetic happens in float.
 struct bfloat16 {

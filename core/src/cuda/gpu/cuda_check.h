@@ -1,17 +1,17 @@
 /// CUDA's errors as GpuErrors, and its handles behind the module's.
 #pragma once
 
-#include <string>
-
 #include <cuda_runtime_api.h>
 
-#include "cuda/gpu/plan.h"
+#include "cuda/status_code.h"
 
 namespace ronde::inline v0::cuda {
 
+/// Throws GpuError. Elsewhere, as kernels compile faster without what a text needs.
+[[noreturn]] void fail_cuda(cudaError_t error, const char* doing);
+
 inline void check_cuda(cudaError_t error, const char* doing) {
-  if (error != cudaSuccess)
-    throw GpuError(std::string(doing) + ": " + cudaGetErrorString(error), Outcome::failed);
+  if (error != cudaSuccess) fail_cuda(error, doing);
 }
 
 inline cudaStream_t native(Stream stream) {

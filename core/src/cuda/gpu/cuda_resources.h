@@ -5,6 +5,7 @@
 
 #include "cuda/gpu/captured_graph.h"
 #include "cuda/gpu/cuda_check.h"
+#include "cuda/gpu/plan.h"
 
 namespace ronde::inline v0::cuda {
 

@@ -7,6 +7,7 @@
 #include "cuda/gpu/answer.h"
 #include "cuda/gpu/architectures.h"
 #include "cuda/gpu/captured_graph.h"
+#include "cuda/gpu/complaint_text.h"
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cudnn_descriptor.h"
 #include "cuda/gpu/product_plan.h"

@@ -1,9 +1,9 @@
 /// Our own kernels, one function per family: each enqueues what a Call says. Host side, without CUDA's
-/// headers.
+/// headers; nor strings, which a file of kernels would parse again for every GPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "cuda/runtime.h"
 
@@ -17,8 +17,6 @@ struct Complaint {
   std::int64_t row = 0;    ///< where it stood
   std::int64_t limit = 0;  ///< it has to be below this
 };
-
-std::string text_of(const Complaint& complaint);
 
 /// Where a kernel runs.
 struct Place {

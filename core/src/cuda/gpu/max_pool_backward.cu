@@ -3,6 +3,7 @@
 
 #include "cuda/gpu/column_sums.cuh"
 #include "cuda/gpu/divisor.cuh"
+#include "cuda/gpu/plan.h"
 #include "cuda/gpu/pooling.cuh"
 
 namespace ronde::inline v0::cuda {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/gpu/packs.cuh"
+#include "cuda/gpu/plan.h"
 
 namespace ronde::inline v0::cuda {
 

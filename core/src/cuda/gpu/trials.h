@@ -6,6 +6,7 @@
 
 #include "cuda/gpu/cuda_check.h"
 #include "cuda/gpu/cuda_resources.h"
+#include "cuda/gpu/plan.h"
 
 namespace ronde::inline v0::cuda {
 

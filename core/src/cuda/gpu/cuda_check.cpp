@@ -1,0 +1,13 @@
+#include "cuda/gpu/cuda_check.h"
+
+#include <string>
+
+#include "cuda/gpu/plan.h"
+
+namespace ronde::inline v0::cuda {
+
+void fail_cuda(cudaError_t error, const char* doing) {
+  throw GpuError(std::string(doing) + ": " + cudaGetErrorString(error), Outcome::failed);
+}
+
+}  // namespace ronde::inline v0::cuda
