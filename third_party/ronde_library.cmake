@@ -42,7 +42,10 @@ if(type STREQUAL SHARED_LIBRARY)
   # Hides the weak copies of other people's templates too, which have default visibility wherever they are made. Calls from
   # one room to another are direct.
   set(script ${CMAKE_CURRENT_LIST_DIR}/ronde.map)
-  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-z,defs -Wl,-Bsymbolic-functions)
+  target_link_options(ronde PRIVATE -Wl,--version-script=${script} -Wl,--as-needed -Wl,-Bsymbolic-functions)
+  if(NOT RONDE_SANITIZE)  # whose run-time library clang links to programs alone
+    target_link_options(ronde PRIVATE -Wl,-z,defs)
+  endif()
   set_property(TARGET ronde APPEND PROPERTY LINK_DEPENDS ${script})
   # Addresses to fill in as a bit each and not as 24 bytes: 90 KB of the file. Before 2.36, glibc's loader leaves such a list unread.
   include(CheckCXXSourceCompiles)

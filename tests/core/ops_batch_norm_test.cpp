@@ -72,24 +72,30 @@ TEST(BatchNorm, WithOtherActivations) {
   const BatchStatistics moving{f64_tensor({3}, {0.5, -1, 0}), f64_tensor({3}, {4, 0.25, 1})};
   const Tensor gamma = random_tensor({3}, 2, 0.5, 1.5), beta = random_tensor({3}, 3);
   const Tensor x = random_tensor({2, 3, 2, 3}, 1, -2, 2);
-  const std::pair<UnaryStage, std::function<Variable(const Variable&)>> activations[] = {
+  struct Case {
+    UnaryStage stage;
+    std::function<Variable(const Variable&)> function;
+  };
+  const Case activations[] = {
       {{UnaryOp::clipped_relu, {.alpha = 0.7}}, [](const Variable& y) { return clamp(y, 0, 0.7); }},
       {{UnaryOp::leaky_relu, {.alpha = 0.2}}, [](const Variable& y) { return leaky_relu(y, 0.2); }},
       {{UnaryOp::silu}, [](const Variable& y) { return y * sigmoid(y); }}};
-  for (const auto& [stage, function] : activations) {
+  for (const Case& activation : activations) {
     const auto trained = [&](const Variables& v) {
       BatchStatistics statistics;
-      return batch_norm(v[0], v[1], v[2], statistics, kBatchNorm, {}, stage);
+      return batch_norm(v[0], v[1], v[2], statistics, kBatchNorm, {}, activation.stage);
     };
     const auto frozen = [&](const Variables& v) {
-      return batch_norm_inference(v[0], v[1], v[2], moving, kBatchNorm, stage);
+      return batch_norm_inference(v[0], v[1], v[2], moving, kBatchNorm, activation.stage);
     };
     expect_gradients(trained, {x, gamma, beta});
     expect_gradients(frozen, {x, gamma, beta});
     EXPECT_EQ(trained({x, gamma, beta}).value().to_vector<double>(),
-              function(normalised(x, gamma, beta)).value().to_vector<double>());
+              activation.function(normalised(x, gamma, beta)).value().to_vector<double>());
     EXPECT_EQ(frozen({x, gamma, beta}).value().to_vector<double>(),
-              function(batch_norm_inference(x, gamma, beta, moving, kBatchNorm)).value().to_vector<double>());
+              activation.function(batch_norm_inference(x, gamma, beta, moving, kBatchNorm))
+                  .value()
+                  .to_vector<double>());
   }
 }
 

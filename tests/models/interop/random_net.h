@@ -174,7 +174,8 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
     default:
       y = graph->add(Maximum(), {x, y});
   }
-  y = graph->add(random_nested(dice, repeatable), graph->add(convolution(4), y));
+  const Symbol of_four = graph->add(convolution(4), y);
+  y = graph->add(random_nested(dice, repeatable), of_four);
   y = graph->add(y.layer(), y);
   y = graph->add(MaxPooling2D({.padding = Padding::same}), y);
   y = graph->add(random_body_end(dice), y);

@@ -72,7 +72,7 @@ TEST(Module, FirstCallBuilds) {
 TEST(Module, WeightsForAFileAreNotDrawn) {
   const auto magnitude = [](bool draws) {
     Sequential net(Embedding({.input_dim = 7, .output_dim = 6}), Reshape({.target_shape = {2, 3, 6}}),
-                   Sequential(Conv2D({.filters = 4, .kernel = 1}), Flatten()), Dense({.units = 5}));
+                   Sequential(Conv2D({.filters = 4, .kernel = {1, 1}}), Flatten()), Dense({.units = 5}));
     net.build({6}, {.draws = draws});
     double total = 0.0;
     for (const Parameter& parameter : net.parameters())
