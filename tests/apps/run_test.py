@@ -95,14 +95,6 @@ class Interrupted(harness.ProgramTest):
         (self.work / "out").rename(self.work / "undisturbed")
         return found
 
-    def test_children_that_the_system_collects(self):
-        """Started by a program that ignores SIGCHLD: how mpirun and uploads end is seen nevertheless."""
-        deaf = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh"]
-        job = self.start([*deaf, *self.supervised(*self.command(*OPTIONS))])
-        self.assertEqual(job.finish(), 0, job.out)
-        result = harness.execute([*deaf, *self.command(*OPTIONS, "--upload", "false {file}", "--upload-timeout", "1")], self.work)
-        self.assertRegex(result.err, "not uploaded: .*false: exit status 1")
-
     def kill_a_rank(self, job):
         """As soon as there is one."""
         mpirun, = harness.children(job.process.pid)
@@ -188,6 +180,14 @@ class Signals(Interrupted):
 
 
 class Supervised(Interrupted):
+    def test_children_that_the_system_collects(self):
+        """Started by a program that ignores SIGCHLD: how mpirun and uploads end is seen nevertheless."""
+        deaf = ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh"]
+        job = self.start([*deaf, *self.supervised(*self.command(*OPTIONS))])
+        self.assertEqual(job.finish(), 0, job.out)
+        result = harness.execute([*deaf, *self.command(*OPTIONS, "--upload", "false {file}", "--upload-timeout", "1")], self.work)
+        self.assertRegex(result.err, "not uploaded: .*false: exit status 1")
+
     def test_killed_rank(self):
         expected = self.undisturbed(*SAVING)
         job = self.start(self.supervised(*self.command(*SAVING)))
@@ -286,7 +286,7 @@ class Supervised(Interrupted):
 
     def test_begins_with_the_same_file_again(self):
         """Where it had saved nothing; the file may be named by the environment as well."""
-        options = [*OPTIONS, "--steps-per-epoch", "400"]  # none of which ends before its rank is killed
+        options = [*OPTIONS, "--steps-per-epoch", "100"]  # none of which ends before its rank is killed
         self.assert_trained(self.train(*options, "--epochs", "1", "--dir", "first", ranks=2))
         expected = self.undisturbed(*options, "--resume", "first/checkpoint.h5")
         for words, more in ((["--resume", "first/checkpoint.h5"], {}), ([], {"RONDE_RESUME": "first/checkpoint.h5"})):

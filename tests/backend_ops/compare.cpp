@@ -87,6 +87,8 @@ void expect_near_oracle(const Tensor& actual, const Tensor& expected, double tol
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) continue;
+    if (std::abs(got[i] - want[i]) <= tolerance * largest)
+      continue;  // millions are: none of them a test's own
     ASSERT_NEAR(got[i], want[i], tolerance * largest) << "element " << i << " of " << to_string(actual);
   }
 }
