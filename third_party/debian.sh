@@ -4,7 +4,8 @@
 build_packages=(ca-certificates g++ make cmake ninja-build openmpi-bin libopenmpi-dev libhdf5-dev libdnnl-dev
   ocl-icd-opencl-dev libeigen3-dev nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
   libpng-dev libjpeg62-turbo-dev)
-test_packages=(libgtest-dev binutils pkg-config python3 python3-yaml strace valgrind clang libclang-rt-dev lld)
+test_packages=(libgtest-dev binutils pkg-config python3 python3-yaml strace valgrind clang libclang-rt-dev lld
+  dpkg-dev file)
 
 mpi_settings=(
   OMPI_MCA_rmaps_base_oversubscribe=1            # more ranks than cores is fine

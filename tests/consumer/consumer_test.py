@@ -143,6 +143,24 @@ class Package(InTemporaryDirectory):
         self.check_program(self.root / "circle")
 
 
+class Debian(InTemporaryDirectory):
+    def test_packages_name_what_they_need_and_run(self):
+        if missing := [name for name in ("dpkg-shlibdeps", "file") if shutil.which(name) is None]:
+            self.skipTest(f"no {missing[0]}")
+        run("cpack", "--config", pathlib.Path(BUILD) / "CPackConfig.cmake", "-G", "DEB", "-B", self.root)
+        packages = {path.name.split("_")[0]: path for path in self.root.glob("*.deb")}
+        needed = {name: run("dpkg-deb", "--field", path, "Depends") for name, path in packages.items()}
+        self.assertRegex(needed["ronde"], r"\blibhdf5-")
+        self.assertRegex(needed["libronde-dev"], r"^ronde \(= \d")
+        for path in packages.values():
+            run("dpkg-deb", "--extract", path, self.root / "system")
+        programs = self.root / "system/usr/bin"
+        self.assertIn("backend", run(programs / "ronde", "info"))
+        foreign = SOURCE / "tests" / "golden" / "mnist_cnn_keras3.15.1.h5"  # which a program in libexec reads
+        self.assertIn("dense", run(programs / "ronde", "summary", foreign))
+        self.check_program(self.build(f"-DCMAKE_PREFIX_PATH={self.root / 'system/usr'}", "-DRONDE_COMPONENTS=mpi"))
+
+
 class Library(InTemporaryDirectory):
     def setUp(self):
         super().setUp()
