@@ -1,6 +1,8 @@
 // Convolutions where libraries have nothing, by our own kernels; the whole table of kernels has the other
 // ops.
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include <ronde/core/cuda.h>
 
@@ -121,6 +123,20 @@ int wrong_samples(const cuda::Call& call) {
       std::count_if(is_wrong.begin(), is_wrong.end(), [](unsigned char w) { return w != 0; }));
 }
 
+// Of a layer: forward into the first of three, the gradient of its input likewise, and that of its weight and
+// bias.
+std::array<cuda::Call, 3> layer_calls(const std::vector<Tensor>& forward, const std::vector<Tensor>& of_input,
+                                      const std::vector<Tensor>& of_weight,
+                                      const cuda::Attributes& attributes) {
+  const auto call = [&](cuda::Op op, int outputs, int operands, const std::vector<Tensor>& tensors) {
+    cuda::Call result{.op = op, .outputs = outputs, .operands = operands, .attributes = attributes};
+    std::ranges::transform(tensors, result.tensors.begin(), cuda::operand_of);
+    return result;
+  };
+  return {call(cuda::Op::conv2d, 1, 4, forward), call(cuda::Op::conv2d_backward_input, 1, 3, of_input),
+          call(cuda::Op::conv2d_backward_weight, 2, 4, of_weight)};
+}
+
 // What an engine that takes padding for the same on all sides would write is told from the right result.
 TEST(ConvolutionCheck, TellsARightResultFromOneOfOtherPadding) {
   CpuBackend cpu;
@@ -133,23 +149,8 @@ TEST(ConvolutionCheck, TellsARightResultFromOneOfOtherPadding) {
     cpu.conv2d(y, x, w, {}, computed, Epilogue::relu);
     cpu.conv2d_backward_input(grad_x, grad, w, computed);
     cpu.conv2d_backward_weight(grad_w, {}, grad, x, computed);
-    const cuda::Attributes attributes{.epilogue = Epilogue::relu, .conv = right};
-    const cuda::Call calls[] = {
-        {.op = cuda::Op::conv2d,
-         .outputs = 1,
-         .operands = 4,
-         .tensors = {cuda::operand_of(y), cuda::operand_of(x), cuda::operand_of(w)},
-         .attributes = attributes},
-        {.op = cuda::Op::conv2d_backward_input,
-         .outputs = 1,
-         .operands = 3,
-         .tensors = {cuda::operand_of(grad_x), cuda::operand_of(grad), cuda::operand_of(w)},
-         .attributes = attributes},
-        {.op = cuda::Op::conv2d_backward_weight,
-         .outputs = 2,
-         .operands = 4,
-         .tensors = {cuda::operand_of(grad_w), {}, cuda::operand_of(grad), cuda::operand_of(x)},
-         .attributes = attributes}};
+    const auto calls = layer_calls({y, x, w}, {grad_x, grad, w}, {grad_w, {}, grad, x},
+                                   {.epilogue = Epilogue::relu, .conv = right});
     for (const cuda::Call& call : calls) {
       SCOPED_TRACE(static_cast<int>(call.op));
       if (computed.padding.top == right.padding.top)
@@ -160,25 +161,9 @@ TEST(ConvolutionCheck, TellsARightResultFromOneOfOtherPadding) {
   }
 }
 
-// Calls of a layer's forward and both gradients.
 std::array<cuda::Call, 3> calls_of(const Shapes& s) {
   const Tensor x = Tensor::empty(s.x), w = Tensor::empty(s.weight), out = Tensor::empty(s.out);
-  const cuda::Attributes attributes{.conv = s.params};
-  return {{{.op = cuda::Op::conv2d,
-            .outputs = 1,
-            .operands = 4,
-            .tensors = {cuda::operand_of(out), cuda::operand_of(x), cuda::operand_of(w)},
-            .attributes = attributes},
-           {.op = cuda::Op::conv2d_backward_input,
-            .outputs = 1,
-            .operands = 3,
-            .tensors = {cuda::operand_of(x), cuda::operand_of(out), cuda::operand_of(w)},
-            .attributes = attributes},
-           {.op = cuda::Op::conv2d_backward_weight,
-            .outputs = 2,
-            .operands = 4,
-            .tensors = {cuda::operand_of(w), {}, cuda::operand_of(out), cuda::operand_of(x)},
-            .attributes = attributes}}};
+  return layer_calls({out, x, w}, {x, out, w}, {w, {}, out, x}, {.conv = s.params});
 }
 
 TEST(TiledConv2d, IsForFloatsByFoursOfOneGroup) {
