@@ -10,4 +10,8 @@ void fail_cuda(cudaError_t error, const char* doing) {
   throw GpuError(std::string(doing) + ": " + cudaGetErrorString(error), Outcome::failed);
 }
 
+void refuse(const char* why) {
+  throw GpuError(why);
+}
+
 }  // namespace ronde::inline v0::cuda

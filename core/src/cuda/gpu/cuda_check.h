@@ -1,4 +1,4 @@
-/// CUDA's errors as GpuErrors, and its handles behind the module's.
+/// Errors as GpuErrors, and CUDA's handles behind the module's.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,8 +7,10 @@
 
 namespace ronde::inline v0::cuda {
 
-/// Throws GpuError. Elsewhere, as kernels compile faster without what a text needs.
+// They throw GpuError, out of sight: files of kernels compile faster without what it is made of.
 [[noreturn]] void fail_cuda(cudaError_t error, const char* doing);
+/// Of a call that a kernel is not for.
+[[noreturn]] void refuse(const char* why);
 
 inline void check_cuda(cudaError_t error, const char* doing) {
   if (error != cudaSuccess) fail_cuda(error, doing);

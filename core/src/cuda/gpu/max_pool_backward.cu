@@ -3,7 +3,6 @@
 
 #include "cuda/gpu/column_sums.cuh"
 #include "cuda/gpu/divisor.cuh"
-#include "cuda/gpu/plan.h"
 #include "cuda/gpu/pooling.cuh"
 
 namespace ronde::inline v0::cuda {
@@ -193,7 +192,7 @@ void run_with_sums(const Call& call, const Place& place, const Pooling& p, const
   const Cells cells(p);
   const bool is_apart = Cells::has(p);
   const Index rows = static_cast<Index>(p.n) * (is_apart ? cells.h : p.h) * (is_apart ? cells.w : p.w);
-  if (rows > kMost) throw GpuError("images have more pixels than a kernel counts");
+  if (rows > kMost) refuse("images have more pixels than a kernel counts");
   Index pieces = partial.shape[0];
   ColumnGrid grid = column_grid<N>(p.c, pieces);
   const cudaStream_t stream = native(place.stream);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cuda/gpu/packs.cuh"
-#include "cuda/gpu/plan.h"
 
 namespace ronde::inline v0::cuda {
 
@@ -16,8 +15,7 @@ struct RowGrid {
 inline RowGrid row_grid(Index rows, Index width) {
   constexpr Index kMostRows = 65535;
   constexpr Index kMost = (Index{1} << 31) - 1 - kMostRows;  // one step beyond is an int too
-  if (rows > kMost || width > kMost)
-    throw GpuError("a tensor has more rows, or longer ones, than a kernel counts");
+  if (rows > kMost || width > kMost) refuse("a tensor has more rows, or longer ones, than a kernel counts");
   const Index warps = (width + kWarp - 1) / kWarp;
   const Index threads = warps * kWarp < kThreads ? warps * kWarp : kThreads;
   return {dim3(static_cast<unsigned>((width + threads - 1) / threads),
