@@ -1,6 +1,7 @@
 /// UTF-8: which bytes of a text are characters. Names of files may hold any bytes.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include <ronde/core/export.h>
