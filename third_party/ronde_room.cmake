@@ -2,9 +2,10 @@
 # [COLD files]): one folder of the house.
 #
 # A room is a library of objects with its own include root, so that a header of a room it does not link cannot be
-# included: layering is a compile error. Its headers are checked to stand alone (target headers_stand_alone). LOOPS are the files whose time is that of loops, over values or until another rank
-# arrives: compiled for speed, while the others are made small. COLD are those of core's that are made small, too: what no
-# operator passes through, and what stands before a GPU, whose steps are graphs.
+# included: layering is a compile error. Its headers are checked to stand alone (target headers_stand_alone). LOOPS are
+# the files whose time is that of loops, over values or until another rank arrives: compiled for speed, while the others
+# are made small. COLD are those of core's that are made small, too: what no operator passes through, and what stands
+# before a GPU, whose steps are graphs.
 function(ronde_room)
   cmake_parse_arguments(ROOM "" "NAME" "LINKS;PRIVATE_LINKS;OPTIONS;SOURCES;LOOPS;COLD" ${ARGN})
   set(target ronde_${ROOM_NAME})
@@ -19,7 +20,9 @@ function(ronde_room)
   else()
     target_link_libraries(${target} PRIVATE ronde_small_code)
   endif()
-  ronde_check_headers(${target} ${headers})
+  if(RONDE_BUILD_TESTS)
+    ronde_check_headers(${target} ${headers})
+  endif()
   ronde_room_target(${target} ${ROOM_NAME} ${ROOM_OPTIONS})
   foreach(kind LOOPS COLD)
     string(TOLOWER ${target}_${kind} part)
@@ -39,7 +42,9 @@ endfunction()
 
 # Compiles each header as a file of its own. What it needs of the standard library is parsed once, and so is not missed
 # here, but in tests/structure.
-add_custom_target(headers_stand_alone)
+if(RONDE_BUILD_TESTS)
+  add_custom_target(headers_stand_alone)
+endif()
 function(ronde_check_headers room)
   set(sources)
   foreach(header IN LISTS ARGN)
