@@ -14,7 +14,9 @@ import harness
 # 16 steps an epoch.
 OPTIONS = ["--dir", "out", "--epochs", "2", "--global-batch-size", "16", "--train-samples", "256", "--test-samples",
            "16", "--verbose", "2", "--optimizer", "adam", "--threads", "1", "--deterministic"]
-SAVING = [*OPTIONS, "--save-steps", "1", "--keep", "3"]
+# Steps of a quarter of their time: what waits for something saves after each of them, or takes many.
+SMALL = [*OPTIONS, "--global-batch-size", "4", "--train-samples", "64"]
+SAVING = [*SMALL, "--save-steps", "1", "--keep", "3"]
 
 
 def shared_memory_of(pid):
@@ -286,7 +288,7 @@ class Supervised(Interrupted):
 
     def test_begins_with_the_same_file_again(self):
         """Where it had saved nothing; the file may be named by the environment as well."""
-        options = [*OPTIONS, "--steps-per-epoch", "100"]  # none of which ends before its rank is killed
+        options = [*SMALL, "--steps-per-epoch", "100"]  # none of which ends before its rank is killed
         self.assert_trained(self.train(*options, "--epochs", "1", "--dir", "first", ranks=2))
         expected = self.undisturbed(*options, "--resume", "first/checkpoint.h5")
         for words, more in ((["--resume", "first/checkpoint.h5"], {}), ([], {"RONDE_RESUME": "first/checkpoint.h5"})):

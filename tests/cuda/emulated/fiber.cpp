@@ -6,6 +6,9 @@
 
 #include <ucontext.h>
 
+#include <atomic>
+#include <new>
+
 #include "cuda/emulated/stack_in_use.h"
 
 namespace ronde::test {
@@ -23,14 +26,26 @@ struct Place {
   __builtin_longjmp(place.registers, 1);
 }
 
+// Stacks that began at the same distance from what they are aligned to would be the same lines of a cache.
+std::size_t next_distance() {
+  constexpr std::size_t kLine = 64, kDistances = 64;
+  static std::atomic<std::size_t> fibers = 0;
+  return fibers++ % kDistances * kLine;
+}
+
+struct FreeStack {
+  void operator()(char* memory) const { ::operator delete (memory, std::align_val_t{Fiber::kStack}); }
+};
+
 }  // namespace
 
 struct Fiber::State {
   explicit State(void (*of)()) : work(of) {}
 
   void (*work)();
-  std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(kStack);
-  Stack stack{memory.get(), kStack}, host_stack;
+  std::unique_ptr<char, FreeStack> memory{
+      static_cast<char*>(::operator new (kStack, std::align_val_t{kStack}))};
+  Stack stack{memory.get() + kKept, kStack - kKept - next_distance()}, host_stack;
   ucontext_t begin{};
   bool has_begun = false;
   Place host, place;
@@ -54,8 +69,8 @@ struct Fiber::State {
 
 Fiber::Fiber(void (*work)()) : state_(std::make_unique<State>(work)) {
   getcontext(&state_->begin);
-  state_->begin.uc_stack.ss_sp = state_->memory.get();
-  state_->begin.uc_stack.ss_size = kStack;
+  state_->begin.uc_stack.ss_sp = const_cast<void*>(state_->stack.begin);
+  state_->begin.uc_stack.ss_size = state_->stack.size;
   makecontext(&state_->begin, &State::enter, 0);
 }
 

@@ -8,11 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/emulated/fiber.h"
-
 namespace ronde::test {
-
-constinit thread_local AtWork at_work;
 
 namespace {
 
@@ -29,17 +25,23 @@ struct Thread {
   unsigned from = 0;
 };
 
-class Block {
+std::vector<Dim3> places_in(Dim3 threads) {
+  std::vector<Dim3> result;
+  for (unsigned z = 0; z < threads.z; ++z)
+    for (unsigned y = 0; y < threads.y; ++y)
+      for (unsigned x = 0; x < threads.x; ++x) result.emplace_back(x, y, z);
+  return result;
+}
+
+class Grid : public BlockAtWork {
  public:
-  void run(Dim3 threads, const std::function<void()>& kernel);
-  void wait(const Thread& how);
-  std::uint64_t received() const { return threads_[current_].value; }
-  unsigned current() const { return current_; }
+  void run(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel);
+  std::uint64_t wait(const Thread& how);
 
  private:
   static void enter();
   void work();
-  void become(unsigned thread);
+  void run_block();
   void resume(Fiber& fiber);
   Fiber& idle_fiber();
   void release_waiting();
@@ -49,32 +51,33 @@ class Block {
   const std::function<void()>* kernel_ = nullptr;
   std::mt19937 random_;
   std::vector<Thread> threads_;
-  std::vector<unsigned> to_start_, to_resume_;
+  std::vector<Dim3> places_;
+  std::vector<unsigned> order_;  // in which the threads of a block start
+  std::vector<unsigned> to_resume_;
+  std::size_t started_ = 0;
   unsigned running_ = 0;  // threads that have not ended
-  unsigned current_ = 0;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   Fiber* at_work_ = nullptr;
 };
 
-thread_local Block block;
+thread_local Grid grid_of_host_thread;
 
-void Block::become(unsigned thread) {
-  current_ = thread;
-  const Dim3& size = at_work.threads;
-  at_work.thread = {thread % size.x, thread / size.x % size.y, thread / (size.x * size.y)};
+Grid& own_grid() {
+  return static_cast<Grid&>(*at_work().of);
 }
 
-void Block::enter() {
-  block.work();
+void Grid::enter() {
+  grid_of_host_thread.work();
 }
 
 // A fiber takes one thread after the other: those that never wait cost no switch.
-void Block::work() {
+void Grid::work() {
+  ThreadAtWork& mine = at_work();
   for (;;) {
-    while (!to_start_.empty()) {
-      become(to_start_.back());
-      to_start_.pop_back();
+    while (started_ < order_.size()) {
+      const unsigned thread = order_[started_++];
+      mine = {this, places_[thread], thread};
       (*kernel_)();
       --running_;
     }
@@ -83,27 +86,27 @@ void Block::work() {
   }
 }
 
-Fiber& Block::idle_fiber() {
-  if (idle_.empty()) return *fibers_.emplace_back(std::make_unique<Fiber>(&Block::enter));
+Fiber& Grid::idle_fiber() {
+  if (idle_.empty()) return *fibers_.emplace_back(std::make_unique<Fiber>(&Grid::enter));
   Fiber& fiber = *idle_.back();
   idle_.pop_back();
   return fiber;
 }
 
-void Block::resume(Fiber& fiber) {
+void Grid::resume(Fiber& fiber) {
   at_work_ = &fiber;
   fiber.resume();
 }
 
-void Block::wait(const Thread& how) {
-  const unsigned me = current_;
-  threads_[me] = how;
-  threads_[me].fiber = at_work_;
+std::uint64_t Grid::wait(const Thread& how) {
+  Thread& me = threads_[at_work().number];
+  me = how;
+  me.fiber = at_work_;
   at_work_->pause();
-  become(me);
+  return me.value;
 }
 
-bool Block::release_block() {
+bool Grid::release_block() {
   if (running_ != threads_.size() || std::any_of(threads_.begin(), threads_.end(),
                                                  [](const Thread& t) { return t.waits != Wait::for_block; }))
     return false;
@@ -112,7 +115,7 @@ bool Block::release_block() {
 }
 
 // Each lane that waits gets its value when all those that it named wait too, for the same ones.
-bool Block::release_warp(unsigned first) {
+bool Grid::release_warp(unsigned first) {
   const auto lanes = static_cast<unsigned>(std::min<std::size_t>(kWarp, threads_.size() - first));
   std::uint32_t waiting = 0;
   for (unsigned i = 0; i < lanes; ++i)
@@ -138,7 +141,7 @@ bool Block::release_warp(unsigned first) {
   return releases;
 }
 
-void Block::release_waiting() {
+void Grid::release_waiting() {
   if (release_block()) return;
   bool releases = false;
   for (unsigned first = 0; first < threads_.size(); first += kWarp) releases |= release_warp(first);
@@ -149,16 +152,14 @@ void Block::release_waiting() {
                  std::to_string(running_) + " wait for others that have ended or wait for something else");
 }
 
-void Block::run(Dim3 threads, const std::function<void()>& kernel) {
-  kernel_ = &kernel;
-  threads_.assign(threads.count(), {});
-  running_ = threads.count();
-  to_start_.resize(threads.count());
-  std::iota(to_start_.begin(), to_start_.end(), 0u);
-  std::shuffle(to_start_.begin(), to_start_.end(), random_);
-  to_resume_.clear();
+// Each block starts elsewhere in the grid's order: to draw another one would take longer than most kernels.
+void Grid::run_block() {
+  const auto first = static_cast<std::ptrdiff_t>(random_() % order_.size());
+  std::rotate(order_.begin(), order_.begin() + first, order_.end());
+  started_ = 0;
+  running_ = static_cast<unsigned>(order_.size());
   while (running_ > 0) {
-    if (!to_start_.empty()) {
+    if (started_ < order_.size()) {
       resume(idle_fiber());
     } else {
       if (to_resume_.empty()) {
@@ -173,42 +174,46 @@ void Block::run(Dim3 threads, const std::function<void()>& kernel) {
   }
 }
 
+void Grid::run(Dim3 blocks, Dim3 of_block, const std::function<void()>& kernel) {
+  kernel_ = &kernel;
+  grid = blocks;
+  threads = of_block;
+  waited = 0;
+  threads_.assign(threads.count(), {});
+  places_ = places_in(threads);
+  order_.resize(threads.count());
+  std::iota(order_.begin(), order_.end(), 0u);
+  std::shuffle(order_.begin(), order_.end(), random_);
+  to_resume_.clear();
+  for (const Dim3& place : places_in(blocks)) {
+    block = place;
+    run_block();
+  }
+}
+
 }  // namespace
 
 void run_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel) {
-  at_work.grid = blocks;
-  at_work.threads = threads;
-  for (unsigned z = 0; z < blocks.z; ++z)
-    for (unsigned y = 0; y < blocks.y; ++y)
-      for (unsigned x = 0; x < blocks.x; ++x) {
-        at_work.block = {x, y, z};
-        block.run(threads, kernel);
-      }
+  grid_of_host_thread.run(blocks, threads, kernel);
 }
 
 void run_waiting_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel) {
-  at_work.waited = 0;
   run_grid(blocks, threads, kernel);
-  if (at_work.waited != std::uint64_t{blocks.count()} * threads.count())
+  if (grid_of_host_thread.waited != std::uint64_t{blocks.count()} * threads.count())
     throw std::logic_error("a kernel does not wait for those before it: begin_kernel()");
 }
 
 void wait_for_block() {
-  block.wait({.waits = Wait::for_block});
-}
-
-unsigned lane() {
-  return block.current() % kWarp;
+  own_grid().wait({.waits = Wait::for_block});
 }
 
 std::uint64_t exchange_in_warp(std::uint32_t mask, std::uint64_t value, unsigned from) {
-  block.wait({.waits = Wait::for_warp, .mask = mask, .value = value, .from = from % kWarp});
-  return block.received();
+  return own_grid().wait({.waits = Wait::for_warp, .mask = mask, .value = value, .from = from % kWarp});
 }
 
 std::uint32_t vote_in_warp(std::uint32_t mask, bool value) {
-  block.wait({.waits = Wait::for_warp, .mask = mask, .value = value, .from = kAllVotes});
-  return static_cast<std::uint32_t>(block.received());
+  return static_cast<std::uint32_t>(
+      own_grid().wait({.waits = Wait::for_warp, .mask = mask, .value = value, .from = kAllVotes}));
 }
 
 }  // namespace ronde::test

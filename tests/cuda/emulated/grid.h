@@ -7,6 +7,8 @@
 #include <functional>
 #include <stdexcept>
 
+#include "cuda/emulated/fiber.h"
+
 namespace ronde::test {
 
 struct Dim3 {
@@ -23,13 +25,23 @@ struct Deadlock : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Which thread of the grid runs: what a kernel may ask.
-struct AtWork {
+/// What all threads of a block may ask.
+struct BlockAtWork {
   Dim3 grid, threads;
-  Dim3 block{0, 0, 0}, thread{0, 0, 0};
-  std::uint64_t waited = 0;  ///< threads that did for the kernels before
+  Dim3 block{0, 0, 0};
+  std::uint64_t waited = 0;  ///< threads of the grid that did for the kernels before
 };
-extern constinit thread_local AtWork at_work;
+
+/// Which thread of the grid runs: what a kernel may ask.
+struct ThreadAtWork {
+  BlockAtWork* of;
+  Dim3 thread;
+  unsigned number;  ///< in its block
+};
+static_assert(sizeof(ThreadAtWork) <= Fiber::kKept);
+[[gnu::always_inline]] inline ThreadAtWork& at_work() {
+  return *static_cast<ThreadAtWork*>(Fiber::kept());
+}
 
 /// Runs `kernel` once for each thread. Throws Deadlock.
 void run_grid(Dim3 blocks, Dim3 threads, const std::function<void()>& kernel);
@@ -45,6 +57,8 @@ void wait_for_block();
 std::uint64_t exchange_in_warp(std::uint32_t mask, std::uint64_t value, unsigned from);
 /// The same, for what all of them gave: a bit for each that was not 0.
 std::uint32_t vote_in_warp(std::uint32_t mask, bool value);
-unsigned lane();
+inline unsigned lane() {
+  return at_work().number % kWarp;
+}
 
 }  // namespace ronde::test

@@ -39,8 +39,8 @@ class HugeSlabs {
   bool add_slab() noexcept;
 
   std::vector<void*> slabs_;
-  std::byte* next_ = nullptr;  // what is left of the last slab
-  std::size_t left_ = 0;
+  [[maybe_unused]] std::byte* next_ = nullptr;  // what is left of the last slab; not in no_huge_slabs.cpp
+  [[maybe_unused]] std::size_t left_ = 0;
 };
 
 }  // namespace ronde::inline v0

@@ -158,7 +158,6 @@ class OneDnnBackend::BackwardRun {
   BackwardRun(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
               const BackwardPasses& passes, int chunk)
       : kernels_(backend.kernels_),
-        layer_(layer),
         p_(plan.problem),
         has_relu_in_front_(plan.front_problem.relu),
         step_(
@@ -208,7 +207,6 @@ class OneDnnBackend::BackwardRun {
   }
 
   const Kernels& kernels_;
-  const Conv2dLayerBackward& layer_;
   const ConvProblem& p_;
   bool has_relu_in_front_;
   std::int64_t step_;  // images at a time

@@ -21,10 +21,10 @@
 #define __launch_bounds__(...)
 #define __shared__ static thread_local  // the blocks of a thread of the host run one after the other
 
-#define gridDim (ronde::test::at_work.grid)
-#define blockDim (ronde::test::at_work.threads)
-#define blockIdx (ronde::test::at_work.block)
-#define threadIdx (ronde::test::at_work.thread)
+#define gridDim (ronde::test::at_work().of->grid)
+#define blockDim (ronde::test::at_work().of->threads)
+#define blockIdx (ronde::test::at_work().of->block)
+#define threadIdx (ronde::test::at_work().thread)
 
 using dim3 = ronde::test::Dim3;
 using cudaStream_t = struct CUstream_st*;
@@ -98,7 +98,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 
 inline void cudaTriggerProgrammaticLaunchCompletion() {}
 inline void cudaGridDependencySynchronize() {
-  ++ronde::test::at_work.waited;
+  ++ronde::test::at_work().of->waited;
 }
 
 enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
