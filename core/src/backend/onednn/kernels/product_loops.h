@@ -52,6 +52,10 @@ inline void fetch_results(float* out, std::int64_t pitch) {
       __builtin_prefetch(out + r * pitch + c, 1, kSecondLevel);
 }
 
+// Of a block's rows those that are found from the first one: an instruction can add the distance of a row, or
+// twice it, but not five times, and what holds more distances is missing elsewhere.
+constexpr int kFirstRows = 3;
+
 // out (rows, vectors * kLanes) = or += a (rows, depth) * b (depth, ...)
 //
 // UndefinedBehaviorSanitizer would keep its loops from being unrolled: a third of what tests take with it.
@@ -69,6 +73,7 @@ inline __attribute__((no_sanitize("undefined"))) void matrix_block(float* out, s
     for (int v = 0; v < vectors; ++v)
       total[r][v] = into == Into::sum ? load(out + r * out_pitch + v * kLanes) : Vector{};
   const float* from = a.a;
+  const float* behind = from + kFirstRows * a.row;
   const auto step = [&]() __attribute__((always_inline, no_sanitize("undefined"))) {
     Vector w[vectors];
 #pragma GCC unroll 4
@@ -76,8 +81,10 @@ inline __attribute__((no_sanitize("undefined"))) void matrix_block(float* out, s
 #pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) total[r][v] += w[v] * from[r * a.row];
+      for (int v = 0; v < vectors; ++v)
+        total[r][v] += w[v] * (r < kFirstRows ? from[r * a.row] : behind[(r - kFirstRows) * a.row]);
     from += a.step;
+    behind += a.step;
     b += b_pitch;
   };
   std::int64_t k = 0;
