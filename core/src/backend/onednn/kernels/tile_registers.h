@@ -7,6 +7,10 @@
 namespace ronde::inline v0 {
 namespace {
 
+/// A processor with tiles has 2 MiB of second level cache. Where all of the inner dimension goes through it
+/// at once, rows of a are packed once for all columns of b.
+constexpr std::int64_t kTileStripDepth = kDeepestTileStrip;
+
 constexpr int kFirstLeft = 4, kFirstRight = 6;  // registers; those before them hold sums
 
 /// Calls f(row, column) for rows x columns of tiles.
@@ -49,14 +53,18 @@ template <int rows, int columns>
 }
 
 constexpr int kPartsOfBlock = 1;
+/// Lines that a step fetches at most: they wait where lines of the second level cache pass on their way to
+/// tiles, of which a step loads 64.
+constexpr std::int64_t kMostLinesOfStep = 2;
 
 /// to = the products of `steps` tiles of either operand, one behind the other, and `sums` but for the first
 /// ones; `pitch` are the floats from one row of a tile of `to` to the next. In each step of each of
-/// kPartsOfBlock parts `lines` are fetched.
+/// kPartsOfBlock parts `lines` are fetched, or kMostLinesOfStep.
 template <int rows, int columns>
 inline void add_block(const Tiles& tiles, const TileSums& to, std::int64_t pitch, const TileSums& sums,
                       TileOperands from, std::int64_t steps, bool is_first, NextPieces& next,
                       std::int64_t lines) {
+  if (lines > kMostLinesOfStep) lines = kMostLinesOfStep;
   if (is_first)
     clear_sums<rows, columns>(tiles);
   else

@@ -14,11 +14,11 @@ constexpr std::int64_t tiles_for(std::int64_t n, std::int64_t size) {
 }
 
 /// What goes through the second level cache together in a product: rows of a, columns of b, and values of the
-/// inner dimension.
-constexpr std::int64_t kTileStrip = 256, kTileStripColumns = 256, kTileStripDepth = 512;
+/// inner dimension, at most so many.
+constexpr std::int64_t kTileStrip = 256, kTileStripColumns = 256, kDeepestTileStrip = 1024;
 /// Scratch of a product, in floats: both operands in tiles, and the sums.
 constexpr std::int64_t kTileProductScratch =
-    (kTileStrip + kTileStripColumns) * kTileStripDepth / 2 + kTileStrip * kTileStripColumns;
+    (kTileStrip + kTileStripColumns) * kDeepestTileStrip / 2 + kTileStrip * kTileStripColumns;
 
 struct ImageShape {
   std::int64_t h, w, c;

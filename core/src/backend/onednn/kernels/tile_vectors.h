@@ -10,6 +10,9 @@
 namespace ronde::inline v0 {
 namespace {
 
+/// Processors with AVX512_BF16 but no tiles have 1 MiB of second level cache.
+constexpr std::int64_t kTileStripDepth = 512;
+
 /// Nothing has to be set up for vectors.
 struct Tiles {
   /// The elements of both as bfloat16, those of `first` first.
