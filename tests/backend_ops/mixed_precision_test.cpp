@@ -88,8 +88,13 @@ TEST(MixedKernels, AllFloatsAreRoundedToTheNearest) {
 }
 
 TEST(MixedKernels, Products) {
-  for (const auto& [m, k, n] :
-       {std::array{5, 7, 3}, {64, 128, 10}, {128, 257, 64}, {300, 1100, 270}, {3, 0, 2}, {1, 1, 1}})
+  for (const auto& [m, k, n] : {std::array{5, 7, 3},
+                                {64, 128, 10},
+                                {128, 257, 64},
+                                {300, 1100, 270},
+                                {17, 70, 42},
+                                {3, 0, 2},
+                                {1, 1, 1}})
     for (const bool first : {false, true})
       for (const bool second : {false, true}) {
         SCOPED_TRACE(cat(m, " x ", k, " x ", n, first ? ", first transposed" : "", second ? ", second" : ""));

@@ -108,45 +108,25 @@ inline void pack_left(std::uint16_t* tiles, HalfRows a, bool is_transposed, std:
                                    kTileDepth, room));
 }
 
-/// Depth tiles of up to 16 columns of b (depth, columns) or, transposed, (columns, depth).
-inline void pack_column_tile(std::uint16_t* tiles, HalfRows b, bool is_transposed, std::int64_t columns,
-                             std::int64_t depth) {
-  std::uint16_t room[2 * kTileElements];
-  for (std::int64_t k = 0; k < depth; k += kTileDepth, tiles += kTileElements)
-    if (is_transposed)
-      pack_transposed_pairs(
-          tiles, filled_up({b.values + k, b.pitch}, columns, depth - k, kTileColumns, kTileDepth, room));
-    else
-      pack_pairs(tiles, filled_up({b.values + k * b.pitch, b.pitch}, depth - k, columns, kTileDepth,
-                                  kTileColumns, room));
-}
-
-/// Those of 32 columns of b (depth, columns), the second column tile `next` elements behind the first. A
-/// tile's columns are half a cache line, and where rows lie a power of two apart the other half would be lost
-/// before its turn.
-inline void pack_two_column_tiles(std::uint16_t* tiles, std::int64_t next, HalfRows b, std::int64_t depth) {
-  const std::int64_t whole = depth / kTileDepth * kTileDepth;
-  for (std::int64_t k = 0; k < whole; k += 2, tiles += kTileDepth)
-    for (int t = 0; t < 2; ++t) {
-      const std::uint16_t* even = b.values + k * b.pitch + t * kTileColumns;
-      store_pairs(tiles + t * next, interleaved(even, even + b.pitch));
-    }
-  for (int t = 0; t < 2; ++t)
-    pack_column_tile(tiles + t * next, {b.values + whole * b.pitch + t * kTileColumns, b.pitch}, false,
-                     kTileColumns, depth - whole);
-}
-
 /// Tiles (column tile, depth tile) of b (depth, columns) or, transposed, (columns, depth).
+///
+/// Of two column tiles in turn: the rows of one are half a cache line, and where rows lie a power of two
+/// apart the other half would be gone before its turn.
 inline void pack_right(std::uint16_t* tiles, HalfRows b, bool is_transposed, std::int64_t columns,
                        std::int64_t depth) {
-  const std::int64_t next = tiles_for(depth, kTileDepth) * kTileElements;
-  std::int64_t c = 0;
-  if (!is_transposed)
-    for (; c + 2 * kTileColumns <= columns; c += 2 * kTileColumns, tiles += 2 * next)
-      pack_two_column_tiles(tiles, next, {b.values + c, b.pitch}, depth);
-  for (; c < columns; c += kTileColumns, tiles += next)
-    pack_column_tile(tiles, {b.values + (is_transposed ? c * b.pitch : c), b.pitch}, is_transposed,
-                     columns - c, depth);
+  std::uint16_t room[2 * kTileElements];
+  const std::int64_t depth_tiles = tiles_for(depth, kTileDepth);
+  for (std::int64_t pair = 0; pair < columns; pair += 2 * kTileColumns)
+    for (std::int64_t k = 0; k < depth; k += kTileDepth)
+      for (std::int64_t c = pair; c < columns && c < pair + 2 * kTileColumns; c += kTileColumns) {
+        std::uint16_t* tile = tiles + (c / kTileColumns * depth_tiles + k / kTileDepth) * kTileElements;
+        if (is_transposed)
+          pack_transposed_pairs(tile, filled_up({b.values + c * b.pitch + k, b.pitch}, columns - c, depth - k,
+                                                kTileColumns, kTileDepth, room));
+        else
+          pack_pairs(tile, filled_up({b.values + k * b.pitch + c, b.pitch}, depth - k, columns - c,
+                                     kTileDepth, kTileColumns, room));
+      }
 }
 
 }  // namespace
