@@ -73,7 +73,7 @@ inline __attribute__((no_sanitize("undefined"))) void matrix_block(float* out, s
     for (int v = 0; v < vectors; ++v)
       total[r][v] = into == Into::sum ? load(out + r * out_pitch + v * kLanes) : Vector{};
   const float* from = a.a;
-  const float* behind = from + kFirstRows * a.row;
+  const float* behind = rows > kFirstRows ? from + kFirstRows * a.row : from;
   const auto step = [&]() __attribute__((always_inline, no_sanitize("undefined"))) {
     Vector w[vectors];
 #pragma GCC unroll 4
