@@ -5,13 +5,23 @@
 
 namespace ronde::inline v0::cuda {
 
+/// The number that a text is, or `otherwise`.
+constexpr int number_or(const char* text, int otherwise) {
+  int number = 0;
+  for (; *text != 0; ++text) {
+    if (*text < '0' || *text > '9') return otherwise;
+    number = 10 * number + (*text - '0');
+  }
+  return number;
+}
+
+#define RONDE_TEXT_OF(words) #words
+#define RONDE_TEXT_OF_VALUE(macro) RONDE_TEXT_OF(macro)
+
 /// Compute capability 9.0 is 900. A source of kernels is compiled for each GPU, which only the preprocessor
-/// knows; here alone it is asked. For the host, and in the tests' emulation, it stands for any.
-#ifdef __CUDA_ARCH__
-constexpr int kCompiledFor = __CUDA_ARCH__;
-#else
-constexpr int kCompiledFor = 900;
-#endif
+/// knows, by this macro; here alone it is asked. For the host, and in the tests' emulation, there is none and
+/// its name is left: then it stands for any.
+constexpr int kCompiledFor = number_or(RONDE_TEXT_OF_VALUE(__CUDA_ARCH__), 900);
 
 /// Blocks that a multiprocessor shall have registers for, as a kernel's bounds have it: one fewer from
 /// compute capability 10.0 on, for which the compiler would spill.
