@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -34,6 +36,26 @@ TEST(EmulatedGrid, RunsEachThreadOnce) {
   std::vector<int> counts(2 * 3 * 4 * 5 * 6 * 7);
   EXPECT_EQ(start(count_threads, {2, 3, 4}, {5, 6, 7}, counts.data()), cudaSuccess);
   EXPECT_EQ(counts, std::vector<int>(counts.size(), 1));
+}
+
+__global__ void note_turn(unsigned* threads, unsigned* turns) {
+  threads[turns[blockIdx.x]++ + blockIdx.x * blockDim.x] = threadIdx.x;
+}
+
+TEST(EmulatedGrid, ThreadsOfEachBlockRunInAnOrderOfItsOwn) {
+  constexpr unsigned kBlocks = 4, kThreads = 64;
+  std::vector<unsigned> threads(kBlocks * kThreads), turns(kBlocks), sorted(kThreads);
+  start(note_turn, kBlocks, kThreads, threads.data(), turns.data());
+  std::iota(sorted.begin(), sorted.end(), 0u);
+  std::set<std::vector<unsigned>> orders;
+  for (auto block = threads.begin(); block != threads.end(); block += kThreads) {
+    EXPECT_TRUE(std::is_permutation(block, block + kThreads, sorted.begin()));
+    const auto in_turn = std::inner_product(block, block + kThreads - 1, block + 1, 0u, std::plus<>(),
+                                            [](unsigned a, unsigned b) { return a + 1 == b ? 1u : 0u; });
+    EXPECT_LT(in_turn, kThreads / 2);
+    orders.insert({block, block + kThreads});
+  }
+  EXPECT_GE(orders.size(), kBlocks - 1);  // two may begin at the same place by chance
 }
 
 __global__ void write_index(int* to, bool waits) {

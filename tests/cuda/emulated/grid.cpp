@@ -25,11 +25,11 @@ struct Thread {
   unsigned from = 0;
 };
 
-std::vector<Dim3> places_in(Dim3 threads) {
+std::vector<Dim3> places_in(Dim3 size) {
   std::vector<Dim3> result;
-  for (unsigned z = 0; z < threads.z; ++z)
-    for (unsigned y = 0; y < threads.y; ++y)
-      for (unsigned x = 0; x < threads.x; ++x) result.emplace_back(x, y, z);
+  for (unsigned z = 0; z < size.z; ++z)
+    for (unsigned y = 0; y < size.y; ++y)
+      for (unsigned x = 0; x < size.x; ++x) result.emplace_back(x, y, z);
   return result;
 }
 
