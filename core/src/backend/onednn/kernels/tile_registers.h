@@ -55,7 +55,7 @@ template <int rows, int columns>
 constexpr int kPartsOfBlock = 1;
 /// Lines that a step fetches at most: they wait where lines of the second level cache pass on their way to
 /// tiles, of which a step loads 64.
-constexpr std::int64_t kMostLinesOfStep = 2;
+constexpr std::int64_t kMostLinesOfStep = 4;
 
 /// to = the products of `steps` tiles of either operand, one behind the other, and `sums` but for the first
 /// ones; `pitch` are the floats from one row of a tile of `to` to the next. In each step of each of
