@@ -9,11 +9,28 @@ struct Sizes {
 
 // Whole vectors of columns, one and more blocks of rows, columns and the inner dimension, with rests of each;
 // and others.
-const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},     {1, 10, 300},   {5, 1, 7},     {3, 17, 33},
-                        {37, 10, 64},  {64, 96, 100}, {200, 130, 48}, {33, 200, 65}, {1, 16, 1},
-                        {7, 112, 130}, {53, 64, 257}, {6, 48, 17},    {98, 144, 5},  {128, 10, 128},
+const Sizes kSizes[] = {{0, 5, 3},
+                        {1, 1, 1},
+                        {1, 10, 300},
+                        {5, 1, 7},
+                        {3, 17, 33},
+                        {37, 10, 64},
+                        {64, 96, 100},
+                        {200, 130, 48},
+                        {33, 200, 65},
+                        {1, 16, 1},
+                        {7, 112, 130},
+                        {53, 64, 257},
+                        {6, 48, 17},
+                        {98, 144, 5},
+                        {128, 10, 128},
                         // More rows and columns than go through the caches together.
-                        {497, 32, 9},  {13, 304, 140}};
+                        {497, 32, 9},
+                        {13, 304, 140},
+                        // So many that floats are split for tiles: rests of all three, and more columns than
+                        // a thread has at once.
+                        {150, 144, 150},
+                        {80, 1072, 70}};
 
 TEST(Matmul, AllTranspositions) {
   for (const Sizes& s : kSizes)

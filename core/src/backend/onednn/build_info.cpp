@@ -18,7 +18,8 @@ std::string onednn_version() {
 
 std::string instruction_set(DType computed) {
   const Isa isa = chosen_isa();
-  return name_of(computed == DType::bf16 ? isa : std::min(isa, Isa::avx512));
+  const bool is_vectors_of_bfloat16 = isa == Isa::avx512_bf16;  // floats have no use for them
+  return name_of(computed != DType::bf16 && is_vectors_of_bfloat16 ? Isa::avx512 : isa);
 }
 
 std::string convolution_algorithm() {

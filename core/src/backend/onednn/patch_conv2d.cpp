@@ -25,6 +25,15 @@ bool sums_few_pixels(const ConvProblem& p) {
   return p.pass == ConvPass::backward_weight && p.n * p.oh * p.ow <= 256;
 }
 
+// Decided by one image, so that its results do not depend on its batch.
+bool pays_in_tiles(const Kernels& kernels, const ConvProblem& p) {
+  const Patches patches(p);
+  const std::int64_t rows = patches.rows(1), depth = patches.depth();
+  if (p.pass == ConvPass::forward) return pays_in_tiles(kernels, rows, p.o, depth);
+  if (p.pass == ConvPass::backward_input) return pays_in_tiles(kernels, rows, depth, p.o);
+  return pays_in_tiles(kernels, p.o, depth, patches.rows(p.n));
+}
+
 // The patches of a whole batch.
 class AllPatches {
  public:
@@ -64,6 +73,7 @@ bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (p.o % kernels_.lanes != 0 || p.c % kernels_.lanes != 0) return false;
   if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(p)) return true;
+  if (is_pixel_by_pixel(p) && pays_in_tiles(kernels_, p)) return true;
   return p.kh * p.kw * p.c * p.o > kMostDirectWeights &&
          (!is_plain(p) || is_pixel_by_pixel(p) || sums_few_pixels(p));
 }
@@ -89,6 +99,7 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
   const Patches patches(p);
   const std::int64_t depth = patches.depth();
   const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
+  const bool by_tiles = pays_in_tiles(kernels_, p);
   if (multiplies_all_patches(p)) {
     const AllPatches all(*this, patches, p);
     const FloatProduct product{*this,
@@ -99,15 +110,17 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
                                {.transpose_b = true},
                                out,
                                all.of(threads(), patches, x),
-                               weight};
+                               weight,
+                               by_tiles};
     return run_parallel(threads(), FinishedProduct{product, bias, epilogue, norm});
   }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
-    const Scratch<float> scratch(*this, kProductScratch);
+    const Scratch<float> scratch(*this, kFloatScratch);
     const std::int64_t rows = patches.rows(images);
     float* y = out + first * out_elements(p);
     patches.gather(copied, x + first * in_elements(p), 0, rows);
-    kernels_.product(y, copied, weight, {rows, p.o, depth, p.o, depth, depth, false, true}, scratch.data());
+    multiply(kernels_, by_tiles, y, copied, weight, {rows, p.o, depth, p.o, depth, depth, false, true},
+             scratch.data());
     if (bias || p.relu) kernels_.bias_epilogue(y, bias, rows, p.o, p.o, epilogue);
     if (norm) (*norm)(y, y, rows);
   });
@@ -117,18 +130,25 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
                                          const float* weight) {
   const Patches patches(p);
   const std::int64_t depth = patches.depth();
+  const bool by_tiles = pays_in_tiles(kernels_, p);
   if (multiplies_all_patches(p)) {
     const AllPatches all(*this, patches, p);
-    run_parallel(
-        threads(),
-        FloatProduct{
-            *this, kernels_, patches.rows(p.n), depth, p.o, {}, all.gradient(grad_x), grad_out, weight});
+    run_parallel(threads(), FloatProduct{*this,
+                                         kernels_,
+                                         patches.rows(p.n),
+                                         depth,
+                                         p.o,
+                                         {},
+                                         all.gradient(grad_x),
+                                         grad_out,
+                                         weight,
+                                         by_tiles});
     return all.add_up(threads(), kernels_, patches, grad_x, p);
   }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
-    const Scratch<float> scratch(*this, kProductScratch);
-    kernels_.product(grad_patches, grad_out + first * out_elements(p), weight,
-                     {patches.rows(images), depth, p.o, depth, p.o, depth, false, false}, scratch.data());
+    const Scratch<float> scratch(*this, kFloatScratch);
+    multiply(kernels_, by_tiles, grad_patches, grad_out + first * out_elements(p), weight,
+             {patches.rows(images), depth, p.o, depth, p.o, depth, false, false}, scratch.data());
     patches.scatter(kernels_, grad_x + first * in_elements(p), grad_patches, images, {0, p.c});
   });
 }
@@ -146,7 +166,8 @@ void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weig
                                          {.transpose_a = true},
                                          grad_weight,
                                          grad_out,
-                                         all.of(threads(), patches, x)});
+                                         all.of(threads(), patches, x),
+                                         pays_in_tiles(kernels_, p)});
   } else {
     add_patch_gradients(p, grad_weight, grad_out, x);
   }
@@ -157,13 +178,14 @@ void OneDnnBackend::add_patch_gradients(const ConvProblem& p, float* grad_weight
   const Patches patches(p);
   const std::int64_t depth = patches.depth(), weights = p.o * depth;
   const int chunks = threads().chunks(p.n, 1);
+  const bool by_tiles = pays_in_tiles(kernels_, p);
   const Scratch<float> sums(*this, weights * chunks);
   std::fill_n(sums.data(), weights * chunks, 0.0f);
   for_patches(p, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
-    const Scratch<float> scratch(*this, kProductScratch), next(*this, weights);
+    const Scratch<float> scratch(*this, kFloatScratch), next(*this, weights);
     patches.gather(copied, x + first * in_elements(p), 0, patches.rows(images));
-    kernels_.product(next.data(), grad_out + first * out_elements(p), copied,
-                     {p.o, depth, patches.rows(images), depth, p.o, depth, true, false}, scratch.data());
+    multiply(kernels_, by_tiles, next.data(), grad_out + first * out_elements(p), copied,
+             {p.o, depth, patches.rows(images), depth, p.o, depth, true, false}, scratch.data());
     kernels_.accumulate(sums.data() + weights * chunk, next.data(), 1.0f, weights);
   });
   threads().parallel_for(p.o, 1, [&](std::int64_t begin, std::int64_t end) {

@@ -1,7 +1,7 @@
-// Matrix products: our own kernel on one tile per thread; oneDNN's single-threaded sgemm where columns do not
-// fill whole vectors or both operands are transposed. Ours are as fast where shapes are kind to oneDNN, and
-// up to four times as fast where rows are a multiple of 4 KB apart, as those of a dense layer's weights often
-// are.
+// Matrix products: our own kernel on one part per thread, by vectors or, of large matrices, by tiles (Note
+// [Floats in parts]); oneDNN's single-threaded sgemm where columns do not fill whole vectors or both operands
+// are transposed. Ours are as fast where shapes are kind to oneDNN, and up to four times as fast where rows
+// are a multiple of 4 KB apart, as those of a dense layer's weights often are.
 #include <oneapi/dnnl/dnnl.h>
 
 #include <ronde/core/error.h>
@@ -28,10 +28,10 @@ void FloatProduct::run(std::int64_t rows, std::int64_t columns, float* c, const 
                        const float* from_b) const {
   const std::int64_t a_pitch = params.transpose_a ? m : k, b_pitch = params.transpose_b ? k : n;
   if (n % kernels.lanes == 0 && !(params.transpose_a && params.transpose_b)) {
-    const Scratch<float> scratch(backend, kProductScratch);
-    return kernels.product(c, from_a, from_b,
-                           {rows, columns, k, n, a_pitch, b_pitch, params.transpose_a, params.transpose_b},
-                           scratch.data());
+    const Scratch<float> scratch(backend, kFloatScratch);
+    return multiply(kernels, by_tiles, c, from_a, from_b,
+                    {rows, columns, k, n, a_pitch, b_pitch, params.transpose_a, params.transpose_b},
+                    scratch.data());
   }
   const SingleThreaded single;
   const dnnl_status_t status =
@@ -61,15 +61,21 @@ void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, 
   if (matmul_bfloat16(out, a, b, params)) return;
   const std::int64_t k = a.size(params.transpose_a ? -2 : -1), m = out.size(-2), n = out.size(-1);
   if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return WithBfloat16::matmul(out, a, b, params);
-  const FloatProduct first{*this,           kernels_,       m, n, k, params, out.data<float>(),
-                           a.data<float>(), b.data<float>()};
-  if (out.rank() == 2) return run_parallel(threads(), first);
+  FloatProduct first{*this, kernels_, m, n, k, params, out.data<float>(), a.data<float>(), b.data<float>()};
+  if (out.rank() == 2) {
+    first.by_tiles = pays_in_tiles(threads(), kernels_, m, n, k);
+    return run_parallel(threads(), first);
+  }
+  first.by_tiles = pays_in_tiles(kernels_, m, n, k);
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (m * n * k), 1);
   threads().parallel_for(out.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      FloatProduct{
-          *this, kernels_, m, n, k, params, first.out + i * m * n, first.a + i * m * k, first.b + i * k * n}
-          .run_rows(0, m);
+    for (std::int64_t i = begin; i < end; ++i) {
+      FloatProduct product = first;
+      product.out += i * m * n;
+      product.a += i * m * k;
+      product.b += i * k * n;
+      product.run_rows(0, m);
+    }
   });
 }
 
@@ -78,8 +84,17 @@ void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weig
   if (dense_bfloat16(out, x, weight, bias, epilogue)) return;
   if (!dense_floats(out, x, weight) || out.count() == 0 || x.count() == 0)
     return WithBfloat16::dense(out, x, weight, bias, epilogue);
-  const FloatProduct product{*this, kernels_,          out.size(0),     out.size(1),         x.size(1),
-                             {},    out.data<float>(), x.data<float>(), weight.data<float>()};
+  const std::int64_t m = out.size(0), n = out.size(1), k = x.size(1);
+  const FloatProduct product{*this,
+                             kernels_,
+                             m,
+                             n,
+                             k,
+                             {},
+                             out.data<float>(),
+                             x.data<float>(),
+                             weight.data<float>(),
+                             pays_in_tiles(threads(), kernels_, m, n, k)};
   run_parallel(threads(), FinishedProduct{product, floats_or_null(bias), epilogue});
 }
 

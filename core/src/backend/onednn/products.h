@@ -20,6 +20,50 @@ constexpr std::int64_t kStrip = 16;
 /// Of a result that the kernel keeps in registers, at most.
 constexpr std::int64_t kBlockColumns = 64;
 
+/// Scratch of a thread's product of floats.
+constexpr std::int64_t kFloatScratch = std::max(kProductScratch, kFloatTileScratch);
+
+/// Whether tiles multiply an (m, k) by a (k, n) matrix of floats faster than vectors do: Note [Floats in
+/// parts] in kernels/tile_float_products.h. A value of the left operand is split once and used n times, one
+/// of the right operand m times; measured, 64 rows and columns take 1.1 of the time, 128 take 0.8 and 512
+/// 0.6.
+inline bool pays_in_tiles(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kLeastUse = 64, kLeastDepth = 2 * kTileDepth;
+  const bool has_tiles = kernels.tiles && kernels.tiles->float_product && n % kTileColumns == 0;
+  return has_tiles && k >= kLeastDepth && m * n >= kLeastUse * (m + n);
+}
+
+/// One thread's product of floats.
+inline void multiply(const Kernels& kernels, bool by_tiles, float* out, const float* a, const float* b,
+                     const ProductShape& shape, float* scratch) {
+  (by_tiles ? kernels.tiles->float_product : kernels.product)(out, a, b, shape, scratch);
+}
+
+/// How threads share a result (m, n): strips of its rows or its columns, whichever there are more of; of as
+/// many of both its columns, as long as a thread has whole blocks of them, since the right operand, all of
+/// which a thread with rows goes through, is the one that is copied (MNIST's 128 x 9216 x 128: 0.92 of the
+/// time).
+struct ProductShares {
+  bool by_row;
+  std::int64_t length;         ///< rows, or columns
+  std::int64_t strips, grain;  ///< of them; a thread's least
+
+  ProductShares(const ThreadPool& pool, std::int64_t m, std::int64_t n, std::int64_t k)
+      : by_row(m > n || (m == n && n < kBlockColumns * pool.chunks(n, 1))),
+        length(by_row ? m : n),
+        strips(ceil_divide(length, kStrip)),
+        grain(std::max<std::int64_t>(kProductGrain / (kStrip * (by_row ? n : m) * k), 1)) {}
+};
+
+/// The same for what one of several threads makes of it.
+inline bool pays_in_tiles(const ThreadPool& pool, const Kernels& kernels, std::int64_t m, std::int64_t n,
+                          std::int64_t k) {
+  const ProductShares shares(pool, m, n, k);
+  const std::int64_t part =
+      ceil_divide<std::int64_t>(shares.strips, pool.chunks(shares.strips, shares.grain)) * kStrip;
+  return shares.by_row ? pays_in_tiles(kernels, part, n, k) : pays_in_tiles(kernels, m, part, k);
+}
+
 /// out (m, n) = op(a) * op(b), all row-major and dense.
 struct FloatProduct {
   Backend& backend;
@@ -29,6 +73,7 @@ struct FloatProduct {
   float* out;
   const float* a;
   const float* b;
+  bool by_tiles = false;
 
   /// Rows [begin, end) of the output, or its columns.
   void run_rows(std::int64_t begin, std::int64_t end) const {
@@ -42,18 +87,14 @@ struct FloatProduct {
   void run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a, const float* from_b) const;
 };
 
-/// Runs `p` in strips of rows or columns, whichever there are more of; of as many of both in columns, as long
-/// as a thread has whole blocks of them, since the right operand, all of which a thread with rows goes
-/// through, is the one that is copied (MNIST's 128 x 9216 x 128: 0.92 of the time).
+/// Runs `p` in strips of rows or columns.
 template <class P>
 void run_parallel(ThreadPool& pool, const P& p) {
-  const bool by_row = p.m > p.n || (p.m == p.n && p.n < kBlockColumns * pool.size());
-  const std::int64_t length = by_row ? p.m : p.n, across = by_row ? p.n : p.m;
-  const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (kStrip * across * p.k), 1);
-  pool.parallel_for(ceil_divide(length, kStrip), grain, [&](std::int64_t begin, std::int64_t end) {
+  const ProductShares shares(pool, p.m, p.n, p.k);
+  pool.parallel_for(shares.strips, shares.grain, [&](std::int64_t begin, std::int64_t end) {
     begin *= kStrip;
-    end = std::min(end * kStrip, length);
-    if (by_row)
+    end = std::min(end * kStrip, shares.length);
+    if (shares.by_row)
       p.run_rows(begin, end);
     else
       p.run_columns(begin, end);

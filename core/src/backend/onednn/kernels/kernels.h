@@ -213,7 +213,7 @@ struct Kernels {
   void (*adagrad)(float* w, const float* g, float* accumulator, std::int64_t n, StepFactors step,
                   AdagradParams params);
 
-  /// Products of what was bfloat16; null where the processor has nothing for it.
+  /// Products of bfloat16; null where the processor has nothing for it.
   const TileKernels* tiles = nullptr;
 };
 

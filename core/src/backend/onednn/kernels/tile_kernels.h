@@ -1,5 +1,5 @@
-/// TileKernels: our own products of bfloat16 as a table of functions, for processors that multiply tiles or
-/// vectors of it.
+/// TileKernels: our own products of bfloat16, and of floats that are split into it, as a table of functions,
+/// for processors that multiply tiles or vectors of it.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,11 @@ struct TileKernels {
   /// Scratch: kTileProductScratch floats.
   void (*product)(const TileResult& out, const std::uint16_t* a, const std::uint16_t* b,
                   const ProductShape& shape, const float* bias, Epilogue epilogue, float* scratch);
+
+  /// As Kernels::product, of floats: Note [Floats in parts] in tile_float_products.h; null where vectors are
+  /// faster. Scratch: kFloatTileScratch floats.
+  void (*float_product)(float* out, const float* a, const float* b, const ProductShape& shape,
+                        float* scratch) = nullptr;
 
   // --- convolution; null where Winograd's in float is no slower
   /// An image in its frame, of which the rest is 0 and stays so.

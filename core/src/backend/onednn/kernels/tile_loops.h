@@ -5,6 +5,7 @@
 #include "backend/onednn/kernels/tile_registers.h"
 // behind it, as both call what it defines
 #include "backend/onednn/kernels/tile_convolutions.h"
+#include "backend/onednn/kernels/tile_float_products.h"
 #include "backend/onednn/kernels/tile_gradients.h"
 #include "backend/onednn/kernels/tile_products.h"
 #include "backend/onednn/kernels/tile_rounding.h"
@@ -14,6 +15,7 @@ namespace ronde::inline v0 {
 const TileKernels RONDE_TILE_TABLE{
     .to_bfloat16 = to_bfloat16_at_once,
     .product = tile_product,
+    .float_product = tile_float_product,
     .frame = tile_frame,
     .conv_weights = tile_conv_weights,
     .conv = tile_conv,

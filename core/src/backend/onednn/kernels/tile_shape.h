@@ -20,6 +20,10 @@ constexpr std::int64_t kTileStrip = 256, kTileStripColumns = 256, kDeepestTileSt
 constexpr std::int64_t kTileProductScratch =
     (kTileStrip + kTileStripColumns) * kDeepestTileStrip / 2 + kTileStrip * kTileStripColumns;
 
+/// The same of a product of floats: Note [Floats in parts] in tile_float_products.h.
+constexpr std::int64_t kFloatTileRows = 32, kFloatTileColumns = 512, kFloatTileDepth = 128;
+constexpr std::int64_t kFloatTileScratch = (kFloatTileRows + kFloatTileColumns) * kFloatTileDepth * 3 / 2;
+
 struct ImageShape {
   std::int64_t h, w, c;
 };

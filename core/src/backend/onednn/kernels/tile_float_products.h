@@ -1,0 +1,274 @@
+/// Products of float matrices by tiles of bfloat16.
+///
+/// Note [Floats in parts]
+/// A float has 24 bits, a bfloat16 8: each float is the exact sum of three. Of the nine products of two
+/// floats' parts three are less than 2^-23 of the whole. The other six are exact in float, and added up in
+/// 32 times fewer steps than products of floats are: errors are half of theirs. Tiles multiply 16 times as
+/// many values as vectors of floats do, so six products take less than half of the time, where each value is
+/// used often enough to pay for its being split. What is infinite, or above 3.39e38, makes a NaN; parts below
+/// 1.2e-38 count as 0.
+///
+/// There is one tile of sums at a time, and one of either operand: where another thread runs on the same
+/// core, loads are the slower the more of the eight registers hold something. Blocks of two by two tiles,
+/// which need half of the loads, are no faster by themselves, and take twice the time there.
+#pragma once
+
+#include "backend/onednn/kernels/fetch_lines.h"
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/tile_packing.h"
+#include "backend/onednn/kernels/tile_results.h"
+
+namespace ronde::inline v0 {
+namespace {
+
+constexpr int kPartsOfFloat = 3;
+constexpr std::int64_t kPartTiles = kPartsOfFloat * kTileElements;  // one for each part, one behind the other
+
+// 16 floats as three bfloat16 each, in the upper halves of words. The first part is rounded, so that the rest
+// has either sign and what is left out does not add up.
+struct FloatParts {
+  static constexpr std::uint32_t kUpperHalf = 0xffff0000, kRounding = 0x8000;
+
+  WordVector part[kPartsOfFloat];  // the lower halves of the last one are not 0 where they are denormal
+
+  explicit FloatParts(Vector x) {
+    part[0] = (reinterpret_cast<WordVector>(x) + kRounding) & kUpperHalf;
+    const Vector rest = x - reinterpret_cast<Vector>(part[0]);
+    part[1] = reinterpret_cast<WordVector>(rest) & kUpperHalf;
+    part[2] = reinterpret_cast<WordVector>(rest - reinterpret_cast<Vector>(part[1]));
+  }
+};
+
+// A row of each part's tile. Values k and k + 16 of the inner dimension are neighbours there, in both
+// operands: so pairs are made without a shuffle.
+[[gnu::always_inline]] inline void store_parts(std::uint16_t* row, Vector first, Vector second) {
+  const FloatParts a(first), b(second);
+#pragma GCC unroll 3
+  for (int p = 0; p < kPartsOfFloat; ++p)
+    store_pairs(row + p * kTileElements,
+                reinterpret_cast<Vector>(a.part[p] >> 16 | (b.part[p] & FloatParts::kUpperHalf)));
+}
+
+struct FloatRows {
+  const float* values;
+  std::int64_t pitch;
+};
+
+// What fills a tile: two squares of 16 x 16 floats, of the inner dimension's values [0, 16) and [16, 32).
+struct Squares {
+  const float *first, *second;
+  std::int64_t pitch;
+};
+inline void split_rows(std::uint16_t* tiles, Squares from) {
+#pragma GCC unroll 2
+  for (int r = 0; r < 16; ++r)
+    store_parts(tiles + r * kTileDepth, load(from.first + r * from.pitch),
+                load(from.second + r * from.pitch));
+}
+[[gnu::noinline]] inline void split_columns(std::uint16_t* tiles, const Squares& from) {
+  Vector first[kLanes], second[kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) first[r] = load(from.first + r * from.pitch);
+  transpose(first);
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) second[r] = load(from.second + r * from.pitch);
+  transpose(second);
+#pragma GCC unroll 16
+  for (int r = 0; r < 16; ++r) store_parts(tiles + r * kTileDepth, first[r], second[r]);
+}
+
+// The first `rows` x `columns` of `from` among zeros, if that is not all of most_rows x most_columns.
+template <int most_rows, int most_columns>
+[[gnu::noinline]] inline FloatRows filled_up(FloatRows from, std::int64_t rows, std::int64_t columns,
+                                             float (&room)[kTileElements]) {
+  static_assert(most_rows * most_columns == kTileElements);
+  if (rows >= most_rows && columns >= most_columns) return from;
+  columns = at_most(columns, most_columns);
+  for (std::int64_t i = 0; i < kTileElements; i += kLanes) store(room + i, Vector{});
+  for (std::int64_t r = 0; r < at_most(rows, most_rows); ++r)
+    __builtin_memcpy(room + r * most_columns, from.values + r * from.pitch,
+                     static_cast<std::size_t>(columns) * sizeof(float));
+  return {room, most_columns};
+}
+
+enum class Side { left, right };
+
+// Tiles (outer tile, inner tile, part) of an operand, whose rows are those of the outer dimension, or of the
+// inner one: in a left tile the outer dimension's values are rows, in a right one columns.
+template <Side side>
+inline void split_operand(std::uint16_t* tiles, FloatRows from, bool rows_are_inner, std::int64_t outer,
+                          std::int64_t inner) {
+  float room[kTileElements];
+  const auto split = [&](bool are_columns, const Squares& squares) {
+    are_columns ? split_columns(tiles, squares) : split_rows(tiles, squares);
+  };
+  for (std::int64_t i = 0; i < outer; i += 16)
+    for (std::int64_t k = 0; k < inner; k += kTileDepth, tiles += kPartTiles)
+      if (rows_are_inner) {
+        const FloatRows rows =
+            filled_up<32, 16>({from.values + k * from.pitch + i, from.pitch}, inner - k, outer - i, room);
+        split(side == Side::left, {rows.values, rows.values + 16 * rows.pitch, rows.pitch});
+      } else {
+        const FloatRows rows =
+            filled_up<16, 32>({from.values + i * from.pitch + k, from.pitch}, outer - i, inner - k, room);
+        split(side == Side::right, {rows.values, rows.values + 16, rows.pitch});
+      }
+}
+
+// The sums of a tile of the result, of which `rows` rows exist.
+class FloatTile {
+ public:
+  FloatTile(const Tiles& tiles, float* out, std::int64_t pitch, std::int64_t rows)
+      : tiles_(tiles), out_(out), pitch_(pitch), rows_(at_most(rows, kTileRows)) {}
+
+  void clear() const { tiles_.clear<kSum>(); }
+  void load() {
+    if (rows_ == kTileRows) return tiles_.load<kSum>(out_, pitch_ * 4);
+    for (std::int64_t r = 0; r < rows_; ++r) copy(room_ + r * kTileColumns, out_ + r * pitch_);
+    tiles_.load<kSum>(room_, kTileColumns * 4);
+  }
+  void store() {
+    if (rows_ == kTileRows) return tiles_.store<kSum>(out_, pitch_ * 4);
+    tiles_.store<kSum>(room_, kTileColumns * 4);
+    for (std::int64_t r = 0; r < rows_; ++r) copy(out_ + r * pitch_, room_ + r * kTileColumns);
+  }
+  // The six products of parts, in an order in which each needs one operand more.
+  [[gnu::always_inline]] void add(const std::uint16_t* left, const std::uint16_t* right) const {
+    load_operand<kRight>(right, 0);
+    load_operand<kLeft>(left, 2);
+    multiply();
+    load_operand<kLeft>(left, 0);
+    multiply();
+    load_operand<kRight>(right, 2);
+    multiply();
+    load_operand<kRight>(right, 1);
+    multiply();
+    load_operand<kLeft>(left, 1);
+    multiply();
+    load_operand<kRight>(right, 0);
+    multiply();
+  }
+
+ private:
+  static constexpr int kSum = 0, kLeft = 1, kRight = 2;  // registers
+
+  template <int tile>
+  [[gnu::always_inline]] void load_operand(const std::uint16_t* parts, int part) const {
+    tiles_.clear<tile>();
+    tiles_.load<tile>(parts + part * kTileElements, kTileDepth * 2);
+  }
+  [[gnu::always_inline]] void multiply() const { tiles_.multiply<kSum, kLeft, kRight>(); }
+  static void copy(float* to, const float* from) { __builtin_memcpy(to, from, kTileColumns * sizeof(float)); }
+
+  const Tiles& tiles_;
+  float* out_;
+  std::int64_t pitch_, rows_;
+  alignas(64) float room_[kTileSums];
+};
+
+struct FloatOperands {
+  const float *a, *b;
+  const ProductShape& shape;
+};
+
+// What is multiplied at a time: rows of a, columns of b and a part of the inner dimension, from these on. The
+// rows' tiles fit the first level cache, the columns' the second one.
+struct FloatPiece {
+  std::int64_t row, column, k;
+
+  std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kFloatTileRows); }
+  std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kFloatTileColumns); }
+  std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kFloatTileDepth); }
+  FloatRows left(const FloatOperands& of) const {
+    const std::int64_t pitch = of.shape.a_pitch;
+    return {of.a + (of.shape.transpose_a ? k * pitch + row : row * pitch + k), pitch};
+  }
+  FloatRows right(const FloatOperands& of) const {
+    const std::int64_t pitch = of.shape.b_pitch;
+    return {of.b + (of.shape.transpose_b ? column * pitch + k : k * pitch + column), pitch};
+  }
+  FloatPiece next(const ProductShape& s) const {
+    return row + kFloatTileRows < s.m ? FloatPiece{row + kFloatTileRows, column, k} : next_columns(s);
+  }
+  // The first one with other columns or another part of the inner dimension.
+  FloatPiece next_columns(const ProductShape& s) const {
+    if (k + kFloatTileDepth < s.k) return {0, column, k + kFloatTileDepth};
+    return {0, column + kFloatTileColumns, 0};
+  }
+  bool exists(const ProductShape& s) const { return column < s.n; }
+};
+
+inline Lines lines_of(FloatRows from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
+  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
+                       : Lines(from.values, from.pitch, rows, columns);
+}
+
+class FloatProducts {
+ public:
+  FloatProducts(float* out, const FloatOperands& of, float* scratch)
+      : out_(out),
+        of_(of),
+        s_(of.shape),
+        left_(reinterpret_cast<std::uint16_t*>(scratch)),
+        right_(left_ + kFloatTileRows * kFloatTileDepth * kPartsOfFloat) {}
+
+  void run() {
+    for (FloatPiece piece{0, 0, 0}; piece.exists(s_); piece = piece.next(s_)) {
+      if (piece.row == 0) {
+        split_operand<Side::right>(right_, piece.right(of_), !s_.transpose_b, piece.columns(s_),
+                                   piece.depth(s_));
+        expect_right(piece.next_columns(s_));
+      }
+      split_operand<Side::left>(left_, piece.left(of_), s_.transpose_a, piece.rows(s_), piece.depth(s_));
+      expect_left(piece.next(s_));
+      multiply(piece);
+    }
+  }
+
+ private:
+  void expect_left(const FloatPiece& next) {
+    ahead_.left =
+        next.exists(s_) ? lines_of(next.left(of_), s_.transpose_a, next.rows(s_), next.depth(s_)) : Lines();
+  }
+  void expect_right(const FloatPiece& next) {
+    ahead_.right = next.exists(s_)
+                       ? lines_of(next.right(of_), s_.transpose_b, next.depth(s_), next.columns(s_))
+                       : Lines();
+  }
+  void multiply(const FloatPiece& piece) {
+    const std::int64_t rows = piece.rows(s_), columns = piece.columns(s_),
+                       steps = tiles_for(piece.depth(s_), kTileDepth), operand = steps * kPartTiles;
+    const std::int64_t products = tiles_for(rows, kTileRows) * columns / kTileColumns * steps,
+                       lines = at_most(tiles_for(ahead_.left.count() + ahead_.right.count(), products),
+                                       kMostLines);
+    for (std::int64_t c = 0; c < columns; c += kTileColumns)
+      for (std::int64_t r = 0; r < rows; r += kTileRows) {
+        FloatTile sums(tiles_, out_ + (piece.row + r) * s_.out_pitch + piece.column + c, s_.out_pitch,
+                       rows - r);
+        piece.k == 0 ? sums.clear() : sums.load();
+        for (std::int64_t step = 0; step < steps; ++step) {
+          for (std::int64_t i = 0; i < lines; ++i) ahead_.fetch();
+          sums.add(left_ + r / kTileRows * operand + step * kPartTiles,
+                   right_ + c / kTileColumns * operand + step * kPartTiles);
+        }
+        sums.store();
+      }
+  }
+
+  static constexpr std::int64_t kMostLines = 8;  // that are asked for beside six products
+
+  const Tiles tiles_;
+  float* out_;
+  const FloatOperands of_;
+  const ProductShape& s_;
+  std::uint16_t *left_, *right_;
+  NextPieces ahead_;
+};
+
+void tile_float_product(float* out, const float* a, const float* b, const ProductShape& shape,
+                        float* scratch) {
+  FloatProducts(out, {a, b, shape}, scratch).run();
+}
+
+}  // namespace
+}  // namespace ronde::inline v0
