@@ -13,8 +13,6 @@
 /// which need half of the loads, are no faster by themselves, and take twice the time there.
 #pragma once
 
-#include "backend/onednn/kernels/fetch_lines.h"
-#include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/tile_packing.h"
 #include "backend/onednn/kernels/tile_results.h"
 
@@ -48,11 +46,6 @@ struct FloatParts {
     store_pairs(row + p * kTileElements,
                 reinterpret_cast<Vector>(a.part[p] >> 16 | (b.part[p] & FloatParts::kUpperHalf)));
 }
-
-struct FloatRows {
-  const float* values;
-  std::int64_t pitch;
-};
 
 // What fills a tile: two squares of 16 x 16 floats, of the inner dimension's values [0, 16) and [16, 32).
 struct Squares {
@@ -166,11 +159,6 @@ class FloatTile {
   alignas(64) float room_[kTileSums];
 };
 
-struct FloatOperands {
-  const float *a, *b;
-  const ProductShape& shape;
-};
-
 // What is multiplied at a time: rows of a, columns of b and a part of the inner dimension, from these on. The
 // rows' tiles fit the first level cache, the columns' the second one.
 struct FloatPiece {
@@ -179,14 +167,6 @@ struct FloatPiece {
   std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kFloatTileRows); }
   std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kFloatTileColumns); }
   std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kFloatTileDepth); }
-  FloatRows left(const FloatOperands& of) const {
-    const std::int64_t pitch = of.shape.a_pitch;
-    return {of.a + (of.shape.transpose_a ? k * pitch + row : row * pitch + k), pitch};
-  }
-  FloatRows right(const FloatOperands& of) const {
-    const std::int64_t pitch = of.shape.b_pitch;
-    return {of.b + (of.shape.transpose_b ? column * pitch + k : k * pitch + column), pitch};
-  }
   FloatPiece next(const ProductShape& s) const {
     return row + kFloatTileRows < s.m ? FloatPiece{row + kFloatTileRows, column, k} : next_columns(s);
   }
@@ -198,14 +178,9 @@ struct FloatPiece {
   bool exists(const ProductShape& s) const { return column < s.n; }
 };
 
-inline Lines lines_of(FloatRows from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
-  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
-                       : Lines(from.values, from.pitch, rows, columns);
-}
-
 class FloatProducts {
  public:
-  FloatProducts(float* out, const FloatOperands& of, float* scratch)
+  FloatProducts(float* out, const ProductOperands<float>& of, float* scratch)
       : out_(out),
         of_(of),
         s_(of.shape),
@@ -215,11 +190,12 @@ class FloatProducts {
   void run() {
     for (FloatPiece piece{0, 0, 0}; piece.exists(s_); piece = piece.next(s_)) {
       if (piece.row == 0) {
-        split_operand<Side::right>(right_, piece.right(of_), !s_.transpose_b, piece.columns(s_),
-                                   piece.depth(s_));
+        split_operand<Side::right>(right_, of_.right(piece.k, piece.column), !s_.transpose_b,
+                                   piece.columns(s_), piece.depth(s_));
         expect_right(piece.next_columns(s_));
       }
-      split_operand<Side::left>(left_, piece.left(of_), s_.transpose_a, piece.rows(s_), piece.depth(s_));
+      split_operand<Side::left>(left_, of_.left(piece.row, piece.k), s_.transpose_a, piece.rows(s_),
+                                piece.depth(s_));
       expect_left(piece.next(s_));
       multiply(piece);
     }
@@ -227,13 +203,14 @@ class FloatProducts {
 
  private:
   void expect_left(const FloatPiece& next) {
-    ahead_.left =
-        next.exists(s_) ? lines_of(next.left(of_), s_.transpose_a, next.rows(s_), next.depth(s_)) : Lines();
+    ahead_.left = next.exists(s_)
+                      ? lines_of(of_.left(next.row, next.k), s_.transpose_a, next.rows(s_), next.depth(s_))
+                      : Lines();
   }
   void expect_right(const FloatPiece& next) {
-    ahead_.right = next.exists(s_)
-                       ? lines_of(next.right(of_), s_.transpose_b, next.depth(s_), next.columns(s_))
-                       : Lines();
+    ahead_.right = next.exists(s_) ? lines_of(of_.right(next.k, next.column), s_.transpose_b, next.depth(s_),
+                                              next.columns(s_))
+                                   : Lines();
   }
   void multiply(const FloatPiece& piece) {
     const std::int64_t rows = piece.rows(s_), columns = piece.columns(s_),
@@ -259,7 +236,7 @@ class FloatProducts {
 
   const Tiles tiles_;
   float* out_;
-  const FloatOperands of_;
+  const ProductOperands<float> of_;
   const ProductShape& s_;
   std::uint16_t *left_, *right_;
   NextPieces ahead_;

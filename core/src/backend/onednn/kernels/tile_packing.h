@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backend/onednn/kernels/bfloat16_loops.h"
+#include "backend/onednn/kernels/tile_pieces.h"
 #include "backend/onednn/kernels/tile_shape.h"
 #include "backend/onednn/kernels/transpose.h"
 
@@ -12,12 +13,6 @@ namespace ronde::inline v0 {
 namespace {
 
 static_assert(kLanes == 16, "a tile's row is one vector");
-
-/// A matrix in memory; elements from one row to the next.
-struct HalfRows {
-  const std::uint16_t* values;
-  std::int64_t pitch;
-};
 
 // In memory, at any address of a bfloat16.
 typedef float UnalignedPairs __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));

@@ -5,9 +5,8 @@
 /// element's sum is added up in an order that depends on the inner dimension alone.
 #pragma once
 
-#include "backend/onednn/kernels/fetch_lines.h"
-#include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/kernels/tile_operands.h"
+#include "backend/onednn/kernels/tile_pieces.h"
 #include "backend/onednn/kernels/tile_results.h"
 
 namespace ronde::inline v0 {
@@ -28,10 +27,7 @@ inline void finish_tiles(const TileResult& out, std::int64_t place, const float*
   results.write(out.floats, out.halves, place);
 }
 
-struct TileProductOperands {
-  const std::uint16_t *a, *b;
-  const ProductShape& shape;
-};
+using TileProductOperands = ProductOperands<std::uint16_t>;
 
 struct TileProductResult {
   const TileResult& out;
@@ -49,14 +45,6 @@ struct TilePiece {
   std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kTileStrip); }
   std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kTileStripColumns); }
   std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kTileStripDepth); }
-  HalfRows left(const TileProductOperands& of) const {
-    const std::int64_t pitch = of.shape.a_pitch;
-    return {of.a + (of.shape.transpose_a ? k * pitch + row : row * pitch + k), pitch};
-  }
-  HalfRows right(const TileProductOperands& of) const {
-    const std::int64_t pitch = of.shape.b_pitch;
-    return {of.b + (of.shape.transpose_b ? column * pitch + k : k * pitch + column), pitch};
-  }
   bool is_last_of_strip(const ProductShape& s) const { return k + kTileStripDepth >= s.k; }
   bool has_left_of(const TilePiece& other) const { return row == other.row && k == other.k; }
   bool has_right_of(const TilePiece& other) const { return column == other.column && k == other.k; }
@@ -78,20 +66,15 @@ inline TileSums tiles_of(const TileProductResult& result, const TilePiece& piece
           kTileRows * out.pitch, kTileColumns};
 }
 
-inline Lines lines_of(HalfRows from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
-  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
-                       : Lines(from.values, from.pitch, rows, columns);
-}
-
 inline NextPieces pieces_behind(const TilePiece& now, const TileProductOperands& of) {
   const ProductShape& s = of.shape;
   const TilePiece next = now.next(s);
   if (next.row >= s.m) return {};
   NextPieces pieces;
   if (!next.has_left_of(now))
-    pieces.left = lines_of(next.left(of), s.transpose_a, next.rows(s), next.depth(s));
+    pieces.left = lines_of(of.left(next.row, next.k), s.transpose_a, next.rows(s), next.depth(s));
   if (!next.has_right_of(now))
-    pieces.right = lines_of(next.right(of), s.transpose_b, next.depth(s), next.columns(s));
+    pieces.right = lines_of(of.right(next.k, next.column), s.transpose_b, next.depth(s), next.columns(s));
   return pieces;
 }
 
@@ -107,9 +90,9 @@ class TileStrip {
   void pack(const TilePiece& piece, const TilePiece& before, const TileProductOperands& of) const {
     const ProductShape& s = of.shape;
     if (!piece.has_left_of(before))
-      pack_left(left_, piece.left(of), s.transpose_a, piece.rows(s), piece.depth(s));
+      pack_left(left_, of.left(piece.row, piece.k), s.transpose_a, piece.rows(s), piece.depth(s));
     if (!piece.has_right_of(before))
-      pack_right(right_, piece.right(of), s.transpose_b, piece.columns(s), piece.depth(s));
+      pack_right(right_, of.right(piece.k, piece.column), s.transpose_b, piece.columns(s), piece.depth(s));
   }
 
   // The products of what is packed; the last ones become results while they are in the cache.
