@@ -2,11 +2,11 @@
 ///
 /// Note [Floats in parts]
 /// A float has 24 bits, a bfloat16 8: each float is the exact sum of three. Of the nine products of two
-/// floats' parts three are less than 2^-23 of the whole. The other six are exact in float, and added up in
-/// 32 times fewer steps than products of floats are: errors are half of theirs. Tiles multiply 16 times as
-/// many values as vectors of floats do, so six products take less than half of the time, where each value is
-/// used often enough to pay for its being split. What is infinite, or above 3.39e38, makes a NaN; parts below
-/// 1.2e-38 count as 0.
+/// floats' parts three are less than 2^-23 of the whole. The other six are exact in float, and 32 values of
+/// the inner dimension are added up by themselves: errors are half of those of vectors. Tiles multiply 16
+/// times as many values as vectors of floats do, so six products take less than half of the time, where each
+/// value is used often enough to pay for its being split. What is infinite, or above 3.39e38, makes a NaN;
+/// parts below 1.2e-38 count as 0.
 ///
 /// There is one tile of sums at a time, and one of either operand: where another thread runs on the same
 /// core, loads are the slower the more of the eight registers hold something. Blocks of two by two tiles,
@@ -159,92 +159,41 @@ class FloatTile {
   alignas(64) float room_[kTileSums];
 };
 
-// What is multiplied at a time: rows of a, columns of b and a part of the inner dimension, from these on. The
-// rows' tiles fit the first level cache, the columns' the second one.
-struct FloatPiece {
-  std::int64_t row, column, k;
-
-  std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kFloatTileRows); }
-  std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kFloatTileColumns); }
-  std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kFloatTileDepth); }
-  FloatPiece next(const ProductShape& s) const {
-    return row + kFloatTileRows < s.m ? FloatPiece{row + kFloatTileRows, column, k} : next_columns(s);
-  }
-  // The first one with other columns or another part of the inner dimension.
-  FloatPiece next_columns(const ProductShape& s) const {
-    if (k + kFloatTileDepth < s.k) return {0, column, k + kFloatTileDepth};
-    return {0, column + kFloatTileColumns, 0};
-  }
-  bool exists(const ProductShape& s) const { return column < s.n; }
-};
-
-class FloatProducts {
- public:
-  FloatProducts(float* out, const ProductOperands<float>& of, float* scratch)
-      : out_(out),
-        of_(of),
-        s_(of.shape),
-        left_(reinterpret_cast<std::uint16_t*>(scratch)),
-        right_(left_ + kFloatTileRows * kFloatTileDepth * kPartsOfFloat) {}
-
-  void run() {
-    for (FloatPiece piece{0, 0, 0}; piece.exists(s_); piece = piece.next(s_)) {
-      if (piece.row == 0) {
-        split_operand<Side::right>(right_, of_.right(piece.k, piece.column), !s_.transpose_b,
-                                   piece.columns(s_), piece.depth(s_));
-        expect_right(piece.next_columns(s_));
-      }
-      split_operand<Side::left>(left_, of_.left(piece.row, piece.k), s_.transpose_a, piece.rows(s_),
-                                piece.depth(s_));
-      expect_left(piece.next(s_));
-      multiply(piece);
+// The products of `rows` x `columns` results, of packed operands, and what is there but for the first ones;
+// `pitch`: floats from one row to the next.
+inline void add_float_tiles(const Tiles& tiles, float* out, std::int64_t pitch, const std::uint16_t* left,
+                            const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
+                            std::int64_t depth, bool is_first) {
+  const std::int64_t steps = tiles_for(depth, kTileDepth), operand = steps * kPartTiles;
+  for (std::int64_t c = 0; c < columns; c += kTileColumns)
+    for (std::int64_t r = 0; r < rows; r += kTileRows) {
+      FloatTile sums(tiles, out + r * pitch + c, pitch, rows - r);
+      is_first ? sums.clear() : sums.load();
+      for (std::int64_t step = 0; step < steps; ++step)
+        sums.add(left + r / kTileRows * operand + step * kPartTiles,
+                 right + c / kTileColumns * operand + step * kPartTiles);
+      sums.store();
     }
-  }
+}
 
- private:
-  void expect_left(const FloatPiece& next) {
-    ahead_.left = next.exists(s_)
-                      ? lines_of(of_.left(next.row, next.k), s_.transpose_a, next.rows(s_), next.depth(s_))
-                      : Lines();
-  }
-  void expect_right(const FloatPiece& next) {
-    ahead_.right = next.exists(s_) ? lines_of(of_.right(next.k, next.column), s_.transpose_b, next.depth(s_),
-                                              next.columns(s_))
-                                   : Lines();
-  }
-  void multiply(const FloatPiece& piece) {
-    const std::int64_t rows = piece.rows(s_), columns = piece.columns(s_),
-                       steps = tiles_for(piece.depth(s_), kTileDepth), operand = steps * kPartTiles;
-    const std::int64_t products = tiles_for(rows, kTileRows) * columns / kTileColumns * steps,
-                       lines = at_most(tiles_for(ahead_.left.count() + ahead_.right.count(), products),
-                                       kMostLines);
-    for (std::int64_t c = 0; c < columns; c += kTileColumns)
-      for (std::int64_t r = 0; r < rows; r += kTileRows) {
-        FloatTile sums(tiles_, out_ + (piece.row + r) * s_.out_pitch + piece.column + c, s_.out_pitch,
-                       rows - r);
-        piece.k == 0 ? sums.clear() : sums.load();
-        for (std::int64_t step = 0; step < steps; ++step) {
-          for (std::int64_t i = 0; i < lines; ++i) ahead_.fetch();
-          sums.add(left_ + r / kTileRows * operand + step * kPartTiles,
-                   right_ + c / kTileColumns * operand + step * kPartTiles);
-        }
-        sums.store();
+// The rows' tiles fit the first level cache, the columns' the second one.
+void tile_float_product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {
+  const Tiles tiles;
+  const ProductOperands<float> of{a, b, s};
+  auto* const left = reinterpret_cast<std::uint16_t*>(scratch);
+  std::uint16_t* const right = left + kFloatTileRows * kFloatTileDepth * kPartsOfFloat;
+  for (std::int64_t column = 0; column < s.n; column += kFloatTileColumns)
+    for (std::int64_t k = 0; k < s.k; k += kFloatTileDepth) {
+      const std::int64_t columns = at_most(s.n - column, kFloatTileColumns),
+                         depth = at_most(s.k - k, kFloatTileDepth);
+      split_operand<Side::right>(right, of.right(k, column), !s.transpose_b, columns, depth);
+      for (std::int64_t row = 0; row < s.m; row += kFloatTileRows) {
+        const std::int64_t rows = at_most(s.m - row, kFloatTileRows);
+        split_operand<Side::left>(left, of.left(row, k), s.transpose_a, rows, depth);
+        add_float_tiles(tiles, out + row * s.out_pitch + column, s.out_pitch, left, right, rows, columns,
+                        depth, k == 0);
       }
-  }
-
-  static constexpr std::int64_t kMostLines = 8;  // that are asked for beside six products
-
-  const Tiles tiles_;
-  float* out_;
-  const ProductOperands<float> of_;
-  const ProductShape& s_;
-  std::uint16_t *left_, *right_;
-  NextPieces ahead_;
-};
-
-void tile_float_product(float* out, const float* a, const float* b, const ProductShape& shape,
-                        float* scratch) {
-  FloatProducts(out, {a, b, shape}, scratch).run();
+    }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 /// Where pieces of a product's operands lie.
 #pragma once
 
-#include "backend/onednn/kernels/fetch_lines.h"
 #include "backend/onednn/kernels/kernels.h"
 
 namespace ronde::inline v0 {
@@ -32,13 +31,6 @@ struct ProductOperands {
     return {b + (shape.transpose_b ? column * pitch + k : k * pitch + column), pitch};
   }
 };
-
-/// The cache lines of a piece of `rows` x `columns` elements.
-template <class T>
-inline Lines lines_of(RowsOf<T> from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
-  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
-                       : Lines(from.values, from.pitch, rows, columns);
-}
 
 }  // namespace
 }  // namespace ronde::inline v0

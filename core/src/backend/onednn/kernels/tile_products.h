@@ -5,6 +5,7 @@
 /// element's sum is added up in an order that depends on the inner dimension alone.
 #pragma once
 
+#include "backend/onednn/kernels/fetch_lines.h"
 #include "backend/onednn/kernels/tile_operands.h"
 #include "backend/onednn/kernels/tile_pieces.h"
 #include "backend/onednn/kernels/tile_results.h"
@@ -64,6 +65,11 @@ inline TileSums tiles_of(const TileProductResult& result, const TilePiece& piece
   return {out.floats + (piece.row + row_tile * kTileRows) * out.pitch + piece.column +
               column_tile * kTileColumns,
           kTileRows * out.pitch, kTileColumns};
+}
+
+inline Lines lines_of(HalfRows from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
+  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
+                       : Lines(from.values, from.pitch, rows, columns);
 }
 
 inline NextPieces pieces_behind(const TilePiece& now, const TileProductOperands& of) {
