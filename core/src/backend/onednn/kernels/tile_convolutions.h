@@ -26,18 +26,19 @@ void tile_frame(std::uint16_t* frame, const std::uint16_t* image, const TileConv
 
 void tile_conv_weights(std::uint16_t* tiles, const std::uint16_t* weight, const TileConvShape& s,
                        bool is_turned, std::int64_t begin, std::int64_t end) {
-  std::uint16_t room[2 * kTileElements];
+  std::uint16_t room[kTileElements];
   const std::int64_t taps = s.taps(), depth = s.tap_depth(), pitch = taps * (is_turned ? s.o : depth);
   tiles += begin * s.filter_elements();
   for (std::int64_t o = begin * kTileColumns; o < at_most(s.o, end * kTileColumns); o += kTileColumns)
     for (std::int64_t tap = 0; tap < taps; ++tap)
       for (std::int64_t c = 0; c < depth; c += kTileDepth, tiles += kTileElements)
         if (is_turned)
-          pack_pairs(tiles, filled_up({weight + c * pitch + (taps - 1 - tap) * s.o + o, pitch}, depth - c, s.o - o,
-                                      kTileDepth, kTileColumns, room));
+          pack_pairs(tiles, filled_up<std::uint16_t>({weight + c * pitch + (taps - 1 - tap) * s.o + o, pitch},
+                                                     depth - c, s.o - o, kTileDepth, kTileColumns, room));
         else
-          pack_transposed_pairs(tiles, filled_up({weight + o * pitch + tap * depth + c, pitch}, s.o - o, depth - c,
-                                                 kTileColumns, kTileDepth, room));
+          pack_transposed_pairs(
+              tiles, filled_up<std::uint16_t>({weight + o * pitch + tap * depth + c, pitch}, s.o - o,
+                                              depth - c, kTileColumns, kTileDepth, room));
 }
 
 // What becomes of the sums of a pixel's `columns` tiles of filters. Copied whenever some pixels are finished:

@@ -70,20 +70,6 @@ inline void split_rows(std::uint16_t* tiles, Squares from) {
   for (int r = 0; r < 16; ++r) store_parts(tiles + r * kTileDepth, first[r], second[r]);
 }
 
-// The first `rows` x `columns` of `from` among zeros, if that is not all of most_rows x most_columns.
-template <int most_rows, int most_columns>
-[[gnu::noinline]] inline FloatRows filled_up(FloatRows from, std::int64_t rows, std::int64_t columns,
-                                             float (&room)[kTileElements]) {
-  static_assert(most_rows * most_columns == kTileElements);
-  if (rows >= most_rows && columns >= most_columns) return from;
-  columns = at_most(columns, most_columns);
-  for (std::int64_t i = 0; i < kTileElements; i += kLanes) store(room + i, Vector{});
-  for (std::int64_t r = 0; r < at_most(rows, most_rows); ++r)
-    __builtin_memcpy(room + r * most_columns, from.values + r * from.pitch,
-                     static_cast<std::size_t>(columns) * sizeof(float));
-  return {room, most_columns};
-}
-
 enum class Side { left, right };
 
 // Tiles (outer tile, inner tile, part) of an operand, whose rows are those of the outer dimension, or of the
@@ -98,12 +84,12 @@ inline void split_operand(std::uint16_t* tiles, FloatRows from, bool rows_are_in
   for (std::int64_t i = 0; i < outer; i += 16)
     for (std::int64_t k = 0; k < inner; k += kTileDepth, tiles += kPartTiles)
       if (rows_are_inner) {
-        const FloatRows rows =
-            filled_up<32, 16>({from.values + k * from.pitch + i, from.pitch}, inner - k, outer - i, room);
+        const FloatRows rows = filled_up<float>({from.values + k * from.pitch + i, from.pitch}, inner - k,
+                                                outer - i, kTileDepth, kTileRows, room);
         split(side == Side::left, {rows.values, rows.values + 16 * rows.pitch, rows.pitch});
       } else {
-        const FloatRows rows =
-            filled_up<16, 32>({from.values + i * from.pitch + k, from.pitch}, outer - i, inner - k, room);
+        const FloatRows rows = filled_up<float>({from.values + i * from.pitch + k, from.pitch}, outer - i,
+                                                inner - k, kTileRows, kTileDepth, room);
         split(side == Side::right, {rows.values, rows.values + 16, rows.pitch});
       }
 }

@@ -35,14 +35,21 @@ inline void copy_values(std::uint16_t* to, const std::uint16_t* from, std::int64
   for (; k + 8 <= n; k += 8) __builtin_memcpy(to + k, from + k, 16);
   for (; k < n; ++k) to[k] = from[k];
 }
+inline void copy_values(float* to, const float* from, std::int64_t n) {
+  std::int64_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) store(to + k, load(from + k));
+  for (; k < n; ++k) to[k] = from[k];
+}
 
 /// The first `rows` x `columns` of `from` among zeros, if that is not all of `most_rows` x `most_columns`.
-[[gnu::noinline]] inline HalfRows filled_up(HalfRows from, std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
-                          std::int64_t most_columns, std::uint16_t (&room)[2 * kTileElements]) {
+template <class T>
+[[gnu::noinline]] inline RowsOf<T> filled_up(RowsOf<T> from, std::int64_t rows, std::int64_t columns,
+                                             std::int64_t most_rows, std::int64_t most_columns,
+                                             T (&room)[kTileElements]) {
   if (rows >= most_rows && columns >= most_columns) return from;
   if (rows > most_rows) rows = most_rows;
   if (columns > most_columns) columns = most_columns;
-  for (std::int64_t i = 0; i < most_rows * most_columns; i += kTileDepth) store_pairs(room + i, Vector{});
+  __builtin_memset(room, 0, sizeof room);
   for (std::int64_t r = 0; r < rows; ++r)
     copy_values(room + r * most_columns, from.values + r * from.pitch, columns);
   return {room, most_columns};
@@ -91,16 +98,16 @@ inline void pack_pairs(std::uint16_t* tile, HalfRows from) {
 /// Tiles (row tile, depth tile) of a (rows, depth) or, transposed, (depth, rows).
 inline void pack_left(std::uint16_t* tiles, HalfRows a, bool is_transposed, std::int64_t rows,
                       std::int64_t depth) {
-  std::uint16_t room[2 * kTileElements];
+  std::uint16_t room[kTileElements];
   for (std::int64_t r = 0; r < rows; r += kTileRows)
     for (std::int64_t k = 0; k < depth; k += kTileDepth, tiles += kTileElements)
       if (is_transposed)
         pack_transposed_rows(tiles, kTileDepth,
-                             filled_up({a.values + k * a.pitch + r, a.pitch}, depth - k, rows - r, kTileDepth,
-                                       kTileRows, room));
+                             filled_up<std::uint16_t>({a.values + k * a.pitch + r, a.pitch}, depth - k,
+                                                      rows - r, kTileDepth, kTileRows, room));
       else
-        pack_rows(tiles, filled_up({a.values + r * a.pitch + k, a.pitch}, rows - r, depth - k, kTileRows,
-                                   kTileDepth, room));
+        pack_rows(tiles, filled_up<std::uint16_t>({a.values + r * a.pitch + k, a.pitch}, rows - r, depth - k,
+                                                  kTileRows, kTileDepth, room));
 }
 
 /// Tiles (column tile, depth tile) of b (depth, columns) or, transposed, (columns, depth).
@@ -109,18 +116,19 @@ inline void pack_left(std::uint16_t* tiles, HalfRows a, bool is_transposed, std:
 /// apart the other half would be gone before its turn.
 inline void pack_right(std::uint16_t* tiles, HalfRows b, bool is_transposed, std::int64_t columns,
                        std::int64_t depth) {
-  std::uint16_t room[2 * kTileElements];
+  std::uint16_t room[kTileElements];
   const std::int64_t depth_tiles = tiles_for(depth, kTileDepth);
   for (std::int64_t pair = 0; pair < columns; pair += 2 * kTileColumns)
     for (std::int64_t k = 0; k < depth; k += kTileDepth)
       for (std::int64_t c = pair; c < columns && c < pair + 2 * kTileColumns; c += kTileColumns) {
         std::uint16_t* tile = tiles + (c / kTileColumns * depth_tiles + k / kTileDepth) * kTileElements;
         if (is_transposed)
-          pack_transposed_pairs(tile, filled_up({b.values + c * b.pitch + k, b.pitch}, columns - c, depth - k,
-                                                kTileColumns, kTileDepth, room));
+          pack_transposed_pairs(
+              tile, filled_up<std::uint16_t>({b.values + c * b.pitch + k, b.pitch}, columns - c, depth - k,
+                                             kTileColumns, kTileDepth, room));
         else
-          pack_pairs(tile, filled_up({b.values + k * b.pitch + c, b.pitch}, depth - k, columns - c,
-                                     kTileDepth, kTileColumns, room));
+          pack_pairs(tile, filled_up<std::uint16_t>({b.values + k * b.pitch + c, b.pitch}, depth - k,
+                                                    columns - c, kTileDepth, kTileColumns, room));
       }
 }
 
