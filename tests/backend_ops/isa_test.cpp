@@ -2,7 +2,6 @@
 
 #include <ronde/core/build_info.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>

@@ -1,7 +1,5 @@
 #include <ronde/core/build_info.h>
 
-#include <algorithm>
-
 #include <oneapi/dnnl/dnnl.h>
 
 #include <ronde/core/text.h>

@@ -72,8 +72,8 @@ class AllPatches {
 bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (p.o % kernels_.lanes != 0 || p.c % kernels_.lanes != 0) return false;
-  if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(p)) return true;
-  if (is_pixel_by_pixel(p) && pays_in_tiles(kernels_, p)) return true;
+  const bool is_gradient = p.pass != ConvPass::forward;
+  if (is_pixel_by_pixel(p) && ((is_gradient && has_few_images(p)) || pays_in_tiles(kernels_, p))) return true;
   return p.kh * p.kw * p.c * p.o > kMostDirectWeights &&
          (!is_plain(p) || is_pixel_by_pixel(p) || sums_few_pixels(p));
 }
@@ -115,12 +115,11 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
     return run_parallel(threads(), FinishedProduct{product, bias, epilogue, norm});
   }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
-    const Scratch<float> scratch(*this, kFloatScratch);
     const std::int64_t rows = patches.rows(images);
     float* y = out + first * out_elements(p);
     patches.gather(copied, x + first * in_elements(p), 0, rows);
-    multiply(kernels_, by_tiles, y, copied, weight, {rows, p.o, depth, p.o, depth, depth, false, true},
-             scratch.data());
+    multiply(*this, kernels_, by_tiles, y, copied, weight,
+             {rows, p.o, depth, p.o, depth, depth, false, true});
     if (bias || p.relu) kernels_.bias_epilogue(y, bias, rows, p.o, p.o, epilogue);
     if (norm) (*norm)(y, y, rows);
   });
@@ -146,9 +145,8 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
     return all.add_up(threads(), kernels_, patches, grad_x, p);
   }
   for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
-    const Scratch<float> scratch(*this, kFloatScratch);
-    multiply(kernels_, by_tiles, grad_patches, grad_out + first * out_elements(p), weight,
-             {patches.rows(images), depth, p.o, depth, p.o, depth, false, false}, scratch.data());
+    multiply(*this, kernels_, by_tiles, grad_patches, grad_out + first * out_elements(p), weight,
+             {patches.rows(images), depth, p.o, depth, p.o, depth, false, false});
     patches.scatter(kernels_, grad_x + first * in_elements(p), grad_patches, images, {0, p.c});
   });
 }
@@ -182,10 +180,10 @@ void OneDnnBackend::add_patch_gradients(const ConvProblem& p, float* grad_weight
   const Scratch<float> sums(*this, weights * chunks);
   std::fill_n(sums.data(), weights * chunks, 0.0f);
   for_patches(p, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
-    const Scratch<float> scratch(*this, kFloatScratch), next(*this, weights);
+    const Scratch<float> next(*this, weights);
     patches.gather(copied, x + first * in_elements(p), 0, patches.rows(images));
-    multiply(kernels_, by_tiles, next.data(), grad_out + first * out_elements(p), copied,
-             {p.o, depth, patches.rows(images), depth, p.o, depth, true, false}, scratch.data());
+    multiply(*this, kernels_, by_tiles, next.data(), grad_out + first * out_elements(p), copied,
+             {p.o, depth, patches.rows(images), depth, p.o, depth, true, false});
     kernels_.accumulate(sums.data() + weights * chunk, next.data(), 1.0f, weights);
   });
   threads().parallel_for(p.o, 1, [&](std::int64_t begin, std::int64_t end) {

@@ -28,10 +28,8 @@ void FloatProduct::run(std::int64_t rows, std::int64_t columns, float* c, const 
                        const float* from_b) const {
   const std::int64_t a_pitch = params.transpose_a ? m : k, b_pitch = params.transpose_b ? k : n;
   if (n % kernels.lanes == 0 && !(params.transpose_a && params.transpose_b)) {
-    const Scratch<float> scratch(backend, kFloatScratch);
-    return multiply(kernels, by_tiles, c, from_a, from_b,
-                    {rows, columns, k, n, a_pitch, b_pitch, params.transpose_a, params.transpose_b},
-                    scratch.data());
+    return multiply(backend, kernels, by_tiles, c, from_a, from_b,
+                    {rows, columns, k, n, a_pitch, b_pitch, params.transpose_a, params.transpose_b});
   }
   const SingleThreaded single;
   const dnnl_status_t status =
@@ -61,12 +59,19 @@ void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, 
   if (matmul_bfloat16(out, a, b, params)) return;
   const std::int64_t k = a.size(params.transpose_a ? -2 : -1), m = out.size(-2), n = out.size(-1);
   if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return WithBfloat16::matmul(out, a, b, params);
-  FloatProduct first{*this, kernels_, m, n, k, params, out.data<float>(), a.data<float>(), b.data<float>()};
-  if (out.rank() == 2) {
-    first.by_tiles = pays_in_tiles(threads(), kernels_, m, n, k);
-    return run_parallel(threads(), first);
-  }
-  first.by_tiles = pays_in_tiles(kernels_, m, n, k);
+  const bool is_shared = out.rank() == 2;  // otherwise threads share the matrices
+  const FloatProduct first{
+      *this,
+      kernels_,
+      m,
+      n,
+      k,
+      params,
+      out.data<float>(),
+      a.data<float>(),
+      b.data<float>(),
+      is_shared ? pays_in_tiles(threads(), kernels_, m, n, k) : pays_in_tiles(kernels_, m, n, k)};
+  if (is_shared) return run_parallel(threads(), first);
   const std::int64_t grain = std::max<std::int64_t>(kProductGrain / (m * n * k), 1);
   threads().parallel_for(out.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

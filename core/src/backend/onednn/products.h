@@ -6,12 +6,11 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/core/whole_numbers.h>
 
+#include "backend/cpu/scratch.h"
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/norm_map.h"
 
 namespace ronde::inline v0 {
-
-class Backend;
 
 /// Multiplications that a thread gets at least.
 constexpr std::int64_t kProductGrain = std::int64_t{1} << 18;
@@ -19,9 +18,6 @@ constexpr std::int64_t kProductGrain = std::int64_t{1} << 18;
 constexpr std::int64_t kStrip = 16;
 /// Of a result that the kernel keeps in registers, at most.
 constexpr std::int64_t kBlockColumns = 64;
-
-/// Scratch of a thread's product of floats.
-constexpr std::int64_t kFloatScratch = std::max(kProductScratch, kFloatTileScratch);
 
 /// Whether tiles multiply an (m, k) by a (k, n) matrix of floats faster than vectors do: Note [Floats in
 /// parts] in kernels/tile_float_products.h. A value of the left operand is split once and used n times, one
@@ -34,9 +30,10 @@ inline bool pays_in_tiles(const Kernels& kernels, std::int64_t m, std::int64_t n
 }
 
 /// One thread's product of floats.
-inline void multiply(const Kernels& kernels, bool by_tiles, float* out, const float* a, const float* b,
-                     const ProductShape& shape, float* scratch) {
-  (by_tiles ? kernels.tiles->float_product : kernels.product)(out, a, b, shape, scratch);
+inline void multiply(Backend& backend, const Kernels& kernels, bool by_tiles, float* out, const float* a,
+                     const float* b, const ProductShape& shape) {
+  const Scratch<float> scratch(backend, by_tiles ? kFloatTileScratch : kProductScratch);
+  (by_tiles ? kernels.tiles->float_product : kernels.product)(out, a, b, shape, scratch.data());
 }
 
 /// How threads share a result (m, n): strips of its rows or its columns, whichever there are more of; of as
@@ -55,7 +52,7 @@ struct ProductShares {
         grain(std::max<std::int64_t>(kProductGrain / (kStrip * (by_row ? n : m) * k), 1)) {}
 };
 
-/// The same for what one of several threads makes of it.
+/// Whether tiles make a thread's share of such a result faster.
 inline bool pays_in_tiles(const ThreadPool& pool, const Kernels& kernels, std::int64_t m, std::int64_t n,
                           std::int64_t k) {
   const ProductShares shares(pool, m, n, k);
