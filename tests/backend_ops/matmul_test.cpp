@@ -8,29 +8,12 @@ struct Sizes {
 };
 
 // Whole vectors of columns, one and more blocks of rows, columns and the inner dimension, with rests of each;
-// and others.
-const Sizes kSizes[] = {{0, 5, 3},
-                        {1, 1, 1},
-                        {1, 10, 300},
-                        {5, 1, 7},
-                        {3, 17, 33},
-                        {37, 10, 64},
-                        {64, 96, 100},
-                        {200, 130, 48},
-                        {33, 200, 65},
-                        {1, 16, 1},
-                        {7, 112, 130},
-                        {53, 64, 257},
-                        {6, 48, 17},
-                        {98, 144, 5},
-                        {128, 10, 128},
-                        // More rows and columns than go through the caches together.
-                        {497, 32, 9},
-                        {13, 304, 140},
-                        // So many that floats are split for tiles: rests of all three, and more columns than
-                        // a thread has at once.
-                        {150, 144, 150},
-                        {80, 1072, 70}};
+// and others. Then more rows and columns than go through the caches together, and so many that floats are
+// split for tiles: rests of all three, and more columns than a thread has at once.
+const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},      {1, 10, 300},    {5, 1, 7},     {3, 17, 33},
+                        {37, 10, 64},  {64, 96, 100},  {200, 130, 48},  {33, 200, 65}, {1, 16, 1},
+                        {7, 112, 130}, {53, 64, 257},  {6, 48, 17},     {98, 144, 5},  {128, 10, 128},
+                        {497, 32, 9},  {13, 304, 140}, {150, 144, 150}, {80, 1072, 70}};
 
 TEST(Matmul, AllTranspositions) {
   for (const Sizes& s : kSizes)
@@ -53,6 +36,23 @@ TEST(Matmul, Batched) {
               [&](Backend& backend, Tensors out, Tensors in) {
                 backend.matmul(out[0], in[0], in[1], {transpose_a, false});
               });
+}
+
+// Few columns are multiplied in another way than many: those of a chunk count, not those of a thread.
+TEST(Matmul, FixedChunksFixItsBits) {
+  for (Backend* b : tested_backends()) {
+    const FixedChunks chunks(4);
+    const Tensors in = copies({random({256, 128}, 1), random({128, 256}, 2)}, *b, DType::f32);
+    const auto product = [&](int threads) {
+      b->threads().resize(threads);
+      const Tensor out = unwritten(*b, {256, 256}, DType::f32);
+      b->matmul(out, in[0], in[1], {});
+      return out.to_vector<float>();
+    };
+    const std::vector<float> alone = product(1);
+    EXPECT_EQ(product(4), alone) << b->name();
+    b->threads().resize(1);
+  }
 }
 
 TEST(Dense, BiasAndEpilogue) {
