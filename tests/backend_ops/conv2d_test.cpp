@@ -119,8 +119,8 @@ const ConvCase kConvCases[] = {
     {2, 9, 4, 80, 112, 3, 3, {.stride = {1, 4}, .padding = {1, 1, 2, 2}}},
     // 1x1 with many weights.
     {3, 3, 4, 272, 256, 1, 1, {}},
-    // 1x1 with so many pixels that floats are split for tiles.
-    {3, 16, 13, 128, 144, 1, 1, {}},
+    // The same with so many pixels that floats are split for tiles.
+    {3, 16, 13, 256, 272, 1, 1, {}},
     // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
     // than images and fewer.
     {1, 4, 3, 144, 112, 3, 3, {.padding = {1, 1, 1, 1}}},

@@ -72,8 +72,7 @@ class AllPatches {
 bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (p.o % kernels_.lanes != 0 || p.c % kernels_.lanes != 0) return false;
-  const bool is_gradient = p.pass != ConvPass::forward;
-  if (is_pixel_by_pixel(p) && ((is_gradient && has_few_images(p)) || pays_in_tiles(kernels_, p))) return true;
+  if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(p)) return true;
   return p.kh * p.kw * p.c * p.o > kMostDirectWeights &&
          (!is_plain(p) || is_pixel_by_pixel(p) || sums_few_pixels(p));
 }
