@@ -162,7 +162,7 @@ int rename(const char* from, const char* to) noexcept {
     const Fault fault = count({Kind::rename, from, to, {}});
     if (fault.error != 0) return fail(fault.error);
   }
-  return static_cast<int>(::syscall(SYS_rename, from, to));
+  return static_cast<int>(::syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
 }
 
 int unlink(const char* path) noexcept {
@@ -172,7 +172,7 @@ int unlink(const char* path) noexcept {
     const Fault fault = count({Kind::unlink, path, {}, {}});
     if (fault.error != 0) return fail(fault.error);
   }
-  return static_cast<int>(::syscall(SYS_unlink, path));
+  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
 }
 
 // There is a struct of that name too.

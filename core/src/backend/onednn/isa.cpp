@@ -1,6 +1,8 @@
 #include "backend/onednn/isa.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include <ronde/core/error.h>
 
@@ -10,6 +12,8 @@ const char* name_of(Isa isa) {
   switch (isa) {
     case Isa::portable:
       break;
+    case Isa::neon:
+      return "neon";
     case Isa::avx2:
       return "avx2";
     case Isa::avx512:
@@ -22,16 +26,22 @@ const char* name_of(Isa isa) {
   return "portable";
 }
 
+Isa best_isa() {
+  return machine_isas().back();
+}
+
 Isa chosen_isa() {
   const char* wanted = std::getenv("RONDE_ISA");
   if (!wanted || !*wanted) return best_isa();
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
+  for (const Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
     if (std::string_view(wanted) != name_of(isa)) continue;
-    require<UsageError>(isa <= best_isa(), "[isa] RONDE_ISA=", wanted, ", but this machine has only ",
-                        name_of(best_isa()));
+    const std::span<const Isa> has = machine_isas();
+    require<UsageError>(std::find(has.begin(), has.end(), isa) != has.end(), "[isa] RONDE_ISA=", wanted,
+                        ", but this machine has only ", name_of(best_isa()));
     return isa;
   }
-  throw UsageError(cat("[isa] RONDE_ISA=", wanted, " is none of portable, avx2, avx512, avx512_bf16, amx"));
+  throw UsageError(
+      cat("[isa] RONDE_ISA=", wanted, " is none of portable, neon, avx2, avx512, avx512_bf16, amx"));
 }
 
 }  // namespace ronde::inline v0

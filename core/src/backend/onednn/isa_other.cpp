@@ -3,8 +3,9 @@
 
 namespace ronde::inline v0 {
 
-Isa best_isa() {
-  return Isa::portable;
+std::span<const Isa> machine_isas() {
+  static constexpr Isa kAll[] = {Isa::portable};
+  return kAll;
 }
 
 const Kernels& kernels_of(Isa) {

@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "backend/onednn/isa.h"
 
 namespace ronde::inline v0 {
@@ -44,14 +46,16 @@ Kernels with_tiles(const TileKernels& tiles) {
 
 }  // namespace
 
-Isa best_isa() {
-  static const Isa best = find_best_isa();
-  return best;
+std::span<const Isa> machine_isas() {
+  static constexpr Isa kAll[] = {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
+  static const std::span<const Isa> found(kAll, std::find(kAll, std::end(kAll), find_best_isa()) + 1);
+  return found;
 }
 
 const Kernels& kernels_of(Isa isa) {
   switch (isa) {
     case Isa::portable:
+    case Isa::neon:
       break;
     case Isa::avx2:
       return kAvx2Kernels;

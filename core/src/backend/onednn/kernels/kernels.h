@@ -218,6 +218,7 @@ struct Kernels {
 };
 
 extern const Kernels kPortableKernels;
+extern const Kernels kNeonKernels;
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
 
