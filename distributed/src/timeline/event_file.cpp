@@ -104,7 +104,9 @@ void EventFile::move_end(std::int64_t border) const {
   }
   char* place = static_cast<char*>(pages) + page_ - 4;
   std::memcpy(text, place, 2);
-  // The second page is brought in first: the store must not stop in the middle for it.
+  // Both pages are brought in first, for writing: the store must not stop in the middle for one of them. ARM
+  // may by then have written what lies on the other one.
+  *static_cast<volatile char*>(place) = text[0];
   *static_cast<volatile char*>(place + 4) = ' ';
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, text, sizeof bytes);
