@@ -12,6 +12,8 @@
 namespace ronde::apps {
 namespace {
 
+constexpr double kMostEpochs = 0x1p53;  // beyond it a double does not count
+
 /// NaN for what is no number: "NA".
 double number_in(std::string_view text) {
   double value = 0.0;
@@ -21,7 +23,6 @@ double number_in(std::string_view text) {
 }
 
 void assign(EpochReport& epoch, std::string_view column, double value) {
-  if (column == "epoch") epoch.epoch = static_cast<std::int64_t>(value) + 1;
   if (column == "loss") epoch.loss = value;
   if (column == "accuracy") epoch.accuracy = value;
   if (column == "val_loss") epoch.val_loss = value;
@@ -45,9 +46,11 @@ Report parse_epoch_table(const std::string& text, const std::string& source) {
       header = cells;
       continue;
     }
-    require<InputError>(cells.size() == header.size() && number_in(cells.front()) >= 0.0, source, ": row \"",
-                        line, "\" does not fit the header");
+    const double number = number_in(cells.front());
+    require<InputError>(cells.size() == header.size() && number >= 0.0 && number < kMostEpochs, source,
+                        ": row \"", line, "\" does not fit the header");
     EpochReport epoch;
+    epoch.epoch = static_cast<std::int64_t>(number) + 1;
     epoch.loss = epoch.accuracy = epoch.learning_rate = epoch.images_per_second = kNone;
     for (std::size_t i = 0; i < cells.size(); ++i) assign(epoch, header[i], number_in(cells[i]));
     epochs[epoch.epoch] = epoch;

@@ -87,8 +87,7 @@ std::string fixed(double value, int digits) {
 
 std::string brief(double value, int digits) {
   if (!std::isfinite(value)) return "-";
-  if (std::abs(value) >= 10000.0 && std::abs(value) < 1e15) return grouped(std::llround(value));
-  if (std::abs(value) >= 1000.0) return grouped(std::llround(value));
+  if (std::abs(value) >= 1000.0 && std::abs(value) < 1e15) return grouped(std::llround(value));
   return formatted("%.*g", digits, value);
 }
 

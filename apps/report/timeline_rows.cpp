@@ -13,6 +13,7 @@ namespace {
 using Parsed = nlohmann::json;
 
 constexpr std::string_view kListBegins = "\"traceEvents\":[";
+constexpr double kLongest = 0x1p62;  // nanoseconds; a beginning and a duration can be added
 
 void read_header(const Parsed& header, TimelineRows& timeline) {
   const Parsed& facts = header.at("otherData");
@@ -23,7 +24,9 @@ void read_header(const Parsed& header, TimelineRows& timeline) {
 }
 
 std::int64_t nanoseconds(const Parsed& microseconds) {
-  return std::llround(1e3 * microseconds.get<double>());
+  const double time = 1e3 * microseconds.get<double>();
+  require<InputError>(std::abs(time) < kLongest, "has a time of ", time, " ns");
+  return std::llround(time);
 }
 
 void read_event(std::string_view line, TimelineRows& timeline) {

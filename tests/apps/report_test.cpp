@@ -127,6 +127,7 @@ TEST(HtmlText, Numbers) {
   EXPECT_EQ(brief(0.0001), "0.0001");
   EXPECT_EQ(brief(3119.6), "3,120");
   EXPECT_EQ(brief(1234567.0), "1,234,567");
+  EXPECT_EQ(brief(1e20), "1e+20");  // of a loss that ran away: no integer holds it
   EXPECT_EQ(percent(0.74125), "74.12\u00a0%");
   EXPECT_EQ(duration(0.84), "0.8\u00a0s");
   EXPECT_EQ(duration(59.7),
@@ -165,6 +166,7 @@ TEST(Axis, WholeTicks) {
 TEST(Axis, LabelsTellNeighboursApart) {
   EXPECT_EQ(tick_label(0.25, 0.05), "0.25");
   EXPECT_EQ(tick_label(12000.0, 1000.0), "12,000");
+  EXPECT_EQ(tick_label(2e20, 1e20), "2e+20");
   EXPECT_EQ(tick_label(0.0, 0.1), "0");
   EXPECT_EQ(tick_label(1.5e-4, 5e-5), "1.5e-4");
 }
@@ -257,6 +259,7 @@ TEST(EpochTable, LaterRowsReplaceEarlierOnes) {
 TEST(EpochTable, RefusesOtherFiles) {
   EXPECT_THROW(parse_epoch_table("a,b\n1,2\n", "t"), InputError);
   EXPECT_THROW(parse_epoch_table("epoch,loss\n0\n", "t"), InputError);
+  EXPECT_THROW(parse_epoch_table("epoch,loss\n1e300,1\n", "t"), InputError);
 }
 
 TEST(HtmlReport, LoadsNothingAndRunsNothing) {

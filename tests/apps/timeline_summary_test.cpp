@@ -119,7 +119,8 @@ TEST(TimelineSummary, OfNothingIsEmpty) {
 }
 
 TEST(TimelineSummary, RefusesOtherFiles) {
-  for (const char* other : {"", "{}", "{\"traceEvents\":[]}", "[]",
+  const std::string endless = timeline({{0, 0, "step", "outer", 0, 1e300}});
+  for (const char* other : {"", "{}", "{\"traceEvents\":[]}", "[]", endless.c_str(),
                             "{\"otherData\":{\"made by\":\"somebody\"},\"traceEvents\":[]}",
                             "{\"otherData\":{\"made by\":\"Ronde\"},\"traceEvents\":[\n{\"ph\":\"X\"]}"}) {
     try {

@@ -94,7 +94,7 @@ KerasState split(const std::vector<SavedWeight>& weights) {
   KerasState state;
   auto rest = weights.begin();
   if (rest != weights.end() && is_scalar(*rest) && rest->values.dtype() == DType::i64) {
-    state.iterations = static_cast<std::int64_t>((rest++)->values.item());
+    state.iterations = (rest++)->values.to_vector<std::int64_t>().front();
     if (rest != weights.end() && is_scalar(*rest)) state.learning_rate = (rest++)->values.item();
   }
   state.slots.assign(rest, weights.end());
