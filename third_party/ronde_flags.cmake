@@ -3,6 +3,9 @@
 add_library(ronde_flags INTERFACE)
 target_compile_options(ronde_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow)
+# Fused multiply-adds in kernels only, which ask for them. Elsewhere compilers would use them on ARM, whose processors
+# all have them, and not on x86-64: what ranks compute each for themselves would depend on the processor.
+target_compile_options(ronde_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(ronde_flags INTERFACE -Wno-pass-failed)  # what could not be made of a loop is no defect
 endif()
