@@ -33,6 +33,13 @@ std::string processor_info(const std::string& key) {
   return "";
 }
 
+// ARM's kernels give numbers instead of a name.
+std::string processor_name() {
+  const std::string name = processor_info("model name"), maker = processor_info("CPU implementer");
+  if (!name.empty() || maker.empty()) return name;
+  return cat("ARM, implementer ", maker, ", part ", processor_info("CPU part"));
+}
+
 std::vector<std::string> processor_features() {
   std::string all = processor_info("flags");
   if (all.empty()) all = processor_info("Features");  // as ARM's kernels call them
@@ -71,7 +78,7 @@ Machine this_machine() {
     machine.host = system.nodename;
     machine.system = cat(system.sysname, " ", system.release, " ", system.machine);
   }
-  machine.processor = processor_info("model name");
+  machine.processor = processor_name();
   machine.features = processor_features();
   machine.cores = allowed_cores();
   machine.physical_cores = count_physical_cores(machine.cores);
