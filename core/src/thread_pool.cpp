@@ -57,6 +57,10 @@ struct Share {
 };
 
 // Worker k always gets share k + 1, so that what it left in its cache is there for the next loop.
+//
+// libstdc++ looks for sleepers before it wakes them. Where one must not be missed, the store before that is
+// sequentially consistent: x86 lets the look overtake a release, and a sleeper would sleep on. After a post
+// it may: then the caller takes the share back.
 struct alignas(64) Worker {
   std::atomic<int> phase = idle;
   Share share;
@@ -65,7 +69,7 @@ struct alignas(64) Worker {
 
   Worker() : thread([this] { work(); }) {}
   ~Worker() {
-    phase.store(quit, std::memory_order_release);
+    phase.store(quit);
     phase.notify_all();
     thread.join();
   }
@@ -84,7 +88,7 @@ struct alignas(64) Worker {
         const TraceScope scope("parallel", "part of a loop");
         run_share();
       }
-      phase.store(idle, std::memory_order_release);
+      phase.store(idle);
       phase.notify_all();
     }
   }
