@@ -44,6 +44,7 @@ if(RONDE_HARDEN AND NOT RONDE_SANITIZE)
   target_compile_options(ronde_product_flags INTERFACE
     -fstack-protector-strong -Werror=format-security
     $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=full>
+    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mbranch-protection=standard>
     $<$<CXX_COMPILER_ID:GNU>:-fstack-clash-protection>
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=2>)

@@ -19,7 +19,8 @@ namespace {
 // What Ronde's kernels and oneDNN's choose by.
 constexpr const char* kFeatures[] = {"sse4_2",   "avx",         "avx2",        "fma",         "avx512f",
                                      "avx512bw", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
-                                     "amx_bf16", "amx_int8",    "asimd",       "sve"};
+                                     "amx_bf16", "amx_int8",    "asimd",       "sve",         "sve2",
+                                     "bf16",     "i8mm"};
 
 // The value of the first line "key : value" of /proc/cpuinfo.
 std::string processor_info(const std::string& key) {
