@@ -4,6 +4,7 @@
 #include <ronde/models/lambda_callback.h>
 #include <ronde/models/save_point.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/nn/sgd.h>
 
 #include "cuda/digits.h"
 #include "support/temp_dir.h"
@@ -159,6 +160,49 @@ TEST(CudaNonFinite, LogsOfAStepAreGivenOnceItIsKnownToBeGood) {
        .wants_batch_logs = true});
   expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4, .callbacks = {&watches}}, 6, 4);
   EXPECT_EQ(ended, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));  // on the CPU, on the device
+}
+
+/// The losses of steps whose loss holds penalties of the weights.
+Values losses_with_penalties(Backend& backend, const InMemoryDataset& data, std::int64_t audit_every) {
+  Model model(
+      std::make_unique<Sequential>(Flatten(), Dense({.units = 4,
+                                                     .activation = Activation::softmax,
+                                                     .kernel_regularizer = Regularizer::l1_l2(0.01, 0.02)})),
+      {8, 8, 1}, {.seed = 3, .backend = &backend});
+  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05}),
+                 .loss = std::make_unique<CategoricalCrossentropy>()});
+  return model
+      .fit(data, {.batch_size = 4,
+                  .epochs = 2,
+                  .shuffle = false,
+                  .non_finite = {.action = NonFiniteAction::skip},
+                  .audit_every = audit_every,
+                  .verbose = 0,
+                  .warn = [](const std::string&) {}})
+      .values.at("loss");
+}
+
+// The step 3 is audited, and so no part of the graph, and refused: the step 4 is captured with the same
+// weights, whose penalty is known by then.
+TEST(CudaNonFinite, PenaltiesAreInTheGraphThatIsCapturedBehindARefusedStep) {
+  const InMemoryDataset data = digits_with(NAN, {9});
+  FakeDevice device({.seed = 7});
+  expect_near(losses_with_penalties(device.backend, data, 3), losses_with_penalties(backend("cpu"), data, 3),
+              1e-5);
+  EXPECT_EQ(device.runtime.replays(), 12);
+}
+
+// The penalty was in a capture that was given up: nobody has computed it.
+TEST(CudaNonFinite, PenaltiesAreComputedAgainBehindACaptureThatWasGivenUp) {
+  const cuda::CudaBackend* gpu = nullptr;
+  FakeDevice device({.seed = 7, .on_launch = [&](const cuda::Call& call) {
+                       require(call.op != cuda::Op::sgd_step || !gpu->is_capturing(),
+                               "no memory for a launch");
+                     }});
+  gpu = &device.backend;
+  expect_near(losses_with_penalties(device.backend, digits(), 0),
+              losses_with_penalties(backend("cpu"), digits(), 0), 1e-5);
+  EXPECT_EQ(device.runtime.replays(), 0);
 }
 
 }  // namespace

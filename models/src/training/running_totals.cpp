@@ -189,8 +189,11 @@ RunningTotals::Mark RunningTotals::mark() const {
   return mark;
 }
 
+// A penalty that is known may be one that a capture has left to a graph, or that the graph to come has to
+// compute although the weights are the same.
 void RunningTotals::return_to(const Mark& mark) {
   clear();
+  penalty_version_.reset();
   of_shards_.assign(mark.begin(), mark.end() - 1);
   assign(mark.back());
 }
