@@ -104,6 +104,20 @@ TEST(CudaTraining, DeterministicModeHasDeterministicEngines) {
   EXPECT_EQ(device.runtime.math().engines, cuda::Engines::deterministic);
 }
 
+// Else sums that vary would be taken for a machine that fails.
+TEST(CudaTraining, AnAuditedTrainingHasEnginesThatRepeatTheirBits) {
+  using cuda::Engines;
+  const auto engines = [](Engines wished, std::int64_t audit_every) {
+    FakeDevice device({}, {.math = {.engines = wished}});
+    Model model = digits_model(device.backend, {});
+    model.fit(digits(), {.batch_size = 16, .max_steps = 1, .audit_every = audit_every, .verbose = 0});
+    return device.runtime.math().engines;
+  };
+  EXPECT_EQ(engines(Engines::fastest, 0), Engines::fastest);
+  EXPECT_EQ(engines(Engines::fastest, 100), Engines::tuned);
+  EXPECT_EQ(engines(Engines::deterministic, 100), Engines::deterministic);
+}
+
 /// To the device, in so many epochs.
 std::size_t bytes_of_training(std::int64_t epochs) {
   const InMemoryDataset data = digits();

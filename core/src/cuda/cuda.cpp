@@ -151,6 +151,11 @@ void use_deterministic_engines(Backend& backend) {
   if (auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend)) gpu->use_engines(cuda::Engines::deterministic);
 }
 
+void use_repeatable_engines(Backend& backend) {
+  auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend);
+  if (gpu && gpu->engines() == cuda::Engines::fastest) gpu->use_engines(cuda::Engines::tuned);
+}
+
 std::vector<std::string> take_detours(Backend& backend) {
   auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend);
   return gpu ? gpu->detours().take_news() : std::vector<std::string>();

@@ -94,6 +94,11 @@ void CudaBackend::use_engines(Engines engines) {
   options_.math.engines = engines;
 }
 
+Engines CudaBackend::engines() const {
+  const std::lock_guard lock(mutex_);
+  return options_.math.engines;
+}
+
 CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
   if (!needs_plan(call.op)) return {};
   const std::lock_guard lock(mutex_);

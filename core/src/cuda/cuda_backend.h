@@ -71,6 +71,7 @@ class CudaBackend : public Backend {
   bool wants_windows() const { return options_.windows; }
   /// Of the convolutions planned from here on.
   void use_engines(Engines engines);
+  Engines engines() const;
 
   std::string name() const override { return "cuda"; }
   Device device() const override { return {DeviceType::cuda, options_.index}; }

@@ -44,6 +44,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
     use_deterministic_engines(state.backend());
     sharded_step_.emplace(state, loader_.sampler().shards());
   }
+  if (options.audit_every > 0) use_repeatable_engines(state.backend());
   if (options.resume) go_on();
   plan_.initial_epoch = epoch_;
   plan_.initial_step = epoch_step_;

@@ -163,6 +163,9 @@ class RONDE_API LateReader {
 /// From here on a GPU's convolutions are the same in each process, and perhaps slower: as with
 /// `$RONDE_CUDA_ENGINES=deterministic`. Of other backends they are anyway.
 RONDE_API void use_deterministic_engines(Backend& backend);
+/// From here on they give the same bits each time in this process, also where `$RONDE_CUDA_ENGINES=fastest`
+/// allowed others.
+RONDE_API void use_repeatable_engines(Backend& backend);
 
 /// What a GPU computes by a slower way than one might think, and why: a line for each operation and reason,
 /// each told once in a process. By float32 copies although it was given bfloat16 ("by design" where nothing
