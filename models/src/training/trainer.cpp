@@ -195,7 +195,6 @@ void Trainer::run_step() {
   require(batch != nullptr, "[fit] the loader ended before step ", epoch_step_);
   batch_ = batch;
   train_on(*batch);
-  if (speed_tuning_ && !speed_tuning_->is_done()) guard_.settle();  // its time is that of the work
   stopwatch_.stop(batch->global_count);
   stopwatch_.report(state_.progress);
   rank_watch_.add_step(stopwatch_.own_seconds());
