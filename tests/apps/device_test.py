@@ -29,6 +29,17 @@ class DeviceTest(harness.ProgramTest):
         _, on_cpu = self.train_on("cpu", "cpu.json", RONDE_BACKEND="cpu")
         self.assert_same_but_for_rounding(on_gpu, on_cpu)
 
+    def test_numbers_that_are_not_finite_end_it_as_on_the_cpu(self):
+        """Behind two returns to a file, with a graph by then."""
+        said = []
+        for device, env in (("cuda", {"RONDE_CUDA_MODULE": MODULE}), ("cpu", {"RONDE_BACKEND": "cpu"})):
+            result = self.train("--device", device, *SMALL, "--optimizer", "sgd", "--learning-rate", "1e30", "--dir", device,
+                                "--save-steps", "1", "--non-finite", "rollback", "--non-finite-limit", "3", env=env)
+            self.assert_refused(result, 88, r"step 4 .* is not finite: rank 0: the loss of all 8 samples .* 3 times in a row")
+            said.append([line.replace(f" {device}/", " ") for line in result.warnings + result.complaints])
+        self.assertEqual(said[0], said[1])
+        self.assertEqual(len(said[0]), 3)
+
     def test_auto_says_what_it_chose_and_why(self):
         out, run = self.train_on("auto", "a.json", RONDE_CUDA_MODULE=MODULE)
         self.assertRegex(out, r"device +cuda:0 Fake GPU, .*\(a GPU is usable\)")

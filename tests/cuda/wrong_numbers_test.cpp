@@ -191,11 +191,13 @@ TEST(GpuWrongNumbers, ATrainingGoesOnBehindAStepThatWasTakenBack) {
             .callback = files_of(directory / "{epoch}-{batch}.h5"),
             .replays = 18};
     const Behind expected = train_on_gpus(way, job);
-    job.file = directory / "1-8.h5";
+    ASSERT_EQ(expected.lines.size(), 2u);
+    job.file = directory / "2-2.h5";
     job.fit.resume = true;
-    job.callback = files_of(directory / "{epoch}-{batch}-again.h5");
-    job.replays = 10;
-    train_on_gpus(way, job).expect(expected);
+    job.replays = 6;
+    const Behind got = train_on_gpus(way, job);
+    got.expect(expected);
+    EXPECT_EQ(got.lines, std::vector<std::string>{expected.lines[1]});
   }
 }
 

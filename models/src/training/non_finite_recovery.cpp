@@ -12,7 +12,8 @@ NonFiniteRecovery::NonFiniteRecovery(Model& model, Model::State& state, Checkpoi
 
 void NonFiniteRecovery::go_on(const std::string& file, std::int64_t times) {
   source_ = file;
-  times_ = times;
+  // Behind a return, the file itself is the one that was written since.
+  if (options_.action == NonFiniteAction::skip) times_ = times;
 }
 
 void NonFiniteRecovery::note_update() {

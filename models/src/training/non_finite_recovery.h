@@ -16,7 +16,7 @@ class NonFiniteRecovery {
   NonFiniteRecovery(Model& model, Model::State& state, Checkpointer& checkpointer, NonFiniteOptions options,
                     Warn warn);
 
-  /// For a run that goes on with a file, in which this has happened so often already.
+  /// For a run that goes on with a file, behind so many times.
   void go_on(const std::string& file, std::int64_t times);
   /// An update was made.
   void note_update();

@@ -196,6 +196,28 @@ TEST(NonFinite, TheCountOfStepsInARowGoesOnInAResumedRun) {
   EXPECT_THROW(train_to(3, true), CollectiveError) << "the third in a row";
 }
 
+TEST(NonFinite, ReturnsAreCountedFromTheFileThatARunGoesOnWith) {
+  const TempDir dir(memory_directory());
+  const InMemoryDataset data = rows(24, 8, kNaN, 20);  // the steps 2 and 4 of 4
+  SelfCommunicator world;
+  const auto warnings = [&](const std::string& resumed) {
+    Model model = make_model(world);
+    if (!resumed.empty()) model.load_weights(resumed);
+    ModelCheckpoint files({.filepath = dir / "{batch}.h5", .save_steps = 1});
+    std::vector<std::string> lines;
+    FitOptions fit = options(NonFiniteAction::rollback);
+    fit.resume = !resumed.empty();
+    fit.callbacks = {&files};
+    fit.warn = [&](const std::string& text) { lines.push_back(text); };
+    model.fit(data, fit);
+    return lines;
+  };
+  const std::vector<std::string> all = warnings("");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_NE(all[1].find("3.h5 (step 3), and on with the next samples (1 of 3)"), std::string::npos) << all[1];
+  EXPECT_EQ(warnings(dir / "3.h5"), std::vector<std::string>{all[1]});
+}
+
 TEST(NonFinite, RollbackGoesToTheLastFileAndOnWithTheNextSamples) {
   for (const Ways& way : kWays) {
     if (has_error_feedback(way.distributed.compression)) continue;  // its memory is in no file
