@@ -89,7 +89,10 @@ Behind train_rank(Communicator& world, const GpuWay& way, const Job& job) {
   std::unique_ptr<Optimizer> optimizer =
       std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9});
   if (way.compute_dtype) optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.02});
-  model.compile({.optimizer = std::move(optimizer), .loss = std::make_unique<CategoricalCrossentropy>()});
+  // Several buckets, of which all but the last are sent by the backward pass.
+  model.compile({.optimizer = std::move(optimizer),
+                 .loss = std::make_unique<CategoricalCrossentropy>(),
+                 .distributed = {.buckets = {.first_bucket_bytes = 64, .bucket_bytes = 64}}});
   if (!job.file.empty()) model.load_weights(job.file);
   Behind behind;
   FitOptions fit = job.fit;
@@ -147,15 +150,27 @@ TEST(GpuWrongNumbers, ASkippedStepIsAsIfItHadNeverBeen) {
   }
 }
 
-/// Of every fourth step.
-auto files_of(const std::string& path) {
-  return [=](Model&) {
-    return std::make_unique<ModelCheckpoint>(ModelCheckpointOptions{.filepath = path, .save_steps = 4});
-  };
+/// Files of every fourth step; and from this batch of an epoch on a smaller rate, if there is one.
+class FilesAndRate : public ModelCheckpoint {
+ public:
+  FilesAndRate(const std::string& path, std::int64_t slower_from)
+      : ModelCheckpoint({.filepath = path, .save_steps = 4}), slower_from_(slower_from) {}
+  void on_train_batch_begin(std::int64_t batch) override {
+    ModelCheckpoint::on_train_batch_begin(batch);
+    if (batch == slower_from_) model().optimizer().set_learning_rate(0.004);
+  }
+
+ private:
+  std::int64_t slower_from_;
+};
+
+auto files_of(const std::string& path, std::int64_t slower_from = -1) {
+  return [=](Model&) { return std::make_unique<FilesAndRate>(path, slower_from); };
 }
 
-// The step 6 of 8 is bad, and the file is of the step 4: the samples of the last two steps follow on it.
-// There is a graph by then, which knows where weights, their copies in bf16, state, rate and corrections lie.
+// The step 6 of 8 is bad, and the file is of the step 4: the samples of the last two steps follow on it, with
+// the rate that was chosen since. There is a graph by then, which knows where weights, their copies in bf16,
+// state, rate and corrections lie.
 TEST(GpuWrongNumbers, AReturnToAFileIsAsIfTheTrainingHadBegunThere) {
   FitOptions fit = batches_of_four(NonFiniteAction::rollback);
   fit.epochs = 1;
@@ -166,15 +181,18 @@ TEST(GpuWrongNumbers, AReturnToAFileIsAsIfTheTrainingHadBegunThere) {
     Behind got = train_on_gpus(way, {.data = part_of_digits(0, 32, {21}),
                                      .fit = fit,
                                      .dropout = 0.0,
-                                     .callback = files_of(directory / "{batch}.h5"),
+                                     .callback = files_of(directory / "{batch}.h5", 4),
                                      .replays = 6});
     EXPECT_EQ(got.lines,
               std::vector<std::string>{cat("[fit] step 6 (6 of epoch 1) is not finite: rank ", way.ranks - 1,
                                            ": the input of sample 21 is nan; back to ", file,
                                            " (step 4), and on with the next samples (1 of 10)")});
-    Behind expected =
-        train_on_gpus({way.ranks, way.compute_dtype, false},
-                      {.data = part_of_digits(24, 32), .fit = fit, .dropout = 0.0, .file = file});
+    Behind expected = train_on_gpus({way.ranks, way.compute_dtype, false},
+                                    {.data = part_of_digits(24, 32),
+                                     .fit = fit,
+                                     .dropout = 0.0,
+                                     .file = file,
+                                     .callback = files_of(directory / "none-{batch}.h5", 0)});
     expected.losses = got.losses;  // of other samples
     got.expect(expected);
   }
@@ -263,34 +281,36 @@ TEST(GpuWrongNumbers, AnAuditNamesTheStepAndLeavesTheWeights) {
   }
 }
 
-// A weight, and then the rate alone, which is compared too.
+// A weight behind the step 7, and behind the last one of the epoch the rate alone, which changes no weight
+// yet.
 TEST(GpuWrongNumbers, ReplicasThatDifferAreFoundBehindGraphs) {
   for (const ComputeDtype compute_dtype : {ComputeDtype(), ComputeDtype(DType::bf16)})
     for (const bool has_bad_weight : {true, false}) {
-      SCOPED_TRACE(cat(compute_dtype ? "mixed" : "f32", has_bad_weight));
+      SCOPED_TRACE(cat(compute_dtype ? "mixed" : "f32", has_bad_weight ? ", weight" : ", rate"));
+      const auto spoil = [=](Model& model) {
+        return std::make_unique<LambdaCallback>(
+            LambdaCallbackOptions{.on_train_batch_end = [=, &model](std::int64_t batch, const Logs&) {
+              if (model.communicator().rank() == 0) return;
+              if (has_bad_weight && batch == 6) model.arena().values().slice(0, 0, 1).fill(0.375);
+              if (!has_bad_weight && batch == 9) model.optimizer().set_learning_rate(0.01);
+            }});
+      };
       Job job{.data = part_of_digits(0, 40),
               .fit = batches_of_four(NonFiniteAction::finish_epoch),
-              .callback =
-                  [&](Model& model) {
-                    return std::make_unique<LambdaCallback>(
-                        LambdaCallbackOptions{.on_train_batch_end = [&](std::int64_t batch, const Logs&) {
-                          if (batch != 6 || model.communicator().rank() == 0) return;
-                          const Tensor bias = model.arena().values().slice(0, 0, 1);
-                          if (has_bad_weight) bias.fill(0.375);
-                          model.optimizer().set_learning_rate(has_bad_weight ? 0.02 : 0.01);
-                        }});
-                  },
+              .callback = spoil,
               .status = ExitStatus::replicas_differ,
-              .replays = 6};
+              .replays = has_bad_weight ? 6 : 8};
       job.fit.check_replicas_every = 4;
       std::vector<std::string> lines(2);
       run_ranks(2, [&](Communicator& world) {
         lines[static_cast<std::size_t>(world.rank())] =
             train_rank(world, {2, compute_dtype}, job).lines.at(0);
       });
+      const std::string what =
+          has_bad_weight ? "dense/bias" : "the optimizer's count of steps or learning rate";
       EXPECT_EQ(lines[0],
-                "after 8 steps the replicas differ: ranks 0 and 1 in dense/bias (no majority tells "
-                "which is wrong): go on from a checkpoint");
+                cat("after ", has_bad_weight ? 8 : 10, " steps the replicas differ: ranks 0 and 1 in ", what,
+                    " (no majority tells which is wrong): go on from a checkpoint"));
       EXPECT_EQ(lines[1], lines[0]);
     }
 }
