@@ -72,6 +72,39 @@ TEST(CudaNonFinite, AStepThatWouldSpoilTheWeightsIsLeftOutAsOnTheCpu) {
   }
 }
 
+// Groups of two batches, of which the third of an epoch is one batch and so a graph of its own; pieces;
+// shards.
+TEST(CudaNonFinite, UpdatesOfSeveralPassesAreLeftOutAsOnTheCpu) {
+  const InMemoryDataset data = digits_with(NAN, {9, 39});
+  const std::vector<FitOptions> ways{{.epochs = 4, .backward_passes_per_step = 2},
+                                     {.epochs = 2, .micro_batch = 3},
+                                     {.epochs = 2, .deterministic = true, .virtual_shards = 4}};
+  for (const FitOptions& way : ways) {
+    SCOPED_TRACE(&way - ways.data());
+    const auto trained = [&](Backend& backend, std::vector<std::string>& warnings) {
+      Model model = digits_model(backend, {});
+      FitOptions fit = way;
+      fit.batch_size = 8;
+      fit.shuffle = false;
+      fit.non_finite = {.action = NonFiniteAction::skip};
+      fit.verbose = 0;
+      fit.warn = [&](const std::string& line) { warnings.push_back(line); };
+      const History history = model.fit(data, fit);
+      Values all = history.values.at("loss");
+      for (const double value : history.values.at("accuracy")) all.push_back(value);
+      for (const double value : model.arena().values().to_vector<double>()) all.push_back(value);
+      for (const double value : model.arena().buffers().to_vector<double>()) all.push_back(value);
+      return all;
+    };
+    std::vector<std::string> expected_warnings, warnings;
+    const Values expected = trained(backend("cpu"), expected_warnings);
+    FakeDevice device({.seed = 7});
+    expect_near(trained(device.backend, warnings), expected, 1e-4);
+    EXPECT_EQ(warnings, expected_warnings);
+    EXPECT_EQ(warnings.size(), static_cast<std::size_t>(2 * way.epochs));
+  }
+}
+
 /// The end of a training that has to abort for a sample that is no number.
 struct Abort {
   std::string text;

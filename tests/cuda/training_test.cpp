@@ -297,6 +297,21 @@ TEST(CudaTraining, WithRegularizersAndL2Too) {
   }
 }
 
+// Of 5 batches the last is an update of its own, and so a whole step; the first of each group is a pass.
+TEST(CudaTraining, OneGraphForPassesAndOneForStepsHaveLossesOfTheirOwn) {
+  const auto trained = [](Backend& backend) {
+    const History history =
+        digits_model(backend, {})
+            .fit(digits(), {.batch_size = 8, .epochs = 4, .backward_passes_per_step = 2, .verbose = 0});
+    Values all = history.values.at("loss");
+    for (const double value : history.values.at("accuracy")) all.push_back(value);
+    return all;
+  };
+  FakeDevice device({.seed = 7});
+  expect_near(trained(device.backend), trained(backend("cpu")), 1e-4);
+  EXPECT_EQ(device.runtime.replays(), 6 + 2);
+}
+
 // Penalties and their gradients read nothing on the host.
 TEST(CudaTraining, ARepeatedStepWithRegularizersIsOneGraph) {
   const auto launches = [](std::int64_t steps, double l2) {

@@ -98,30 +98,29 @@ bool CapturedPass::takes_update() const {
                      [](const auto& metric) { return counts_on_device(*metric); });
 }
 
-void CapturedPass::forward_and_backward() {
+void CapturedPass::forward_and_backward(Results& results) {
   model_.arena->zero_gradients();  // again, when a capture was broken off
   const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
   const Variable loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
   if (!seed_.defined()) seed_ = Tensor::full(loss.shape(), 1.0, loss.value().options());
   loss.backward(seed_);
-  outputs_ = outputs.value();
-  loss_ = loss.value();
+  results = {outputs.value(), loss.value()};
 }
 
 void CapturedPass::run(const StepData& data, RunningTotals& totals) {
   // The sums over the ranks follow the graph.
   const DistributedOptimizer::NoSync held_back(*model_.optimizer);
-  const bool called = pass_->run([&] { forward_and_backward(); });
+  const bool called = pass_->run([&] { forward_and_backward(of_pass_); });
   // The device has written them all.
   if (!called) model_.arena->use_gradients(model_.arena->gradients());
-  totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
+  totals.add(of_pass_.loss, of_pass_.outputs, data.targets, data.inputs.size(0));
 }
 
 std::int64_t CapturedPass::count_and_update(const StepData& data, const StepSamples& samples,
                                             RunningTotals& totals) {
   std::optional<GatedUpdates> gated;
-  if (guard_ && guard_->is_on()) gated.emplace(guard_->look(loss_));
-  totals.add(loss_, outputs_, data.targets, data.inputs.size(0));
+  if (guard_ && guard_->is_on()) gated.emplace(guard_->look(of_step_.loss));
+  totals.add(of_step_.loss, of_step_.outputs, data.targets, data.inputs.size(0));
   return model_.optimizer->step(samples);
 }
 
@@ -136,7 +135,7 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
   step_->run(
       [&] {
         model_.optimizer->expect(samples);
-        forward_and_backward();
+        forward_and_backward(of_step_);
         called = true;
       },
       [&] {

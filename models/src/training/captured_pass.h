@@ -39,7 +39,12 @@ class CapturedPass {
  private:
   /// Of the first batch that may be the main one, on all ranks: whether all may capture.
   bool agree_on_graphs();
-  void forward_and_backward();
+  /// What a repeated body leaves behind, of its latest run. Each of the two has its own: a repetition calls
+  /// nobody who could say where it lies.
+  struct Results {
+    Tensor outputs, loss;
+  };
+  void forward_and_backward(Results& results);
   std::int64_t count_and_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);
 
   Model::State& model_;
@@ -47,7 +52,7 @@ class CapturedPass {
   std::optional<RepeatedStep> pass_;  // empty: nothing is captured
   std::optional<RepeatedStep> step_;
   Tensor inputs_, targets_, keys_;  // of the main batch
-  Tensor outputs_, loss_;           // of the latest run
+  Results of_pass_, of_step_;
   Tensor seed_;                     // the gradient of the loss: 1, which no step has to write
   std::int64_t global_count_ = 0;   // samples of all ranks in the main batch
   std::string disagreement_;        // of the ranks, on whether there are graphs
