@@ -163,6 +163,8 @@ std::string expect_the_same_end(const InMemoryDataset& data, const FitOptions& o
 TEST(CudaNonFinite, ATrainingThatEndsForItsNumbersEndsAsOnTheCpu) {
   expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4}, 6, 5);
   expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4}, 6, 5, false);
+  // In front of an audited step, which is no graph and begins when all is known.
+  expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4, .audit_every = 7}, 6, 4);
   // Before and behind the first repetition, in the last step of an epoch, before a smaller one, in that one.
   expect_the_same_end(digits_with(NAN, {5}), {.batch_size = 4}, 2, 1);
   expect_the_same_end(digits_with(NAN, {9}), {.batch_size = 4}, 3, 2);

@@ -150,6 +150,52 @@ TEST(GpuWrongNumbers, ASkippedStepIsAsIfItHadNeverBeen) {
   }
 }
 
+// Groups of two batches, of which the third of an epoch is one batch, and of which nobody looks at the
+// numbers of the first training: then that batch is a graph with sums of its own. And steps between averages.
+TEST(GpuWrongNumbers, RanksLeaveOutUpdatesOfSeveralBatchesAsOnTheCpu) {
+  struct Other {
+    NonFiniteAction action;
+    std::int64_t batches, period, lines;
+  };
+  for (const Other& other : {Other{NonFiniteAction::finish_epoch, 2, 1, 0},
+                             {NonFiniteAction::skip, 2, 1, 8},
+                             {NonFiniteAction::skip, 1, 3, 8}}) {
+    SCOPED_TRACE(cat("lines: ", other.lines, ", local steps: ", other.period));
+    const auto train = [&](Communicator& world, Backend& backend) {
+      Model model(digits_net(), {8, 8, 1}, {.communicator = &world, .seed = 3, .backend = &backend});
+      model.compile({.optimizer = std::make_unique<Adadelta>(),
+                     .loss = std::make_unique<CategoricalCrossentropy>(),
+                     .distributed = {.local_steps = {.period = other.period}}});
+      FitOptions fit = batches_of_four(other.action);
+      fit.global_batch_size = 8;
+      fit.epochs = 4;
+      fit.backward_passes_per_step = other.batches;
+      Behind behind;
+      fit.warn = [&](const std::string& line) { behind.lines.push_back(line); };
+      const InMemoryDataset data = other.lines > 0 ? part_of_digits(0, 40, {9, 39}) : part_of_digits(0, 40);
+      behind.losses = model.fit(data, fit).values["loss"];
+      behind.values = {model.arena().values().to_vector<double>(),
+                       model.arena().buffers().to_vector<double>()};
+      return behind;
+    };
+    std::vector<Behind> expected(2), got(2);
+    run_ranks(2, [&](Communicator& world) {
+      expected[static_cast<std::size_t>(world.rank())] = train(world, backend("cpu"));
+    });
+    run_ranks(2, [&](Communicator& world) {
+      FakeDevice device({.id = cat("fake:", world.rank())});
+      got[static_cast<std::size_t>(world.rank())] = train(world, device.backend);
+      EXPECT_GE(device.runtime.replays(), 8);
+    });
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(got[rank].lines, expected[rank].lines);
+      expect_near(got[rank].losses, expected[rank].losses, 1e-4);
+      for (std::size_t i = 0; i < 2; ++i) expect_near(got[rank].values[i], expected[rank].values[i], 1e-4);
+    }
+    EXPECT_EQ(got[0].lines.size(), static_cast<std::size_t>(other.lines));
+  }
+}
+
 /// Files of every fourth step; and from this batch of an epoch on a smaller rate, if there is one.
 class FilesAndRate : public ModelCheckpoint {
  public:
