@@ -40,6 +40,11 @@ TEST(Ending, SaysWhetherTryingAgainHelps) {
   EXPECT_EQ(describe_status(86), "a rank hung (exit status 86)");
 }
 
+TEST(Ending, IsSavedForWhomeverToldItToEnd) {
+  for (const int status : {1, 75, 86, 130, 137, 143}) EXPECT_EQ(status_when_told_to_end(status), 75) << status;
+  for (const int status : {2, 65, 74, 127}) EXPECT_EQ(status_when_told_to_end(status), status);
+}
+
 TEST(Hosts, OfAList) {
   EXPECT_EQ(to_text(parse_hosts("a:4,b,c:2")), "a:4,b:1,c:2");
   EXPECT_EQ(slots_of(parse_hosts("a:4,b,c:2")), 7);

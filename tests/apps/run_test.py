@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -239,6 +240,39 @@ class Supervised(Interrupted):
         self.assertEqual(os.listdir(temporary), [], "files of mpirun are left")
         self.assertEqual([path for path in memory if os.path.exists(path)], [])
 
+    def test_spare_ranks_that_die_are_replaced(self):
+        job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000"), run_options=("--standby",)))
+        self.wait_for_steps(job)
+        first, = map(int, re.findall(r"mpirun is process (\d+)", job.out))
+        os.kill(self.spare_of(job, first), signal.SIGKILL)
+        job.wait_for(r"the ranks that stood by are lost: signal 9 \(Killed\): others will")
+        self.spare_of(job, first)
+        os.kill(random.choice(harness.children(first)), signal.SIGKILL)
+        job.wait_for("start 2: 2 ranks of .*, which stood by")
+        job.process.terminate()
+        self.assertEqual(job.finish(), 75, job.out)
+
+    def spare_of(self, job, first):
+        """Its mpirun, once it has ranks; those whose mpirun was killed are children of the supervisor too."""
+        deadline = time.monotonic() + harness.TIMEOUT
+        while time.monotonic() < deadline:
+            for pid in harness.children(job.process.pid):
+                if pid != first and len(descendants(pid)) == 2:
+                    return pid
+        raise AssertionError(job.out)
+
+    def test_orphans_are_collected(self):
+        """Of a program that starts others in the background, all along a start that may take weeks."""
+        own = self.script('(sleep 0.5 &)\n(sleep 0.1 &)\necho begun\nwhile [ ! -e end ]; do sleep 0.1; done\n')
+        job = self.start(self.supervised(own, ranks=1))
+        job.wait_for("begun")
+        deadline = time.monotonic() + harness.TIMEOUT / 4
+        while len(harness.children(job.process.pid)) > 1 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(len(harness.children(job.process.pid)), 1, "mpirun")
+        (self.work / "end").touch()
+        self.assertEqual(job.finish(), 0, job.out)
+
     def test_told_to_end(self):
         job = self.start(self.supervised(*self.command(*SAVING)))
         self.wait_for_steps(job)
@@ -246,6 +280,44 @@ class Supervised(Interrupted):
         self.assertEqual(job.finish(), 75, job.out)
         self.assertIn("saved out/on-signal.h5", job.out)
         self.assertNotIn("start 2", job.out)
+
+    def test_told_to_end_and_cannot_save(self):
+        """Whoever starts it again for a 75 would believe that nothing is lost."""
+        job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000")))
+        self.wait_for_steps(job)
+        (self.work / "out/on-signal.h5").mkdir()
+        job.process.terminate()
+        self.assertEqual(job.finish(), 74, job.out)
+        self.assertIn("could not be saved: out/on-signal.h5", job.out)
+        self.assertNotIn("start 2", job.out)
+
+    def test_what_is_ignored_stays_so(self):
+        """nohup, and shells that start it in the background, want it to outlive the terminal."""
+        job = self.start(["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh", *self.supervised(*self.command(*SAVING))])
+        self.wait_for_steps(job)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            job.process.send_signal(number)
+        self.assertEqual(job.finish(), 0, job.out)
+        self.assertNotIn("told to end", job.out)
+
+    def test_nobody_reads_its_output(self):
+        """As in `ronde run ... | head`: mpirun would fail again and again; and no files are left."""
+        words = [str(word) for word in self.supervised(*self.command(*SAVING, "--epochs", "1000"))]
+        for errors in (subprocess.STDOUT, open(self.work / "errors", "w+")):
+            temporary = pathlib.Path(tempfile.mkdtemp(dir=self.work))
+            job = subprocess.Popen(words, cwd=self.work, env={**os.environ, "TMPDIR": str(temporary)},
+                                   stdout=subprocess.PIPE, stderr=errors)
+            self.addCleanup(lambda job=job: (job.kill(), job.wait()))
+            while b"saving model to" not in job.stdout.readline():
+                self.assertIsNone(job.poll())
+            everyone = descendants(job.pid)
+            job.stdout.close()
+            self.assertGreater(job.wait(harness.TIMEOUT), 0)  # mpirun's, at times of a crash
+            self.assert_gone(everyone)
+            self.assertEqual(os.listdir(temporary), [], "files of mpirun are left")
+        with errors:
+            errors.seek(0)
+            self.assertRegex(errors.read(), r"start 1 ended .*\n.*gives up: nobody reads any more what the ranks print\n$")
 
     def test_no_process_is_left_behind(self):
         job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000"),
@@ -351,6 +423,13 @@ class Supervised(Interrupted):
         missing = harness.execute(self.supervised("/nowhere/program"), self.work)
         self.assertEqual(missing.status, 2, missing)
         self.assertEqual(missing.err, "ronde: /nowhere/program: no such program: ronde run -np 4 -- PROGRAM ARGUMENT...\n")
+        (self.work / "script").write_text("#!/bin/sh\n")
+        plain = harness.execute(self.supervised("./script"), self.work)
+        self.assertEqual(plain.status, 2, plain)
+        self.assertEqual(plain.err, "ronde: ./script: not executable: chmod +x ./script\n")
+        two = harness.execute(self.supervised("echo", "a", ":", "b"), self.work)
+        self.assertEqual(two.status, 2, two)
+        self.assertEqual(two.err, "ronde: an argument ':': mpirun takes it for the beginning of another program\n")
         nameless = harness.execute(self.supervised("no-such-program"), self.work)
         self.assertEqual(nameless.status, 2, nameless)
         self.assertIn("no-such-program: no such program beside `ronde` or in $PATH", nameless.err)

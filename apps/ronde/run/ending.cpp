@@ -45,6 +45,13 @@ Verdict judge(int status) {
   return Verdict::try_again;
 }
 
+int status_when_told_to_end(int status) {
+  const bool is_hopeless =
+      judge(status) == Verdict::is_final && status != static_cast<int>(ExitStatus::interrupted);
+  return is_hopeless || status == static_cast<int>(ExitStatus::io) ? status
+                                                                   : static_cast<int>(ExitStatus::saved);
+}
+
 std::string describe_status(int status) {
   const bool is_signal = status > 128 && status <= 128 + kLastSignal;
   if (is_signal && status != static_cast<int>(ExitStatus::interrupted))

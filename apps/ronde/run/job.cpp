@@ -125,6 +125,11 @@ void become_subreaper() {
   prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
 }
 
+void collect_orphans(pid_t running, pid_t spare) {
+  for (const pid_t child : children())
+    if (child != running && child != spare) waitpid(child, nullptr, WNOHANG);
+}
+
 bool catches_signal(pid_t process, int number) {
   FILE* file = std::fopen(cat("/proc/", process, "/status").c_str(), "re");
   if (!file) return false;

@@ -40,6 +40,9 @@ class Job {
 std::string launcher_program();
 /// Once, before the first job: processes that lose their parent become this one's children.
 void become_subreaper();
+/// Such children that have ended, whose entries the system keeps until then; not `running` nor `spare`, the
+/// mpiruns whose status somebody wants to know.
+void collect_orphans(pid_t running, pid_t spare);
 /// Whether the process would survive the signal.
 bool catches_signal(pid_t process, int number);
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <unistd.h>
@@ -18,7 +20,7 @@ constexpr const char* kRunDetails =
     "lost: with RONDE_RESUME=auto, unless it is set, once a step was made, so that a trainer goes on\n"
     "from its newest good checkpoint (--dir and --save-steps make some). Ends when the program does, when\n"
     "starting again would be of no use (wrong usage, bad files), or when three starts in a row came no\n"
-    "further. USR1: save and go on. TERM, USR2 and Ctrl-C: save and end with status 75.\n"
+    "further. USR1: save and go on. TERM, USR2 and Ctrl-C: save and end with status 75 (74: saving failed).\n"
     "  ronde run -np 4 -- train_cifar10 --dir out --save-steps auto";
 
 // Hosts are read after all else, since a mistake in them is a UsageError of its own.
@@ -44,10 +46,13 @@ void check_network(const Asked& asked) {
 
 // Without --hosts: other machines may have it although this one has not.
 void check_program(const std::string& program) {
-  require<UsageError>(!path_of_program(program).empty(), program,
-                      program.find('/') == std::string::npos ? ": no such program beside `ronde` or in $PATH"
-                                                             : ": no such program",
-                      ": ronde run -np 4 -- PROGRAM ARGUMENT...");
+  if (!path_of_program(program).empty()) return;
+  const bool is_path = program.find('/') != std::string::npos;
+  std::error_code ignored;
+  require<UsageError>(!is_path || !std::filesystem::is_regular_file(program, ignored), program,
+                      ": not executable: chmod +x ", program);
+  throw UsageError(cat(program, ": no such program", is_path ? "" : " beside `ronde` or in $PATH",
+                       ": ronde run -np 4 -- PROGRAM ARGUMENT..."));
 }
 
 void check_launcher() {
@@ -58,6 +63,8 @@ void check_launcher() {
 
 int supervise(Asked asked, const std::vector<std::string>& program) {
   require<UsageError>(!program.empty(), "no program given: ronde run -np 4 -- PROGRAM ARGUMENT...");
+  require<UsageError>(std::find(program.begin(), program.end(), ":") == program.end(),
+                      "an argument ':': mpirun takes it for the beginning of another program");
   asked.options.program = program;
   if (!asked.hosts.empty()) asked.options.hosts = parse_hosts(asked.hosts);
   require<UsageError>(asked.options.hosts.empty() || slots_of(asked.options.hosts) >= asked.options.ranks,

@@ -29,6 +29,7 @@ constexpr double kLook = 0.05, kCloseLook = 0.01;  // seconds; the latter until 
 constexpr int kBarrenStarts = 3;
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
+constexpr double kSteady = 60.0;        // seconds after which spare ranks that die are not soon to die again
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
 double now() {
@@ -55,6 +56,23 @@ std::string seconds_text(double seconds) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f s", seconds);
   return text.data();
+}
+
+double pause_after(int failures) {
+  return std::min(kLongestPause, kFirstPause * std::pow(2.0, failures - 1));
+}
+
+// nohup, and shells for what they start in the background, ignore these for their children's sake.
+bool is_to_stay_ignored(int number) {
+  struct sigaction before {};
+  sigaction(number, nullptr, &before);
+  return (number == SIGHUP || number == SIGINT) && before.sa_handler == SIG_IGN;
+}
+
+// Of a pipe, as in `ronde run ... | head`: mpirun ends its job when it cannot write.
+bool has_lost_its_reader(int file) {
+  pollfd query{file, 0, 0};
+  return poll(&query, 1, 0) == 1 && (query.revents & (POLLERR | POLLHUP)) == POLLERR;
 }
 
 bool is_set(const char* name) {
@@ -87,8 +105,11 @@ Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
   std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take away how children ended
   sigset_t wanted;
   sigemptyset(&wanted);
-  for (const int number : kSignals) sigaddset(&wanted, number);
-  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  for (const int number : kSignals)
+    if (!is_to_stay_ignored(number)) sigaddset(&wanted, number);
+  sigset_t blocked = wanted;
+  sigaddset(&blocked, SIGPIPE);  // it would leave files of mpirun behind when whoever reads the log goes
+  sigprocmask(SIG_BLOCK, &blocked, nullptr);
   signals_ = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   require<IoError>(signals_ >= 0, "cannot wait for signals");
 }
@@ -142,7 +163,10 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
 
 void Supervisor::read_signals() {
   for (signalfd_siginfo signal{}; read(signals_, &signal, sizeof signal) == sizeof signal;)
-    if (signal.ssi_signo != SIGCHLD) pass_on(static_cast<int>(signal.ssi_signo));
+    if (signal.ssi_signo != SIGCHLD)
+      pass_on(static_cast<int>(signal.ssi_signo));
+    else
+      collect_orphans(now_ ? now_->job->process() : -1, spare_process());
 }
 
 void Supervisor::pass_on(int number) {
@@ -190,14 +214,31 @@ void Supervisor::look() {
 
 // See Note [Spare ranks].
 void Supervisor::keep_spare() {
-  if (!options_.standby || spare_ || asked_to_end_ > 0.0 || first_step_ == 0) return;
+  if (!options_.standby || asked_to_end_ > 0.0 || first_step_ == 0) return;
   if (options_.max_restarts && starts_ > *options_.max_restarts) return;
-  spare_ = std::make_unique<Start>(*this, true, true);
+  if (spare_ && !spare_->job->has_ended()) return;
+  if (spare_) lose_spare(describe_status(spare_->job->status()));
+  if (lost_spares_ >= kBarrenStarts || now() < next_spare_) return;
+  spare_started_ = now();
+  try {
+    spare_ = std::make_unique<Start>(*this, true, true);
+  } catch (const IoError& error) {  // too many processes: no reason to end those that train
+    lose_spare(error.what());
+  }
+}
+
+void Supervisor::lose_spare(const std::string& why) {
+  spare_.reset();
+  lost_spares_ = now() - spare_started_ > kSteady ? 1 : lost_spares_ + 1;
+  next_spare_ = now() + pause_after(lost_spares_);
+  say(cat("the ranks that stood by are lost: ", why,
+          lost_spares_ < kBarrenStarts ? ": others will" : ": none stand by until the next start"));
 }
 
 void Supervisor::begin() {
   ++starts_;
   first_step_ = 0;
+  lost_spares_ = 0;
   started_ = now();
   const bool is_ready = spare_ && !spare_->job->has_ended();
   now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, goes_on_, false);
@@ -246,8 +287,10 @@ int Supervisor::decide(int status) {
     return say(cat("gives up after ", counted(*options_.max_restarts, "restart"))), status;
   if (barren_ >= kBarrenStarts)
     return say(cat("gives up: ", barren_, " starts in a row came no further than step ", best_step_)), status;
+  if (has_lost_its_reader(STDOUT_FILENO) || has_lost_its_reader(STDERR_FILENO))
+    return say("gives up: nobody reads any more what the ranks print"), status;
   drop_lost_hosts();
-  if (barren_ > 0) wait(std::min(kLongestPause, kFirstPause * std::pow(2.0, barren_ - 1)));
+  if (barren_ > 0) wait(pause_after(barren_));
   return asked_to_end_ > 0.0 ? static_cast<int>(ExitStatus::saved) : 0;
 }
 
@@ -272,7 +315,7 @@ int Supervisor::run() {
     if (is_interrupted_) return static_cast<int>(ExitStatus::interrupted);
     if (verdict == Verdict::saved || asked_to_end_ > 0.0) {
       say(cat("ended as it was told to: ", describe_status(status)));
-      return static_cast<int>(ExitStatus::saved);
+      return status_when_told_to_end(status);
     }
     if (const int final_status = decide(status)) return final_status;
   }

@@ -8,8 +8,9 @@
 ///
 /// Note [Spare ranks]: with `standby` a second set of ranks is started once the first trains. It starts MPI,
 /// trainers load their data too, and it waits (`wait_while_held`), asleep, until the first fails. Then it
-/// reads the newest good checkpoint and goes on, and another set gets ready. This is for programs made with
-/// Ronde: another one would not wait.
+/// reads the newest good checkpoint and goes on, and another set gets ready; so it does when those that wait
+/// have died, unless they do so again and again. This is for programs made with Ronde: another one would not
+/// wait.
 ///
 /// Note [Earlier runs]: --dir may hold checkpoints of an earlier run. A trainer that begins anew says there
 /// that they do not count, before its first step; one that was told to go on would take them. So a job that
@@ -54,6 +55,7 @@ class Supervisor {
   /// The spare ranks if there are any, else new ones.
   void begin();
   void keep_spare();
+  void lose_spare(const std::string& why);
   pid_t spare_process() const { return spare_ ? spare_->job->process() : -1; }
   std::vector<std::string> command(const std::map<std::string, std::string>& settings) const;
   std::map<std::string, std::string> environment(bool goes_on, const Start& start) const;
@@ -67,10 +69,12 @@ class Supervisor {
   void wait(double seconds);
 
   RunOptions options_;
-  int signals_ = -1;                    // a file of those that wait
-  std::unique_ptr<Start> spare_;        // Note [Spare ranks]
-  std::unique_ptr<Start> now_;          // what runs, or ran last
-  Patience patience_{0.0};              // with what runs
+  int signals_ = -1;              // a file of those that wait
+  std::unique_ptr<Start> spare_;  // Note [Spare ranks]
+  int lost_spares_ = 0;           // that died in a row, beside what runs
+  double spare_started_ = 0.0, next_spare_ = 0.0;
+  std::unique_ptr<Start> now_;  // what runs, or ran last
+  Patience patience_{0.0};      // with what runs
   std::int64_t starts_ = 0;
   std::int64_t best_step_ = 0;   // that any start has come to
   std::int64_t first_step_ = 0;  // of this start
