@@ -170,11 +170,7 @@ void Supervisor::read_signals() {
 }
 
 void Supervisor::pass_on(int number) {
-  if (number == SIGUSR1) {
-    const pid_t first = now_ ? now_->beats.slot(0).process.load() : 0;
-    if (first > 0 && catches_signal(first, SIGUSR1)) now_->job->signal(SIGUSR1);
-    return say("told to save (SIGUSR1)");
-  }
+  if (number == SIGUSR1) return ask_to_save();
   if (asked_to_end_ > 0.0) {
     is_interrupted_ = true;
     say("told again to end: the job is killed");
@@ -184,6 +180,21 @@ void Supervisor::pass_on(int number) {
   say(cat("told to end (signal ", number, "): the ranks save and end"));
   asked_to_end_ = now();
   ask_to_end();
+}
+
+// One rank that does not listen yet, as the job starts, would die of it, and so all would.
+void Supervisor::ask_to_save() {
+  const bool is_remote = !options_.hosts.empty();  // then it is known of some ranks only
+  bool do_some = false, do_all = now_ != nullptr;
+  for (int r = 0; do_all && r < now_->beats.ranks(); ++r) {
+    const pid_t rank = now_->beats.slot(r).process.load();
+    const bool listens = rank > 0 && catches_signal(rank, SIGUSR1);
+    do_some = do_some || listens;
+    do_all = listens || (is_remote && rank == 0);
+  }
+  const bool can_save = do_some && do_all;
+  if (can_save) now_->job->signal(SIGUSR1);
+  say(cat("told to save (SIGUSR1)", can_save ? "" : ", which not all ranks listen for"));
 }
 
 // Ranks that do not know how to save would die of it, which is as good.

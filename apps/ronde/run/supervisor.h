@@ -61,6 +61,7 @@ class Supervisor {
   std::map<std::string, std::string> environment(bool goes_on, const Start& start) const;
   void read_signals();
   void pass_on(int number);
+  void ask_to_save();
   void ask_to_end();
   void look();
   /// What to do after a job that did not end well; 0: start again, else the status to end with.
