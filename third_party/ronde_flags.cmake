@@ -1,5 +1,14 @@
 # Warnings, hardening and sanitizers of our own code only: nothing here reaches a project that uses Ronde.
 # `ronde_flags` is for everything, `ronde_product_flags` for what is installed.
+
+# Whose instructions there is code for, in files of this name: x86 or arm, both of 64 bits, or other.
+set(RONDE_PROCESSOR other)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(RONDE_PROCESSOR x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(RONDE_PROCESSOR arm)
+endif()
+
 add_library(ronde_flags INTERFACE)
 target_compile_options(ronde_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow)
@@ -43,8 +52,8 @@ endif()
 if(RONDE_HARDEN AND NOT RONDE_SANITIZE)
   target_compile_options(ronde_product_flags INTERFACE
     -fstack-protector-strong -Werror=format-security
-    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=full>
-    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},aarch64>:-mbranch-protection=standard>
+    $<$<STREQUAL:${RONDE_PROCESSOR},x86>:-fcf-protection=full>
+    $<$<STREQUAL:${RONDE_PROCESSOR},arm>:-mbranch-protection=standard>
     $<$<CXX_COMPILER_ID:GNU>:-fstack-clash-protection>
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>
     $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=2>)
