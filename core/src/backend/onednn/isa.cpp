@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include <ronde/core/error.h>
 
 namespace ronde::inline v0 {
+
+namespace {
+
+constexpr Isa kAll[] = {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
+
+std::string all_names() {
+  std::string names;
+  for (const Isa isa : kAll) names += cat(names.empty() ? "" : ", ", name_of(isa));
+  return names;
+}
+
+}  // namespace
 
 const char* name_of(Isa isa) {
   switch (isa) {
@@ -33,15 +46,14 @@ Isa best_isa() {
 Isa chosen_isa() {
   const char* wanted = std::getenv("RONDE_ISA");
   if (!wanted || !*wanted) return best_isa();
-  for (const Isa isa : {Isa::portable, Isa::neon, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
+  for (const Isa isa : kAll) {
     if (std::string_view(wanted) != name_of(isa)) continue;
     const std::span<const Isa> has = machine_isas();
     require<UsageError>(std::find(has.begin(), has.end(), isa) != has.end(), "[isa] RONDE_ISA=", wanted,
                         ", but this machine has only ", name_of(best_isa()));
     return isa;
   }
-  throw UsageError(
-      cat("[isa] RONDE_ISA=", wanted, " is none of portable, neon, avx2, avx512, avx512_bf16, amx"));
+  throw UsageError(cat("[isa] RONDE_ISA=", wanted, " is none of ", all_names()));
 }
 
 }  // namespace ronde::inline v0
