@@ -59,7 +59,7 @@ std::vector<std::int64_t> whole_ticks(std::int64_t first, std::int64_t last, int
 
 std::string tick_label(double value, double step) {
   if (std::abs(value) < 1e-9 * step) return "0";
-  if (step >= 1.0) return std::abs(value) < 1e15 ? grouped(std::llround(value)) : brief(value, 3);
+  if (step >= 1.0) return whole(value);
   const int digits = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
   if (digits <= 3) return fixed(value, digits);
   const auto exponent = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));

@@ -85,9 +85,13 @@ std::string fixed(double value, int digits) {
   return std::isfinite(value) ? formatted("%.*f", digits, value) : "-";
 }
 
+std::string whole(double value) {
+  return std::abs(value) < 1e15 ? grouped(std::llround(value)) : formatted("%.*g", 3, value);
+}
+
 std::string brief(double value, int digits) {
   if (!std::isfinite(value)) return "-";
-  if (std::abs(value) >= 1000.0 && std::abs(value) < 1e15) return grouped(std::llround(value));
+  if (std::abs(value) >= 1000.0) return whole(value);
   return formatted("%.*g", digits, value);
 }
 

@@ -19,6 +19,8 @@ std::string from_base64(std::string_view text);
 
 /// With so many digits behind the point: fixed(0.5, 2) is "0.50". "-" for what is not finite.
 std::string fixed(double value, int digits);
+/// Of a finite number: rounded to "3,120", or "1e+20" where no integer holds it.
+std::string whole(double value);
 /// Without trailing zeros and with at most so many digits that count: "0.0001", "1e-05", "3,120", "-" for
 /// what is not finite.
 std::string brief(double value, int digits = 4);
