@@ -17,12 +17,15 @@ namespace {
 // Exact up to 2^53 steps.
 void broadcast_counters(Optimizer& optimizer, Communicator& communicator, int root) {
   const TensorOptions host{.dtype = DType::f64, .backend = &backend("cpu")};
-  const Tensor scalars = Tensor::empty({2}, host);
-  scalars.data<double>()[0] = static_cast<double>(optimizer.iterations());
-  scalars.data<double>()[1] = optimizer.learning_rate();
+  const Tensor scalars = Tensor::empty({3}, host);
+  double* const values = scalars.data<double>();
+  values[0] = static_cast<double>(optimizer.iterations());
+  values[1] = optimizer.learning_rate();
+  values[2] = optimizer.is_averaged() ? 1.0 : 0.0;
   communicator.broadcast(scalars, root, "steps and learning rate").wait();
-  optimizer.set_iterations(static_cast<std::int64_t>(scalars.data<double>()[0]));
-  optimizer.set_learning_rate(scalars.data<double>()[1]);
+  optimizer.set_iterations(static_cast<std::int64_t>(values[0]));
+  optimizer.set_learning_rate(values[1]);
+  optimizer.set_averaged(values[2] != 0.0);
 }
 
 // Of ranks whose arenas have the same layout.
@@ -35,9 +38,9 @@ void broadcast_values(ParameterArena& arena, Communicator& communicator, int roo
 }
 
 void broadcast_whole_state(Optimizer& optimizer, Communicator& communicator, int root) {
+  broadcast_counters(optimizer, communicator, root);
   for (const OptimizerSlot& slot : optimizer.slots())
     communicator.broadcast(slot.values, root, slot.name).wait();
-  broadcast_counters(optimizer, communicator, root);
 }
 
 }  // namespace
@@ -151,6 +154,11 @@ bool DistributedOptimizer::weights_agree() const {
 
 void DistributedOptimizer::update(double scale) {
   optimizer_->step(buckets_ && options_.combine == Combine::adasum ? 1.0 : scale);
+  gather_weights();
+}
+
+// Of which each rank has changed its part.
+void DistributedOptimizer::gather_weights() {
   if (!sharded_) return;
   const TraceScope scope("wait", "gather weights");
   sharded_->gather(optimizer_->arena().values());
@@ -220,6 +228,12 @@ void DistributedOptimizer::synchronize() {
   arena.bump_version();
   local_updates_ = 0;
   local_samples_ = 0.0;
+}
+
+void DistributedOptimizer::swap_average() {
+  synchronize();
+  optimizer_->swap_average();
+  gather_weights();
 }
 
 std::vector<OptimizerSlot> DistributedOptimizer::gather_slots() {

@@ -136,6 +136,11 @@ Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) 
   return Evaluator(*state_, data, options).run();
 }
 
+void Model::swap_average() {
+  require<UsageError>(is_compiled(), "[swap_average] the model is not compiled, so it has no optimizer");
+  state_->optimizer->swap_average();
+}
+
 Tensor Model::predict(const Tensor& inputs, std::int64_t batch_size) {
   return predict(inputs, EvaluateOptions{.batch_size = batch_size});
 }

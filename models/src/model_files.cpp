@@ -47,6 +47,7 @@ std::vector<OptimizerSlot> restore(Model::State& model, const SavedModel& file) 
   if (saved) {
     optimizer->set_iterations(saved->iterations);
     optimizer->set_learning_rate(saved->learning_rate);
+    optimizer->set_averaged(is_averaged(*saved));
   }
   model.run.reset();
   model.has_optimizer_of_run = saved.has_value();

@@ -1,6 +1,7 @@
 // A whole training on the fake device: the weights are the oracle's but for rounding.
 #include <ronde/models/callback.h>
 #include <ronde/models/mnist_cnn.h>
+#include <ronde/models/swap_ema_weights.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/sgd.h>
 
@@ -322,6 +323,46 @@ TEST(CudaTraining, ARepeatedStepWithRegularizersIsOneGraph) {
     return device.runtime.launches();
   };
   for (const double l2 : {0.0, 0.05}) EXPECT_EQ(launches(5, l2) + 4, launches(9, l2)) << l2;
+}
+
+Model averaging_model(Backend& backend, std::int64_t overwrite_frequency) {
+  Model model(digits_net(), {8, 8, 1}, {.seed = 3, .backend = &backend});
+  auto adam = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.02});
+  adam->set_moving_average({.momentum = 0.75, .overwrite_frequency = overwrite_frequency});
+  model.compile({.optimizer = std::move(adam), .loss = std::make_unique<CategoricalCrossentropy>()});
+  return model;
+}
+
+// Where averages overwrite weights at times, a step is not always the same kernels: the update follows the
+// graph.
+TEST(CudaTraining, WithMovingAveragesToo) {
+  const InMemoryDataset data = digits();
+  for (const std::int64_t frequency : {0, 3}) {
+    const auto trained = [&](Backend& backend) {
+      Model model = averaging_model(backend, frequency);
+      SwapEMAWeights swap;
+      const History history = model.fit(
+          data, {.batch_size = 8, .epochs = 2, .validation = &data, .callbacks = {&swap}, .verbose = 0});
+      Values all = model.arena().values().to_vector<double>();
+      for (const OptimizerSlot& slot : model.optimizer().slots())
+        for (const double value : slot.values.to_vector<double>()) all.push_back(value);
+      for (const double value : history.values.at("val_loss")) all.push_back(value);
+      return all;
+    };
+    FakeDevice device({.seed = 7});
+    expect_near(trained(device.backend), trained(backend("cpu")), 1e-4);
+    EXPECT_EQ(device.runtime.replays(), 8) << frequency;
+  }
+}
+
+TEST(CudaTraining, ARepeatedStepWithAMovingAverageIsOneGraph) {
+  const auto launches = [](std::int64_t steps) {
+    FakeDevice device;
+    Model model = averaging_model(device.backend, 0);
+    model.fit(digits(), {.batch_size = 4, .max_steps = steps, .verbose = 0});
+    return device.runtime.launches();
+  };
+  EXPECT_EQ(launches(5) + 4, launches(9));
 }
 
 TEST(CudaTraining, WhatFailsOnTheDeviceEndsIt) {

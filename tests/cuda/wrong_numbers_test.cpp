@@ -89,6 +89,7 @@ Behind train_rank(Communicator& world, const GpuWay& way, const Job& job) {
   std::unique_ptr<Optimizer> optimizer =
       std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9});
   if (way.compute_dtype) optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.02});
+  optimizer->set_moving_average({.momentum = 0.75});
   // Several buckets, of which all but the last are sent by the backward pass.
   model.compile({.optimizer = std::move(optimizer),
                  .loss = std::make_unique<CategoricalCrossentropy>(),
@@ -106,6 +107,8 @@ Behind train_rank(Communicator& world, const GpuWay& way, const Job& job) {
     EXPECT_EQ(error.status(), job.status);
     behind.lines.push_back(error.what());
   }
+  if (model.optimizer().is_averaged())
+    model.swap_average();  // a training that broke off has the trained ones
   behind.values = {model.arena().values().to_vector<double>(), model.arena().buffers().to_vector<double>()};
   for (const OptimizerSlot& slot : model.optimizer().slots())
     behind.values.push_back(slot.values.to_vector<double>());

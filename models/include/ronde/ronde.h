@@ -59,6 +59,7 @@
 #include <ronde/models/save_point.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/models/seal.h>
+#include <ronde/models/swap_ema_weights.h>
 #include <ronde/models/tensorboard.h>
 #include <ronde/models/terminate_on_nan.h>
 #include <ronde/models/train_and_evaluate.h>

@@ -27,10 +27,11 @@ bool is_one_of(const Optimizer& optimizer) {
 }
 
 /// Whether its step is the same kernels, whatever the step's number is, and the host reads nothing: not so
-/// with a clip by norm, and not known of a user's. Those of regularizers and of SGD's l2 have the number of
-/// samples in them, which is that of the main batch.
+/// with a clip by norm or where averages overwrite weights at times, and not known of a user's. Those of
+/// regularizers and of SGD's l2 have the number of samples in them, which is that of the main batch.
 bool steps_on_device(const Optimizer& optimizer) {
   if (!is_one_of<SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad>(optimizer)) return false;
+  if (optimizer.moving_average() && optimizer.moving_average()->overwrite_frequency > 0) return false;
   const ConfigDict config = optimizer.config();
   return std::none_of(config.begin(), config.end(), [](const auto& entry) {
     return entry.first == "clipnorm" || entry.first == "global_clipnorm";

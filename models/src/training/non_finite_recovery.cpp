@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "training/resume.h"
+
 namespace ronde::inline v0 {
 
 NonFiniteRecovery::NonFiniteRecovery(Model& model, Model::State& state, Checkpointer& checkpointer,
@@ -42,6 +44,7 @@ std::string NonFiniteRecovery::roll_back(const std::string& found) {
   for (const std::string& file : files) {
     try {
       model_.load_weights(file);
+      return_to_trained_weights(state_);
     } catch (const CollectiveError& error) {
       warn_(cat("cannot go back to ", error.what()));
       continue;

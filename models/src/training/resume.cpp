@@ -193,6 +193,10 @@ std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbac
   return lines;
 }
 
+void return_to_trained_weights(Model::State& model) {
+  if (model.optimizer->optimizer().is_averaged()) model.optimizer->swap_average();
+}
+
 std::string find_backup(Communicator& communicator, const FitOptions& options) {
   std::string path;
   collectively(communicator, [&] {

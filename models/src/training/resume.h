@@ -33,6 +33,9 @@ void require_same_run(const std::vector<Callback*>& callbacks, const std::vector
 std::vector<std::string> restore_callbacks(const std::vector<Callback*>& callbacks,
                                            const std::vector<SavedCallback>& saved);
 
+/// Behind loading a file of moving averages: training goes on from the weights beside them. Collective.
+void return_to_trained_weights(Model::State& model);
+
 /// The first checkpoint that a callback wants to go on from; empty: none. Collective.
 std::string find_backup(Communicator& communicator, const FitOptions& options);
 

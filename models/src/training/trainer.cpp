@@ -110,6 +110,7 @@ void Trainer::go_on() {
   require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ",
                       counted(run.epoch_step, "step"), " are done of an epoch of ", plan_.steps_per_epoch);
   collectively(*state_.communicator, [&] { require_same_run(callbacks_, run.callbacks); });
+  return_to_trained_weights(state_);
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
   recovery_.go_on(state_.source, run.non_finite);
@@ -136,6 +137,7 @@ History Trainer::run() {
   while (!is_over()) run_epoch();
   if (speed_tuning_) speed_tuning_->finish();
   state_.optimizer->synchronize();
+  use_average();
   checkpointer_.finish();
   state_.progress.unwritten_checkpoint = checkpointer_.unwritten();
   Logs last;
@@ -148,8 +150,16 @@ History Trainer::run() {
   return std::move(history_);
 }
 
+/// As Keras does, the trained net has the averages, if there are any. The run may go on from the trained
+/// weights, which the optimizer keeps.
+void Trainer::use_average() {
+  const Optimizer& optimizer = state_.optimizer->optimizer();
+  if (optimizer.moving_average() && !optimizer.is_averaged()) state_.optimizer->swap_average();
+}
+
 void Trainer::begin() {
   if (!plan_.resumed) state_.stop = false;
+  state_.optimizer->optimizer().keep_average();  // of an earlier run; a repeated step has no place for it
   rank_watch_.begin({.deterministic = options_.deterministic,
                      .computed = state_.options.computed(),
                      .warn_of_crowding = !std::exchange(state_.told_of_crowding, true),

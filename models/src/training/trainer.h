@@ -50,6 +50,7 @@ class Trainer {
   /// Gives the callbacks, and the rate which their first hooks may have changed, what the run had.
   void restore_callbacks_and_rate();
   void begin();
+  void use_average();
   void run_epoch();
   void run_step();
   const Batch* next_batch();

@@ -25,17 +25,18 @@ bool has_pair(const std::string& optimizer) {
   return std::find(std::begin(kPairs), std::end(kPairs), optimizer) != std::end(kPairs);
 }
 
-std::vector<Entry> entries_in(Order order, const std::string& optimizer, std::size_t slots,
+/// The moving averages come first.
+std::vector<Entry> entries_in(Order order, const Optimizer& optimizer, std::size_t slots,
                               std::size_t weights) {
   std::vector<Entry> entries;
-  std::size_t slot = 0;
-  if (order == Order::pairs && has_pair(optimizer)) {
+  const auto append = [&](std::size_t begin, std::size_t end) {
     for (std::size_t weight = 0; weight < weights; ++weight)
-      for (slot = 0; slot < 2; ++slot) entries.push_back({slot, weight});
-    slot = 2;
-  }
-  for (; slot < slots; ++slot)
-    for (std::size_t weight = 0; weight < weights; ++weight) entries.push_back({slot, weight});
+      for (std::size_t slot = begin; slot < end; ++slot) entries.push_back({slot, weight});
+  };
+  std::size_t slot = 0;
+  if (optimizer.moving_average()) append(0, ++slot);
+  if (order == Order::pairs && has_pair(optimizer.name())) append(slot, slot + 2), slot += 2;
+  for (; slot < slots; ++slot) append(slot, slot + 1);
   return entries;
 }
 
@@ -43,6 +44,19 @@ std::vector<Parameter> trained_weights(const Module& module) {
   std::vector<Parameter> weights = weights_in_keras_order(module);
   std::erase_if(weights, [](const Parameter& weight) { return !weight.variable.requires_grad(); });
   return weights;
+}
+
+/// Keras knows no trained weights beside averages.
+std::string keras_name(const std::string& slot) {
+  return slot == kTrainedSlot ? kAverageSlot : slot;
+}
+
+/// Instead the averages, which are the weights then.
+void leave_out_trained(const std::vector<Parameter>& weights, SavedOptimizer& saved) {
+  if (!is_averaged(saved)) return;
+  SavedSlot& average = saved.slots.front();
+  average = {kAverageSlot, {}};
+  for (const Parameter& weight : weights) average.weights.push_back({weight.name, to_keras_layout(weight)});
 }
 
 const SavedWeight& find_weight(const SavedSlot& slot, const std::string& name) {
@@ -123,6 +137,23 @@ bool has_state_of(const std::string& named, const std::string& optimizer) {
          (lower_case(named) == "adam" && optimizer == "AdamW");
 }
 
+/// UsageErrors for what that Keras could not go on with.
+void require_continuable(const Optimizer& optimizer, KerasOptimizerState state, SavedLayout layout) {
+  // Note [Keras 3 and the optimizer of an .h5]: Keras 3.15 builds it for no weights at all before it reads
+  // its state, and every later step fails. Without any state in the file it starts a new, working one.
+  require<UsageError>(
+      state != KerasOptimizerState::keras3 || layout != SavedLayout::h5,
+      "[save] Keras 3 can take over an optimizer's state from a .keras file only, not from .h5");
+  require<UsageError>(
+      state != KerasOptimizerState::tf2 || layout != SavedLayout::h5 || optimizer.name() != "Nadam",
+      "[save] TensorFlow 2 takes the Nadam of an .h5 for an older one, which has another state: "
+      "save a .keras file");
+  require<UsageError>(
+      state != KerasOptimizerState::tf2 || layout != SavedLayout::h5 || !optimizer.moving_average(),
+      "[save] TensorFlow 2 takes the optimizer of an .h5 for an older one, which keeps no moving average: "
+      "save a .keras file");
+}
+
 std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Optimizer& optimizer,
                                                const Module& module) {
   const std::string class_name = class_name_in(file);
@@ -144,9 +175,9 @@ std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Opt
   std::vector<Order> orders{Order::slot_by_slot, Order::pairs};
   if (is_new) std::swap(orders[0], orders[1]);
   for (const Order order : orders) {
-    const std::vector<Entry> entries = entries_in(order, optimizer.name(), slots.size(), weights.size());
+    const std::vector<Entry> entries = entries_in(order, optimizer, slots.size(), weights.size());
     if (!fits(entries, state.slots, weights)) continue;
-    for (const OptimizerSlot& slot : slots) saved.slots.push_back({slot.name, {}});
+    for (const OptimizerSlot& slot : slots) saved.slots.push_back({keras_name(slot.name), {}});
     for (std::size_t i = 0; i < entries.size(); ++i)
       saved.slots[entries[i].slot].weights.push_back(
           {weights[entries[i].weight].name, state.slots[i].values});
@@ -161,16 +192,10 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
                                               const std::vector<OptimizerSlot>& slots, const Module& module,
                                               KerasOptimizerState state, SavedLayout layout) {
   if (state == KerasOptimizerState::none) return {};
-  // Note [Keras 3 and the optimizer of an .h5]: Keras 3.15 builds it for no weights at all before it reads
-  // its state, and every later step fails. Without any state in the file it starts a new, working one.
-  require<UsageError>(
-      state != KerasOptimizerState::keras3 || layout != SavedLayout::h5,
-      "[save] Keras 3 can take over an optimizer's state from a .keras file only, not from .h5");
-  require<UsageError>(
-      state != KerasOptimizerState::tf2 || layout != SavedLayout::h5 || optimizer.name() != "Nadam",
-      "[save] TensorFlow 2 takes the Nadam of an .h5 for an older one, which has another state: "
-      "save a .keras file");
+  require_continuable(optimizer, state, layout);
+  const std::vector<Parameter> weights = trained_weights(module);
   SavedOptimizer saved = save_optimizer(optimizer, slots, module);
+  leave_out_trained(weights, saved);
   const std::string prefix = optimizer.name() + "/";
   std::vector<SavedWeight> result;
   result.push_back({prefix + "iter:0", Tensor::from<std::int64_t>({}, {optimizer.iterations()})});
@@ -180,11 +205,11 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
   // In an .h5 a Keras 2 takes our description for that of a legacy optimizer; AdamW has no such.
   const bool legacy =
       state == KerasOptimizerState::tf2 && layout == SavedLayout::h5 && optimizer.name() != "AdamW";
-  const std::vector<Parameter> weights = trained_weights(module);
   const bool keeps_zeros = state == KerasOptimizerState::tf2 && !legacy && optimizer.name() == "SGD";
-  if (keeps_zeros && saved.slots.empty()) saved.slots.push_back(zeros_for(weights));
+  const std::size_t averages = optimizer.moving_average() ? 1 : 0;
+  if (keeps_zeros && saved.slots.size() == averages) saved.slots.push_back(zeros_for(weights));
   const Order order = legacy ? Order::slot_by_slot : Order::pairs;
-  for (const Entry& entry : entries_in(order, optimizer.name(), saved.slots.size(), weights.size())) {
+  for (const Entry& entry : entries_in(order, optimizer, saved.slots.size(), weights.size())) {
     const SavedSlot& slot = saved.slots[entry.slot];
     const std::string& weight = weights[entry.weight].name;
     result.push_back({cat(prefix, weight, "/", slot.name, ":0"), find_weight(slot, weight).values});

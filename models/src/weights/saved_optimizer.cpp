@@ -1,5 +1,6 @@
 #include "weights/saved_optimizer.h"
 
+#include <algorithm>
 #include <map>
 
 #include <ronde/nn/weight_layout.h>
@@ -30,7 +31,22 @@ const Named& find_named(const std::vector<Named>& all, const std::string& name, 
   throw InputError(cat("the optimizer's state has no ", what));
 }
 
+bool is_of_average(const std::string& slot) {
+  return slot == kAverageSlot || slot == kTrainedSlot;
+}
+
+/// How it calls what fills this slot.
+std::string name_in(const SavedOptimizer& saved, const OptimizerSlot& slot) {
+  if (!is_of_average(slot.name)) return slot.name;
+  return is_averaged(saved) ? kTrainedSlot : kAverageSlot;
+}
+
 }  // namespace
+
+bool is_averaged(const SavedOptimizer& saved) {
+  return std::any_of(saved.slots.begin(), saved.slots.end(),
+                     [](const SavedSlot& slot) { return slot.name == kTrainedSlot; });
+}
 
 SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<OptimizerSlot>& slots,
                               const Module& module) {
@@ -52,15 +68,16 @@ std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer,
   const WeightsByName weights = weights_by_name(module);
   std::vector<WeightAssignment> assignments;
   for (const OptimizerSlot& slot : slots) {
-    const SavedSlot& saved_slot = find_named(saved.slots, slot.name, cat("\"", slot.name, "\""));
+    const std::string name = name_in(saved, slot);
+    const SavedSlot& saved_slot = find_named(saved.slots, name, cat("\"", name, "\""));
     for (const Segment& segment : optimizer.arena().segments()) {
       if (segment.frozen) continue;
       const Parameter part = part_of(slot, segment, weights);
       const Tensor& values =
-          find_named(saved_slot.weights, segment.name, cat(slot.name, " of ", segment.name)).values;
+          find_named(saved_slot.weights, segment.name, cat(name, " of ", segment.name)).values;
       const Shape expected = keras_shape(part);
       require<InputError>(values.shape() == expected || (expected.rank() == 0 && values.count() == 1),
-                          "the optimizer's ", slot.name, " of ", segment.name, " is ", values.shape(),
+                          "the optimizer's ", name, " of ", segment.name, " is ", values.shape(),
                           ", this net has ", expected);
       assignments.push_back({part, values.reshape(expected)});
     }

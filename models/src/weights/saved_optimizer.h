@@ -13,6 +13,9 @@ namespace ronde::inline v0 {
 SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<OptimizerSlot>& slots,
                               const Module& module);
 
+/// Whether the weights saved with it are its moving averages.
+bool is_averaged(const SavedOptimizer& saved);
+
 /// Which part of the slots gets which saved values. InputError when a slot or a weight is missing or of
 /// another shape.
 std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer,

@@ -28,7 +28,7 @@ void Adadelta::attach(ParameterArena& arena) {
   accumulated_delta_ = make_state("accumulated_delta_var");
 }
 
-std::vector<OptimizerSlot> Adadelta::slots() const {
+std::vector<OptimizerSlot> Adadelta::own_slots() const {
   return {{"accumulated_grad", accumulated_gradient_}, {"accumulated_delta_var", accumulated_delta_}};
 }
 

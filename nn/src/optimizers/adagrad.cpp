@@ -27,7 +27,7 @@ void Adagrad::attach(ParameterArena& arena) {
   accumulator_ = make_state("accumulator", options_.initial_accumulator_value);
 }
 
-std::vector<OptimizerSlot> Adagrad::slots() const {
+std::vector<OptimizerSlot> Adagrad::own_slots() const {
   return {{"accumulator", accumulator_}};
 }
 

@@ -34,7 +34,7 @@ void Adam::attach(ParameterArena& arena) {
   max_velocity_ = options_.amsgrad ? make_state("velocity_hat") : Tensor();
 }
 
-std::vector<OptimizerSlot> Adam::slots() const {
+std::vector<OptimizerSlot> Adam::own_slots() const {
   std::vector<OptimizerSlot> slots{{"momentum", momentum_}, {"velocity", velocity_}};
   if (max_velocity_.defined()) slots.push_back({"velocity_hat", max_velocity_});
   return slots;

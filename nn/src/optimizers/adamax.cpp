@@ -32,7 +32,7 @@ void Adamax::attach(ParameterArena& arena) {
   scratch_ = make_scratch();
 }
 
-std::vector<OptimizerSlot> Adamax::slots() const {
+std::vector<OptimizerSlot> Adamax::own_slots() const {
   return {{"momentum", momentum_}, {"norm", norm_}};
 }
 

@@ -79,7 +79,7 @@ void Muon::attach(ParameterArena& arena) {
            .factor = Tensor::empty({}, options)};
 }
 
-std::vector<OptimizerSlot> Muon::slots() const {
+std::vector<OptimizerSlot> Muon::own_slots() const {
   return {{"momentum", momentum_}};
 }
 

@@ -40,7 +40,7 @@ void Nadam::attach(ParameterArena& arena) {
   scratch_ = make_scratch();
 }
 
-std::vector<OptimizerSlot> Nadam::slots() const {
+std::vector<OptimizerSlot> Nadam::own_slots() const {
   return {{"momentum", momentum_}, {"velocity", velocity_}};
 }
 

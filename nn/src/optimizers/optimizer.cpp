@@ -95,6 +95,8 @@ void Optimizer::attach(ParameterArena& arena) {
   arena_ = &arena;
   part_ = given_part_.value_or(OptimizerPart{.ranges = {{0, arena.trainable_size()}}, .sum = {}});
   iterations_ = 0;
+  is_averaged_ = false;
+  average_ = moving_average_ ? make_state(kAverageSlot) : Tensor();
 }
 
 void Optimizer::restrict_to(OptimizerPart part) {
@@ -156,6 +158,7 @@ ConfigDict Optimizer::config() const {
   add_if_set("clipnorm", common_.clip.norm);
   add_if_set("global_clipnorm", common_.clip.global_norm);
   add_if_set("clipvalue", common_.clip.value);
+  for (auto& setting : moving_average_config()) config.push_back(std::move(setting));
   return config;
 }
 
@@ -177,7 +180,31 @@ ConfigDict settings_of(const Optimizer& optimizer) {
   return settings;
 }
 
+std::vector<Optimizer::Slice> Optimizer::slices() const {
+  const ParameterArena& weights = arena();
+  std::vector<Slice> slices;
+  std::int64_t offset = 0;
+  for (const ArenaRange& range : part_.ranges) {
+    slices.push_back({weights.values().view(range.begin, {range.count()}),
+                      weights.gradients().view(range.begin, {range.count()}),
+                      part_.place ? part_.place(range.begin) : offset, range.begin});
+    offset += range.count();
+  }
+  return slices;
+}
+
 void Optimizer::step(double scale) {
+  ParameterArena& weights = arena();
+  keep_average();
+  update_weights(scale);
+  if (moving_average_) update_average();
+  momentum_factor_ = 1.0;
+  ++iterations_;
+  if (moving_average_) overwrite_weights();
+  weights.bump_version();
+}
+
+void Optimizer::update_weights(double scale) {
   const TraceScope scope("optimizer", "update weights");
   ParameterArena& weights = arena();
   weights.complete_gradients();
@@ -189,17 +216,7 @@ void Optimizer::step(double scale) {
   if (common_.clip.global_norm > 0)
     params.grad_scale *= clip_factor(std::abs(scale) * global_norm(weights, part_), common_.clip.global_norm);
   if (common_.clip.norm > 0) clip_each(weights, part_, scale, common_.clip.norm);
-  std::int64_t offset = 0;
-  for (const ArenaRange& range : part_.ranges) {
-    update({weights.values().view(range.begin, {range.count()}),
-            weights.gradients().view(range.begin, {range.count()}),
-            part_.place ? part_.place(range.begin) : offset, range.begin},
-           params);
-    offset += range.count();
-  }
-  momentum_factor_ = 1.0;
-  ++iterations_;
-  weights.bump_version();
+  for (const Slice& slice : slices()) update(slice, params);
 }
 
 }  // namespace ronde::inline v0

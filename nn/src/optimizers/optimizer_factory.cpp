@@ -40,6 +40,12 @@ class OptimizerConfig {
   std::shared_ptr<const LearningRateSchedule> schedule() const {
     return decay_ == 0.0 ? schedule_.shape : nullptr;
   }
+  std::optional<MovingAverageOptions> moving_average() const {
+    if (!boolean("use_ema", false)) return {};
+    return MovingAverageOptions{
+        .momentum = number("ema_momentum", 0.99),
+        .overwrite_frequency = static_cast<std::int64_t>(number("ema_overwrite_frequency", 0.0))};
+  }
   ClipOptions clip() const {
     return {.norm = number("clipnorm", 0.0),
             .global_norm = number("global_clipnorm", 0.0),
@@ -53,7 +59,6 @@ class OptimizerConfig {
   }
   /// What Keras' base class of all optimizers can do and these cannot.
   void expect_plain_updates() const {
-    require<InputError>(!boolean("use_ema", false), "[", label_, "] use_ema: true is not supported");
     const double batches = number("gradient_accumulation_steps", 1.0);
     require<InputError>(batches == 1.0, "[", label_, "] gradient_accumulation_steps: ", batches,
                         " is not supported here, only as `fit`'s backward_passes_per_step");
@@ -195,6 +200,7 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
     try {
       std::unique_ptr<Optimizer> optimizer = entry.read(reader);
       optimizer->set_schedule(reader.schedule());
+      if (const auto average = reader.moving_average()) optimizer->set_moving_average(*average);
       return optimizer;
     } catch (const UsageError& error) {
       throw InputError(error.what());

@@ -25,6 +25,8 @@ const std::vector<OptimizerGroup>& checked(const std::vector<OptimizerGroup>& gr
     require<UsageError>(group.optimizer->learning_rate() > 0, "[optimizer_groups] the group \"",
                         group.weights, "\" expects a positive learning rate, got ",
                         group.optimizer->learning_rate());
+    require<UsageError>(!group.optimizer->moving_average(), "[optimizer_groups] the group \"", group.weights,
+                        "\" has a moving average: it is the OptimizerGroups that keeps one, of all weights");
   }
   return groups;
 }
@@ -65,6 +67,7 @@ ConfigDict OptimizerGroups::own_settings() const {
     for (const auto& [key, value] : settings_of(*groups_[i].optimizer))
       settings.emplace_back(cat(group, ": ", key), value);
   }
+  for (auto& setting : moving_average_config()) settings.push_back(std::move(setting));
   return settings;
 }
 
@@ -114,7 +117,7 @@ std::int64_t OptimizerGroups::place_of(std::int64_t element) const {
   return offset;
 }
 
-void OptimizerGroups::step(double scale) {
+void OptimizerGroups::update_weights(double scale) {
   const double factor = current_learning_rate() / rates_[0];
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Optimizer& optimizer = *groups_[g].optimizer;
@@ -123,8 +126,6 @@ void OptimizerGroups::step(double scale) {
     optimizer.scale_momentum_once(momentum_factor());
     optimizer.step(scale);
   }
-  scale_momentum_once(1.0);
-  set_iterations(iterations() + 1);
 }
 
 // The groups' optimizers have their own.

@@ -37,7 +37,7 @@ void RMSprop::attach(ParameterArena& arena) {
   mean_gradient_ = options_.centered ? make_state("average_gradient") : Tensor();
 }
 
-std::vector<OptimizerSlot> RMSprop::slots() const {
+std::vector<OptimizerSlot> RMSprop::own_slots() const {
   std::vector<OptimizerSlot> slots{{"velocity", velocity_}};
   if (momentum_.defined()) slots.push_back({"momentum", momentum_});
   if (mean_gradient_.defined()) slots.push_back({"average_gradient", mean_gradient_});

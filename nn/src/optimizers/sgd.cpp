@@ -33,7 +33,7 @@ void SGD::attach(ParameterArena& arena) {
   velocity_ = options_.momentum != 0.0 ? make_state("momentum") : Tensor();
 }
 
-std::vector<OptimizerSlot> SGD::slots() const {
+std::vector<OptimizerSlot> SGD::own_slots() const {
   if (!velocity_.defined()) return {};
   return {{"momentum", velocity_}};
 }

@@ -15,6 +15,7 @@
 #include <ronde/models/learning_rate_warmup.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
+#include <ronde/models/swap_ema_weights.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/batch_normalization.h>
@@ -123,6 +124,26 @@ TEST(Resume, Regularizers) {
                                },
                            .fit = {.epochs = 2},
                            .with_validation = true});
+}
+
+TEST(Resume, AveragesThatAreSavedInPlaceOfTheWeights) {
+  for (const std::int64_t overwrite_frequency : {0, 4})
+    expect_resumes_anywhere(
+        {.optimizer =
+             [overwrite_frequency] {
+               auto sgd = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05, .momentum = 0.9});
+               sgd->set_moving_average({.momentum = 0.7, .overwrite_frequency = overwrite_frequency});
+               return sgd;
+             },
+         .callbacks =
+             [] {
+               Callbacks callbacks;
+               add<SwapEMAWeights>(callbacks, SwapEMAWeightsOptions{.swap_on_epoch = true});
+               return callbacks;
+             },
+         .fit = {.epochs = 2},
+         .ranks = 2,
+         .with_validation = true});
 }
 
 TEST(Resume, MomentumAndWarmup) {

@@ -382,16 +382,10 @@ TEST(OptimizerFactory, RefusesWhatItCannotDo) {
               cat("[", name, "] weight_decay: 0.5 is not supported, only Adam's, AdamW's and SGD's"));
   // Of all Keras' optimizers: weights would be others without them.
   for (const char* name : {"SGD", "RMSprop", "Adam", "AdamW", "Adadelta", "Adagrad", "Adamax", "Nadam"}) {
-    EXPECT_EQ(message_of([&] {
-                optimizer_from_config(name, ConfigDict{{"use_ema", true}});
-              }),
-              cat("[", name, "] use_ema: true is not supported"));
     EXPECT_TRUE(message_of([&] {
                   optimizer_from_config(name, ConfigDict{{"gradient_accumulation_steps", 2}});
                 }).starts_with(cat("[", name, "] gradient_accumulation_steps: 2 is not supported")));
-    optimizer_from_config(name, ConfigDict{{"use_ema", false},
-                                           {"ema_momentum", 0.99},
-                                           {"gradient_accumulation_steps", ConfigValue()}});
+    optimizer_from_config(name, ConfigDict{{"gradient_accumulation_steps", ConfigValue()}});
   }
   const ConfigDict schedule{{"learning_rate", ConfigDict{{"class_name", "ExponentialDecay"}}}};
   EXPECT_EQ(message_of([&] { optimizer_from_config("SGD", schedule); }),

@@ -73,6 +73,10 @@ class RONDE_API DistributedOptimizer {
   /// over the samples that each has seen since. Otherwise nothing.
   void synchronize();
 
+  /// Collective. `Optimizer::swap_average` on all ranks, after `synchronize`: where the average is sharded,
+  /// each sends its part of the weights.
+  void swap_average();
+
   /// Asked with the sum of the ranks' witnesses when the gradients are summed and the weights have not
   /// changed yet: false leaves weights and state as they are, and forgets what compression has left over. All
   /// ranks must answer alike, which is theirs to see to where `gradients_agree` is false.
@@ -108,7 +112,7 @@ class RONDE_API DistributedOptimizer {
   std::vector<OptimizerSlot> gather_slots();
   /// Buffers for the whole state: its own, unless it is sharded.
   std::vector<OptimizerSlot> whole_slots() const;
-  /// Everybody gets rank 0's step count and learning rate and, unless `slots` is empty there, its state, of
+  /// Everybody gets rank 0's counters and learning rate and, unless `slots` is empty there, its state, of
   /// which these are the whole. Forgets what compression has left over. Collective.
   void broadcast_state(const std::vector<OptimizerSlot>& slots);
   /// Whether what compression has left over is not that of the updates made so far, as after loading.
@@ -139,6 +143,7 @@ class RONDE_API DistributedOptimizer {
   /// Asks the gate.
   bool may_update(double witness);
   void update(double scale);
+  void gather_weights();
   void count_step();
   /// `samples` weighs this rank when weights are averaged; 0: no update here.
   void step_alone(StepSums own, double scale);
@@ -162,7 +167,7 @@ class RONDE_API DistributedOptimizer {
 /// Everybody gets root's weights and moving statistics. Ranks whose nets are not the same get an error that
 /// names the first parameter that differs. Collective.
 RONDE_API void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root = 0);
-/// Everybody gets root's optimizer state, step count and learning rate. Collective. For an optimizer that is
+/// Everybody gets root's optimizer state, counters and learning rate. Collective. For an optimizer that is
 /// whole on each rank.
 RONDE_API void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root = 0);
 

@@ -219,6 +219,11 @@ class RONDE_API Model {
   /// Collective.
   double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
 
+  /// Exchanges the weights and their moving averages (`Optimizer::set_moving_average`), for an evaluation or
+  /// a file of the others. `fit` ends with the averages, and goes on from the trained weights with `resume`,
+  /// from the averages without. Collective.
+  void swap_average();
+
   /// Writes a Keras file, atomically, on rank 0: HDF5, or a Keras 3 archive when the path ends in .keras. A
   /// UsageError for an ending that promises another format, as .onnx (`write_onnx`). Collective; a failure is
   /// thrown on all ranks.

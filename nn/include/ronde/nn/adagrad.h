@@ -19,10 +19,10 @@ class RONDE_API Adagrad : public Optimizer {
   std::string name() const override { return "Adagrad"; }
   ConfigDict config() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
 
  protected:
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   AdagradOptions options_;

@@ -36,11 +36,11 @@ class RONDE_API Adam : public Optimizer {
   std::string name() const override { return "Adam"; }
   ConfigDict config() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
 
  protected:
   Adam(const AdamOptions& options, double weight_decay);
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   AdamOptions options_;

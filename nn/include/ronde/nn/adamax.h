@@ -24,10 +24,10 @@ class RONDE_API Adamax : public Optimizer {
   std::string name() const override { return "Adamax"; }
   ConfigDict config() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
 
  protected:
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   AdamaxOptions options_;

@@ -45,10 +45,10 @@ class RONDE_API Muon : public Optimizer {
   ConfigDict config() const override { return {}; }
   ConfigDict own_settings() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
 
  protected:
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   /// Flat room that all weights use in turn, for the largest of them.

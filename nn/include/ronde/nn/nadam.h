@@ -29,12 +29,12 @@ class RONDE_API Nadam : public Optimizer {
   std::string name() const override { return "Nadam"; }
   ConfigDict config() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
   /// M_t, which Keras 3 keeps in its files.
   double momentum_product(std::int64_t t) const;
 
  protected:
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   double momentum_at(std::int64_t t) const;

@@ -33,11 +33,26 @@ struct ClipOptions {
   double value = 0.0;
 };
 
+/// A moving average of the weights, as Keras' use_ema. After each update
+///
+///     average = momentum * average + (1 - momentum) * w
+///
+/// and the first update's is w itself. Frozen weights and moving statistics have none.
+struct MovingAverageOptions {
+  double momentum = 0.99;                ///< Keras' ema_momentum, in [0, 1]
+  std::int64_t overwrite_frequency = 0;  ///< after every so many updates w becomes the average; 0: never
+};
+
 /// A flat buffer of optimizer state; views of the optimizer's own memory.
 struct OptimizerSlot {
   std::string name;  ///< Keras' name: "velocity", "momentum", ...
   Tensor values;     ///< (arena.trainable_size(),), or the elements of the part that is updated
 };
+
+/// Names of the moving average's slot: Keras' own, and another while it holds the trained weights and the
+/// arena the averages.
+inline constexpr const char* kAverageSlot = "average";
+inline constexpr const char* kTrainedSlot = "trained";
 
 /// Elements [begin, end) of an arena's flat buffers.
 struct ArenaRange {
@@ -79,7 +94,7 @@ class RONDE_API Optimizer {
   /// One update; the gradient used is scale * arena.gradients() plus that of the regularizers' penalties.
   /// Zeroes no gradient, but adds those penalties' to arena.gradients(), and clipping by norm scales
   /// gradients of excessive norm in place.
-  virtual void step(double scale = 1.0);
+  void step(double scale = 1.0);
   /// Completed updates.
   std::int64_t iterations() const { return iterations_; }
   void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
@@ -111,7 +126,22 @@ class RONDE_API Optimizer {
   /// ignore it.
   void scale_momentum_once(double factor) { momentum_factor_ = factor; }
 
-  virtual std::vector<OptimizerSlot> slots() const = 0;
+  /// Before `attach`: keeps the average of the weights it updates.
+  void set_moving_average(MovingAverageOptions options);
+  const std::optional<MovingAverageOptions>& moving_average() const { return moving_average_; }
+  /// Exchanges weights and averages: evaluated and saved are the averages then, until they are exchanged
+  /// again. A UsageError without a moving average. A step made meanwhile goes on from the averages, as
+  /// `keep_average` does. On each rank alone; DistributedOptimizer's does it on all.
+  void swap_average();
+  /// Whether the weights are the averages.
+  bool is_averaged() const { return is_averaged_; }
+  /// The weights stay the averages that they are, and the trained ones are forgotten. Otherwise nothing.
+  void keep_average();
+
+  /// The moving average, if there is one, and what the algorithm keeps.
+  std::vector<OptimizerSlot> slots() const;
+  /// For whoever fills weights and slots from elsewhere: whether the weights are the averages now.
+  void set_averaged(bool is_averaged) { is_averaged_ = is_averaged && moving_average_; }
 
  protected:
   struct Common {
@@ -133,8 +163,12 @@ class RONDE_API Optimizer {
   };
   /// A UsageError for a rate, a decay or a clip limit that is negative or no finite number.
   explicit Optimizer(const Common& common);
+  /// One update without what all optimizers have in common: the moving average and the counters.
+  virtual void update_weights(double scale);
   /// The algorithm: updates values from gradients. Called for each range of the part, in order.
   virtual void update(const Slice& slice, const StepParams& step) = 0;
+  /// The state of the algorithm.
+  virtual std::vector<OptimizerSlot> own_slots() const = 0;
   /// State for all elements that this optimizer updates, which start at `value`.
   Tensor make_state(const std::string& slot, double value = 0.0) const;
   /// Room for the largest slice, not initialised.
@@ -146,9 +180,15 @@ class RONDE_API Optimizer {
   const Common& common() const { return common_; }
   /// What `update` has to multiply its momentum with.
   double momentum_factor() const { return momentum_factor_; }
+  /// Keras' keys of the moving average; empty without one.
+  ConfigDict moving_average_config() const;
 
  private:
   ConfigValue described_rate() const;
+  std::vector<Slice> slices() const;
+  void start_average();
+  void update_average();
+  void overwrite_weights();
 
   Common common_;
   double learning_rate_;
@@ -158,6 +198,9 @@ class RONDE_API Optimizer {
   ParameterArena* arena_ = nullptr;
   std::optional<OptimizerPart> given_part_;
   OptimizerPart part_;  // of the arena it is attached to
+  std::optional<MovingAverageOptions> moving_average_;
+  Tensor average_;  // the trained weights, while the arena's are the averages
+  bool is_averaged_ = false;
 };
 
 /// All settings that decide its updates, except the rate, which changes while it trains: what ranks of one

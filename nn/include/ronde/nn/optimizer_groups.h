@@ -11,7 +11,8 @@
 ///
 /// To all others it is one optimizer: `learning_rate` is the first group's, and setting it scales those of
 /// all groups in proportion (schedules, warm-up, scaling by ranks); state is kept, saved and sharded per
-/// weight; updates are counted once. A group's own `set_schedule` holds for that group on top of this.
+/// weight; updates are counted once, and a moving average is that of all weights, not of a group. A group's
+/// own `set_schedule` holds for that group on top of this.
 /// Keras has no such thing: files for Keras leave it out.
 #pragma once
 
@@ -48,15 +49,15 @@ class RONDE_API OptimizerGroups : public Optimizer {
   /// Pattern, class and settings of each group.
   ConfigDict own_settings() const override;
   void attach(ParameterArena& arena) override;
-  void step(double scale = 1.0) override;
-  /// Those of all groups; what a group does not have of a slot stays zero.
-  std::vector<OptimizerSlot> slots() const override { return slots_; }
 
   /// The optimizer of each group, in order.
   std::vector<Optimizer*> optimizers() const;
 
  protected:
+  void update_weights(double scale) override;
   void update(const Slice& slice, const StepParams& step) override;
+  /// Those of all groups; what a group does not have of a slot stays zero.
+  std::vector<OptimizerSlot> own_slots() const override { return slots_; }
 
  private:
   template <class... Groups>

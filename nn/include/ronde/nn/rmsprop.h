@@ -25,10 +25,10 @@ class RONDE_API RMSprop : public Optimizer {
   ConfigDict config() const override;
   ConfigDict own_settings() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
 
  protected:
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   RMSpropOptions options_;

@@ -28,10 +28,10 @@ class RONDE_API SGD : public Optimizer {
   ConfigDict config() const override;
   ConfigDict own_settings() const override;
   void attach(ParameterArena& arena) override;
-  std::vector<OptimizerSlot> slots() const override;
 
  protected:
   void update(const Slice& slice, const StepParams& step) override;
+  std::vector<OptimizerSlot> own_slots() const override;
 
  private:
   SGDOptions options_;
