@@ -234,10 +234,11 @@ Found find_engine(const Call& call, const MathOptions& math, std::size_t most_co
   };
   Candidates candidates = usable_engines(operations, rules, most_compiled, handle, is_right);
   const std::vector<Engine>& engines = candidates.engines;
-  if (engines.empty() && math.engines == Engines::tuned)
-    candidates = usable_engines(operations, {{math.mode, Engines::fastest}, rules.is_bfloat16}, most_compiled,
-                                handle, is_right);
-  if (engines.empty()) return {.refusal = "cuDNN has no engine: " + candidates.refusal};
+  if (engines.empty()) {
+    const bool any = math.engines == Engines::fastest;
+    return {.refusal = (any ? "cuDNN has no engine: " : "cuDNN has no engine of the same bits each time: ") +
+                       candidates.refusal};
+  }
   Found found{.operands = graph.operands};
   found.engine.emplace(std::move(candidates.engines[choose(engines, handle, graph.operands, call, stream)]));
   return found;
