@@ -8,6 +8,7 @@
 #include <ronde/models/view_outputs.h>
 
 #include "state/model_state.h"
+#include "state/weighted_metric.h"
 #include "training/evaluator.h"
 #include "training/resume.h"
 #include "training/train_step.h"
@@ -65,8 +66,9 @@ std::vector<std::string> names_in_logs(const std::vector<std::shared_ptr<Metric>
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   for (const auto& metric : metrics) {
-    const std::string asked = metric->name();
+    std::string asked = metric->name();
     require<UsageError>(asked != "loss", "[compile] a metric must not be called loss, as the loss is");
+    if (is_weighted(*metric) && is_taken(asked)) asked = "weighted_" + asked;
     std::string name = asked;
     for (int number = 1; is_taken(name); ++number) name = cat(asked, "_", number);
     names.push_back(std::move(name));
@@ -74,12 +76,21 @@ std::vector<std::string> names_in_logs(const std::vector<std::shared_ptr<Metric>
   return names;
 }
 
+/// `metrics`, then those that see weights.
+std::vector<std::shared_ptr<Metric>> all_metrics(CompileOptions& options) {
+  std::vector<std::shared_ptr<Metric>> all = std::move(options.metrics);
+  for (std::shared_ptr<Metric>& metric : options.weighted_metrics)
+    all.push_back(std::make_shared<WeightedMetric>(std::move(metric)));
+  if (const auto usual = options.loss->default_metric(); usual && all.empty()) all.push_back(usual);
+  return all;
+}
+
 }  // namespace
 
-void Model::State::set_loss(std::unique_ptr<Loss> given, std::vector<std::shared_ptr<Metric>> shown) {
-  if (const auto metric = given->default_metric(); metric && shown.empty()) shown.push_back(metric);
+void Model::State::set_loss(CompileOptions& given) {
+  std::vector<std::shared_ptr<Metric>> shown = all_metrics(given);
   metric_names = names_in_logs(shown);
-  loss = std::move(given);
+  loss = std::move(given.loss);
   metrics = std::move(shown);
   for (const auto& metric : metrics) metric->expect_outputs(module->output_shape().tail(1));
 }
@@ -98,7 +109,8 @@ void Model::compile(CompileOptions options) {
   require<UsageError>(options.optimizer != nullptr, "[compile] needs an optimizer");
   require<UsageError>(options.loss != nullptr, "[compile] needs a loss");
   require_no_null("[compile] metrics", options.metrics);
-  state_->set_loss(std::move(options.loss), std::move(options.metrics));
+  require_no_null("[compile] weighted_metrics", options.weighted_metrics);
+  state_->set_loss(options);
   state_->untrainable.clear();
   state_->optimizer.reset();  // the old one's hooks go before the new one's come
   if (has_changed(*state_->arena)) state_->arena = std::make_unique<ParameterArena>(*state_->module);

@@ -110,7 +110,7 @@ void compile_as_described(Model& model, Model::State& state, CompileOptions opti
   if (options.optimizer && options.loss)
     model.compile(std::move(options));
   else if (options.loss)
-    state.set_loss(std::move(options.loss), std::move(options.metrics));
+    state.set_loss(options);
 }
 
 /// More than a count of updates; and than a count of 0 and a learning rate, which Keras 3 writes before the

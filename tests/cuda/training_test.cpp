@@ -72,6 +72,35 @@ TEST(CudaTraining, WithWeightsOfClassesAndSamplesToo) {
   EXPECT_NE(train(backend("cpu"), {}, true).weights, train(backend("cpu")).weights);
 }
 
+/// What is shown of a training with weights; the accuracy that sees them is counted there, precision here.
+History shown_with_weights(Backend& backend) {
+  Model model(digits_net(), {8, 8, 1}, {.seed = 3, .backend = &backend});
+  model.compile({.optimizer = std::make_unique<Adadelta>(),
+                 .loss = std::make_unique<SparseCategoricalCrossentropy>(),
+                 .metrics = {make_metric("accuracy")},
+                 .weighted_metrics = {make_metric("accuracy"), make_metric("sparse_categorical_crossentropy"),
+                                      make_metric("sparse_top_k_categorical_accuracy")}});
+  const InMemoryDataset data = digits();
+  FitOptions options{.batch_size = 10, .epochs = 3, .validation = &data, .verbose = 0};
+  options.class_weight = {1.0, 0.5, 2.0, 0.0};
+  for (int i = 0; i < 40; ++i) options.sample_weight.push_back(0.125 * (i % 11));
+  options.validation_sample_weight = options.sample_weight;
+  return model.fit(data, options);
+}
+
+TEST(CudaTraining, MetricsSeeWeightsBehindTheGraphOfAStep) {
+  const History expected = shown_with_weights(backend("cpu"));
+  FakeDevice device({.seed = 7});
+  const History got = shown_with_weights(device.backend);
+  EXPECT_GE(device.runtime.replays(), 8);  // of 12 steps, all but those that capture
+  ASSERT_EQ(got.values.size(), 10u);
+  for (const auto& [name, values] : expected.values) {
+    SCOPED_TRACE(name);
+    expect_near(got.values.at(name), values, 1e-5);
+  }
+  EXPECT_NE(got.values.at("accuracy"), got.values.at("weighted_accuracy"));
+}
+
 // Its logits are not known, so that the loss is made of one-hot rows, by the host.
 TEST(CudaTraining, ALabelThatIsNoClassOfProbabilitiesIsAnError) {
   FakeDevice device;

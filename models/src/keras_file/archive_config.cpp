@@ -96,7 +96,8 @@ ConfigValue archive_compile_config(const ConfigValue& training_config) {
     if (key == "optimizer_config")
       config.emplace_back("optimizer", described(value, "keras.optimizers"));
     else
-      config.emplace_back(key, part_of_training(value, key == "metrics" ? "keras.metrics" : "keras.losses"));
+      config.emplace_back(
+          key, part_of_training(value, key.ends_with("metrics") ? "keras.metrics" : "keras.losses"));
   }
   return config;
 }

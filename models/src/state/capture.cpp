@@ -1,5 +1,6 @@
 #include "state/capture.h"
 
+#include "state/weighted_metric.h"
 #include "weights/keras_config.h"
 #include "weights/keras_optimizer.h"
 #include "weights/layers_by_class.h"
@@ -10,8 +11,21 @@ namespace ronde::inline v0 {
 
 namespace {
 
+using Metrics = std::vector<std::shared_ptr<Metric>>;
+
 /// Keras 2.15 names weights and options as they are written here; Keras 3 reads its files too.
 constexpr const char* kWrittenAs = "2.15.0";
+
+/// `metrics` and `weighted_metrics`, as they were given to `compile`.
+std::pair<Metrics, Metrics> by_kind(const Metrics& all) {
+  std::pair<Metrics, Metrics> kinds;
+  for (const auto& metric : all)
+    if (const auto* weighted = dynamic_cast<const WeightedMetric*>(metric.get()))
+      kinds.second.push_back(weighted->inner());
+    else
+      kinds.first.push_back(metric);
+  return kinds;
+}
 
 }  // namespace
 
@@ -34,7 +48,8 @@ SavedModel capture(const Model::State& model, std::optional<SavedRun> run,
   file.state->run = std::move(run);
   if (model.optimizer) {
     Optimizer& optimizer = model.optimizer->optimizer();
-    file.training_config = training_config(optimizer, *model.loss, model.metrics);
+    const auto [plain, weighted] = by_kind(model.metrics);
+    file.training_config = training_config(optimizer, *model.loss, plain, weighted);
     file.state->optimizer = save_optimizer(optimizer, slots, *model.module);
     file.state->optimizer_settings = optimizer.own_settings();
   }

@@ -55,12 +55,18 @@ Tensor weight_table(const std::vector<double>& weights, const TensorOptions& opt
       .to(options.dtype);
 }
 
-Variable weighted_sum(const Variable& losses, const LossWeights& weights, const Shape& outputs,
-                      const Tensor& targets, const Tensor& sample_keys) {
-  Variable weighted = losses;
-  if (weights.of_classes.defined()) weighted = weighted * by_class(weights.of_classes, targets, outputs);
-  if (weights.of_samples.defined()) weighted = weighted * by_sample(weights.of_samples, sample_keys);
-  return sum(weighted);
+Tensor weights_of_samples(const LossWeights& weights, const Shape& outputs, const Tensor& targets,
+                          const Tensor& sample_keys) {
+  const NoGrad no_grad;
+  Variable product;
+  if (weights.of_classes.defined()) product = by_class(weights.of_classes, targets, outputs);
+  if (!weights.of_samples.defined()) return product.defined() ? product.value() : Tensor();
+  const Variable own = by_sample(weights.of_samples, sample_keys);
+  return product.defined() ? (product * own).value() : own.value();
+}
+
+Variable weighted_sum(const Variable& losses, const Tensor& weights) {
+  return sum(weights.defined() ? losses * weights : losses);
 }
 
 }  // namespace ronde::inline v0

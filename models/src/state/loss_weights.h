@@ -1,4 +1,4 @@
-/// Factors of the losses of samples: by class, by sample, or both.
+/// Factors of samples, in the loss and in metrics that see them: by class, by sample, or both.
 #pragma once
 
 #include <string>
@@ -21,10 +21,13 @@ void check_sample_weights(const std::string& what, const std::vector<double>& we
 /// (weights, 1); undefined without any.
 Tensor weight_table(const std::vector<double>& weights, const TensorOptions& options);
 
-/// The sum of `losses` (n), each times its weights. `targets` are labels, or a row of shares for each sample;
+/// Of each sample, (n); undefined when all are 1. `targets` are labels, or a row of shares for each sample;
 /// the first column of `sample_keys` says which samples they are. A UsageError when there are not as many
 /// weights as classes.
-Variable weighted_sum(const Variable& losses, const LossWeights& weights, const Shape& outputs,
-                      const Tensor& targets, const Tensor& sample_keys);
+Tensor weights_of_samples(const LossWeights& weights, const Shape& outputs, const Tensor& targets,
+                          const Tensor& sample_keys);
+
+/// The sum of `losses` (n), each times its weight.
+Variable weighted_sum(const Variable& losses, const Tensor& weights);
 
 }  // namespace ronde::inline v0

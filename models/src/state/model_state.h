@@ -25,13 +25,15 @@ struct Model::State {
   // After compile (or `load`, which may leave out the optimizer):
   std::unique_ptr<DistributedOptimizer> optimizer;
   std::unique_ptr<Loss> loss;
-  std::vector<std::shared_ptr<Metric>> metrics;
-  /// Theirs in logs: one that was there already has a number, as in Keras: recall, recall_1, recall_2.
+  std::vector<std::shared_ptr<Metric>> metrics;  ///< a WeightedMetric for each that sees weights, last
+  /// Theirs in logs: one that was there already has a number, as in Keras: recall, recall_1, recall_2; or, if
+  /// it sees weights, a prefix: weighted_recall, weighted_recall_1.
   std::vector<std::string> metric_names;
   /// Why the model of a file is not trained on before it is compiled anew; empty: it may be.
   std::string untrainable;
 
-  void set_loss(std::unique_ptr<Loss> loss, std::vector<std::shared_ptr<Metric>> metrics);
+  /// Takes over the loss and the metrics.
+  void set_loss(CompileOptions& given);
   /// A UsageError for a model without optimizer, or one that would not be trained as its file says.
   void require_trainable(const char* verb) const;
 

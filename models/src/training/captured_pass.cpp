@@ -47,7 +47,7 @@ std::string first_reason(Communicator& communicator, const std::string& own) {
   return first == all.end() ? std::string() : cat("rank ", first - all.begin(), ": ", *first);
 }
 
-/// A user's metric may read what it is given.
+/// A user's metric may read what it is given, and so do some that see weights.
 bool counts_on_device(const Metric& metric) {
   return typeid(metric) == typeid(Accuracy);
 }
@@ -102,10 +102,10 @@ bool CapturedPass::takes_update() const {
 void CapturedPass::forward_and_backward(Results& results) {
   model_.arena->zero_gradients();  // again, when a capture was broken off
   const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
-  const Variable loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
-  if (!seed_.defined()) seed_ = Tensor::full(loss.shape(), 1.0, loss.value().options());
-  loss.backward(seed_);
-  results = {outputs.value(), loss.value()};
+  const TrainingLoss loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
+  if (!seed_.defined()) seed_ = Tensor::full(loss.sum.shape(), 1.0, loss.sum.value().options());
+  loss.sum.backward(seed_);
+  results = {outputs.value(), loss.sum.value(), loss.weights};
 }
 
 void CapturedPass::run(const StepData& data, RunningTotals& totals) {
@@ -114,14 +114,14 @@ void CapturedPass::run(const StepData& data, RunningTotals& totals) {
   const bool called = pass_->run([&] { forward_and_backward(of_pass_); });
   // The device has written them all.
   if (!called) model_.arena->use_gradients(model_.arena->gradients());
-  totals.add(of_pass_.loss, of_pass_.outputs, data.targets, data.inputs.size(0));
+  totals.add({of_pass_.loss, of_pass_.outputs, data.targets, of_pass_.weights});
 }
 
 std::int64_t CapturedPass::count_and_update(const StepData& data, const StepSamples& samples,
                                             RunningTotals& totals) {
   std::optional<GatedUpdates> gated;
   if (guard_ && guard_->is_on()) gated.emplace(guard_->look(of_step_.loss));
-  totals.add(of_step_.loss, of_step_.outputs, data.targets, data.inputs.size(0));
+  totals.add({of_step_.loss, of_step_.outputs, data.targets});
   return model_.optimizer->step(samples);
 }
 

@@ -42,7 +42,7 @@ class CapturedPass {
   /// What a repeated body leaves behind, of its latest run. Each of the two has its own: a repetition calls
   /// nobody who could say where it lies.
   struct Results {
-    Tensor outputs, loss;
+    Tensor outputs, loss, weights;
   };
   void forward_and_backward(Results& results);
   std::int64_t count_and_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);

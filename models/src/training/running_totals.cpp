@@ -7,6 +7,8 @@
 #include <ronde/core/counted.h>
 #include <ronde/nn/regularization_loss.h>
 
+#include "state/weighted_metric.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -57,13 +59,17 @@ void RunningTotals::clear() {
   for (const auto& metric : *metrics_) metric->reset();
 }
 
-void RunningTotals::add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets,
-                        std::int64_t samples) {
+void RunningTotals::add(const BatchOutcome& batch) {
+  const std::int64_t samples = batch.outputs.size(0);
   Backend& backend = loss_sum_.backend();
-  backend.accumulate(loss_sum_, loss_sum, 1.0);
+  backend.accumulate(loss_sum_, batch.loss_sum, 1.0);
   if (weights_) backend.accumulate(loss_sum_, penalty(), static_cast<double>(samples));
   samples_ += samples;
-  for (const auto& metric : *metrics_) metric->update(outputs, targets);
+  for (const auto& metric : *metrics_)
+    if (is_weighted(*metric))
+      metric->update_weighted(batch.outputs, batch.targets, batch.weights);
+    else
+      metric->update(batch.outputs, batch.targets);
 }
 
 // Once for all pieces of a batch, or all batches of an evaluation.

@@ -28,6 +28,14 @@ struct Totals {
   void append_to(Logs& logs, const std::vector<std::string>& names) const;
 };
 
+/// What a batch adds to them.
+struct BatchOutcome {
+  Tensor loss_sum;  ///< a scalar: the sum of the losses of its samples
+  Tensor outputs;   ///< (n, ...)
+  Tensor targets = {};
+  Tensor weights = {};  ///< (n), for a WeightedMetric; undefined: all are 1
+};
+
 class RunningTotals {
  public:
   /// Takes over the metrics: they are reset here. With virtual shards each of these has sums of its own, so
@@ -37,9 +45,8 @@ class RunningTotals {
                 const VirtualShards& shards = {}, const ParameterArena* weights = nullptr);
 
   void reset();
-  /// `loss_sum`: a scalar, the sum of the losses of `samples` samples, to which their penalties are added:
-  /// those of the weights as they are now. Enqueues only.
-  void add(const Tensor& loss_sum, const Tensor& outputs, const Tensor& targets, std::int64_t samples);
+  /// The penalties of its samples are added to the loss: those of the weights as they are now. Enqueues only.
+  void add(const BatchOutcome& batch);
   /// Moves the sum of the losses to `to`, a scalar of f64 on the device; what metrics have seen stays.
   /// Enqueues only.
   void move_loss(const Tensor& to);

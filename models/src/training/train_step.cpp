@@ -13,22 +13,24 @@
 
 namespace ronde::inline v0 {
 
-Variable training_loss(const Model::State& model, const Variable& outputs, const StepData& data) {
-  return weighted_sum(losses_of_samples(*model.loss, outputs, data.targets), model.loss_weights,
-                      outputs.shape(), data.targets, data.sample_keys);
+TrainingLoss training_loss(const Model::State& model, const Variable& outputs, const StepData& data) {
+  const Variable losses = losses_of_samples(*model.loss, outputs, data.targets);
+  const Tensor weights =
+      weights_of_samples(model.loss_weights, outputs.shape(), data.targets, data.sample_keys);
+  return {weighted_sum(losses, weights), weights};
 }
 
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {
   const Variable outputs = (*model.module)(data.inputs, model.context(true, data.sample_keys));
-  const Variable loss = [&] {
+  const TrainingLoss loss = [&] {
     const TraceScope scope("loss", "loss");
     return training_loss(model, outputs, data);
   }();
   {
     const TraceScope scope("loss", "metrics");
-    totals.add(loss.value(), outputs.value(), data.targets, data.inputs.size(0));
+    totals.add({loss.sum.value(), outputs.value(), data.targets, loss.weights});
   }
-  loss.backward();
+  loss.sum.backward();
 }
 
 const Module* find_synchronized(const Module& net) {

@@ -23,8 +23,12 @@ struct StepData {
 /// Whether more batches of the same update follow.
 enum class Position { within, last };
 
-/// The sum of the losses of the samples, each times the weights that `fit` was given.
-Variable training_loss(const Model::State& model, const Variable& outputs, const StepData& data);
+/// The sum of the losses of the samples, each times its weight, of those that `fit` was given.
+struct TrainingLoss {
+  Variable sum = {};
+  Tensor weights = {};  ///< (n); undefined: all are 1
+};
+TrainingLoss training_loss(const Model::State& model, const Variable& outputs, const StepData& data);
 
 /// Forward and backward of some samples: adds to the arena's gradients and to `totals`.
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals);

@@ -113,20 +113,23 @@ ConfigValue with_logged_name(const ConfigValue& metric, const std::string& keras
                     {"config", ConfigDict{{"name", metric}}}};
 }
 
-/// Those that are known here; Keras nests them in a list or a dict for each output.
-void append_metrics(const ConfigValue& config, const std::string& keras_version,
-                    DescribedTraining& training) {
+using Metrics = std::vector<std::shared_ptr<Metric>>;
+
+/// Those that are known here, to one of the lists of `training.options`; Keras nests them in a list or a dict
+/// for each output.
+void append_metrics(const ConfigValue& config, const std::string& keras_version, DescribedTraining& training,
+                    Metrics CompileOptions::*list) {
   if (config.is_list()) {
-    for (const ConfigValue& inner : config.as_list()) append_metrics(inner, keras_version, training);
+    for (const ConfigValue& inner : config.as_list()) append_metrics(inner, keras_version, training, list);
   } else if (config.is_dict() && !config.find("class_name")) {
-    for (const auto& [output, inner] : config.as_dict()) append_metrics(inner, keras_version, training);
+    for (const auto& [output, inner] : config.as_dict()) append_metrics(inner, keras_version, training, list);
   } else if (!config.is_null()) {
     auto metric =
         made_or_null(make_metric, with_logged_name(config, keras_version), "metric", training.unknown);
     if (metric && metric->name() == "loss")
       training.unknown.push_back("a metric that is called loss, as the loss is");
     else if (metric)
-      training.options.metrics.push_back(std::move(metric));
+      (training.options.*list).push_back(std::move(metric));
   }
 }
 
@@ -182,7 +185,7 @@ ConfigValue metric_config(const Metric& metric, const Loss& loss) {
   return ConfigDict{{"class_name", class_name}, {"config", ConfigDict{{"name", metric.name()}}}};
 }
 
-ConfigList metrics_config(const std::vector<std::shared_ptr<Metric>>& metrics, const Loss& loss) {
+ConfigList metrics_config(const Metrics& metrics, const Loss& loss) {
   ConfigList described;
   for (const auto& metric : metrics)
     if (const ConfigValue config = metric_config(*metric, loss); !config.is_null())
@@ -192,19 +195,21 @@ ConfigList metrics_config(const std::vector<std::shared_ptr<Metric>>& metrics, c
 
 }  // namespace
 
-ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
-                            const std::vector<std::shared_ptr<Metric>>& metrics) {
+ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Metrics& metrics,
+                            const Metrics& weighted_metrics) {
   const ConfigDict settings = optimizer.config();
   // Keras would refuse the file for an optimizer or a loss that it does not know.
   std::vector<std::string> unknown;
   if (settings.empty() || !made_or_null(make_loss, loss.name(), "loss", unknown)) return {};
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
   const std::string class_name = optimizer.name() == "AdamW" ? "Custom>AdamW" : optimizer.name();
-  return ConfigDict{{"loss", loss_config(loss)},
-                    {"metrics", metrics_config(metrics, loss)},
-                    {"weighted_metrics", ConfigValue()},
-                    {"loss_weights", ConfigValue()},
-                    {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
+  return ConfigDict{
+      {"loss", loss_config(loss)},
+      {"metrics", metrics_config(metrics, loss)},
+      {"weighted_metrics",
+       weighted_metrics.empty() ? ConfigValue() : ConfigValue(metrics_config(weighted_metrics, loss))},
+      {"loss_weights", ConfigValue()},
+      {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
 }
 
 DescribedNet net_from_config(const ConfigValue& config, const std::string& keras_version,
@@ -250,9 +255,10 @@ DescribedTraining training_from_config(const ConfigValue& config, const ConfigDi
   if (!config.is_dict()) return training;
   if (const ConfigValue* loss = config.find("loss"); says_something(loss))
     training.options.loss = made_or_null(make_loss, of_one_output(*loss), "loss", training.unknown);
-  if (const ConfigValue* metrics = config.find("metrics")) append_metrics(*metrics, keras_version, training);
-  if (says_something(config.find("weighted_metrics")))
-    training.unknown.emplace_back("weighted_metrics are not supported");
+  if (const ConfigValue* metrics = config.find("metrics"))
+    append_metrics(*metrics, keras_version, training, &CompileOptions::metrics);
+  if (const ConfigValue* metrics = config.find("weighted_metrics"))
+    append_metrics(*metrics, keras_version, training, &CompileOptions::weighted_metrics);
   if (says_something(config.find("loss_weights")))
     training.unknown_factors.push_back(cat("loss_weights ", to_json(config.at("loss_weights"))));
   const ConfigValue* optimizer = config.find("optimizer_config");

@@ -16,7 +16,8 @@ namespace ronde::inline v0 {
 ConfigValue model_config(const Module& module);
 /// Keras' training_config.
 ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
-                            const std::vector<std::shared_ptr<Metric>>& metrics);
+                            const std::vector<std::shared_ptr<Metric>>& metrics,
+                            const std::vector<std::shared_ptr<Metric>>& weighted_metrics);
 
 struct DescribedNet {
   std::unique_ptr<Module> net;  ///< a Sequential or a Graph

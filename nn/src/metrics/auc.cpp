@@ -6,6 +6,7 @@
 
 #include "losses/targets.h"
 #include "metrics/auc_config.h"
+#include "metrics/sample_weights.h"
 
 namespace ronde::inline v0 {
 
@@ -92,7 +93,7 @@ AUC::AUC(Options options)
       thresholds_(inner_thresholds(options_)),
       counts_(2 * (thresholds_.size() + 1)) {}
 
-void AUC::update(const Tensor& output, const Tensor& target) {
+void AUC::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
   check_like_outputs(name(), target, output.shape());
   const std::size_t buckets = thresholds_.size() + 1;
   if (options_.multi_label &&
@@ -100,8 +101,11 @@ void AUC::update(const Tensor& output, const Tensor& target) {
     expect_outputs(output.shape().tail(1));
   const std::size_t labels = counts_.size() / (2 * buckets);
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
+  const std::vector<double> of_rows = weights_of_rows(name(), weights, output.shape());
+  const std::size_t width = of_rows.empty() ? 1 : said.size() / of_rows.size();
   for (std::size_t i = 0; i < said.size(); ++i)
-    ++counts_[2 * buckets * (i % labels) + bucket_of(said[i]) + (meant[i] != 0.0 ? 0 : buckets)];
+    counts_[2 * buckets * (i % labels) + bucket_of(said[i]) + (meant[i] != 0.0 ? 0 : buckets)] +=
+        of_rows[i / width];
 }
 
 void AUC::expect_outputs(const Shape& outputs) {

@@ -12,13 +12,14 @@
 #include "config/snake_case.h"
 #include "losses/targets.h"
 #include "metrics/binary_outcomes.h"
+#include "metrics/sample_weights.h"
 
 namespace ronde::inline v0 {
 
 namespace {
 
-MetricSums share(std::int64_t part, std::int64_t rest) {
-  return {static_cast<double>(part), static_cast<double>(part + rest)};
+MetricSums share(double part, double rest) {
+  return {part, part + rest};
 }
 
 double threshold_of(const PrecisionOptions& options) {
@@ -45,7 +46,7 @@ std::vector<bool> among_largest(std::vector<double> values, std::int64_t k) {
 }  // namespace
 
 BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, const Tensor& target,
-                              const PrecisionOptions& options) {
+                              const Tensor& weights, const PrecisionOptions& options) {
   check_like_outputs(metric, target, output.shape());
   const std::int64_t classes = output.rank() > 1 ? output.shape().back() : 1;
   const std::int64_t first = options.class_id.value_or(0), last = options.class_id ? first + 1 : classes;
@@ -53,15 +54,17 @@ BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, c
           counted(classes, "class", "classes"), " of outputs ", output.shape());
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
   const double threshold = threshold_of(options);
+  const std::vector<double> of_rows = weights_of_rows(metric, weights, output.shape());
   BinaryOutcomes outcomes;
-  for (auto row = said.begin(); row != said.end(); row += classes) {
+  auto weight = of_rows.begin();
+  for (auto row = said.begin(); row != said.end(); row += classes, ++weight) {
     const std::vector<bool> may_say_yes = among_largest({row, row + classes}, options.top_k);
     for (std::int64_t k = first; k < last; ++k) {
       const bool yes = row[k] > threshold && may_say_yes[static_cast<std::size_t>(k)];
       const bool is_meant = meant[static_cast<std::size_t>(row - said.begin() + k)] != 0.0;
-      ++(yes        ? is_meant ? outcomes.true_positives : outcomes.false_positives
-         : is_meant ? outcomes.false_negatives
-                    : outcomes.true_negatives);
+      (yes        ? is_meant ? outcomes.true_positives : outcomes.false_positives
+       : is_meant ? outcomes.false_negatives
+                  : outcomes.true_negatives) += *weight;
     }
   }
   return outcomes;
@@ -76,8 +79,8 @@ BinaryMetric::BinaryMetric(const char* class_name, PrecisionOptions options)
                       options_.class_id.value_or(0));
 }
 
-void BinaryMetric::update(const Tensor& output, const Tensor& target) {
-  const BinaryOutcomes more = count_outcomes(name_, output, target, options_);
+void BinaryMetric::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
+  const BinaryOutcomes more = count_outcomes(name_, output, target, weights, options_);
   outcomes_.true_positives += more.true_positives;
   outcomes_.false_positives += more.false_positives;
   outcomes_.true_negatives += more.true_negatives;

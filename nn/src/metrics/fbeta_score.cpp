@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "metrics/fbeta_config.h"
+#include "metrics/sample_weights.h"
 
 namespace ronde::inline v0 {
 
@@ -54,20 +55,22 @@ void FBetaScore::expect_outputs(const Shape& outputs) {
   counts_.assign(3 * static_cast<std::size_t>(outputs[0]), 0.0);
 }
 
-void FBetaScore::update(const Tensor& output, const Tensor& target) {
+void FBetaScore::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
   require(output.rank() == 2 && target.shape() == output.shape(), "[", name(),
           "] expects outputs and targets of one shape (n, classes), got ", output.shape(), " and ",
           target.shape());
   if (counts_.size() != 3 * static_cast<std::size_t>(output.size(1))) expect_outputs(output.shape().tail(1));
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
+  const std::vector<double> of_rows = weights_of_rows(name(), weights, output.shape());
   const std::size_t classes = counts_.size() / 3;
   for (std::size_t row = 0; row < said.size(); row += classes) {
+    const double weight = of_rows[row / classes];
     const std::vector<bool> yes = decisions(said.data() + row, classes, options_.threshold);
     for (std::size_t i = 0; i < classes; ++i) {
       const bool is_meant = meant[row + i] != 0.0;
-      counts_[i] += yes[i] && is_meant;
-      counts_[classes + i] += yes[i];
-      counts_[2 * classes + i] += is_meant;
+      if (yes[i] && is_meant) counts_[i] += weight;
+      if (yes[i]) counts_[classes + i] += weight;
+      if (is_meant) counts_[2 * classes + i] += weight;
     }
   }
 }

@@ -8,6 +8,8 @@
 #include <ronde/nn/regression_loss.h>
 
 #include "losses/targets.h"
+#include "metrics/device_sum.h"
+#include "metrics/sample_weights.h"
 
 namespace ronde::inline v0 {
 
@@ -40,22 +42,27 @@ LossMetric::LossMetric(std::unique_ptr<Loss> loss, std::string name)
   if (name_.empty()) name_ = loss_->name();
 }
 
-void LossMetric::update(const Tensor& output, const Tensor& target) {
+void LossMetric::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
   if (output.size(0) == 0) return check_as_many(name_, target, output.shape());
   const NoGrad no_grad;
-  const TensorOptions scalar{.dtype = DType::f64, .backend = &output.backend()};
-  if (!sum_.defined() || &sum_.backend() != &output.backend())
-    sum_ = Tensor::full({}, sum_.defined() ? sum_.item() : 0.0, scalar);
-  sum_.backend().accumulate(sum_, sum(losses_of_samples(*loss_, output, target)).value(), 1.0);
-  count_ += output.size(0);
+  const Variable losses = losses_of_samples(*loss_, output, target);
+  if (!weights.defined()) {
+    add_to_sum(sum_, sum(losses).value());
+    count_ += output.size(0);
+    return;
+  }
+  check_weights_shape(name_, weights, output.shape());
+  add_to_sum(sum_, sum(losses * weights.to(losses.value().dtype())).value());
+  add_to_sum(weights_, sum(weights).value());
 }
 
 MetricSums LossMetric::sums() const {
-  return {sum_.defined() ? sum_.item() : 0.0, static_cast<double>(count_)};
+  return {value_of_sum(sum_), static_cast<double>(count_) + value_of_sum(weights_)};
 }
 
 void LossMetric::reset() {
-  if (sum_.defined()) sum_.fill(0.0);
+  clear_sum(sum_);
+  clear_sum(weights_);
   count_ = 0;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "losses/targets.h"
+#include "metrics/sample_weights.h"
 
 namespace ronde::inline v0 {
 
@@ -11,12 +12,14 @@ TopKCategoricalAccuracy::TopKCategoricalAccuracy(Options options) : options_(std
   require<UsageError>(options_.k > 0, "[top_k_categorical_accuracy] k must be positive, got ", options_.k);
 }
 
-void TopKCategoricalAccuracy::update(const Tensor& output, const Tensor& target) {
+void TopKCategoricalAccuracy::update_weighted(const Tensor& output, const Tensor& target,
+                                              const Tensor& weights) {
   require(output.rank() >= 2, "[", name(), "] expects outputs of shape (n, ..., classes), got ",
           output.shape());
   const std::vector<std::int64_t> classes =
       class_labels(name(), target, output.shape()).to_vector<std::int64_t>();
   const std::vector<double> scores = output.to_vector<double>();
+  const std::vector<double> of_rows = weights_of_rows(name(), weights, output.shape());
   const std::int64_t width = output.shape().back();
   for (std::size_t row = 0; row < classes.size(); ++row) {
     require(classes[row] >= 0 && classes[row] < width, "[", name(), "] label ", classes[row], " of row ", row,
@@ -24,13 +27,13 @@ void TopKCategoricalAccuracy::update(const Tensor& output, const Tensor& target)
     const double* of_row = scores.data() + static_cast<std::int64_t>(row) * width;
     const double own = of_row[classes[row]];
     const auto larger = std::count_if(of_row, of_row + width, [&](double other) { return other > own; });
-    if (std::isfinite(own) && larger < options_.k) ++found_;
+    if (std::isfinite(own) && larger < options_.k) found_ += of_rows[row];
+    count_ += of_rows[row];
   }
-  count_ += static_cast<std::int64_t>(classes.size());
 }
 
 MetricSums TopKCategoricalAccuracy::sums() const {
-  return {static_cast<double>(found_), static_cast<double>(count_)};
+  return {found_, count_};
 }
 
 ConfigValue TopKCategoricalAccuracy::described(const char* class_name) const {

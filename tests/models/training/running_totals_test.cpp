@@ -25,8 +25,8 @@ bool is_meant(int sample) {
 /// Losses 1, 2, 3, ...: the mean is known.
 void add(RunningTotals& totals, int sample) {
   const auto scalar = [](double value) { return Tensor::from<double>({1, 1}, {value}, &backend("cpu")); };
-  totals.add(Tensor::full({}, sample + 1.0, {.dtype = DType::f64, .backend = &backend("cpu")}),
-             scalar(output_of(sample)), scalar(is_meant(sample) ? 1.0 : 0.0), 1);
+  totals.add({Tensor::full({}, sample + 1.0, {.dtype = DType::f64, .backend = &backend("cpu")}),
+              scalar(output_of(sample)), scalar(is_meant(sample) ? 1.0 : 0.0)});
 }
 
 /// The area under the curve is the share of pairs of a meant and another sample that are in order.

@@ -94,9 +94,16 @@ struct ModelOptions {
 struct CompileOptions {
   std::unique_ptr<Optimizer> optimizer = {};
   std::unique_ptr<Loss> loss = {};
-  /// Empty: `Loss::default_metric`, if the loss has one. Those of one name get numbers in the logs, as in
-  /// Keras: recall, recall_1.
+  /// Without these and `weighted_metrics`: `Loss::default_metric`, if the loss has one. Those of one name get
+  /// numbers in the logs, as in Keras: recall, recall_1. They count every sample once, whatever weights `fit`
+  /// or `evaluate` are given.
   std::vector<std::shared_ptr<Metric>> metrics = {};
+  /// Metrics in which a sample counts as its weights say, as in the loss: `class_weight` and `sample_weight`
+  /// of `fit`, `validation_sample_weight`, `sample_weight` of `evaluate`; means are divided by the sum of the
+  /// weights. A name that is taken gets Keras' prefix in the logs: weighted_accuracy. With weights a GPU
+  /// makes the update behind the graph of a step, not within, and an evaluation waits for it after each
+  /// batch.
+  std::vector<std::shared_ptr<Metric>> weighted_metrics = {};
   DistributedOptions distributed = {};  ///< compression, local steps, sharded optimizer state, buckets
 };
 
@@ -117,9 +124,9 @@ struct FitOptions {
   bool repeat = false;      ///< steps run across passes; needs steps_per_epoch
   std::int64_t passes = 1;  ///< fresh permutations of the data that make one epoch
   /// Factors of the training loss of samples of class 0, 1, ... (two for outputs (n, 1)); the loss shown
-  /// while training has them, validation and metrics do not, and a batch's mean is over its samples, as in
-  /// Keras. The class is a sample's label, or, as there, that of the largest of its targets; of a single one
-  /// that is no whole number, the nearer of 0 and 1. Empty: all are 1.
+  /// while training and `weighted_metrics` have them, validation and `metrics` do not, and a batch's mean is
+  /// over its samples, as in Keras. The class is a sample's label, or, as there, that of the largest of its
+  /// targets; of a single one that is no whole number, the nearer of 0 and 1. Empty: all are 1.
   std::vector<double> class_weight = {};
   /// Factors of the training loss of each sample of the data set, in its order, as with `class_weight`; the
   /// same on all ranks. With both, their product. Empty: all are 1.
@@ -177,7 +184,7 @@ struct FitOptions {
 struct EvaluateOptions {
   std::int64_t batch_size = 32;
   /// Of `evaluate`: factors of the loss of each sample of the data set, in its order; the mean is over the
-  /// samples, and metrics have none, as in Keras. Empty: all are 1.
+  /// samples, and `metrics` have none, but for `weighted_metrics`, as in Keras. Empty: all are 1.
   std::vector<double> sample_weight = {};
   /// Test-time augmentation: the outputs for several views of each picture, averaged; those of a softmax
   /// before it. Empty: the inputs as they are.
@@ -188,7 +195,7 @@ struct EvaluateOptions {
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
   double loss_sum = 0.0;     ///< the penalties of regularizers, times `count`, included
-  std::int64_t correct = 0;  ///< of the first metric that counts right answers, of all positions
+  std::int64_t correct = 0;  ///< of the first of `metrics` that counts right answers, of all positions
   std::int64_t count = 0;    ///< of samples
 };
 

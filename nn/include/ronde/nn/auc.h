@@ -40,7 +40,8 @@ class RONDE_API AUC : public Metric {
   explicit AUC(Options options = {});
   std::string name() const override { return options_.name; }
   /// An Error for outputs that are not between 0 and 1; those that are not numbers say no.
-  void update(const Tensor& output, const Tensor& target) override;
+  void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
+  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
   /// Of those meant, how many are above each threshold and not above the next; then of the others. One label
   /// after the other.
   MetricSums sums() const override { return counts_; }

@@ -23,19 +23,21 @@ struct PrecisionOptions {
   std::string name = {};                      ///< empty: Keras'
 };
 
-/// How many outputs said yes (positives) or no, and were right (true) or wrong.
+/// How many outputs said yes (positives) or no, and were right (true) or wrong; sums of their weights, where
+/// they have some.
 struct BinaryOutcomes {
-  std::int64_t true_positives = 0;
-  std::int64_t false_positives = 0;
-  std::int64_t true_negatives = 0;
-  std::int64_t false_negatives = 0;
+  double true_positives = 0.0;
+  double false_positives = 0.0;
+  double true_negatives = 0.0;
+  double false_negatives = 0.0;
 };
 
 /// What they have in common.
 class RONDE_API BinaryMetric : public Metric {
  public:
   std::string name() const override { return name_; }
-  void update(const Tensor& output, const Tensor& target) override;
+  void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
+  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
   void reset() override;
   bool sums_are_counts() const override { return true; }
   ConfigValue config() const override;
@@ -85,11 +87,11 @@ class RONDE_API OutcomeCount : public BinaryMetric {
   double value(const MetricSums& sums) const override { return sums[0]; }
 
  protected:
-  OutcomeCount(const char* class_name, std::int64_t BinaryOutcomes::*outcome, Options options)
+  OutcomeCount(const char* class_name, double BinaryOutcomes::*outcome, Options options)
       : BinaryMetric(class_name, std::move(options)), outcome_(outcome) {}
 
  private:
-  std::int64_t BinaryOutcomes::*outcome_;
+  double BinaryOutcomes::*outcome_;
 };
 
 class RONDE_API TruePositives : public OutcomeCount {

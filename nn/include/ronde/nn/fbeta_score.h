@@ -32,7 +32,8 @@ class RONDE_API FBetaScore : public Metric {
   explicit FBetaScore(Options options = {}) : FBetaScore("FBetaScore", std::move(options)) {}
   std::string name() const override { return options_.name; }
   void expect_outputs(const Shape& outputs) override;
-  void update(const Tensor& output, const Tensor& target) override;
+  void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
+  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
   /// For each class the true positives, then for each those that said yes, then those that are meant.
   MetricSums sums() const override { return counts_; }
   void reset() override { counts_.assign(counts_.size(), 0.0); }

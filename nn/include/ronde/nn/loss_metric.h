@@ -13,7 +13,8 @@ class RONDE_API LossMetric : public Metric {
   /// `name` empty: the loss's. A UsageError when there is no loss.
   explicit LossMetric(std::unique_ptr<Loss> loss, std::string name = {});
   std::string name() const override { return name_; }
-  void update(const Tensor& output, const Tensor& target) override;
+  void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
+  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
   MetricSums sums() const override;
   void reset() override;
   ConfigValue config() const override;
@@ -22,7 +23,8 @@ class RONDE_API LossMetric : public Metric {
  private:
   std::unique_ptr<Loss> loss_;
   std::string name_;
-  Tensor sum_;  // f64 scalar
+  Tensor sum_;      // f64 scalar
+  Tensor weights_;  // f64 scalar: of the samples that had one
   std::int64_t count_ = 0;
 };
 

@@ -31,6 +31,10 @@ class RONDE_API Metric {
   virtual void expect_outputs(const Shape& outputs) { static_cast<void>(outputs); }
   /// Adds a batch of outputs (n, ...) and targets.
   virtual void update(const Tensor& output, const Tensor& target) = 0;
+  /// The same where each sample counts as often as its weight says, which may be a fraction: `weights` (n),
+  /// floating and not negative, on the outputs' device; undefined: each counts once. Asked of a model's
+  /// `weighted_metrics`. A metric that does not override it refuses weights: a UsageError.
+  virtual void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights);
   /// Always as many after `expect_outputs`, zero at first. Waits for the device.
   virtual MetricSums sums() const = 0;
   virtual void reset() = 0;
@@ -61,13 +65,15 @@ class RONDE_API Accuracy : public Metric {
   explicit Accuracy(std::string name = "accuracy", std::string class_name = {})
       : name_(std::move(name)), class_name_(std::move(class_name)) {}
   std::string name() const override { return name_; }
-  void update(const Tensor& output, const Tensor& target) override;
+  void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
+  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
   MetricSums sums() const override;
   void reset() override;
   bool counts_correct() const override { return true; }
   ConfigValue config() const override;
   MetricDirection direction() const override { return MetricDirection::larger; }
-  /// Number of samples, or of their positions, that were right; waits for the device.
+  /// Number of samples, or of their positions, that were right, of those without weights; waits for the
+  /// device.
   std::int64_t correct() const;
 
   /// What the host has counted by itself, to be had without waiting for a device.
@@ -80,9 +86,14 @@ class RONDE_API Accuracy : public Metric {
   void return_to(const HostCounts& counts) { counts_ = counts; }
 
  private:
+  void add_of_one_class(const Tensor& output, const Tensor& target, const Tensor& weights);
+  void add_counts(const Tensor& rows, const Tensor& labels);
+  void add_weights(const Tensor& rows, const Tensor& labels, const Tensor& weights);
+
   std::string name_, class_name_;
   Tensor correct_;  // i64 scalar; outputs (n, 1) are not in it
   HostCounts counts_;
+  Tensor weighted_correct_, weights_;  // f64 scalars: of what had weights
 };
 
 /// The metric that Keras has under this name ("accuracy", "mae", "Precision", ...), with options by Keras'

@@ -18,9 +18,10 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
   /// A UsageError for a k that is not positive.
   explicit TopKCategoricalAccuracy(Options options = {});
   std::string name() const override { return shown_or("top_k_categorical_accuracy"); }
-  void update(const Tensor& output, const Tensor& target) override;
+  void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
+  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
   MetricSums sums() const override;
-  void reset() override { found_ = count_ = 0; }
+  void reset() override { found_ = count_ = 0.0; }
   bool counts_correct() const override { return true; }
   ConfigValue config() const override { return described("TopKCategoricalAccuracy"); }
   MetricDirection direction() const override { return MetricDirection::larger; }
@@ -31,8 +32,8 @@ class RONDE_API TopKCategoricalAccuracy : public Metric {
 
  private:
   Options options_;
-  std::int64_t found_ = 0;
-  std::int64_t count_ = 0;
+  double found_ = 0.0;
+  double count_ = 0.0;
 };
 
 /// The same; Keras has a class for each kind of targets, and a file that it opens names the right one.
