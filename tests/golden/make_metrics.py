@@ -3,7 +3,7 @@
     KERAS_BACKEND=jax JAX_ENABLE_X64=1 python3 make_metrics.py OUTPUT.json      # with Keras 3.15.1
 
 float64, but for the metrics that take float32 alone. `weighted`: a metric of given outputs, targets and weights, in
-two batches. `trained`: logs of `evaluate` and `fit` of nets whose `metrics` and `weighted_metrics` are named.
+two batches. `accuracies`: what each name of an accuracy gives for outputs and targets of some shapes. `trained`: logs of `evaluate` and `fit` of nets whose `metrics` and `weighted_metrics` are named.
 """
 import json
 import sys
@@ -106,8 +106,48 @@ def trained_entry(units, activation, loss, target, metrics, weighted, weights):
             "history": {name: [float(value) for value in values] for name, values in history.items()}}
 
 
+def accuracy_cases():
+    """names, outputs, targets: what each name means for outputs of this shape"""
+    any_accuracy = ("accuracy", "acc", "binary_accuracy", "BinaryAccuracy")
+    sparse = ("sparse_categorical_accuracy", "SparseCategoricalAccuracy")
+    one_hot_rows = ("categorical_accuracy", "CategoricalAccuracy")
+    p = numbers((12, 1), 20, 0.0, 1.0)
+    p[4] = 0.5
+    for target in (bits((12, 1), 21), bits((12, 1), 22).astype("int32"), 2.0 * bits((12, 1), 23),
+                   numbers((12, 1), 24, 0.0, 1.0), np.random.default_rng(25).integers(0, 3, (12, 1))):
+        yield any_accuracy + sparse + one_hot_rows, p, target
+        yield any_accuracy + sparse, p, target[:, 0]
+    scores, labels = numbers((12, 3), 26), np.random.default_rng(27).integers(0, 3, 12)
+    yield any_accuracy[:2] + sparse, scores, labels
+    yield any_accuracy[:2] + sparse, scores, labels[:, None]
+    yield any_accuracy[:2] + one_hot_rows, scores, np.eye(3)[labels]
+    yield any_accuracy + one_hot_rows, scores, bits((12, 3), 28)  # of several labels
+    yield any_accuracy + one_hot_rows, scores, numbers((12, 3), 29)
+    pixels = numbers((4, 2, 3, 1), 30, 0.0, 1.0)
+    for target in (bits((4, 2, 3, 1), 31), np.random.default_rng(32).integers(0, 3, (4, 2, 3, 1))):
+        yield any_accuracy + sparse + one_hot_rows, pixels, target
+        yield any_accuracy + sparse, pixels, target[..., 0]
+    yield any_accuracy[:2] + one_hot_rows, numbers((4, 2, 3, 3), 33), one_hot(24, 3, 34).reshape(4, 2, 3, 3)
+    yield any_accuracy[:2] + sparse, numbers((4, 2, 3, 3), 33), np.random.default_rng(35).integers(0, 3, (4, 2, 3))
+    yield any_accuracy[:2] + sparse, numbers((4, 2, 3, 3), 33), np.random.default_rng(35).integers(0, 3, (4, 2, 3, 1))
+
+
+def accuracy_entry(names, output, target):
+    model = keras.Sequential([keras.Input(output.shape[1:]), keras.layers.Activation("linear")])
+    values = {}
+    for name in names:
+        of_its_name = name if name.islower() else getattr(keras.metrics, name)()
+        model.compile(loss=lambda wanted, given: keras.ops.sum(0.0 * given), metrics=[of_its_name])
+        (value,) = (value for key, value in model.evaluate(output, target, verbose=0, return_dict=True).items()
+                    if key != "loss")
+        values[name] = float(value)
+    return {"values": values, "shape": output.shape, "output": output.ravel().tolist(), "target_shape": target.shape,
+            "is_integer": target.dtype.kind == "i", "target": target.ravel().tolist()}
+
+
 def main():
     record = {"keras": keras.__version__, "weighted": [weighted_entry(*case) for case in weighted_cases()],
+              "accuracies": [accuracy_entry(*case) for case in accuracy_cases()],
               "trained": [trained_entry(*case) for case in trained_cases()]}
     with open(sys.argv[1], "w") as file:  # a line for each case
         file.write(json.dumps(record).replace('[{"', '[\n{"').replace('}, {"', '},\n{"') + "\n")

@@ -22,6 +22,11 @@ MetricSums share(double part, double rest) {
   return {part, part + rest};
 }
 
+double all_of(const BinaryOutcomes& outcomes) {
+  return outcomes.true_positives + outcomes.false_positives + outcomes.true_negatives +
+         outcomes.false_negatives;
+}
+
 double threshold_of(const PrecisionOptions& options) {
   if (options.threshold) return *options.threshold;
   return options.top_k > 0 ? -std::numeric_limits<double>::infinity() : 0.5;
@@ -61,7 +66,9 @@ BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, c
     const std::vector<bool> may_say_yes = among_largest({row, row + classes}, options.top_k);
     for (std::int64_t k = first; k < last; ++k) {
       const bool yes = row[k] > threshold && may_say_yes[static_cast<std::size_t>(k)];
-      const bool is_meant = meant[static_cast<std::size_t>(row - said.begin() + k)] != 0.0;
+      const double target_of_it = meant[static_cast<std::size_t>(row - said.begin() + k)];
+      const bool is_meant = target_of_it != 0.0;
+      if (target_of_it == (yes ? 1.0 : 0.0)) outcomes.exact += *weight;
       (yes        ? is_meant ? outcomes.true_positives : outcomes.false_positives
        : is_meant ? outcomes.false_negatives
                   : outcomes.true_negatives) += *weight;
@@ -85,6 +92,7 @@ void BinaryMetric::update_weighted(const Tensor& output, const Tensor& target, c
   outcomes_.false_positives += more.false_positives;
   outcomes_.true_negatives += more.true_negatives;
   outcomes_.false_negatives += more.false_negatives;
+  outcomes_.exact += more.exact;
 }
 
 void BinaryMetric::reset() {
@@ -105,9 +113,7 @@ ConfigValue BinaryMetric::config() const {
 }
 
 MetricSums BinaryAccuracy::sums() const {
-  const BinaryOutcomes& counts = outcomes();
-  return share(counts.true_positives + counts.true_negatives,
-               counts.false_positives + counts.false_negatives);
+  return {outcomes().exact, all_of(outcomes())};
 }
 
 MetricSums Precision::sums() const {
@@ -119,9 +125,7 @@ MetricSums Recall::sums() const {
 }
 
 MetricSums OutcomeCount::sums() const {
-  const BinaryOutcomes& counts = outcomes();
-  return share(counts.*outcome_, counts.true_positives + counts.false_positives + counts.true_negatives +
-                                     counts.false_negatives - counts.*outcome_);
+  return {outcomes().*outcome_, all_of(outcomes())};
 }
 
 }  // namespace ronde::inline v0

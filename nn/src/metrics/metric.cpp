@@ -4,6 +4,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/metric.h>
 
+#include "config/snake_case.h"
 #include "losses/targets.h"
 #include "metrics/binary_outcomes.h"
 #include "metrics/device_sum.h"
@@ -11,11 +12,24 @@
 
 namespace ronde::inline v0 {
 
+namespace {
+
+constexpr const char* kCategorical = "CategoricalAccuracy";
+constexpr const char* kSparse = "SparseCategoricalAccuracy";
+
+}  // namespace
+
 void Metric::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
   require<UsageError>(!weights.defined(), "[", name(),
                       "] does not say how samples with weights count: name it among metrics, or override "
                       "update_weighted");
   update(output, target);
+}
+
+Accuracy::Accuracy(std::string name, std::string class_name)
+    : name_(std::move(name)), class_name_(std::move(class_name)) {
+  for (const char* known : {kCategorical, kSparse})
+    if (class_name_.empty() && name_ == snake_case(known)) class_name_ = known;
 }
 
 void Accuracy::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
@@ -32,8 +46,11 @@ void Accuracy::update_weighted(const Tensor& output, const Tensor& target, const
 
 void Accuracy::add_of_one_class(const Tensor& output, const Tensor& target, const Tensor& weights) {
   const BinaryOutcomes outcomes = count_outcomes("accuracy", output, target, weights, {});
-  const double right = outcomes.true_positives + outcomes.true_negatives;
-  const double all = right + outcomes.false_positives + outcomes.false_negatives;
+  const double of_class_0 = outcomes.false_positives + outcomes.true_negatives;
+  const double all = of_class_0 + outcomes.true_positives + outcomes.false_negatives;
+  const double right = class_name_ == kCategorical ? all
+                       : class_name_ == kSparse    ? of_class_0
+                                                   : outcomes.exact;
   if (!weights.defined()) {
     counts_.one_class += std::llround(right);
     counts_.all += std::llround(all);
@@ -80,9 +97,8 @@ void Accuracy::reset() {
 }
 
 ConfigValue Accuracy::config() const {
-  for (const char* known : {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"})
-    if (name_ == known) return name_;
-  if (class_name_.empty()) return {};
+  if (class_name_.empty()) return name_ == "accuracy" || name_ == "acc" ? name_ : ConfigValue();
+  if (name_ == snake_case(class_name_)) return name_;
   return ConfigDict{{"class_name", class_name_}, {"config", ConfigDict{{"name", name_}}}};
 }
 

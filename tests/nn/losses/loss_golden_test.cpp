@@ -70,6 +70,23 @@ TEST(LossGolden, MatchesKeras3) {
   check_losses("losses_keras3.15.1.json", 1e-8);
 }
 
+// By the shapes of outputs and targets, whatever the loss is: outputs (n, ..., 1) are yes or no to
+// "accuracy", one class to others. Keras' CategoricalAccuracy of targets (n) means nothing, and is not asked
+// for.
+TEST(LossGolden, EachAccuracyIsThatOfKeras) {
+  const json record = read_golden("metrics_keras3.15.1.json");
+  ASSERT_EQ(record.at("accuracies").size(), 22u);
+  for (const json& entry : record.at("accuracies"))
+    for (const auto& [name, value] : entry.at("values").items()) {
+      SCOPED_TRACE(cat(name, ' ', entry.at("shape").dump(), ' ', entry.at("target_shape").dump()));
+      const std::shared_ptr<Metric> metric = make_metric(name);
+      const Tensor target = f64(entry.at("target"), entry.at("target_shape"));
+      metric->update(f64(entry.at("output"), entry.at("shape")),
+                     entry.at("is_integer").get<bool>() ? target.to(DType::i32) : target);
+      EXPECT_NEAR(metric->result(), value.get<double>(), 1e-7);
+    }
+}
+
 // A file that Keras wrote, or one for Keras, names a metric as Keras does.
 TEST(LossGolden, MetricsAreShownAsKerasShowsThem) {
   const json record = read_golden("losses_keras3.15.1.json");

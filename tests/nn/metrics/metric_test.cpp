@@ -77,6 +77,33 @@ TEST(Accuracy, OfOneOutputIsThatOfYesAndNo) {
   EXPECT_EQ(accuracy.correct(), 0);
 }
 
+// 2 is neither yes nor no, though a precision takes it for yes.
+TEST(BinaryAccuracy, HasNoRightAnswerToAnotherTarget) {
+  BinaryAccuracy accuracy;
+  const Tensor probabilities = f64_tensor({4, 1}, {0.9, 0.2, 0.9, 0.2});
+  accuracy.update(probabilities, f64_tensor({4, 1}, {2, 2, 1, 0.4}));
+  EXPECT_EQ(accuracy.sums(), (MetricSums{1, 4}));
+  Precision precision;
+  precision.update(probabilities, f64_tensor({4, 1}, {2, 2, 1, 0.4}));
+  EXPECT_EQ(precision.sums(), (MetricSums{2, 2}));
+}
+
+TEST(Accuracy, IsDescribedByItsNameOrItsClass) {
+  const auto described = [](const char* name, const char* class_name) {
+    const ConfigValue config = Accuracy(name, class_name).config();
+    return config.is_dict()
+               ? config.at("class_name").as_string() + ' ' + config.at("config").at("name").as_string()
+           : config.is_null() ? ""
+                              : config.as_string();
+  };
+  EXPECT_EQ(described("acc", ""), "acc");
+  EXPECT_EQ(described("top1", ""), "");
+  EXPECT_EQ(described("categorical_accuracy", ""), "categorical_accuracy");
+  EXPECT_EQ(described("accuracy", "SparseCategoricalAccuracy"), "SparseCategoricalAccuracy accuracy");
+  EXPECT_EQ(described("sparse_categorical_accuracy", "CategoricalAccuracy"),
+            "CategoricalAccuracy sparse_categorical_accuracy");
+}
+
 TEST(LossMetric, OfAnEmptyBatchAndOfNone) {
   LossMetric metric(std::make_unique<MeanAbsoluteError>(), "mae");
   EXPECT_EQ(metric.name(), "mae");

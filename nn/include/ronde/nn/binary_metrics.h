@@ -24,12 +24,13 @@ struct PrecisionOptions {
 };
 
 /// How many outputs said yes (positives) or no, and were right (true) or wrong; sums of their weights, where
-/// they have some.
+/// they have some. Any target but 0 means yes.
 struct BinaryOutcomes {
   double true_positives = 0.0;
   double false_positives = 0.0;
   double true_negatives = 0.0;
   double false_negatives = 0.0;
+  double exact = 0.0;  ///< of the true ones, those whose target is 1 or 0 itself
 };
 
 /// What they have in common.
@@ -59,7 +60,8 @@ class RONDE_API BinaryMetric : public Metric {
   BinaryOutcomes outcomes_;
 };
 
-/// Share of outputs that are right.
+/// Share of outputs that are right: above the threshold where the target is 1, not above where it is 0. Of
+/// another target no output is.
 class RONDE_API BinaryAccuracy : public BinaryMetric {
  public:
   using Options = BinaryMetricOptions;

@@ -55,15 +55,16 @@ class RONDE_API Metric {
   virtual MetricDirection direction() const { return MetricDirection::unknown; }
 };
 
-/// Share of samples whose largest output is at the label; targets i32 (n), (n, 1) or one-hot (n, k). As
-/// Keras' "accuracy", outputs (n, 1) are one class: right when they are above 0.5 and the target, (n) or (n,
-/// 1), is 1. Of outputs (n, ..., k) each position counts: targets i32 (n, ...), (n, ..., 1) or one-hot (n,
-/// ..., k).
+/// Share of samples whose largest output is at the label; targets i32 (n), (n, 1) or one-hot (n, k). Of
+/// outputs (n, ..., k) each position counts: targets i32 (n, ...), (n, ..., 1) or one-hot (n, ..., k).
+/// Outputs (n, ..., 1) are as in Keras right where they are above 0.5 and the target is 1, or are not and it
+/// is 0; to "sparse_categorical_accuracy" where the target is the one class there is, 0; and to
+/// "categorical_accuracy" always.
 class RONDE_API Accuracy : public Metric {
  public:
   /// `class_name`: Keras' class, for files, where the name is one's own; a model knows it by its loss, too.
-  explicit Accuracy(std::string name = "accuracy", std::string class_name = {})
-      : name_(std::move(name)), class_name_(std::move(class_name)) {}
+  /// "CategoricalAccuracy" and "SparseCategoricalAccuracy" tell what outputs (n, ..., 1) mean, too.
+  explicit Accuracy(std::string name = "accuracy", std::string class_name = {});
   std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
   void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
