@@ -33,7 +33,30 @@ const TransposeCase kCases[] = {
     {{1, 2, 3, 1}, {1, 5, 4, 2}, {.stride = {2, 3}, .padding = Padding::same}, {4, 9}},
     {{1, 1, 1, 5}, {5, 4, 4, 2}, {.stride = {2, 2}}, {4, 4}},
     {{0, 3, 4, 2}, {2, 3, 3, 3}, {.stride = {2, 2}, .padding = Padding::same}, {6, 8}},
+    {{2, 3, 4, 2}, {2, 3, 2, 3}, {.dilation = {2, 3}}, {7, 7}},
+    {{2, 3, 4, 2}, {2, 3, 2, 3}, {.padding = Padding::same, .dilation = {2, 3}}, {3, 4}},
+    {{1, 3, 4, 2}, {2, 2, 3, 3}, {.dilation = {2, 2}, .output_padding = Size2d{0, 0}}, {5, 8}},
+    {{1, 3, 4, 2}, {2, 2, 2, 3}, {.padding = Padding::same, .output_padding = Size2d{0, 0}}, {2, 3}},
+    {{2, 3, 4, 2}, {2, 3, 2, 3}, {.stride = {2, 3}, .output_padding = Size2d{1, 2}}, {8, 13}},
+    {{2, 3, 4, 2}, {2, 3, 2, 3}, {.stride = {2, 3}, .output_padding = Size2d{0, 0}}, {7, 11}},
+    {{2, 3, 4, 2},
+     {2, 3, 2, 3},
+     {.stride = {2, 3}, .padding = Padding::same, .output_padding = Size2d{1, 2}},
+     {6, 11}},
+    {{1, 2, 3, 1},
+     {1, 5, 4, 2},
+     {.stride = {2, 3}, .padding = Padding::same, .output_padding = Size2d{0, 1}},
+     {3, 7}},
+    {{1, 2, 3, 1},
+     {1, 1, 1, 2},
+     {.stride = {3, 3}, .padding = Padding::same, .output_padding = Size2d{2, 0}},
+     {6, 7}},
 };
+
+/// What a kernel covers.
+std::int64_t covered(std::int64_t taps, std::int64_t dilation) {
+  return (taps - 1) * dilation + 1;
+}
 
 /// The definition: each element of x puts a multiple of the kernel into the image, whose edges are cut.
 std::vector<double> naive(const Tensor& x, const Tensor& w, const Tensor& bias, const TransposeCase& c) {
@@ -42,9 +65,9 @@ std::vector<double> naive(const Tensor& x, const Tensor& w, const Tensor& bias, 
   const auto cut = [&](std::int64_t in, std::int64_t k, std::int64_t stride, std::int64_t out) {
     return std::max<std::int64_t>((in - 1) * stride + k - out, 0) / 2;
   };
-  const Size2d stride = c.options.stride;
-  const std::int64_t top = cut(x.size(1), kh, stride.h, c.out.h),
-                     left = cut(x.size(2), kw, stride.w, c.out.w);
+  const Size2d stride = c.options.stride, dilation = c.options.dilation;
+  const std::int64_t top = cut(x.size(1), covered(kh, dilation.h), stride.h, c.out.h),
+                     left = cut(x.size(2), covered(kw, dilation.w), stride.w, c.out.w);
   std::vector<double> y;
   for (std::int64_t i = 0; i < x.size(0) * c.out.h * c.out.w; ++i)
     for (const double b : bias.to_vector<double>()) y.push_back(b);
@@ -52,8 +75,8 @@ std::vector<double> naive(const Tensor& x, const Tensor& w, const Tensor& bias, 
     const std::int64_t d = i % channels, column = i / channels % x.size(2);
     const std::int64_t row = i / channels / x.size(2) % x.size(1), n = i / channels / x.size(2) / x.size(1);
     for (std::int64_t k = 0; k < kh * kw * filters; ++k) {
-      const std::int64_t f = k % filters, s = column * stride.w + k / filters % kw - left;
-      const std::int64_t r = row * stride.h + k / filters / kw - top;
+      const std::int64_t f = k % filters, s = column * stride.w + k / filters % kw * dilation.w - left;
+      const std::int64_t r = row * stride.h + k / filters / kw * dilation.h - top;
       if (r < 0 || r >= c.out.h || s < 0 || s >= c.out.w) continue;
       y[static_cast<std::size_t>(((n * c.out.h + r) * c.out.w + s) * filters + f)] +=
           xs[static_cast<std::size_t>(i)] * ws[static_cast<std::size_t>(d * kh * kw * filters + k)];
@@ -123,10 +146,26 @@ TEST(Conv2dTransposeErrors, CarryBothValues) {
             }),
             "[conv2d_transpose] bias must be (4,), got shape (2,)");
   EXPECT_THROW(conv2d_transpose(x, random_tensor({2, 2, 2, 4}), {}, {.stride = {0, 1}}), UsageError);
+  EXPECT_EQ(
+      message_of([&] {
+        conv2d_transpose(x, random_tensor({2, 2, 2, 4}), {},
+                         {.stride = {2, 3}, .output_padding = Size2d{1, 3}});
+      }),
+      "[conv2d_transpose] output_padding must not be negative and must be below the stride, 2x3, got 1x3");
+  EXPECT_EQ(message_of([&] {
+              conv2d_transpose(x, random_tensor({2, 2, 2, 4}), {}, {.dilation = {1, 0}});
+            }),
+            "[conv2d_transpose] stride and dilation must be positive, got 1x1 and 1x0");
+  EXPECT_EQ(message_of([&] {
+              conv2d_transpose(x.slice(1, 0, 1), random_tensor({2, 2, 2, 4}), {},
+                               {.padding = Padding::same, .output_padding = Size2d{0, 0}});
+            }),
+            "[conv2d_transpose] nothing is left of 1 pixel by a window of 2 with output_padding 0");
   constexpr std::int64_t kHuge = (std::int64_t{1} << 62) + 1;  // four of which would be 4
   EXPECT_THROW(conv2d_transpose(random_tensor({1, 4, 4, 2}), random_tensor({2, 2, 2, 4}), {},
                                 {.stride = {kHuge, 1}, .padding = Padding::same}),
                Error);
+  EXPECT_THROW(conv2d_transpose(x, random_tensor({2, 5, 2, 4}), {}, {.dilation = {kHuge, 1}}), Error);
   EXPECT_THROW(conv2d_transpose(random_tensor({3, 3}), random_tensor({2, 2, 2, 4})), Error);
 }
 

@@ -18,8 +18,12 @@ std::unique_ptr<Sequential> decoder() {
   return std::make_unique<Sequential>(
       SeparableConv2D({.filters = 4, .strides = {2, 2}, .activation = Activation::relu}),
       UpSampling2D({.interpolation = Interpolation::bilinear}),
-      Conv2DTranspose(
-          {.filters = 3, .strides = {2, 2}, .padding = Padding::same, .activation = Activation::relu}),
+      Conv2DTranspose({.filters = 3,
+                       .strides = {2, 2},
+                       .padding = Padding::same,
+                       .output_padding = Size2d{1, 0},
+                       .activation = Activation::relu}),
+      Conv2DTranspose({.filters = 3, .kernel = {2, 2}, .dilation = {1, 2}}),
       Cropping2D({.top = 1, .right = 2}), UpSampling2D({.size = {1, 2}}),
       Conv2DTranspose({.filters = 2, .kernel = {2, 2}, .strides = {3, 1}, .activation = Activation::tanh}),
       GlobalAveragePooling2D());

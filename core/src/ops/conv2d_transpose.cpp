@@ -1,6 +1,7 @@
 #include <ronde/core/ops.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
@@ -8,7 +9,6 @@
 
 #include "ops/checks.h"
 #include "ops/gradients.h"
-#include "ops/window.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -55,9 +55,51 @@ void check_transposed(const Tensor& x, const Tensor& weight, const Variable& bia
           ",), got shape ", bias.shape());
 }
 
-std::int64_t output_extent(std::int64_t in, std::int64_t window, std::int64_t stride, Padding padding) {
-  const std::int64_t strides = Shape{in, stride}.count();  // an error where it cannot be counted
-  return padding == Padding::same ? strides : strides - stride + std::max(window, stride);
+void check_options(const Conv2dTransposeOptions& options) {
+  const Size2d stride = options.stride, dilation = options.dilation;
+  require<UsageError>(stride.h > 0 && stride.w > 0 && dilation.h > 0 && dilation.w > 0,
+                      "[conv2d_transpose] stride and dilation must be positive, got ", stride.h, "x",
+                      stride.w, " and ", dilation.h, "x", dilation.w);
+  const auto [h, w] = options.output_padding.value_or(Size2d{0, 0});
+  require<UsageError>(h >= 0 && w >= 0 && h < stride.h && w < stride.w,
+                      "[conv2d_transpose] output_padding must not be negative and must be below the stride, ",
+                      stride.h, "x", stride.w, ", got ", h, "x", w);
+}
+
+/// One of the two directions.
+struct Direction {
+  std::int64_t in, taps, stride, dilation;
+  std::optional<std::int64_t> output_padding;
+};
+
+Direction rows_of(const Tensor& x, const Tensor& weight, const Conv2dTransposeOptions& options) {
+  Direction rows{x.size(1), weight.size(1), options.stride.h, options.dilation.h, {}};
+  if (options.output_padding) rows.output_padding = options.output_padding->h;
+  return rows;
+}
+
+Direction columns_of(const Tensor& x, const Tensor& weight, const Conv2dTransposeOptions& options) {
+  Direction columns{x.size(2), weight.size(2), options.stride.w, options.dilation.w, {}};
+  if (options.output_padding) columns.output_padding = options.output_padding->w;
+  return columns;
+}
+
+/// How far the result reaches, and the zeros around it that the convolution has whose transpose this is: what
+/// is cut off before and behind.
+struct Placed {
+  std::int64_t out, before, behind;
+};
+
+Placed place(const Direction& d, Padding padding) {
+  const std::int64_t strides = Shape{d.in, d.stride}.count();  // an error where it cannot be counted
+  const std::int64_t window = Shape{d.taps - 1, d.dilation}.count() + 1;
+  const bool same = padding == Padding::same;
+  std::int64_t last = same ? d.stride : std::max(window, d.stride);  // how far the last pixel reaches
+  if (d.output_padding) last = (same ? window % 2 : window) + *d.output_padding;
+  const std::int64_t out = strides - d.stride + last, cut = std::max<std::int64_t>(window - last, 0);
+  require(out > 0, "[conv2d_transpose] nothing is left of ", counted(d.in, "pixel"), " by a window of ",
+          window, " with output_padding ", d.output_padding.value_or(0));
+  return {out, cut / 2, cut - cut / 2};
 }
 
 void add_bias(const Tensor& y, const Tensor& bias, Epilogue epilogue) {
@@ -73,14 +115,16 @@ void add_bias(const Tensor& y, const Tensor& bias, Epilogue epilogue) {
 Variable conv2d_transpose(const Variable& x, const Variable& weight, const Variable& bias,
                           Conv2dTransposeOptions options) {
   check_transposed(x.value(), weight.value(), bias);
-  const Size2d window{weight.size(1), weight.size(2)}, stride = options.stride;
-  const Size2d out{output_extent(x.size(1), window.h, stride.h, options.padding),
-                   output_extent(x.size(2), window.w, stride.w, options.padding)};
-  const Windows windows = place_windows("conv2d_transpose", out, window, stride, options.padding);
+  check_options(options);
+  const Placed rows = place(rows_of(x.value(), weight.value(), options), options.padding);
+  const Placed columns = place(columns_of(x.value(), weight.value(), options), options.padding);
   auto node = std::make_shared<Conv2dTransposeNode>();
-  node->params = {.stride = stride, .padding = windows.padding};
+  node->params = {
+      .stride = options.stride,
+      .padding = {.top = rows.before, .bottom = rows.behind, .left = columns.before, .right = columns.behind},
+      .dilation = options.dilation};
   const Tensor input = x.value().contiguous(), kernel = weight_value(weight.value(), input);
-  const Tensor y = Tensor::empty({x.size(0), out.h, out.w, weight.size(3)}, input.options());
+  const Tensor y = Tensor::empty({x.size(0), rows.out, columns.out, weight.size(3)}, input.options());
   y.backend().conv2d_backward_input(y, input, kernel, node->params);
   add_bias(y, bias_value(bias, input), options.epilogue);
   if (!Node::needed({x, weight, bias})) return y;

@@ -82,6 +82,22 @@ OnnxValue add_pooling(const OnnxCall& call, const std::string& op) {
   return add_window(call, op, window, {}, call.input().shape.back(), {});
 }
 
+/// One direction of a transposed convolution.
+struct TransposedAxis {
+  std::int64_t last;  ///< how far the last pixel reaches
+  std::int64_t cut;   ///< of what the windows reach, at both edges
+  std::int64_t more;  ///< behind what they reach: ONNX' output_padding
+};
+
+/// `output_padding` is negative where the layer has none.
+TransposedAxis transposed(std::int64_t window, std::int64_t stride, std::int64_t dilation, bool same,
+                          std::int64_t output_padding) {
+  const std::int64_t reach = (window - 1) * dilation + 1;
+  std::int64_t last = same ? stride : std::max(reach, stride);
+  if (output_padding >= 0) last = (same ? reach % 2 : reach) + output_padding;
+  return {last, std::max<std::int64_t>(reach - last, 0), std::max<std::int64_t>(last - reach, 0)};
+}
+
 /// One value per channel: ONNX leaves two axes of extent 1 behind.
 OnnxValue add_global_pooling(const OnnxCall& call, const std::string& op, bool keepdims) {
   const OnnxValue x = call.builder.channels_first(call.input());
@@ -115,24 +131,27 @@ OnnxValue onnx_separable_conv2d(const OnnxCall& call) {
                                                call.config.at("filters").as_int(), 1));
 }
 
-/// What a larger stride than the kernel leaves at the end is ONNX' output_padding.
 OnnxValue onnx_conv2d_transpose(const OnnxCall& call) {
   const Shape kernel = call.builder.weight(call.layer, "kernel").shape();  // (in, kh, kw, filters)
   const OnnxValue x = call.builder.channels_first(call.input());
-  const Size2d stride = call.size("strides");
-  const bool same = call.is("padding", "same");
-  const std::int64_t h = same ? std::max<std::int64_t>(kernel[1] - stride.h, 0) : 0;  // rows that are cut
-  const std::int64_t w = same ? std::max<std::int64_t>(kernel[2] - stride.w, 0) : 0;
-  const Size2d more{std::max<std::int64_t>(stride.h - kernel[1], 0),
-                    std::max<std::int64_t>(stride.w - kernel[2], 0)};
-  const Shape shape{(x.shape[0] - 1) * stride.h + kernel[1] - h + more.h,
-                    (x.shape[1] - 1) * stride.w + kernel[2] - w + more.w, kernel[3]};
-  return add_activation(
-      call, call.builder.add("ConvTranspose", call.name(), {x}, add_weights(call, "kernel"), shape,
-                             {{"kernel_shape", Sizes{kernel[1], kernel[2]}},
-                              {"output_padding", Sizes{more.h, more.w}},
-                              {"pads", Sizes{h / 2, w / 2, h - h / 2, w - w / 2}},
-                              {"strides", Sizes{stride.h, stride.w}}}));
+  const Window window = window_of(call, {kernel[1], kernel[2]});
+  const bool is_usual = call.config.at("output_padding").is_null();
+  const Size2d more = is_usual ? Size2d{-1, -1} : call.size("output_padding");
+  const TransposedAxis h =
+      transposed(window.size.h, window.strides.h, window.dilation.h, window.same, more.h);
+  const TransposedAxis w =
+      transposed(window.size.w, window.strides.w, window.dilation.w, window.same, more.w);
+  const Shape shape{(x.shape[0] - 1) * window.strides.h + h.last,
+                    (x.shape[1] - 1) * window.strides.w + w.last, kernel[3]};
+  std::vector<OnnxAttribute> attributes{
+      {"kernel_shape", Sizes{window.size.h, window.size.w}},
+      {"output_padding", Sizes{h.more, w.more}},
+      {"pads", Sizes{h.cut / 2, w.cut / 2, h.cut - h.cut / 2, w.cut - w.cut / 2}},
+      {"strides", Sizes{window.strides.h, window.strides.w}}};
+  if (window.dilation != Size2d{1, 1})
+    attributes.push_back({"dilations", Sizes{window.dilation.h, window.dilation.w}});
+  return add_activation(call, call.builder.add("ConvTranspose", call.name(), {x}, add_weights(call, "kernel"),
+                                               shape, attributes));
 }
 
 OnnxValue onnx_max_pooling2d(const OnnxCall& call) {

@@ -13,6 +13,14 @@ Conv2DTranspose::Conv2DTranspose(Conv2DTransposeOptions options) : options_(std:
                       options_.filters);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
+  require_positive(*this, "dilation", options_.dilation);
+  const Size2d s = options_.strides, d = options_.dilation;
+  const auto [h, w] = options_.output_padding.value_or(Size2d{0, 0});
+  require<UsageError>(h >= 0 && w >= 0 && h < s.h && w < s.w, "[", label(),
+                      "] output_padding must be from 0 up to below the strides, ", s.h, " x ", s.w, ", got ",
+                      h, " x ", w);
+  require<UsageError>(s == Size2d{1, 1} || d == Size2d{1, 1}, "[", label(), "] strides of ", s.h, " x ", s.w,
+                      " do not go with a dilation of ", d.h, " x ", d.w, ": one of them must be 1 x 1");
 }
 
 // In Keras' shape the filters stand where a convolution has its channels, and fans are counted by place.
@@ -35,6 +43,8 @@ Variable Conv2DTranspose::forward(const Variable& x, const Context&) {
   const Variable y = conv2d_transpose(x, kernel_, bias_,
                                       {.stride = options_.strides,
                                        .padding = options_.padding,
+                                       .dilation = options_.dilation,
+                                       .output_padding = options_.output_padding,
                                        .epilogue = fused ? Epilogue::relu : Epilogue::none});
   return fused ? y : apply_activation(options_.activation, y);
 }
@@ -45,9 +55,10 @@ ConfigDict Conv2DTranspose::config() const {
   config.emplace_back("kernel_size", pair(options_.kernel));
   config.emplace_back("strides", pair(options_.strides));
   config.emplace_back("padding", to_string(options_.padding));
-  config.emplace_back("output_padding", ConfigValue());
+  const std::optional<Size2d>& more = options_.output_padding;
+  config.emplace_back("output_padding", more ? pair(*more) : ConfigValue());
   config.emplace_back("data_format", "channels_last");
-  config.emplace_back("dilation_rate", pair({1, 1}));
+  config.emplace_back("dilation_rate", pair(options_.dilation));
   append_kernel_and_bias(options_, config);
   return config;
 }
@@ -57,15 +68,13 @@ std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig& config) {
   config.expect_no_adapters();
   config.ignore({"groups"});  // Keras 2 writes it and does not use it
   config.expect_text("data_format", "channels_last");
-  config.expect_null("output_padding");
-  const Size2d dilation = config.size("dilation_rate", {1, 1});
-  if (dilation != Size2d{1, 1})
-    config.refuse("dilation_rate", cat(dilation.h, " x ", dilation.w, " is not supported, only 1"));
   return std::make_unique<Conv2DTranspose>(
       with_kernel_and_bias(config, Conv2DTransposeOptions{.filters = config.integer("filters"),
                                                           .kernel = config.size("kernel_size", {3, 3}),
                                                           .strides = config.size("strides", {1, 1}),
-                                                          .padding = config.padding()}));
+                                                          .padding = config.padding(),
+                                                          .output_padding = config.size("output_padding"),
+                                                          .dilation = config.size("dilation_rate", {1, 1})}));
 }
 
 }  // namespace ronde::inline v0

@@ -4,6 +4,7 @@
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/normalization.h>
@@ -199,6 +200,21 @@ TEST(Onnx, ALayerScaleIsAProductWithItsGamma) {
   const std::string bytes = encode_onnx(net);
   ASSERT_EQ(operators(bytes), std::vector<std::string>{"Mul"});
   EXPECT_EQ(constant(bytes, nodes(bytes).front().inputs.at(1)), gamma);
+}
+
+// This file passed onnx.checker and gave the predictions to 1e-6 in onnxruntime 1.32.0.
+TEST(Onnx, TransposedConvolutionsAreWrittenAsWhenOnnxruntimeWasAsked) {
+  const Padding same = Padding::same;
+  Sequential net(
+      Conv2DTranspose({.filters = 2, .strides = {2, 3}, .padding = same, .output_padding = Size2d{1, 0}}),
+      Conv2DTranspose({.filters = 3, .kernel = {2, 4}, .strides = {3, 2}, .output_padding = Size2d{0, 1}}),
+      Conv2DTranspose({.filters = 2, .padding = same, .output_padding = Size2d{0, 0}, .dilation = {1, 2}}),
+      Conv2DTranspose({.filters = 2, .kernel = {2, 3}, .dilation = {3, 2}}));
+  net.build({3, 4, 2});
+  const std::string bytes = encode_onnx(net);
+  EXPECT_EQ(operators(bytes), (std::vector<std::string>{"Transpose", "ConvTranspose", "ConvTranspose",
+                                                        "ConvTranspose", "ConvTranspose", "Transpose"}));
+  EXPECT_TRUE(bytes == read_file(golden("onnx/transposed.onnx")));
 }
 
 /// Each of these files passed onnx.checker and gave Ronde's predictions to 1e-5 in onnxruntime.

@@ -54,6 +54,23 @@ TEST(Conv2DTranspose, AppliesBiasAndActivation) {
 TEST(Conv2DTranspose, NamesItselfInErrors) {
   EXPECT_EQ(message_of([] { Conv2DTranspose none({.filters = 0, .name = "up"}); }),
             "[up] filters must be positive, got 0");
+  const Conv2DTransposeOptions up{.filters = 2, .strides = {2, 3}};
+  for (const Size2d more : {Size2d{2, 0}, {0, 3}, {-1, 0}}) {
+    Conv2DTransposeOptions options = up;
+    options.output_padding = more;
+    EXPECT_EQ(message_of([&] { Conv2DTranspose layer(options); }),
+              cat("[conv2d_transpose] output_padding must be from 0 up to below the strides, 2 x 3, got ",
+                  more.h, " x ", more.w));
+  }
+  EXPECT_EQ(
+      message_of([] {
+        Conv2DTranspose layer({.filters = 2, .strides = {1, 2}, .dilation = {2, 1}});
+      }),
+      "[conv2d_transpose] strides of 1 x 2 do not go with a dilation of 2 x 1: one of them must be 1 x 1");
+  EXPECT_EQ(message_of([] {
+              Conv2DTranspose layer({.filters = 2, .dilation = {0, 1}});
+            }),
+            "[conv2d_transpose] dilation must be positive, got 0 x 1");
   Conv2DTranspose layer({.filters = 2});
   layer.build({5, 5, 3});
   EXPECT_EQ(message_of([&] {

@@ -1,4 +1,5 @@
-// Layers against what real Keras made of the same inputs and weights: tests/golden/make_layers.py.
+// Layers against what real Keras made of the same inputs and weights: tests/golden/make_layers.py and
+// make_transposed.py.
 #include <cmath>
 
 #include <ronde/nn/layer_factory.h>
@@ -54,11 +55,14 @@ void expect_golden(const nlohmann::json& golden) {
 class KerasLayers : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(KerasLayers, GiveWhatKerasGives) {
-  for (const nlohmann::json& golden : read_golden(cat("layers_keras", GetParam(), ".json")))
-    expect_golden(golden);
+  const nlohmann::json all = read_golden(cat(GetParam(), ".json"));
+  ASSERT_GE(all.size(), 46u);
+  for (const nlohmann::json& golden : all) expect_golden(golden);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, KerasLayers, ::testing::Values("2.15.0", "3.15.1"));
+INSTANTIATE_TEST_SUITE_P(Versions, KerasLayers,
+                         ::testing::Values("layers_keras2.15.0", "layers_keras3.15.1",
+                                           "transposed_keras3.15.1"));
 
 }  // namespace
 }  // namespace ronde::test

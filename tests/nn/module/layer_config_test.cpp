@@ -62,6 +62,18 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
     "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(Conv2DTranspose({.filters = 8, .strides = {2, 3}, .output_padding = Size2d{0, 2}}), R"({
+    "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
+    "strides": [2, 3], "padding": "valid", "output_padding": [0, 2], "data_format": "channels_last",
+    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(Conv2DTranspose({.filters = 8, .dilation = {1, 2}}), R"({
+    "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
+    "strides": [1, 1], "padding": "valid", "output_padding": null, "data_format": "channels_last",
+    "dilation_rate": [1, 2], "activation": "linear", "use_bias": true,
+    "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Dense({.units = 10,
                        .activation = Activation::softmax,
                        .use_bias = false,

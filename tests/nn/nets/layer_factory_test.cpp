@@ -74,10 +74,11 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[BatchNormalization] axis: expected one axis, found 2");
   EXPECT_EQ(message("ZeroPadding2D", R"({"name": "z", "padding": [1, 2, 3]})"),
             "[ZeroPadding2D \"z\"] padding: expected two entries, found 3");
-  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "output_padding": [1, 1]})"),
-            "[Conv2DTranspose] output_padding: is not supported");
-  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "dilation_rate": [2, 1]})"),
-            "[Conv2DTranspose] dilation_rate: 2 x 1 is not supported, only 1");
+  EXPECT_EQ(message("Conv2DTranspose", R"({"filters": 2, "strides": [2, 1], "output_padding": [1, 1]})"),
+            "[conv2d_transpose] output_padding must be from 0 up to below the strides, 2 x 1, got 1 x 1");
+  EXPECT_EQ(
+      message("Conv2DTranspose", R"({"filters": 2, "strides": 2, "dilation_rate": [2, 1]})"),
+      "[conv2d_transpose] strides of 2 x 2 do not go with a dilation of 2 x 1: one of them must be 1 x 1");
   EXPECT_EQ(message("UpSampling2D", R"({"name": "u", "interpolation": "bicubic"})"),
             "[UpSampling2D \"u\"] interpolation: \"bicubic\" is not supported, only \"nearest\" and "
             "\"bilinear\"");

@@ -169,11 +169,14 @@ RONDE_API Variable conv2d_layer(const Variable& x, const std::optional<Conv2dCal
 struct Conv2dTransposeOptions {
   Size2d stride{1, 1};
   Padding padding = Padding::valid;
+  Size2d dilation{1, 1};
+  std::optional<Size2d> output_padding{};  ///< below the stride; not set: what makes the usual size
   Epilogue epilogue = Epilogue::none;
 };
 /// The gradient of a conv2d's input for a gradient x of its result, plus a bias: each element of x adds a
-/// multiple of the kernel to the image. weight (c, kh, kw, filters), bias (filters) optional. valid: (in - 1)
-/// * s + max(k, s) rows; same: in * s (Keras).
+/// multiple of the kernel to the image. weight (c, kh, kw, filters), bias (filters) optional. Rows, of a
+/// kernel that covers k = (kh - 1) * dilation + 1: valid (in - 1) * s + max(k, s), or (in - 1) * s + k +
+/// output_padding; same in * s, or (in - 1) * s + k % 2 + output_padding (Keras).
 RONDE_API Variable conv2d_transpose(const Variable& x, const Variable& weight, const Variable& bias = {},
                                     Conv2dTransposeOptions options = {});
 

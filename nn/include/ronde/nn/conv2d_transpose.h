@@ -1,10 +1,13 @@
 /// Conv2DTranspose: each pixel puts a multiple of the kernel into a larger image; activation(sum + bias).
 ///
-/// Kernel: (c, kh, kw, filters) in memory, (kh, kw, filters, c) in Keras' files. A result has (in - 1) *
-/// stride + max(kernel, stride) rows (valid) or in * stride (same).
+/// Kernel: (c, kh, kw, filters) in memory, (kh, kw, filters, c) in Keras' files. With k = (kernel - 1) *
+/// dilation + 1 a result has (in - 1) * stride + max(k, stride) rows (valid) or in * stride (same); with an
+/// `output_padding` (in - 1) * stride + k + output_padding (valid) or (in - 1) * stride + k % 2 +
+/// output_padding (same).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <ronde/core/ops.h>
@@ -18,6 +21,10 @@ struct Conv2DTransposeOptions {
   Size2d kernel{3, 3};
   Size2d strides{1, 1};
   Padding padding = Padding::valid;
+  /// Rows and columns at the bottom and the right, below the strides; which of the sizes that a convolution
+  /// takes to the input's is meant. Not set: as above.
+  std::optional<Size2d> output_padding = {};
+  Size2d dilation{1, 1};  ///< as in Keras not together with strides
   Activation::Kind activation = Activation::linear;
   bool use_bias = true;
   Initializer kernel_initializer = Initializer::glorot_uniform;
@@ -29,6 +36,7 @@ struct Conv2DTransposeOptions {
 
 class RONDE_API Conv2DTranspose : public Module {
  public:
+  /// A UsageError for an output_padding that is not below the strides, and for strides and dilation in one.
   explicit Conv2DTranspose(Conv2DTransposeOptions options);
   std::string class_name() const override { return "Conv2DTranspose"; }
   ConfigDict config() const override;
