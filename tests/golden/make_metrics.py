@@ -83,6 +83,13 @@ def trained_cases():
     yield (1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), ["accuracy", "Precision", "mse", "mse"],
            ["accuracy", "accuracy", "mae", "mae", "mae", "AUC", "Precision"], of_samples)
     yield 2, "sigmoid", "mean_squared_error", numbers((10, 2), 7, 0.0, 1.0), ["mae"], ["mae", "mse"], {}
+    # Weights of some classes; the last of targets that are nearest to two of them, or to none.
+    yield 3, "softmax", sparse, labels, [], ["accuracy"], {"class_weight": {2: 4.0}}
+    yield 3, "softmax", "categorical_crossentropy", np.eye(3)[labels], [], ["accuracy"], {"class_weight": {0: 0.0}}
+    yield 1, "sigmoid", "binary_crossentropy", bits((10, 1), 2), [], ["accuracy"], {"class_weight": {1: 3.0}}
+    ratings = np.array([0.5, 1.5, 2.5, -1.0, -0.5, -4.2, 4.0, 7.0, 0.49, 2.51])[:, None]
+    yield 1, "linear", "mean_squared_error", ratings, [], ["mae"], {"class_weight": {4: 0.5, 2: 3.0, 0: 2.0, 1: 9.0}}
+    yield 1, "linear", "mean_squared_error", ratings.round().astype("int32"), [], ["mae"], {"class_weight": {7: 5.0}}
 
 
 def trained_entry(units, activation, loss, target, metrics, weighted, weights):
@@ -99,9 +106,10 @@ def trained_entry(units, activation, loss, target, metrics, weighted, weights):
         logs[key] = {name: float(value) for name, value in model.evaluate(
             x, target, batch_size=4, verbose=0, sample_weight=given, return_dict=True).items()}
     history = model.fit(x, target, batch_size=4, epochs=2, shuffle=False, verbose=0, **weights).history
-    of = {key: list(value.values() if isinstance(value, dict) else value.tolist()) for key, value in weights.items()}
+    of = {key: value if isinstance(value, dict) else value.tolist() for key, value in weights.items()}
     return {"units": units, "activation": activation, "loss": loss, **of, "metrics": metrics, "weighted": weighted,
-            "inputs": x.ravel().tolist(), "target_shape": target.shape, "target": target.ravel().tolist(),
+            "inputs": x.ravel().tolist(), "target_shape": target.shape, "is_integer": target.dtype.kind == "i",
+            "target": target.ravel().tolist(),
             "start": [values.ravel().tolist() for values in start], **logs,
             "history": {name: [float(value) for value in values] for name, values in history.items()}}
 

@@ -36,6 +36,7 @@
 #include <ronde/models/cifar10_cnn.h>
 #include <ronde/models/cifar10_fast.h>
 #include <ronde/models/cifar_resnet.h>
+#include <ronde/models/class_weights.h>
 #include <ronde/models/csv_logger.h>
 #include <ronde/models/early_stopping.h>
 #include <ronde/models/export_onnx.h>

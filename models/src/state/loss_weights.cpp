@@ -1,6 +1,5 @@
 #include "state/loss_weights.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include <ronde/core/counted.h>
@@ -10,21 +9,32 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// The class of each sample, i32 (n), as Keras finds it: its label, the nearer of 0 and 1 to its share of
-/// class 1, or the largest of its targets.
-Tensor classes_of(const Tensor& targets, std::int64_t n, DType dtype) {
-  if (targets.count() != n) return argmax(targets.to(dtype)).to(DType::i32);
+constexpr std::int64_t kMostClasses = 1 << 22;  // which a float knows apart, halves too
+
+void check_weight(const std::string& what, double weight) {
+  require<UsageError>(weight >= 0.0 && std::isfinite(weight), what, " must be finite and not negative, got ",
+                      weight);
+}
+
+/// To whole numbers, the even one of two that are as near: there are no others from here up to twice this.
+Variable rounded(const Variable& x) {
+  const double whole = x.value().dtype() == DType::f64 ? 0x1.8p52 : 0x1.8p23;
+  return (x + whole) - whole;
+}
+
+/// The class of each sample (n), as Keras finds it: its label, the whole number nearest to its target, or the
+/// largest of its targets. Of `dtype`, which knows all classes apart.
+Variable classes_of(const Tensor& targets, std::int64_t n, DType dtype) {
+  if (targets.count() != n) return argmax(targets.to(dtype)).to(dtype);
   const Tensor labels = targets.reshape({n});
-  return (is_floating(labels.dtype()) ? (Variable(labels.to(dtype)) + 0.5).value() : labels).to(DType::i32);
+  return is_floating(labels.dtype()) ? rounded(labels.to(dtype)) : Variable(labels.to(dtype));
 }
 
 /// Of the class of each sample, (n).
-Variable by_class(const Tensor& of_classes, const Tensor& targets, const Shape& outputs) {
-  const std::int64_t classes = outputs.rank() == 2 ? std::max<std::int64_t>(outputs[1], 2) : 0;
-  require<UsageError>(of_classes.size(0) == classes, "[fit] class_weight: ", of_classes.size(0),
-                      " weights for outputs ", outputs);
-  const std::int64_t n = outputs[0];
-  return reshape(embedding(of_classes, classes_of(targets, n, of_classes.dtype())), {n});
+Variable by_class(const Tensor& table, const Tensor& targets, std::int64_t n) {
+  const Variable rows = classes_of(targets, n, table.dtype()) + 1.0;
+  const Variable named = clamp(rows, 0.0, static_cast<double>(table.size(0) - 1));
+  return reshape(embedding(table, named.value().to(DType::i32)), {n});
 }
 
 /// Of each sample, (n).
@@ -35,17 +45,29 @@ Variable by_sample(const Tensor& of_samples, const Tensor& sample_keys) {
 
 }  // namespace
 
-void check_weights(const std::string& what, const std::vector<double>& weights) {
-  for (const double weight : weights)
-    require<UsageError>(weight >= 0.0 && std::isfinite(weight), what,
-                        " must be finite and not negative, got ", weight);
+void check_class_weights(const ClassWeights& weights, const Shape& outputs) {
+  require<UsageError>(weights.empty() || outputs.rank() == 1,
+                      "[fit] class_weight goes with outputs (n, classes), not ", outputs, " for each sample");
+  for (const auto& [which, weight] : weights.by_class()) {
+    require<UsageError>(which >= 0 && which < (outputs[0] == 1 ? kMostClasses : outputs[0]),
+                        "[fit] class_weight: there is no class ", which, " of ",
+                        counted(outputs[0], "output"));
+    check_weight("[fit] class_weight", weight);
+  }
 }
 
 void check_sample_weights(const std::string& what, const std::vector<double>& weights, std::int64_t samples) {
   const auto count = static_cast<std::int64_t>(weights.size());
   require<UsageError>(count == 0 || count == samples, what, ": ", counted(count, "weight"), " for ",
                       counted(samples, "sample"));
-  check_weights(what, weights);
+  for (const double weight : weights) check_weight(what, weight);
+}
+
+Tensor class_table(const ClassWeights& weights, const TensorOptions& options) {
+  if (weights.empty()) return {};
+  std::vector<double> rows(static_cast<std::size_t>(weights.by_class().rbegin()->first) + 3, 1.0);
+  for (const auto& [which, weight] : weights.by_class()) rows[static_cast<std::size_t>(which) + 1] = weight;
+  return weight_table(rows, options);
 }
 
 Tensor weight_table(const std::vector<double>& weights, const TensorOptions& options) {
@@ -59,7 +81,7 @@ Tensor weights_of_samples(const LossWeights& weights, const Shape& outputs, cons
                           const Tensor& sample_keys) {
   const NoGrad no_grad;
   Variable product;
-  if (weights.of_classes.defined()) product = by_class(weights.of_classes, targets, outputs);
+  if (weights.of_classes.defined()) product = by_class(weights.of_classes, targets, outputs[0]);
   if (!weights.of_samples.defined()) return product.defined() ? product.value() : Tensor();
   const Variable own = by_sample(weights.of_samples, sample_keys);
   return product.defined() ? (product * own).value() : own.value();

@@ -5,25 +5,31 @@
 #include <vector>
 
 #include <ronde/core/variable.h>
+#include <ronde/models/class_weights.h>
 
 namespace ronde::inline v0 {
 
 struct LossWeights {
-  Tensor of_classes = {};  ///< (classes, 1); undefined: all are 1
+  Tensor of_classes = {};  ///< as `class_table` makes it; undefined: all are 1
   Tensor of_samples = {};  ///< (samples of the data set, 1); undefined: all are 1
 };
 
-/// A UsageError that names `what` for a weight that is negative or not finite.
-void check_weights(const std::string& what, const std::vector<double>& weights);
-/// And for another number of them than the data set has samples, if there are any.
+/// A UsageError for a weight that is negative or not finite, and for a class that outputs (n, `outputs`...)
+/// do not have; those of one output may be any small number.
+void check_class_weights(const ClassWeights& weights, const Shape& outputs);
+/// A UsageError that names `what` for a weight that is negative or not finite, or another number of them than
+/// the data set has samples, if there are any.
 void check_sample_weights(const std::string& what, const std::vector<double>& weights, std::int64_t samples);
 
 /// (weights, 1); undefined without any.
 Tensor weight_table(const std::vector<double>& weights, const TensorOptions& options);
 
+/// (classes, 1): of class -1, 0, ... up to one behind the last that is named; undefined without any. Others
+/// weigh what the first and the last do, which is 1.
+Tensor class_table(const ClassWeights& weights, const TensorOptions& options);
+
 /// Of each sample, (n); undefined when all are 1. `targets` are labels, or a row of shares for each sample;
-/// the first column of `sample_keys` says which samples they are. A UsageError when there are not as many
-/// weights as classes.
+/// the first column of `sample_keys` says which samples they are.
 Tensor weights_of_samples(const LossWeights& weights, const Shape& outputs, const Tensor& targets,
                           const Tensor& sample_keys);
 

@@ -58,6 +58,17 @@ std::string identity_of(const std::vector<double>& values) {
   return cat(values.size(), " with hash ", hash64(values.data(), values.size() * sizeof(double)));
 }
 
+/// A list of all classes up to the last, if all are named, else those that are.
+ConfigValue description_of(const ClassWeights& weights) {
+  ConfigList list;
+  ConfigDict dict;
+  for (const auto& [which, weight] : weights.by_class()) {
+    if (which == static_cast<std::int64_t>(list.size())) list.emplace_back(weight);
+    dict.emplace_back(std::to_string(which), weight);
+  }
+  return list.size() == dict.size() ? ConfigValue(list) : ConfigValue(dict);
+}
+
 /// Of the penalties of the weights, which may be too many to keep.
 std::string identity_of(const ParameterArena& arena) {
   std::string text;
@@ -113,7 +124,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"precision", precision_of(model.options)},
                      {"loss", model.loss->name()}};
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
-  entries.emplace_back("class weights", ConfigList(options.class_weight.begin(), options.class_weight.end()));
+  entries.emplace_back("class weights", description_of(options.class_weight));
   entries.emplace_back("sample weights", identity_of(options.sample_weight));
   entries.emplace_back("regularizers", identity_of(*model.arena));
   append_optimizer(model.optimizer->optimizer(), entries);

@@ -51,7 +51,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
   add_progress_bar();
   // Last: the destructor, which takes them away again, is not called when something above throws.
   const TensorOptions table{.dtype = state.options.dtype, .backend = &state.backend()};
-  state.loss_weights = {.of_classes = weight_table(options.class_weight, table),
+  state.loss_weights = {.of_classes = class_table(options.class_weight, table),
                         .of_samples = weight_table(options.sample_weight, table)};
 }
 

@@ -27,8 +27,9 @@ void expect_classes(const std::string& loss, Activation::Kind activation, const 
   const std::int64_t units = static_cast<std::int64_t>(targets.size()) / kSamples;
   const Tensor wanted = Tensor::from<double>({kSamples, units}, targets);
   FitOptions by_class{.batch_size = 2, .shuffle = false, .verbose = 0}, by_sample = by_class;
-  by_class.class_weight = units == 1 ? std::vector{0.5, 2.0} : std::vector{0.5, 2.0, 3.0};
-  for (const std::size_t one : classes) by_sample.sample_weight.push_back(by_class.class_weight.at(one));
+  const std::vector<double> weights = units == 1 ? std::vector{0.5, 2.0} : std::vector{0.5, 2.0, 3.0};
+  by_class.class_weight = weights;
+  for (const std::size_t one : classes) by_sample.sample_weight.push_back(weights.at(one));
   EXPECT_EQ(trained(loss, activation, wanted, by_class), trained(loss, activation, wanted, by_sample));
 }
 

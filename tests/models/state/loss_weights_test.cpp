@@ -176,7 +176,8 @@ TEST(SampleWeight, OfEvaluationAndValidationIsAsKerasHasIt) {
           model.evaluate(eight, EvaluateOptions{.batch_size = 3, .sample_weight = weights});
       EXPECT_NEAR(*evaluation.logs.find("loss"), one.evaluated_8, 1e-6);
       FitOptions options = in_order(one);
-      options.class_weight.assign(options.class_weight.size(), 0.0);  // trains nothing, or only little
+      // Trains nothing, or only little.
+      options.class_weight = std::vector<double>(one.class_weight.size(), 0.0);
       options.sample_weight.assign(options.sample_weight.size(), 0.0);
       options.validation = &eight;
       options.validation_sample_weight = weights;
@@ -268,9 +269,12 @@ TEST(LossWeights, RefusesWhatCannotBeMeant) {
   Model model = make_model(one);
   const InMemoryDataset data(one.inputs, one.target);
   FitOptions options = in_order(one);
-  options.class_weight = {1.0, 2.0};
+  options.class_weight = {1.0, 2.0, 1.0, 1.0};
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
-            "[fit] class_weight: 2 weights for outputs (4, 3)");
+            "[fit] class_weight: there is no class 3 of 3 outputs");
+  options.class_weight = {{-1, 2.0}};
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
+            "[fit] class_weight: there is no class -1 of 3 outputs");
   options.class_weight = {1.0, -1.0, 2.0};
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
             "[fit] class_weight must be finite and not negative, got -1");

@@ -1,5 +1,8 @@
 // `metrics`, which see no weights, and `weighted_metrics`, which do, against `fit` and `evaluate` of real
 // Keras (tests/golden/README.md), on several ranks, resumed and in files.
+#include <cmath>
+#include <map>
+
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/activation.h>
@@ -37,10 +40,11 @@ std::vector<std::shared_ptr<Metric>> metrics_of(const ConfigValue& list) {
 }
 
 Model model_of(const ConfigValue& entry, Communicator* communicator = nullptr) {
-  const bool is_softmax = entry.at("activation").as_string() == "softmax";
-  auto net = std::make_unique<Sequential>(
-      Dense({.units = entry.at("units").as_int(),
-             .activation = is_softmax ? Activation::softmax : Activation::sigmoid}));
+  const std::map<std::string, Activation::Kind> activations{
+      {"softmax", Activation::softmax}, {"sigmoid", Activation::sigmoid}, {"linear", Activation::linear}};
+  auto net =
+      std::make_unique<Sequential>(Dense({.units = entry.at("units").as_int(),
+                                          .activation = activations.at(entry.at("activation").as_string())}));
   Model model(std::move(net), {2},
               {.communicator = communicator, .dtype = DType::f64, .backend = &backend("cpu")});
   const auto parameters = model.module().parameters();
@@ -58,7 +62,8 @@ InMemoryDataset data_of(const ConfigValue& entry) {
   const bool are_labels = entry.at("target_shape").as_list().size() == 1;
   const Shape shape = are_labels ? Shape{10} : Shape{10, entry.at("units").as_int()};
   const Tensor targets = in_f64(shape, entry.at("target"));
-  return {in_f64({10, 2}, entry.at("inputs")), are_labels ? targets.to(DType::i32) : targets};
+  const bool are_integers = are_labels || entry.at("is_integer").as_bool();
+  return {in_f64({10, 2}, entry.at("inputs")), are_integers ? targets.to(DType::i32) : targets};
 }
 
 std::vector<double> weights_in(const ConfigValue& entry, const char* key) {
@@ -66,27 +71,37 @@ std::vector<double> weights_in(const ConfigValue& entry, const char* key) {
   return list ? list_of(*list) : std::vector<double>();
 }
 
+ClassWeights class_weights_in(const ConfigValue& entry) {
+  std::map<std::int64_t, double> weights;
+  if (const ConfigValue* dict = entry.find("class_weight"))
+    for (const auto& [key, weight] : dict->as_dict()) weights.emplace(std::stoi(key), weight.as_double());
+  return weights;
+}
+
 FitOptions two_epochs(const ConfigValue& entry) {
   return {.global_batch_size = 4,
           .epochs = 2,
           .shuffle = false,
-          .class_weight = weights_in(entry, "class_weight"),
+          .class_weight = class_weights_in(entry),
           .sample_weight = weights_in(entry, "sample_weight"),
           .verbose = 0};
+}
+
+void expect_value(double value, double expected, const std::string& name) {
+  EXPECT_NEAR(value, expected, 1e-6 * std::max(1.0, std::abs(expected))) << name;
 }
 
 /// The same names, and values to 1e-6.
 void expect_same(const Logs& logs, const ConfigValue& expected) {
   EXPECT_EQ(logs.entries().size(), expected.as_dict().size());
-  for (const auto& [name, value] : expected.as_dict())
-    EXPECT_NEAR(logs.at(name), value.as_double(), 1e-6) << name;
+  for (const auto& [name, value] : expected.as_dict()) expect_value(logs.at(name), value.as_double(), name);
 }
 
 void expect_history(const History& history, const ConfigValue& expected) {
   EXPECT_EQ(history.values.size(), expected.as_dict().size());
   for (const auto& [name, values] : expected.as_dict())
     for (std::size_t epoch = 0; epoch < 2; ++epoch)
-      EXPECT_NEAR(history.values.at(name).at(epoch), list_of(values)[epoch], 1e-6) << name;
+      expect_value(history.values.at(name).at(epoch), list_of(values)[epoch], name);
 }
 
 void expect_as_keras(const ConfigValue& entry, Communicator* communicator, bool deterministic) {
@@ -102,7 +117,7 @@ void expect_as_keras(const ConfigValue& entry, Communicator* communicator, bool 
 }
 
 TEST(WeightedMetrics, AreThoseOfKeras) {
-  ASSERT_EQ(trained_cases().size(), 4u);
+  ASSERT_EQ(trained_cases().size(), 9u);
   for (const ConfigValue& entry : trained_cases()) expect_as_keras(entry, nullptr, false);
 }
 
@@ -125,6 +140,32 @@ TEST(WeightedMetrics, OfAnEvaluationAreTheSameBitsOnAnyNumberOfRanks) {
       if (world.rank() == 0) logs.push_back(evaluation.logs.entries());
     });
   for (const auto& others : logs) EXPECT_EQ(others, logs.front());
+}
+
+TEST(ClassWeights, AreOfClassesInOrderOrByName) {
+  using Map = std::map<std::int64_t, double>;
+  EXPECT_TRUE(ClassWeights().empty());
+  EXPECT_EQ(ClassWeights({0.5, 2.0}).by_class(), (Map{{0, 0.5}, {1, 2.0}}));
+  EXPECT_EQ(ClassWeights({{7, 0.5}}).by_class(), (Map{{7, 0.5}}));
+  EXPECT_EQ(ClassWeights({{7, 0.5}, {1, 2.0}}).by_class(), (Map{{1, 2.0}, {7, 0.5}}));
+  EXPECT_EQ(ClassWeights(std::vector{1.5}).by_class(), (Map{{0, 1.5}}));
+}
+
+// Those of a file, too: weights of all classes are a list there, as they were before some could be left out.
+TEST(ClassWeights, BelongToTheRun) {
+  const ConfigValue& entry = trained_cases()[4];
+  Model model = model_of(entry);
+  FitOptions options = two_epochs(entry);
+  options.max_steps = 2;
+  model.fit(data_of(entry), options);
+  options.resume = true;
+  for (const auto& [other, text] : {std::pair<ClassWeights, std::string>{{{1, 4.0}}, R"({"1":4.0})"},
+                                    {{1.0, 1.0, 4.0}, "[1.0,1.0,4.0]"}}) {
+    options.class_weight = other;
+    EXPECT_EQ(message_of<UsageError>([&] { model.fit(data_of(entry), options); }),
+              cat(R"([fit] cannot resume: the run to go on with has class weights {"2":4.0}, this one has )",
+                  text));
+  }
 }
 
 TEST(WeightedMetrics, OfAValidationHaveItsWeights) {

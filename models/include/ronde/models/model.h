@@ -26,6 +26,7 @@
 #include <ronde/data/dataset.h>
 #include <ronde/data/test_time_views.h>
 #include <ronde/distributed/distributed_optimizer.h>
+#include <ronde/models/class_weights.h>
 #include <ronde/models/history.h>
 #include <ronde/models/non_finite.h>
 #include <ronde/models/save_options.h>
@@ -123,11 +124,11 @@ struct FitOptions {
   bool shuffle = true;
   bool repeat = false;      ///< steps run across passes; needs steps_per_epoch
   std::int64_t passes = 1;  ///< fresh permutations of the data that make one epoch
-  /// Factors of the training loss of samples of class 0, 1, ... (two for outputs (n, 1)); the loss shown
+  /// Factors of the training loss of samples by their class, 1 of a class that is not named; the loss shown
   /// while training and `weighted_metrics` have them, validation and `metrics` do not, and a batch's mean is
   /// over its samples, as in Keras. The class is a sample's label, or, as there, that of the largest of its
-  /// targets; of a single one that is no whole number, the nearer of 0 and 1. Empty: all are 1.
-  std::vector<double> class_weight = {};
+  /// targets; of a single one the nearest whole number, the even one of two. Empty: all are 1.
+  ClassWeights class_weight = {};
   /// Factors of the training loss of each sample of the data set, in its order, as with `class_weight`; the
   /// same on all ranks. With both, their product. Empty: all are 1.
   std::vector<double> sample_weight = {};
