@@ -3,7 +3,9 @@
     KERAS_BACKEND=jax JAX_ENABLE_X64=1 python3 make_metrics.py OUTPUT.json      # with Keras 3.15.1
 
 float64, but for the metrics that take float32 alone. `weighted`: a metric of given outputs, targets and weights, in
-two batches. `accuracies`: what each name of an accuracy gives for outputs and targets of some shapes. `trained`: logs of `evaluate` and `fit` of nets whose `metrics` and `weighted_metrics` are named.
+two batches. `accuracies`: what each name of an accuracy gives for outputs and targets of some shapes. `validations`:
+after which epochs `fit` validates, counted from 0. `trained`: logs of `evaluate` and `fit` of nets whose `metrics` and
+`weighted_metrics` are named.
 """
 import json
 import sys
@@ -153,9 +155,23 @@ def accuracy_entry(names, output, target):
             "is_integer": target.dtype.kind == "i", "target": target.ravel().tolist()}
 
 
+def validation_entry(freq, epochs, initial_epoch):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    validated = []
+    spy = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: validated.append(epoch) if "val_loss" in logs else None)
+    x, y = numbers((4, 2), 40), numbers((4, 1), 41)
+    model.fit(x, y, epochs=epochs, initial_epoch=initial_epoch, validation_data=(x, y), validation_freq=freq,
+              callbacks=[spy], verbose=0)
+    return {"validation_freq": freq, "epochs": epochs, "initial_epoch": initial_epoch, "validated": validated}
+
+
 def main():
     record = {"keras": keras.__version__, "weighted": [weighted_entry(*case) for case in weighted_cases()],
               "accuracies": [accuracy_entry(*case) for case in accuracy_cases()],
+              "validations": [validation_entry(*case) for case in (
+                  (2, 5, 0), ([1], 3, 0), ([2, 3, 7], 5, 0), ([4, 1, 4], 5, 2), ([], 2, 0), ([9], 2, 0))],
               "trained": [trained_entry(*case) for case in trained_cases()]}
     with open(sys.argv[1], "w") as file:  # a line for each case
         file.write(json.dumps(record).replace('[{"', '[\n{"').replace('}, {"', '},\n{"') + "\n")

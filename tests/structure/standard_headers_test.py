@@ -14,7 +14,7 @@ COMMENT = re.compile(r"//.*")
 
 # The names that each header promises, of those in use.
 HEADERS = {
-    "algorithm": "max min",
+    "algorithm": "find max min",
     "array": "array",
     "atomic": "atomic memory_order_relaxed",
     "bit": "bit_cast",
@@ -40,7 +40,7 @@ HEADERS = {
                    "remove_reference_t",
     "typeinfo": "type_info",
     "utility": "declval exchange forward move pair",
-    "variant": "holds_alternative monostate variant",
+    "variant": "get_if holds_alternative monostate variant",
     "vector": "vector",
 }
 

@@ -25,6 +25,13 @@ int resolve_verbosity(const FitOptions& options, const Communicator& communicato
   return output_is_terminal() ? 1 : 2;
 }
 
+void check(const ValidationFreq& freq) {
+  if (const auto* every = std::get_if<std::int64_t>(&freq.chosen()))
+    return require<UsageError>(*every >= 1, "[fit] validation_freq must be at least 1, got ", *every);
+  for (const std::int64_t epoch : *std::get_if<ValidationFreq::Epochs>(&freq.chosen()))
+    require<UsageError>(epoch >= 1, "[fit] validation_freq: epochs are counted from 1, got ", epoch);
+}
+
 void check(const Model::State& model, const Dataset& data, const FitOptions& options) {
   model.require_trainable("fit");
   require_fitting_inputs(model, data, "fit");
@@ -57,8 +64,7 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),
                       "[fit] deterministic: gradients are summed in one fixed tree, which excludes ",
                       exchange);
-  require<UsageError>(options.validation_freq >= 1, "[fit] validation_freq must be at least 1, got ",
-                      options.validation_freq);
+  check(options.validation_freq);
   if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
   check_class_weights(options.class_weight, model.module->output_shape().tail(1));
   check_sample_weights("[fit] sample_weight", options.sample_weight, data.size());

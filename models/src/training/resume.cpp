@@ -69,6 +69,12 @@ ConfigValue description_of(const ClassWeights& weights) {
   return list.size() == dict.size() ? ConfigValue(list) : ConfigValue(dict);
 }
 
+ConfigValue description_of(const ValidationFreq& freq) {
+  if (const auto* every = std::get_if<std::int64_t>(&freq.chosen())) return *every;
+  const auto& epochs = *std::get_if<ValidationFreq::Epochs>(&freq.chosen());
+  return ConfigList(epochs.begin(), epochs.end());
+}
+
 /// Of the penalties of the weights, which may be too many to keep.
 std::string identity_of(const ParameterArena& arena) {
   std::string text;
@@ -118,7 +124,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"backward passes per step", options.backward_passes_per_step},
                      {"augmentation", options.augmentation != nullptr},
                      {"validation samples", options.validation ? options.validation->size() : 0},
-                     {"epochs to a validation", options.validation_freq},
+                     {"epochs to a validation", description_of(options.validation_freq)},
                      {"virtual shards", sampling.virtual_shards},
                      {"seed", std::to_string(model.options.seed)},
                      {"precision", precision_of(model.options)},

@@ -11,6 +11,7 @@
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
 
+#include "json/json.h"
 #include "models/callbacks/keras_callbacks.h"
 #include "support/temp_dir.h"
 
@@ -21,6 +22,12 @@ Logs val_loss(double value) {
   Logs logs;
   logs.set("val_loss", value);
   return logs;
+}
+
+std::vector<std::int64_t> integers(const ConfigValue& list) {
+  std::vector<std::int64_t> values;
+  for (const ConfigValue& value : list.as_list()) values.push_back(value.as_int());
+  return values;
 }
 
 /// Trains epochs [first, end) with a validation every second one.
@@ -48,6 +55,43 @@ TEST(ValidationFreq, CountsEpochsFromTheFirstOfTheTraining) {
     EXPECT_EQ(history.values.at("loss").size(), static_cast<std::size_t>(5 - first));
     EXPECT_EQ(history.values.at("val_loss").size(), 2u);
   }
+}
+
+// tests/golden/metrics_keras3.15.1.json, of `fit` in Keras.
+TEST(ValidationFreq, EpochsAreThoseOfKeras) {
+  const ConfigValue record = from_json(read_file(golden("metrics_keras3.15.1.json")));
+  const InMemoryDataset data = small_images(8), validation = small_images(6, 1);
+  ASSERT_EQ(record.at("validations").as_list().size(), 6u);
+  for (const ConfigValue& entry : record.at("validations").as_list()) {
+    const ConfigValue& freq = entry.at("validation_freq");
+    FitOptions options{.batch_size = 4,
+                       .epochs = entry.at("epochs").as_int(),
+                       .initial_epoch = entry.at("initial_epoch").as_int(),
+                       .validation = &validation,
+                       .verbose = 0};
+    if (freq.is_list())
+      options.validation_freq = integers(freq);
+    else
+      options.validation_freq = freq.as_int();
+    std::vector<std::int64_t> validated;
+    LambdaCallback spy({.on_epoch_end = [&](std::int64_t epoch, Logs& logs) {
+      if (logs.find("val_loss")) validated.push_back(epoch);
+    }});
+    options.callbacks = {&spy};
+    Model model = small_model();
+    const History history = model.fit(data, options);
+    EXPECT_EQ(validated, integers(entry.at("validated"))) << to_json(entry);
+    EXPECT_EQ(history.values.contains("val_loss") ? history.values.at("val_loss").size() : 0,
+              validated.size());
+  }
+}
+
+TEST(ValidationFreq, IsANumberOrAList) {
+  EXPECT_TRUE(ValidationFreq().includes(0));
+  EXPECT_TRUE(ValidationFreq(3).includes(2));
+  EXPECT_FALSE(ValidationFreq(3).includes(3));
+  EXPECT_TRUE(ValidationFreq({3}).includes(2));
+  EXPECT_FALSE(ValidationFreq({3}).includes(5));
 }
 
 TEST(ValidationFreq, ValuesAreThoseOfTheEpochsThatValidate) {
@@ -139,6 +183,9 @@ TEST(ValidationFreq, IsPartOfTheRunThatIsResumed) {
   options.validation_freq = 1;
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
             "[fit] cannot resume: the run to go on with has epochs to a validation 2, this one has 1");
+  options.validation_freq = {2, 4};
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
+            "[fit] cannot resume: the run to go on with has epochs to a validation 2, this one has [2,4]");
   options.validation_freq = 2;
   const History history = model.fit(data, options);
   EXPECT_EQ(history.epochs.size(), 4u);
@@ -149,6 +196,10 @@ TEST(ValidationFreq, IsAtLeastOne) {
   Model model = small_model();
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(small_images(8), {.validation_freq = 0, .verbose = 0}); }),
             "[fit] validation_freq must be at least 1, got 0");
+  EXPECT_EQ(message_of<UsageError>([&] {
+              model.fit(small_images(8), {.validation_freq = {2, 0}, .verbose = 0});
+            }),
+            "[fit] validation_freq: epochs are counted from 1, got 0");
 }
 
 }  // namespace

@@ -33,13 +33,13 @@ struct TrainingPlan {
   std::int64_t last_step = 0;  ///< how many steps there are when training has ended, over all epochs
   std::int64_t global_batch = 0;
   bool has_validation = false;       ///< epoch logs will have val_loss, ...
-  std::int64_t validation_freq = 1;  ///< those of every so many epochs: `validates`
+  ValidationFreq validation_freq = 1;  ///< those of these epochs: `validates`
   int verbose = 0;              ///< of this rank: 0 on all but rank 0
   /// Of the compiled metrics: how the logs call them (without "val_"), and which of their values are better.
   std::vector<std::pair<std::string, MetricDirection>> metrics = {};
 
   /// Whether an epoch ends with a validation.
-  bool validates(std::int64_t epoch) const { return has_validation && (epoch + 1) % validation_freq == 0; }
+  bool validates(std::int64_t epoch) const { return has_validation && validation_freq.includes(epoch); }
 };
 
 class RONDE_API Callback {

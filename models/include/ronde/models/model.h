@@ -30,6 +30,7 @@
 #include <ronde/models/history.h>
 #include <ronde/models/non_finite.h>
 #include <ronde/models/save_options.h>
+#include <ronde/models/validation_freq.h>
 #include <ronde/nn/loss.h>
 #include <ronde/nn/metric.h>
 #include <ronde/nn/module.h>
@@ -170,9 +171,10 @@ struct FitOptions {
   /// Costs about one step in so many, and memory for another set of gradients.
   std::int64_t audit_every = 0;
   const Dataset* validation = nullptr;
-  /// Validates at the end of every so many epochs, as Keras' option of that name: 2 is epochs 2, 4, ... Logs
-  /// of the others have no val_ keys, and callbacks that monitor one pass these epochs over.
-  std::int64_t validation_freq = 1;
+  /// Validates at the end of every so many epochs, as Keras' option of that name: 2 is epochs 2, 4, ...; {1,
+  /// 5} is epochs 1 and 5. Logs of the others have no val_ keys, and callbacks that monitor one pass these
+  /// epochs over.
+  ValidationFreq validation_freq = 1;
   std::vector<double> validation_sample_weight = {};  ///< as `EvaluateOptions::sample_weight`
   std::int64_t validation_batch_size = 0;  ///< 0: as the training batch of a rank (or virtual shard)
   std::vector<Callback*> callbacks = {};   ///< called in this order on all ranks
