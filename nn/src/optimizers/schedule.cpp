@@ -89,21 +89,19 @@ CosineDecay::CosineDecay(CosineDecayOptions options) : options_(options) {
                       options.warmup_steps);
 }
 double CosineDecay::operator()(double position) const {
-  const bool warms_up = options_.warmup_steps != 0.0 || options_.warmup_target != 0.0;
-  if (warms_up && position < options_.warmup_steps)
-    return options_.initial_rate +
-           (options_.warmup_target - options_.initial_rate) * (position / options_.warmup_steps);
-  const double done = std::clamp((position - options_.warmup_steps) / options_.decay_steps, 0.0, 1.0);
-  return (warms_up ? options_.warmup_target : options_.initial_rate) *
-         ((1.0 - options_.alpha) * half_cosine_down(done) + options_.alpha);
+  const double warmup = options_.warmup_target ? options_.warmup_steps : 0.0;
+  const double start = options_.warmup_target.value_or(options_.initial_rate);
+  if (position < warmup) return options_.initial_rate + (start - options_.initial_rate) * (position / warmup);
+  const double done = std::clamp((position - warmup) / options_.decay_steps, 0.0, 1.0);
+  return start * ((1.0 - options_.alpha) * half_cosine_down(done) + options_.alpha);
 }
 ConfigDict CosineDecay::config() const {
   ConfigDict config{{"class_name", "CosineDecay"},
                     {"initial_rate", options_.initial_rate},
                     {"decay_steps", options_.decay_steps},
                     {"alpha", options_.alpha}};
-  if (options_.warmup_steps != 0.0 || options_.warmup_target != 0.0) {
-    config.emplace_back("warmup_target", options_.warmup_target);
+  if (options_.warmup_target) {
+    config.emplace_back("warmup_target", *options_.warmup_target);
     config.emplace_back("warmup_steps", options_.warmup_steps);
   }
   return config;

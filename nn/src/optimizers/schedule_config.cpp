@@ -47,6 +47,7 @@ class ScheduleConfig {
   double largest() const { return largest_; }
   double number(const char* key) const { return config_.at(key).as_double(); }
   double number(const char* key, double otherwise) const { return number_option(config_, key, otherwise); }
+  bool has(const char* key) const { return find_option(config_, key) != nullptr; }
   bool flag(const char* key) const {
     const ConfigValue* value = find_option(config_, key);
     return value != nullptr && value->as_bool();
@@ -73,14 +74,12 @@ std::shared_ptr<const LearningRateSchedule> read_decay(const ScheduleConfig& c) 
 }
 
 std::shared_ptr<const LearningRateSchedule> read_cosine(const ScheduleConfig& c) {
-  // Keras warms up if it has a target, and not for the steps alone.
-  const double target = c.number("warmup_target", 0.0);
-  return std::make_shared<CosineDecay>(
-      CosineDecayOptions{.initial_rate = c.initial(),
-                         .decay_steps = c.number("decay_steps"),
-                         .alpha = c.number("alpha", 0.0),
-                         .warmup_target = c.share(target),
-                         .warmup_steps = target != 0.0 ? c.number("warmup_steps", 0.0) : 0.0});
+  CosineDecayOptions options{.initial_rate = c.initial(),
+                             .decay_steps = c.number("decay_steps"),
+                             .alpha = c.number("alpha", 0.0),
+                             .warmup_steps = c.number("warmup_steps", 0.0)};
+  if (c.has("warmup_target")) options.warmup_target = c.share(c.number("warmup_target"));
+  return std::make_shared<CosineDecay>(options);
 }
 
 std::shared_ptr<const LearningRateSchedule> read_restarts(const ScheduleConfig& c) {

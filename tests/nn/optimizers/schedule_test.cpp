@@ -58,6 +58,16 @@ TEST(Schedule, CosineDecay) {
 }
 
 // Also where log(243) / log(3) is rounded to less than 5.
+TEST(Schedule, CosineDecayWarmsUpToATargetAlone) {
+  const CosineDecayOptions options{.initial_rate = 0.2, .decay_steps = 100, .warmup_steps = 10};
+  EXPECT_EQ(CosineDecay(options)(0), 0.2);
+  EXPECT_EQ(CosineDecay(options)(100), 0.0);
+  CosineDecayOptions down = options;
+  down.warmup_target = 0.0;
+  EXPECT_DOUBLE_EQ(CosineDecay(down)(5), 0.1);
+  EXPECT_EQ(CosineDecay(down)(10), 0.0);
+}
+
 TEST(Schedule, CosineDecayRestartsBeginAnewWhereAPeriodEnds) {
   for (const double t_mul : {1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0}) {
     const CosineDecayRestarts rate(
@@ -144,6 +154,7 @@ TEST(Schedule, ConfigTellsSchedulesApart) {
       text(PiecewiseConstant({1}, {1, 3})),
       text(CosineDecay({.decay_steps = 2})),
       text(CosineDecay({.decay_steps = 2, .alpha = 0.5})),
+      text(CosineDecay({.decay_steps = 2, .warmup_target = 0.0})),
       text(CosineDecay({.decay_steps = 2, .warmup_target = 0.5})),
       text(CosineDecay({.decay_steps = 2, .warmup_target = 0.5, .warmup_steps = 2})),
       text(CosineDecayRestarts({.first_decay_steps = 2})),

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ronde/nn/config.h>
@@ -82,9 +83,9 @@ struct CosineDecayOptions {
   double initial_rate = 0.001;
   double decay_steps = 1.0;
   double alpha = 0.0;  ///< what is left at the end, as a share of the rate that decays
-  /// With either set, the rate first goes in warmup_steps along a straight line from initial_rate to
-  /// warmup_target, and decays from there in the decay_steps that follow.
-  double warmup_target = 0.0;
+  /// If set, 0 too, the rate first goes in warmup_steps along a straight line from initial_rate to this, up
+  /// or down, and decays from there in the decay_steps that follow. Else there is no warm-up, as in Keras.
+  std::optional<double> warmup_target = {};
   double warmup_steps = 0.0;
 };
 
