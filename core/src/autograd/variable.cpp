@@ -100,7 +100,7 @@ void Variable::bind_gradient(const Tensor& grad_memory) {
   require_memory(grad_memory, value(), "gradient");
   state_->grad = grad_memory;
   state_->grad_bound = true;
-  state_->has_grad = false;
+  state_->has_grad = state_->requires_grad;
 }
 
 void Variable::assign(const Tensor& value) {

@@ -105,6 +105,8 @@ void CapturedPass::forward_and_backward(Results& results) {
   const TrainingLoss loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
   if (!seed_.defined()) seed_ = Tensor::full(loss.sum.shape(), 1.0, loss.sum.value().options());
   loss.sum.backward(seed_);
+  // What a repetition leaves behind are the gradients of all weights, of those that nothing reaches too.
+  model_.arena->complete_gradients();
   results = {outputs.value(), loss.sum.value(), loss.weights};
 }
 

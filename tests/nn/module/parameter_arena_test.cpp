@@ -140,6 +140,21 @@ TEST(ParameterArena, ZeroedGradientsStartANewSum) {
   }
 }
 
+// As a graph that was repeated leaves them behind.
+TEST(ParameterArena, GradientsThatItIsGivenAreAddedTo) {
+  Sequential net = small_net();
+  net.children()[0]->set_trainable(false);
+  ParameterArena arena(net);
+  sum(square(net(random_tensor({3, 4})))).backward();
+  const std::vector<double> once = arena.gradients().to_vector<double>();
+  arena.use_gradients(arena.gradients().clone());
+  for (std::size_t i = 0; i < arena.segments().size(); ++i)
+    EXPECT_NE(arena.variable(i).grad().defined(), arena.segments()[i].frozen) << arena.segments()[i].name;
+  sum(square(net(random_tensor({3, 4})))).backward();
+  const std::vector<double> twice = arena.gradients().to_vector<double>();
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_NEAR(twice[i], 2 * once[i], 1e-9) << i;
+}
+
 TEST(ParameterArena, RefusesWhatItCannotHold) {
   Sequential unbuilt(Dense({.units = 1}));
   EXPECT_THROW(ParameterArena{unbuilt}, Error);

@@ -51,7 +51,8 @@ class RONDE_API Variable {
   /// Puts value and gradient into memory of the caller (a ParameterArena's slices). The value is copied
   /// there. Undefined `grad_memory` leaves the gradient where it is.
   void bind(const Tensor& value_memory, const Tensor& grad_memory);
-  /// Forgets the gradient; the next ones go into this memory of the caller.
+  /// Takes over a gradient that lies in memory of the caller, where the next ones go too: a backward pass
+  /// without `zero_grad` adds to it. Of a frozen leaf it is none.
   void bind_gradient(const Tensor& grad_memory);
   /// Replaces the value of a leaf by a copy; shapes must agree.
   void assign(const Tensor& value);
