@@ -40,10 +40,14 @@ inline std::unique_ptr<Sequential> digits_net() {
 
 using ComputeDtype = std::optional<DType>;
 
+/// Whose steps are long enough for a wrong gradient to be seen.
+inline std::unique_ptr<Optimizer> digits_optimizer() {
+  return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = 1.0, .epsilon = 1e-3});
+}
+
 inline Model digits_model(Backend& backend, ComputeDtype compute_dtype) {
   Model model(digits_net(), {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
-  model.compile(
-      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  model.compile({.optimizer = digits_optimizer(), .loss = std::make_unique<CategoricalCrossentropy>()});
   return model;
 }
 

@@ -125,8 +125,7 @@ Abort aborted(Backend& backend, const InMemoryDataset& data, FitOptions options,
                          : std::make_unique<Sequential>(
                                Flatten(), Dense({.units = 4, .activation = Activation::softmax})),
               {8, 8, 1}, {.seed = 3, .backend = &backend});
-  model.compile(
-      {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+  model.compile({.optimizer = digits_optimizer(), .loss = std::make_unique<CategoricalCrossentropy>()});
   options.shuffle = false;
   options.verbose = 0;
   options.non_finite = {.action = NonFiniteAction::abort};

@@ -166,7 +166,7 @@ TEST(GpuWrongNumbers, RanksLeaveOutUpdatesOfSeveralBatchesAsOnTheCpu) {
     SCOPED_TRACE(cat("lines: ", other.lines, ", local steps: ", other.period));
     const auto train = [&](Communicator& world, Backend& backend) {
       Model model(digits_net(), {8, 8, 1}, {.communicator = &world, .seed = 3, .backend = &backend});
-      model.compile({.optimizer = std::make_unique<Adadelta>(),
+      model.compile({.optimizer = digits_optimizer(),
                      .loss = std::make_unique<CategoricalCrossentropy>(),
                      .distributed = {.local_steps = {.period = other.period}}});
       FitOptions fit = batches_of_four(other.action);
