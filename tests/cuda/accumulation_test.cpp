@@ -43,6 +43,7 @@ struct HalfUsed : Module {
   Variable forward(const Variable& x, const Context& context) override {
     return classes(flatten(x, context), context);
   }
+  bool is_repeatable() const override { return true; }
 };
 
 // An update adds what its weights are decayed by to their gradients, in place: to zero, each time.

@@ -276,6 +276,7 @@ class FaultyMemory : public Module {
     if (context.training && ++calls_ == call_) x.value().slice(0, 0, 1).fill(0.375);
     return x;
   }
+  bool is_repeatable() const override { return true; }  // but for that
 
  private:
   int call_, calls_ = 0;

@@ -10,8 +10,11 @@
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/layer_factory.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
+
+#include "training/find_module.h"
 
 namespace ronde::inline v0 {
 
@@ -52,14 +55,49 @@ bool counts_on_device(const Metric& metric) {
   return typeid(metric) == typeid(Accuracy);
 }
 
+/// What may compute something else each time; empty: nothing.
+std::string what_may_vary(const Model::State& model) {
+  const Module* module = find_module(*model.module, [](const Module& candidate) {
+    return !is_of_known_class(candidate) && !candidate.is_repeatable();
+  });
+  if (module) return cat("[", module->label(), "] is of a class of the program's");
+  if (is_of_known_class(*model.loss) || model.loss->is_repeatable()) return {};
+  return cat("the loss ", model.loss->name(), " is of a class of the program's");
+}
+
 }  // namespace
 
 CapturedPass::CapturedPass(Model::State& model, NonFiniteGuard* guard) : model_(model), guard_(guard) {
   const bool is_on_gpu = model.backend().device().type == DeviceType::cuda;
   if (!is_on_gpu || find_synchronized(*model.module) != nullptr) return;
-  pass_.emplace(model.backend());
-  step_.emplace(model.backend());
+  if (const std::string varying = what_may_vary(model); !varying.empty()) {
+    if (RepeatedStep::may_capture(model.backend()))
+      obstacle_ =
+          cat(varying, ", which may compute something else each time (is_repeatable says it does not)");
+    return;
+  }
+  find_module(*model.module, [this](const Module& module) {
+    modules_.push_back(&module);
+    return false;
+  });
+  begin_anew();
   steps_on_device_ = steps_on_device(model.optimizer->optimizer());
+}
+
+void CapturedPass::begin_anew() {
+  pass_.emplace(model_.backend());
+  step_.emplace(model_.backend());
+  trainable_ = trainable();
+}
+
+std::vector<bool> CapturedPass::trainable() const {
+  const ParameterArena& arena = *model_.arena;
+  const std::size_t weights = arena.segments().size();
+  std::vector<bool> all;
+  all.reserve(modules_.size() + weights);
+  for (const Module* module : modules_) all.push_back(module->trainable());
+  for (std::size_t i = 0; i < weights; ++i) all.push_back(arena.variable(i).requires_grad());
+  return all;
 }
 
 bool CapturedPass::agree_on_graphs() {
@@ -69,7 +107,7 @@ bool CapturedPass::agree_on_graphs() {
   if (off == all.end()) return true;
   // An environment that only some ranks were given: a setting of one of them is not lost that way.
   if (std::find(all.begin(), all.end(), true) != all.end())
-    disagreement_ = cat("RONDE_CUDA_GRAPHS=off on rank ", off - all.begin(), ", which counts for all");
+    obstacle_ = cat("RONDE_CUDA_GRAPHS=off on rank ", off - all.begin(), ", which counts for all");
   pass_.reset();
   step_.reset();
   return false;
@@ -88,6 +126,7 @@ bool CapturedPass::takes(const StepData& data) {
   }
   // This rank's samples may be as many as in the main batch where another one has fewer.
   if (ranks > 1 && data.global_count != global_count_) return false;
+  if (trainable() != trainable_) begin_anew();
   return is_same(inputs_, data.inputs) && is_same(targets_, data.targets) && is_same(keys_, data.sample_keys);
 }
 
@@ -162,7 +201,7 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
 
 std::string CapturedPass::take_fallback() {
   if (told_) return {};
-  std::string why = disagreement_;
+  std::string why = obstacle_;
   if (pass_) why = step_->fallback().empty() ? pass_->fallback() : step_->fallback();
   told_ = !why.empty();
   return why;

@@ -4,12 +4,14 @@
 /// an epoch, run as they are. Where the host needs nothing from the device before an update is made, the
 /// graph is the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. A
 /// guard's decision is part of it where no other rank has a say. Else it is forward and backward, and the
-/// rest follows, kernel by kernel. Only for nets whose layers keep nothing on the host from step to step
-/// (Ronde's own do not). Whether there is a graph the ranks decide together, once. See RepeatedStep.
+/// rest follows, kernel by kernel. Only for nets and losses that compute the same each time: Ronde's own, and
+/// those that say so (Module::is_repeatable). Where a layer is frozen or unfrozen on the way there is another
+/// graph from then on. Whether there is one the ranks decide together, once. See RepeatedStep.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ronde/core/cuda.h>
 
@@ -39,6 +41,10 @@ class CapturedPass {
  private:
   /// Of the first batch that may be the main one, on all ranks: whether all may capture.
   bool agree_on_graphs();
+  /// A graph knows which weights it has gradients for.
+  std::vector<bool> trainable() const;
+  /// Forgets the graphs, if there are any: the next steps make others.
+  void begin_anew();
   /// What a repeated body leaves behind, of its latest run. Each of the two has its own: a repetition calls
   /// nobody who could say where it lies.
   struct Results {
@@ -55,7 +61,9 @@ class CapturedPass {
   Results of_pass_, of_step_;
   Tensor seed_;                     // the gradient of the loss: 1, which no step has to write
   std::int64_t global_count_ = 0;   // samples of all ranks in the main batch
-  std::string disagreement_;        // of the ranks, on whether there are graphs
+  std::vector<const Module*> modules_;  // of the net, all
+  std::vector<bool> trainable_;         // which modules and weights are, for these graphs
+  std::string obstacle_;                // why there are no graphs at all
   bool steps_on_device_ = false;    // the optimizer
   bool told_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <typeinfo>
 
 #include <ronde/nn/loss.h>
 #include <ronde/nn/regression_loss.h>
@@ -36,24 +37,43 @@ std::unique_ptr<Loss> huber(const ConfigValue& options) {
 struct LossEntry {
   std::initializer_list<const char*> names;
   LossMaker make;
+  const std::type_info& (*type)();
 };
 
+template <class Made>
+const std::type_info& type_of() {
+  return typeid(Made);
+}
+
 const LossEntry kLosses[] = {
-    {{"categorical_crossentropy", "CategoricalCrossentropy"}, crossentropy<CategoricalCrossentropy>},
+    {{"categorical_crossentropy", "CategoricalCrossentropy"},
+     crossentropy<CategoricalCrossentropy>,
+     type_of<CategoricalCrossentropy>},
     {{"sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"},
-     crossentropy<SparseCategoricalCrossentropy>},
-    {{"binary_crossentropy", "BinaryCrossentropy", "bce", "BCE"}, crossentropy<BinaryCrossentropy>},
-    {{"mean_squared_error", "MeanSquaredError", "mse", "MSE"}, plain<MeanSquaredError>},
-    {{"mean_absolute_error", "MeanAbsoluteError", "mae", "MAE"}, plain<MeanAbsoluteError>},
+     crossentropy<SparseCategoricalCrossentropy>,
+     type_of<SparseCategoricalCrossentropy>},
+    {{"binary_crossentropy", "BinaryCrossentropy", "bce", "BCE"},
+     crossentropy<BinaryCrossentropy>,
+     type_of<BinaryCrossentropy>},
+    {{"mean_squared_error", "MeanSquaredError", "mse", "MSE"},
+     plain<MeanSquaredError>,
+     type_of<MeanSquaredError>},
+    {{"mean_absolute_error", "MeanAbsoluteError", "mae", "MAE"},
+     plain<MeanAbsoluteError>,
+     type_of<MeanAbsoluteError>},
     {{"mean_absolute_percentage_error", "MeanAbsolutePercentageError", "mape", "MAPE"},
-     plain<MeanAbsolutePercentageError>},
+     plain<MeanAbsolutePercentageError>,
+     type_of<MeanAbsolutePercentageError>},
     {{"mean_squared_logarithmic_error", "MeanSquaredLogarithmicError", "msle", "MSLE"},
-     plain<MeanSquaredLogarithmicError>},
-    {{"huber", "Huber", "huber_loss"}, huber},
-    {{"log_cosh", "LogCosh", "logcosh"}, plain<LogCosh>},
-    {{"poisson", "Poisson"}, plain<Poisson>},
-    {{"cosine_similarity", "CosineSimilarity"}, plain<CosineSimilarity>},
-    {{"kl_divergence", "KLDivergence", "kullback_leibler_divergence", "kld", "KLD"}, plain<KLDivergence>},
+     plain<MeanSquaredLogarithmicError>,
+     type_of<MeanSquaredLogarithmicError>},
+    {{"huber", "Huber", "huber_loss"}, huber, type_of<Huber>},
+    {{"log_cosh", "LogCosh", "logcosh"}, plain<LogCosh>, type_of<LogCosh>},
+    {{"poisson", "Poisson"}, plain<Poisson>, type_of<Poisson>},
+    {{"cosine_similarity", "CosineSimilarity"}, plain<CosineSimilarity>, type_of<CosineSimilarity>},
+    {{"kl_divergence", "KLDivergence", "kullback_leibler_divergence", "kld", "KLD"},
+     plain<KLDivergence>,
+     type_of<KLDivergence>},
 };
 
 /// Options that Keras writes and that mean nothing else here.
@@ -89,6 +109,11 @@ std::vector<std::string> loss_names(Aliases aliases) {
 
 bool is_loss_name(const std::string& name) {
   return find_loss(name) != nullptr;
+}
+
+bool is_of_known_class(const Loss& loss) {
+  return std::any_of(std::begin(kLosses), std::end(kLosses),
+                     [&](const LossEntry& known) { return known.type() == typeid(loss); });
 }
 
 std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options) {

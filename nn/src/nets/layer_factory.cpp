@@ -1,3 +1,5 @@
+#include <typeinfo>
+
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
@@ -130,58 +132,71 @@ std::unique_ptr<Module> read_spatial_dropout2d(const LayerConfig& config) {
   return std::make_unique<Dropout>(config.number("rate"), Shape{1, 1, -1});
 }
 
+using LayerReader = std::unique_ptr<Module> (*)(const LayerConfig& config);
+
 struct LayerEntry {
   const char* class_name;
-  std::unique_ptr<Module> (*read)(const LayerConfig& config);
+  LayerReader read;
+  const std::type_info& (*type)();  // of what it reads
 };
 
+template <class Layer>
+const std::type_info& type_of() {
+  return typeid(Layer);
+}
+
+template <class Layer>
+constexpr LayerEntry entry(const char* class_name, LayerReader read = read_layer<Layer>) {
+  return {class_name, read, type_of<Layer>};
+}
+
 constexpr LayerEntry kLayers[] = {
-    {"Activation", read_activation},
-    {"Add", read_layer<Add>},
-    {"Average", read_layer<Average>},
-    {"AveragePooling2D", read_layer<AveragePooling2D>},
-    {"BatchNormalization", read_layer<BatchNormalization>},
-    {"Concatenate", read_layer<Concatenate>},
-    {"Conv2D", read_layer<Conv2D>},
-    {"Conv2DTranspose", read_layer<Conv2DTranspose>},
-    {"Cropping2D", read_layer<Cropping2D>},
-    {"CustomScaleLayer", read_layer<CustomScaleLayer>},
-    {"Dense", read_layer<Dense>},
-    {"DepthwiseConv2D", read_layer<DepthwiseConv2D>},
-    {"Dropout", read_layer<Dropout>},
-    {"Embedding", read_layer<Embedding>},
-    {"Flatten", read_layer<Flatten>},
-    {"Functional", read_layer<Graph>},
-    {"GaussianDropout", read_layer<TrainingOnly>},
-    {"GaussianNoise", read_layer<TrainingOnly>},
-    {"GlobalAveragePooling1D", read_layer<GlobalAveragePooling1D>},
-    {"GlobalAveragePooling2D", read_layer<GlobalAveragePooling2D>},
-    {"GlobalMaxPooling2D", read_layer<GlobalMaxPooling2D>},
-    {"LayerNormalization", read_layer<LayerNormalization>},
-    {"LayerScale", read_layer<LayerScale>},
-    {"LeakyReLU", read_layer<LeakyReLU>},
-    {"MaxPooling2D", read_layer<MaxPooling2D>},
-    {"Maximum", read_layer<Maximum>},
-    {"Minimum", read_layer<Minimum>},
-    {"Multiply", read_layer<Multiply>},
-    {"Normalization", read_layer<Normalization>},
-    {"RandomBrightness", read_layer<TrainingOnly>},
-    {"RandomContrast", read_layer<TrainingOnly>},
-    {"RandomFlip", read_layer<TrainingOnly>},
-    {"RandomRotation", read_layer<TrainingOnly>},
-    {"RandomTranslation", read_layer<TrainingOnly>},
-    {"RandomZoom", read_layer<TrainingOnly>},
-    {"ReLU", read_layer<ReLU>},
-    {"Rescaling", read_layer<Rescaling>},
-    {"Reshape", read_layer<Reshape>},
-    {"SeparableConv2D", read_layer<SeparableConv2D>},
-    {"Sequential", read_layer<Sequential>},
-    {"Softmax", read_layer<Softmax>},
-    {"SpatialDropout2D", read_spatial_dropout2d},
-    {"StochasticDepth", read_stochastic_depth},
-    {"Subtract", read_layer<Subtract>},
-    {"UpSampling2D", read_layer<UpSampling2D>},
-    {"ZeroPadding2D", read_layer<ZeroPadding2D>},
+    entry<Activation>("Activation", read_activation),
+    entry<Add>("Add"),
+    entry<Average>("Average"),
+    entry<AveragePooling2D>("AveragePooling2D"),
+    entry<BatchNormalization>("BatchNormalization"),
+    entry<Concatenate>("Concatenate"),
+    entry<Conv2D>("Conv2D"),
+    entry<Conv2DTranspose>("Conv2DTranspose"),
+    entry<Cropping2D>("Cropping2D"),
+    entry<CustomScaleLayer>("CustomScaleLayer"),
+    entry<Dense>("Dense"),
+    entry<DepthwiseConv2D>("DepthwiseConv2D"),
+    entry<Dropout>("Dropout"),
+    entry<Embedding>("Embedding"),
+    entry<Flatten>("Flatten"),
+    entry<Graph>("Functional"),
+    entry<TrainingOnly>("GaussianDropout"),
+    entry<TrainingOnly>("GaussianNoise"),
+    entry<GlobalAveragePooling1D>("GlobalAveragePooling1D"),
+    entry<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
+    entry<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+    entry<LayerNormalization>("LayerNormalization"),
+    entry<LayerScale>("LayerScale"),
+    entry<LeakyReLU>("LeakyReLU"),
+    entry<MaxPooling2D>("MaxPooling2D"),
+    entry<Maximum>("Maximum"),
+    entry<Minimum>("Minimum"),
+    entry<Multiply>("Multiply"),
+    entry<Normalization>("Normalization"),
+    entry<TrainingOnly>("RandomBrightness"),
+    entry<TrainingOnly>("RandomContrast"),
+    entry<TrainingOnly>("RandomFlip"),
+    entry<TrainingOnly>("RandomRotation"),
+    entry<TrainingOnly>("RandomTranslation"),
+    entry<TrainingOnly>("RandomZoom"),
+    entry<ReLU>("ReLU"),
+    entry<Rescaling>("Rescaling"),
+    entry<Reshape>("Reshape"),
+    entry<SeparableConv2D>("SeparableConv2D"),
+    entry<Sequential>("Sequential"),
+    entry<Softmax>("Softmax"),
+    entry<Dropout>("SpatialDropout2D", read_spatial_dropout2d),
+    entry<Dropout>("StochasticDepth", read_stochastic_depth),
+    entry<Subtract>("Subtract"),
+    entry<UpSampling2D>("UpSampling2D"),
+    entry<ZeroPadding2D>("ZeroPadding2D"),
 };
 
 /// Its weights are integers and scales, of which this library makes nothing.
@@ -226,6 +241,11 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     // What would be a wrong argument in a program is a wrong value in a file.
     throw InputError(error.what());
   }
+}
+
+bool is_of_known_class(const Module& module) {
+  return std::any_of(std::begin(kLayers), std::end(kLayers),
+                     [&](const LayerEntry& known) { return known.type() == typeid(module); });
 }
 
 std::vector<std::string> left_out_of_training(const Module& net) {

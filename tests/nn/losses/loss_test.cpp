@@ -4,6 +4,7 @@
 #include <ronde/nn/loss.h>
 #include <ronde/nn/regression_loss.h>
 
+#include "losses/loss_factory.h"
 #include "nn/testing.h"
 
 namespace ronde::test {
@@ -228,6 +229,13 @@ TEST(Loss, IsMadeOfOptionsThatItKnows) {
   EXPECT_THROW(make_loss("cosine_similarity", ConfigDict{{"axis", 1}}), InputError);
   EXPECT_THROW(make_loss("SparseCategoricalCrossentropy", ConfigDict{{"ignore_class", 0}}), InputError);
   EXPECT_THROW(Huber({.delta = 0.0}), UsageError);
+}
+
+TEST(Loss, OfADerivedClassIsNotKnown) {
+  struct Mine : MeanSquaredError {};
+  EXPECT_FALSE(is_of_known_class(Mine()));
+  for (const std::string& name : loss_names(Aliases::without))
+    EXPECT_TRUE(is_of_known_class(*make_loss(name)));
 }
 
 TEST(Loss, ShowsAccuracyWhereThereAreClasses) {

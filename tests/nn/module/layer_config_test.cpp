@@ -13,6 +13,7 @@
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
@@ -236,6 +237,15 @@ TEST(LayerConfig, ActivationsHaveKerasNamesAndSurviveARoundTrip) {
     const auto read = parse("Activation", cat(R"({"activation": ")", name, "\"}"));
     EXPECT_EQ(dynamic_cast<const Activation&>(*read).kind(), kind) << name;
   }
+}
+
+TEST(LayerConfig, ADerivedClassIsNotKnown) {
+  struct Mine : Flatten {};
+  EXPECT_FALSE(is_of_known_class(Mine()));
+  EXPECT_TRUE(is_of_known_class(Flatten()));
+  EXPECT_TRUE(is_of_known_class(Activation(Activation::relu)));
+  EXPECT_TRUE(is_of_known_class(Sequential()));
+  EXPECT_TRUE(is_of_known_class(Graph()));
 }
 
 TEST(LayerConfig, SequentialSurvivesARoundTripWithItsWeights) {

@@ -18,6 +18,9 @@ namespace ronde::inline v0 {
 /// them too. In place of an initializer that is not known the layer has its default, in place of a '/' in its
 /// name, which Keras 2 allows, a '_'.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
+/// Whether the module is of a class that `layer_from_config` makes: of that itself, not of one derived from
+/// it.
+RONDE_API bool is_of_known_class(const Module& module);
 /// What `layer_from_config` has left out of a layer or of a whole net, "kernel_constraint of block/dense_1", and
 /// the layers that are TrainingOnly, "RandomFlip random_flip", in its order.
 RONDE_API std::vector<std::string> left_out_of_training(const Module& net);

@@ -22,6 +22,8 @@ class RONDE_API Loss {
   virtual Variable operator()(const Variable& output, const Tensor& target) const = 0;
   /// What is shown beside this loss when nobody asks for other metrics: accuracy for the crossentropies.
   virtual std::shared_ptr<Metric> default_metric() const { return nullptr; }
+  /// As Module::is_repeatable.
+  virtual bool is_repeatable() const { return false; }
 };
 
 /// What `loss` gives for a batch; a UsageError unless that is one value for each sample, (n). A mean over the
@@ -90,5 +92,8 @@ class RONDE_API KLDivergence : public Loss {
 /// The loss that Keras has under this name ("mse", "Huber", ...), with options by Keras' keys. An InputError
 /// for a name that is not known, or an option that would change the result and is not.
 RONDE_API std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options = ConfigDict());
+
+/// Whether the loss is of a class that `make_loss` makes: of that itself, not of one derived from it.
+RONDE_API bool is_of_known_class(const Loss& loss);
 
 }  // namespace ronde::inline v0

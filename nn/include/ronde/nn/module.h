@@ -127,6 +127,12 @@ class RONDE_API Module {
   /// equally often, also with an empty batch.
   virtual bool is_synchronized() const { return false; }
 
+  /// Whether this module itself, given inputs of one shape, computes the same each time: the same operations
+  /// with the same numbers, whatever the values are and whatever else has happened. Then a GPU may repeat a
+  /// training step as one graph, for which `forward` is not called again. Ronde's own layers and nets need
+  /// not say so; who does and has a `forward` that decides something trains on with what it decided first.
+  virtual bool is_repeatable() const { return false; }
+
   /// Whether inputs are cast to the dtype that the layer computes in, if it was built with one: those of a
   /// layer without children are.
   virtual bool casts_inputs() const { return children_.empty(); }
