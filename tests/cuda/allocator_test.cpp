@@ -71,14 +71,14 @@ TEST_F(DeviceAllocatorTest, GivesEverythingBackAtTheEnd) {
 TEST_F(DeviceAllocatorTest, APoolKeepsItsBlocks) {
   cuda::DeviceAllocator allocator(runtime, home);
   cuda::DeviceAllocator::Pool pool;
-  cuda::DeviceAllocator::Pool* const before = allocator.activate(&pool);
-  void* const inside = allocator.allocate(1000);
-  allocator.activate(before);
+  const auto allocate_inside = [&] {
+    const cuda::ActivePool active(allocator, &pool);
+    return allocator.allocate(1000);
+  };
+  void* const inside = allocate_inside();
   allocator.deallocate(inside);
   EXPECT_NE(allocator.allocate(1000), inside);
-  allocator.activate(&pool);
-  EXPECT_EQ(allocator.allocate(1000), inside);
-  allocator.activate(before);
+  EXPECT_EQ(allocate_inside(), inside);
   allocator.deallocate(inside);
   allocator.dissolve(pool);
   EXPECT_EQ(allocator.allocate(1000), inside);

@@ -9,19 +9,6 @@ namespace ronde::inline v0::cuda {
 
 namespace {
 
-class AsRepetition {
- public:
-  AsRepetition(CudaBackend& backend, CudaBackend::Repetition repetition)
-      : backend_(backend), before_(backend.repeat(repetition)) {}
-  ~AsRepetition() { backend_.repeat(before_); }
-  AsRepetition(const AsRepetition&) = delete;
-  AsRepetition& operator=(const AsRepetition&) = delete;
-
- private:
-  CudaBackend& backend_;
-  CudaBackend::Repetition before_;
-};
-
 /// A capture that ends without a graph leaves copies of weights behind that nobody has made.
 class DoubtUnlessKept {
  public:
@@ -41,10 +28,12 @@ class DoubtUnlessKept {
 }  // namespace
 
 CapturedStep::~CapturedStep() {
+  const Turn turn(backend_.turns());
   if (graph_) {
     wait_for(backend_.runtime(), backend_.stream());
     drop_graph();
   }
+  side_.reset();
   numbers_.reset();
   backend_.allocator().dissolve(pool_);
 }
@@ -63,6 +52,7 @@ bool CapturedStep::run(const Body& body, const Body& counting, const AroundCaptu
     return true;
   }
   if (!is_new && counting) run_as(Calls::left_out, counting);
+  const Turn turn(backend_.turns());
   numbers_->send();
   backend_.rounded_copies().make_true(copies_);
   check(backend_.runtime().replay(graph_, backend_.stream()), "repeating a step");
@@ -72,9 +62,16 @@ bool CapturedStep::run(const Body& body, const Body& counting, const AroundCaptu
 
 void CapturedStep::run_as(Calls calls, const Body& body) {
   const ActivePool active(backend_.allocator(), &pool_);
-  const AsRepetition repetition(backend_, {calls, numbers_.get()});
+  const CudaBackend::Repetition repetition{calls, *numbers_, *side_};
+  const InThread own(&backend_, InThread::Kind::repetition, &repetition);
   body();
-  if (calls != Calls::left_out) backend_.join_streams();
+  const Turn turn(backend_.turns());
+  side_->join();
+}
+
+void CapturedStep::make_copies_true() {
+  const Turn turn(backend_.turns());
+  backend_.rounded_copies().make_true();
 }
 
 void CapturedStep::drop_graph() {
@@ -83,7 +80,7 @@ void CapturedStep::drop_graph() {
 
 void CapturedStep::capture(const Body& body, const Body& counting, const AroundCapture& around) {
   if (around.before) around.before();
-  backend_.rounded_copies().make_true();
+  make_copies_true();
   DoubtUnlessKept doubt(backend_.rounded_copies());
   bool is_counted = false;
   fallback_ = record(body, counting, is_counted);
@@ -101,6 +98,7 @@ void CapturedStep::capture(const Body& body, const Body& counting, const AroundC
 }
 
 std::string CapturedStep::record(const Body& body, const Body& counting, bool& is_counted) {
+  const CaptureTurn turn(backend_.turns());
   Runtime& runtime = backend_.runtime();
   const Status begun = runtime.begin_capture(backend_.stream());
   if (!begun.ok()) return begun.text;
@@ -114,12 +112,12 @@ std::string CapturedStep::record(const Body& body, const Body& counting, bool& i
   } catch (...) {
     // Of a part of a step, which nobody must repeat.
     runtime.end_capture(backend_.stream(), &graph_);
-    backend_.join_streams();
+    side_->join();
     drop_graph();
     throw;
   }
   const Status ended = runtime.end_capture(backend_.stream(), &graph_);
-  backend_.join_streams();  // of a body that was broken off
+  side_->join();  // of a body that was broken off
   return ended.ok() || !why.empty() ? why : ended.text;
 }
 

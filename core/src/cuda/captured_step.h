@@ -19,6 +19,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ronde/core/cuda.h>
@@ -33,7 +34,9 @@ class CapturedStep {
   using Body = std::function<void()>;
 
   explicit CapturedStep(CudaBackend& backend)
-      : backend_(backend), numbers_(std::make_unique<NumbersOnDevice>(backend)) {}
+      : backend_(backend),
+        numbers_(std::make_unique<NumbersOnDevice>(backend)),
+        side_(std::in_place, backend.runtime(), backend.allocator(), backend.stream()) {}
   ~CapturedStep();
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
@@ -56,11 +59,13 @@ class CapturedStep {
   void capture(const Body& body, const Body& counting, const AroundCapture& around);
   /// Why there is no graph now; empty: there is one. Whether the second half has been called.
   std::string record(const Body& body, const Body& counting, bool& is_counted);
+  void make_copies_true();
   void drop_graph();
 
   CudaBackend& backend_;
   DeviceAllocator::Pool pool_;
   std::unique_ptr<NumbersOnDevice> numbers_;
+  std::optional<SideStream> side_;  // until the end
   Graph graph_ = nullptr;
   RoundedCopies::OfGraph copies_;
   int rehearsals_ = 0;

@@ -47,7 +47,6 @@ CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
       stream_(make_stream(runtime)),
       allocator_(runtime, stream_),
       staging_(runtime),
-      side_(runtime, allocator_, stream_),
       rounded_copies_([this](const Tensor& weights) { return make_rounded(weights); },
                       [this](const Tensor& rounded, const Tensor& weights) { round(rounded, weights); }),
       threads_(1) {}
@@ -62,6 +61,20 @@ std::size_t CudaBackend::plans() const {
   return plans_.size();
 }
 
+const CudaBackend::Repetition* CudaBackend::repetition() const {
+  const InThread* own = InThread::find(this, InThread::Kind::repetition);
+  return own ? static_cast<const Repetition*>(own->value()) : nullptr;
+}
+
+void CudaBackend::join_streams() {
+  if (const Repetition* own = repetition()) own->side.join();
+}
+
+void* CudaBackend::allocate(std::size_t bytes) {
+  const Turn turn(turns_);
+  return allocator_.allocate(bytes);
+}
+
 // Where calls are left out, nothing has been computed that could be read.
 void CudaBackend::require_device() const {
   require(!leaves_out(), "[cuda] the host's part of a repeated step reads from the device or writes to it");
@@ -70,21 +83,24 @@ void CudaBackend::require_device() const {
 void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {
   require_device();
   if (bytes == 0) return;
-  side_.join();
+  const Turn turn(turns_);
+  join_streams();
   staging_.upload(destination, source, bytes, stream_);
   rounded_copies_.written(destination, bytes);
 }
 
 void CudaBackend::copy_to_host(void* destination, const void* source, std::size_t bytes) {
   require_device();
-  side_.join();
+  const Turn turn(turns_);
+  join_streams();
   if (bytes > 0) staging_.download(destination, source, bytes, stream_);
   check(runtime_.complaint(), "a kernel");
 }
 
 void CudaBackend::synchronize() {
   require_device();
-  side_.join();
+  const Turn turn(turns_);
+  join_streams();
   check(wait_for(runtime_, stream_), "running");
   check(runtime_.complaint(), "a kernel");
 }
@@ -118,14 +134,16 @@ CudaBackend::Planned CudaBackend::plan_for(const Call& call) {
 }
 
 const StepNumbers* CudaBackend::numbers_for(const Attributes& attributes) {
-  if (!repetition_.numbers) return nullptr;
-  const StepNumbers* numbers = repetition_.numbers->next(attributes.step);
-  if (repetition_.calls == Repetition::Calls::launched) repetition_.numbers->send();
+  const Repetition* own = repetition();
+  if (!own) return nullptr;
+  const StepNumbers* numbers = own->numbers.next(attributes.step);
+  if (own->calls == Repetition::Calls::launched) own->numbers.send();
   return numbers;
 }
 
 void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes& attributes) {
   assert(tensors.size() <= Call::kMaxOperands);
+  const InThread* gate = InThread::find(this, InThread::Kind::gate);
   const StepNumbers* numbers = is_optimizer_step(op) ? numbers_for(attributes) : nullptr;
   if (leaves_out()) return;
   Call call{.op = op,
@@ -133,22 +151,30 @@ void CudaBackend::enqueue(Op op, int outputs, Tensors tensors, const Attributes&
             .operands = static_cast<int>(tensors.size()),
             .attributes = attributes,
             .numbers = numbers,
-            .gate = has_gate(op) ? gate_ : nullptr};
+            .gate = gate && has_gate(op) ? static_cast<const double*>(gate->value()) : nullptr};
   auto* to = call.tensors.data();
   for (const Tensor* tensor : tensors) *to++ = operand_of(*tensor);
   if (is_optimizer_step(op)) call.rounded = rounded_copies_.beside(call[0]);
   if (const char* why = why_not_bfloat16(call))
     return enqueue_in_float(call, tensors, Detours::Cause::design, why);
+  const Planned planned = launch(call, tensors);
+  if (planned.refusal) enqueue_in_float(call, tensors, planned.cause, *planned.refusal);
+}
+
+CudaBackend::Planned CudaBackend::launch(const Call& call, Tensors tensors) {
+  const Turn turn(turns_);
   const Planned planned = plan_for(call);
-  if (planned.refusal) return enqueue_in_float(call, tensors, planned.cause, *planned.refusal);
-  if (is_repeating() && SideStream::takes(call)) {
-    side_.launch(call, planned.plan, planned.workspace, tensors);
+  if (planned.refusal) return planned;
+  const Repetition* own = repetition();
+  if (own && SideStream::takes(call)) {
+    own->side.launch(call, planned.plan, planned.workspace, tensors);
   } else {
-    side_.let_pass(call);
+    if (own) own->side.let_pass(call);
     const Workspace workspace(allocator_, planned.workspace);
     check(runtime_.launch(call, planned.plan, workspace.memory(), stream_), "a kernel");
   }
   note_outputs(call);
+  return planned;
 }
 
 // Of a step that has written their copy too, the weights are no news.
@@ -166,6 +192,7 @@ std::shared_ptr<const void> CudaBackend::keep_rounded(const Tensor& weights) {
 
 Tensor CudaBackend::rounded(const Tensor& x) {
   // Where calls are left out, so would be the one that makes a copy true.
+  const Turn turn(turns_);
   const Tensor kept = leaves_out() ? Tensor() : rounded_copies_.of(x);
   return kept.defined() ? kept : x.to(DType::bf16);
 }
@@ -179,7 +206,7 @@ Tensor CudaBackend::make_rounded(const Tensor& weights) {
 void CudaBackend::round(const Tensor& rounded, const Tensor& weights) {
   const Call call{
       .op = Op::copy, .outputs = 1, .operands = 2, .tensors = {operand_of(rounded), operand_of(weights)}};
-  side_.let_pass(call);
+  if (const Repetition* own = repetition()) own->side.let_pass(call);
   check(runtime_.launch(call, nullptr, nullptr, stream_), "rounding weights");
 }
 

@@ -9,6 +9,9 @@
 /// plan or a worse one, is given float copies of them, and its results are rounded: `detours` has the list.
 /// What it multiplies was bf16 then, and tensor cores may have it.
 ///
+/// Threads may use it at once, and so may their steps (captured_step.h): how one of them repeats a step, its
+/// gate and its pool are that thread's alone, and while it captures the others wait (turns.h).
+///
 /// Inside `captured_step.h` nothing may wait, copy from the host or need new memory of the device.
 #pragma once
 
@@ -30,6 +33,7 @@
 #include "cuda/runtime.h"
 #include "cuda/side_stream.h"
 #include "cuda/staging.h"
+#include "cuda/turns.h"
 
 namespace ronde::inline v0::cuda {
 
@@ -51,22 +55,21 @@ class CudaBackend : public Backend {
   /// Whoever writes to memory of this device by another way than this class tells them.
   RoundedCopies& rounded_copies() { return rounded_copies_; }
 
-  /// How a repeated step has its body run (captured_step.h).
+  /// How a repeated step has its body run (captured_step.h): an InThread of that kind for this backend.
   struct Repetition {
     enum class Calls { launched, captured, left_out };
-    Calls calls = Calls::launched;
-    NumbersOnDevice* numbers = nullptr;  ///< where optimizer steps find theirs; nullptr: in the call itself
+    Calls calls;
+    NumbersOnDevice& numbers;  ///< where optimizer steps find theirs
+    SideStream& side;
   };
-  /// Returns what was before.
-  Repetition repeat(Repetition repetition) { return std::exchange(repetition_, repetition); }
-  /// From here on what `has_gate` has this one. Returns the one before.
-  const double* gate(const double* gate) { return std::exchange(gate_, gate); }
+  /// nullptr: this thread repeats none, and the numbers of an optimizer step are in the call itself.
+  const Repetition* repetition() const;
   /// Whether calls are left out, because a graph repeats them: only the host's part of a body is wanted.
-  bool leaves_out() const { return repetition_.calls == Repetition::Calls::left_out; }
-  bool is_capturing() const { return repetition_.calls == Repetition::Calls::captured; }
-  /// Whoever gives `stream()` something by another way than this class, or ends a repeated body, calls this
-  /// before.
-  void join_streams() { side_.join(); }
+  bool leaves_out() const { return repeats_as(Repetition::Calls::left_out); }
+  bool is_capturing() const { return repeats_as(Repetition::Calls::captured); }
+  /// Whoever gives `stream()` something by another way than this class calls this before, in a turn.
+  void join_streams();
+  Turns& turns() { return turns_; }
   bool wants_graphs() const { return options_.graphs; }
   bool wants_windows() const { return options_.windows; }
   /// Of the convolutions planned from here on.
@@ -75,7 +78,7 @@ class CudaBackend : public Backend {
 
   std::string name() const override { return "cuda"; }
   Device device() const override { return {DeviceType::cuda, options_.index}; }
-  void* allocate(std::size_t bytes) override { return allocator_.allocate(bytes); }
+  void* allocate(std::size_t bytes) override;
   void deallocate(void* memory, std::size_t) noexcept override { allocator_.deallocate(memory); }
   void copy_from_host(void* destination, const void* source, std::size_t bytes) override;
   void copy_to_host(void* destination, const void* source, std::size_t bytes) override;
@@ -193,12 +196,14 @@ class CudaBackend : public Backend {
   static Tensor scratch_of_bias(const Tensor& grad_bias, const Tensor& grad);
   void enqueue_in_float(const Call& call, Tensors tensors, Detours::Cause cause, const std::string& why);
   void pooled_backward(const Conv2dBackward& layer, double dropout_scale);
+  /// Unless a library refuses it.
+  Planned launch(const Call& call, Tensors tensors);
   void note_outputs(const Call& call);
   Tensor make_rounded(const Tensor& weights);
   void round(const Tensor& rounded, const Tensor& weights);
   const StepNumbers* numbers_for(const Attributes& attributes);
   void require_device() const;
-  bool is_repeating() const { return repetition_.numbers != nullptr; }
+  bool repeats_as(Repetition::Calls calls) const { return repetition() && repetition()->calls == calls; }
   Planned plan_for(const Call& call);
 
   Runtime& runtime_;
@@ -206,9 +211,7 @@ class CudaBackend : public Backend {
   Stream stream_;
   DeviceAllocator allocator_;
   Staging staging_;
-  SideStream side_;
-  const double* gate_ = nullptr;
-  Repetition repetition_;
+  Turns turns_;
   Detours detours_;
   RoundedCopies rounded_copies_;
   ThreadPool threads_;

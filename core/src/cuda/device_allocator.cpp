@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include <ronde/core/whole_numbers.h>
 
@@ -39,15 +38,22 @@ void* DeviceAllocator::allocate(std::size_t bytes) {
   require(bytes <= kMostBytes, "[cuda] out of memory, bytes wanted: ", bytes);
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
-  void* memory = take(size);
-  if (!memory) memory = request(size);
+  Pool& pool = active();
+  void* memory = take(pool, size);
+  if (!memory) memory = request(pool, size);
   statistics_.lent += blocks_.at(memory).size;
   return memory;
 }
 
+DeviceAllocator::Pool& DeviceAllocator::active() {
+  const InThread* own = InThread::find(this, InThread::Kind::pool);
+  Pool* pool = own ? *static_cast<Pool* const*>(own->value()) : nullptr;
+  return pool ? *pool : common_;
+}
+
 /// A free block of this class or of one up to half as large again, the smallest there is; or nullptr.
-void* DeviceAllocator::take(std::size_t size) {
-  for (auto it = active_->lower_bound(size); it != active_->end() && it->first <= size + size / 2; ++it) {
+void* DeviceAllocator::take(Pool& pool, std::size_t size) {
+  for (auto it = pool.lower_bound(size); it != pool.end() && it->first <= size + size / 2; ++it) {
     if (it->second.empty()) continue;
     void* memory = it->second.back();
     it->second.pop_back();
@@ -56,7 +62,7 @@ void* DeviceAllocator::take(std::size_t size) {
   return nullptr;
 }
 
-void* DeviceAllocator::request(std::size_t size) {
+void* DeviceAllocator::request(Pool& pool, std::size_t size) {
   void* memory = nullptr;
   Status status = runtime_.allocate(size, &memory);
   if (status.outcome == Outcome::out_of_memory && release_free()) status = runtime_.allocate(size, &memory);
@@ -64,8 +70,8 @@ void* DeviceAllocator::request(std::size_t size) {
           ", in use: ", statistics_.lent, ", of ", runtime_.facts().memory, ": ", status.text);
   ++statistics_.requests;
   statistics_.held += size;
-  blocks_.emplace(memory, Block{size, active_});
-  make_room(*active_, size);
+  blocks_.emplace(memory, Block{size, &pool});
+  make_room(pool, size);
   return memory;
 }
 
@@ -92,11 +98,6 @@ bool DeviceAllocator::release_free() {
     free.clear();
   }
   return any;
-}
-
-DeviceAllocator::Pool* DeviceAllocator::activate(Pool* pool) {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(active_, pool ? pool : &common_);
 }
 
 void DeviceAllocator::dissolve(Pool& pool) {

@@ -4,8 +4,8 @@
 /// before; whoever gets it next uses it on that stream, so after that. Who uses it on another stream too
 /// keeps it until the home stream waits for that.
 ///
-/// A captured step keeps the blocks that it was captured with for itself: while a Pool is active, all blocks
-/// come from it and go back to it. Thread safe.
+/// A captured step keeps the blocks that it was captured with for itself: while a Pool is active in a thread,
+/// all blocks that this thread asks for come from it. A block goes back to where it came from. Thread safe.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cuda/in_thread.h"
 #include "cuda/runtime.h"
 
 namespace ronde::inline v0::cuda {
@@ -40,8 +41,6 @@ class DeviceAllocator {
   void* allocate(std::size_t bytes);
   void deallocate(void* memory) noexcept;
 
-  /// nullptr: the common one. Returns what was active. A block goes back to where it came from.
-  Pool* activate(Pool* pool);
   /// Gives the pool's blocks to the common one. None may be lent.
   void dissolve(Pool& pool);
 
@@ -53,31 +52,28 @@ class DeviceAllocator {
     Pool* pool;
   };
 
-  void* take(std::size_t size);
-  void* request(std::size_t size);
+  Pool& active();
+  void* take(Pool& pool, std::size_t size);
+  void* request(Pool& pool, std::size_t size);
   bool release_free();
 
   mutable std::mutex mutex_;
   Runtime& runtime_;
   Stream home_;
   Pool common_;
-  Pool* active_ = &common_;
   std::unordered_map<void*, Block> blocks_;
   Statistics statistics_;
 };
 
-/// A pool is active while this lives; nullptr: the common one.
+/// A pool is active in this thread while this lives; nullptr: the common one.
 class ActivePool {
  public:
-  ActivePool(DeviceAllocator& allocator, DeviceAllocator::Pool* pool)
-      : allocator_(allocator), before_(allocator.activate(pool)) {}
-  ~ActivePool() { allocator_.activate(before_); }
-  ActivePool(const ActivePool&) = delete;
-  ActivePool& operator=(const ActivePool&) = delete;
+  ActivePool(const DeviceAllocator& allocator, DeviceAllocator::Pool* pool)
+      : pool_(pool), own_(&allocator, InThread::Kind::pool, &pool_) {}
 
  private:
-  DeviceAllocator& allocator_;
-  DeviceAllocator::Pool* before_;
+  DeviceAllocator::Pool* pool_;
+  InThread own_;
 };
 
 }  // namespace ronde::inline v0::cuda

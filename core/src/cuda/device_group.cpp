@@ -122,13 +122,17 @@ class StartedCall final : public DeviceGroup::Started {
         captured_(state_->backend.is_capturing()) {}
   /// Memory of the tensors may go to somebody else now, who has to come after the call.
   ~StartedCall() override {
-    if (!joined_ && is_of_this_time()) state_->runtime.wait(state_->backend.stream(), event_);
+    if (!joined_ && is_of_this_time()) {
+      const cuda::Turn turn(state_->backend.turns());
+      state_->runtime.wait(state_->backend.stream(), event_);
+    }
     note_result();
     state_->give_back(event_);
   }
   void join() override {
     state_->require_alive();
     if (joined_ || !is_of_this_time()) return;
+    const cuda::Turn turn(state_->backend.turns());
     cuda::check(state_->runtime.wait(state_->backend.stream(), event_), "waiting for the ranks");
     joined_ = true;
     note_result();
@@ -225,6 +229,7 @@ std::shared_ptr<DeviceGroup::Started> DeviceGroup::start(const Call& call) {
   require<UsageError>(call.in.is_contiguous() && call.out.is_contiguous(),
                       "[nccl] expects tensors without gaps");
   auto started = std::make_shared<StartedCall<State>>(state_, call);
+  const cuda::Turn turn(state.backend.turns());
   state.backend.join_streams();
   cuda::check(state.runtime.record(state.ready, state.backend.stream()), "starting an exchange of the ranks");
   cuda::check(state.runtime.wait(state.stream, state.ready), "starting an exchange of the ranks");
@@ -252,6 +257,7 @@ std::shared_ptr<DeviceGroup::Started> DeviceGroup::mark() {
   state.require_alive();
   auto started = std::make_shared<StartedCall<State>>(state_, Call{});
   started->needs_no_join();
+  const cuda::Turn turn(state.backend.turns());
   cuda::check(state.runtime.record(state.ready, state.stream), "marking a step");
   cuda::check(state.runtime.wait(state.backend.stream(), state.ready), "marking a step");
   cuda::check(state.runtime.record(started->event(), state.backend.stream()), "marking a step");

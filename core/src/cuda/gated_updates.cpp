@@ -6,15 +6,13 @@
 
 namespace ronde::inline v0 {
 
-GatedUpdates::GatedUpdates(const Tensor& gate) : backend_(gate.backend()) {
-  auto* gpu = dynamic_cast<cuda::CudaBackend*>(&backend_);
+GatedUpdates::GatedUpdates(const Tensor& gate) {
+  const auto* gpu = dynamic_cast<const cuda::CudaBackend*>(&gate.backend());
   require<UsageError>(gpu && gate.dtype() == DType::f64 && gate.count() == 1,
                       "[cuda] a gate of updates is a scalar of f64 on a GPU");
-  gpu->gate(gate.data<double>());
+  gate_ = std::make_unique<cuda::InThread>(gpu, cuda::InThread::Kind::gate, gate.data<double>());
 }
 
-GatedUpdates::~GatedUpdates() {
-  dynamic_cast<cuda::CudaBackend&>(backend_).gate(nullptr);
-}
+GatedUpdates::~GatedUpdates() = default;
 
 }  // namespace ronde::inline v0

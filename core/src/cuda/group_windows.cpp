@@ -50,6 +50,7 @@ void GroupWindows::give_back_released(Group group) {
   if (std::none_of(windows_.begin(), windows_.end(), is_released)) return;
   // A lost device keeps what it has: who knows what still runs there.
   Runtime& runtime = backend_.runtime();
+  const Turn turn(backend_.turns());
   if (!wait_for(runtime, stream_).ok() || !wait_for(runtime, backend_.stream()).ok()) return;
   std::erase_if(windows_, [&](Window& window) { return window.is_released && give_back(group, window); });
 }

@@ -62,6 +62,7 @@ void LateReader::ask(const Tensor& scalar) {
   if (!slot.memory)
     cuda::check(runtime.allocate_pinned(sizeof(double), &slot.memory), "pinned memory for a scalar");
   if (!slot.read) cuda::check(runtime.create_event(&slot.read), "an event for a scalar");
+  const cuda::Turn turn(backend.turns());
   cuda::check(
       runtime.copy(slot.memory, scalar.raw(), sizeof(double), cuda::CopyKind::to_host, backend.stream()),
       "copying from the device");

@@ -6,7 +6,9 @@
 
 namespace ronde::inline v0::cuda {
 
+// Of a body that was broken off something may be left.
 SideStream::~SideStream() {
+  if (!held_.empty() && runtime_.record(joined_, side_).ok()) runtime_.wait(main_, joined_);
   if (forked_) runtime_.destroy_event(forked_);
   if (joined_) runtime_.destroy_event(joined_);
   if (side_) runtime_.destroy_stream(side_);

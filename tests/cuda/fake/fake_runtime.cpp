@@ -141,8 +141,12 @@ Status FakeRuntime::release_pinned(void* memory) {
 Status FakeRuntime::discard(void* memory, std::size_t bytes, cuda::Stream stream) {
   const std::lock_guard lock(mutex_);
   void* place = memory_.behind(memory);
-  return give(stream, {.run = [place, bytes] { std::memset(place, DeviceMemory::kPoison, bytes); },
-                       .accesses = {access(memory, bytes, true)}});
+  Operation poison{.run = [place, bytes] { std::memset(place, DeviceMemory::kPoison, bytes); },
+                   .accesses = {access(memory, bytes, true)}};
+  if (!capture_ || is_capturing()) return give(stream, std::move(poison));
+  // Of a thread that does not capture: no call of a GPU, so no part of the graph.
+  const std::string why = scheduler_.give(number(stream), std::move(poison));
+  return why.empty() ? Status{} : refuse(why);
 }
 
 Status FakeRuntime::create_stream(cuda::Stream* stream) {

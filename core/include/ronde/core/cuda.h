@@ -20,6 +20,9 @@ namespace ronde::inline v0 {
 
 class Backend;
 class Tensor;
+namespace cuda {
+class InThread;
+}
 
 /// What a GPU needs, in the order in which it is looked for.
 enum class CudaPart {
@@ -123,9 +126,9 @@ class RONDE_API RepeatedStep {
   std::unique_ptr<State> state_;
 };
 
-/// While one lives, what updates weights, sums of losses and counts on a GPU (optimizers' steps,
-/// `accumulate`, `count_correct`) does so only where `gate`, an f64 scalar there, is finite by the time it
-/// runs: the host does not have to ask first. Not nested.
+/// While one lives, what this thread has a GPU update of weights, sums of losses and counts (optimizers'
+/// steps, `accumulate`, `count_correct`) is updated only where `gate`, an f64 scalar there, is finite by the
+/// time it runs: the host does not have to ask first. Not nested.
 class RONDE_API GatedUpdates {
  public:
   explicit GatedUpdates(const Tensor& gate);
@@ -134,7 +137,7 @@ class RONDE_API GatedUpdates {
   GatedUpdates& operator=(const GatedUpdates&) = delete;
 
  private:
-  Backend& backend_;
+  std::unique_ptr<cuda::InThread> gate_;
 };
 
 /// Reads an f64 scalar of a GPU from time to time, and waits for what it was then, not for what the GPU was
