@@ -84,5 +84,19 @@ TEST_F(DeviceAllocatorTest, APoolKeepsItsBlocks) {
   EXPECT_EQ(allocator.allocate(1000), inside);
 }
 
+TEST_F(DeviceAllocatorTest, APoolTakesWhatIsThereForGood) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  void* const memory = allocator.allocate(1000);
+  allocator.deallocate(memory);
+  cuda::DeviceAllocator::Pool pool;
+  {
+    const cuda::ActivePool active(allocator, &pool);
+    EXPECT_EQ(allocator.allocate(1000), memory);
+    EXPECT_EQ(allocator.statistics().requests, 1u);
+  }
+  allocator.deallocate(memory);
+  EXPECT_NE(allocator.allocate(1000), memory);
+}
+
 }  // namespace
 }  // namespace ronde::test

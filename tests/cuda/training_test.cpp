@@ -396,6 +396,37 @@ TEST(CudaTraining, ARepeatedStepWithAMovingAverageIsOneGraph) {
   EXPECT_EQ(launches(5) + 4, launches(9));
 }
 
+// It is counted by the host, behind a graph that is forward and backward.
+TEST(CudaTraining, AccuracyOfOneClassKeepsNoPassFromBeingAGraph) {
+  FakeDevice device;
+  Model model(std::make_unique<Sequential>(Flatten(), Dense({.units = 1, .activation = Activation::sigmoid})),
+              {8, 8, 1}, {.backend = &device.backend});
+  model.compile({.optimizer = std::make_unique<SGD>(),
+                 .loss = std::make_unique<BinaryCrossentropy>(),
+                 .metrics = {std::make_shared<Accuracy>()}});
+  const InMemoryDataset data(digits().inputs(), Tensor::zeros({40, 1}));
+  std::vector<std::string> warnings;
+  model.fit(data, {.batch_size = 4, .verbose = 0, .warn = [&](const std::string& line) {
+                     warnings.push_back(line);
+                   }});
+  EXPECT_EQ(device.runtime.replays(), 8);
+  EXPECT_TRUE(warnings.empty());
+}
+
+// A graph's memory is its own until the end of its training.
+TEST(CudaTraining, ManyTrainingsTakeNoMoreMemoryThanOne) {
+  const InMemoryDataset data = digits();
+  FakeDevice device;
+  Model model = digits_model(device.backend, {});
+  const auto held_behind = [&](int trainings) {
+    for (int i = 0; i < trainings; ++i)
+      model.fit(data, {.batch_size = 4, .epochs = 1, .validation = &data, .verbose = 0});
+    return device.runtime.memory_in_use();
+  };
+  const std::size_t held = held_behind(2);
+  EXPECT_EQ(held_behind(5), held);
+}
+
 TEST(CudaTraining, WhatFailsOnTheDeviceEndsIt) {
   FakeDevice device({.failing_launch = 200});
   expect_error([&] { train(device.backend); }, "an illegal memory access was encountered");

@@ -40,6 +40,7 @@ void* DeviceAllocator::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   Pool& pool = active();
   void* memory = take(pool, size);
+  if (!memory && &pool != &common_) memory = adopt(pool, size);
   if (!memory) memory = request(pool, size);
   statistics_.lent += blocks_.at(memory).size;
   return memory;
@@ -60,6 +61,16 @@ void* DeviceAllocator::take(Pool& pool, std::size_t size) {
     return memory;
   }
   return nullptr;
+}
+
+// Else each of many trainings would ask the device for what the one before has left behind.
+void* DeviceAllocator::adopt(Pool& pool, std::size_t size) {
+  void* memory = take(common_, size);
+  if (!memory) return nullptr;
+  Block& block = blocks_.at(memory);
+  make_room(pool, block.size);
+  block.pool = &pool;
+  return memory;
 }
 
 void* DeviceAllocator::request(Pool& pool, std::size_t size) {

@@ -5,7 +5,8 @@
 /// keeps it until the home stream waits for that.
 ///
 /// A captured step keeps the blocks that it was captured with for itself: while a Pool is active in a thread,
-/// all blocks that this thread asks for come from it. A block goes back to where it came from. Thread safe.
+/// all blocks that this thread asks for come from it. What it lacks it takes from the common ones for good,
+/// and what these lack the device gives. A block goes back to where it came from. Thread safe.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +55,7 @@ class DeviceAllocator {
 
   Pool& active();
   void* take(Pool& pool, std::size_t size);
+  void* adopt(Pool& pool, std::size_t size);
   void* request(Pool& pool, std::size_t size);
   bool release_free();
 

@@ -50,9 +50,10 @@ std::string first_reason(Communicator& communicator, const std::string& own) {
   return first == all.end() ? std::string() : cat("rank ", first - all.begin(), ": ", *first);
 }
 
-/// A user's metric may read what it is given, and so do some that see weights.
-bool counts_on_device(const Metric& metric) {
-  return typeid(metric) == typeid(Accuracy);
+/// A user's metric may read what it is given, and so do some that see weights, and that of outputs (n, ...,
+/// 1).
+bool counts_on_device(const Metric& metric, const Shape& outputs) {
+  return typeid(metric) == typeid(Accuracy) && outputs.back() != 1;
 }
 
 /// What may compute something else each time; empty: nothing.
@@ -134,8 +135,9 @@ bool CapturedPass::takes_update() const {
   const bool is_gated_there = guard_ && guard_->may_be_on_device();
   return model_.optimizer->options().local_steps.period == 1 &&
          (is_gated_there || !model_.optimizer->has_gate()) && steps_on_device_ &&
-         std::all_of(model_.metrics.begin(), model_.metrics.end(),
-                     [](const auto& metric) { return counts_on_device(*metric); });
+         std::all_of(model_.metrics.begin(), model_.metrics.end(), [&](const auto& metric) {
+           return counts_on_device(*metric, model_.module->output_shape());
+         });
 }
 
 void CapturedPass::forward_and_backward(Results& results) {
