@@ -12,16 +12,17 @@ class SideStreamTest : public ::testing::Test {
       : side(device.runtime, device.backend.allocator(), device.backend.stream(), most_held) {}
 
   // total += x where the gate is finite, beside others; nobody else has x then.
-  void add_beside() {
+  void add_beside() { add_beside(side); }
+  void add_beside(cuda::SideStream& stream) {
     const Tensor x = filled(device.backend, {1000}, 2.0);
     const std::array<const Tensor*, 2> tensors{&total, &x};
-    side.launch({.op = cuda::Op::accumulate,
-                 .outputs = 1,
-                 .operands = 2,
-                 .tensors = {cuda::operand_of(total), cuda::operand_of(x)},
-                 .attributes = {.value = 1.0},
-                 .gate = gate.data<double>()},
-                nullptr, 64, tensors);
+    stream.launch({.op = cuda::Op::accumulate,
+                   .outputs = 1,
+                   .operands = 2,
+                   .tensors = {cuda::operand_of(total), cuda::operand_of(x)},
+                   .attributes = {.value = 1.0},
+                   .gate = gate.data<double>()},
+                  nullptr, 64, tensors);
   }
   bool is_waited_for() const { return lent() == lent_before; }
   std::size_t lent() const { return device.backend.allocator().statistics().lent; }
@@ -65,6 +66,21 @@ TEST_F(SideStreamTest, IsWaitedForByAnOptimizerThatRoundsItsWeights) {
   step.rounded = cuda::operand_of(total);
   side.let_pass(step);
   EXPECT_TRUE(is_waited_for());
+}
+
+// Of a body that was broken off.
+TEST_F(SideStreamTest, IsWaitedForBeforeAnotherStepHasIt) {
+  cuda::SideStreams all(device.runtime, device.backend.allocator(), device.backend.stream());
+  std::unique_ptr<cuda::SideStream> own = all.take();
+  const cuda::SideStream* const first = own.get();
+  add_beside(*own);
+  EXPECT_FALSE(is_waited_for());
+  all.give_back(std::move(own));
+  EXPECT_TRUE(is_waited_for());
+  EXPECT_EQ(total.to_vector<float>(), repeated(1000, 3.0f));
+  own = all.take();
+  EXPECT_EQ(own.get(), first);
+  EXPECT_NE(all.take().get(), first);
 }
 
 struct LittleIsHeld : SideStreamTest {

@@ -33,7 +33,7 @@ CapturedStep::~CapturedStep() {
     wait_for(backend_.runtime(), backend_.stream());
     drop_graph();
   }
-  side_.reset();
+  backend_.side_streams().give_back(std::move(side_));
   numbers_.reset();
   backend_.allocator().dissolve(pool_);
 }

@@ -19,7 +19,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <ronde/core/cuda.h>
@@ -36,7 +35,7 @@ class CapturedStep {
   explicit CapturedStep(CudaBackend& backend)
       : backend_(backend),
         numbers_(std::make_unique<NumbersOnDevice>(backend)),
-        side_(std::in_place, backend.runtime(), backend.allocator(), backend.stream()) {}
+        side_(backend.side_streams().take()) {}
   ~CapturedStep();
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
@@ -65,7 +64,7 @@ class CapturedStep {
   CudaBackend& backend_;
   DeviceAllocator::Pool pool_;
   std::unique_ptr<NumbersOnDevice> numbers_;
-  std::optional<SideStream> side_;  // until the end
+  std::unique_ptr<SideStream> side_;
   Graph graph_ = nullptr;
   RoundedCopies::OfGraph copies_;
   int rehearsals_ = 0;

@@ -47,6 +47,7 @@ CudaBackend::CudaBackend(Runtime& runtime, CudaBackendOptions options)
       stream_(make_stream(runtime)),
       allocator_(runtime, stream_),
       staging_(runtime),
+      side_streams_(runtime, allocator_, stream_),
       rounded_copies_([this](const Tensor& weights) { return make_rounded(weights); },
                       [this](const Tensor& rounded, const Tensor& weights) { round(rounded, weights); }),
       threads_(1) {}

@@ -70,6 +70,7 @@ class CudaBackend : public Backend {
   /// Whoever gives `stream()` something by another way than this class calls this before, in a turn.
   void join_streams();
   Turns& turns() { return turns_; }
+  SideStreams& side_streams() { return side_streams_; }
   bool wants_graphs() const { return options_.graphs; }
   bool wants_windows() const { return options_.windows; }
   /// Of the convolutions planned from here on.
@@ -212,6 +213,7 @@ class CudaBackend : public Backend {
   DeviceAllocator allocator_;
   Staging staging_;
   Turns turns_;
+  SideStreams side_streams_;
   Detours detours_;
   RoundedCopies rounded_copies_;
   ThreadPool threads_;

@@ -1,14 +1,13 @@
 #include "cuda/side_stream.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cuda/status.h"
 
 namespace ronde::inline v0::cuda {
 
-// Of a body that was broken off something may be left.
 SideStream::~SideStream() {
-  if (!held_.empty() && runtime_.record(joined_, side_).ok()) runtime_.wait(main_, joined_);
   if (forked_) runtime_.destroy_event(forked_);
   if (joined_) runtime_.destroy_event(joined_);
   if (side_) runtime_.destroy_stream(side_);
@@ -61,6 +60,15 @@ void SideStream::join() {
   if (held_.empty()) return;
   check(runtime_.record(joined_, side_), "joining the streams");
   check(runtime_.wait(main_, joined_), "joining the streams");
+  forget();
+}
+
+void SideStream::settle() noexcept {
+  if (!held_.empty() && runtime_.record(joined_, side_).ok()) runtime_.wait(main_, joined_);
+  forget();
+}
+
+void SideStream::forget() {
   written_.clear();
   read_.clear();
   held_.clear();
@@ -84,6 +92,20 @@ bool SideStream::is_in_the_way(const Call& call) const {
   for (int i = 0; i < call.operands; ++i)
     if (overlaps(written_, call[i]) || (i < call.outputs && overlaps(read_, call[i]))) return true;
   return overlaps(written_, call.rounded) || overlaps(read_, call.rounded);
+}
+
+std::unique_ptr<SideStream> SideStreams::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) return std::make_unique<SideStream>(runtime_, allocator_, main_);
+  std::unique_ptr<SideStream> side = std::move(free_.back());
+  free_.pop_back();
+  return side;
+}
+
+void SideStreams::give_back(std::unique_ptr<SideStream> side) {
+  side->settle();
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(side));
 }
 
 }  // namespace ronde::inline v0::cuda

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -57,8 +58,11 @@ class SideStream {
   }
   /// What the main stream is given from now on comes after all that is here.
   void join();
+  /// The same of a body that was broken off, whatever is the matter.
+  void settle() noexcept;
 
  private:
+  void forget();
   void open();
   struct Range {
     const char *begin, *end;
@@ -75,6 +79,22 @@ class SideStream {
   std::vector<Tensor> held_;
   std::vector<std::unique_ptr<Workspace>> workspaces_;
   std::size_t held_bytes_ = 0, most_held_;
+};
+
+/// Those of a device, one for each step that is repeated; kept for the next. Thread safe.
+class SideStreams {
+ public:
+  SideStreams(Runtime& runtime, DeviceAllocator& allocator, Stream main)
+      : runtime_(runtime), allocator_(allocator), main_(main) {}
+  std::unique_ptr<SideStream> take();
+  void give_back(std::unique_ptr<SideStream> side);
+
+ private:
+  Runtime& runtime_;
+  DeviceAllocator& allocator_;
+  Stream main_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<SideStream>> free_;
 };
 
 }  // namespace ronde::inline v0::cuda
