@@ -66,7 +66,8 @@ class RONDE_API Variable {
   void backward(const Tensor& seed = {}) const;
 
   /// Calls `hook(*this)` once in each backward pass that reaches this leaf, after the last accumulation into
-  /// it, while the rest of the graph has yet to be walked. The hook lives as long as the variable.
+  /// it, while the rest of the graph has yet to be walked. The hook lives as long as the variable. A training
+  /// step that a GPU repeats as one graph (Model::fit) walks nothing: hooks were called when it was captured.
   void on_grad_ready(std::function<void(const Variable&)> hook);
 
   /// Identity of the handle: copies compare equal.
