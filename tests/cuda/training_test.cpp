@@ -73,8 +73,8 @@ TEST(CudaTraining, WithWeightsOfClassesAndSamplesToo) {
 }
 
 /// What is shown of a training with weights; the accuracy that sees them is counted there, precision here.
-History shown_with_weights(Backend& backend) {
-  Model model(digits_net(), {8, 8, 1}, {.seed = 3, .backend = &backend});
+History shown_with_weights(Backend& backend, ComputeDtype compute_dtype = {}) {
+  Model model(digits_net(), {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
   model.compile({.optimizer = std::make_unique<Adadelta>(),
                  .loss = std::make_unique<SparseCategoricalCrossentropy>(),
                  .metrics = {make_metric("accuracy")},
@@ -99,6 +99,14 @@ TEST(CudaTraining, MetricsSeeWeightsBehindTheGraphOfAStep) {
     expect_near(got.values.at(name), values, 1e-5);
   }
   EXPECT_NE(got.values.at("accuracy"), got.values.at("weighted_accuracy"));
+}
+
+TEST(CudaTraining, MetricsSeeWeightsInMixedPrecisionToo) {
+  FakeDevice device({.seed = 7});
+  const History got = shown_with_weights(device.backend, DType::bf16);
+  const std::string loss = "sparse_categorical_crossentropy";
+  const History expected = shown_with_weights(backend("cpu"), DType::bf16);
+  expect_near(got.values.at(loss), expected.values.at(loss), 0x1p-6);
 }
 
 // Its logits are not known, so that the loss is made of one-hot rows, by the host.

@@ -50,8 +50,7 @@ std::string first_reason(Communicator& communicator, const std::string& own) {
   return first == all.end() ? std::string() : cat("rank ", first - all.begin(), ": ", *first);
 }
 
-/// A user's metric may read what it is given, and so do some that see weights, and that of outputs (n, ...,
-/// 1).
+/// A user's metric may read what it is given, and so do many of Keras', and accuracy of outputs (n, ..., 1).
 bool counts_on_device(const Metric& metric, const Shape& outputs) {
   return typeid(metric) == typeid(Accuracy) && outputs.back() != 1;
 }

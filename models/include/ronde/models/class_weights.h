@@ -24,6 +24,9 @@ class ClassWeights {
   ClassWeights(std::map<std::int64_t, double> weights) : by_class_(std::move(weights)) {}
   ClassWeights(std::initializer_list<std::pair<const std::int64_t, double>> weights) : by_class_(weights) {}
 
+  /// To Clang 14 `weights = {}` could else be one of classes by number or by name.
+  ClassWeights& operator=(std::initializer_list<double> weights) { return *this = ClassWeights(weights); }
+
   bool empty() const { return by_class_.empty(); }
   const std::map<std::int64_t, double>& by_class() const { return by_class_; }
 

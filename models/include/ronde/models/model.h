@@ -102,7 +102,7 @@ struct CompileOptions {
   std::vector<std::shared_ptr<Metric>> metrics = {};
   /// Metrics in which a sample counts as its weights say, as in the loss: `class_weight` and `sample_weight`
   /// of `fit`, `validation_sample_weight`, `sample_weight` of `evaluate`; means are divided by the sum of the
-  /// weights. A name that is taken gets Keras' prefix in the logs: weighted_accuracy. With weights a GPU
+  /// weights. A name that is taken gets Keras' prefix in the logs: weighted_accuracy. With any of them a GPU
   /// makes the update behind the graph of a step, not within, and an evaluation waits for it after each
   /// batch.
   std::vector<std::shared_ptr<Metric>> weighted_metrics = {};
