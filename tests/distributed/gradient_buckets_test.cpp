@@ -148,6 +148,23 @@ TEST(GradientBuckets, SecondBackwardAfterDepartureIsAnError) {
   }
 }
 
+// A pass that failed halfway has sent buckets; the next one sends all of them.
+TEST(GradientBuckets, BeginAnewAfterAPassThatDidNotEnd) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  net.loss(make_samples(0, 4)).backward();
+  ASSERT_EQ(c.allreduced.size(), 5u);
+  buckets.restart();
+  c.allreduced.clear();
+  arena.zero_gradients();
+  net.loss(make_samples(4, 4)).backward();
+  EXPECT_EQ(c.allreduced.size(), 5u);
+  buckets.finish();
+  EXPECT_EQ(c.allreduced.size(), 6u);
+}
+
 TEST(GradientBuckets, HooksOutliveIt) {
   SmallNet net;
   ParameterArena arena(net);

@@ -1,4 +1,5 @@
 // Keras' descriptions of initializers.
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -15,7 +16,9 @@ constexpr std::array<const char*, 13> kClassNames = {
     "LecunUniform",   "LecunNormal", "Constant",      "RandomUniform", "RandomNormal", "TruncatedNormal",
     "VarianceScaling"};
 constexpr std::array<const char*, 3> kModes = {"fan_in", "fan_out", "fan_avg"};
-constexpr std::array<const char*, 3> kDistributions = {"uniform", "untruncated_normal", "truncated_normal"};
+/// The last is another name of the one before, from Keras 1.
+constexpr std::array<const char*, 4> kDistributions = {"uniform", "untruncated_normal", "truncated_normal",
+                                                       "normal"};
 
 double number(const ConfigDict& config, std::string_view key, double otherwise) {
   for (const auto& [name, value] : config)
@@ -31,10 +34,15 @@ std::size_t choice(const ConfigDict& config, std::string_view key, const std::ar
     if (name != key) continue;
     for (std::size_t i = 0; i < N; ++i)
       if (value.as_string() == names[i]) return i;
-    if (value.as_string() == "normal") return 2;  // Keras' other name of truncated_normal
     throw InputError(cat("[initializer] ", key, " \"", value.as_string(), "\" is not supported"));
   }
   return otherwise;
+}
+
+Initializer::Distribution distribution_in(const ConfigDict& config) {
+  constexpr std::size_t kTruncatedNormal = 2;
+  return static_cast<Initializer::Distribution>(
+      std::min(choice(config, "distribution", kDistributions, kTruncatedNormal), kTruncatedNormal));
 }
 
 Initializer read(Initializer::Kind kind, const ConfigDict& config) {
@@ -51,8 +59,7 @@ Initializer read(Initializer::Kind kind, const ConfigDict& config) {
       return Initializer::variance_scaling(
           {.scale = number(config, "scale", 1.0),
            .mode = static_cast<Initializer::FanMode>(choice(config, "mode", kModes, 0)),
-           .distribution =
-               static_cast<Initializer::Distribution>(choice(config, "distribution", kDistributions, 2))});
+           .distribution = distribution_in(config)});
     default:
       return kind;
   }

@@ -76,6 +76,11 @@ TEST(CSVLogger, ResumedRunReplacesTheRowsThatItRepeats) {
             "epoch,\"a,\"\"b\"\"\",loss\r\n0,1.0,2.0\r\n2,NA,0.5\r\n3,NA,0.5\r\n");
 }
 
+TEST(CSVLogger, ResumedRunKnowsTheColumnsOfAFileWithUnixLines) {
+  const std::string file = "epoch,loss,val_loss\n0,1.0,NA\n1,0.75,NA\n";
+  EXPECT_EQ(continued(file), file + "2,0.5,NA\r\n3,0.5,NA\r\n");
+}
+
 TEST(CSVLogger, ResumedRunKeepsEarlierRunsInTheFile) {
   const std::string header = "epoch,loss,val_loss\r\n", earlier = "0,1.0,NA\r\n1,1.0,NA\r\n2,1.0,NA\r\n";
   EXPECT_EQ(continued(header + earlier + "0,2.0,NA\r\n1,2.0,NA\r\n2,2.0,NA\r\n", true),
@@ -114,6 +119,12 @@ TEST(CSVLogger, FullDiskIsAWarningAndRowsWait) {
   logger.on_epoch_end(2, logs);
   EXPECT_EQ(read_file(dir / "a.csv"), "epoch,val_loss\r\n0,0.5\r\n1,0.5\r\n2,0.5\r\n");
   EXPECT_EQ(problems, std::vector<std::string>{(dir / "a.csv") + ": writing failed: File too large"});
+  {
+    const FileSizeLimit limit(45);
+    logger.on_epoch_end(3, logs);
+  }
+  logger.on_train_end({});
+  EXPECT_TRUE(read_file(dir / "a.csv").ends_with("2,0.5\r\n3,0.5\r\n")) << "the end is the last chance";
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <ronde/models/lambda_callback.h>
 
 #include "models/testing.h"
@@ -47,6 +49,9 @@ TEST(EarlyStopping, WaitsForPatience) {
 
 TEST(EarlyStopping, NeverStopsAfterTheFirstEpoch) {
   EXPECT_EQ(run({.baseline = 0.5}, {3, 2, 1, 0.9}).epochs, 4u);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(run({}, {nan, 2, 1, 3, 0}).epochs, 4u);
+  EXPECT_EQ(run({}, {nan, nan, 1}).epochs, 2u);
 }
 
 TEST(EarlyStopping, ImprovementIsMoreThanMinDelta) {

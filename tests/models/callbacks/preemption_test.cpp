@@ -4,11 +4,13 @@
 #include <chrono>
 #include <csignal>
 #include <mutex>
+#include <optional>
 
 #include <gtest/gtest.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/lambda_callback.h>
 
+#include "models/file_size_limit.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
@@ -183,6 +185,23 @@ TEST(Preemption, DoesNotClaimToHaveSavedWhatItHasNot) {
                                                    },
                                                .file = (dir / "file") + "/on-signal.h5"});
   EXPECT_EQ(ended.status, ExitStatus::io) << ended.error;
+}
+
+TEST(Preemption, SaysThatTheDiskWasFull) {
+  const TempDir dir;
+  const std::string file = dir / "on-signal.h5";
+  std::optional<FileSizeLimit> full;
+  const PreemptionOutcome ended = train_until({.at_step =
+                                                   [&](int, std::int64_t steps) {
+                                                     if (steps != 2) return;
+                                                     full.emplace(1000);
+                                                     std::raise(SIGUSR2);
+                                                   },
+                                               .file = file});
+  EXPECT_EQ(ended.status, ExitStatus::io);
+  EXPECT_EQ(ended.error, cat("[fit] told to end by a signal, but what was done could not be saved: ", file,
+                             ": writing failed: File too large"));
+  EXPECT_EQ(ended.steps, std::vector<std::int64_t>{2});
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ TEST(SaveInterval, NoOtherIntervalIsExpectedToLoseNoticeablyLess) {
     }
 }
 
+// Daly's bound: where saving takes twice the mean time between failures, nothing is gained by it.
+TEST(SaveInterval, IsTheTimeBetweenFailuresWhereSavingTakesTwiceThatAndMore) {
+  EXPECT_EQ(best_save_interval(20.0, 10.0), 10.0);
+  EXPECT_EQ(best_save_interval(1000.0, 10.0), 10.0);
+}
+
 TEST(SaveInterval, FollowsWhatStepsAndSavesCost) {
   SaveInterval interval(3600.0);
   EXPECT_EQ(interval.next(20), 20) << "nothing is known yet";

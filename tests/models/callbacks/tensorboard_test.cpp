@@ -11,6 +11,7 @@
 #include "models/tensorboard/event_reader.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
+#include "tensorboard/sample_images.h"
 
 namespace ronde::testing {
 namespace {
@@ -140,6 +141,30 @@ TEST(TensorBoard, ShowsTheNetAndSamples) {
     EXPECT_TRUE(field(event.image, 4).starts_with("\x89PNG"));
   }
   EXPECT_EQ(pictures, (std::vector<std::string>{"samples/0", "samples/1", "samples/2"}));
+}
+
+TEST(TensorBoard, WritesNoGraphWhereNoneIsWanted) {
+  const TempDir dir;
+  const InMemoryDataset data = small_images(6);
+  TensorBoard board({.log_dir = dir.path(), .write_graph = false});
+  new_model().fit(data, with_board(data, board, 1));
+  for (const Place& place : places(dir.path())) EXPECT_NE(std::get<1>(place), "keras");
+}
+
+/// What is seen of these values in a picture of one line.
+std::vector<std::uint8_t> seen(const std::vector<float>& values) {
+  const auto width = static_cast<std::int64_t>(values.size());
+  const InMemoryDataset data(Tensor::from<float>({1, 1, width, 1}, values),
+                             Tensor::from<std::int32_t>({1}, std::vector<std::int32_t>{0}));
+  return sample_images(data, 3).at(0).to_vector<std::uint8_t>();
+}
+
+TEST(TensorBoard, ShowsPicturesOfFractionsBytesAndAnyNumbers) {
+  using Bytes = std::vector<std::uint8_t>;
+  EXPECT_EQ(seen({0.0f, 0.2f, 0.6f}), (Bytes{0, 51, 153}));
+  EXPECT_EQ(seen({0.0f, 51.0f, 128.0f}), (Bytes{0, 51, 128}));
+  EXPECT_EQ(seen({-2.0f, 0.0f, 8.0f}), (Bytes{0, 51, 255}));
+  EXPECT_EQ(seen({0.0f, 500.0f, 100.0f}), (Bytes{0, 255, 51}));
 }
 
 TEST(TensorBoard, OnlyRankZeroWritesAndAFailureReachesAll) {

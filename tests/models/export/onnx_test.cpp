@@ -123,6 +123,10 @@ TEST(Onnx, ActivationsThatHaveAnOperatorAreThat) {
             (std::vector<std::string>{"Softplus", "Softsign", "Selu", "Exp", "Tanh"}));
 }
 
+TEST(Onnx, ASoftmaxIsOneAsALayerToo) {
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(Softmax()), {4}), std::vector<std::string>{"Softmax"});
+}
+
 TEST(Onnx, OtherActivationsAreMadeOfOperators) {
   const std::pair<Activation::Kind, std::vector<std::string>> cases[] = {
       {Activation::relu6, {"Relu", "Min"}},
@@ -190,6 +194,24 @@ TEST(Onnx, OfAScaledSumTheSecondInputIsScaled) {
   EXPECT_EQ(all[1].inputs.at(0), all[0].output);
   EXPECT_EQ(constant(bytes, all[1].inputs.at(1)), std::vector<float>{0.25f});
   EXPECT_EQ(all[2].inputs, (std::vector<std::string>{"x", all[1].output}));
+}
+
+TEST(Onnx, JoinsOfTwoAreOperatorsOfTwoInTheirOrder) {
+  const auto expect_operator = [](auto layer, const std::string& op) {
+    Graph net;
+    const Symbol x = net.input(), y = net.add(Activation(Activation::relu), x);
+    net.output(net.add(layer, {y, x}));
+    net.build({4});
+    const std::vector<Node> all = nodes(encode_onnx(net, {.input = "x"}));
+    ASSERT_EQ(all.size(), 2u) << op;
+    EXPECT_EQ(all[1].op, op);
+    EXPECT_EQ(all[1].inputs, (std::vector<std::string>{all[0].output, "x"})) << op;
+  };
+  expect_operator(Add(), "Add");
+  expect_operator(Subtract(), "Sub");
+  expect_operator(Multiply(), "Mul");
+  expect_operator(Maximum(), "Max");
+  expect_operator(Minimum(), "Min");
 }
 
 TEST(Onnx, ALayerScaleIsAProductWithItsGamma) {

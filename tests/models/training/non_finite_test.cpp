@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <thread>
 
 #include <ronde/core/ops.h>
 #include <ronde/data/virtual_shards.h>
@@ -277,13 +278,20 @@ TEST(NonFinite, RollbackPassesOverADamagedFileAndNeedsOne) {
   SelfCommunicator world;
   Model model = make_model(world);
   ModelCheckpoint files({.filepath = dir / "{batch}.h5", .save_steps = 1});
+  const std::string newest = dir / "3.h5";
   LambdaCallback damage({.on_train_batch_begin = [&](std::int64_t batch) {
-    if (batch == 3) std::filesystem::resize_file(dir / "2.h5", 100);
+    if (batch != 3) return;
+    while (!std::filesystem::exists(newest)) std::this_thread::yield();  // it is being written
+    std::filesystem::resize_file(newest, 100);
   }});
   std::vector<std::string> warnings;
   fit.callbacks = {&files, &damage};
   fit.warn = [&](const std::string& text) { warnings.push_back(text); };
   model.fit(rows(24, 20), fit);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(warnings[0].starts_with(cat("cannot go back to ", newest, ": "))) << warnings[0];
+  EXPECT_NE(warnings[1].find(cat("; back to ", dir / "2.h5", " (step 2), and on")), std::string::npos)
+      << warnings[1];
   EXPECT_EQ(model.progress().steps, 4);
 }
 
@@ -321,6 +329,38 @@ TEST(NonFinite, AGradientThatIsWorseThanItsLossIsFoundToo) {
   EXPECT_EQ(message_of<CollectiveError>([&] { model.fit(rows(6), options(NonFiniteAction::abort)); }),
             "[fit] step 1 (1 of epoch 1) is not finite: rank 0: the losses are finite, but the gradient of "
             "dense/bias is nan");
+}
+
+/// What a training of one step over these rows says of it.
+std::string said_of(const std::vector<double>& inputs, const std::vector<double>& targets) {
+  const auto n = static_cast<std::int64_t>(targets.size());
+  std::vector<double> wide;
+  for (const double x : inputs) wide.insert(wide.end(), {x, 1.0, 2.0});
+  const InMemoryDataset data(Tensor::from<double>({n, 3}, wide, &backend("cpu")),
+                             Tensor::from<double>({n, 1}, targets, &backend("cpu")));
+  SelfCommunicator world;
+  Model model = make_model(world);
+  FitOptions fit = options(NonFiniteAction::abort);
+  fit.global_batch_size = n;
+  const std::string text = message_of<CollectiveError>([&] { model.fit(data, fit); });
+  const std::string begin = "[fit] step 1 (1 of epoch 1) is not finite: rank 0: ";
+  return text.starts_with(begin) ? text.substr(begin.size()) : text;
+}
+
+TEST(NonFinite, SamplesAreCountedWhereThereAreMany) {
+  const std::string smaller = ": a smaller learning rate may help";
+  EXPECT_EQ(said_of({1, 2, kNaN, 4, kNaN}, {1, 2, 3, 4, 5}), "the input of samples 2, 4 are nan");
+  EXPECT_EQ(said_of({1, kNaN, kNaN}, {1, 2, 3}), "the input of samples 1, 2 are nan" + smaller);
+  EXPECT_EQ(said_of({kNaN, kNaN}, {1, 2}), "the input of all 2 samples is nan" + smaller);
+  EXPECT_EQ(said_of({kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1}, {1, 2, 3, 4, 5, 6, 7, 8}),
+            "the input of samples 0, 1, 2, 3, 4 and 2 more are nan" + smaller);
+}
+
+TEST(NonFinite, LossesAreNamedWhereTheInputsAreGood) {
+  EXPECT_EQ(said_of({1, 2, 3}, {1, kNaN, 3}), "the loss of sample 1 is nan");
+  EXPECT_EQ(said_of({1, 2, 3}, {1, 2, 1e200}), "the loss of sample 2 is infinite");
+  EXPECT_EQ(said_of({1, 2, 3}, {1e154, 1e154, 1}),
+            "the loss of each sample is finite, but their sum is infinite: a smaller learning rate may help");
 }
 
 TEST(NonFinite, WeightsThatAreAlreadyBadAreNamed) {

@@ -156,6 +156,16 @@ TEST(Metric, IsMadeByName) {
   EXPECT_THROW(make_metric("Recall", ConfigDict{{"thresholds", ConfigList{0.1, 0.9}}}), InputError);
 }
 
+// As Keras writes Precision(thresholds=[0.7]).
+TEST(Metric, TakesAThresholdInAList) {
+  const ConfigDict options{{"thresholds", ConfigList{0.7}}};
+  for (const char* name : {"Precision", "BinaryAccuracy"}) {
+    const auto metric = make_metric(name, options);
+    metric->update(f64_tensor({3, 1}, {0.6, 0.8, 0.9}), f64_tensor({3, 1}, {1, 1, 0}));
+    EXPECT_EQ(metric->sums(), (MetricSums{1, std::string(name) == "Precision" ? 2.0 : 3.0})) << name;
+  }
+}
+
 TEST(Metric, ThoseWhoseNumbersKerasWouldRefuseAreNotWritten) {
   EXPECT_TRUE(make_metric("BinaryAccuracy", ConfigDict{{"threshold", 0}})->config().is_null());
 }

@@ -211,6 +211,20 @@ TEST(LayerConfig, InitializersHaveKerasNamesAndSurviveARoundTrip) {
   }
 }
 
+TEST(LayerConfig, InitializersHaveModesAndDistributionsOfKerasOnly) {
+  const auto scaling = [](const char* key, const char* value) {
+    return Initializer::from_config(
+        ConfigDict{{"class_name", "VarianceScaling"}, {"config", ConfigDict{{key, value}}}});
+  };
+  const auto numbers = [](const Initializer& initializer) {
+    return initializer.make({3, 4}, "w", in_f64()).to_vector<double>();
+  };
+  EXPECT_EQ(numbers(scaling("distribution", "normal")), numbers(Initializer::variance_scaling({})));
+  EXPECT_EQ(message_of([&] { scaling("distribution", "cauchy"); }),
+            "[initializer] distribution \"cauchy\" is not supported");
+  EXPECT_EQ(message_of([&] { scaling("mode", "normal"); }), "[initializer] mode \"normal\" is not supported");
+}
+
 TEST(LayerConfig, ActivationsHaveKerasNamesAndSurviveARoundTrip) {
   const std::vector<std::pair<Activation::Kind, const char*>> activations{
       {Activation::linear, "linear"},

@@ -278,6 +278,14 @@ TEST(GraphConfig, ReadsCallsInAnyOrder) {
 }
 
 // keras.Input((1,)), then operators of Python in place of layers.
+// As Keras 3 writes Model(x, {"out": y}).
+TEST(GraphConfig, ReadsAnOutputWithAName) {
+  const std::string in = R"([[["in", 0, 0, {}]]])", a = R"([[["a", 0, 0, {}]]])";
+  const auto plain = parse("Functional", two_layers(in, a));
+  const auto named = parse("Functional", two_layers(in, a, R"({"out": ["b", 0, 0]})"));
+  EXPECT_EQ(to_json(named->config()), to_json(plain->config()));
+}
+
 TEST(GraphConfig, ReadsOperationsWithANumber) {
   const auto computes = [](const std::string& operation, const std::string& arguments) {
     const std::string x = R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["in", 0, 0]}})";
@@ -368,6 +376,9 @@ TEST(GraphConfig, RefusesWhatItCannotDo) {
             "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" has no inputs");
   EXPECT_EQ(message(two_layers(in, in, R"([["a", 0, 0], ["b", 0, 0]])")),
             "[Functional \"net\"] output_layers: has 2 entries; only one is supported");
+  const std::string twice =
+      R"([]}, {"class_name": "InputLayer", "config": {"name": "a"}, "inbound_nodes": [])";
+  EXPECT_EQ(message(two_layers(in, twice)), "[Functional \"net\"] layers: two are called \"a\"");
   EXPECT_EQ(message(two_layers(in, in, R"([["in", 0, 0]])")),
             "[functional] cannot give out its input: add a layer");
   for (const char* json :

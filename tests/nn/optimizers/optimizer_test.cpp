@@ -152,6 +152,28 @@ TEST(Nadam, GoesOnFromItsSlotsAndCount) {
   EXPECT_EQ(parted.value(1).to_vector<double>(), whole.value(1).to_vector<double>());
 }
 
+// As a rollback does: the same object, with earlier slots and weights.
+TEST(Nadam, GoesBackToEarlierSlotsAndCount) {
+  VectorNet net(kStart, DType::f64);
+  Nadam nadam({.learning_rate = 0.1});
+  nadam.attach(net.arena());
+  const auto weights_after = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      net.set_gradients(kGradient);
+      nadam.step();
+    }
+    return net.arena().values().to_vector<double>();
+  };
+  weights_after(2);
+  std::vector<Tensor> kept{net.arena().values().clone()};
+  for (const OptimizerSlot& slot : nadam.slots()) kept.push_back(slot.values.clone());
+  const std::vector<double> expected = weights_after(3);
+  net.arena().values().copy_from(kept[0]);
+  for (std::size_t i = 1; i < kept.size(); ++i) nadam.slots()[i - 1].values.copy_from(kept[i]);
+  nadam.set_iterations(2);
+  EXPECT_EQ(weights_after(3), expected);
+}
+
 TEST(Optimizer, DecaysTheRateByCompletedUpdates) {
   VectorNet net(std::vector<double>{0.0}, DType::f64);
   SGD sgd({.learning_rate = 0.5, .decay = 0.25});
