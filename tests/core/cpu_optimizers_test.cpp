@@ -108,6 +108,22 @@ TEST(CpuOptimizers, Rmsprop) {
             });
 }
 
+// With a constant gradient mean and power come as near as rounding lets them, on both sides.
+TEST(CpuOptimizers, CenteredRmspropSurvivesAPowerThatRoundingMakesNegative) {
+  CpuBackend cpu;
+  test::for_each_real([&](DType dtype) {
+    constexpr std::int64_t kWeights = 64;
+    Values gradients;
+    for (std::int64_t i = 1; i <= kWeights; ++i) gradients.push_back(1.0 / static_cast<double>(i));
+    const Tensor g = Tensor::from<double>({kWeights}, gradients, &cpu).to(dtype);
+    const Tensor w = Tensor::zeros({kWeights}, g.options()), power = w.clone(), mean = w.clone();
+    for (int i = 0; i < 400; ++i)
+      cpu.rmsprop_step(w, g, power, {}, mean, {.learning_rate = 0.1},
+                       {.rho = 0.8, .epsilon = 1e-3, .centered = true, .epsilon_inside_sqrt = false});
+    for (const double weight : w.to_vector<double>()) EXPECT_LT(weight, 0.0);
+  });
+}
+
 TEST(CpuOptimizers, Adam) {
   for (const bool amsgrad : {false, true})
     compare(

@@ -70,6 +70,24 @@ TEST(DistributedOptimizer, EmptyShards) {
   expect_same_as_alone({5, 0, 7, 0});
 }
 
+// The inner one ends in the middle of what the outer one holds back.
+TEST(DistributedOptimizer, GradientsAreHeldBackByTheOuterOfTwo) {
+  run_ranks(2, [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    arena.zero_gradients();
+    {
+      const DistributedOptimizer::NoSync outer(optimizer);
+      { const DistributedOptimizer::NoSync inner(optimizer); }
+      net.loss(make_samples(0, 2)).backward();
+    }
+    EXPECT_NO_THROW(net.loss(make_samples(2, 2)).backward());
+    EXPECT_EQ(optimizer.step({.samples = 4}), 8);
+  });
+}
+
 TEST(DistributedOptimizer, OtherBucketsBetweenStepsChangeNothing) {
   const std::vector<double> expected = train_alone(6);
   run_ranks(2, [&](Communicator& world) {

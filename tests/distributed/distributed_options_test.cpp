@@ -118,6 +118,19 @@ TEST(DistributedOptions, AdasumIsTheSameWithAndWithoutOverlap) {
   });
 }
 
+TEST(DistributedOptions, LeftoversAreLostByABroadcastOnly) {
+  run_ranks(2, [](Communicator& world) {
+    Rank rank(world, sgd(), {.buckets = kSmall, .compression = compression::TopK{0.5}});
+    EXPECT_FALSE(rank.optimizer.has_lost_memory()) << "there were none";
+    rank.step(0, 2, 40);
+    EXPECT_FALSE(rank.optimizer.has_lost_memory());
+    rank.optimizer.broadcast_state(rank.optimizer.optimizer().slots());
+    EXPECT_TRUE(rank.optimizer.has_lost_memory());
+    rank.step(1, 2, 40);
+    EXPECT_FALSE(rank.optimizer.has_lost_memory());
+  });
+}
+
 // --- sharded state
 
 // Adam's state in parts gives the same bits as whole; so do clipping and unequal, empty and odd shares.
@@ -167,6 +180,36 @@ TEST(ShardedState, NormsAreThoseOfAllGradients) {
     expect_sharding_changes_nothing(
         ranks, [] { return clipped({.value = 0.01}); }, 0.0);
   }
+}
+
+struct FourByFour : Module {
+  Dense dense{{.units = 4, .use_bias = false}};
+  FourByFour() {
+    add_module("dense", dense);
+    build({4}, {.seed = 1, .dtype = DType::f64, .backend = &backend("cpu")});
+  }
+  Variable forward(const Variable& x, const Context& context) override { return dense(x, context); }
+};
+
+// 16 weights without padding behind them: of three ranks the last updates five, which the others get from it.
+TEST(ShardedState, WhatIsLeftOverIsAWeightToo) {
+  run_ranks(3, [](Communicator& world) {
+    std::vector<std::vector<double>> weights;
+    for (const StateLayout layout : {StateLayout::replicated, StateLayout::sharded}) {
+      FourByFour net;
+      ParameterArena arena(net);
+      ASSERT_EQ(arena.trainable_size(), 16);
+      DistributedOptimizer optimizer(clipped({}), world, {.state = layout});
+      optimizer.attach(arena);
+      for (int s = 0; s < 2; ++s) {
+        arena.zero_gradients();
+        sum(square(net(make_samples(3 * s + world.rank(), 2).x.slice(1, 0, 4)))).backward();
+        optimizer.step({.samples = 2});
+      }
+      weights.push_back(weights_of(arena));
+    }
+    EXPECT_EQ(weights[1], weights[0]);
+  });
 }
 
 TEST(ShardedState, IsAsLargeAsItsPart) {
@@ -249,7 +292,8 @@ TEST(LocalSteps, AverageTheWeightsOfRanksThatTrainAlone) {
       LocalOracle oracle(ranks);
       Rank rank(world, std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05}),
                 {.buckets = kSmall, .local_steps = {.period = 3}});
-      const auto share = [](int s) { return [s](int r) { return std::int64_t{(r + s) % 3}; }; };
+      // Rank 0 has four times the samples of another, so an average of ranks would be another one.
+      const auto share = [](int s) { return [s](int r) { return std::int64_t{r == 0 ? 4 : (r + s) % 3}; }; };
       for (int s = 0; s < 8; ++s) {
         rank.step(s, share(s)(world.rank()), 40);
         oracle.step(s, 40, share(s));
@@ -288,6 +332,26 @@ TEST(LocalSteps, BeginLaterAndSynchronizeTheStateToo) {
     const std::vector<double> before = weights_of(rank.arena);
     rank.optimizer.synchronize();
     EXPECT_EQ(weights_of(rank.arena), before);
+  });
+}
+
+TEST(LocalSteps, OfNoSamplesAtAllLeaveTheWeights) {
+  run_ranks(2, [](Communicator& world) {
+    Rank rank(world, sgd(), {.buckets = kSmall, .local_steps = {.period = 2}});
+    const std::vector<double> before = weights_of(rank.arena);
+    for (int s = 0; s < 2; ++s) rank.step(s, 0, 40);
+    EXPECT_EQ(weights_of(rank.arena), before);
+  });
+}
+
+TEST(LocalSteps, CountTheSamplesOfAllRanksThatWereExpected) {
+  run_ranks(2, [](Communicator& world) {
+    Rank rank(world, sgd(), {.buckets = kSmall, .local_steps = {.period = 4}});
+    const std::int64_t own = 3 - world.rank();
+    rank.arena.zero_gradients();
+    rank.optimizer.expect({.samples = own, .of_all_ranks = 5});
+    EXPECT_EQ(rank.optimizer.step({.samples = own}), 5);
+    EXPECT_EQ(rank.optimizer.step({.samples = 3}), 6) << "what else, if nothing is known";
   });
 }
 

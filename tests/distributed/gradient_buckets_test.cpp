@@ -165,6 +165,43 @@ TEST(GradientBuckets, BeginAnewAfterAPassThatDidNotEnd) {
   EXPECT_EQ(c.allreduced.size(), 6u);
 }
 
+struct Parameters : Module {
+  /// One of each, which may be sparse.
+  explicit Parameters(const std::vector<bool>& sparse) {
+    for (std::size_t i = 0; i < sparse.size(); ++i)
+      add_parameter({.name = cat("w", i),
+                     .variable = Variable::parameter(
+                         Tensor::zeros({2, 4}, {.dtype = DType::f64, .backend = &backend("cpu")})),
+                     .sparse_gradient = sparse[i]});
+    build({1}, {.dtype = DType::f64, .backend = &backend("cpu")});
+  }
+  Variable forward(const Variable& x, const Context&) override { return x; }
+};
+
+// What stands behind it would not be summed.
+TEST(GradientBuckets, ATableOfRowsTravelsAlone) {
+  Parameters net({false, false, true, false, false});
+  const ParameterArena arena(net);
+  const auto buckets = GradientBuckets::plan(arena, {});
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_EQ(buckets[0].last_segment, 2u);
+  EXPECT_EQ(buckets[1].last_segment, 3u);
+  EXPECT_EQ(buckets[2].last_segment, 5u);
+}
+
+TEST(GradientBuckets, AGradientThatComesTwiceIsOne) {
+  Parameters net({false, false, false});
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  const std::int64_t two = arena.segments()[2].offset * kBytes;
+  const GradientBuckets buckets(arena, c, {.first_bucket_bytes = two, .bucket_bytes = two});
+  arena.zero_gradients();
+  for (int times = 0; times < 2; ++times) sum(arena.variable(0)).backward();
+  EXPECT_TRUE(c.allreduced.empty());
+  sum(arena.variable(1)).backward();
+  EXPECT_EQ(c.allreduced.size(), 1u);
+}
+
 TEST(GradientBuckets, HooksOutliveIt) {
   SmallNet net;
   ParameterArena arena(net);

@@ -13,6 +13,7 @@
 
 #include <ronde/core/ops.h>
 
+#include "support/message_of.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 #include "timeline/clock.h"
@@ -180,6 +181,10 @@ TEST(TimelineEnvironment, NamesAFile) {
   EXPECT_EQ(options->path, "r.json");
   EXPECT_EQ(options->steps.last_step, 9);
   EXPECT_EQ(options->max_bytes, 3 << 20);
+  ::setenv("RONDE_TIMELINE_STEPS", "9:5", 1);
+  EXPECT_EQ(testing::message_of<UsageError>([] { timeline_from_environment(); }),
+            "RONDE_TIMELINE_STEPS=9:5: give steps as 100:200, 100: or :200");
+  ::setenv("RONDE_TIMELINE_STEPS", "5:9", 1);
   ::setenv("RONDE_TIMELINE_MB", "few", 1);
   EXPECT_THROW(timeline_from_environment(), UsageError);
   for (const char* name : {"HOROVOD_TIMELINE", "RONDE_TIMELINE", "RONDE_TIMELINE_STEPS", "RONDE_TIMELINE_MB"})

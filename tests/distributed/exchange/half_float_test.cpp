@@ -102,6 +102,15 @@ TEST(HalfCodec, HalfNeitherOverflowsNorVanishes) {
   }
 }
 
+// The scale that would bring these up to 2^14 is more than a float holds.
+TEST(HalfCodec, HalfKeepsWhatIsBelowTheNormalNumbersOfAFloat) {
+  std::vector<double> values;
+  for (int i = 1; i < 50; ++i) values.push_back(i % 2 == 0 ? i * 1e-42 : -i * 1e-42);
+  const std::vector<double> back = round_trip(HalfFormat::fp16, values);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_LE(std::abs(back[i] - values[i]), std::abs(values[i]) * 0x1p-10 + 1.5e-45) << values[i];
+}
+
 TEST(HalfCodec, SmallBesideLargeHasAnAbsoluteError) {
   std::vector<double> values{1000.0};
   for (int e = 0; e < 60; ++e) values.push_back(999.0 * std::exp2(-e));

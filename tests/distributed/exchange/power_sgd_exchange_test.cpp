@@ -196,5 +196,25 @@ TEST(Orthonormalize, ColumnsAreOrthonormalAlsoWhenTheyWereDependent) {
   }
 }
 
+// One projection leaves of these what rounding put back, some 1e-16 / 1e-5.
+TEST(Orthonormalize, ColumnsAreOrthonormalAlsoWhenTheyWereNearlyDependent) {
+  std::vector<double> values;
+  for (int i = 0; i < 20; ++i)
+    values.insert(values.end(), {std::sin(i), std::sin(i) + 1e-5 * std::cos(7 * i)});
+  const Tensor matrix = Tensor::from<double>({20, 2}, values, &backend("cpu"));
+  orthonormalize(matrix, 7);
+  const Matrix a = to_matrix(matrix), gram = product(transposed(a), a);
+  EXPECT_NEAR(gram[0][1], 0.0, 1e-15);
+  EXPECT_NEAR(gram[1][1], 1.0, 1e-14);
+}
+
+// Else a gradient that is no number would become noise of no name, and the training would go on with it.
+TEST(Orthonormalize, WhatIsNoNumberStaysNone) {
+  const Tensor matrix = Tensor::full({4, 1}, 1.0, {.dtype = DType::f64, .backend = &backend("cpu")});
+  matrix.view(2, {1}).fill(std::nan(""));
+  orthonormalize(matrix, 7);
+  for (const double value : matrix.to_vector<double>()) EXPECT_TRUE(std::isnan(value));
+}
+
 }  // namespace
 }  // namespace ronde::test

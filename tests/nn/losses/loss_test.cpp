@@ -105,6 +105,28 @@ TEST(BinaryCrossentropy, MatchesItsFormula) {
   EXPECT_EQ(of_logits(x.reshape({12}), t.reshape({12})).shape(), (Shape{12}));
 }
 
+// The logits behind a sigmoid are known, so nothing is clipped: -log(sigmoid(-40)) is 40, and not -log(1e-7).
+TEST(BinaryCrossentropy, SaturatedSigmoidIsNotClipped) {
+  const Variable outputs = sigmoid(Variable(f64_tensor({2, 1}, {40, -40})));
+  expect_close(BinaryCrossentropy()(outputs, f64_tensor({2, 1}, {0, 1})).value(), {40, 40}, 1e-12, "losses");
+}
+
+// Keras' bound of 1e-7, without which these would be 0 * infinity, x / 0 and the logarithm of nothing.
+TEST(Loss, OfNumbersAtTheEndOfTheirRangeIsFinite) {
+  const auto losses = [](const Loss& loss, std::vector<double> output, std::vector<double> target) {
+    return loss(Variable(f64_tensor({1, 2}, output)), f64_tensor({1, 2}, target)).value();
+  };
+  expect_close(losses(KLDivergence(), {0.5, 0.5}, {1, 0}), {std::log(2) + 1e-7 * std::log(2e-7)}, 1e-12,
+               "KL");
+  expect_close(losses(KLDivergence(), {0, 1}, {0.5, 0.5}), {0.5 * std::log(0.5e7) + 0.5 * std::log(0.5)},
+               1e-12, "KL");
+  expect_close(losses(MeanSquaredLogarithmicError(), {-3, 1}, {1, -3}),
+               {std::pow(std::log1p(1e-7) - std::log(2), 2)}, 1e-12, "MSLE");
+  expect_close(losses(MeanAbsolutePercentageError(), {3, 1}, {0, 1}), {100 * 3e7 / 2}, 1e-3, "MAPE");
+  expect_close(losses(Poisson(), {0, 1}, {2, 0}), {(0 - 2 * std::log(1e-7) + 1) / 2}, 1e-12, "Poisson");
+  expect_close(losses(CosineSimilarity(), {0, 0}, {1, 2}), {0}, 1e-12, "cosine");
+}
+
 TEST(MeanSquaredError, IsTheMeanOverASample) {
   const Tensor x = f64_tensor({2, 1, 2}, {1, 2, 3, 4}), t = f64_tensor({2, 1, 2}, {1, 4, 0, 0});
   const MeanSquaredError loss;

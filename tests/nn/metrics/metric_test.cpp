@@ -200,6 +200,13 @@ TEST(Precision, OfOneClassOrOfTheBestOnes) {
   Precision first({.top_k = 1});
   first.update(alike, f64_tensor({1, 3}, {1, 0, 0}));
   EXPECT_EQ(first.sums(), (MetricSums{1, 1})) << "of equals the first, and no NaN";
+  Precision behind_nan({.top_k = 1});
+  behind_nan.update(f64_tensor({1, 3}, {std::nan(""), 0.25, 0.5}), f64_tensor({1, 3}, {0, 0, 1}));
+  EXPECT_EQ(behind_nan.sums(), (MetricSums{1, 1}));
+  // Without a threshold the best k count whatever they are, so one of 0.5 has to be written.
+  const ConfigValue config = Precision({.threshold = 0.5, .top_k = 2}).config();
+  EXPECT_EQ(config.at("config").at("thresholds").as_double(), 0.5);
+  EXPECT_EQ(Precision({.top_k = 2}).config().at("config").find("thresholds"), nullptr);
 }
 
 TEST(Precision, RefusesAClassThatThereIsNot) {
@@ -230,6 +237,19 @@ TEST(Auc, NumbersThatAreNoneSayNo) {
   AUC auc;
   auc.update(f64_tensor({3}, {std::nan(""), 0.25, 0.75}), f64_tensor({3}, {0.0, 0.0, 1.0}));
   EXPECT_DOUBLE_EQ(auc.result(), 1.0);
+}
+
+// Keras: a label is yes unless it is 0, and an output is where it exceeds a threshold.
+TEST(Auc, CountsLikeKerasWhatIsAtAThreshold) {
+  AUC auc({.num_thresholds = 3});
+  auc.update(f64_tensor({3}, {0.5, 0.75, 0.5}), f64_tensor({3}, {0.3, 1.0, 0.0}));
+  EXPECT_EQ(auc.sums(), (MetricSums{1, 1, 1, 0}));  // yes, then no: from 0 up to 0.5, and above
+}
+
+TEST(TopKCategoricalAccuracy, OutputsThatAreNoNumbersAreNotAmongTheBest) {
+  TopKCategoricalAccuracy best;
+  best.update(f64_tensor({2, 2}, {std::nan(""), 0.5, 0.5, 0.25}), i32_tensor({0, 0}));
+  EXPECT_EQ(best.sums(), (MetricSums{1, 2}));
 }
 
 TEST(Accuracy, RefusesWrongTargets) {
@@ -273,6 +293,15 @@ TEST(FBetaScore, HasASumOfEachClassBeforeTheFirstSample) {
   auc.expect_outputs({4});
   EXPECT_EQ(auc.sums().size(), 4u * 2 * 2);
   EXPECT_THROW(F1Score().expect_outputs({2, 2}), UsageError);
+}
+
+// Keras: the largest output of a row says yes unless it is nothing; one with a threshold, above that.
+TEST(FBetaScore, OutputsOfNothingSayNoAndSoDoThoseAtTheThreshold) {
+  F1Score largest, above({.threshold = 0.5});
+  largest.update(f64_tensor({2, 2}, {0, 0, 0.1, 0.2}), f64_tensor({2, 2}, {1, 0, 0, 1}));
+  EXPECT_EQ(largest.sums(), (MetricSums{0, 1, 0, 1, 1, 1}));
+  above.update(f64_tensor({2, 2}, {0.5, 0.6, 0.4, 0.7}), f64_tensor({2, 2}, {1, 1, 0, 1}));
+  EXPECT_EQ(above.sums(), (MetricSums{0, 2, 0, 2, 1, 2}));
 }
 
 // Two halves add up to the whole, exactly.

@@ -55,6 +55,10 @@ TEST(Schedule, CosineDecay) {
   EXPECT_NEAR(rate(25), 0.2 * (0.9 * 0.5 * (1 + std::sqrt(0.5)) + 0.1), 1e-15);
   EXPECT_NEAR(rate(100), 0.02, 1e-15);
   EXPECT_NEAR(rate(1000), 0.02, 1e-15);
+  // As in Keras a target is where the decay begins, whether or not steps lead to it.
+  const CosineDecay at_once({.initial_rate = 0.2, .decay_steps = 100, .warmup_target = 0.5});
+  EXPECT_DOUBLE_EQ(at_once(0), 0.5);
+  EXPECT_NEAR(at_once(50), 0.25, 1e-15);
 }
 
 // Also where log(243) / log(3) is rounded to less than 5.
