@@ -18,13 +18,15 @@ using namespace testing;
 
 TEST(Shift, DrawsUniformlyInPartsOrPixels) {
   const RandomShift parts({.width_shift_range = 0.1, .height_shift_range = 0.25});
-  const RandomShift pixels({.width_shift_range = 2.0});
+  const RandomShift pixels({.width_shift_range = 2.0}), one({.width_shift_range = 1.0});
   double least = 0, most = 0, sum = 0, squares = 0;
   for (std::int64_t s = 0; s < 4000; ++s) {
     AugmentationRandom random(0, {.sample = s}), again(0, {.sample = s});
     const AffineMap map = parts.draw(32, 20, random);
     least = std::min(least, map.x0), most = std::max(most, map.x0);
     sum += map.x0, squares += map.y0 * map.y0;
+    AugmentationRandom third(0, {.sample = s});
+    EXPECT_LE(std::abs(one.draw(32, 20, third).x0), 1.0) << "in Keras 1 is a pixel, not the whole";
     const AffineMap other = pixels.draw(32, 20, again);
     EXPECT_LE(std::abs(other.x0), 2.0);
     EXPECT_EQ(other.y0, 0.0);

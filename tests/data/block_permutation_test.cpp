@@ -45,6 +45,27 @@ TEST(BlockPermutation, ReadsFewBlocksAtATime) {
   }
 }
 
+// Before any of the others, and behind all of them.
+TEST(BlockPermutation, AShortBlockComesAnywhere) {
+  std::set<std::int64_t> places;  // of the sample that is a block of its own
+  for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
+    const Order order = order_of(7, {.block = 2, .window = 1}, 1, epoch);
+    places.insert((std::find(order.begin(), order.end(), 6) - order.begin()) / 2);
+  }
+  EXPECT_EQ(places, (std::set<std::int64_t>{0, 1, 2, 3}));
+}
+
+TEST(BlockPermutation, EachWindowHasAnOrderOfItsOwn) {
+  const Order order = order_of(64, {.block = 16, .window = 1});
+  std::set<Order> orders;
+  for (auto block = order.begin(); block != order.end(); block += 16) {
+    Order within(block, block + 16);
+    for (std::int64_t& sample : within) sample %= 16;
+    orders.insert(within);
+  }
+  EXPECT_EQ(orders.size(), 4u);
+}
+
 TEST(BlockPermutation, ShufflesBlocksAndWithinThem) {
   const Order order = order_of(4096, {.block = 16, .window = 8});
   // Places that neighbours move apart: of 4,095 pairs about one in 128 would stay neighbours by chance.

@@ -112,6 +112,11 @@ TEST_F(Csv, ThatIsWrongIsNamedWithItsLine) {
                  {.class_names = {"a", "b"}});
   expect_refused("1,2,3\n1,2,3\n", ":2: the inputs so far take more than the 3 bytes allowed",
                  {.max_bytes = 3});
+  expect_refused("1,0.5,3\n1,2,3\n", ":2: the inputs so far take more than the 15 bytes allowed",
+                 {.max_bytes = 15});
+  expect_refused("1,2\n3000000000,2\n",
+                 ":2: column 1 is 3e+09, expected the number of a class from 0 on");
+  expect_refused("1,2\n1,\n", ":2: column 2 is \"\", expected a number");
   expect_error<IoError>([&] { load_csv(dir_ / "none.csv"); }, {dir_ / "none.csv", "No such file"});
 }
 

@@ -46,7 +46,7 @@ TEST(CSVLogger, AppendsWithoutASecondHeader) {
 }
 
 /// What a run that is resumed at epoch 2 makes of a file, when its epochs 2 and 3 have loss 0.5.
-std::string continued(const std::string& text, bool append = false) {
+std::string continued(const std::string& text, bool append = false, const std::string& key = "loss") {
   const TempDir dir;
   atomic_write_file(dir / "a.csv", text);
   CSVLogger logger({.filename = dir / "a.csv", .append = append});
@@ -56,7 +56,7 @@ std::string continued(const std::string& text, bool append = false) {
   logger.on_train_begin(model, plan);
   for (const std::int64_t epoch : {2, 3}) {
     Logs logs;
-    logs.set("loss", 0.5);
+    logs.set(key, 0.5);
     logger.on_epoch_end(epoch, logs);
   }
   logger.on_train_end({});
@@ -74,6 +74,11 @@ TEST(CSVLogger, ResumedRunReplacesTheRowsThatItRepeats) {
   // Columns stay those of the file, whatever the logs have.
   EXPECT_EQ(continued("epoch,\"a,\"\"b\"\"\",loss\r\n0,1.0,2.0\r\n"),
             "epoch,\"a,\"\"b\"\"\",loss\r\n0,1.0,2.0\r\n2,NA,0.5\r\n3,NA,0.5\r\n");
+}
+
+TEST(CSVLogger, ResumedRunReadsNamesAsTheyWereWritten) {
+  const std::string file = "epoch,\"a,\"\"b\"\"\",loss\r\n0,1.0,2.0\r\n";
+  EXPECT_EQ(continued(file, false, "a,\"b\""), file + "2,0.5,NA\r\n3,0.5,NA\r\n");
 }
 
 TEST(CSVLogger, ResumedRunKnowsTheColumnsOfAFileWithUnixLines) {

@@ -57,6 +57,9 @@ TEST(EarlyStopping, NeverStopsAfterTheFirstEpoch) {
 TEST(EarlyStopping, ImprovementIsMoreThanMinDelta) {
   EXPECT_EQ(run({.min_delta = 0.5}, {3, 2.6, 2}).epochs, 2u);
   EXPECT_EQ(run({.min_delta = 0.5}, {3, 2.4, 1.8}).epochs, 3u);
+  const EarlyStoppingOptions larger{.monitor = "val_accuracy", .min_delta = 0.1};
+  EXPECT_EQ(run(larger, {0.1, 0.15, 0.3}, "val_accuracy").epochs, 2u);
+  EXPECT_EQ(run(larger, {0.1, 0.25, 0.5}, "val_accuracy").epochs, 3u);
 }
 
 TEST(EarlyStopping, AccuracyGrows) {
@@ -83,6 +86,29 @@ TEST(EarlyStopping, RestoresTheBestWeightsOfARunThatUsedAllItsEpochs) {
   const Outcome outcome = run({.patience = 9, .restore_best_weights = true}, {3, 1, 2, 2});
   EXPECT_EQ(outcome.epochs, 4u);
   EXPECT_EQ(outcome.last_hash, outcome.hashes[1]);
+}
+
+// As in Keras: where no epoch was the best, it was the first one.
+TEST(EarlyStopping, RestoresTheFirstWeightsOfARunWithoutNumbers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Outcome outcome = run({.patience = 9, .restore_best_weights = true}, {nan, nan, nan});
+  EXPECT_EQ(outcome.last_hash, outcome.hashes[0]);
+  EXPECT_NE(outcome.last_hash, outcome.hashes[2]);
+}
+
+// Who keeps what he made of the weights sees by the version that they are others.
+TEST(EarlyStopping, RestoredWeightsAreOfANewVersion) {
+  Model model = small_model();
+  EarlyStopping stop({.restore_best_weights = true});
+  const TrainingPlan plan{.epochs = 1, .has_validation = true};
+  stop.attach(model, plan);
+  stop.on_train_begin(model, plan);
+  Logs logs;
+  logs.set("val_loss", 1.0);
+  stop.on_epoch_end(0, logs);
+  const std::uint64_t before = model.arena().version();
+  stop.on_train_end({});
+  EXPECT_NE(model.arena().version(), before);
 }
 
 TEST(EarlyStopping, BestWeightsSurviveACheckpoint) {

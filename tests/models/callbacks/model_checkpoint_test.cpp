@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <set>
 
+#include <ronde/models/file_io.h>
 #include <ronde/models/lambda_callback.h>
+#include <ronde/models/save_point.h>
 
 #include "models/testing.h"
 #include "support/temp_dir.h"
@@ -88,6 +90,16 @@ TEST(ModelCheckpoint, AccuracyIsBetterWhenLarger) {
   EXPECT_EQ(files_in(dir), (std::set<std::string>{"1.h5", "3.h5"}));
 }
 
+TEST(ModelCheckpoint, AResumedRunKnowsTheBestSoFar) {
+  const TempDir dir;
+  const ModelCheckpointOptions options{.filepath = dir / "{epoch}.h5", .save_best_only = true};
+  ModelCheckpoint first(options), second(options);
+  EXPECT_FALSE(first.best());
+  run_epochs("val_loss", {0.5, 0.3, 0.4}, {&first});
+  second.restore(first.state());
+  EXPECT_EQ(second.best(), 0.3);
+}
+
 TEST(ModelCheckpoint, ThresholdIsToBeBeatenFirst) {
   const TempDir dir;
   ModelCheckpoint checkpoint(
@@ -104,6 +116,35 @@ TEST(ModelCheckpoint, SavesAfterStepsAcrossEpochsAndKeepsTheNewest) {
   model.fit(small_images(16), {.batch_size = 4, .epochs = 3, .callbacks = {&checkpoint}, .verbose = 0});
   EXPECT_EQ(files_in(dir), (std::set<std::string>{"3-1.h5", "3-4.h5"}));
   EXPECT_EQ(Model::load(dir / "3-1.h5").progress().steps, 9);
+}
+
+TEST(ModelCheckpoint, SavesAfterTheLastStepOutsideOfItsRhythm) {
+  const TempDir dir;
+  ModelCheckpoint checkpoint({.filepath = dir / "{epoch}-{batch}.h5", .save_steps = 3, .save_last = true});
+  Model model = small_model();
+  model.fit(small_images(16), {.batch_size = 4, .epochs = 2, .callbacks = {&checkpoint}, .verbose = 0});
+  EXPECT_EQ(files_in(dir), (std::set<std::string>{"1-3.h5", "2-2.h5", "2-4.h5"}));
+  EXPECT_EQ(ConfigValue(checkpoint.state().values).at("steps_since_save").as_int(), 2);
+}
+
+// A full disk: what was not written takes no place among those that stay.
+TEST(ModelCheckpoint, KeepsAsManyAsWereWritten) {
+  const TempDir dir;
+  ModelCheckpoint checkpoint({.filepath = dir / "{epoch}.h5", .keep = 2});
+  Model model = small_model();
+  const TrainingPlan plan{.epochs = 3};
+  checkpoint.attach(model, plan);
+  checkpoint.on_train_begin(model, plan);
+  for (const std::int64_t epoch : {0, 1, 2}) {
+    SavePoint point(epoch, -1, [] { return Logs(); });
+    checkpoint.on_save_point(point);
+    ASSERT_EQ(point.orders().size(), 1u);
+    const bool written = epoch != 1;
+    if (written) atomic_write_file(point.orders()[0].path, "a checkpoint");
+    point.orders()[0].on_settled({.written = written, .problem = ""});
+  }
+  checkpoint.on_train_end({});
+  EXPECT_EQ(files_in(dir), (std::set<std::string>{"1.h5", "3.h5"}));
 }
 
 TEST(ModelCheckpoint, KeepsTheBestAndTheNewest) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 
@@ -118,6 +119,40 @@ TEST(Preemption, SavesAndGoesOn) {
   EXPECT_LE(resumed.steps[0], 3 * kSteps - 2);
 }
 
+TEST(Preemption, ToSaveDoesNotUndoToEnd) {
+  const TempDir dir;
+  const PreemptionOutcome ended = train_until({.at_step =
+                                                   [](int, std::int64_t steps) {
+                                                     if (steps != 2) return;
+                                                     std::raise(SIGUSR2);
+                                                     std::raise(SIGUSR1);
+                                                   },
+                                               .file = dir / "on-signal.h5"});
+  EXPECT_EQ(ended.status, ExitStatus::saved) << ended.error;
+}
+
+sighandler_t handler_of(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler;
+}
+
+// Whoever sends TERM twice does not want to wait.
+TEST(Preemption, ASecondTermEndsAtOnce) {
+  const TempDir dir;
+  sighandler_t before = SIG_DFL, after = SIG_IGN;
+  train_until({.at_step =
+                   [&](int, std::int64_t steps) {
+                     if (steps != 2) return;
+                     before = handler_of(SIGTERM);
+                     std::raise(SIGTERM);
+                     after = handler_of(SIGTERM);
+                   },
+               .file = dir / "on-signal.h5"});
+  EXPECT_NE(before, SIG_DFL);
+  EXPECT_EQ(after, SIG_DFL);
+}
+
 TEST(Preemption, EndsBeforeItsTimeIsUp) {
   const TempDir dir;
   const std::string file = dir / "on-signal.h5";
@@ -152,27 +187,42 @@ TEST(Preemption, SavesAndEndsWhenInterrupted) {
   }
 }
 
-sighandler_t interrupt_handler() {
-  struct sigaction action {};
-  sigaction(SIGINT, nullptr, &action);
-  return action.sa_handler;
-}
-
 TEST(Preemption, LeavesInterruptsAsTheyAreOutsideOfTraining) {
   const TempDir dir;
   const auto before = std::signal(SIGINT, SIG_DFL);
   sighandler_t within = SIG_DFL;
   const auto train = [&] {
-    train_until({.at_step = [&](int, std::int64_t) { within = interrupt_handler(); },
+    train_until({.at_step = [&](int, std::int64_t) { within = handler_of(SIGINT); },
                  .file = dir / "on-signal.h5",
                  .on_interrupt = [] {}});
   };
   train();
   EXPECT_NE(within, SIG_DFL);
-  EXPECT_EQ(interrupt_handler(), SIG_DFL);
+  EXPECT_EQ(handler_of(SIGINT), SIG_DFL);
   std::signal(SIGINT, SIG_IGN);  // as in the background of a shell
   train();
   EXPECT_EQ(within, SIG_IGN);
+  std::signal(SIGINT, before);
+}
+
+volatile std::sig_atomic_t interrupts_heard = 0;
+
+// Nothing is left to save, so it does what it would have done without the training.
+TEST(Preemption, AnInterruptAfterTheLastStepComesWhenTheTrainingHasEnded) {
+  const TempDir dir;
+  const auto before = std::signal(SIGINT, [](int) { interrupts_heard = interrupts_heard + 1; });
+  interrupts_heard = 0;
+  Model model = small_model();
+  LambdaCallback late({.on_epoch_end = [](std::int64_t epoch, Logs&) {
+    if (epoch == 1) std::raise(SIGINT);
+    EXPECT_EQ(interrupts_heard, 0);
+  }});
+  Preemption preemption({.filepath = dir / "on-signal.h5", .on_interrupt = [] {}});
+  const History history =
+      model.fit(small_images(8), {.epochs = 2, .callbacks = {&late, &preemption}, .verbose = 0});
+  EXPECT_EQ(history.epochs.size(), 2u);
+  EXPECT_EQ(interrupts_heard, 1);
+  EXPECT_FALSE(std::filesystem::exists(dir / "on-signal.h5"));
   std::signal(SIGINT, before);
 }
 

@@ -55,6 +55,14 @@ TEST(SaveInterval, FollowsWhatStepsAndSavesCost) {
   EXPECT_EQ(interval.next(24), 1);
 }
 
+TEST(SaveInterval, OneLongPauseDoesNotDecideAlone) {
+  SaveInterval interval(3600.0);
+  for (int i = 0; i < 10; ++i) interval.add_step(0.05);
+  interval.add_pause(0.01);
+  interval.add_pause(0.03);
+  EXPECT_EQ(interval.next(240), 240);  // sqrt(2 * 0.02 * 3600) = 12 s
+}
+
 TEST(SaveInterval, AllRanksSaveAtTheSameStepsAndSoDoesAResumedRun) {
   const TempDir dir(memory_directory());
   const InMemoryDataset data = small_images(100);

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include <ronde/models/model_checkpoint.h>
+
 #include "models/callbacks/keras_callbacks.h"
+#include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
 namespace ronde::testing {
@@ -45,6 +48,17 @@ TEST(TerminateOnNaN, OneRanksLossStopsAllAtTheSameStep) {
       EXPECT_EQ(text, "Batch 2: Invalid loss, terminating training\n");
     }
   }
+}
+
+TEST(TerminateOnNaN, NothingIsSavedOfAnEpochWithoutALoss) {
+  const TempDir dir;
+  TerminateOnNaN guard;
+  ModelCheckpoint checkpoint({.filepath = dir / "{epoch}.h5"});
+  Model model = one_weight_model(0.1, 0.0);
+  FitOptions fit = guarded(guard);
+  fit.callbacks.push_back(&checkpoint);
+  printed([&] { model.fit(with_bad_target(6, std::nan("")), fit); });
+  EXPECT_EQ(checkpoint.last_path(), "");
 }
 
 TEST(TerminateOnNaN, RaisesOnAllRanksWhenAskedTo) {

@@ -135,6 +135,11 @@ TEST(SavedModel, TheEndOfTheFileTellsItsProgress) {
   EXPECT_EQ(*progress, (FileProgress{.epochs = 3, .steps = 1234567890123}));
   EXPECT_FALSE(read_progress(bytes));
   EXPECT_FALSE(read_progress(std::string(kTrailerLength, ' ')));
+  std::string end = bytes.substr(bytes.size() - kTrailerLength);
+  const std::size_t epochs = end.find("0000000003");
+  ASSERT_NE(epochs, std::string::npos);
+  EXPECT_TRUE(read_progress(end));
+  EXPECT_FALSE(read_progress(end.replace(epochs, 10, "-000000003")));
 }
 
 TEST(Wildcard, StandsForTheFieldsOfAPattern) {

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
-#include <set>
+#include <thread>
 
 #include <ronde/models/backup_and_restore.h>
 #include <ronde/models/file_io.h>
@@ -126,6 +126,28 @@ TEST(CheckpointFailure, OtherFailuresAreThrownOnAllRanks) {
   expect_io_errors(errors, dir / "file");
 }
 
+// Where files could be written before, what is wrong now may pass.
+TEST(CheckpointFailure, AFolderThatIsGoneLaterIsAWarning) {
+  const TempDir dir(memory_directory());
+  std::filesystem::create_directory(dir / "folder");
+  Model model = small_model();
+  ModelCheckpoint checkpoint({.filepath = dir / "folder/{epoch}.h5"});
+  const InMemoryDataset data = small_images(8);
+  LambdaCallback loss({.on_epoch_begin = [&](std::int64_t epoch) {
+    if (epoch != 1) return;
+    while (!std::filesystem::exists(dir / "folder/1.h5")) std::this_thread::yield();
+    std::filesystem::rename(dir / "folder", dir / "elsewhere");
+    atomic_write_file(dir / "folder", "in the way");
+  }});
+  std::vector<std::string> warnings;
+  FitOptions fit{.epochs = 3, .callbacks = {&loss, &checkpoint}, .verbose = 0};
+  fit.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  EXPECT_EQ(model.fit(data, fit).epochs.size(), 3u);
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_TRUE(warnings[0].starts_with(dir / "folder")) << warnings[0];
+  EXPECT_NE(warnings[0].find("training goes on"), std::string::npos) << warnings[0];
+}
+
 TEST(CheckpointFailure, WeightsThatAreNotFiniteAreNotSaved) {
   const TempDir dir(memory_directory());
   Model model(small_net(), {6, 6, 1});
@@ -136,71 +158,6 @@ TEST(CheckpointFailure, WeightsThatAreNotFiniteAreNotSaved) {
                CollectiveError);
   const LatestCheckpoint latest = latest_checkpoint(dir.path());
   EXPECT_LT(latest.steps, 10);
-}
-
-/// Files 1-1.h5 ... 1-4.h5.
-void make_checkpoints(const TempDir& dir, const std::string& ending = ".h5") {
-  Model model = small_model();
-  ModelCheckpoint checkpoint({.filepath = cat(dir / "{epoch}-{batch}", ending), .save_steps = 1});
-  model.fit(small_images(16), {.batch_size = 4, .callbacks = {&checkpoint}, .verbose = 0});
-}
-
-TEST(LatestCheckpoint, IsTheMostAdvancedWhateverItsTimeAndName) {
-  const TempDir dir(memory_directory());
-  make_checkpoints(dir);
-  std::filesystem::rename(dir / "1-4.h5", dir / "0.h5");
-  std::filesystem::last_write_time(dir / "0.h5",
-                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  const LatestCheckpoint latest = latest_checkpoint(dir.path());
-  EXPECT_EQ(latest.path, dir / "0.h5");
-  EXPECT_EQ(latest.steps, 4);
-  EXPECT_TRUE(latest.skipped.empty());
-  EXPECT_EQ(latest_checkpoint(dir / "{epoch:d}-{batch}.h5").path, dir / "1-3.h5");
-  EXPECT_EQ(latest_checkpoint(dir / "1-2.h5").path, dir / "1-2.h5");
-  EXPECT_EQ(latest_checkpoint(dir / "*/{epoch}.h5").path, "");
-  EXPECT_EQ(latest_checkpoint(dir / "not there/{epoch}.h5").path, "");
-}
-
-TEST(LatestCheckpoint, MayBeAnArchiveOfKeras) {
-  const TempDir dir(memory_directory());
-  make_checkpoints(dir, ".keras");
-  const LatestCheckpoint latest = latest_checkpoint(dir / "{epoch}-{batch}.keras");
-  EXPECT_EQ(latest.path, dir / "1-4.keras");
-  EXPECT_EQ(latest.steps, 4);
-  EXPECT_EQ(latest_checkpoint(dir.path()).path, latest.path);
-  std::string bytes = read_file(dir / "1-4.keras");
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  atomic_write_file(dir / "1-4.keras", bytes);
-  bytes = read_file(dir / "1-3.keras");
-  atomic_write_file(dir / "1-3.keras", bytes.substr(0, bytes.size() - 1));
-  const LatestCheckpoint good = latest_checkpoint(dir.path());
-  EXPECT_EQ(good.path, dir / "1-2.keras");
-  EXPECT_EQ(good.skipped.size(), 2u);
-  EXPECT_EQ(good.damaged.size(), 2u);
-}
-
-TEST(LatestCheckpoint, SkipsWhatIsDamagedAndSaysWhy) {
-  const TempDir dir(memory_directory());
-  make_checkpoints(dir);
-  std::string bytes = read_file(dir / "1-4.h5");
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  atomic_write_file(dir / "1-4.h5", bytes);
-  bytes = read_file(dir / "1-3.h5");
-  atomic_write_file(dir / "1-3.h5", bytes.substr(0, bytes.size() - 1));
-  atomic_write_file(dir / "1-9.h5.tmp.77", bytes);
-  small_model().save_weights(dir / "weights.h5");
-  const LatestCheckpoint latest = latest_checkpoint(dir.path());
-  EXPECT_EQ(latest.path, dir / "1-2.h5");
-  EXPECT_EQ(latest.steps, 2);
-  ASSERT_EQ(latest.skipped.size(), 3u);
-  EXPECT_EQ(latest.skipped[0], dir / "1-3.h5" + ": is cut off, or no checkpoint of Ronde");
-  EXPECT_EQ(latest.skipped[1],
-            dir / "1-4.h5" + ": damaged: its bytes are not those that were written (SHA-256 differs)");
-  EXPECT_EQ(latest.skipped[2], dir / "weights.h5" + ": is cut off, or no checkpoint of Ronde");
-  const std::set<std::string> damaged(latest.damaged.begin(), latest.damaged.end());
-  EXPECT_EQ(damaged, (std::set<std::string>{dir / "1-3.h5", dir / "1-4.h5", dir / "weights.h5"}));
-  for (const std::string& path : damaged) std::filesystem::rename(path, path + kDamagedEnding);
-  EXPECT_TRUE(latest_checkpoint(dir / "*").skipped.empty()) << "what is kept aside is looked at";
 }
 
 /// Six epochs of 2 steps; throws when `dies_after` epochs are over.

@@ -236,6 +236,15 @@ TEST(Fit, StopsWhenAskedTo) {
     if (epoch == 1) model.stop_training();
   }});
   EXPECT_EQ(model.fit(data, {.epochs = 9, .callbacks = {&stop}, .verbose = 0}).epochs.size(), 2u);
+  EXPECT_EQ(model.fit(data, {.epochs = 3, .verbose = 0}).epochs.size(), 3u) << "it was for that training";
+}
+
+// What the first step prepares is not its speed.
+TEST(Fit, SpeedsLeaveOutTheFirstStep) {
+  Model model = small_model();
+  model.fit(small_images(8), {.batch_size = 8, .epochs = 1, .verbose = 0});
+  EXPECT_EQ(model.progress().images_per_second, 0.0);
+  EXPECT_GT(model.progress().train_seconds, 0.0);
 }
 
 TEST(Fit, NonFiniteLossEndsTrainingOnAllRanks) {

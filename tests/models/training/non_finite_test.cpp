@@ -161,6 +161,13 @@ TEST(NonFinite, ASkippedStepIsAsIfItsSamplesWereNotThere) {
   }
 }
 
+// What compression has left over of it is left out too: else the next step would have it.
+TEST(NonFinite, NothingOfASkippedStepIsLeftOver) {
+  const Outcome outcome = train(2, rows(24, 8), kWays.back(), options(NonFiniteAction::skip));
+  EXPECT_EQ(outcome.warnings.size(), 1u);
+  EXPECT_TRUE(std::isfinite(outcome.loss));
+}
+
 TEST(NonFinite, SkippingGoesOnAndEndsAtItsLimit) {
   const double infinity = std::numeric_limits<double>::infinity();
   const Outcome once = train(2, rows(24, 7, infinity), kWays[0], options(NonFiniteAction::skip));
@@ -295,6 +302,43 @@ TEST(NonFinite, RollbackPassesOverADamagedFileAndNeedsOne) {
   EXPECT_EQ(model.progress().steps, 4);
 }
 
+TEST(NonFinite, RollbackTriesAFileOnceHoweverOftenItWasWritten) {
+  const TempDir dir(memory_directory());
+  SelfCommunicator world;
+  Model model = make_model(world);
+  const std::string file = dir / "model.h5";
+  ModelCheckpoint files({.filepath = file, .save_steps = 1});
+  LambdaCallback damage({.on_train_batch_begin = [&](std::int64_t batch) {
+    if (batch != 3) return;
+    while (Model::load(file).progress().steps < 3) std::this_thread::yield();
+    std::filesystem::resize_file(file, 100);
+  }});
+  std::vector<std::string> warnings;
+  FitOptions fit = options(NonFiniteAction::rollback);
+  fit.callbacks = {&files, &damage};
+  fit.warn = [&](const std::string& text) { warnings.push_back(text); };
+  EXPECT_NE(message_of<CollectiveError>([&] {
+              model.fit(rows(24, 20), fit);
+            }).find("there is no checkpoint to go back to"),
+            std::string::npos);
+  EXPECT_EQ(warnings.size(), 1u);
+}
+
+TEST(NonFinite, RollbackLeavesTheRateThatACallbackHasChosen) {
+  const TempDir dir(memory_directory());
+  SelfCommunicator world;
+  Model model = make_model(world);
+  ModelCheckpoint files({.filepath = dir / "{batch}.h5", .save_steps = 2});
+  LambdaCallback rate({.on_train_batch_begin = [&](std::int64_t batch) {
+    if (batch == 2) model.optimizer().set_learning_rate(0.01);
+  }});
+  FitOptions fit = options(NonFiniteAction::rollback);
+  fit.callbacks = {&files, &rate};
+  fit.warn = [](const std::string&) {};
+  model.fit(rows(24, 20), fit);  // the fourth step goes back to the second
+  EXPECT_EQ(model.optimizer().learning_rate(), 0.01);
+}
+
 TEST(NonFinite, RollbackGoesFurtherBackWhereThatLedToTheSameAgain) {
   const TempDir dir(memory_directory());
   SelfCommunicator world;
@@ -322,6 +366,26 @@ class NaNGradient : public Loss {
     return sqrt(square(sum(output - output, {.axes = {1}})));
   }
 };
+
+/// NaN, with a gradient of 1.
+class NaNLoss : public Loss {
+ public:
+  std::string name() const override { return "nan_loss"; }
+  Variable operator()(const Variable& output, const Tensor&) const override {
+    return sum(output, {.axes = {1}}) + kNaN;
+  }
+};
+
+TEST(NonFinite, ALossThatIsWorseThanItsGradientIsFoundToo) {
+  for (const int ranks : {1, 2})
+    test::run_ranks(ranks, [](Communicator& world) {
+      Model model = make_model(world, {}, std::make_unique<NaNLoss>());
+      const std::string message =
+          message_of<CollectiveError>([&] { model.fit(rows(6), options(NonFiniteAction::abort)); });
+      EXPECT_TRUE(message.starts_with("[fit] step 1 (1 of epoch 1) is not finite: rank 0: the loss of all "))
+          << message;
+    });
+}
 
 TEST(NonFinite, AGradientThatIsWorseThanItsLossIsFoundToo) {
   SelfCommunicator world;

@@ -51,7 +51,9 @@ std::vector<AuditOutcome> train_audited(int ranks, int bad_rank, int call, FitOp
   test::run_ranks(ranks, [&](Communicator& world) {
     AuditOutcome& outcome = outcomes[static_cast<std::size_t>(world.rank())];
     Model model(net_with_fault(world.rank() == bad_rank ? call : 0), {6, 6, 1}, {.communicator = &world});
-    model.compile(small_compile());
+    CompileOptions compile = small_compile();
+    compile.distributed.buckets = {.first_bucket_bytes = 1, .bucket_bytes = 1};  // which would leave early
+    model.compile(std::move(compile));
     try {
       model.fit(data, fit);
     } catch (const CollectiveError& error) {
