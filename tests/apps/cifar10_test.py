@@ -77,9 +77,11 @@ class Cifar10(harness.ProgramTest):
                                        "--train-samples", "24", "--test-samples", "4", "--global-batch-size", "12"))
 
     def test_ranks_share_the_epochs(self):
-        for ranks, pattern in ((1, "100 epochs of one pass over the data"), (2, "50 epochs of 2 passes over the data"),
-                               (3, "34 epochs of 3 passes over the data")):
-            out = self.interrupted(lambda printed: "Epoch 1/" in printed, ranks=ranks)
+        for ranks, options, pattern in ((1, [], "100 epochs of one pass over the data"),
+                                        (1, ["--global-batch-size", "64"], "50 epochs of 2 passes over the data"),
+                                        (2, [], "50 epochs of 2 passes over the data"),
+                                        (3, [], "34 epochs of 3 passes over the data")):
+            out = self.interrupted(lambda printed: "Epoch 1/" in printed, *options, ranks=ranks)
             self.assertIn(pattern, out)
 
     def test_learns(self):

@@ -55,6 +55,13 @@ class Outputs(harness.ProgramTest):
             self.assert_trained(self.train(*SHORT, "--dir", "out"), told)
             first.kill()
 
+    def test_a_directory_that_is_open_to_all_is_told(self):
+        for mode, warned in ((0o777, True), (0o1777, False)):
+            (self.work / f"{mode:o}").mkdir()
+            (self.work / f"{mode:o}").chmod(mode)
+            self.assert_trained(self.train(*SHORT, "--dir", f"{mode:o}"),
+                                [rf"{mode:o}: every user of this machine may replace the files in it: chmod o-w, or \+t"] * warned)
+
     def test_checkpoint_pattern(self):
         self.assert_trained(self.train(*SHORT, "--checkpoint", "at-{epoch:02d}.h5"))
         self.assertEqual(list(harness.snapshot(self.work)), ["at-01.h5", "at-02.h5"])

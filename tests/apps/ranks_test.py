@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import subprocess
 import unittest
 
 import harness
@@ -25,6 +27,19 @@ class Ranks(harness.ProgramTest):
         forth = sum(options, [])
         back = sum(reversed(options), [])
         self.assert_trained(self.train_apart(forth, back))
+
+    def test_what_ranks_did_before_a_hang_lies_in_the_folder_of_the_run(self):
+        command = self.job("--dir", "out", "--epochs", "100000", "--train-samples", "64", "--test-samples", "16",
+                           "--batch-size", "16", "--hang-timeout", "0.5", ranks=2)
+        with subprocess.Popen([str(word) for word in command], cwd=self.work, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as job:
+            for line in job.stdout:
+                if line.startswith("Epoch 2/"):
+                    break
+            os.kill(harness.children(job.pid)[1], signal.SIGSTOP)
+            errors = job.communicate()[1]
+        self.assertEqual(job.returncode, 86, errors)
+        self.assertTrue(list((self.work / "out").glob("ronde-flight-rank-*.txt")), errors)
 
     def test_one_rank_without_data(self):
         script = self.work / "rank.sh"

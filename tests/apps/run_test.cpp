@@ -37,7 +37,16 @@ TEST(Ending, SaysWhetherTryingAgainHelps) {
     EXPECT_EQ(judge(status), Verdict::try_again) << status;
   EXPECT_EQ(describe_status(137), "signal 9 (Killed)");
   EXPECT_EQ(describe_status(205), "failed (exit status 205)");
-  EXPECT_EQ(describe_status(86), "a rank hung (exit status 86)");
+  for (const auto& [status, meaning] : {std::pair{0, "done"},
+                                        {2, "wrong usage"},
+                                        {65, "a bad input file"},
+                                        {74, "reading or writing failed"},
+                                        {75, "saved, to be started again"},
+                                        {86, "a rank hung"},
+                                        {87, "weights differed between ranks"},
+                                        {88, "numbers were not finite"},
+                                        {127, "the program was not found"}})
+    EXPECT_EQ(describe_status(status), cat(meaning, " (exit status ", status, ")"));
 }
 
 TEST(Ending, IsSavedForWhomeverToldItToEnd) {
