@@ -54,7 +54,7 @@ void TrainerCallbacks::add_checkpoints(const TrainOptions& options, const Recipe
     epoch_files_ = add({.filepath = files.epoch_checkpoints,
                         .verbose = verbose,
                         .save_best_only = keeps_best_,
-                        .keep = is_one_file ? 0 : plan.keep_epochs});
+                        .keep = plan.keep_epochs});
   }
   // With train_and_evaluate they are the Estimator's.
   if (!files.step_checkpoints.empty() && !recipe.estimator)
@@ -66,11 +66,11 @@ void TrainerCallbacks::add_checkpoints(const TrainOptions& options, const Recipe
 }
 
 void TrainerCallbacks::add_logs(const RunFiles& files, LogFile when_resumed) {
-  const auto add_lenient = [&](std::unique_ptr<Callback> log) {
-    callbacks_.push_back(std::make_unique<LenientCallback>(std::move(log), when_resumed));
+  const auto add_log = [&](std::unique_ptr<Callback> log) {
+    callbacks_.push_back(std::make_unique<RunLog>(std::move(log), when_resumed));
   };
-  add_lenient(std::make_unique<CSVLogger>(CSVLoggerOptions{.filename = files.logs + "/training.csv"}));
-  add_lenient(std::make_unique<TensorBoard>(TensorBoardOptions{.log_dir = files.logs}));
+  add_log(std::make_unique<CSVLogger>(CSVLoggerOptions{.filename = files.logs + "/training.csv"}));
+  add_log(std::make_unique<TensorBoard>(TensorBoardOptions{.log_dir = files.logs}));
 }
 
 const ModelCheckpoint* TrainerCallbacks::add(ModelCheckpointOptions options) {

@@ -8,10 +8,10 @@
 #include <ronde/models/callback.h>
 #include <ronde/models/model_checkpoint.h>
 
-#include "common/lenient_callback.h"
 #include "common/recipe.h"
 #include "common/resume.h"
 #include "common/run_files.h"
+#include "common/run_log.h"
 #include "common/train_options.h"
 
 namespace ronde::apps {

@@ -56,6 +56,21 @@ std::unique_ptr<Sequential> normalizing(double mean, double variance) {
   return net;
 }
 
+std::unique_ptr<Sequential> undoing_normalization(double mean, double variance) {
+  auto net = std::make_unique<Sequential>();
+  net->add(Normalization({.mean = {mean}, .variance = {variance}, .invert = true}));
+  return net;
+}
+
+/// Says 2, nan (nothing times more than a float holds) and -3.
+std::unique_ptr<Sequential> one_nan() {
+  auto net = std::make_unique<Sequential>(Flatten());
+  net->add(Dense({.units = 3, .kernel_initializer = Initializer::zeros}));
+  net->add(Rescaling({.scale = {1.0}, .offset = {2.0, 0.0, -3.0}}));
+  net->add(Rescaling({.scale = {1.0, 1e39, 1.0}}));
+  return net;
+}
+
 std::unique_ptr<Graph> graph_of_bytes() {
   auto net = std::make_unique<Graph>();
   const Symbol x = net->add(Flatten(), net->add(Rescaling({.scale = {1.0 / 255}}), net->input()));
@@ -73,11 +88,14 @@ int main(int, char** argv) {
   save(constant(), of_logits("sparse_categorical_crossentropy"), folder + "logits.h5");
   save(constant(), loss("mse"), folder + "regression.h5");
   save(constant(), nullptr, folder + "unknown.h5");
+  save(one_nan(), loss("mse"), folder + "one_nan.h5");
 
   const char* labels = "sparse_categorical_crossentropy";
   save(classifier(std::make_unique<Sequential>()), loss(labels), folder + "plain.h5");
   save(classifier(rescaling(1.0 / 255, 0.0)), loss(labels), folder + "bytes.h5");
   save(classifier(normalizing(0.0, 255.0 * 255.0)), loss(labels), folder + "deviations_of_bytes.h5");
+  save(classifier(undoing_normalization(0.0, 1.0 / (255.0 * 255.0))), loss(labels),
+       folder + "shares_of_bytes.h5");
   save(classifier(normalizing(0.5, 0.0625)), loss(labels), folder + "deviations.h5");
   save(graph_of_bytes(), loss(labels), folder + "graph_of_bytes.h5");
   save(classifier(rescaling(4.0, -2.0)), loss(labels), folder + "normalized.h5");

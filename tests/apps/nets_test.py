@@ -97,6 +97,13 @@ class Meaning(NetTest):
             self.assertNotIn("%", result.out)
 
 
+    def test_one_that_is_not_finite(self):
+        result = self.ronde("predict", self.nets / "one_nan.h5", self.pictures[0], "--top", 3)
+        self.assert_refused(result, 88, "one_nan.h5: says nan as output 1 of .*0/a.png")
+        self.assertEqual(re.findall(r"^  output (\d) +(\S+)$", result.out, re.MULTILINE),
+                         [("0", "2"), ("2", "-3"), ("1", "nan")])
+
+
 class Scale(NetTest):
     """What a net sees of a byte."""
 
@@ -109,7 +116,7 @@ class Scale(NetTest):
 
     def test_of_nets_that_scale_bytes(self):
         expected = self.answers("plain.h5")
-        for net in ("bytes.h5", "deviations_of_bytes.h5", "graph_of_bytes.h5"):
+        for net in ("bytes.h5", "deviations_of_bytes.h5", "shares_of_bytes.h5", "graph_of_bytes.h5"):
             self.assertEqual(self.answers(net, notes=1), expected)
             self.assertEqual(self.answers(net, "--scale", "1"), expected)
             self.assertNotEqual(self.answers(net, "--scale", "1/255"), expected)
@@ -171,6 +178,14 @@ class Evaluate(NetTest):
                 result = self.ronde("evaluate", self.nets / net, "--data", "photos", ranks=ranks)
                 self.assert_refused(result, 65, rf"{net}: its loss, {loss}, wants targets of shape \(3,\) for each sample, "
                                                 "but photos has class labels")
+
+    def test_net_without_a_loss(self):
+        result = self.ronde("evaluate", self.nets / "softmax.h5", "--data", "photos")
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(len(result.warnings), 1, result)
+        self.assertIn("softmax.h5: has no loss that is known, so this is categorical_crossentropy", result.warnings[0])
+        loss = float(re.search(r"^Loss: (.*)$", result.out, re.MULTILINE)[1])
+        self.assertAlmostEqual(loss, -sum(map(math.log, SOFTMAX)) / 3, delta=1e-4)
 
     def test_net_without_weights(self):
         net = self.nets / "weightless.h5"

@@ -88,6 +88,47 @@ TEST(TimelineSummary, NamesTheRankThatHasMostToDo) {
   EXPECT_EQ(alone.slowest_rank(), nullptr);
 }
 
+// The lower of the two in the middle.
+TEST(TimelineSummary, TheSlowestRankIsComparedWithTheMiddleOfTheOthers) {
+  std::vector<Line> lines;
+  for (const auto& [rank, work] : {std::pair{0, 100.0}, {1, 400.0}, {2, 200.0}})
+    lines.push_back({rank, 0, "step", "step", 0, work});
+  const TimelineSummary summary = summarize_timeline(timeline(lines), "t");
+  EXPECT_EQ(summary.slowest_rank()->rank, 1);
+  EXPECT_NEAR(summary.slowest_rank_excess(), 3.0, 1e-9);
+}
+
+TEST(TimelineSummary, ExchangeIsWhereWaitsAndTransfersOverlap) {
+  const TimelineSummary summary = summarize_timeline(timeline({{0, 0, "step", "step", 0, 1000},
+                                                               {0, 0, "wait", "wait for gradients", 100, 100},
+                                                               {0, 0, "wait", "wait for gradients", 400, 300},
+                                                               {0, 0, "loader", "wait for batch", 500, 150},
+                                                               {0, 1, "transfer", "move data", 50, 100},
+                                                               {0, 1, "transfer", "move data", 180, 40},
+                                                               {0, 1, "transfer", "move data", 190, 10},
+                                                               {0, 1, "transfer", "move data", 400, 300},
+                                                               {0, 1, "transfer", "move data", 1200, 300}}),
+                                                     "t");
+  ASSERT_EQ(summary.ranks.size(), 1u);
+  // Data moved in 50 and 20 of the first wait and in all of the second, which is less by the wait for a batch
+  // in it.
+  EXPECT_NEAR(summary.ranks[0].loader, 150e-6, 1e-12);
+  EXPECT_NEAR(summary.ranks[0].exchange, 250e-6, 1e-12);
+  EXPECT_NEAR(summary.ranks[0].waiting, 0.0, 1e-12);
+  EXPECT_NEAR(summary.communication, 440e-6, 1e-12) << "in steps: 100 + 40 + 300";
+}
+
+TEST(TimelineSummary, LayersThatTakeMostComeFirst) {
+  const TimelineSummary summary = summarize_timeline(timeline({{0, 0, "step", "step", 0, 1000},
+                                                               {0, 0, "forward", "a", 0, 20},
+                                                               {0, 0, "forward", "b", 20, 10},
+                                                               {0, 0, "backward", "b", 30, 40},
+                                                               {0, 0, "backward", "a", 70, 10}}),
+                                                     "t");
+  ASSERT_EQ(summary.layers.size(), 2u);
+  EXPECT_EQ(summary.layers[0].name, "b");
+}
+
 TEST(TimelineSummary, ChargesALayerItsOwnTimeInStepsOnly) {
   const TimelineSummary summary = summarize_timeline(timeline(two_ranks()), "t");
   ASSERT_EQ(summary.layers.size(), 2u);  // averages over two ranks

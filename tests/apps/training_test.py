@@ -25,6 +25,8 @@ class Training(harness.ProgramTest):
             self.assertEqual(self.metrics()["global_batch"], 256)
             self.assertIn("optimizer     muon, learning rate 0.05\n", result.out)
             self.assertRegex(result.out, r"\nSeconds from data in memory to tested model: \d+\.\d\d\n")
+            out = self.interrupted(lambda printed: "optimizer  " in printed, "--recipe", "fast", ranks=ranks)
+            self.assertIn("140 steps", out)
 
     def test_same_numbers_on_any_number_of_ranks(self):
         losses = {}

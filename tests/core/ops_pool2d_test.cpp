@@ -56,6 +56,17 @@ TEST(Pool2d, WindowTooLargeForAByte) {
                    {f64_tensor({1, 18, 17, 1}, ramp)});
 }
 
+// The last place of a window of 256 is the last that a byte holds.
+TEST(Pool2d, WindowAroundTheEndOfAByte) {
+  for (const std::int64_t width : {256, 257}) {
+    Variable x = Variable::parameter(
+        Tensor::zeros({1, 1, width, 1}, {.dtype = DType::f64, .backend = &backend("cpu")}));
+    x.value().view(width - 1, {1}).fill(1.0);
+    sum(max_pool2d(x, {.window = {1, width}})).backward();
+    EXPECT_EQ(x.grad().view(width - 1, {1}).item(), 1.0) << width;
+  }
+}
+
 TEST(Pool2d, OfAView) {
   expect_gradients(
       [](const Variables& v) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/sgd.h>
 
 #include "distributed/node_ranks.h"
@@ -166,6 +167,15 @@ TEST(ShardedState, GivesTheSameBits) {
         ranks, [] { return clipped({}); }, 0.0);
   expect_sharding_changes_nothing(
       3, [] { return sgd(); }, 0.0);
+  // Groups of which a rank has parts of several buckets.
+  expect_sharding_changes_nothing(
+      3,
+      [] {
+        return std::make_unique<OptimizerGroups>(
+            optimizer_group("*/bias", SGD({.learning_rate = 0.1, .momentum = 0.9})),
+            optimizer_group("*", Adam({.learning_rate = 0.01})));
+      },
+      0.0);
   // Its state does not begin with zeros.
   expect_sharding_changes_nothing(
       2, [] { return std::make_unique<Adagrad>(); }, 0.0);

@@ -20,7 +20,7 @@ std::optional<double> number(std::string_view field) {
   double value = 0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const bool whole = error == std::errc() && end == field.data() + field.size() && std::isfinite(value);
-  return whole && !field.empty() ? std::optional(value) : std::nullopt;
+  return whole ? std::optional(value) : std::nullopt;
 }
 
 bool is_byte(float value) {

@@ -30,10 +30,7 @@ void ReduceLROnPlateau::on_epoch_end(std::int64_t epoch, Logs& logs) {
   log_learning_rate(logs, model().optimizer());
   if (!monitor_.is_due(plan(), epoch)) return;
   const double current = monitor_.value(logs, kName);
-  if (cooldown_left_ > 0) {
-    --cooldown_left_;
-    wait_ = 0;
-  }
+  if (cooldown_left_ > 0) --cooldown_left_;
   if (monitor_.improves(current)) {
     monitor_.set_best(current);
     wait_ = 0;

@@ -107,6 +107,28 @@ TEST_F(TrainAndEvaluate, EvaluatesOnSoManyBatches) {
   EXPECT_EQ(told, 20);
 }
 
+TEST_F(TrainAndEvaluate, EvaluatesOnSoManyBatchesOfEachRank) {
+  test::run_ranks(2, [&](Communicator& world) {
+    Model model = small_model({.communicator = &world});
+    Estimator estimator(model, config());
+    EvalSpec spec = evaluation();
+    spec.batch_size = 4;
+    spec.steps = 2;
+    EXPECT_EQ(train_and_evaluate(estimator, training(1), spec).evaluations.back().evaluation.count, 16);
+  });
+}
+
+// Evaluations are the EvalSpec's.
+TEST_F(TrainAndEvaluate, DoesNotValidateWithinTraining) {
+  Model model = small_model();
+  Estimator estimator(model, config());
+  TrainSpec spec = training(12);
+  spec.fit.validation = &test_;
+  const History history = train_and_evaluate(estimator, spec, evaluation()).history;
+  EXPECT_EQ(history.epochs.size(), 2u);
+  EXPECT_FALSE(history.values.contains("val_loss"));
+}
+
 TEST_F(TrainAndEvaluate, GoesOnFromTheDirectory) {
   for (const std::int64_t steps : {7, 12, 17}) {  // within an epoch, at its end, within another
     Model model = small_model();

@@ -61,6 +61,28 @@ TEST(StragglerDetectorTest, FindsTheSlowRankOnce) {
   EXPECT_NEAR(found[0].seconds / found[0].others_seconds, 2.0, 0.3);
 }
 
+TEST(StragglerDetectorTest, WhoWasToldOfIsNotToldOfAgain) {
+  StragglerDetector detector;
+  const std::vector<Rank> slow{Rank(0.010), Rank(0.010), Rank(0.020)},
+      even{Rank(0.010), Rank(0.010), Rank(0.010)};
+  EXPECT_EQ(after(detector, slow, 3).size(), 1u);
+  EXPECT_TRUE(after(detector, even, 3).empty());
+  EXPECT_TRUE(after(detector, slow, 9).empty());
+}
+
+// Slower in most steps, but not in all, is what a machine does that others use.
+TEST(StragglerDetectorTest, WhatOverlapsWithTheOthersIsNone) {
+  const std::vector<StepTimes> others(3, {0.010, 0.010, 0.012});
+  for (const double lower : {0.011, 0.013}) {
+    StragglerDetector detector;
+    std::vector<StepTimes> ranks = others;
+    ranks.push_back({lower, 0.020, 0.030});
+    std::size_t found = 0;
+    for (int window = 0; window < 5; ++window) found += detector.add(ranks).size();
+    EXPECT_EQ(found, lower > 0.012 ? 1u : 0u) << lower;
+  }
+}
+
 TEST(StragglerDetectorTest, TwoRanks) {
   for (const bool first : {false, true}) {
     StragglerDetector detector;

@@ -71,6 +71,15 @@ TEST(BatchNormalization, TrainsAsKeras2) {
   }
 }
 
+// Of one row there is no unbiased variance.
+TEST(BatchNormalization, ABatchOfOneRowLeavesFiniteStatistics) {
+  BatchNormalization layer({.moving_variance = MovingVariance::unbiased});
+  layer.build({2}, in_f64());
+  layer(f64_tensor({1, 2}, {3, -4}), {.training = true});
+  expect_close(find_parameter(layer, "moving_mean").variable.value(), {0.03, -0.04}, 1e-12, "mean");
+  expect_close(find_parameter(layer, "moving_variance").variable.value(), {0.99, 0.99}, 1e-12, "variance");
+}
+
 TEST(BatchNormalization, HasRightGradientsInBothModes) {
   for (const bool training : {true, false}) {
     BatchNormalization layer;

@@ -56,6 +56,21 @@ TEST(OptimizerGroups, OneRateMovesAll) {
   EXPECT_EQ(slow.optimizers()[0]->current_learning_rate(), 0.05);
 }
 
+// v = m * factor * v - rate * g, as of one optimizer: -0.1, then 0.5 * 3 * v - 0.1, then 0.5 * v - 0.1.
+TEST(OptimizerGroups, AMomentumFactorHoldsForOneStepOfAll) {
+  OptimizerGroups groups(optimizer_group("w1", SGD({.learning_rate = 0.1, .momentum = 0.5})),
+                         optimizer_group("*", SGD({.learning_rate = 0.1, .momentum = 0.5})));
+  VectorNet net(Vectors{{0.0}, {0.0}}, DType::f64);
+  groups.attach(net.arena());
+  for (const double expected : {-0.1, -0.25, -0.225}) {
+    if (groups.iterations() == 1) groups.scale_momentum_once(3.0);
+    net.set_gradients({{1.0}, {1.0}});
+    groups.step();
+    for (const Segment& segment : net.arena().segments())
+      EXPECT_NEAR(groups.slots()[0].values.view(segment.offset, {1}).item(), expected, 1e-14) << segment.name;
+  }
+}
+
 TEST(OptimizerGroups, AGroupMayHaveAScheduleOfItsOwn) {
   SGD first({.learning_rate = 1.0}), rest({.learning_rate = 0.5});
   first.set_schedule(std::make_shared<PolynomialDecay>(

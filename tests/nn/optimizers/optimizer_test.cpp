@@ -4,6 +4,7 @@
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/adamax.h>
+#include <ronde/nn/muon.h>
 #include <ronde/nn/nadam.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/rmsprop.h>
