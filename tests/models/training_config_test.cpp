@@ -104,10 +104,13 @@ TEST(TrainingConfig, IsWhatKerasKnows) {
                   R"([{"class_name":"SparseCategoricalAccuracy","config":{"name":"acc"}}])");
 }
 
-TEST(TrainingConfig, AnAccuracyWithANameOfItsOwnIsTheOneOfTheLoss) {
+TEST(TrainingConfig, AnAccuracyWithANameOfItsOwnIsTheOneOfLossAndOutputs) {
   const TempDir dir;
-  const auto described = [&](std::unique_ptr<Loss> loss) {
-    Model model = model_with(std::move(loss), {std::make_shared<Accuracy>("top1")});
+  const auto described = [&](std::unique_ptr<Loss> loss, std::int64_t outputs = 3) {
+    Model model(std::make_unique<Sequential>(Dense({.units = outputs})), {4});
+    model.compile({.optimizer = std::make_unique<Adam>(),
+                   .loss = std::move(loss),
+                   .metrics = {std::make_shared<Accuracy>("top1")}});
     return config_of(model, dir / "model.keras");
   };
   const auto expected = [](const char* name) {
@@ -116,7 +119,8 @@ TEST(TrainingConfig, AnAccuracyWithANameOfItsOwnIsTheOneOfTheLoss) {
   expect_contains(described(std::make_unique<SparseCategoricalCrossentropy>()),
                   expected("SparseCategoricalAccuracy"));
   expect_contains(described(std::make_unique<CategoricalCrossentropy>()), expected("CategoricalAccuracy"));
-  expect_contains(described(std::make_unique<BinaryCrossentropy>()), expected("BinaryAccuracy"));
+  expect_contains(described(std::make_unique<BinaryCrossentropy>(), 1), expected("BinaryAccuracy"));
+  expect_contains(described(std::make_unique<BinaryCrossentropy>()), expected("CategoricalAccuracy"));
   expect_contains(described(std::make_unique<MeanSquaredError>()), R"("metrics":[])");
 }
 

@@ -164,18 +164,18 @@ ConfigValue loss_config(const Loss& loss) {
 }
 
 /// Of an Accuracy that does not say which one it is; nullptr: Keras decides by what it is given.
-const char* accuracy_class(const Loss& loss) {
+const char* accuracy_class(const Loss& loss, const Shape& outputs) {
   const std::string name = loss.name();
-  return name == "sparse_categorical_crossentropy" ? "SparseCategoricalAccuracy"
-         : name == "categorical_crossentropy"      ? "CategoricalAccuracy"
-         : name == "binary_crossentropy"           ? "BinaryAccuracy"
-                                                   : nullptr;
+  if (name == "sparse_categorical_crossentropy") return "SparseCategoricalAccuracy";
+  if (name == "categorical_crossentropy") return "CategoricalAccuracy";
+  if (name == "binary_crossentropy") return outputs.back() == 1 ? "BinaryAccuracy" : "CategoricalAccuracy";
+  return nullptr;
 }
 
 /// null for one that Keras does not know.
-ConfigValue metric_config(const Metric& metric, const Loss& loss) {
+ConfigValue metric_config(const Metric& metric, const Loss& loss, const Shape& outputs) {
   const ConfigValue config = metric.config();
-  const char* class_name = typeid(metric) == typeid(Accuracy) ? accuracy_class(loss) : nullptr;
+  const char* class_name = typeid(metric) == typeid(Accuracy) ? accuracy_class(loss, outputs) : nullptr;
   const bool is_named_alone =
       config.is_string() && (config.as_string() == "accuracy" || config.as_string() == "acc");
   // Of the name alone Keras 2 makes another metric with labels, when it opens an .h5.
@@ -185,31 +185,31 @@ ConfigValue metric_config(const Metric& metric, const Loss& loss) {
   return ConfigDict{{"class_name", class_name}, {"config", ConfigDict{{"name", metric.name()}}}};
 }
 
-ConfigList metrics_config(const Metrics& metrics, const Loss& loss) {
+ConfigList metrics_config(const Metrics& metrics, const Loss& loss, const Shape& outputs) {
   ConfigList described;
   for (const auto& metric : metrics)
-    if (const ConfigValue config = metric_config(*metric, loss); !config.is_null())
+    if (const ConfigValue config = metric_config(*metric, loss, outputs); !config.is_null())
       described.push_back(config);
   return described;
 }
 
 }  // namespace
 
-ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Metrics& metrics,
-                            const Metrics& weighted_metrics) {
+ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Shape& outputs,
+                            const Metrics& metrics, const Metrics& weighted_metrics) {
   const ConfigDict settings = optimizer.config();
   // Keras would refuse the file for an optimizer or a loss that it does not know.
   std::vector<std::string> unknown;
   if (settings.empty() || !made_or_null(make_loss, loss.name(), "loss", unknown)) return {};
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
   const std::string class_name = optimizer.name() == "AdamW" ? "Custom>AdamW" : optimizer.name();
-  return ConfigDict{
-      {"loss", loss_config(loss)},
-      {"metrics", metrics_config(metrics, loss)},
-      {"weighted_metrics",
-       weighted_metrics.empty() ? ConfigValue() : ConfigValue(metrics_config(weighted_metrics, loss))},
-      {"loss_weights", ConfigValue()},
-      {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
+  return ConfigDict{{"loss", loss_config(loss)},
+                    {"metrics", metrics_config(metrics, loss, outputs)},
+                    {"weighted_metrics", weighted_metrics.empty()
+                                             ? ConfigValue()
+                                             : ConfigValue(metrics_config(weighted_metrics, loss, outputs))},
+                    {"loss_weights", ConfigValue()},
+                    {"optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}}}};
 }
 
 DescribedNet net_from_config(const ConfigValue& config, const std::string& keras_version,

@@ -14,8 +14,8 @@ namespace ronde::inline v0 {
 /// Keras' model_config; null for a net that Keras has no classes for (one with a forward() of the user's
 /// own).
 ConfigValue model_config(const Module& module);
-/// Keras' training_config.
-ConfigValue training_config(const Optimizer& optimizer, const Loss& loss,
+/// Keras' training_config, of a net with such outputs.
+ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Shape& outputs,
                             const std::vector<std::shared_ptr<Metric>>& metrics,
                             const std::vector<std::shared_ptr<Metric>>& weighted_metrics);
 
