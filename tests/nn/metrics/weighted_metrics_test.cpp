@@ -68,7 +68,8 @@ TEST(WeightedMetrics, MatchKeras) {
 
 // Weights of 2 count a sample twice, those of 1 once, as no weights do, in whatever order they come.
 TEST(WeightedMetrics, OfOnesAndTwosAreThoseOfRepeatedSamples) {
-  for (const json& entry : read_golden("metrics_keras3.15.1.json").at("weighted")) {
+  const json golden = read_golden("metrics_keras3.15.1.json");
+  for (const json& entry : golden.at("weighted")) {
     SCOPED_TRACE(cat(entry.at("name").dump(), ' ', entry.at("options").dump()));
     const StoredMetric stored(entry);
     const Tensor output = stored.output.slice(0, 0, 6), target = stored.target.slice(0, 0, 6);
@@ -85,7 +86,8 @@ TEST(WeightedMetrics, OfOnesAndTwosAreThoseOfRepeatedSamples) {
 }
 
 TEST(WeightedMetrics, OfAnEmptyBatchOrWeightsOf0AreNothing) {
-  for (const json& entry : read_golden("metrics_keras3.15.1.json").at("weighted")) {
+  const json golden = read_golden("metrics_keras3.15.1.json");
+  for (const json& entry : golden.at("weighted")) {
     SCOPED_TRACE(cat(entry.at("name").dump(), ' ', entry.at("options").dump()));
     const StoredMetric stored(entry);
     stored.see(0, 0);
