@@ -75,7 +75,7 @@ TEST(WeightedMetrics, OfOnesAndTwosAreThoseOfRepeatedSamples) {
     const Tensor output = stored.output.slice(0, 0, 6), target = stored.target.slice(0, 0, 6);
     Metric& metric = *stored.metric;
     metric.update(output, target);
-    metric.update_weighted(output, target, Tensor::full({6}, 2.0));
+    metric.update_weighted(output, target, Tensor::full({6}, 2.0, output.options()));
     const MetricSums mixed = metric.sums();
     metric.reset();
     for (int i = 0; i < 3; ++i) metric.update(output, target);
@@ -91,7 +91,8 @@ TEST(WeightedMetrics, OfAnEmptyBatchOrWeightsOf0AreNothing) {
     SCOPED_TRACE(cat(entry.at("name").dump(), ' ', entry.at("options").dump()));
     const StoredMetric stored(entry);
     stored.see(0, 0);
-    stored.metric->update_weighted(stored.output, stored.target, Tensor::full({12}, 0.0));
+    stored.metric->update_weighted(stored.output, stored.target,
+                                   Tensor::full({12}, 0.0, stored.output.options()));
     for (const double sum : stored.metric->sums()) EXPECT_EQ(sum, 0.0);
     EXPECT_EQ(stored.metric->result(), 0.0);
   }
