@@ -72,16 +72,10 @@ struct Direction {
   std::optional<std::int64_t> output_padding;
 };
 
-Direction rows_of(const Tensor& x, const Tensor& weight, const Conv2dTransposeOptions& options) {
-  Direction rows{x.size(1), weight.size(1), options.stride.h, options.dilation.h, {}};
-  if (options.output_padding) rows.output_padding = options.output_padding->h;
-  return rows;
-}
-
-Direction columns_of(const Tensor& x, const Tensor& weight, const Conv2dTransposeOptions& options) {
-  Direction columns{x.size(2), weight.size(2), options.stride.w, options.dilation.w, {}};
-  if (options.output_padding) columns.output_padding = options.output_padding->w;
-  return columns;
+Direction along(std::int64_t Size2d::*axis, Size2d in, Size2d kernel, const Conv2dTransposeOptions& options) {
+  Direction direction{in.*axis, kernel.*axis, options.stride.*axis, options.dilation.*axis, {}};
+  if (options.output_padding) direction.output_padding = *options.output_padding.*axis;
+  return direction;
 }
 
 /// How far the result reaches, and the zeros around it that the convolution has whose transpose this is: what
@@ -90,10 +84,11 @@ struct Placed {
   std::int64_t out, before, behind;
 };
 
-Placed place(const Direction& d, Padding padding) {
+Placed place(std::int64_t Size2d::*axis, Size2d in, Size2d kernel, const Conv2dTransposeOptions& options) {
+  const Direction d = along(axis, in, kernel, options);
   const std::int64_t strides = Shape{d.in, d.stride}.count();  // an error where it cannot be counted
   const std::int64_t window = Shape{d.taps - 1, d.dilation}.count() + 1;
-  const bool same = padding == Padding::same;
+  const bool same = options.padding == Padding::same;
   std::int64_t last = same ? d.stride : std::max(window, d.stride);  // how far the last pixel reaches
   if (d.output_padding) last = (same ? window % 2 : window) + *d.output_padding;
   const std::int64_t out = strides - d.stride + last, cut = std::max<std::int64_t>(window - last, 0);
@@ -112,12 +107,17 @@ void add_bias(const Tensor& y, const Tensor& bias, Epilogue epilogue) {
 
 }  // namespace
 
+Size2d conv2d_transpose_size(Size2d in, Size2d kernel, const Conv2dTransposeOptions& options) {
+  check_options(options);
+  return {place(&Size2d::h, in, kernel, options).out, place(&Size2d::w, in, kernel, options).out};
+}
+
 Variable conv2d_transpose(const Variable& x, const Variable& weight, const Variable& bias,
                           Conv2dTransposeOptions options) {
   check_transposed(x.value(), weight.value(), bias);
   check_options(options);
-  const Placed rows = place(rows_of(x.value(), weight.value(), options), options.padding);
-  const Placed columns = place(columns_of(x.value(), weight.value(), options), options.padding);
+  const Size2d in{x.size(1), x.size(2)}, taps{weight.size(1), weight.size(2)};
+  const Placed rows = place(&Size2d::h, in, taps, options), columns = place(&Size2d::w, in, taps, options);
   auto node = std::make_shared<Conv2dTransposeNode>();
   node->params = {
       .stride = options.stride,

@@ -1,6 +1,7 @@
 // Convolutions, pooling and padding.
 #include <algorithm>
 
+#include <ronde/core/ops.h>
 #include <ronde/core/whole_numbers.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/global_average_pooling2d.h>
@@ -82,20 +83,16 @@ OnnxValue add_pooling(const OnnxCall& call, const std::string& op) {
   return add_window(call, op, window, {}, call.input().shape.back(), {});
 }
 
-/// One direction of a transposed convolution.
+/// One direction of a transposed convolution: what is cut at both edges of what its windows reach, and what
+/// lies behind that (ONNX' output_padding).
 struct TransposedAxis {
-  std::int64_t last;  ///< how far the last pixel reaches
-  std::int64_t cut;   ///< of what the windows reach, at both edges
-  std::int64_t more;  ///< behind what they reach: ONNX' output_padding
+  std::int64_t cut, more;
 };
 
-/// `output_padding` is negative where the layer has none.
-TransposedAxis transposed(std::int64_t window, std::int64_t stride, std::int64_t dilation, bool same,
-                          std::int64_t output_padding) {
-  const std::int64_t reach = (window - 1) * dilation + 1;
-  std::int64_t last = same ? stride : std::max(reach, stride);
-  if (output_padding >= 0) last = (same ? reach % 2 : reach) + output_padding;
-  return {last, std::max<std::int64_t>(reach - last, 0), std::max<std::int64_t>(last - reach, 0)};
+TransposedAxis transposed(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride,
+                          std::int64_t dilation) {
+  const std::int64_t reach = (in - 1) * stride + (window - 1) * dilation + 1;
+  return {std::max<std::int64_t>(reach - out, 0), std::max<std::int64_t>(out - reach, 0)};
 }
 
 /// One value per channel: ONNX leaves two axes of extent 1 behind.
@@ -135,14 +132,14 @@ OnnxValue onnx_conv2d_transpose(const OnnxCall& call) {
   const Shape kernel = call.builder.weight(call.layer, "kernel").shape();  // (in, kh, kw, filters)
   const OnnxValue x = call.builder.channels_first(call.input());
   const Window window = window_of(call, {kernel[1], kernel[2]});
-  const bool is_usual = call.config.at("output_padding").is_null();
-  const Size2d more = is_usual ? Size2d{-1, -1} : call.size("output_padding");
-  const TransposedAxis h =
-      transposed(window.size.h, window.strides.h, window.dilation.h, window.same, more.h);
-  const TransposedAxis w =
-      transposed(window.size.w, window.strides.w, window.dilation.w, window.same, more.w);
-  const Shape shape{(x.shape[0] - 1) * window.strides.h + h.last,
-                    (x.shape[1] - 1) * window.strides.w + w.last, kernel[3]};
+  Conv2dTransposeOptions options{.stride = window.strides,
+                                 .padding = window.same ? Padding::same : Padding::valid,
+                                 .dilation = window.dilation};
+  if (!call.config.at("output_padding").is_null()) options.output_padding = call.size("output_padding");
+  const Size2d in{x.shape[0], x.shape[1]}, out = conv2d_transpose_size(in, window.size, options);
+  const TransposedAxis h = transposed(in.h, out.h, window.size.h, window.strides.h, window.dilation.h);
+  const TransposedAxis w = transposed(in.w, out.w, window.size.w, window.strides.w, window.dilation.w);
+  const Shape shape{out.h, out.w, kernel[3]};
   std::vector<OnnxAttribute> attributes{
       {"kernel_shape", Sizes{window.size.h, window.size.w}},
       {"output_padding", Sizes{h.more, w.more}},

@@ -179,6 +179,8 @@ struct Conv2dTransposeOptions {
 /// output_padding; same in * s, or (in - 1) * s + k % 2 + output_padding (Keras).
 RONDE_API Variable conv2d_transpose(const Variable& x, const Variable& weight, const Variable& bias = {},
                                     Conv2dTransposeOptions options = {});
+/// Its rows and columns, for so many of x.
+RONDE_API Size2d conv2d_transpose_size(Size2d in, Size2d kernel, const Conv2dTransposeOptions& options);
 
 RONDE_API Variable max_pool2d(const Variable& x, Pool2dOptions options = {});
 RONDE_API Variable average_pool2d(const Variable& x, Pool2dOptions options = {});
