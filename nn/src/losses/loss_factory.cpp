@@ -37,43 +37,38 @@ std::unique_ptr<Loss> huber(const ConfigValue& options) {
 struct LossEntry {
   std::initializer_list<const char*> names;
   LossMaker make;
-  const std::type_info& (*type)();
+  const std::type_info* type;  ///< of what it makes
 };
-
-template <class Made>
-const std::type_info& type_of() {
-  return typeid(Made);
-}
 
 const LossEntry kLosses[] = {
     {{"categorical_crossentropy", "CategoricalCrossentropy"},
      crossentropy<CategoricalCrossentropy>,
-     type_of<CategoricalCrossentropy>},
+     &typeid(CategoricalCrossentropy)},
     {{"sparse_categorical_crossentropy", "SparseCategoricalCrossentropy"},
      crossentropy<SparseCategoricalCrossentropy>,
-     type_of<SparseCategoricalCrossentropy>},
+     &typeid(SparseCategoricalCrossentropy)},
     {{"binary_crossentropy", "BinaryCrossentropy", "bce", "BCE"},
      crossentropy<BinaryCrossentropy>,
-     type_of<BinaryCrossentropy>},
+     &typeid(BinaryCrossentropy)},
     {{"mean_squared_error", "MeanSquaredError", "mse", "MSE"},
      plain<MeanSquaredError>,
-     type_of<MeanSquaredError>},
+     &typeid(MeanSquaredError)},
     {{"mean_absolute_error", "MeanAbsoluteError", "mae", "MAE"},
      plain<MeanAbsoluteError>,
-     type_of<MeanAbsoluteError>},
+     &typeid(MeanAbsoluteError)},
     {{"mean_absolute_percentage_error", "MeanAbsolutePercentageError", "mape", "MAPE"},
      plain<MeanAbsolutePercentageError>,
-     type_of<MeanAbsolutePercentageError>},
+     &typeid(MeanAbsolutePercentageError)},
     {{"mean_squared_logarithmic_error", "MeanSquaredLogarithmicError", "msle", "MSLE"},
      plain<MeanSquaredLogarithmicError>,
-     type_of<MeanSquaredLogarithmicError>},
-    {{"huber", "Huber", "huber_loss"}, huber, type_of<Huber>},
-    {{"log_cosh", "LogCosh", "logcosh"}, plain<LogCosh>, type_of<LogCosh>},
-    {{"poisson", "Poisson"}, plain<Poisson>, type_of<Poisson>},
-    {{"cosine_similarity", "CosineSimilarity"}, plain<CosineSimilarity>, type_of<CosineSimilarity>},
+     &typeid(MeanSquaredLogarithmicError)},
+    {{"huber", "Huber", "huber_loss"}, huber, &typeid(Huber)},
+    {{"log_cosh", "LogCosh", "logcosh"}, plain<LogCosh>, &typeid(LogCosh)},
+    {{"poisson", "Poisson"}, plain<Poisson>, &typeid(Poisson)},
+    {{"cosine_similarity", "CosineSimilarity"}, plain<CosineSimilarity>, &typeid(CosineSimilarity)},
     {{"kl_divergence", "KLDivergence", "kullback_leibler_divergence", "kld", "KLD"},
      plain<KLDivergence>,
-     type_of<KLDivergence>},
+     &typeid(KLDivergence)},
 };
 
 /// Options that Keras writes and that mean nothing else here.
@@ -113,7 +108,7 @@ bool is_loss_name(const std::string& name) {
 
 bool is_of_known_class(const Loss& loss) {
   return std::any_of(std::begin(kLosses), std::end(kLosses),
-                     [&](const LossEntry& known) { return known.type() == typeid(loss); });
+                     [&](const LossEntry& known) { return *known.type == typeid(loss); });
 }
 
 std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& options) {

@@ -137,17 +137,12 @@ using LayerReader = std::unique_ptr<Module> (*)(const LayerConfig& config);
 struct LayerEntry {
   const char* class_name;
   LayerReader read;
-  const std::type_info& (*type)();  // of what it reads
+  const std::type_info* type;  // of what it reads
 };
 
 template <class Layer>
-const std::type_info& type_of() {
-  return typeid(Layer);
-}
-
-template <class Layer>
 constexpr LayerEntry entry(const char* class_name, LayerReader read = read_layer<Layer>) {
-  return {class_name, read, type_of<Layer>};
+  return {class_name, read, &typeid(Layer)};
 }
 
 constexpr LayerEntry kLayers[] = {
@@ -245,7 +240,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
 
 bool is_of_known_class(const Module& module) {
   return std::any_of(std::begin(kLayers), std::end(kLayers),
-                     [&](const LayerEntry& known) { return known.type() == typeid(module); });
+                     [&](const LayerEntry& known) { return *known.type == typeid(module); });
 }
 
 std::vector<std::string> left_out_of_training(const Module& net) {
