@@ -59,7 +59,7 @@ TEST(ValidationFreq, CountsEpochsFromTheFirstOfTheTraining) {
 
 // tests/golden/metrics_keras3.15.1.json, of `fit` in Keras.
 TEST(ValidationFreq, EpochsAreThoseOfKeras) {
-  const ConfigValue record = from_json(read_file(golden("metrics_keras3.15.1.json")));
+  const ConfigValue record = golden_record("metrics_keras3.15.1.json");
   const InMemoryDataset data = small_images(8), validation = small_images(6, 1);
   ASSERT_EQ(record.at("validations").as_list().size(), 6u);
   for (const ConfigValue& entry : record.at("validations").as_list()) {

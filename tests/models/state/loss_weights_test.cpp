@@ -3,21 +3,13 @@
 #include <limits>
 
 #include <ronde/core/backend.h>
-#include <ronde/models/file_io.h>
 #include <ronde/nn/activation.h>
 
-#include "json/json.h"
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
 namespace ronde::testing {
 namespace {
-
-std::vector<double> numbers(const ConfigValue& list) {
-  std::vector<double> values;
-  for (const ConfigValue& value : list.as_list()) values.push_back(value.as_double());
-  return values;
-}
 
 std::vector<double> numbers_if_any(const ConfigValue& entry, const char* key) {
   const ConfigValue* list = entry.find(key);
@@ -58,7 +50,7 @@ struct Case {
 
 /// Of Keras of this version: six with weights, then four without.
 std::vector<Case> all_cases(const char* version = "3.15.1") {
-  const ConfigValue record = from_json(read_file(golden(cat("losses_keras", version, ".json"))));
+  const ConfigValue record = golden_record(cat("losses_keras", version, ".json"));
   std::vector<Case> result;
   for (const ConfigValue& entry : record.at("weights").as_list()) result.emplace_back(entry);
   return result;

@@ -4,14 +4,11 @@
 #include <limits>
 #include <mutex>
 
-#include <ronde/core/whole_numbers.h>
-#include <ronde/models/file_io.h>
 #include <ronde/models/lambda_callback.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/models/swap_ema_weights.h>
 
-#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
@@ -95,16 +92,10 @@ TEST(MovingAverageFit, GoesOnFromTheAveragesWhenItDoesNotResume) {
 }
 
 TEST(MovingAverageFit, ANetOfKerasTrainsAsItDoesThere) {
-  const ConfigValue expected = from_json(read_file(golden("moving_average_keras3.15.1/net.json")));
-  Values inputs;
-  std::vector<std::int32_t> labels;
-  for (const ConfigValue& row : expected.at("inputs").as_list())
-    for (const ConfigValue& value : row.as_list()) inputs.push_back(value.as_double());
-  for (const ConfigValue& label : expected.at("labels").as_list())
-    labels.push_back(static_cast<std::int32_t>(label.as_int()));
-  const std::int64_t count = std::ssize(labels);
-  const Tensor samples = Tensor::from<double>({count, 4}, inputs).to(DType::f32);
-  const InMemoryDataset data(samples, Tensor::from<std::int32_t>({count}, labels));
+  const ConfigValue expected = golden_record("moving_average_keras3.15.1/net.json");
+  const auto count = std::ssize(expected.at("labels").as_list());
+  const Tensor samples = f64_tensor({count, 4}, expected.at("inputs")).to(DType::f32);
+  const InMemoryDataset data(samples, f64_tensor({count}, expected.at("labels")).to(DType::i32));
   const auto train = [&](Model& model, const char* name, std::vector<Callback*> callbacks = {}) {
     SCOPED_TRACE(name);
     const ConfigValue& run = expected.at(name);
@@ -119,10 +110,9 @@ TEST(MovingAverageFit, ANetOfKerasTrainsAsItDoesThere) {
         EXPECT_NEAR(history.values.at(key)[epoch], run.at("history").at(key).as_list()[epoch].as_double(),
                     2e-5)
             << key;
-    const std::vector<float> outputs = model.predict(samples).to_vector<float>();
-    std::size_t i = 0;
-    for (const ConfigValue& row : run.at("outputs").as_list())
-      for (const ConfigValue& value : row.as_list()) EXPECT_NEAR(outputs.at(i++), value.as_double(), 5e-5);
+    const Values outputs = model.predict(samples).to_vector<double>(), keras = numbers(run.at("outputs"));
+    ASSERT_EQ(outputs.size(), keras.size());
+    for (std::size_t i = 0; i < keras.size(); ++i) EXPECT_NEAR(outputs[i], keras[i], 5e-5) << i;
   };
   const std::string path = golden("moving_average_keras3.15.1/net.keras");
   Model model = Model::load(path);

@@ -4,11 +4,9 @@
 #include <map>
 #include <mutex>
 
-#include <ronde/models/file_io.h>
 #include <ronde/nn/regularization_loss.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
@@ -18,12 +16,6 @@ namespace {
 
 const std::string kNet = "regularized_net_keras3.15.1";
 
-std::vector<double> listed(const ConfigValue& list) {
-  std::vector<double> values;
-  for (const ConfigValue& value : list.as_list()) values.push_back(value.as_double());
-  return values;
-}
-
 void expect_close(const std::vector<double>& values, const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], tolerance) << i;
@@ -31,15 +23,14 @@ void expect_close(const std::vector<double>& values, const std::vector<double>& 
 
 /// What Keras has of the training that the file is the start of.
 struct Expected {
-  ConfigValue record = from_json(read_file(golden(kNet + "_expected.json")));
+  ConfigValue record = golden_record(kNet + "_expected.json");
 
   double number(const char* key) const { return record.at(key).as_double(); }
-  std::vector<double> numbers(const char* key) const { return listed(record.at(key)); }
+  std::vector<double> numbers(const char* key) const { return testing::numbers(record.at(key)); }
   /// Samples [begin, end) of the 16.
   InMemoryDataset samples(std::int64_t begin, std::int64_t end) const {
-    const Tensor images =
-        Tensor::from<double>({16, 6, 6, 2}, numbers("images"), &backend("cpu")).to(DType::f32);
-    const Tensor labels = Tensor::from<double>({16}, numbers("labels"), &backend("cpu")).to(DType::i32);
+    const Tensor images = f64_tensor({16, 6, 6, 2}, record.at("images")).to(DType::f32);
+    const Tensor labels = f64_tensor({16}, record.at("labels")).to(DType::i32);
     return {images.slice(0, begin, end).clone(), labels.slice(0, begin, end).clone()};
   }
 };
@@ -78,7 +69,7 @@ TEST(Regularizers, GiveTheLossesAndWeightsOfKeras) {
     if (!parameter.variable.requires_grad()) continue;
     SCOPED_TRACE(parameter.name);
     ASSERT_LT(next, end.size());
-    expect_close(to_keras_layout(parameter).to_vector<double>(), listed(end[next++]), 1e-8);
+    expect_close(to_keras_layout(parameter).to_vector<double>(), numbers(end[next++]), 1e-8);
   }
   EXPECT_EQ(next, end.size());
 }

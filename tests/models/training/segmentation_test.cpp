@@ -5,37 +5,21 @@
 #include <map>
 
 #include <ronde/core/backend.h>
-#include <ronde/models/file_io.h>
 #include <ronde/nn/activation.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "json/json.h"
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
 namespace ronde::testing {
 namespace {
 
-std::vector<double> doubles(const ConfigValue& list) {
-  std::vector<double> values;
-  for (const ConfigValue& value : list.as_list()) values.push_back(value.as_double());
-  return values;
-}
-
-Tensor of_shape(const Shape& shape, const ConfigValue& list) {
-  return Tensor::from<double>(shape, doubles(list), &backend("cpu"));
-}
-
-ConfigValue keras_record() {
-  return from_json(read_file(golden("segmentation_keras3.15.1.json")));
-}
-
 InMemoryDataset pixels_of(const ConfigValue& record, const ConfigValue& entry) {
   Shape shape{6};
   for (const ConfigValue& extent : entry.at("target_shape").as_list()) shape.push_back(extent.as_int());
-  const Tensor targets = of_shape(shape, entry.at("targets"));
+  const Tensor targets = f64_tensor(shape, entry.at("targets"));
   const bool are_labels = entry.at("loss").as_string().starts_with("sparse");
-  return {of_shape({6, 4, 5, 2}, record.at("images")), are_labels ? targets.to(DType::i32) : targets};
+  return {f64_tensor({6, 4, 5, 2}, record.at("images")), are_labels ? targets.to(DType::i32) : targets};
 }
 
 const std::map<std::string, Activation::Kind> kActivations{{"linear", Activation::linear},
@@ -53,7 +37,7 @@ Model pixel_model(const ConfigValue& entry, Communicator* communicator = nullptr
               {.communicator = communicator, .dtype = DType::f64, .backend = &backend("cpu")});
   std::vector<Parameter> weights = model.module().parameters();
   for (std::size_t i = 0; i < weights.size(); ++i)
-    assign_keras_layout(weights[i], of_shape(keras_shape(weights[i]), entry.at("start").as_list()[i]));
+    assign_keras_layout(weights[i], f64_tensor(keras_shape(weights[i]), entry.at("start").as_list()[i]));
   CompileOptions options{.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.5}),
                          .loss = make_loss(entry.at("loss").as_string())};
   for (const ConfigValue& name : entry.at("metrics").as_list())
@@ -64,7 +48,7 @@ Model pixel_model(const ConfigValue& entry, Communicator* communicator = nullptr
 
 FitOptions in_order(const ConfigValue& entry) {
   FitOptions options{.global_batch_size = 4, .epochs = 2, .shuffle = false, .verbose = 0};
-  if (const ConfigValue* weights = entry.find("sample_weight")) options.sample_weight = doubles(*weights);
+  if (const ConfigValue* weights = entry.find("sample_weight")) options.sample_weight = numbers(*weights);
   return options;
 }
 
@@ -82,18 +66,18 @@ void expect_trained_as_keras(Model& model, const InMemoryDataset& data, const Co
   const History history = model.fit(data, options);
   for (const auto& [name, values] : entry.at("history").as_dict())
     for (std::size_t epoch = 0; epoch < 2; ++epoch)
-      EXPECT_NEAR(history.values.at(name).at(epoch), doubles(values)[epoch], 1e-6) << name;
+      EXPECT_NEAR(history.values.at(name).at(epoch), numbers(values)[epoch], 1e-6) << name;
   const std::vector<Parameter> weights = model.module().parameters();
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::vector<double> ours = to_keras_layout(weights[i]).to_vector<double>();
-    const std::vector<double> keras = doubles(entry.at("end").as_list()[i]);
+    const std::vector<double> keras = numbers(entry.at("end").as_list()[i]);
     ASSERT_EQ(ours.size(), keras.size());
     for (std::size_t k = 0; k < ours.size(); ++k) EXPECT_NEAR(ours[k], keras[k], 1e-6) << weights[i].name;
   }
 }
 
 TEST(Segmentation, TrainsAsKerasDoes) {
-  const ConfigValue record = keras_record();
+  const ConfigValue record = golden_record("segmentation_keras3.15.1.json");
   ASSERT_EQ(record.at("cases").as_list().size(), 8u);
   for (const ConfigValue& entry : record.at("cases").as_list()) {
     SCOPED_TRACE(cat(entry.at("activation").as_string(), " ", entry.at("loss").as_string(), " ",
@@ -106,7 +90,7 @@ TEST(Segmentation, TrainsAsKerasDoes) {
 }
 
 TEST(Segmentation, TrainsAsKerasDoesOnThreeRanksInPieces) {
-  const ConfigValue record = keras_record();
+  const ConfigValue record = golden_record("segmentation_keras3.15.1.json");
   for (const ConfigValue& entry : record.at("cases").as_list())
     test::run_ranks(3, [&](Communicator& world) {
       Model model = pixel_model(entry, &world);
@@ -117,7 +101,7 @@ TEST(Segmentation, TrainsAsKerasDoesOnThreeRanksInPieces) {
 }
 
 TEST(Segmentation, CountsPositions) {
-  const ConfigValue record = keras_record();
+  const ConfigValue record = golden_record("segmentation_keras3.15.1.json");
   const ConfigValue& entry = record.at("cases").as_list().front();
   Model model = pixel_model(entry);
   const Evaluation evaluation = model.evaluate(pixels_of(record, entry));
@@ -138,10 +122,10 @@ TEST(Labels, MayBeAColumn) {
 }
 
 TEST(Labels, OfOtherShapesAreRefused) {
-  const ConfigValue record = keras_record();
+  const ConfigValue record = golden_record("segmentation_keras3.15.1.json");
   const ConfigValue& entry = record.at("cases").as_list().front();
   Model model = pixel_model(entry);
-  const Tensor images = of_shape({6, 4, 5, 2}, record.at("images"));
+  const Tensor images = f64_tensor({6, 4, 5, 2}, record.at("images"));
   const InMemoryDataset data(images, Tensor::zeros({6, 5, 4}, {.dtype = DType::i32}));
   EXPECT_EQ(message_of<Error>([&] { model.evaluate(data); }),
             "[sparse_categorical_crossentropy] expects labels of shape (6, 4, 5), got (6, 5, 4)");

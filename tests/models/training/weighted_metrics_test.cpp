@@ -3,11 +3,9 @@
 #include <cmath>
 #include <map>
 
-#include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/activation.h>
 
-#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
@@ -15,18 +13,8 @@
 namespace ronde::testing {
 namespace {
 
-std::vector<double> list_of(const ConfigValue& list) {
-  std::vector<double> values;
-  for (const ConfigValue& value : list.as_list()) values.push_back(value.as_double());
-  return values;
-}
-
-Tensor in_f64(const Shape& shape, const ConfigValue& list) {
-  return Tensor::from<double>(shape, list_of(list), &backend("cpu"));
-}
-
 const ConfigList& trained_cases() {
-  static const ConfigValue record = from_json(read_file(golden("metrics_keras3.15.1.json")));
+  static const ConfigValue record = golden_record("metrics_keras3.15.1.json");
   return record.at("trained").as_list();
 }
 
@@ -50,7 +38,7 @@ Model model_of(const ConfigValue& entry, Communicator* communicator = nullptr) {
   const auto parameters = model.module().parameters();
   for (std::size_t i = 0; i < 2; ++i)
     parameters[i].variable.value().copy_from(
-        in_f64(parameters[i].variable.shape(), entry.at("start").as_list()[i]));
+        f64_tensor(parameters[i].variable.shape(), entry.at("start").as_list()[i]));
   model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.1}),
                  .loss = make_loss(entry.at("loss").as_string()),
                  .metrics = metrics_of(entry.at("metrics")),
@@ -61,14 +49,14 @@ Model model_of(const ConfigValue& entry, Communicator* communicator = nullptr) {
 InMemoryDataset data_of(const ConfigValue& entry) {
   const bool are_labels = entry.at("target_shape").as_list().size() == 1;
   const Shape shape = are_labels ? Shape{10} : Shape{10, entry.at("units").as_int()};
-  const Tensor targets = in_f64(shape, entry.at("target"));
+  const Tensor targets = f64_tensor(shape, entry.at("target"));
   const bool are_integers = are_labels || entry.at("is_integer").as_bool();
-  return {in_f64({10, 2}, entry.at("inputs")), are_integers ? targets.to(DType::i32) : targets};
+  return {f64_tensor({10, 2}, entry.at("inputs")), are_integers ? targets.to(DType::i32) : targets};
 }
 
 std::vector<double> weights_in(const ConfigValue& entry, const char* key) {
   const ConfigValue* list = entry.find(key);
-  return list ? list_of(*list) : std::vector<double>();
+  return list ? numbers(*list) : std::vector<double>();
 }
 
 ClassWeights class_weights_in(const ConfigValue& entry) {
@@ -101,7 +89,7 @@ void expect_history(const History& history, const ConfigValue& expected) {
   EXPECT_EQ(history.values.size(), expected.as_dict().size());
   for (const auto& [name, values] : expected.as_dict())
     for (std::size_t epoch = 0; epoch < 2; ++epoch)
-      expect_value(history.values.at(name).at(epoch), list_of(values)[epoch], name);
+      expect_value(history.values.at(name).at(epoch), numbers(values)[epoch], name);
 }
 
 void expect_as_keras(const ConfigValue& entry, Communicator* communicator, bool deterministic) {
