@@ -2,32 +2,10 @@
 
 #include <cmath>
 
-#include <ronde/models/file_io.h>
-
-#include "json/json.h"
-
 namespace ronde::testing {
 
 std::string golden(const std::string& name) {
   return std::string(RONDE_TEST_DATA) + "/" + name;
-}
-
-ConfigValue golden_record(const std::string& name) {
-  return from_json(read_file(golden(name)));
-}
-
-std::vector<double> numbers(const ConfigValue& list) {
-  std::vector<double> all;
-  for (const ConfigValue& value : list.as_list()) {
-    const std::vector<double> some =
-        value.is_list() ? numbers(value) : std::vector<double>{value.as_double()};
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
-}
-
-Tensor f64_tensor(const Shape& shape, const ConfigValue& list) {
-  return Tensor::from<double>(shape, numbers(list), &backend("cpu"));
 }
 
 InMemoryDataset small_images(std::int64_t count, int shift) {

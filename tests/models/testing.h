@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <ronde/core/backend.h>
 #include <ronde/data/in_memory_dataset.h>
@@ -25,12 +24,6 @@
 namespace ronde::testing {
 
 std::string golden(const std::string& name);
-/// What a file there in JSON says.
-ConfigValue golden_record(const std::string& name);
-/// Of a list, or of lists of lists one after the other.
-std::vector<double> numbers(const ConfigValue& list);
-/// Of f64, on the oracle.
-Tensor f64_tensor(const Shape& shape, const ConfigValue& list);
 
 /// Images (6, 6, 1) whose class (0, 1, 2) shows in their brightness.
 InMemoryDataset small_images(std::int64_t count, int shift = 0);

@@ -11,8 +11,8 @@
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/reduce_lr_on_plateau.h>
 
-#include "json/json.h"
 #include "models/callbacks/keras_callbacks.h"
+#include "models/golden_record.h"
 #include "support/temp_dir.h"
 
 namespace ronde::testing {

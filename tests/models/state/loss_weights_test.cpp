@@ -5,7 +5,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/nn/activation.h>
 
-#include "models/testing.h"
+#include "models/golden_record.h"
 #include "support/thread_ranks.h"
 
 namespace ronde::testing {

@@ -9,7 +9,7 @@
 #include <ronde/models/saved_model.h>
 #include <ronde/models/swap_ema_weights.h>
 
-#include "models/testing.h"
+#include "models/golden_record.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 

@@ -7,7 +7,7 @@
 #include <ronde/nn/regularization_loss.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "models/testing.h"
+#include "models/golden_record.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 

@@ -8,7 +8,7 @@
 #include <ronde/nn/activation.h>
 #include <ronde/nn/weight_layout.h>
 
-#include "models/testing.h"
+#include "models/golden_record.h"
 #include "support/thread_ranks.h"
 
 namespace ronde::testing {
