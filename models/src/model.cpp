@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/distributed/nccl_communicator.h>
@@ -189,30 +190,57 @@ Tensor make_keys(std::int64_t count, int rank, std::int64_t step, Backend& backe
   return Tensor::from<std::int64_t>({count, 2}, keys, &backend);
 }
 
-void check_batch(const Shape& sample, const Tensor& inputs, const Tensor& targets, const Tensor& keys) {
+void check_batch(const Module& net, const Tensor& inputs, const Tensor& targets,
+                 const TrainBatchOptions& options) {
+  const Shape& sample = net.input_shape();
   require<UsageError>(inputs.defined() && inputs.rank() >= 1 && inputs.shape().tail(1) == sample,
                       "[train_on_batch] the net takes inputs of shape ", sample, ", got ", inputs,
                       " with the batch");
-  require<UsageError>(targets.defined() && targets.rank() >= 1 && targets.size(0) == inputs.size(0),
+  const std::int64_t count = inputs.size(0);
+  require<UsageError>(targets.defined() && targets.rank() >= 1 && targets.size(0) == count,
                       "[train_on_batch] inputs ", inputs, " and targets ", targets,
                       " must have the same number of samples");
-  require<UsageError>(
-      !keys.defined() || (keys.dtype() == DType::i64 && keys.shape() == Shape{inputs.size(0), 2}),
-      "[train_on_batch] sample_keys must be i64 (", inputs.size(0), ", 2), got ", keys);
+  const Tensor& keys = options.sample_keys;
+  require<UsageError>(!keys.defined() || (keys.dtype() == DType::i64 && keys.shape() == Shape{count, 2}),
+                      "[train_on_batch] sample_keys must be i64 (", count, ", 2), got ", keys);
+  check_class_weights("[train_on_batch] class_weight", options.class_weight, net.output_shape().tail(1));
+  check_sample_weights("[train_on_batch] sample_weight", options.sample_weight, count);
 }
+
+LossWeights batch_weights(const TrainBatchOptions& options, const TensorOptions& table) {
+  const Tensor own = weight_table(options.sample_weight, table);
+  return {.of_classes = class_table(options.class_weight, table),
+          .of_batch = own.defined() ? own.reshape({own.size(0)}) : own};
+}
+
+/// Stand in the place of those of a `fit`, which may be running, as long as this lives.
+class WeightsOfBatch {
+ public:
+  WeightsOfBatch(LossWeights& place, LossWeights weights)
+      : place_(place), others_(std::exchange(place, std::move(weights))) {}
+  ~WeightsOfBatch() { place_ = std::move(others_); }
+  WeightsOfBatch(const WeightsOfBatch&) = delete;
+  WeightsOfBatch& operator=(const WeightsOfBatch&) = delete;
+
+ private:
+  LossWeights& place_;
+  LossWeights others_;
+};
 
 }  // namespace
 
-double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys) {
+double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const TrainBatchOptions& options) {
   state_->require_trainable("train_on_batch");
-  check_batch(module().input_shape(), inputs, targets, sample_keys);
-  RunningTotals totals(state_->backend(), state_->metrics, {}, state_->arena.get());
-  const Tensor keys = sample_keys.defined() ? sample_keys
-                                            : make_keys(inputs.size(0), state_->communicator->rank(),
-                                                        state_->progress.steps, state_->backend());
+  check_batch(module(), inputs, targets, options);
   Backend& backend = state_->backend();
+  RunningTotals totals(backend, state_->metrics, {}, state_->arena.get());
+  const Tensor keys = options.sample_keys.defined() ? options.sample_keys
+                                                    : make_keys(inputs.size(0), state_->communicator->rank(),
+                                                                state_->progress.steps, backend);
   state_->run.reset();  // whatever it was, this is another training
   state_->statistics_differ = true;
+  const WeightsOfBatch weights(state_->loss_weights,
+                               batch_weights(options, {.dtype = state_->options.dtype, .backend = &backend}));
   TrainStep step(*state_, 0);
   StepAudit audit(*state_, 0);
   step.add({inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},

@@ -224,7 +224,7 @@ TEST(Model, TrainOnBatchSaysWhatDoesNotFit) {
   Model model = small_model();
   const std::string before = model.weights_sha256();
   const auto refusal = [&](const Tensor& inputs, const Tensor& targets, const Tensor& keys = {}) {
-    return message_of<UsageError>([&] { model.train_on_batch(inputs, targets, keys); });
+    return message_of<UsageError>([&] { model.train_on_batch(inputs, targets, {.sample_keys = keys}); });
   };
   const Tensor images = Tensor::zeros({4, 6, 6, 1}), labels = Tensor::zeros({4}, {.dtype = DType::i32});
   EXPECT_EQ(refusal(Tensor::zeros({4, 6, 5, 1}), labels),

@@ -32,7 +32,8 @@ std::string hash_after_a_step(Model& model) {
   const InMemoryDataset data = small_images(8);
   const Tensor keys =
       Tensor::full({8, 2}, static_cast<double>(model.optimizer().iterations()), {.dtype = DType::i64});
-  model.train_on_batch(data.inputs().to(DType::f32), data.targets(), keys);  // of the dropout
+  model.train_on_batch(data.inputs().to(DType::f32), data.targets(),
+                       {.sample_keys = keys});  // of the dropout
   return model.weights_sha256();
 }
 

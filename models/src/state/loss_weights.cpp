@@ -45,14 +45,13 @@ Variable by_sample(const Tensor& of_samples, const Tensor& sample_keys) {
 
 }  // namespace
 
-void check_class_weights(const ClassWeights& weights, const Shape& outputs) {
-  require<UsageError>(weights.empty() || outputs.rank() == 1,
-                      "[fit] class_weight goes with outputs (n, classes), not ", outputs, " for each sample");
+void check_class_weights(const std::string& what, const ClassWeights& weights, const Shape& outputs) {
+  require<UsageError>(weights.empty() || outputs.rank() == 1, what, " goes with outputs (n, classes), not ",
+                      outputs, " for each sample");
   for (const auto& [which, weight] : weights.by_class()) {
-    require<UsageError>(which >= 0 && which < (outputs[0] == 1 ? kMostClasses : outputs[0]),
-                        "[fit] class_weight: there is no class ", which, " of ",
-                        counted(outputs[0], "output"));
-    check_weight("[fit] class_weight", weight);
+    require<UsageError>(which >= 0 && which < (outputs[0] == 1 ? kMostClasses : outputs[0]), what,
+                        ": there is no class ", which, " of ", counted(outputs[0], "output"));
+    check_weight(what, weight);
   }
 }
 
@@ -81,10 +80,13 @@ Tensor weights_of_samples(const LossWeights& weights, const Shape& outputs, cons
                           const Tensor& sample_keys) {
   const NoGrad no_grad;
   Variable product;
-  if (weights.of_classes.defined()) product = by_class(weights.of_classes, targets, outputs[0]);
-  if (!weights.of_samples.defined()) return product.defined() ? product.value() : Tensor();
-  const Variable own = by_sample(weights.of_samples, sample_keys);
-  return product.defined() ? (product * own).value() : own.value();
+  const auto multiply = [&](const Variable& factors) {
+    product = product.defined() ? product * factors : factors;
+  };
+  if (weights.of_batch.defined()) multiply(weights.of_batch);
+  if (weights.of_classes.defined()) multiply(by_class(weights.of_classes, targets, outputs[0]));
+  if (weights.of_samples.defined()) multiply(by_sample(weights.of_samples, sample_keys));
+  return product.defined() ? product.value() : Tensor();
 }
 
 Variable weighted_sum(const Variable& losses, const Tensor& weights) {

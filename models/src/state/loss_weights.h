@@ -12,13 +12,14 @@ namespace ronde::inline v0 {
 struct LossWeights {
   Tensor of_classes = {};  ///< as `class_table` makes it; undefined: all are 1
   Tensor of_samples = {};  ///< (samples of the data set, 1); undefined: all are 1
+  Tensor of_batch = {};    ///< (n), of samples that are in no data set; undefined: all are 1
 };
 
-/// A UsageError for a weight that is negative or not finite, and for a class that outputs (n, `outputs`...)
-/// do not have; those of one output may be any small number.
-void check_class_weights(const ClassWeights& weights, const Shape& outputs);
+/// A UsageError that names `what` for a weight that is negative or not finite, and for a class that outputs
+/// (n, `outputs`...) do not have; those of one output may be any small number.
+void check_class_weights(const std::string& what, const ClassWeights& weights, const Shape& outputs);
 /// A UsageError that names `what` for a weight that is negative or not finite, or another number of them than
-/// the data set has samples, if there are any.
+/// there are samples, if there are any.
 void check_sample_weights(const std::string& what, const std::vector<double>& weights, std::int64_t samples);
 
 /// (weights, 1); undefined without any.

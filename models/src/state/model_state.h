@@ -48,7 +48,7 @@ struct Model::State {
 
   // Where a resumed `fit` goes on; the same on all ranks.
   Trainer* trainer = nullptr;         ///< while `fit` runs
-  LossWeights loss_weights;           ///< of a `fit`, while it runs
+  LossWeights loss_weights;           ///< of a `fit` or an update, while it runs
   std::optional<SavedRun> run;        ///< of the file loaded last or of the last `fit`
   bool has_optimizer_of_run = false;  ///< the optimizer's state is the run's too
   std::string source;                 ///< the file loaded last; empty: none

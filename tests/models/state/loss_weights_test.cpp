@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <ronde/core/backend.h>
+#include <ronde/models/lambda_callback.h>
 #include <ronde/nn/activation.h>
 
 #include "models/golden_record.h"
@@ -139,6 +140,55 @@ TEST(LossWeights, TrainsAlikeOnSeveralRanksInPiecesAndInShards) {
         model.fit(data, options);
         expect_trained(model, one);
       });
+}
+
+/// One epoch of it, batch by batch, of which each rank has its part; shows the loss that `fit` would.
+double train_on_batches(Model& model, const Case& one) {
+  const int ranks = model.communicator().size(), rank = model.communicator().rank();
+  double loss_sum = 0.0;
+  for (const auto& [first, count] : {std::pair{0, 4}, {4, 4}, {8, 2}}) {
+    const int begin = first + count * rank / ranks, end = first + count * (rank + 1) / ranks;
+    TrainBatchOptions options{.class_weight = one.class_weight};
+    if (!one.sample_weight.empty())
+      options.sample_weight = {one.sample_weight.begin() + begin, one.sample_weight.begin() + end};
+    loss_sum += count * model.train_on_batch(one.inputs.slice(0, begin, end), one.target.slice(0, begin, end),
+                                             options);
+  }
+  return loss_sum / 10;
+}
+
+TEST(LossWeights, OfBatchesTrainAsKerasDoes) {
+  for (const Case& one : cases())
+    for (const int ranks : {1, 3})
+      test::run_ranks(ranks, [&](Communicator& world) {
+        Model model = make_model(one, &world);
+        EXPECT_NEAR(train_on_batches(model, one), one.shown_loss, 1e-6);
+        expect_trained(model, one);
+      });
+}
+
+TEST(LossWeights, OfABatchAreOfItAlone) {
+  const Case one = cases().at(0);
+  Model model = make_model(one);
+  const std::vector<double> nothing(10, 0.0);
+  const auto train = [&](const TrainBatchOptions& options) {
+    return model.train_on_batch(one.inputs, one.target, options);
+  };
+  EXPECT_EQ(train({.class_weight = {0.0, 0.0, 0.0}}), 0.0);
+  EXPECT_EQ(train({.sample_weight = nothing}), 0.0);
+  EXPECT_GT(train({}), 0.0);
+  // One that a callback takes in a `fit` has its own, and leaves those of the `fit`.
+  std::vector<double> losses;
+  LambdaCallback between({.on_train_batch_end = [&](std::int64_t, const Logs&) {
+    losses.push_back(train({}));
+    losses.push_back(train({.sample_weight = nothing}));
+  }});
+  FitOptions options = in_order(one);
+  options.sample_weight = nothing;
+  options.callbacks = {&between};
+  EXPECT_EQ(model.fit(InMemoryDataset(one.inputs, one.target), options).values.at("loss").at(0), 0.0);
+  ASSERT_EQ(losses.size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(losses[i] > 0.0, i % 2 == 0);
 }
 
 // Weights go with samples, not with places: another order trains to another end, and so do weights that did
@@ -279,6 +329,15 @@ TEST(LossWeights, RefusesWhatCannotBeMeant) {
             "[fit] sample_weight must be finite and not negative, got inf");
   EXPECT_EQ(message_of<UsageError>([&] { model.evaluate(data, EvaluateOptions{.sample_weight = {1.0}}); }),
             "[evaluate] sample_weight: 1 weight for 10 samples");
+  const auto refused_batch = [&](const TrainBatchOptions& of_batch) {
+    return message_of<UsageError>([&] { model.train_on_batch(one.inputs, one.target, of_batch); });
+  };
+  EXPECT_EQ(refused_batch({.sample_weight = {1.0}}),
+            "[train_on_batch] sample_weight: 1 weight for 10 samples");
+  EXPECT_EQ(refused_batch({.sample_weight = std::vector<double>(10, -1.0)}),
+            "[train_on_batch] sample_weight must be finite and not negative, got -1");
+  EXPECT_EQ(refused_batch({.class_weight = {{7, 1.0}}}),
+            "[train_on_batch] class_weight: there is no class 7 of 3 outputs");
 }
 
 }  // namespace

@@ -194,6 +194,17 @@ struct EvaluateOptions {
   std::vector<TestTimeView> views = {};
 };
 
+/// Of `train_on_batch`.
+struct TrainBatchOptions {
+  ClassWeights class_weight = {};  ///< as `FitOptions::class_weight`
+  /// Factors of the loss of each sample of this rank's batch, in its order. With both, their product. Empty:
+  /// all are 1.
+  std::vector<double> sample_weight = {};
+  /// i64 (n, 2), as in Batch: what random numbers of the net, as dropout's, depend on. Undefined: no two
+  /// samples of a training have the same.
+  Tensor sample_keys = {};
+};
+
 /// Sums over all ranks.
 struct Evaluation {
   Logs logs;  ///< loss, accuracy, ...
@@ -225,9 +236,8 @@ class RONDE_API Model {
   Tensor predict(const Tensor& inputs, std::int64_t batch_size = 32);
   Tensor predict(const Tensor& inputs, const EvaluateOptions& options);
   /// Loss averaged over the ranks' samples after one update; for own training loops, and for data that no
-  /// `Dataset` can number: inputs (n, input_shape...), as many targets, and sample_keys (n, 2) as in Batch.
-  /// Collective.
-  double train_on_batch(const Tensor& inputs, const Tensor& targets, const Tensor& sample_keys = {});
+  /// `Dataset` can number: inputs (n, input_shape...) and as many targets. Collective.
+  double train_on_batch(const Tensor& inputs, const Tensor& targets, const TrainBatchOptions& options = {});
 
   /// Exchanges the weights and their moving averages (`Optimizer::set_moving_average`), for an evaluation or
   /// a file of the others. `fit` ends with the averages, and goes on from the trained weights with `resume`,
