@@ -71,7 +71,7 @@ std::vector<WrittenFile> Checkpointer::results(bool wait, bool& done) {
   return done ? from_text(text) : std::vector<WrittenFile>();
 }
 
-void Checkpointer::settle(bool wait) {
+void Checkpointer::settle(bool wait, bool has_ended) {
   if (pending_.empty()) return;
   const TraceScope scope("checkpoint", "ask the writer");
   bool done = false;
@@ -89,7 +89,7 @@ void Checkpointer::settle(bool wait) {
     const bool may_pass = file.storage_failed || (file.status == ExitStatus::io && has_written_);
     if (failed) unwritten_ = orders[i].path;
     if (failed && may_pass)
-      warn_(cat(file.problem, "; training goes on, earlier checkpoints are as they were"));
+      warn_(cat(file.problem, has_ended ? "; " : "; training goes on, ", "earlier checkpoints are as they were"));
     if (failed && !may_pass && !fatal) fatal = &file;
     if (!failed) remember(orders[i]);
     if (orders[i].on_settled) orders[i].on_settled({!failed, file.problem, file.seconds});
@@ -114,7 +114,7 @@ std::vector<std::string> Checkpointer::written() {
 }
 
 void Checkpointer::finish() {
-  settle(true);
+  settle(true, true);
   if (!unwritten_.empty()) warn_("training has ended, but its last checkpoint could not be written");
 }
 

@@ -24,7 +24,7 @@ class Checkpointer {
   void carry_out(const SavePoint& point, const std::function<SavedRun()>& run);
   /// Collective. Settles the orders in flight, if they are done.
   void look_after() { settle(false); }
-  /// Collective. Waits for the orders in flight and settles them.
+  /// Collective, once the training has ended. Waits for the orders in flight and settles them.
   void finish();
   /// The pause of this rank and the writing of rank 0; 0: nothing was saved yet.
   double last_save_seconds() const { return last_save_seconds_; }
@@ -38,7 +38,7 @@ class Checkpointer {
   std::int64_t written_count() const { return written_count_; }
 
  private:
-  void settle(bool wait);
+  void settle(bool wait, bool has_ended = false);
   void remember(const SaveOrder& order);
   std::vector<WrittenFile> results(bool wait, bool& done);
 

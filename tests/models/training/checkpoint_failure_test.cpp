@@ -86,6 +86,9 @@ TEST(CheckpointFailure, FullDiskIsAWarningAndTheLastGoodFileStays) {
   EXPECT_EQ(warnings[0], dir / "model.h5" +
                              ": writing failed: File too large; training goes on, earlier checkpoints are as "
                              "they were");
+  EXPECT_EQ(warnings.at(warnings.size() - 2),
+            dir / "model.h5" + ": writing failed: File too large; earlier checkpoints are as they were")
+      << "of the last epoch";
   EXPECT_EQ(warnings.back(), "training has ended, but its last checkpoint could not be written");
   EXPECT_EQ(unwritten, dir / "model.h5");
   const LatestCheckpoint latest = latest_checkpoint(dir.path());
