@@ -6,7 +6,7 @@
 namespace ronde::test {
 namespace {
 
-const Shape kBatchNormShapes[] = {{1, 1}, {7, 3}, {2, 5, 5, 17}, {3, 20, 20, 64}, {0, 4}};
+const Shape kBatchNormShapes[] = {{1, 1}, {7, 3}, {2, 5, 5, 17}, {3, 20, 20, 64}, {5, 300}, {0, 4}};
 
 TEST(BatchNorm, Statistics) {
   for (const Shape& shape : kBatchNormShapes) {
@@ -82,18 +82,21 @@ TEST(BatchNorm, ForwardWithActivation) {
   });
 }
 
+// Also over the gradient that it is made of.
 TEST(BatchNorm, BackwardWithActivation) {
   for_activations([](const Shape& shape, const UnaryStage& activation, bool affine) {
     const Shape c{shape.back()};
-    compare(
-        {blank(shape), affine ? blank(c) : Tensor(), affine ? blank(c) : Tensor()},
-        {random(shape, 1), random(shape, 2), random(c, 3, -0.1, 0.1), random(c, 4, 0.1, 1),
-         affine ? random(c, 5) : Tensor(), affine ? random(c, 6, 0, 1) : Tensor()},
-        [&](Backend& b, Tensors out, Tensors in) {
-          b.batch_norm_activation_backward(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], in[5],
-                                           {}, activation);
-        },
-        kRoundedTwice);
+    for (const bool in_place : {false, true})
+      compare(
+          {blank(shape), affine ? blank(c) : Tensor(), affine ? blank(c) : Tensor()},
+          {random(shape, 1), random(shape, 2), random(c, 3, -0.1, 0.1), random(c, 4, 0.1, 1),
+           affine ? random(c, 5) : Tensor(), affine ? random(c, 6, 0, 1) : Tensor()},
+          [&](Backend& b, Tensors out, Tensors in) {
+            if (in_place) b.copy(out[0], in[0]);
+            b.batch_norm_activation_backward(out[0], out[1], out[2], in_place ? out[0] : in[0], in[1], in[2],
+                                             in[3], in[4], in[5], {}, activation);
+          },
+          kRoundedTwice);
   });
 }
 

@@ -1,6 +1,8 @@
 // What a graph keeps alive, counted in bytes by a backend that watches its allocations.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <ronde/core/ops.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -13,13 +15,14 @@ class CountingBackend : public CpuBackend {
  public:
   void* allocate(std::size_t bytes) override {
     live += bytes;
+    most = std::max(most, live);
     return CpuBackend::allocate(bytes);
   }
   void deallocate(void* memory, std::size_t bytes) noexcept override {
     live -= bytes;
     CpuBackend::deallocate(memory, bytes);
   }
-  std::size_t live = 0;
+  std::size_t live = 0, most = 0;
 };
 
 constexpr std::int64_t kCount = 1000;
@@ -95,6 +98,20 @@ TEST_F(GraphMemory, BackwardFreesAsItGoes) {
   y.backward();
   EXPECT_EQ(at_end_of_walk, 2u) << "x and its gradient";
   EXPECT_EQ(tensors(), 2u);
+}
+
+TEST_F(GraphMemory, BackwardWritesOverGradientsThatNobodyElseSees) {
+  const Variable x = leaf({10, 100});
+  const Tensor keys = Tensor::zeros({10, 2}, {.dtype = DType::i64, .backend = &backend_});
+  BatchStatistics statistics;
+  const Variable y =
+      tanh(dropout(batch_norm(sin(x * 1.0), {}, {}, statistics, {}) * 3.0, keys, {.rate = 0.5}));
+  const Tensor seed = Tensor::full({10, 100}, 1.0, options());
+  const std::size_t before = tensors();
+  EXPECT_EQ(before, 5u) << "x, what sin and the norm are of, y and seed";
+  backend_.most = 0;
+  y.backward(seed);
+  EXPECT_EQ(backend_.most / kBytes, before + 1) << "of all gradients one was there at a time";
 }
 
 TEST_F(GraphMemory, NothingIsKeptWithoutRecording) {

@@ -90,6 +90,54 @@ TEST(UserNode, OwnsGradOutOnlyIfNobodyElseSeesIt) {
   EXPECT_EQ(owned, std::vector<bool>{false});
 }
 
+TEST(UserNode, WritesOverItsGradientOnlyIfNobodyElseSeesIt) {
+  Variable a = leaf({1}, {2});
+  std::vector<bool> in_place;
+  const auto node = [&](const Variable& x) {
+    return lambda(x, {}, [&](const Tensor& grad, InputGrads& grads) {
+      const Tensor& out = grads.out_in_place(0);
+      in_place.push_back(out.shares_storage_with(grad));
+      EXPECT_FALSE(grads.owns_grad_out() && in_place.back()) << "it has been given away";
+      out.backend().unary(UnaryOp::affine, out, grad, {.alpha = 3.0});
+    });
+  };
+  const auto gradient = [&](const Variable& y, const Tensor& seed) {
+    in_place.clear();
+    a.zero_grad();
+    y.backward(seed);
+    return a.grad().item();
+  };
+  const Tensor seed = f64_tensor({1}, {1});
+  EXPECT_EQ(gradient(node(node(node(a * 5.0))), seed), 27 * 5);
+  EXPECT_EQ(in_place, (std::vector<bool>{false, true, true})) << "the first one is the caller's";
+  EXPECT_EQ(seed.item(), 1);
+  const Variable h = a * 5.0;
+  EXPECT_EQ(gradient(node(node(h) + node(h)), seed), 2 * 9 * 5);
+  EXPECT_EQ(in_place, (std::vector<bool>{false, false, false})) << "two were given the same tensor";
+  EXPECT_EQ(gradient(node(node(a)), seed), 9);
+  EXPECT_EQ(in_place, (std::vector<bool>{false, false})) << "a leaf keeps its gradient";
+}
+
+TEST(UserNode, WritesOverItsGradientOnlyWhatFitsThere) {
+  const Variable a = leaf({2}, {2, 3}), scalar = leaf({1}, {1});
+  int fits = 0;
+  const auto expect_in_place = [&](const Variable& first, const Variable& second, int expected) {
+    fits = 0;
+    const Variable y = lambda(first, second, [&](const Tensor& grad, InputGrads& grads) {
+      for (const int input : {0, 1}) {
+        const Tensor& out = grads.out_in_place(input);
+        fits += out.shares_storage_with(grad);
+        out.fill(1.0);
+      }
+    });
+    sum(exp(y)).backward();
+    EXPECT_EQ(fits, expected);
+  };
+  const Variable of_two = a * 1.0, of_one = scalar * 1.0;
+  expect_in_place(of_two, of_one, 1);
+  expect_in_place(a * 1.0, a * 1.0, 1);  // it is given away once
+}
+
 TEST(UserNode, MayShareAViewOfItsOwnOutput) {
   // Input 1 is given a view of input 0's memory. Before the walk comes to input 1, another gradient is added
   // there.

@@ -39,6 +39,21 @@ const Tensor& Engine::Slots::out(int i) {
   return s.grad;
 }
 
+// A gradient that belongs to a leaf goes where the leaf has it.
+bool Engine::Slots::fits_in_place(const Node::Edge& e) const {
+  if (!node_->owns_grad_ || !e.node) return false;
+  const auto& [dtype, backend] = e.node->output_options_;
+  return node_->grad_.shape() == e.node->output_shape_ && node_->grad_.dtype() == dtype &&
+         &node_->grad_.backend() == backend;
+}
+
+const Tensor& Engine::Slots::out_in_place(int i) {
+  if (slot(i).given != Given::nothing || !fits_in_place(edge(i))) return out(i);
+  slot(i) = {node_->grad_, Given::fresh};
+  node_->owns_grad_ = false;
+  return slot(i).grad;
+}
+
 void Engine::Slots::set(int i, const Tensor& grad) {
   const Node::Edge& e = edge(i);
   if (!wanted(i)) return;

@@ -19,6 +19,7 @@ class Engine::Slots final : public InputGrads {
   const Tensor& out(int i) override;
   void set(int i, const Tensor& grad) override;
   bool owns_grad_out() const override { return node_->owns_grad_; }
+  const Tensor& out_in_place(int i) override;
 
  private:
   // How a gradient was given: not at all, in memory that the engine made, in memory of a bound leaf where it
@@ -30,6 +31,7 @@ class Engine::Slots final : public InputGrads {
   };
 
   Node::Edge& edge(int i) const;
+  bool fits_in_place(const Node::Edge& edge) const;
   Slot& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
   bool aliases_memory_given_out(const Tensor& grad) const;
   static void add(Node& node, const Slot& slot);

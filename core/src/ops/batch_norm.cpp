@@ -25,7 +25,7 @@ struct BatchNormNode final : Node {
       if (grads.wanted(input)) return grads.out(input);
       return through_ranks ? Tensor::empty_like(statistics.mean) : Tensor();
     };
-    const Tensor grad_x = grads.wanted(0) ? grads.out(0) : Tensor::empty_like(x);
+    const Tensor grad_x = grads.wanted(0) ? grads.out_in_place(0) : Tensor::empty_like(x);
     const Tensor grad_gamma = sums(1), grad_beta = sums(2);
     const auto& [mean, variance, count] = statistics;
     x.backend().batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean,

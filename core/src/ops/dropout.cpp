@@ -15,7 +15,7 @@ struct DropoutNode final : Node {
 
   const char* name() const override { return "dropout"; }
   void backward(const Tensor& grad, InputGrads& grads) override {
-    grad.backend().dropout(grads.out(0), grad.contiguous(), sample_keys, params);
+    grad.backend().dropout(grads.out_in_place(0), grad.contiguous(), sample_keys, params);
   }
 };
 

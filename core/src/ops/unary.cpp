@@ -37,7 +37,7 @@ struct UnaryNode final : Node {
   const char* name() const override { return op_name; }
   void backward(const Tensor& grad_y, InputGrads& grads) override {
     const Tensor& xy = kept.defined() ? kept : grad_y;
-    grad_y.backend().unary_backward(op, grads.out(0), grad_y, xy, xy, params);
+    grad_y.backend().unary_backward(op, grads.out_in_place(0), grad_y, xy, xy, params);
   }
 };
 

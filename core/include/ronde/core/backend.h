@@ -174,7 +174,7 @@ class RONDE_API Backend {
 
   // --- dropout
   /// out = mask(params, sample, element) * x / (1 - rate). `sample_keys` is i64 (n, 2): global sample index
-  /// and epoch of each row of x. The backward pass is this same kernel applied to the gradient.
+  /// and epoch of each row of x. The backward pass is this same kernel applied to the gradient. out may be x.
   virtual void dropout(const Tensor& out, const Tensor& x, const Tensor& sample_keys,
                        const DropoutParams& params) = 0;
 
@@ -184,7 +184,7 @@ class RONDE_API Backend {
   /// out = (x - mean) / sqrt(variance + epsilon) * gamma + beta; gamma and beta optional.
   virtual void batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
                           const Tensor& gamma, const Tensor& beta, BatchNormParams params) = 0;
-  /// Gradient through the batch statistics. grad_gamma and grad_beta optional.
+  /// Gradient through the batch statistics. grad_gamma and grad_beta optional. grad_x may be grad_out.
   virtual void batch_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                                    const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                    const Tensor& variance, const Tensor& gamma, BatchNormParams params) = 0;

@@ -39,6 +39,9 @@ class RONDE_API InputGrads {
   virtual void set(int i, const Tensor& grad) = 0;
   /// Whether nobody else sees the memory of `grad_out`: then it is dense and `backward` may overwrite it.
   virtual bool owns_grad_out() const = 0;
+  /// In place of `out(i)`, for a kernel that may write its result over `grad_out`: that memory, where nobody
+  /// else sees it and it has input i's shape and dtype. No other input may be given a view of it then.
+  virtual const Tensor& out_in_place(int i) = 0;
 };
 
 class Engine;

@@ -103,12 +103,13 @@ void OneDnnBackend::sum_norm_gradients(double* totals, const Tensor& grad_x, con
                                   ? std::min(count, kSummedInFloat)
                                   : rows_at_a_time(count, c, kSummedInFloat, grad_out, x);
     const WrittenRows before_activation(*this, kernels_, grad_x, rows, most);
+    const Scratch<float> norm(*this, map.has_other_activation() ? most * c : 0);
     const ReadRows behind(*this, kernels_, grad_out, rows, most), from(*this, kernels_, x, rows, most);
     in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
       const float *g = behind(first, some), *values = from(first, some);
       if (map.has_other_activation()) {
         float* here = before_activation.room(first);
-        map.activation_backward(here, g, values, some);
+        map.activation_backward(here, norm.data(), g, values, some);
         g = here;
       }
       kernels_.sum_gradients(sums, sums + c, g, values, map.columns(), some, c);

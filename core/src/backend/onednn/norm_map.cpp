@@ -83,11 +83,11 @@ void NormMap::activate(float* y, std::int64_t n) const {
   kernels_.unary(activation_.op, y, y, n, static_cast<float>(alpha), static_cast<float>(beta));
 }
 
-void NormMap::activation_backward(float* grad_norm, const float* grad_out, const float* x,
+void NormMap::activation_backward(float* grad_norm, float* norm, const float* grad_out, const float* x,
                                   std::int64_t rows) const {
   const auto [alpha, beta] = activation_.params;
-  kernels_.map_columns(grad_norm, x, columns_, rows, channels_);
-  kernels_.unary_backward(activation_.op, grad_norm, grad_out, grad_norm, nullptr, rows * channels_,
+  kernels_.map_columns(norm, x, columns_, rows, channels_);
+  kernels_.unary_backward(activation_.op, grad_norm, grad_out, norm, nullptr, rows * channels_,
                           static_cast<float>(alpha), static_cast<float>(beta));
 }
 

@@ -34,8 +34,10 @@ class NormMap {
   /// The same in place, of `count` channels from `first` on in rows that lie `pitch` elements apart.
   void operator()(float* y, std::int64_t rows, std::int64_t pitch, std::int64_t first,
                   std::int64_t count) const;
-  /// grad_norm = the gradient in front of an activation that is no relu.
-  void activation_backward(float* grad_norm, const float* grad_out, const float* x, std::int64_t rows) const;
+  /// grad_norm = the gradient in front of an activation that is no relu; may be grad_out. `norm`: room for
+  /// what the activation got.
+  void activation_backward(float* grad_norm, float* norm, const float* grad_out, const float* x,
+                           std::int64_t rows) const;
 
  private:
   void activate(float* y, std::int64_t n) const;

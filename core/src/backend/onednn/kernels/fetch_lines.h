@@ -41,6 +41,13 @@ class Lines {
   std::int64_t pitch_ = 0, rows_ = 0, row_ = 0;
 };
 
+/// Asks for the n elements that a loop will write in a while: hardware expects what is read in a row, but a
+/// store waits for its line.
+[[gnu::always_inline]] inline void fetch_ahead(const float* to, std::int64_t n) {
+  constexpr std::int64_t kAhead = 512;
+  for (std::int64_t i = 0; i < n; i += kCacheLine) __builtin_prefetch(to + kAhead + i, 1);
+}
+
 /// What is copied next: its rows lie far apart, where no hardware expects them, and the copy would wait for
 /// each. So the products before it ask for a line now and then; for many at once they would wait themselves.
 struct NextPieces {
