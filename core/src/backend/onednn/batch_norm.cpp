@@ -126,8 +126,8 @@ void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tens
   const double *sum_g = totals.data(), *sum_gx = sum_g + c;
   sum_norm_gradients(totals.data(), to.x, grad_out, x, map);
   // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
-  const Scratch<float> columns(*this, 2 * c);
-  float *mean_g = columns.data(), *slope = mean_g + c;
+  const Scratch<float> columns(*this, 2 * map.width());
+  float *mean_g = columns.data(), *slope = mean_g + map.width();
   for (std::int64_t i = 0; i < c; ++i) {
     const double inverse = map.inverse_deviation(i);
     mean_g[i] = static_cast<float>(sum_g[i] / static_cast<double>(rows));
@@ -135,13 +135,14 @@ void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tens
     if (to.beta.defined()) to.beta.data<float>()[i] = static_cast<float>(sum_g[i]);
     if (to.gamma.defined()) to.gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
   }
+  for (float* values : {mean_g, slope}) map.repeat(values);
   threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t most = rows_at_a_time(end - begin, c, 1, to.x, grad, x);
     const WrittenRows grad_x(*this, kernels_, to.x, rows, most);
     const ReadRows g(*this, kernels_, grad, rows, most), from(*this, kernels_, x, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
       kernels_.batch_norm_backward(grad_x.room(first), g(first, some), from(first, some), map.columns(),
-                                   mean_g, slope, some, c);
+                                   mean_g, slope, some * c, map.width());
       grad_x.keep(first, some);
     });
   });

@@ -26,6 +26,10 @@ class NormMap {
   const ColumnMap& columns() const { return columns_; }
   bool has_other_activation() const { return has_other_activation_; }
   std::int64_t channels() const { return channels_; }
+  /// Of the kernels' columns: those of a few rows, one row behind the other.
+  std::int64_t width() const { return width_; }
+  /// Makes so many of the first row's.
+  void repeat(float* columns) const;
   /// 1 / sqrt(variance + epsilon)
   double inverse_deviation(std::int64_t channel) const;
 
@@ -47,8 +51,8 @@ class NormMap {
   BatchNormParams params_;
   UnaryStage activation_;
   bool has_other_activation_;
-  std::int64_t channels_;
-  Scratch<float> scale_and_shift_;
+  std::int64_t channels_, width_;
+  Scratch<float> scratch_;
   ColumnMap columns_;
 };
 

@@ -120,14 +120,15 @@ struct Kernels {
   /// totals (c) += column sums of (x - center)^2
   void (*sum_squared_distances)(double* totals, const float* x, const float* center, std::int64_t rows,
                                 std::int64_t c);
-  void (*map_columns)(float* out, const float* x, const ColumnMap& map, std::int64_t rows, std::int64_t c);
+  /// Of n elements, whose columns come again after `width`: loops over short rows would be too short.
+  void (*map_columns)(float* out, const float* x, const ColumnMap& map, std::int64_t n, std::int64_t width);
   /// sums (c) += column sums of g, products (c) += those of g * (x - center). Here and below g is the
   /// gradient behind the map's relu, which passes where 0 < map(x) < highest.
   void (*sum_gradients)(double* sums, double* products, const float* g, const float* x, const ColumnMap& map,
                         std::int64_t rows, std::int64_t c);
-  /// grad_x = scale * (g - mean_g - (x - center) * slope), by column
+  /// grad_x = scale * (g - mean_g - (x - center) * slope), by column, as those of map_columns
   void (*batch_norm_backward)(float* grad_x, const float* g, const float* x, const ColumnMap& map,
-                              const float* mean_g, const float* slope, std::int64_t rows, std::int64_t c);
+                              const float* mean_g, const float* slope, std::int64_t n, std::int64_t width);
 
   // --- layer normalisation; x (rows, k)
   void (*layer_norm)(float* out, float* mean, float* variance, const float* x, const RowNorm& norm,

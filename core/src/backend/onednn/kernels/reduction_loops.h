@@ -184,70 +184,41 @@ void sum_gradients(double* sums, double* products, const float* g, const float* 
   });
 }
 
-// Short rows are taken several at a time, as loops over one would be too short: what each column has is
-// repeated as often.
-class LongRows {
- public:
-  static constexpr std::int64_t kLong = 256;
-  using Room = float[kLong];
+// Calls f(first element, how many) for pieces of n elements.
+template <class F>
+[[gnu::always_inline]] inline void over_pieces(std::int64_t n, std::int64_t piece, const F& f) {
+  for (std::int64_t i = 0; i < n; i += piece) f(i, i + piece < n ? piece : n - i);
+}
 
-  explicit LongRows(std::int64_t c) : c_(c), repeats_(c < kLong ? kLong / c : 1) {}
-
-  std::int64_t width() const { return repeats_ * c_; }
-  const float* repeat(const float* columns, Room& room) const {
-    if (repeats_ == 1) return columns;
-    for (std::int64_t r = 0; r < repeats_; ++r)
-      for (std::int64_t i = 0; i < c_; ++i) room[r * c_ + i] = columns[i];
-    return room;
-  }
-  // Calls f(first element, how many) for all of `rows` rows.
-  template <class F>
-  [[gnu::always_inline]] void over(std::int64_t rows, const F& f) const {
-    const std::int64_t end = rows * c_, step = width();
-    for (std::int64_t i = 0; i < end; i += step) f(i, i + step < end ? step : end - i);
-  }
-
- private:
-  std::int64_t c_, repeats_;
-};
-
-void map_columns(float* out, const float* x, const ColumnMap& map, std::int64_t rows, std::int64_t c) {
-  const LongRows longer(c);
-  LongRows::Room room[3];
-  const float *center = longer.repeat(map.center, room[0]), *scale = longer.repeat(map.scale, room[1]),
-              *shift = longer.repeat(map.shift, room[2]);
-  longer.over(rows, [=, has_relu = map.has_relu, highest = map.highest](std::int64_t start, std::int64_t n) {
+void map_columns(float* out, const float* x, const ColumnMap& map, std::int64_t n, std::int64_t width) {
+  over_pieces(n, width, [=, &map](std::int64_t start, std::int64_t count) {
+    const auto [center, scale, shift, has_relu, highest] = map;
     const float* from = x + start;
     float* to = out + start;
-    fetch_ahead(to, n);
+    fetch_ahead(to, count);
     if (has_relu) {
       RONDE_INDEPENDENT_STEPS
-      for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t i = 0; i < count; ++i) {
         const float y = (from[i] - center[i]) * scale[i] + shift[i];
         to[i] = y <= 0 ? 0 : (y > highest ? highest : y);
       }
     } else {
       RONDE_INDEPENDENT_STEPS
-      for (std::int64_t i = 0; i < n; ++i) to[i] = (from[i] - center[i]) * scale[i] + shift[i];
+      for (std::int64_t i = 0; i < count; ++i) to[i] = (from[i] - center[i]) * scale[i] + shift[i];
     }
   });
 }
 
 void batch_norm_backward(float* grad_x, const float* g, const float* x, const ColumnMap& map,
-                         const float* mean_g, const float* slope, std::int64_t rows, std::int64_t c) {
-  const LongRows longer(c);
-  LongRows::Room room[5];
-  const float *center = longer.repeat(map.center, room[0]), *scale = longer.repeat(map.scale, room[1]),
-              *shift = map.has_relu ? longer.repeat(map.shift, room[2]) : nullptr,
-              *mean = longer.repeat(mean_g, room[3]), *slopes = longer.repeat(slope, room[4]);
-  with_gradient(g, {center, scale, shift, map.has_relu, map.highest}, [&](const auto& gradient) {
-    longer.over(rows, [=](std::int64_t start, std::int64_t n) {
-      fetch_ahead(grad_x + start, n);
+                         const float* mean_g, const float* slope, std::int64_t n, std::int64_t width) {
+  with_gradient(g, map, [=, center = map.center, scale = map.scale](const auto& gradient) {
+    over_pieces(n, width, [=](std::int64_t start, std::int64_t count) {
+      fetch_ahead(grad_x + start, count);
       RONDE_INDEPENDENT_STEPS
-      for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t i = 0; i < count; ++i) {
         const float distance = x[start + i] - center[i];
         grad_x[start + i] =
-            scale[i] * (gradient.one(start + i, i, distance) - mean[i] - distance * slopes[i]);
+            scale[i] * (gradient.one(start + i, i, distance) - mean_g[i] - distance * slope[i]);
       }
     });
   });
