@@ -15,6 +15,8 @@
 #include <ronde/core/signals.h>
 #include <ronde/core/trace.h>
 
+#include "denormals/flushed_denormals.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -52,6 +54,7 @@ struct Share {
   void run() const {
     const FixedChunks as_the_caller(fixed);  // for loops inside this one
     const FewerThreads nor_more(most);
+    const FlushedDenormals flushed;
     for (int c = first; c < last; ++c) body(context, c, count * c / chunks, count * (c + 1) / chunks);
   }
 };

