@@ -119,23 +119,29 @@ TEST(UserNode, WritesOverItsGradientOnlyIfNobodyElseSeesIt) {
 }
 
 TEST(UserNode, WritesOverItsGradientOnlyWhatFitsThere) {
-  const Variable a = leaf({2}, {2, 3}), scalar = leaf({1}, {1});
-  int fits = 0;
-  const auto expect_in_place = [&](const Variable& first, const Variable& second, int expected) {
-    fits = 0;
-    const Variable y = lambda(first, second, [&](const Tensor& grad, InputGrads& grads) {
-      for (const int input : {0, 1}) {
-        const Tensor& out = grads.out_in_place(input);
-        fits += out.shares_storage_with(grad);
+  const Variable x = leaf({2}, {2, 3});
+  // Whether inputs, the last one first, are given the memory of the gradient of `value`.
+  const auto in_place = [](const Tensor& value, const std::vector<Variable>& inputs) {
+    std::vector<bool> result;
+    auto node = std::make_shared<LambdaNode>();
+    node->f = [&](const Tensor& grad, InputGrads& grads) {
+      for (std::size_t i = inputs.size(); i-- > 0;) {
+        const Tensor& out = grads.out_in_place(static_cast<int>(i));
+        result.push_back(out.shares_storage_with(grad));
         out.fill(1.0);
       }
-    });
-    sum(exp(y)).backward();
-    EXPECT_EQ(fits, expected);
+    };
+    sum(exp(Node::record(node, inputs, value))).backward();
+    return result;
   };
-  const Variable of_two = a * 1.0, of_one = scalar * 1.0;
-  expect_in_place(of_two, of_one, 1);
-  expect_in_place(a * 1.0, a * 1.0, 1);  // it is given away once
+  const Tensor two = f64_tensor({2}, {1, 1});
+  EXPECT_EQ(in_place(two, {x * 1.0}), std::vector<bool>{true});
+  EXPECT_EQ(in_place(two, {x * 1.0, x * 1.0}), (std::vector<bool>{true, false})) << "it is given away once";
+  EXPECT_EQ(in_place(two, {x * 1.0, sum(x)}), (std::vector<bool>{false, true})) << "another shape";
+  EXPECT_EQ(in_place(two.to(DType::f32), {x * 1.0}), std::vector<bool>{false}) << "another dtype";
+  for (Backend* other : backends())
+    EXPECT_EQ(in_place(two.to(*other), {x * 1.0}), std::vector<bool>{other == &two.backend()})
+        << "on " << other->name();
 }
 
 TEST(UserNode, MayShareAViewOfItsOwnOutput) {
