@@ -203,6 +203,8 @@ TEST(UserNode, MistakesAreNamed) {
             "[lambda] the gradient of input 0 must be f64 (2,), got f64 (1,)");
   EXPECT_EQ(run([](const Tensor&, InputGrads& grads) { grads.out(2); }),
             "[lambda] has 2 inputs, but its backward asked for input 2");
+  EXPECT_EQ(run([](const Tensor&, InputGrads& grads) { grads.out_in_place(2); }),
+            "[lambda] has 2 inputs, but its backward asked for input 2");
   EXPECT_EQ(run([](const Tensor& grad, InputGrads& grads) {
               grads.set(0, grad);
               grads.set(0, grad);

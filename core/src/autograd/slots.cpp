@@ -48,7 +48,7 @@ bool Engine::Slots::fits_in_place(const Node::Edge& e) const {
 }
 
 const Tensor& Engine::Slots::out_in_place(int i) {
-  if (slot(i).given != Given::nothing || !fits_in_place(edge(i))) return out(i);
+  if (!fits_in_place(edge(i)) || slot(i).given != Given::nothing) return out(i);
   slot(i) = {node_->grad_, Given::fresh};
   node_->owns_grad_ = false;
   return slot(i).grad;
