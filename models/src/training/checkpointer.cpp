@@ -41,7 +41,7 @@ void Checkpointer::carry_out(const SavePoint& point, const std::function<SavedRu
   if (point.orders().empty()) return;
   const double begin = steady_seconds();
   const TraceScope scope("checkpoint", "snapshot");
-  settle(true);
+  settle(Wait::yes);
   average_statistics(model_);
   SavedRun where = run();
   const std::vector<OptimizerSlot> slots = model_.optimizer->gather_slots();
@@ -71,11 +71,11 @@ std::vector<WrittenFile> Checkpointer::results(bool wait, bool& done) {
   return done ? from_text(text) : std::vector<WrittenFile>();
 }
 
-void Checkpointer::settle(bool wait, bool has_ended) {
+void Checkpointer::settle(Wait wait) {
   if (pending_.empty()) return;
   const TraceScope scope("checkpoint", "ask the writer");
   bool done = false;
-  const std::vector<WrittenFile> files = results(wait, done);
+  const std::vector<WrittenFile> files = results(wait != Wait::no, done);
   if (!done) return;
   const std::vector<SaveOrder> orders = std::exchange(pending_, {});
   const WrittenFile* fatal = nullptr;
@@ -89,7 +89,8 @@ void Checkpointer::settle(bool wait, bool has_ended) {
     const bool may_pass = file.storage_failed || (file.status == ExitStatus::io && has_written_);
     if (failed) unwritten_ = orders[i].path;
     if (failed && may_pass)
-      warn_(cat(file.problem, has_ended ? "; " : "; training goes on, ", "earlier checkpoints are as they were"));
+      warn_(cat(file.problem, wait == Wait::at_the_end ? "; " : "; training goes on, ",
+                "earlier checkpoints are as they were"));
     if (failed && !may_pass && !fatal) fatal = &file;
     if (!failed) remember(orders[i]);
     if (orders[i].on_settled) orders[i].on_settled({!failed, file.problem, file.seconds});
@@ -107,14 +108,14 @@ void Checkpointer::remember(const SaveOrder& order) {
 }
 
 std::vector<std::string> Checkpointer::written() {
-  settle(true);
+  settle(Wait::yes);
   std::vector<std::string> paths;
   for (const std::string& path : written_) paths.push_back(broadcast_string(*model_.communicator, path));
   return paths;
 }
 
 void Checkpointer::finish() {
-  settle(true, true);
+  settle(Wait::at_the_end);
   if (!unwritten_.empty()) warn_("training has ended, but its last checkpoint could not be written");
 }
 

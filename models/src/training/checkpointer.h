@@ -23,7 +23,7 @@ class Checkpointer {
   /// starts writing. Throws what went wrong with the orders before, unless the storage is to blame.
   void carry_out(const SavePoint& point, const std::function<SavedRun()>& run);
   /// Collective. Settles the orders in flight, if they are done.
-  void look_after() { settle(false); }
+  void look_after() { settle(Wait::no); }
   /// Collective, once the training has ended. Waits for the orders in flight and settles them.
   void finish();
   /// The pause of this rank and the writing of rank 0; 0: nothing was saved yet.
@@ -38,7 +38,8 @@ class Checkpointer {
   std::int64_t written_count() const { return written_count_; }
 
  private:
-  void settle(bool wait, bool has_ended = false);
+  enum class Wait { no, yes, at_the_end };
+  void settle(Wait wait);
   void remember(const SaveOrder& order);
   std::vector<WrittenFile> results(bool wait, bool& done);
 
