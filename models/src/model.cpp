@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/distributed/nccl_communicator.h>
@@ -207,26 +206,6 @@ void check_batch(const Module& net, const Tensor& inputs, const Tensor& targets,
   check_sample_weights("[train_on_batch] sample_weight", options.sample_weight, count);
 }
 
-LossWeights batch_weights(const TrainBatchOptions& options, const TensorOptions& table) {
-  const Tensor own = weight_table(options.sample_weight, table);
-  return {.of_classes = class_table(options.class_weight, table),
-          .of_batch = own.defined() ? own.reshape({own.size(0)}) : own};
-}
-
-/// Stand in the place of those of a `fit`, which may be running, as long as this lives.
-class WeightsOfBatch {
- public:
-  WeightsOfBatch(LossWeights& place, LossWeights weights)
-      : place_(place), others_(std::exchange(place, std::move(weights))) {}
-  ~WeightsOfBatch() { place_ = std::move(others_); }
-  WeightsOfBatch(const WeightsOfBatch&) = delete;
-  WeightsOfBatch& operator=(const WeightsOfBatch&) = delete;
-
- private:
-  LossWeights& place_;
-  LossWeights others_;
-};
-
 }  // namespace
 
 double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const TrainBatchOptions& options) {
@@ -239,8 +218,10 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
                                                                 state_->progress.steps, backend);
   state_->run.reset();  // whatever it was, this is another training
   state_->statistics_differ = true;
-  const WeightsOfBatch weights(state_->loss_weights,
-                               batch_weights(options, {.dtype = state_->options.dtype, .backend = &backend}));
+  const TensorOptions table{.dtype = state_->options.dtype, .backend = &backend};
+  const LossWeightsInUse weights(  // rather than those of a `fit`, which may be running
+      state_->loss_weights, {.of_classes = class_table(options.class_weight, table),
+                             .of_batch = weight_table(options.sample_weight, table)});
   TrainStep step(*state_, 0);
   StepAudit audit(*state_, 0);
   step.add({inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},

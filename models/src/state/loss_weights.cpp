@@ -83,7 +83,7 @@ Tensor weights_of_samples(const LossWeights& weights, const Shape& outputs, cons
   const auto multiply = [&](const Variable& factors) {
     product = product.defined() ? product * factors : factors;
   };
-  if (weights.of_batch.defined()) multiply(weights.of_batch);
+  if (weights.of_batch.defined()) multiply(reshape(weights.of_batch, {outputs[0]}));
   if (weights.of_classes.defined()) multiply(by_class(weights.of_classes, targets, outputs[0]));
   if (weights.of_samples.defined()) multiply(by_sample(weights.of_samples, sample_keys));
   return product.defined() ? product.value() : Tensor();

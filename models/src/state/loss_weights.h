@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ronde/core/variable.h>
@@ -12,7 +13,21 @@ namespace ronde::inline v0 {
 struct LossWeights {
   Tensor of_classes = {};  ///< as `class_table` makes it; undefined: all are 1
   Tensor of_samples = {};  ///< (samples of the data set, 1); undefined: all are 1
-  Tensor of_batch = {};    ///< (n), of samples that are in no data set; undefined: all are 1
+  Tensor of_batch = {};    ///< (n, 1), of samples that are in no data set; undefined: all are 1
+};
+
+/// While one lives these are in `place`, instead of what was there.
+class LossWeightsInUse {
+ public:
+  LossWeightsInUse(LossWeights& place, LossWeights weights)
+      : place_(place), before_(std::exchange(place, std::move(weights))) {}
+  ~LossWeightsInUse() { place_ = std::move(before_); }
+  LossWeightsInUse(const LossWeightsInUse&) = delete;
+  LossWeightsInUse& operator=(const LossWeightsInUse&) = delete;
+
+ private:
+  LossWeights& place_;
+  LossWeights before_;
 };
 
 /// A UsageError that names `what` for a weight that is negative or not finite, and for a class that outputs

@@ -19,6 +19,16 @@
 
 namespace ronde::inline v0 {
 
+namespace {
+
+LossWeights make_loss_weights(const Model::State& state, const FitOptions& options) {
+  const TensorOptions table{.dtype = state.options.dtype, .backend = &state.backend()};
+  return {.of_classes = class_table(options.class_weight, table),
+          .of_samples = weight_table(options.sample_weight, table)};
+}
+
+}  // namespace
+
 Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const FitOptions& options)
     : model_(model),
       state_(state),
@@ -39,6 +49,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
                 [this](const std::string& problem) { warn(problem); }),
       replica_check_(state, options.check_replicas_every),
       audit_(state, options.audit_every),
+      loss_weights_(state.loss_weights, make_loss_weights(state, options)),
       epoch_(options.initial_epoch) {
   if (options.deterministic) {
     use_deterministic_engines(state.backend());
@@ -49,10 +60,6 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
   plan_.initial_epoch = epoch_;
   plan_.initial_step = epoch_step_;
   add_progress_bar();
-  // Last: the destructor, which takes them away again, is not called when something above throws.
-  const TensorOptions table{.dtype = state.options.dtype, .backend = &state.backend()};
-  state.loss_weights = {.of_classes = class_table(options.class_weight, table),
-                        .of_samples = weight_table(options.sample_weight, table)};
 }
 
 std::int64_t Trainer::steps_left() const {
@@ -70,7 +77,6 @@ bool Trainer::is_over() const {
 
 Trainer::~Trainer() {
   state_.trainer = nullptr;
-  state_.loss_weights = {};
   if (ended_) return;
   state_.run.reset();  // the weights are no longer those of what was loaded
   state_.source.clear();

@@ -93,6 +93,7 @@ class Trainer {
   NonFiniteRecovery recovery_;
   ReplicaCheck replica_check_;
   StepAudit audit_;
+  LossWeightsInUse loss_weights_;
   std::optional<Evaluator> validator_;
   History history_;
   std::int64_t epoch_ = 0;              // of the next step
