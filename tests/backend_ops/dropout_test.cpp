@@ -9,25 +9,19 @@ Tensor keys_of(std::int64_t samples) {
   return Tensor::from<std::int64_t>({samples, 2}, keys, &oracle());
 }
 
-// In place, too.
 TEST(Dropout, SameMaskEverywhere) {
   for (const Shape& shape : {Shape{0, 5}, Shape{1, 1}, Shape{3, 4, 4, 5}, Shape{5, 257}, Shape{2, 1000}})
-    for (const double rate : {0.0, 1e-9, 0.25, 0.5, 0.9999}) {
-      SCOPED_TRACE(cat(shape, " rate ", rate));
-      const Tensor sample_keys = keys_of(shape[0]);
-      // Exact zeros and kept elements must agree: the tolerance is far below any kept value.
-      compare({blank(shape)}, {random(shape, 1, 0.5, 1), sample_keys},
-              [&](Backend& b, Tensors out, Tensors in) {
-                b.dropout(out[0], in[0], in[1], {.rate = rate, .seed = 42, .op = 3});
-              },
-              {.f32 = 1e-7, .f64 = 1e-15});
-      compare({blank(shape)}, {random(shape, 1, 0.5, 1), sample_keys},
-              [&](Backend& b, Tensors out, Tensors in) {
-                b.copy(out[0], in[0]);
-                b.dropout(out[0], out[0], in[1], {.rate = rate, .seed = 42, .op = 3});
-              },
-              {.f32 = 1e-7, .f64 = 1e-15});
-    }
+    for (const double rate : {0.0, 1e-9, 0.25, 0.5, 0.9999})
+      for (const bool in_place : {false, true}) {
+        SCOPED_TRACE(cat(shape, " rate ", rate, in_place ? " in place" : ""));
+        // Exact zeros and kept elements must agree: the tolerance is far below any kept value.
+        compare({blank(shape)}, {random(shape, 1, 0.5, 1), keys_of(shape[0])},
+                [&](Backend& b, Tensors out, Tensors in) {
+                  if (in_place) b.copy(out[0], in[0]);
+                  b.dropout(out[0], in_place ? out[0] : in[0], in[1], {.rate = rate, .seed = 42, .op = 3});
+                },
+                {.f32 = 1e-7, .f64 = 1e-15});
+      }
 }
 
 // The oracle's are two calls.
