@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include <ronde/core/thread_pool.h>
 
