@@ -6,7 +6,10 @@
 namespace ronde::test {
 namespace {
 
-const Shape kBatchNormShapes[] = {{1, 1}, {7, 3}, {2, 5, 5, 17}, {3, 20, 20, 64}, {5, 300}, {0, 4}};
+// Rows of a few columns, which kernels take some at a time, and of more than they take at once; also so many
+// that a few are left over.
+const Shape kBatchNormShapes[] = {{1, 1},    {7, 3},    {2, 5, 5, 17}, {3, 20, 20, 64}, {5, 300}, {0, 4},
+                                  {263, 16}, {133, 32}, {70, 24},      {65, 48},        {517, 8}, {66, 5}};
 
 TEST(BatchNorm, Statistics) {
   for (const Shape& shape : kBatchNormShapes) {
@@ -15,6 +18,33 @@ TEST(BatchNorm, Statistics) {
     compare({blank(c), blank(c)}, {random(shape, 1, 4, 6)},
             [](Backend& b, Tensors out, Tensors in) { b.batch_statistics(out[0], out[1], in[0]); });
   }
+}
+
+// Means of a thousand deviations, as floats have 24 bits; a first row as far from all others, that is no
+// origin to measure distances from.
+TEST(BatchNorm, StatisticsFarFromZeroAndFromTheFirstRow) {
+  for (const Shape& shape : {Shape{700, 16}, Shape{90, 70}, Shape{301, 3}})
+    for (const double first : {1000.0, 0.0, 1e6}) {
+      SCOPED_TRACE(cat(shape, " first row ", first));
+      Values values = random_values(shape.count(), 5);
+      for (double& v : values) v = static_cast<double>(static_cast<float>(1000 + v));
+      std::fill_n(values.begin(), shape.back(), first);
+      const Tensor x = tensor(oracle(), shape, values, DType::f64);
+      const Shape c{shape.back()};
+      compare({blank(c), blank(c)}, {x},
+              [](Backend& b, Tensors out, Tensors in) { b.batch_statistics(out[0], out[1], in[0]); },
+              {.f32 = 1e-5, .f64 = 1e-12, .bf16 = 0});
+    }
+}
+
+TEST(BatchNorm, StatisticsOfEqualRows) {
+  const Shape shape{1000, 32}, c{32};
+  compare({blank(c), blank(c)}, {Tensor::full(shape, 0.1f, {.dtype = DType::f64, .backend = &oracle()})},
+          [](Backend& b, Tensors out, Tensors in) {
+            b.batch_statistics(out[0], out[1], in[0]);
+            const std::vector<double> variances = out[1].to_vector<double>();
+            for (const double variance : variances) EXPECT_GE(variance, 0.0);
+          });
 }
 
 TEST(BatchNorm, Forward) {
@@ -95,6 +125,49 @@ TEST(BatchNorm, BackwardWithActivation) {
             if (in_place) b.copy(out[0], in[0]);
             b.batch_norm_activation_backward(out[0], out[1], out[2], in_place ? out[0] : in[0], in[1], in[2],
                                              in[3], in[4], in[5], {}, activation);
+          },
+          kRoundedTwice);
+  });
+}
+
+// For each shape, without and with gamma and beta.
+template <class F>
+void for_addends(const F& f) {
+  for (const Shape& shape : kBatchNormShapes)
+    for (const bool affine : {false, true}) {
+      SCOPED_TRACE(cat(shape, affine ? " affine" : ""));
+      f(shape, affine);
+    }
+}
+
+TEST(BatchNorm, PlusAnAddend) {
+  for (const UnaryStage& activation : {UnaryStage(), UnaryStage{UnaryOp::relu}})
+    for_addends([&](const Shape& shape, bool affine) {
+      const Shape c{shape.back()};
+      compare(
+          {blank(shape)},
+          {random(shape, 1), random(c, 2), random(c, 3, 0.1, 1), affine ? random(c, 4) : Tensor(),
+           affine ? random(c, 5) : Tensor(), random(shape, 9, -2, 2)},
+          [&](Backend& b, Tensors out, Tensors in) {
+            b.batch_norm_add(out[0], in[0], {in[1], in[2], in[3], in[4], {}, activation}, in[5]);
+          },
+          kRoundedTwice);
+    });
+}
+
+// Also with the addend's gradient over the one that it is made of.
+TEST(BatchNorm, BackwardThroughAReluOfASum) {
+  for_addends([](const Shape& shape, bool affine) {
+    const Shape c{shape.back()};
+    for (const bool in_place : {false, true})
+      compare(
+          {blank(shape), affine ? blank(c) : Tensor(), affine ? blank(c) : Tensor(), blank(shape)},
+          {random(shape, 1), random(shape, 2), random(shape, 3), random(c, 4, -0.1, 0.1),
+           random(c, 5, 0.1, 1), affine ? random(c, 6) : Tensor()},
+          [&](Backend& b, Tensors out, Tensors in) {
+            if (in_place) b.copy(out[3], in[0]);
+            b.batch_norm_add_relu_backward({out[0], out[1], out[2]}, out[3], in_place ? out[3] : in[0], in[1],
+                                           in[2], {in[3], in[4], in[5]});
           },
           kRoundedTwice);
   });

@@ -313,6 +313,16 @@ class TimedBackend : public Backend {
                                             beta, params, activation);
     });
   }
+  void batch_norm_add(const Tensor& out, const Tensor& x, const NormStage& norm,
+                      const Tensor& addend) override {
+    time("batch_norm_add", {out}, {x, addend}, [&] { inner_.batch_norm_add(out, x, norm, addend); });
+  }
+  void batch_norm_add_relu_backward(const NormGradients& grads, const Tensor& grad_addend,
+                                    const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                    const NormStage& norm) override {
+    time("batch_norm_add_relu_backward", {grads.x, grad_addend}, {grad_out, out, x},
+         [&] { inner_.batch_norm_add_relu_backward(grads, grad_addend, grad_out, out, x, norm); });
+  }
   void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& variance, const Tensor& x,
                   const Tensor& gamma, const Tensor& beta, double epsilon) override {
     time("layer_norm", {out}, {x}, [&] { inner_.layer_norm(out, mean, variance, x, gamma, beta, epsilon); });

@@ -99,6 +99,41 @@ TEST(BatchNorm, WithOtherActivations) {
   }
 }
 
+TEST(BatchNorm, WithAnAddend) {
+  for (const UnaryStage& activation : {UnaryStage(), UnaryStage{UnaryOp::relu}}) {
+    const auto f = [&](const Variable& x, const Variable& addend, const Variable& gamma = {},
+                       const Variable& beta = {}) {
+      BatchStatistics statistics;
+      return batch_norm(x, gamma, beta, statistics, kBatchNorm, {}, activation, addend);
+    };
+    const auto g = [&](const Variable& y) { return activation.changes_nothing() ? y : relu(y); };
+    for (const Shape& shape : {Shape{5, 3}, Shape{2, 3, 2, 3}}) {
+      const Tensor x = random_tensor(shape, 1, -2, 2), addend = random_tensor(shape, 2, -1, 1);
+      const Tensor gamma = random_tensor({3}, 3, 0.5, 1.5), beta = random_tensor({3}, 4);
+      EXPECT_EQ(f(x, addend, gamma, beta).value().to_vector<double>(),
+                g(normalised(x, gamma, beta) + addend).value().to_vector<double>());
+      expect_gradients([&](const Variables& v) { return f(v[0], v[1], v[2], v[3]); },
+                       {x, addend, gamma, beta});
+      // Not all wanted; one input in both places; a gradient that others see, or that is a view.
+      expect_gradients([&](const Variables& v) { return f(v[0], addend, v[1]); }, {x, gamma});
+      expect_gradients([&](const Variables& v) { return f(x, v[0]); }, {addend});
+      expect_gradients([&](const Variables& v) { return f(v[0], v[0], v[1]); }, {x, gamma});
+      expect_gradients([&](const Variables& v) { return f(v[0] * v[0], v[1] * v[1]) + v[1]; }, {x, addend});
+      expect_gradients(
+          [&](const Variables& v) {
+            const Variable y = f(v[0] * 2.0, v[1] * 3.0);
+            return y * y + y;
+          },
+          {x, addend});
+      expect_gradients(
+          [&](const Variables& v) {
+            return permute(f(v[0], v[1]), shape.rank() == 2 ? Shape{1, 0} : Shape{3, 0, 1, 2});
+          },
+          {x, addend});
+    }
+  }
+}
+
 // As in TensorFlow's relu6: what is at the limit is not below it.
 TEST(BatchNorm, NoGradientPassesAReluAtItsLimit) {
   BatchStatistics statistics;
@@ -155,6 +190,16 @@ TEST(BatchNorm, SaysWhatDoesNotFit) {
             "[batch_norm] variance must be (3,) for an input of shape (4, 3), got shape (2,)");
   EXPECT_EQ(message_of([&] { normalised(random_tensor({3})); }),
             "[batch_norm] input must be (n, ..., c), got shape (3,)");
+  const auto plus = [&](const Tensor& addend, UnaryStage activation) {
+    BatchStatistics statistics;
+    batch_norm(x, {}, {}, statistics, kBatchNorm, {}, activation, addend);
+  };
+  EXPECT_EQ(message_of([&] {
+              plus(random_tensor({1, 3}), {});
+            }),
+            "[batch_norm] addend must have the input's shape (4, 3), got shape (1, 3)");
+  EXPECT_EQ(message_of([&] { plus(x, {UnaryOp::silu}); }),
+            "[batch_norm] behind an addend there can be a relu or no activation");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct Setting {
   DType dtype = DType::f64;
   Backend* backend = &ronde::backend("cpu");
   bool image = false;
+  bool adds = false;  // and a relu behind that
   BatchNormalizationOptions options = {.synchronized = true};
   double tolerance = 1e-13;
 };
@@ -46,7 +47,10 @@ Outcome two_steps(const Setting& setting, std::int64_t begin, std::int64_t end, 
   Outcome outcome;
   for (const double frequency : {0.7, 1.9}) {
     const Variable x = Variable::parameter(rows(setting, begin, end, frequency));
-    const Variable y = layer(x, {.training = true, .sum_over_ranks = sum});
+    const Context context{.training = true, .sum_over_ranks = sum};
+    const Variable y = setting.adds
+                           ? layer.forward_with({UnaryOp::relu}, x, context, rows(setting, begin, end, 1.1))
+                           : layer(x, context);
     y.backward(rows(setting, begin, end, 0.3));
     outcome.y = y.value().to_vector<double>();
     outcome.grad_x = x.grad().to_vector<double>();
@@ -100,6 +104,11 @@ TEST(SynchronizedBatchNorm, IsThatOfTheWholeBatch) {
     expect_same_as_alone({1, 20, 23}, setting);
     expect_same_as_alone({3, 6, 9, 12, 15, 18, 21, 23}, setting);
   }
+}
+
+TEST(SynchronizedBatchNorm, WithAnAddend) {
+  expect_same_as_alone({11, 23}, {.adds = true});
+  expect_same_as_alone({0, 7, 23}, {.image = true, .adds = true});
 }
 
 TEST(SynchronizedBatchNorm, WithEmptyShards) {

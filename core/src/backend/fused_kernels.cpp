@@ -61,6 +61,21 @@ void Backend::batch_norm_activation_backward(const Tensor& grad_x, const Tensor&
   batch_norm_backward(grad_x, grad_gamma, grad_beta, grad, x, mean, variance, gamma, params);
 }
 
+void Backend::batch_norm_add(const Tensor& out, const Tensor& x, const NormStage& norm,
+                             const Tensor& addend) {
+  const auto& [mean, variance, gamma, beta, params, activation] = norm;
+  batch_norm(out, x, mean, variance, gamma, beta, params);
+  binary(activation.changes_nothing() ? BinaryOp::add : BinaryOp::add_relu, out, out, addend);
+}
+
+void Backend::batch_norm_add_relu_backward(const NormGradients& grads, const Tensor& grad_addend,
+                                           const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                           const NormStage& norm) {
+  unary_backward(UnaryOp::relu, grad_addend, grad_out, out, out, {});
+  batch_norm_backward(grads.x, grads.gamma, grads.beta, grad_addend, x, norm.mean, norm.variance, norm.gamma,
+                      norm.params);
+}
+
 void Backend::conv2d_norm(const Tensor& out, const Tensor& x, const Conv2dStage& conv,
                           const NormStage& norm) {
   conv2d(out, x, conv.weight, conv.bias, conv.params, conv.epilogue);

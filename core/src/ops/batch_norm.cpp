@@ -17,6 +17,8 @@ struct BatchNormNode final : Node {
   BatchNormParams params;
   UnaryStage activation;
   SumOverRanks sum_over_ranks;
+  bool has_addend = false;
+  Tensor y;  // kept for a relu behind the addend
 
   const char* name() const override { return "batch_norm"; }
   void backward(const Tensor& grad, InputGrads& grads) override {
@@ -25,14 +27,31 @@ struct BatchNormNode final : Node {
       if (grads.wanted(input)) return grads.out(input);
       return through_ranks ? Tensor::empty_like(statistics.mean) : Tensor();
     };
-    const Tensor grad_x = grads.wanted(0) ? grads.out_in_place(0) : Tensor::empty_like(x);
-    const Tensor grad_gamma = sums(1), grad_beta = sums(2);
+    const NormGradients to{memory_of_grad_x(grads), sums(1), sums(2)};
     const auto& [mean, variance, count] = statistics;
-    x.backend().batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad.contiguous(), x, mean,
-                                               variance, gamma, beta, params, activation);
+    if (y.defined())
+      x.backend().batch_norm_add_relu_backward(to, memory_in_front_of_relu(grad, grads), grad.contiguous(), y,
+                                               x, {mean, variance, gamma, beta, params});
+    else
+      x.backend().batch_norm_activation_backward(to.x, to.gamma, to.beta, grad.contiguous(), x, mean,
+                                                 variance, gamma, beta, params, activation);
+    if (has_addend && !y.defined()) grads.set(kAddend, grad);
     if (through_ranks)
-      add_gradient_of_other_ranks(grad_x, {.of_grad = grad_beta, .of_grad_times_x = grad_gamma}, x,
-                                  statistics, gamma, params, sum_over_ranks);
+      add_gradient_of_other_ranks(to.x, {.of_grad = to.beta, .of_grad_times_x = to.gamma}, x, statistics,
+                                  gamma, params, sum_over_ranks);
+  }
+
+ private:
+  static constexpr int kAddend = 3;  // of the inputs
+
+  // Not over the gradient that the addend gets.
+  Tensor memory_of_grad_x(InputGrads& grads) const {
+    if (!grads.wanted(0)) return Tensor::empty_like(x);
+    return has_addend ? grads.out(0) : grads.out_in_place(0);
+  }
+  Tensor memory_in_front_of_relu(const Tensor& grad, InputGrads& grads) const {
+    if (grads.wanted(kAddend)) return grads.out_in_place(kAddend);
+    return grads.owns_grad_out() ? grad : Tensor::empty_like(y);
   }
 };
 
@@ -79,11 +98,22 @@ void check_per_channel(const char* what, const Tensor& x, const Tensor& per_chan
 }
 
 Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchStatistics& statistics,
-                 BatchNormParams params, UnaryStage activation) {
+                 BatchNormParams params, UnaryStage activation, const Tensor& addend = {}) {
   const Tensor y = Tensor::empty_like(x);
-  x.backend().batch_norm_activation(y, x, statistics.mean, statistics.variance, gamma, beta, params,
-                                    activation);
+  const auto& [mean, variance, count] = statistics;
+  if (addend.defined())
+    x.backend().batch_norm_add(y, x, {mean, variance, gamma, beta, params, activation}, addend);
+  else
+    x.backend().batch_norm_activation(y, x, mean, variance, gamma, beta, params, activation);
   return y;
+}
+
+void check_addend(const Tensor& x, const Variable& addend, UnaryStage activation) {
+  require_alike("batch_norm", x, addend.value());
+  require(addend.shape() == x.shape(), "[batch_norm] addend must have the input's shape ", x.shape(),
+          ", got shape ", addend.shape());
+  require(activation.changes_nothing() || activation.op == UnaryOp::relu,
+          "[batch_norm] behind an addend there can be a relu or no activation");
 }
 
 }  // namespace
@@ -104,8 +134,9 @@ void check_batch_norm(const Tensor& x, const Variable& gamma, const Variable& be
 
 Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                     BatchStatistics& statistics, BatchNormParams params, const SumOverRanks& sum_over_ranks,
-                    UnaryStage activation) {
+                    UnaryStage activation, const Variable& addend) {
   check_batch_norm(x.value(), gamma, beta);
+  if (addend.defined()) check_addend(x.value(), addend, activation);
   const Tensor input = x.value().contiguous(), scale = dense_value(gamma), shift = dense_value(beta);
   statistics.count = input.count() == 0 ? 0 : input.count() / x.size(-1);
   const DType precise = input.dtype() == DType::bf16 ? DType::f32 : input.dtype();
@@ -113,9 +144,12 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
   statistics.variance = Tensor::empty_like(statistics.mean);
   input.backend().batch_statistics(statistics.mean, statistics.variance, input);
   if (sum_over_ranks) merge_statistics(statistics, sum_over_ranks);
-  const Tensor y = normalise(input, scale, shift, statistics, params, activation);
-  if (!Node::needed({x, gamma, beta})) return y;
+  const Tensor y = normalise(input, scale, shift, statistics, params, activation,
+                             addend.defined() ? addend.value().contiguous() : Tensor());
+  if (!Node::needed({x, gamma, beta, addend})) return y;
   auto node = std::make_shared<BatchNormNode>();
+  node->has_addend = addend.defined();
+  if (addend.defined() && !activation.changes_nothing()) node->y = y;
   node->x = input;
   node->gamma = scale;
   node->beta = shift;
@@ -123,7 +157,7 @@ Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& be
   node->params = params;
   node->activation = activation;
   node->sum_over_ranks = sum_over_ranks;
-  return Node::record(std::move(node), {x, gamma, beta}, y);
+  return Node::record(std::move(node), {x, gamma, beta, addend}, y);
 }
 
 Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,

@@ -47,18 +47,22 @@ Variable BatchNormalization::forward(const Variable& x, const Context& context) 
   return forward_with({}, x, context);
 }
 
-Variable BatchNormalization::forward_with(UnaryStage activation, const Variable& x, const Context& context) {
+Variable BatchNormalization::forward_with(UnaryStage activation, const Variable& x, const Context& context,
+                                          const Variable& addend) {
   const std::int64_t channels = moving_mean_.size(0);
   require(x.rank() >= 2 && x.shape().back() == channels, "[", label(), "] expects ",
           counted(channels, "channel"), ", got an input of shape ", x.shape());
   const BatchNormParams params{.epsilon = options_.epsilon};
   const SumOverRanks sum_over_ranks = is_synchronized() ? context.sum_over_ranks : SumOverRanks();
   if (is_inference(context) || (x.shape().count() == 0 && !sum_over_ranks)) {
-    const BatchNormCall call = inference_call(activation);
-    return batch_norm_inference(x, call.gamma, call.beta, call.statistics, call.params, call.activation);
+    const BatchNormCall call = inference_call(addend.defined() ? UnaryStage() : activation);
+    const Variable y =
+        batch_norm_inference(x, call.gamma, call.beta, call.statistics, call.params, call.activation);
+    if (!addend.defined()) return y;
+    return activation.changes_nothing() ? y + addend : add_relu(y, addend);
   }
   BatchStatistics batch;
-  Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks, activation);
+  Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks, activation, addend);
   if (batch.count > 0) update_moving(batch);
   return y;
 }

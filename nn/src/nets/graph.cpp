@@ -5,6 +5,7 @@
 #include "config/auto_name.h"
 #include "runs/add_run.h"
 #include "runs/conv_norm_run.h"
+#include "runs/norm_add_run.h"
 #include "runs/norm_run.h"
 #include "runs/padding_run.h"
 
@@ -81,8 +82,9 @@ void Graph::output(const Symbol& y) {
 
 // --- computation
 
-// Node n and those behind it each of which alone takes the result of the one before it.
-std::span<Module* const> Graph::chain_from(std::size_t n, Chain& layers) const {
+// How many layers were written to the span: that of node n and those behind it each of which alone takes the
+// result of the one before it.
+std::size_t Graph::chain_from(std::size_t n, std::span<Module*> layers) const {
   std::size_t count = 0;
   layers[count++] = nodes_[n].layer;
   for (; n + 1 < nodes_.size() && count < layers.size(); ++n) {
@@ -91,17 +93,36 @@ std::span<Module* const> Graph::chain_from(std::size_t n, Chain& layers) const {
     if (inputs.size() != 1 || inputs.front() != node || last_use_[n] != node + 1) break;
     layers[count++] = nodes_[n + 1].layer;
   }
-  return {layers.data(), count};
+  return count;
+}
+
+// The node whose result node n + 1 merges with that of n, which nobody else takes; -1: there is none.
+int Graph::addend_behind(std::size_t n) const {
+  const int node = static_cast<int>(n);
+  if (n + 1 == nodes_.size() || last_use_[n] != node + 1) return -1;
+  const std::vector<int>& merged = nodes_[n + 1].inputs;
+  if (merged.size() != 2 || merged[0] == merged[1]) return -1;
+  return merged[0] == node ? merged[1] : merged[0];
 }
 
 // How many nodes from n on were computed: a run of their layers, or n alone. A dry run calls each layer, to
 // let it see its input.
-std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& inputs, Variable& y,
+std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& results, Variable& y,
                                  const Context& context) const {
   Module& layer = *nodes_[n].layer;
+  std::vector<Variable> inputs;
+  for (const int input : nodes_[n].inputs) inputs.push_back(results[static_cast<std::size_t>(input)]);
   if (context.trace == nullptr) {
     Chain room;
-    const std::span<Module* const> layers = chain_from(n, room);
+    if (const int addend = addend_behind(n); addend >= 0 && inputs.size() == 1) {
+      room[0] = &layer;
+      const std::size_t length = chain_from(n + 1, std::span(room).subspan(1)) + 1;
+      if (const std::size_t done = compute_run<NormAddRun>(
+              std::span(room).first(length),
+              std::vector{inputs[0], results[static_cast<std::size_t>(addend)]}, y, context))
+        return done;
+    }
+    const std::span<Module* const> layers = std::span(room).first(chain_from(n, room));
     if (inputs.size() > 1) {
       if (const std::size_t length = compute_run<AddRun>(layers, inputs, y, context)) return length;
     } else {
@@ -120,18 +141,15 @@ Variable Graph::forward(const Variable& x, const Context& context) {
   std::vector<Variable> results(nodes_.size());
   results[0] = x;
   for (std::size_t n = 1; n < nodes_.size();) {
-    const GraphNode& node = nodes_[n];
-    std::vector<Variable> inputs;
-    for (const int input : node.inputs) inputs.push_back(results[static_cast<std::size_t>(input)]);
     Variable y;
-    const std::size_t length = compute_first(n, inputs, y, context);
-    results[n + length - 1] = y;
+    const std::size_t end = n + compute_first(n, results, y, context);
+    results[end - 1] = y;
     // What nobody needs any more goes, so that its memory can serve again.
-    for (const int input : node.inputs) {
-      const auto i = static_cast<std::size_t>(input);
-      if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
-    }
-    n += length;
+    for (; n < end; ++n)
+      for (const int input : nodes_[n].inputs) {
+        const auto i = static_cast<std::size_t>(input);
+        if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
+      }
   }
   return results[static_cast<std::size_t>(output_)];
 }

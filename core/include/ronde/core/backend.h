@@ -198,6 +198,14 @@ class RONDE_API Backend {
                                               const Tensor& x, const Tensor& mean, const Tensor& variance,
                                               const Tensor& gamma, const Tensor& beta, BatchNormParams params,
                                               UnaryStage activation);
+  /// The end of a residual block: norm.activation, a relu or nothing, of batch_norm's result + addend.
+  virtual void batch_norm_add(const Tensor& out, const Tensor& x, const NormStage& norm,
+                              const Tensor& addend);
+  /// Gradient through a batch_norm_add with a relu that gave `out`: grad_addend is that in front of the relu,
+  /// for which it may be grad_out; the others are batch_norm_backward's of it.
+  virtual void batch_norm_add_relu_backward(const NormGradients& grads, const Tensor& grad_addend,
+                                            const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                            const NormStage& norm);
 
   // --- layer normalisation of x (rows, k): each row by itself
   /// out = (x - mean) / sqrt(variance + epsilon) * gamma + beta; gamma (k) and beta (k) optional. Writes the

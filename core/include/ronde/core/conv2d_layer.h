@@ -21,6 +21,10 @@ struct NormStage {
   BatchNormParams params = {};
   UnaryStage activation = {};
 };
+/// Its gradients; those of gamma and beta optional.
+struct NormGradients {
+  Tensor x = {}, gamma = {}, beta = {};
+};
 
 /// front -> conv -> max-pooling -> dropout, of which all but `conv` are optional: Backend::conv2d_layer.
 struct Conv2dLayer {

@@ -202,10 +202,12 @@ struct BatchStatistics {
 /// empty batch). gamma and beta (c) are optional. With `sum_over_ranks` the batches of all ranks count as
 /// one: each rank calls it, with no rows too, and then backward; gamma's and beta's gradients are still those
 /// of its own rows. The activation gives the values that it would give as an operation of its own (of bf16
-/// before they are rounded), and its gradient keeps no tensor but x.
+/// before they are rounded), and its gradient keeps no tensor but x. An addend of x's shape, as the shortcut
+/// of a residual block, is added in front of the activation, which then is a relu or nothing.
 RONDE_API Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                               BatchStatistics& statistics, BatchNormParams params = {},
-                              const SumOverRanks& sum_over_ranks = {}, UnaryStage activation = {});
+                              const SumOverRanks& sum_over_ranks = {}, UnaryStage activation = {},
+                              const Variable& addend = {});
 /// Inference mode: by given statistics, which are constants.
 RONDE_API Variable batch_norm_inference(const Variable& x, const Variable& gamma, const Variable& beta,
                                         const BatchStatistics& statistics, BatchNormParams params = {},

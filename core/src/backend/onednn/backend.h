@@ -66,6 +66,11 @@ class OneDnnBackend final : public WithBfloat16 {
                                       const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                       const Tensor& variance, const Tensor& gamma, const Tensor& beta,
                                       BatchNormParams params, UnaryStage activation) override;
+  void batch_norm_add(const Tensor& out, const Tensor& x, const NormStage& norm,
+                      const Tensor& addend) override;
+  void batch_norm_add_relu_backward(const NormGradients& grads, const Tensor& grad_addend,
+                                    const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                    const NormStage& norm) override;
   void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& variance, const Tensor& x,
                   const Tensor& gamma, const Tensor& beta, double epsilon) override;
   void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
@@ -95,15 +100,16 @@ class OneDnnBackend final : public WithBfloat16 {
   bool for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
   bool copy_runs(const Tensor& out, const Tensor& x);
   void binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& row);
-  void normalise(const Tensor& out, const Tensor& x, const NormMap& map);
-  // Of x, gamma and beta; the last two are optional.
-  struct NormGradientTensors {
-    const Tensor &x, &gamma, &beta;
-  };
+  void normalise(const Tensor& out, const Tensor& x, const NormMap& map, const Tensor& addend = {});
   // Sums of g, and of g * (x - mean); where g is behind an activation that is no relu, it is left in grad_x.
   void sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out, const Tensor& x,
                           const NormMap& map);
-  void normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
+  void sum_passed_gradients(double* totals, const Tensor& passed, const Tensor& grad_out, const Tensor& out,
+                            const Tensor& x, const NormMap& map);
+  // Of the sums and the gradient they were made of.
+  void write_norm_gradients(const NormGradients& to, const double* totals, const Tensor& grad,
+                            const Tensor& x, const NormMap& map);
+  void normalise_backward(const NormGradients& to, const Tensor& grad_out, const Tensor& x,
                           const NormMap& map);
   // Which of our own kernels make a layer, and which make which of the gradients.
   struct OwnForward {

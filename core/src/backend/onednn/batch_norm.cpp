@@ -24,19 +24,21 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
   if (!dense_floats(mean, variance) || !dense_values(x) || x.count() == 0)
     return WithBfloat16::batch_statistics(mean, variance, x);
   const std::int64_t rows = row_count(x), c = mean.count();
-  const Scratch<double> totals(*this, c);
-  sum_over_rows(
-      *this, kernels_, totals.data(), x, c,
-      [&](double* sums, const float* from, std::int64_t some) { kernels_.sum_columns(sums, from, some, c); });
-  float* center = mean.data<float>();
-  for (std::int64_t i = 0; i < c; ++i)
-    center[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
-  sum_over_rows(*this, kernels_, totals.data(), x, c,
-                [&](double* sums, const float* from, std::int64_t some) {
-                  kernels_.sum_squared_distances(sums, from, center, some, c);
-                });
-  for (std::int64_t i = 0; i < c; ++i)
-    variance.data<float>()[i] = static_cast<float>(totals.data()[i] / static_cast<double>(rows));
+  const Scratch<double> totals(*this, 2 * c);
+  const Scratch<float> origin(*this, c);
+  std::copy_n(ReadRows(*this, kernels_, x, rows, 1)(0, 1), c, origin.data());
+  sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    add_rows(*this, kernels_, sums, x, c, row, row + count,
+             [&](double* to, const float* from, std::int64_t some) {
+               kernels_.sum_distances(to, to + c, from, origin.data(), some, c);
+             });
+  });
+  const auto n = static_cast<double>(rows);
+  for (std::int64_t i = 0; i < c; ++i) {
+    const double distance = totals.data()[i] / n, squares = totals.data()[c + i] / n;
+    mean.data<float>()[i] = static_cast<float>(static_cast<double>(origin.data()[i]) + distance);
+    variance.data<float>()[i] = static_cast<float>(std::max(squares - distance * distance, 0.0));
+  }
 }
 
 void OneDnnBackend::batch_norm(const Tensor& out, const Tensor& x, const Tensor& mean, const Tensor& variance,
@@ -55,14 +57,22 @@ void OneDnnBackend::batch_norm_activation(const Tensor& out, const Tensor& x, co
   normalise(out, x, NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
 }
 
-void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const NormMap& map) {
+void OneDnnBackend::batch_norm_add(const Tensor& out, const Tensor& x, const NormStage& norm,
+                                   const Tensor& addend) {
+  const auto& [mean, variance, gamma, beta, params, activation] = norm;
+  if (!dense_values(out, x, addend) || !takes_norm({mean, variance, gamma, beta}))
+    return WithBfloat16::batch_norm_add(out, x, norm, addend);
+  normalise(out, x, NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation), addend);
+}
+
+void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const NormMap& map, const Tensor& addend) {
   const std::int64_t rows = row_count(x), c = map.channels();
   threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t most = rows_at_a_time(end - begin, c, 1, out, x);
     const WrittenRows to(*this, kernels_, out, rows, most);
-    const ReadRows from(*this, kernels_, x, rows, most);
+    const ReadRows from(*this, kernels_, x, rows, most), added(*this, kernels_, addend, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      map(to.room(first), from(first, some), some);
+      map(to.room(first), from(first, some), some, added(first, some));
       to.keep(first, some);
     });
   });
@@ -95,6 +105,35 @@ void OneDnnBackend::batch_norm_activation_backward(const Tensor& grad_x, const T
                      NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
 }
 
+void OneDnnBackend::batch_norm_add_relu_backward(const NormGradients& grads, const Tensor& grad_addend,
+                                                 const Tensor& grad_out, const Tensor& out, const Tensor& x,
+                                                 const NormStage& norm) {
+  const auto& [mean, variance, gamma, beta, params, activation] = norm;
+  if (!dense_values(grads.x, grad_addend, grad_out, out, x) || !takes_norm({mean, variance, gamma, {}}) ||
+      !dense_or_missing(grads.gamma) || !dense_or_missing(grads.beta) || x.count() == 0)
+    return WithBfloat16::batch_norm_add_relu_backward(grads, grad_addend, grad_out, out, x, norm);
+  const NormMap map(*this, kernels_, {mean, variance, gamma, {}}, params, {});
+  const Scratch<double> totals(*this, 2 * map.channels());
+  sum_passed_gradients(totals.data(), grad_addend, grad_out, out, x, map);
+  write_norm_gradients(grads, totals.data(), grad_addend, x, map);
+}
+
+void OneDnnBackend::sum_passed_gradients(double* totals, const Tensor& passed, const Tensor& grad_out,
+                                         const Tensor& out, const Tensor& x, const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
+  sum_over_rows(*this, totals, rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    const std::int64_t most = rows_at_a_time(count, c, kSummedInFloat, passed, grad_out, out, x);
+    const WrittenRows to(*this, kernels_, passed, rows, most);
+    const ReadRows behind(*this, kernels_, grad_out, rows, most), y(*this, kernels_, out, rows, most),
+        from(*this, kernels_, x, rows, most);
+    in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
+      kernels_.sum_passed_gradients(sums, sums + c, to.room(first), behind(first, some), y(first, some),
+                                    from(first, some), map.columns(), some, c);
+      to.keep(first, some);
+    });
+  });
+}
+
 void OneDnnBackend::sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out,
                                        const Tensor& x, const NormMap& map) {
   const std::int64_t rows = row_count(x), c = map.channels();
@@ -118,13 +157,17 @@ void OneDnnBackend::sum_norm_gradients(double* totals, const Tensor& grad_x, con
   });
 }
 
-void OneDnnBackend::normalise_backward(const NormGradientTensors& to, const Tensor& grad_out, const Tensor& x,
+void OneDnnBackend::normalise_backward(const NormGradients& to, const Tensor& grad_out, const Tensor& x,
                                        const NormMap& map) {
-  const std::int64_t rows = row_count(x), c = map.channels();
-  const Tensor& grad = map.has_other_activation() ? to.x : grad_out;  // of the second pass
-  const Scratch<double> totals(*this, 2 * c);
-  const double *sum_g = totals.data(), *sum_gx = sum_g + c;
+  const Scratch<double> totals(*this, 2 * map.channels());
   sum_norm_gradients(totals.data(), to.x, grad_out, x, map);
+  write_norm_gradients(to, totals.data(), map.has_other_activation() ? to.x : grad_out, x, map);
+}
+
+void OneDnnBackend::write_norm_gradients(const NormGradients& to, const double* totals, const Tensor& grad,
+                                         const Tensor& x, const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
+  const double *sum_g = totals, *sum_gx = sum_g + c;
   // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
   const Scratch<float> columns(*this, 2 * map.width());
   float *mean_g = columns.data(), *slope = mean_g + map.width();

@@ -52,8 +52,8 @@ NormMap::NormMap(Backend& backend, const Kernels& kernels, const NormTensors& te
   columns_ = {.center = center,
               .scale = scale,
               .shift = shift,
-              .has_relu = activation.is_relu(),
-              .highest = static_cast<float>(activation.highest())};
+              .least = activation.is_relu() ? 0.0f : std::nanf(""),
+              .highest = activation.is_relu() ? static_cast<float>(activation.highest()) : std::nanf("")};
 }
 
 void NormMap::repeat(float* columns) const {
@@ -64,13 +64,13 @@ double NormMap::inverse_deviation(std::int64_t channel) const {
   return 1 / std::sqrt(static_cast<double>(variance_.data<float>()[channel]) + params_.epsilon);
 }
 
-void NormMap::operator()(float* out, const float* x, std::int64_t rows) const {
-  if (!has_other_activation_) return kernels_.map_columns(out, x, columns_, rows * channels_, width_);
+void NormMap::operator()(float* out, const float* x, std::int64_t rows, const float* addend) const {
+  if (!has_other_activation_) return kernels_.map_columns(out, x, addend, columns_, rows * channels_, width_);
   const std::int64_t most = std::max<std::int64_t>(kMapped / channels_, 1);
   for (std::int64_t row = 0; row < rows; row += most) {
     const std::int64_t some = std::min(most, rows - row);
     float* to = out + row * channels_;
-    kernels_.map_columns(to, x + row * channels_, columns_, some * channels_, width_);
+    kernels_.map_columns(to, x + row * channels_, nullptr, columns_, some * channels_, width_);
     activate(to, some * channels_);
   }
 }
@@ -83,7 +83,7 @@ void NormMap::operator()(float* y, std::int64_t rows, std::int64_t pitch, std::i
   some.scale += first;
   some.shift += first;
   for (std::int64_t row = 0; row < rows; ++row, y += pitch) {
-    kernels_.map_columns(y, y, some, count, count);
+    kernels_.map_columns(y, y, nullptr, some, count, count);
     if (has_other_activation_) activate(y, count);
   }
 }
@@ -96,7 +96,7 @@ void NormMap::activate(float* y, std::int64_t n) const {
 void NormMap::activation_backward(float* grad_norm, float* norm, const float* grad_out, const float* x,
                                   std::int64_t rows) const {
   const auto [alpha, beta] = activation_.params;
-  kernels_.map_columns(norm, x, columns_, rows * channels_, width_);
+  kernels_.map_columns(norm, x, nullptr, columns_, rows * channels_, width_);
   kernels_.unary_backward(activation_.op, grad_norm, grad_out, norm, nullptr, rows * channels_,
                           static_cast<float>(alpha), static_cast<float>(beta));
 }

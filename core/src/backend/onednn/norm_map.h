@@ -33,8 +33,9 @@ class NormMap {
   /// 1 / sqrt(variance + epsilon)
   double inverse_deviation(std::int64_t channel) const;
 
-  /// out = activation(norm of x), of rows that lie one behind the other; may be made in place.
-  void operator()(float* out, const float* x, std::int64_t rows) const;
+  /// out = activation(norm of x), of rows that lie one behind the other; may be made in place. `addend`,
+  /// which may be null, is added in front of an activation that is a relu or nothing.
+  void operator()(float* out, const float* x, std::int64_t rows, const float* addend = nullptr) const;
   /// The same in place, of `count` channels from `first` on in rows that lie `pitch` elements apart.
   void operator()(float* y, std::int64_t rows, std::int64_t pitch, std::int64_t first,
                   std::int64_t count) const;

@@ -49,8 +49,10 @@ class RONDE_API BatchNormalization : public Module {
   bool is_synchronized() const override { return options_.synchronized && trainable(); }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
-  /// The activation of that, in fewer passes over memory.
-  Variable forward_with(UnaryStage activation, const Variable& x, const Context& context);
+  /// The activation of that, in fewer passes over memory. An addend of x's shape is added in front of the
+  /// activation, which then is a relu or nothing.
+  Variable forward_with(UnaryStage activation, const Variable& x, const Context& context,
+                        const Variable& addend = {});
   /// Whether it normalises by the moving statistics there.
   bool is_inference(const Context& context) const { return !context.training || !trainable(); }
   /// What is_inference() and the activation call batch_norm_inference with.

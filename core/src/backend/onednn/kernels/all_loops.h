@@ -3,6 +3,7 @@
 /// multiply_lower.
 #pragma once
 
+#include "backend/onednn/kernels/batch_norm_loops.h"
 #include "backend/onednn/kernels/bfloat16_loops.h"
 #include "backend/onednn/kernels/conv_gradient_loops.h"
 #include "backend/onednn/kernels/conv_loops.h"
@@ -33,9 +34,10 @@ const Kernels RONDE_KERNEL_TABLE{
     .sum = sum,
     .sum_of_squares = sum_of_squares,
     .sum_columns = sum_columns,
-    .sum_squared_distances = sum_squared_distances,
+    .sum_distances = sum_distances,
     .map_columns = map_columns,
     .sum_gradients = sum_gradients,
+    .sum_passed_gradients = sum_passed_gradients,
     .batch_norm_backward = batch_norm_backward,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,

@@ -34,12 +34,11 @@ struct PassedOn {
   float scale = 1;
 };
 
-/// What a batch norm makes of x, by column: (x - center) * scale + shift. With `has_relu` behind it a relu,
-/// which gives no more than `highest`.
+/// What a batch norm makes of x, by column: (x - center) * scale + shift. A relu behind it gives no less than
+/// `least` and no more than `highest`; both are NaN, which nothing is less or more than, where there is none.
 struct ColumnMap {
   const float *center, *scale, *shift;
-  bool has_relu;
-  float highest;
+  float least, highest;
 };
 
 /// What a layer norm makes of rows of as many values as gamma and beta have: Backend::layer_norm.
@@ -117,15 +116,20 @@ struct Kernels {
   void (*sum_columns)(double* totals, const float* x, std::int64_t rows, std::int64_t c);
 
   // --- batch normalisation; x (rows, c)
-  /// totals (c) += column sums of (x - center)^2
-  void (*sum_squared_distances)(double* totals, const float* x, const float* center, std::int64_t rows,
-                                std::int64_t c);
+  /// sums (c) += column sums of x - origin, squares (c) += those of (x - origin)^2
+  void (*sum_distances)(double* sums, double* squares, const float* x, const float* origin, std::int64_t rows,
+                        std::int64_t c);
   /// Of n elements, whose columns come again after `width`: loops over short rows would be too short.
-  void (*map_columns)(float* out, const float* x, const ColumnMap& map, std::int64_t n, std::int64_t width);
+  /// `addend`, if there is one, is added in front of the relu.
+  void (*map_columns)(float* out, const float* x, const float* addend, const ColumnMap& map, std::int64_t n,
+                      std::int64_t width);
   /// sums (c) += column sums of g, products (c) += those of g * (x - center). Here and below g is the
-  /// gradient behind the map's relu, which passes where 0 < map(x) < highest.
+  /// gradient behind the map's relu, which passes where least < map(x) < highest.
   void (*sum_gradients)(double* sums, double* products, const float* g, const float* x, const ColumnMap& map,
                         std::int64_t rows, std::int64_t c);
+  /// The same of g where y > 0 and 0 elsewhere, which is written to `passed`; that may be g.
+  void (*sum_passed_gradients)(double* sums, double* products, float* passed, const float* g, const float* y,
+                               const float* x, const ColumnMap& map, std::int64_t rows, std::int64_t c);
   /// grad_x = scale * (g - mean_g - (x - center) * slope), by column, as those of map_columns
   void (*batch_norm_backward)(float* grad_x, const float* g, const float* x, const ColumnMap& map,
                               const float* mean_g, const float* slope, std::int64_t n, std::int64_t width);

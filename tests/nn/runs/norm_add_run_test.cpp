@@ -1,0 +1,98 @@
+#include <ronde/nn/conv2d.h>
+
+#include "nn/relu_nets.h"
+
+namespace ronde::test {
+namespace {
+
+/// Of a class that no run takes in.
+class OwnAdd : public Add {};
+
+using Build = Symbol (*)(Graph&, const Symbol&);
+
+template <class Sum>
+Symbol first_part_with_relu(Graph& net, const Symbol& x) {
+  return net.add(ReLU(), net.add(Sum(), {net.add(BatchNormalization(), x), x}));
+}
+template <class Sum>
+Symbol second_part(Graph& net, const Symbol& x) {
+  return net.add(Sum(), {x, net.add(BatchNormalization({.scale = false}), x)});
+}
+template <class Sum>
+Symbol two_blocks(Graph& net, const Symbol& x) {
+  const Symbol y = net.add(Activation(Activation::relu), second_part<Sum>(net, x));
+  return net.add(BatchNormalization(), first_part_with_relu<Sum>(net, y));
+}
+/// What is no run: something else takes the normalisation or the sum, too.
+template <class Sum>
+Symbol shared(Graph& net, const Symbol& x) {
+  const Symbol norm = net.add(BatchNormalization(), x);
+  const Symbol y = net.add(ReLU(), net.add(Sum(), {norm, x}));
+  const Symbol sum = net.add(Sum(), {net.add(BatchNormalization(), y), norm});
+  return net.add(Add(), {net.add(ReLU(), sum), sum});
+}
+/// A normalisation that is added to itself, a sum of three, and another join.
+template <class Sum>
+Symbol other_sums(Graph& net, const Symbol& x) {
+  const Symbol norm = net.add(BatchNormalization(), x);
+  const Symbol twice = net.add(Sum(), {norm, norm});
+  const Symbol y = net.add(Sum(), {twice, net.add(BatchNormalization(), twice), x});
+  return net.add(Multiply(), {y, net.add(BatchNormalization(), y)});
+}
+template <class Sum>
+Symbol stretched(Graph& net, const Symbol& x) {
+  const Symbol narrow = net.add(Conv2D({.filters = 1, .kernel = {1, 1}}), x);
+  return net.add(ReLU(), net.add(Sum(), {x, net.add(BatchNormalization(), narrow)}));
+}
+
+template <class Sum>
+std::vector<Build> builds() {
+  return {first_part_with_relu<Sum>, second_part<Sum>, two_blocks<Sum>, shared<Sum>,
+          other_sums<Sum>,           stretched<Sum>};
+}
+
+std::vector<double> residual_numbers(Build build, const BuildOptions& options, std::int64_t channels) {
+  Graph net;
+  net.output(build(net, net.input()));
+  return numbers_of(net, options, channels);
+}
+
+TEST(NormAddRun, GivesTheBitsOfItsLayers) {
+  const std::vector<Build> runs = builds<Add>(), layers = builds<OwnAdd>();
+  for (const Backend* each : backends())
+    for (const DType dtype : {DType::f32, DType::f64})
+      for (const std::int64_t channels : {5, 32})
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+          SCOPED_TRACE(cat(each->name(), ' ', dtype, ", ", channels, " channels, net ", i));
+          const BuildOptions options{.dtype = dtype, .backend = &backend(each->name())};
+          EXPECT_EQ(residual_numbers(runs[i], options, channels),
+                    residual_numbers(layers[i], options, channels));
+        }
+}
+
+// In bfloat16 kernels may round once where these round twice.
+TEST(NormAddRun, IsNearItsLayersInBfloat16) {
+  for (const Backend* each : backends()) {
+    const BuildOptions options{
+        .dtype = DType::f32, .backend = &backend(each->name()), .compute_dtype = DType::bf16};
+    const std::vector<double> once = residual_numbers(two_blocks<Add>, options, 5),
+                              twice = residual_numbers(two_blocks<OwnAdd>, options, 5);
+    ASSERT_EQ(once.size(), twice.size());
+    double largest = 0, difference = 0;
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      largest = std::max(largest, std::abs(twice[i]));
+      difference = std::max(difference, std::abs(once[i] - twice[i]));
+    }
+    EXPECT_LT(difference, 0.1 * largest) << each->name();
+  }
+}
+
+TEST(NormAddRun, TakesABatchWithoutSamples) {
+  Graph net;
+  net.output(two_blocks<Add>(net, net.input()));
+  net.build({2, 2, 3});
+  EXPECT_EQ(net(Tensor::zeros({0, 2, 2, 3}), {.training = true}).shape(), (Shape{0, 2, 2, 3}));
+}
+
+}  // namespace
+}  // namespace ronde::test
