@@ -5,7 +5,6 @@
 #include "config/auto_name.h"
 #include "runs/add_run.h"
 #include "runs/conv_norm_run.h"
-#include "runs/norm_add_run.h"
 #include "runs/norm_run.h"
 #include "runs/padding_run.h"
 
@@ -83,26 +82,22 @@ void Graph::output(const Symbol& y) {
 // --- computation
 
 // How many layers were written to the span: that of node n and those behind it each of which alone takes the
-// result of the one before it.
-std::size_t Graph::chain_from(std::size_t n, std::span<Module*> layers) const {
+// result of the one before it, one of them perhaps together with that of node `addend`; -1: none does.
+std::size_t Graph::chain_from(std::size_t n, std::span<Module*> layers, int& addend) const {
+  addend = -1;
   std::size_t count = 0;
   layers[count++] = nodes_[n].layer;
   for (; n + 1 < nodes_.size() && count < layers.size(); ++n) {
     const std::vector<int>& inputs = nodes_[n + 1].inputs;
     const int node = static_cast<int>(n);
-    if (inputs.size() != 1 || inputs.front() != node || last_use_[n] != node + 1) break;
+    if (last_use_[n] != node + 1) break;
+    if (inputs.size() == 2 && addend < 0 && inputs[0] != inputs[1])
+      addend = inputs[0] == node ? inputs[1] : inputs[0];
+    else if (inputs.size() != 1)
+      break;
     layers[count++] = nodes_[n + 1].layer;
   }
   return count;
-}
-
-// The node whose result node n + 1 merges with that of n, which nobody else takes; -1: there is none.
-int Graph::addend_behind(std::size_t n) const {
-  const int node = static_cast<int>(n);
-  if (n + 1 == nodes_.size() || last_use_[n] != node + 1) return -1;
-  const std::vector<int>& merged = nodes_[n + 1].inputs;
-  if (merged.size() != 2 || merged[0] == merged[1]) return -1;
-  return merged[0] == node ? merged[1] : merged[0];
 }
 
 // How many nodes from n on were computed: a run of their layers, or n alone. A dry run calls each layer, to
@@ -110,25 +105,22 @@ int Graph::addend_behind(std::size_t n) const {
 std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& results, Variable& y,
                                  const Context& context) const {
   Module& layer = *nodes_[n].layer;
+  const auto result = [&](int node) {
+    return node < 0 ? Variable() : results[static_cast<std::size_t>(node)];
+  };
   std::vector<Variable> inputs;
-  for (const int input : nodes_[n].inputs) inputs.push_back(results[static_cast<std::size_t>(input)]);
+  for (const int input : nodes_[n].inputs) inputs.push_back(result(input));
   if (context.trace == nullptr) {
     Chain room;
-    if (const int addend = addend_behind(n); addend >= 0 && inputs.size() == 1) {
-      room[0] = &layer;
-      const std::size_t length = chain_from(n + 1, std::span(room).subspan(1)) + 1;
-      if (const std::size_t done = compute_run<NormAddRun>(
-              std::span(room).first(length),
-              std::vector{inputs[0], results[static_cast<std::size_t>(addend)]}, y, context))
-        return done;
-    }
-    const std::span<Module* const> layers = std::span(room).first(chain_from(n, room));
+    int addend = -1;
+    const std::span<Module* const> layers = std::span(room).first(chain_from(n, room, addend));
     if (inputs.size() > 1) {
       if (const std::size_t length = compute_run<AddRun>(layers, inputs, y, context)) return length;
     } else {
       const Variable& x = inputs.front();
       if (const std::size_t length = compute_run<ConvNormRun>(layers, x, y, context)) return length;
-      if (const std::size_t length = compute_run<NormRun>(layers, x, y, context)) return length;
+      if (const std::size_t length = compute_run<NormRun>(layers, RunInput{x, result(addend)}, y, context))
+        return length;
       if (const std::size_t length = compute_run<PaddingRun>(layers, x, y, context)) return length;
     }
   }

@@ -29,7 +29,7 @@ std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
     if (const std::size_t length = compute_run<ConvNormRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<ImageRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<DenseRun>(layers, y, y, context)) return length;
-    if (const std::size_t length = compute_run<NormRun>(layers, y, y, context)) return length;
+    if (const std::size_t length = compute_run<NormRun>(layers, RunInput{y, {}}, y, context)) return length;
     if (const std::size_t length = compute_run<PaddingRun>(layers, y, y, context)) return length;
   }
   y = (*layers.front())(y, context);

@@ -6,7 +6,7 @@ AddRun::AddRun(std::span<Module* const> layers, const std::vector<Variable>& inp
     : LayerRun(layers) {
   if (inputs.size() != 2) return;
   add_ = next<Add>();
-  if (add_) next_is_relu();
+  if (add_) next_relu();
 }
 
 Variable AddRun::operator()(const std::vector<Variable>& inputs, const Context&) const {

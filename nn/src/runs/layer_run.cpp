@@ -62,8 +62,15 @@ Dropout* LayerRun::next_dropout() {
   return next<Dropout>(is_elementwise);
 }
 
-bool LayerRun::next_is_relu() {
-  return next<Activation>(is_plain_relu) != nullptr || next<ReLU>(is_plain_relu) != nullptr;
+Add* LayerRun::next_add(const RunInput& input, const Shape& result) {
+  const bool fits = input.addend.defined() && input.addend.size(0) == input.x.size(0) &&
+                    input.addend.shape().tail(1) == result;
+  return fits ? next<Add>() : nullptr;
+}
+
+UnaryStage LayerRun::next_relu() {
+  const bool is_next = next<Activation>(is_plain_relu) != nullptr || next<ReLU>(is_plain_relu) != nullptr;
+  return is_next ? UnaryStage{.op = UnaryOp::relu} : UnaryStage();
 }
 
 }  // namespace ronde::inline v0

@@ -10,9 +10,16 @@
 
 #include <ronde/core/trace.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/merge.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
+
+/// What a run computes with: the input of its first layer, and what an Add among the others adds to the
+/// result in front of it; undefined: there is no Add.
+struct RunInput {
+  Variable x, addend;
+};
 
 class LayerRun {
  public:
@@ -42,10 +49,12 @@ class LayerRun {
   }
   /// A Dropout of each element by itself, taken into the run.
   Dropout* next_dropout();
-  /// A plain relu, as a layer of either class, taken into the run.
-  bool next_is_relu();
+  /// A plain relu, as a layer of either class, taken into the run; none: as next_activation().
+  UnaryStage next_relu();
   /// An elementwise function, as a layer of any class, taken into the run; none: one that changes nothing.
   UnaryStage next_activation();
+  /// An Add of the addend to a result of that shape, taken into the run. `result`: of a sample.
+  Add* next_add(const RunInput& input, const Shape& result);
 
  private:
   std::span<Module* const> layers_;

@@ -1,11 +1,13 @@
 /// NormRun: layers that one call of batch_norm computes:
 ///
 ///     BatchNormalization -> Activation, ReLU or LeakyReLU
+///     BatchNormalization -> Add, of that and one more [-> Activation(relu) or ReLU], as ends a residual block
 #pragma once
 
 #include <span>
 
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/merge.h>
 
 #include "runs/layer_run.h"
 
@@ -13,13 +15,14 @@ namespace ronde::inline v0 {
 
 class NormRun : public LayerRun {
  public:
-  /// The one that `layers` begin with, for an input x.
-  NormRun(std::span<Module* const> layers, const Variable& x, const Context&);
+  /// The longest one that `layers` begin with.
+  NormRun(std::span<Module* const> layers, const RunInput& input, const Context&);
 
-  Variable operator()(const Variable& x, const Context& context) const;
+  Variable operator()(const RunInput& input, const Context& context) const;
 
  private:
   BatchNormalization* norm_ = nullptr;
+  Add* add_ = nullptr;
   UnaryStage activation_;
 };
 

@@ -101,8 +101,7 @@ class RONDE_API Graph : public Module {
   Symbol call(Module& layer, const std::vector<Symbol>& inputs);
   void require_open(const Module& layer) const;
   using Chain = std::array<Module*, 4>;  // as long as the longest run
-  std::size_t chain_from(std::size_t n, std::span<Module*> layers) const;
-  int addend_behind(std::size_t n) const;
+  std::size_t chain_from(std::size_t n, std::span<Module*> layers, int& addend) const;
   std::size_t compute_first(std::size_t n, const std::vector<Variable>& results, Variable& y,
                             const Context& context) const;
 

@@ -57,7 +57,7 @@ std::vector<double> residual_numbers(Build build, const BuildOptions& options, s
   return numbers_of(net, options, channels);
 }
 
-TEST(NormAddRun, GivesTheBitsOfItsLayers) {
+TEST(NormRunWithAdd, GivesTheBitsOfItsLayers) {
   const std::vector<Build> runs = builds<Add>(), layers = builds<OwnAdd>();
   for (const Backend* each : backends())
     for (const DType dtype : {DType::f32, DType::f64})
@@ -71,7 +71,7 @@ TEST(NormAddRun, GivesTheBitsOfItsLayers) {
 }
 
 // In bfloat16 kernels may round once where these round twice.
-TEST(NormAddRun, IsNearItsLayersInBfloat16) {
+TEST(NormRunWithAdd, IsNearItsLayersInBfloat16) {
   for (const Backend* each : backends()) {
     const BuildOptions options{
         .dtype = DType::f32, .backend = &backend(each->name()), .compute_dtype = DType::bf16};
@@ -87,7 +87,7 @@ TEST(NormAddRun, IsNearItsLayersInBfloat16) {
   }
 }
 
-TEST(NormAddRun, TakesABatchWithoutSamples) {
+TEST(NormRunWithAdd, TakesABatchWithoutSamples) {
   Graph net;
   net.output(two_blocks<Add>(net, net.input()));
   net.build({2, 2, 3});
