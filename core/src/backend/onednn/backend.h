@@ -104,8 +104,6 @@ class OneDnnBackend final : public WithBfloat16 {
   // Sums of g, and of g * (x - mean); where g is behind an activation that is no relu, it is left in grad_x.
   void sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out, const Tensor& x,
                           const NormMap& map);
-  void sum_passed_gradients(double* totals, const Tensor& passed, const Tensor& grad_out, const Tensor& out,
-                            const Tensor& x, const NormMap& map);
   // Of the sums and the gradient they were made of.
   void write_norm_gradients(const NormGradients& to, const double* totals, const Tensor& grad,
                             const Tensor& x, const NormMap& map);

@@ -38,29 +38,21 @@ inline Numbers squares_of_block(double n, Numbers sum, Numbers rest, Numbers squ
   squares += squares_of_block(n, block, left, static_cast<double>(square));
 }
 
-// Of the rows of a block, a vector of columns.
-struct VectorDistances {
-  Vector center{}, rest{}, squares{};
-
-  [[gnu::always_inline]] void add(Vector v) {
-    const Vector distance = v - center;
-    rest += distance;
-    squares += distance * distance;
+// Of a vector of columns, of `rows` rows, those lanes that are fresh.
+[[gnu::noinline]] inline void add_distances(double* sums, double* all_squares, const float* origin,
+                                            Vector center, Vector rest, Vector squares, std::int64_t rows,
+                                            IntVector fresh) {
+  const auto n = static_cast<double>(rows);
+  const Vector kept = masked(fresh, splat(1));
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t half = i * kLanes / 2;
+    const auto left = half_of(rest, i), keep = half_of(kept, i);
+    const auto block = sum_of_block(n, half_of(center, i) - half_of(load(origin), i), left);
+    *reinterpret_cast<Doubles*>(sums + half) += keep * block;
+    *reinterpret_cast<Doubles*>(all_squares + half) +=
+        keep * squares_of_block(n, block, left, half_of(squares, i));
   }
-  [[gnu::noinline]] void add_to(double* sums, double* all_squares, const float* origin, std::int64_t rows,
-                                IntVector fresh) const {
-    const auto n = static_cast<double>(rows);
-    const Vector kept = masked(fresh, splat(1));
-    for (int i = 0; i < 2; ++i) {
-      const std::int64_t half = i * kLanes / 2;
-      const auto left = half_of(rest, i), keep = half_of(kept, i);
-      const auto block = sum_of_block(n, half_of(center, i) - half_of(load(origin), i), left);
-      *reinterpret_cast<Doubles*>(sums + half) += keep * block;
-      *reinterpret_cast<Doubles*>(all_squares + half) +=
-          keep * squares_of_block(n, block, left, half_of(squares, i));
-    }
-  }
-};
+}
 
 void sum_distances(double* sums, double* squares, const float* x, const float* origin, std::int64_t rows,
                    std::int64_t c) {
@@ -73,15 +65,24 @@ void sum_distances(double* sums, double* squares, const float* x, const float* o
   }
   // The second time that a row is read it lies in the first level cache.
   for_column_vectors(rows, c, [=](const ColumnVectors& at) {
-    VectorDistances all[kChains];
+    Vector center[kChains] = {}, rest[kChains] = {}, square[kChains] = {};
     for (std::int64_t i = 0; i < at.rows; ++i)
-      for (int k = 0; k < kChains; ++k) all[k].center += load_of_block(x + at.element(i, k), at);
-    for (VectorDistances& each : all) each.center /= splat(static_cast<float>(at.rows));
+      for (int k = 0; k < kChains; ++k) center[k] += load_of_block(x + at.element(i, k), at);
+    fold(center, at.distinct);
+    for (int k = 0; k < at.distinct; ++k) center[k] /= splat(static_cast<float>(at.rows_of_column()));
+    for (int k = at.distinct; k < kChains; ++k) center[k] = center[k & (at.distinct - 1)];
     for (std::int64_t i = 0; i < at.rows; ++i)
-      for (int k = 0; k < kChains; ++k) all[k].add(load(x + at.element(i, k)));
-    for (int k = 0; k < kChains; ++k) {
-      const std::int64_t column = at.column[k];
-      all[k].add_to(sums + column, squares + column, origin + column, at.rows, at.lanes(k));
+      for (int k = 0; k < kChains; ++k) {
+        const Vector distance = load(x + at.element(i, k)) - center[k];
+        rest[k] += distance;
+        square[k] += distance * distance;
+      }
+    fold(rest, at.distinct);
+    fold(square, at.distinct);
+    for (int k = 0; k < at.distinct; ++k) {
+      const std::int64_t column = at.column(k);
+      add_distances(sums + column, squares + column, origin + column, center[k], rest[k], square[k],
+                    at.rows_of_column(), at.lanes(k));
     }
   });
 }
@@ -143,7 +144,7 @@ inline void add_gradients(double* sums, double* products, const Gradient& gradie
   for_column_vectors(rows, c, [=, &gradient, &map](const ColumnVectors& of) {
     Vector sum[kChains] = {}, product[kChains] = {}, center[kChains], scale[kChains], shift[kChains];
     for (int k = 0; k < kChains; ++k) {
-      const std::int64_t column = of.column[k];
+      const std::int64_t column = of.column(k);
       center[k] = load(map.center + column), scale[k] = load(map.scale + column),
       shift[k] = load(map.shift + column);
     }
@@ -155,9 +156,11 @@ inline void add_gradients(double* sums, double* products, const Gradient& gradie
         sum[k] += at;
         product[k] += at * distance;
       }
-    for (int k = 0; k < kChains; ++k) {
-      add_lanes(sums + of.column[k], sum[k], of.lanes(k));
-      add_lanes(products + of.column[k], product[k], of.lanes(k));
+    fold(sum, of.distinct);
+    fold(product, of.distinct);
+    for (int k = 0; k < of.distinct; ++k) {
+      add_lanes(sums + of.column(k), sum[k], of.lanes(k));
+      add_lanes(products + of.column(k), product[k], of.lanes(k));
     }
   });
 }

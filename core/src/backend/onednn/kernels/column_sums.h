@@ -17,13 +17,21 @@ constexpr std::int64_t kWide = kChains * kLanes;
 struct ColumnVectors {
   std::int64_t start;  // the first row's first element
   std::int64_t rows, pitch;
-  std::int64_t place[kChains];   // of each vector in a row
-  std::int64_t column[kChains];  // of its first lane
-  std::int64_t fresh[kChains];   // another vector has its columns before this lane
+  int distinct;  // vectors, as many as kChains or half or a quarter; the others have their columns again
+  std::int64_t place[kChains];  // of each vector in a row
+  std::int64_t fresh[kChains];  // another vector has its columns before this lane
 
   std::int64_t element(std::int64_t row, int k) const { return start + row * pitch + place[k]; }
+  std::int64_t column(int k) const { return place[k & (distinct - 1)]; }
   IntVector lanes(int k) const { return lanes_from(fresh[k]); }
+  std::int64_t rows_of_column() const { return rows * kChains / distinct; }
 };
+
+/// Adds up those that have the same columns.
+[[gnu::always_inline]] inline void fold(Vector (&sums)[kChains], int distinct) {
+  if (distinct <= 2) sums[0] += sums[2], sums[1] += sums[3];
+  if (distinct == 1) sums[0] += sums[1];
+}
 
 /// A vector; the one in the next block of rows is asked for.
 inline Vector load_of_block(const float* p, const ColumnVectors& of) {
@@ -43,22 +51,24 @@ inline void in_blocks(std::int64_t rows, const F& f) {
 [[gnu::noinline]] inline void for_column_vectors(std::int64_t rows, std::int64_t c,
                                                  void (*f)(const ColumnVectors&, const void*),
                                                  const void* given) {
-  const std::int64_t together = kWide % c == 0 ? kWide / c : 1;
+  const std::int64_t together = c == kLanes ? 4 : c == 2 * kLanes ? 2 : 1;
   const std::int64_t joined = together > 1 ? rows / together : 0;
   ColumnVectors at;
   const auto give = [&](std::int64_t start, std::int64_t some, std::int64_t pitch) {
     at.start = start, at.rows = some, at.pitch = pitch;
     f(at, given);
   };
-  for (int k = 0; k < kChains; ++k) at.place[k] = k * kLanes, at.column[k] = k * kLanes % c, at.fresh[k] = 0;
+  for (int k = 0; k < kChains; ++k) at.place[k] = k * kLanes, at.fresh[k] = 0;
+  at.distinct = static_cast<int>(kChains / together);
   in_blocks(joined, [&](std::int64_t start, std::int64_t some) { give(start * kWide, some, kWide); });
+  at.distinct = kChains;
   const std::int64_t before = joined * kWide;
   in_blocks(rows - joined * together, [&](std::int64_t start, std::int64_t some) {
     for (std::int64_t first = 0; first < c; first += kWide) {
       for (int k = 0; k < kChains; ++k) {
         const std::int64_t wanted = first + k * kLanes;
-        at.place[k] = at.column[k] = wanted + kLanes <= c ? wanted : c - kLanes;
-        at.fresh[k] = wanted - at.column[k];
+        at.place[k] = wanted + kLanes <= c ? wanted : c - kLanes;
+        at.fresh[k] = wanted - at.place[k];
       }
       give(before + start * c, some, c);
     }

@@ -56,7 +56,8 @@ void sum_columns(double* totals, const float* x, std::int64_t rows, std::int64_t
     Vector sums[kChains] = {};
     for (std::int64_t i = 0; i < at.rows; ++i)
       for (int k = 0; k < kChains; ++k) sums[k] += load_of_block(x + at.element(i, k), at);
-    for (int k = 0; k < kChains; ++k) add_lanes(totals + at.column[k], sums[k], at.lanes(k));
+    fold(sums, at.distinct);
+    for (int k = 0; k < at.distinct; ++k) add_lanes(totals + at.column(k), sums[k], at.lanes(k));
   });
 }
 
