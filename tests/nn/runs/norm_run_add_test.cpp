@@ -1,5 +1,8 @@
 #include <ronde/nn/conv2d.h>
 
+#include <algorithm>
+
+#include "backend/cpu/cpu_backend.h"
 #include "nn/relu_nets.h"
 
 namespace ronde::test {
@@ -22,6 +25,17 @@ template <class Sum>
 Symbol two_blocks(Graph& net, const Symbol& x) {
   const Symbol y = net.add(Activation(Activation::relu), second_part<Sum>(net, x));
   return net.add(BatchNormalization(), first_part_with_relu<Sum>(net, y));
+}
+/// Behind a sum there may be another one, or no relu.
+template <class Sum>
+Symbol sum_of_a_sum(Graph& net, const Symbol& x) {
+  const Symbol other = net.add(ReLU(), x);
+  const Symbol sum = net.add(Sum(), {net.add(BatchNormalization(), x), x});
+  return net.add(Sum(), {sum, other});
+}
+template <class Sum>
+Symbol with_silu(Graph& net, const Symbol& x) {
+  return net.add(Activation(Activation::silu), second_part<Sum>(net, x));
 }
 /// What is no run: something else takes the normalisation or the sum, too.
 template <class Sum>
@@ -47,7 +61,8 @@ Symbol stretched(Graph& net, const Symbol& x) {
 
 template <class Sum>
 std::vector<Build> builds() {
-  return {first_part_with_relu<Sum>, second_part<Sum>, two_blocks<Sum>, shared<Sum>,
+  return {first_part_with_relu<Sum>, second_part<Sum>, two_blocks<Sum>,
+          sum_of_a_sum<Sum>,         with_silu<Sum>,   shared<Sum>,
           other_sums<Sum>,           stretched<Sum>};
 }
 
@@ -85,6 +100,40 @@ TEST(NormRunWithAdd, IsNearItsLayersInBfloat16) {
     }
     EXPECT_LT(difference, 0.1 * largest) << each->name();
   }
+}
+
+class CountingBackend : public CpuBackend {
+ public:
+  void* allocate(std::size_t bytes) override {
+    live_ += bytes;
+    most = std::max(most, live_);
+    return CpuBackend::allocate(bytes);
+  }
+  void deallocate(void* memory, std::size_t bytes) noexcept override {
+    live_ -= bytes;
+    CpuBackend::deallocate(memory, bytes);
+  }
+  std::size_t most = 0;
+
+ private:
+  std::size_t live_ = 0;
+};
+
+TEST(NormRunWithAdd, LetsGoOfWhatNobodyNeeds) {
+  const auto most_of = [](int blocks) {
+    CountingBackend backend;
+    Graph net;
+    Symbol y = net.input();
+    for (int i = 0; i < blocks; ++i) y = first_part_with_relu<Add>(net, y);
+    net.output(y);
+    net.build({1000}, {.dtype = DType::f64, .backend = &backend});
+    const Tensor x = Tensor::full({100, 1000}, 1, {.dtype = DType::f64, .backend = &backend});
+    const NoGrad nothing_is_kept;
+    net(x, {.training = true});
+    return backend.most;
+  };
+  constexpr std::size_t kResult = 100 * 1000 * sizeof(double);
+  EXPECT_LT(most_of(8), most_of(3) + kResult);
 }
 
 TEST(NormRunWithAdd, TakesABatchWithoutSamples) {
