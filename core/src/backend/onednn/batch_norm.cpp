@@ -37,7 +37,7 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
   for (std::int64_t i = 0; i < c; ++i) {
     const double distance = totals.data()[i] / n, squares = totals.data()[c + i] / n;
     mean.data<float>()[i] = static_cast<float>(static_cast<double>(origin.data()[i]) + distance);
-    variance.data<float>()[i] = static_cast<float>(std::max(squares - distance * distance, 0.0));
+    variance.data<float>()[i] = static_cast<float>(squares - distance * distance);
   }
 }
 
