@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ronde::inline v0 {
 
@@ -52,8 +53,8 @@ NormMap::NormMap(Backend& backend, const Kernels& kernels, const NormTensors& te
   columns_ = {.center = center,
               .scale = scale,
               .shift = shift,
-              .least = activation.is_relu() ? 0.0f : std::nanf(""),
-              .highest = activation.is_relu() ? static_cast<float>(activation.highest()) : std::nanf("")};
+              .least = activation.is_relu() ? 0.0f : -std::numeric_limits<float>::infinity(),
+              .highest = static_cast<float>(activation.highest())};
 }
 
 void NormMap::repeat(float* columns) const {

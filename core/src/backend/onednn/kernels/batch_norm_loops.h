@@ -193,7 +193,8 @@ template <class Added>
     RONDE_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < count; ++i) {
       const float y = added(start + i, (from[i] - center[i]) * scale[i] + shift[i]);
-      to[i] = y <= least ? least : (y > highest ? highest : y);
+      const float bounded = least > y ? least : y;  // a NaN stays one
+      to[i] = highest < bounded ? highest : bounded;
     }
   });
 }

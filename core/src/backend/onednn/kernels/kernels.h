@@ -35,7 +35,7 @@ struct PassedOn {
 };
 
 /// What a batch norm makes of x, by column: (x - center) * scale + shift. A relu behind it gives no less than
-/// `least` and no more than `highest`; both are NaN, which nothing is less or more than, where there is none.
+/// `least` and no more than `highest`; where there is none, they are infinite.
 struct ColumnMap {
   const float *center, *scale, *shift;
   float least, highest;
