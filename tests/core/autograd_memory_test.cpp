@@ -1,29 +1,13 @@
 // What a graph keeps alive, counted in bytes by a backend that watches its allocations.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include <ronde/core/ops.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "support/counting_backend.h"
 #include "support/gradient_check.h"
 
 namespace ronde {
 namespace {
-
-class CountingBackend : public CpuBackend {
- public:
-  void* allocate(std::size_t bytes) override {
-    live += bytes;
-    most = std::max(most, live);
-    return CpuBackend::allocate(bytes);
-  }
-  void deallocate(void* memory, std::size_t bytes) noexcept override {
-    live -= bytes;
-    CpuBackend::deallocate(memory, bytes);
-  }
-  std::size_t live = 0, most = 0;
-};
 
 constexpr std::int64_t kCount = 1000;
 constexpr std::size_t kBytes = kCount * sizeof(double);
@@ -37,7 +21,7 @@ class GraphMemory : public ::testing::Test {
   // Tensors of kCount elements that are alive.
   std::size_t tensors() const { return backend_.live / kBytes; }
 
-  CountingBackend backend_;
+  test::CountingBackend backend_;
 };
 
 TEST_F(GraphMemory, ValuesThatNoGradientReadsAreFreed) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/cpu/cpu_backend.h"
 #include "nn/relu_nets.h"
+#include "support/counting_backend.h"
 
 namespace ronde::test {
 namespace {
@@ -101,23 +101,6 @@ TEST(NormRunWithAdd, IsNearItsLayersInBfloat16) {
     EXPECT_LT(difference, 0.1 * largest) << each->name();
   }
 }
-
-class CountingBackend : public CpuBackend {
- public:
-  void* allocate(std::size_t bytes) override {
-    live_ += bytes;
-    most = std::max(most, live_);
-    return CpuBackend::allocate(bytes);
-  }
-  void deallocate(void* memory, std::size_t bytes) noexcept override {
-    live_ -= bytes;
-    CpuBackend::deallocate(memory, bytes);
-  }
-  std::size_t most = 0;
-
- private:
-  std::size_t live_ = 0;
-};
 
 TEST(NormRunWithAdd, LetsGoOfWhatNobodyNeeds) {
   const auto most_of = [](int blocks) {
