@@ -280,12 +280,18 @@ Tensor DeviceGroup::zeros_in_window(const Shape& shape, TensorOptions options,
                                     const std::shared_ptr<void>& window) {
   constexpr const char* doing = "opening a window for all ranks (RONDE_NCCL_WINDOWS=off does without)";
   State& state = *state_;
-  state.require_alive();
   const std::size_t bytes = static_cast<std::size_t>(shape.count()) * size_of(options.dtype);
-  const Status status = state.windows->open(state.group, window.get(), bytes);
-  if (!status.ok() && status.outcome != Outcome::not_ready)
-    state.fail(cat("[nccl] ", doing, ": ", status.text));
-  state.wait_for_library(doing);
+  try {
+    state.require_alive();
+    const Status status = state.windows->open(state.group, window.get(), bytes);
+    if (!status.ok() && status.outcome != Outcome::not_ready)
+      state.fail(cat("[nccl] ", doing, ": ", status.text));
+    state.wait_for_library(doing);
+  } catch (const Error& error) {
+    // The watchdog may have seen that another rank gave up before this one came so far.
+    const std::string why = error.what();
+    throw Error(why.find(doing) == std::string::npos ? cat("[nccl] ", doing, ": ", why) : why);
+  }
   const Tensor zeros = Tensor::over(std::make_shared<Storage>(state.backend, window.get(), bytes, window),
                                     shape, options.dtype);
   zeros.fill(0.0);
