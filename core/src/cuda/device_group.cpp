@@ -80,16 +80,19 @@ struct DeviceGroup::State {
     if (group) collectives.cancel(group);
   }
 
-  void require_alive() {
+  /// `doing`, if it is given, is part of the error: the watchdog, which may hear first that another rank gave
+  /// up, does not know what for.
+  void require_alive(const char* doing = nullptr) {
     if (!has_failed) return;
     const std::lock_guard lock(mutex);
-    throw Error(problem);
+    const bool is_said = !doing || problem.find(doing) != std::string::npos;
+    throw Error(is_said ? problem : cat("[nccl] ", doing, ": ", problem));
   }
 
   /// Until the library has done on the host what it was asked for; or somebody has ended it.
   void wait_for_library(const char* doing) {
     for (cuda::Pauses pauses;; pauses.pause()) {
-      require_alive();
+      require_alive(doing);
       const Status status = collectives.progress(group);
       if (status.ok()) return;
       if (status.outcome != Outcome::not_ready) fail(cat("[nccl] ", doing, ": ", status.text));
@@ -281,17 +284,11 @@ Tensor DeviceGroup::zeros_in_window(const Shape& shape, TensorOptions options,
   constexpr const char* doing = "opening a window for all ranks (RONDE_NCCL_WINDOWS=off does without)";
   State& state = *state_;
   const std::size_t bytes = static_cast<std::size_t>(shape.count()) * size_of(options.dtype);
-  try {
-    state.require_alive();
-    const Status status = state.windows->open(state.group, window.get(), bytes);
-    if (!status.ok() && status.outcome != Outcome::not_ready)
-      state.fail(cat("[nccl] ", doing, ": ", status.text));
-    state.wait_for_library(doing);
-  } catch (const Error& error) {
-    // The watchdog may have seen that another rank gave up before this one came so far.
-    const std::string why = error.what();
-    throw Error(why.find(doing) == std::string::npos ? cat("[nccl] ", doing, ": ", why) : why);
-  }
+  state.require_alive(doing);
+  const Status status = state.windows->open(state.group, window.get(), bytes);
+  if (!status.ok() && status.outcome != Outcome::not_ready)
+    state.fail(cat("[nccl] ", doing, ": ", status.text));
+  state.wait_for_library(doing);
   const Tensor zeros = Tensor::over(std::make_shared<Storage>(state.backend, window.get(), bytes, window),
                                     shape, options.dtype);
   zeros.fill(0.0);
