@@ -30,8 +30,9 @@ struct BatchNormNode final : Node {
     const NormGradients to{memory_of_grad_x(grads), sums(1), sums(2)};
     const auto& [mean, variance, count] = statistics;
     if (y.defined())
-      x.backend().batch_norm_add_relu_backward(to, memory_in_front_of_relu(grad, grads), grad.contiguous(), y,
-                                               x, {mean, variance, gamma, beta, params});
+      x.backend().batch_norm_add_relu_backward(
+          to, grads.wanted(kAddend) ? grads.out_in_place(kAddend) : memory_over(grad, y, grads),
+          grad.contiguous(), y, x, {mean, variance, gamma, beta, params});
     else
       x.backend().batch_norm_activation_backward(to.x, to.gamma, to.beta, grad.contiguous(), x, mean,
                                                  variance, gamma, beta, params, activation);
@@ -48,10 +49,6 @@ struct BatchNormNode final : Node {
   Tensor memory_of_grad_x(InputGrads& grads) const {
     if (!grads.wanted(0)) return Tensor::empty_like(x);
     return has_addend ? grads.out(0) : grads.out_in_place(0);
-  }
-  Tensor memory_in_front_of_relu(const Tensor& grad, InputGrads& grads) const {
-    if (grads.wanted(kAddend)) return grads.out_in_place(kAddend);
-    return grads.owns_grad_out() ? grad : Tensor::empty_like(y);
   }
 };
 

@@ -36,7 +36,7 @@ struct Conv2dTransposeNode final : Node {
       if (grad_bias.defined()) bias_grad(grad_bias, grad_out);
       return grad_out;
     }
-    const Tensor grad = grads.owns_grad_out() ? grad_out : Tensor::empty_like(y);
+    const Tensor grad = memory_over(grad_out, y, grads);
     y.backend().relu_backward(grad, grad_bias, grad_out, y, 1.0);
     return grad;
   }

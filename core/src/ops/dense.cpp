@@ -28,11 +28,10 @@ struct DenseNode final : Node {
   }
 
  private:
-  // In place if nobody else sees grad_out, which saves a pass's worth of memory as large as the output.
   Tensor before_relu(const Tensor& grad_out, const InputGrads& grads) const {
     const Tensor dense_grad = grad_out.contiguous();
     if (!y.defined()) return dense_grad;
-    const Tensor grad = grads.owns_grad_out() ? dense_grad : Tensor::empty_like(y);
+    const Tensor grad = memory_over(dense_grad, y, grads);
     y.backend().relu_backward(grad, {}, dense_grad, y, scale);
     return grad;
   }

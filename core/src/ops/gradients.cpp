@@ -24,8 +24,12 @@ void sum_to(const Tensor& out, const Tensor& grad) {
   grad.backend().reduce(ReduceOp::sum, out.reshape(kept), grad.contiguous());
 }
 
+Tensor memory_over(const Tensor& grad_y, const Tensor& y, const InputGrads& grads) {
+  return grads.owns_grad_out() ? grad_y : Tensor::empty_like(y);
+}
+
 Tensor grad_before_relu(const Tensor& grad_y, const Tensor& y, const InputGrads& grads) {
-  const Tensor grad = grads.owns_grad_out() ? grad_y : Tensor::empty_like(y);
+  const Tensor grad = memory_over(grad_y, y, grads);
   y.backend().unary_backward(UnaryOp::relu, grad, grad_y, y, y, {});
   return grad;
 }

@@ -28,6 +28,10 @@ void set_summed(InputGrads& grads, int input, const Shape& shape, const Tensor& 
 /// out (of any shape with `grad`'s trailing axes) = grad summed over stretched axes; NumPy's rule backwards.
 void sum_to(const Tensor& out, const Tensor& grad);
 
+/// Memory like y for a gradient that a kernel may write over grad_y, of which it is made: that, if nobody
+/// else sees it.
+Tensor memory_over(const Tensor& grad_y, const Tensor& y, const InputGrads& grads);
+
 /// The gradient in front of a relu whose result is y. Made in place if nobody else sees grad_y.
 Tensor grad_before_relu(const Tensor& grad_y, const Tensor& y, const InputGrads& grads);
 
