@@ -27,12 +27,10 @@ void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance,
   const Scratch<double> totals(*this, 2 * c);
   const Scratch<float> origin(*this, c);
   std::copy_n(ReadRows(*this, kernels_, x, rows, 1)(0, 1), c, origin.data());
-  sum_over_rows(*this, totals.data(), rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    add_rows(*this, kernels_, sums, x, c, row, row + count,
-             [&](double* to, const float* from, std::int64_t some) {
-               kernels_.sum_distances(to, to + c, from, origin.data(), some, c);
-             });
-  });
+  sum_over_rows(*this, kernels_, totals.data(), 2 * c, x, c,
+                [&](double* sums, const float* from, std::int64_t some) {
+                  kernels_.sum_distances(sums, sums + c, from, origin.data(), some, c);
+                });
   const auto n = static_cast<double>(rows);
   for (std::int64_t i = 0; i < c; ++i) {
     const double distance = totals.data()[i] / n, squares = totals.data()[c + i] / n;
@@ -68,7 +66,7 @@ void OneDnnBackend::batch_norm_add(const Tensor& out, const Tensor& x, const Nor
 void OneDnnBackend::normalise(const Tensor& out, const Tensor& x, const NormMap& map, const Tensor& addend) {
   const std::int64_t rows = row_count(x), c = map.channels();
   threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t most = rows_at_a_time(end - begin, c, 1, out, x);
+    const std::int64_t most = rows_at_a_time(end - begin, c, 1, out, x, addend);
     const WrittenRows to(*this, kernels_, out, rows, most);
     const ReadRows from(*this, kernels_, x, rows, most), added(*this, kernels_, addend, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {

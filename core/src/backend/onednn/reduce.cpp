@@ -49,7 +49,7 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   };
   if (run.outer == 1) {
     const Scratch<double> totals(*this, columns);
-    sum_over_rows(*this, kernels_, totals.data(), x, columns, add);
+    sum_over_rows(*this, kernels_, totals.data(), columns, x, columns, add);
     return write(totals.data(), WrittenRows(*this, kernels_, out, 1, 1), 0);
   }
   const std::int64_t grain = std::max<std::int64_t>(kElementGrain / (run.reduced * columns), 1);

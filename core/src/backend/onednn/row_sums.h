@@ -48,13 +48,14 @@ void add_rows(Backend& backend, const Kernels& kernels, double* totals, const Te
             [&](std::int64_t first, std::int64_t rows) { add(totals, from(first, rows), rows); });
 }
 
-/// Writes to totals (c) the same over all rows.
+/// Writes to totals (width), which has as many sums as `add` makes of a row, the same over all rows.
 template <class F>
-void sum_over_rows(Backend& backend, const Kernels& kernels, double* totals, const Tensor& x, std::int64_t c,
-                   const F& add) {
-  sum_over_rows(backend, totals, x.count() / c, c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    add_rows(backend, kernels, sums, x, c, row, row + count, add);
-  });
+void sum_over_rows(Backend& backend, const Kernels& kernels, double* totals, std::int64_t width,
+                   const Tensor& x, std::int64_t c, const F& add) {
+  sum_over_rows(backend, totals, x.count() / c, width,
+                [&](double* sums, std::int64_t row, std::int64_t count) {
+                  add_rows(backend, kernels, sums, x, c, row, row + count, add);
+                });
 }
 
 }  // namespace ronde::inline v0
