@@ -3,10 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
+#include <ronde/core/trace_recorder.h>
 #include <ronde/nn/activation.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/graph.h>
@@ -61,6 +64,18 @@ std::unique_ptr<Module> add_relu_graph() {
   const Symbol shared = net->add(Add(), {first, net->add(BatchNormalization(), of_three)});
   net->output(net->add(Relu(), net->add(Add(), {net->add(Relu(), shared), shared})));
   return net;
+}
+
+/// The names that a timeline of a forward pass has: a run's are those of its layers with " + " between them.
+inline std::set<std::string> names_of_calls(Module& net, const Tensor& x, bool training) {
+  std::set<std::string> names;
+  TraceRecorder recorder;
+  net(x, {.training = training});
+  recorder.stop();
+  recorder.drain([&](const TraceThread&, std::span<const TraceEvent> events) {
+    for (const TraceEvent& event : events) names.insert(event.name);
+  });
+  return names;
 }
 
 /// Results and gradients of a training step, moving statistics, and results of inference.

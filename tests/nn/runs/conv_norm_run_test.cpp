@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 
-#include <ronde/core/trace_recorder.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/zero_padding2d.h>
@@ -61,15 +60,8 @@ TEST(ConvNormRun, GivesTheBitsOfItsLayers) {
 }
 
 /// The names of the net's calls.
-std::set<std::string> calls_of(Sequential& net, bool training) {
-  std::set<std::string> names;
-  TraceRecorder recorder;
-  net(Tensor::zeros({2, 9, 9, 16}), {.training = training});
-  recorder.stop();
-  recorder.drain([&](const TraceThread&, std::span<const TraceEvent> events) {
-    for (const TraceEvent& event : events) names.insert(event.name);
-  });
-  return names;
+std::set<std::string> calls_of(Module& net, bool training) {
+  return names_of_calls(net, Tensor::zeros({2, 9, 9, 16}), training);
 }
 
 TEST(ConvNormRun, IsOneWhereMovingStatisticsAreUsed) {

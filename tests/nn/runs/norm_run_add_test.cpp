@@ -85,6 +85,28 @@ TEST(NormRunWithAdd, GivesTheBitsOfItsLayers) {
         }
 }
 
+TEST(NormRunWithAdd, IsOneWhereNothingElseTakesItsParts) {
+  using Names = std::set<std::string>;
+  const auto joined = [](Build build) {
+    Graph net;
+    net.output(build(net, net.input()));
+    net.build({3, 3, 16});
+    Names names;
+    for (const std::string& name : names_of_calls(net, Tensor::full({2, 3, 3, 16}, 1), true))
+      if (name.find(" + ") != std::string::npos) names.insert(name);
+    return names;
+  };
+  EXPECT_EQ(joined(first_part_with_relu<Add>), (Names{"batch_normalization + add + re_lu"}));
+  EXPECT_EQ(joined(second_part<Add>), (Names{"batch_normalization + add"}));
+  EXPECT_EQ(joined(two_blocks<Add>),
+            (Names{"batch_normalization + add + activation", "batch_normalization_1 + add_1 + re_lu"}));
+  EXPECT_EQ(joined(sum_of_a_sum<Add>), (Names{"batch_normalization + add"}));
+  EXPECT_EQ(joined(with_silu<Add>), (Names{"batch_normalization + add"}));
+  EXPECT_EQ(joined(shared<Add>), (Names{"add + re_lu", "batch_normalization_1 + add_1"}));
+  EXPECT_EQ(joined(other_sums<Add>), Names{});
+  EXPECT_EQ(joined(stretched<Add>), (Names{"add + re_lu"}));
+}
+
 // In bfloat16 kernels may round once where these round twice.
 TEST(NormRunWithAdd, IsNearItsLayersInBfloat16) {
   for (const Backend* each : backends()) {
