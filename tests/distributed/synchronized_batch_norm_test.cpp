@@ -36,6 +36,7 @@ Tensor rows(const Setting& setting, std::int64_t begin, std::int64_t end, double
 
 struct Outcome {
   std::vector<double> y, grad_x;     // of a rank's rows
+  std::vector<double> grad_addend;
   std::vector<double> grad_weights;  // gamma's and beta's, a sum over its rows
   std::vector<double> moving;
 };
@@ -48,12 +49,13 @@ Outcome two_steps(const Setting& setting, std::int64_t begin, std::int64_t end, 
   for (const double frequency : {0.7, 1.9}) {
     const Variable x = Variable::parameter(rows(setting, begin, end, frequency));
     const Context context{.training = true, .sum_over_ranks = sum};
-    const Variable y = setting.adds
-                           ? layer.forward_with({UnaryOp::relu}, x, context, rows(setting, begin, end, 1.1))
-                           : layer(x, context);
+    const Variable addend = Variable::parameter(rows(setting, begin, end, 1.1));
+    const Variable y =
+        setting.adds ? layer.forward_with({UnaryOp::relu}, x, context, addend) : layer(x, context);
     y.backward(rows(setting, begin, end, 0.3));
     outcome.y = y.value().to_vector<double>();
     outcome.grad_x = x.grad().to_vector<double>();
+    if (setting.adds) outcome.grad_addend = addend.grad().to_vector<double>();
   }
   for (const Parameter& parameter : layer.parameters()) {
     std::vector<double>& to = parameter.trainable ? outcome.grad_weights : outcome.moving;
@@ -89,6 +91,8 @@ void expect_same_as_alone(const std::vector<std::int64_t>& ends, const Setting& 
     const auto offset = static_cast<std::size_t>(begin) * whole.y.size() / kBatchRows;
     expect_near(own.y, whole.y, offset, setting.tolerance, "y");
     expect_near(own.grad_x, whole.grad_x, offset, setting.tolerance, "grad_x");
+    expect_near(own.grad_addend, whole.grad_addend, setting.adds ? offset : 0, setting.tolerance,
+                "grad_addend");
     expect_near(own.moving, whole.moving, 0, setting.tolerance, "moving statistics");
     std::vector<double> sum = own.grad_weights;
     allreduce_values(world, sum);

@@ -3,7 +3,8 @@
 // Large batches fill no cache, so what counts is how often they go by. The gradient behind an activation
 // needs what the activation got: that is made of x again, in the cache, rather than read from memory. A relu
 // is cheap, and its gradient is made in both passes over the batch; another activation's is made in the first
-// one and waits in grad_x.
+// one and waits in grad_x, and that of a relu behind a sum in the gradient of the addend, which is that
+// gradient.
 #include <algorithm>
 
 #include "backend/onednn/backend.h"

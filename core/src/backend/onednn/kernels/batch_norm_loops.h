@@ -22,6 +22,7 @@ inline Numbers squares_of_block(double n, Numbers sum, Numbers rest, Numbers squ
   return squares - rest * rest / n + sum * sum / n;
 }
 
+// Rows that are shorter than a vector are rare: cold, here and below, so that they are compiled small.
 [[gnu::cold]] inline void add_distances_of_column(double& sum, double& squares, const float* x, float origin,
                                                   std::int64_t rows, std::int64_t c) {
   float whole = 0, rest = 0, square = 0;
