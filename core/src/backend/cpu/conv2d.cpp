@@ -1,9 +1,10 @@
 // Convolution as matrix products: the patch under the filter at each output position becomes a row of a
 // (oh * ow, kh * kw * c / groups) matrix, image by image and group by group.
 #include <algorithm>
+#include <vector>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/matrix.h"
+#include "backend/cpu/matrix_product.h"
 #include "backend/cpu/scratch.h"
 
 namespace ronde::inline v0 {
@@ -72,21 +73,32 @@ void scatter_patches(const Geometry& geo, T* channels, const T* patches) {
   });
 }
 
+// (og, taps) of a group
+template <class T>
+ConstMatrixMap<T> filters_of(const Geometry& geo, const Tensor& weight, std::int64_t g) {
+  return const_matrix<T>(weight.data<T>() + g * geo.og * geo.taps(), geo.og, geo.taps());
+}
+
 }  // namespace
 
 void CpuBackend::conv2d(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                         const Conv2dParams& params, Epilogue epilogue) {
   const Geometry geo(x.shape(), weight.shape(), out.shape(), params);
   visit_real(out.dtype(), "conv2d", [&]<class T>(T) {
+    const Scratch<T> turned(*this, geo.o * geo.taps());
+    std::vector<ConstMatrixMap<T>> filters;  // (taps, og) of each group
+    for (std::int64_t g = 0; g < params.groups; ++g)
+      filters.push_back(
+          transposed<T>(filters_of<T>(geo, weight, g), turned.data() + g * geo.og * geo.taps()));
     threads_.parallel_for(geo.n, 1, [&](std::int64_t begin, std::int64_t end) {
       const Scratch<T> patches(*this, geo.positions() * geo.taps());
       for (std::int64_t i = begin; i < end; ++i) {
         T* image_out = out.data<T>() + i * geo.positions() * geo.o;
         for (std::int64_t g = 0; g < params.groups; ++g) {
           gather_patches<T>(geo, patches.data(), x.data<T>() + i * geo.image() + g * geo.cg);
-          const auto filters = matrix(weight.data<T>() + g * geo.og * geo.taps(), geo.og, geo.taps());
-          matrix(image_out + g * geo.og, geo.positions(), geo.og, geo.o).noalias() =
-              matrix(patches.data(), geo.positions(), geo.taps()) * filters.transpose();
+          set_product<T>(matrix(image_out + g * geo.og, geo.positions(), geo.og, geo.o),
+                         const_matrix<T>(patches.data(), geo.positions(), geo.taps()),
+                         filters[static_cast<std::size_t>(g)]);
         }
         apply_epilogue<T>(matrix(image_out, geo.positions(), geo.o), data_or_null<T>(bias), epilogue);
       }
@@ -105,9 +117,9 @@ void CpuBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_
         std::fill_n(image, geo.image(), T(0));
         for (std::int64_t g = 0; g < params.groups; ++g) {
           const T* gradient = grad_out.data<T>() + i * geo.positions() * geo.o + g * geo.og;
-          matrix(patches.data(), geo.positions(), geo.taps()).noalias() =
-              matrix(gradient, geo.positions(), geo.og, geo.o) *
-              matrix(weight.data<T>() + g * geo.og * geo.taps(), geo.og, geo.taps());
+          set_product<T>(matrix(patches.data(), geo.positions(), geo.taps()),
+                         const_matrix<T>(gradient, geo.positions(), geo.og, geo.o),
+                         filters_of<T>(geo, weight, g));
           scatter_patches<T>(geo, image + g * geo.cg, patches.data());
         }
       }
@@ -117,14 +129,21 @@ void CpuBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& grad_
 
 namespace {
 
+// What the gradient of the weights needs room for: patches, and a group's gradients, turned.
+template <class T>
+struct Room {
+  T *patches, *turned;
+};
+
 // Accumulates the weight gradient of image i into `total`, (o, taps).
 template <class T>
-void add_weight_gradient(const Geometry& geo, T* total, T* patches, const T* grad_out, const T* x) {
+void add_weight_gradient(const Geometry& geo, T* total, Room<T> room, const T* grad_out, const T* x) {
   for (std::int64_t g = 0; g < geo.params.groups; ++g) {
-    gather_patches<T>(geo, patches, x + g * geo.cg);
-    matrix(total + g * geo.og * geo.taps(), geo.og, geo.taps()).noalias() +=
-        matrix(grad_out + g * geo.og, geo.positions(), geo.og, geo.o).transpose() *
-        matrix(static_cast<const T*>(patches), geo.positions(), geo.taps());
+    gather_patches<T>(geo, room.patches, x + g * geo.cg);
+    add_product<T>(
+        matrix(total + g * geo.og * geo.taps(), geo.og, geo.taps()),
+        transposed<T>(const_matrix<T>(grad_out + g * geo.og, geo.positions(), geo.og, geo.o), room.turned),
+        const_matrix<T>(room.patches, geo.positions(), geo.taps()));
   }
 }
 
@@ -140,12 +159,13 @@ void CpuBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tensor&
   visit_real(x.dtype(), "conv2d_backward_weight", [&]<class T>(T) {
     const Scratch<T> totals(*this, blocks * weights);
     threads_.parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-      const Scratch<T> patches(*this, geo.positions() * geo.taps());
+      const Scratch<T> patches(*this, geo.positions() * geo.taps()), turned(*this, geo.positions() * geo.og);
       for (std::int64_t block = begin; block < end; ++block) {
         T* total = totals.data() + block * weights;
         std::fill_n(total, weights, T(0));
         for (std::int64_t i = geo.n * block / blocks; i < geo.n * (block + 1) / blocks; ++i)
-          add_weight_gradient<T>(geo, total, patches.data(), grad_out.data<T>() + i * geo.positions() * geo.o,
+          add_weight_gradient<T>(geo, total, {patches.data(), turned.data()},
+                                 grad_out.data<T>() + i * geo.positions() * geo.o,
                                  x.data<T>() + i * geo.image());
       }
     });

@@ -5,7 +5,8 @@
 #include <ronde/core/whole_numbers.h>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/matrix.h"
+#include "backend/cpu/matrix_product.h"
+#include "backend/cpu/scratch.h"
 
 namespace ronde::inline v0 {
 
@@ -29,18 +30,33 @@ void for_each_tile(ThreadPool& pool, std::int64_t batches, std::int64_t m, std::
   });
 }
 
-// One tile of op(a) * op(b).
 template <class T>
-void multiply(MatrixMap<T> out, const Tile& t, MatrixMap<T> a, MatrixMap<T> b, MatmulParams params) {
-  auto y = out.block(t.row, t.column, t.rows, t.columns);
-  if (params.transpose_a && params.transpose_b)
-    y.noalias() = a.middleCols(t.row, t.rows).transpose() * b.middleRows(t.column, t.columns).transpose();
-  else if (params.transpose_a)
-    y.noalias() = a.middleCols(t.row, t.rows).transpose() * b.middleCols(t.column, t.columns);
-  else if (params.transpose_b)
-    y.noalias() = a.middleRows(t.row, t.rows) * b.middleRows(t.column, t.columns).transpose();
-  else
-    y.noalias() = a.middleRows(t.row, t.rows) * b.middleCols(t.column, t.columns);
+ConstMatrixMap<T> nth(const Tensor& x, std::int64_t i) {
+  return const_matrix<T>(x.data<T>() + i * x.size(-2) * x.size(-1), x.size(-2), x.size(-1));
+}
+
+template <class T>
+ConstMatrixMap<T> rows_of(ConstMatrixMap<T> x, std::int64_t begin, std::int64_t count) {
+  return const_matrix<T>(x.data() + begin * x.outerStride(), count, x.cols(), x.outerStride());
+}
+
+template <class T>
+ConstMatrixMap<T> columns_of(ConstMatrixMap<T> x, std::int64_t begin, std::int64_t count) {
+  return const_matrix<T>(x.data() + begin, x.rows(), count, x.outerStride());
+}
+
+// One tile of op(a) * op(b). What is transposed is turned before.
+template <class T>
+void multiply(Backend& backend, MatrixMap<T> out, const Tile& t, ConstMatrixMap<T> a, ConstMatrixMap<T> b,
+              MatmulParams params) {
+  const Scratch<T> turned_a(backend, params.transpose_a ? a.rows() * t.rows : 0);
+  const Scratch<T> turned_b(backend, params.transpose_b ? b.cols() * t.columns : 0);
+  set_product<T>(
+      matrix(out.data() + t.row * out.outerStride() + t.column, t.rows, t.columns, out.outerStride()),
+      params.transpose_a ? transposed(columns_of(a, t.row, t.rows), turned_a.data())
+                         : rows_of(a, t.row, t.rows),
+      params.transpose_b ? transposed(rows_of(b, t.column, t.columns), turned_b.data())
+                         : columns_of(b, t.column, t.columns));
 }
 
 }  // namespace
@@ -49,23 +65,21 @@ void CpuBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, Mat
   const std::int64_t batches = out.rank() == 3 ? out.size(0) : 1;
   const std::int64_t m = out.size(-2), n = out.size(-1);
   visit_real(out.dtype(), "matmul", [&]<class T>(T) {
-    const auto nth = [](const Tensor& x, std::int64_t i) {
-      return matrix(x.data<T>() + i * x.size(-2) * x.size(-1), x.size(-2), x.size(-1));
-    };
     for_each_tile(threads_, batches, m, n, [&](const Tile& tile) {
-      multiply<T>(nth(out, tile.batch), tile, nth(a, tile.batch), nth(b, tile.batch), params);
+      multiply<T>(*this, matrix(out.data<T>() + tile.batch * m * n, m, n), tile, nth<T>(a, tile.batch),
+                  nth<T>(b, tile.batch), params);
     });
   });
 }
 
 void CpuBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                        Epilogue epilogue) {
-  const std::int64_t n = x.size(0), in = x.size(1), units = weight.size(1);
+  const std::int64_t n = x.size(0), units = weight.size(1);
   visit_real(out.dtype(), "dense", [&]<class T>(T) {
     const T* b = data_or_null<T>(bias);
     for_each_tile(threads_, 1, n, units, [&](const Tile& tile) {
       MatrixMap<T> y = matrix(out.data<T>(), n, units);
-      multiply<T>(y, tile, matrix(x.data<T>(), n, in), matrix(weight.data<T>(), in, units), {});
+      multiply<T>(*this, y, tile, nth<T>(x, 0), nth<T>(weight, 0), {});
       apply_epilogue<T>(y.block(tile.row, tile.column, tile.rows, tile.columns),
                         b ? b + tile.column : nullptr, epilogue);
     });

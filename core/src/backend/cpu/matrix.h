@@ -24,12 +24,16 @@ MatrixMap<T> matrix(T* data, std::int64_t rows, std::int64_t columns, std::int64
   return {data, rows, columns, Eigen::OuterStride<>(step)};
 }
 template <class T>
-ConstMatrixMap<T> matrix(const T* data, std::int64_t rows, std::int64_t columns, std::int64_t step) {
+MatrixMap<T> matrix(T* data, std::int64_t rows, std::int64_t columns) {
+  return matrix(data, rows, columns, columns);
+}
+template <class T>
+ConstMatrixMap<T> const_matrix(const T* data, std::int64_t rows, std::int64_t columns, std::int64_t step) {
   return {data, rows, columns, Eigen::OuterStride<>(step)};
 }
 template <class T>
-auto matrix(T* data, std::int64_t rows, std::int64_t columns) {
-  return matrix(data, rows, columns, columns);
+ConstMatrixMap<T> const_matrix(const T* data, std::int64_t rows, std::int64_t columns) {
+  return const_matrix(data, rows, columns, columns);
 }
 
 /// out = epilogue(out + bias), in place; `bias` has one element per column, or is nullptr.
