@@ -20,7 +20,7 @@ void require_memory(const Tensor& memory, const Tensor& value, const char* what)
 
 Variable::State::~State() {
   release(std::move(node));
-  release(std::move(origin));
+  for (std::shared_ptr<State>& origin : origins) release(std::move(origin));
 }
 
 void Variable::State::accumulate(const Tensor& contribution, bool is_ours) {
@@ -32,13 +32,21 @@ void Variable::State::accumulate(const Tensor& contribution, bool is_ours) {
     grad = is_ours ? contribution : contribution.clone();
 }
 
-void Variable::State::set_logits(const Variable& y, const Variable& x, Squashing how) {
-  y.state_->origin = x.state_;
-  y.state_->squashing = how;
+void Variable::State::set_origin(const Variable& y, Origin how, const std::vector<Variable>& inputs) {
+  y.state_->made_by = how;
+  for (const Variable& input : inputs) y.state_->origins.push_back(input.state_);
 }
 
-Variable Variable::State::logits(const Variable& y, Squashing how) {
-  return y.defined() && y.state_->squashing == how ? Variable(y.state_->origin) : Variable();
+std::vector<Variable> Variable::State::origin(const Variable& y, Origin how) {
+  std::vector<Variable> inputs;
+  if (y.defined() && y.state_->made_by == how)
+    for (const std::shared_ptr<State>& input : y.state_->origins) inputs.push_back(Variable(input));
+  return inputs;
+}
+
+Variable Variable::State::input_of(const Variable& y, Origin how) {
+  const std::vector<Variable> inputs = origin(y, how);
+  return inputs.empty() ? Variable() : inputs.front();
 }
 
 Variable::Variable(Tensor value) : state_(std::make_shared<State>(std::move(value))) {

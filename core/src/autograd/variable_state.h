@@ -15,13 +15,15 @@ struct Variable::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// What makes probabilities of logits.
-  enum class Squashing { none, softmax, sigmoid };
+  /// What a result remembers of how it was made, so that a loss need not undo it.
+  enum class Origin { none, softmax, sigmoid, rows };
 
-  /// Remembers that `y` is that of `x`.
-  static void set_logits(const Variable& y, const Variable& x, Squashing how);
-  /// The `x` of the above where it was made this way, else an undefined variable.
-  static Variable logits(const Variable& y, Squashing how);
+  /// Remembers that `y` was made of `inputs` this way.
+  static void set_origin(const Variable& y, Origin how, const std::vector<Variable>& inputs);
+  /// The `inputs` of the above where it was made this way, else none.
+  static std::vector<Variable> origin(const Variable& y, Origin how);
+  /// The same of what is made of one input, else an undefined variable.
+  static Variable input_of(const Variable& y, Origin how);
 
   /// Adds to the gradient. `is_ours`: nobody else sees the memory of `contribution`, so it may be kept.
   void accumulate(const Tensor& contribution, bool is_ours);
@@ -31,9 +33,9 @@ struct Variable::State {
   bool has_grad = false;    // a gradient was accumulated since the last zero_grad
   bool grad_bound = false;  // grad is memory of the caller: it stays, zero_grad or not
   bool requires_grad = false;
-  std::shared_ptr<Node> node;     // what made this; none for a leaf
-  std::shared_ptr<State> origin;  // of the result of a softmax or a sigmoid: the logits
-  Squashing squashing = Squashing::none;
+  std::shared_ptr<Node> node;  // what made this; none for a leaf
+  std::vector<std::shared_ptr<State>> origins;
+  Origin made_by = Origin::none;
   std::vector<std::function<void(const Variable&)>> hooks;
 };
 

@@ -32,12 +32,12 @@ Variable silu(const Variable& x) {
 
 Variable sigmoid(const Variable& x) {
   const Variable y = apply_unary(UnaryOp::sigmoid, "sigmoid", x);
-  Variable::State::set_logits(y, x, Variable::State::Squashing::sigmoid);
+  Variable::State::set_origin(y, Variable::State::Origin::sigmoid, {x});
   return y;
 }
 
 Variable sigmoid_input(const Variable& y) {
-  return Variable::State::logits(y, Variable::State::Squashing::sigmoid);
+  return Variable::State::input_of(y, Variable::State::Origin::sigmoid);
 }
 
 Variable tanh(const Variable& x) {

@@ -47,7 +47,7 @@ Variable softmax(const Variable& x) {
   const Tensor value = Tensor::empty_like(x.value());
   value.backend().softmax(value, x.value().contiguous());
   Variable y = record<SoftmaxNode>(x, value);
-  Variable::State::set_logits(y, x, Variable::State::Squashing::softmax);
+  Variable::State::set_origin(y, Variable::State::Origin::softmax, {x});
   return y;
 }
 
@@ -59,7 +59,7 @@ Variable log_softmax(const Variable& x) {
 }
 
 Variable softmax_input(const Variable& y) {
-  return Variable::State::logits(y, Variable::State::Squashing::softmax);
+  return Variable::State::input_of(y, Variable::State::Origin::softmax);
 }
 
 }  // namespace ronde::inline v0

@@ -98,6 +98,12 @@ RONDE_API Variable slice(const Variable& x, int axis, std::int64_t begin, std::i
 RONDE_API Variable concat(const std::vector<Variable>& parts, int axis);
 /// Parts of one shape, one after the other along a new axis.
 RONDE_API Variable stack(const std::vector<Variable>& parts, int axis = 0);
+/// Several values of each sample as one: parts (n, ...) flattened, one behind the other, (n, total). How a
+/// net with several inputs or outputs has them (Note [Several inputs and outputs] in nn/graph.h).
+RONDE_API Variable join_rows(const std::vector<Variable>& parts);
+/// The parts of `rows` (n, total), of these shapes without the batch: those themselves that it is the direct
+/// result of joining, so that a softmax among them is still one to a loss; else cut out.
+RONDE_API std::vector<Variable> split_rows(const Variable& rows, const std::vector<Shape>& shapes);
 RONDE_API Variable broadcast_to(const Variable& x, const Shape& shape);
 
 // --- matrix products
