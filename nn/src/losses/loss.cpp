@@ -161,6 +161,12 @@ std::shared_ptr<Metric> SparseCategoricalCrossentropy::default_metric() const {
   return std::make_shared<Accuracy>();
 }
 
+Shape SparseCategoricalCrossentropy::target_shape(const Shape& output) const {
+  Shape positions;
+  for (int axis = 0; axis + 1 < output.rank(); ++axis) positions.push_back(output[axis]);
+  return positions;
+}
+
 // A logit of 0 is a probability of 0.5.
 std::shared_ptr<Metric> BinaryCrossentropy::default_metric() const {
   return std::make_shared<BinaryAccuracy>(

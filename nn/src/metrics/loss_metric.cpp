@@ -36,7 +36,7 @@ const char* metric_class(const std::string& loss) {
 
 }  // namespace
 
-LossMetric::LossMetric(std::unique_ptr<Loss> loss, std::string name)
+LossMetric::LossMetric(std::shared_ptr<const Loss> loss, std::string name)
     : loss_(std::move(loss)), name_(std::move(name)) {
   require<UsageError>(loss_ != nullptr, "[loss_metric] expects a loss, got nullptr");
   if (name_.empty()) name_ = loss_->name();

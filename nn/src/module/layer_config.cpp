@@ -21,12 +21,12 @@ void append_left_out(const Module& layer, ConfigDict& config) {
   config.insert(config.end(), layer.left_out().begin(), layer.left_out().end());
 }
 
-ConfigDict input_layer(const std::string& name, const Module& net) {
+ConfigDict input_layer(const std::string& name, const Shape* shape) {
   ConfigDict config;
-  if (net.is_built()) {
-    ConfigList shape{ConfigValue()};
-    for (const std::int64_t extent : net.input_shape()) shape.emplace_back(extent);
-    config.emplace_back("batch_input_shape", shape);
+  if (shape != nullptr) {
+    ConfigList extents{ConfigValue()};
+    for (const std::int64_t extent : *shape) extents.emplace_back(extent);
+    config.emplace_back("batch_input_shape", extents);
   }
   config.emplace_back("dtype", "float32");
   config.emplace_back("sparse", false);

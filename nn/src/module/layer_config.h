@@ -25,9 +25,10 @@ namespace ronde::inline v0 {
 ConfigDict layer_config(const Module& layer);
 /// What was left out when this layer or net was read.
 void append_left_out(const Module& layer, ConfigDict& config);
-/// The InputLayer of a net, {"class_name", "config"}; with the shape once the net is built. Without it Keras
-/// 3 would build an input with an axis too many. `batch_input_shape` is the key that both Kerases know.
-ConfigDict input_layer(const std::string& name, const Module& net);
+/// The InputLayer of a net, {"class_name", "config"}; with the shape, without the batch, once the net is
+/// built, nullptr before. Without it Keras 3 would build an input with an axis too many. `batch_input_shape`
+/// is the key that both Kerases know.
+ConfigDict input_layer(const std::string& name, const Shape* shape);
 ConfigList pair(Size2d size);
 /// [[above, below], [left, right]]
 ConfigList margins_list(Margins2d margins);

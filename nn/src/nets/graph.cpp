@@ -1,6 +1,8 @@
 #include <ronde/nn/graph.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "config/auto_name.h"
 #include "runs/add_run.h"
@@ -12,19 +14,52 @@ namespace ronde::inline v0 {
 
 Module& Symbol::layer() const {
   Module* layer = graph_->nodes()[static_cast<std::size_t>(node_)].layer;
-  require<UsageError>(layer != nullptr, "[", graph_->label(), "] the input is not the result of a layer");
+  require<UsageError>(layer != nullptr, "[", graph_->label(), "] an input is not the result of a layer");
   return *layer;
+}
+
+std::vector<Shape> shapes_of(const std::vector<NetPart>& parts) {
+  std::vector<Shape> shapes;
+  for (const NetPart& part : parts) shapes.push_back(part.shape);
+  return shapes;
+}
+
+Shape joined_shape(const std::vector<NetPart>& parts) {
+  if (parts.size() == 1) return parts.front().shape;
+  std::int64_t total = 0;
+  for (const NetPart& part : parts) {
+    const std::int64_t count = part.shape.count();
+    require(count <= std::numeric_limits<std::int64_t>::max() - total, "[graph] rows of these parts, \"",
+            part.name, "\" ", part.shape, " among them, are too long");
+    total += count;
+  }
+  return {total};
+}
+
+std::vector<Variable> split_rows(const Variable& rows, const std::vector<NetPart>& parts) {
+  return split_rows(rows, shapes_of(parts));
 }
 
 // --- construction
 
 Symbol Graph::input(const std::string& name) {
-  require<UsageError>(nodes_.empty(), "[", label(), "] has its input already; only one is supported");
-  require<UsageError>(!name.empty() && name.find('/') == std::string::npos, "[", label(),
-                      "] cannot name its input \"", name, "\": a name is not empty and has no '/'");
-  input_name_ = name;
+  require<UsageError>(inputs_.empty(), "[", label(), "] has an input already; several have shapes");
+  return add_input({name, {}});
+}
+
+Symbol Graph::input(const std::string& name, const Shape& shape) {
+  require<UsageError>(children().empty(), "[", label(), "] its inputs come before its layers");
+  return add_input({name, shape});
+}
+
+Symbol Graph::add_input(NetPart part) {
+  require<UsageError>(!part.name.empty() && part.name.find('/') == std::string::npos, "[", label(),
+                      "] cannot name its input \"", part.name, "\": a name is not empty and has no '/'");
+  for (const NetPart& other : inputs_)
+    require<UsageError>(other.name != part.name, "[", label(), "] has two inputs called \"", part.name, "\"");
+  inputs_.push_back(std::move(part));
   nodes_.emplace_back();
-  return {this, 0};
+  return {this, static_cast<int>(nodes_.size()) - 1};
 }
 
 Symbol Graph::append(std::unique_ptr<Module> layer, const std::vector<Symbol>& inputs) {
@@ -45,8 +80,15 @@ Symbol Graph::append(Module& layer, const std::vector<Symbol>& inputs) {
 void Graph::require_open(const Module& layer) const {
   require<UsageError>(!nodes_.empty(), "[", label(), "] has no input yet: call input() before adding ",
                       layer.label());
-  require<UsageError>(output_ < 0, "[", label(), "] has its output already: ", layer.label(),
+  require<UsageError>(outputs_.empty(), "[", label(), "] has its output already: ", layer.label(),
                       " cannot be added any more");
+  const auto* net = dynamic_cast<const Graph*>(&layer);
+  require<UsageError>(net == nullptr || !net->has_several_parts(), "[", label(), "] cannot call ",
+                      layer.label(), ", which has several inputs or outputs");
+}
+
+void Graph::require_output() const {
+  require<UsageError>(!outputs_.empty(), "[", label(), "] has no output: call output() with a symbol");
 }
 
 Symbol Graph::call(Module& layer, const std::vector<Symbol>& inputs) {
@@ -61,22 +103,51 @@ Symbol Graph::call(Module& layer, const std::vector<Symbol>& inputs) {
   return {this, static_cast<int>(nodes_.size()) - 1};
 }
 
-void Graph::output(const Symbol& y) {
-  require<UsageError>(output_ < 0, "[", label(), "] has its output already; only one is supported");
-  require<UsageError>(y.graph_ == this, "[", label(), "] cannot give out the result of another graph");
-  require<UsageError>(y.node_ != 0, "[", label(), "] cannot give out its input: add a layer");
+void Graph::output(const std::vector<Symbol>& outputs) {
+  require<UsageError>(outputs_.empty(), "[", label(), "] has its output already");
+  require<UsageError>(!outputs.empty(), "[", label(), "] needs an output");
+  std::vector<int> nodes;
+  for (const Symbol& y : outputs) {
+    require<UsageError>(y.graph_ == this, "[", label(), "] cannot give out the result of another graph");
+    require<UsageError>(nodes_[static_cast<std::size_t>(y.node_)].layer != nullptr, "[", label(),
+                        "] cannot give out its input: add a layer");
+    require<UsageError>(std::find(nodes.begin(), nodes.end(), y.node_) == nodes.end(), "[", label(),
+                        "] cannot give out the result of ", y.layer().label(), " twice");
+    nodes.push_back(y.node_);
+  }
   std::vector<int> last_use(nodes_.size(), -1);
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node)
     for (const int input : nodes_[static_cast<std::size_t>(node)].inputs)
       last_use[static_cast<std::size_t>(input)] = node;
-  // Every result that is used, is used later; so a call that does not lead to the output shows as one whose
+  // Every result that is used, is used later; so a call that does not lead to an output shows as one whose
   // result nothing uses.
   for (std::size_t node = 0; node < nodes_.size(); ++node)
-    require<UsageError>(last_use[node] >= 0 || static_cast<int>(node) == y.node_, "[", label(),
-                        "] the result of ", node == 0 ? input_name_ : nodes_[node].layer->label(),
-                        " does not lead to the output");
+    require<UsageError>(
+        last_use[node] >= 0 || std::find(nodes.begin(), nodes.end(), static_cast<int>(node)) != nodes.end(),
+        "[", label(), "] the result of ",
+        nodes_[node].layer == nullptr ? inputs_[node].name : nodes_[node].layer->label(),
+        " does not lead to the output");
+  for (const int node : nodes) last_use[static_cast<std::size_t>(node)] = -1;
   last_use_ = std::move(last_use);
-  output_ = y.node_;
+  outputs_ = std::move(nodes);
+}
+
+std::vector<NetPart> Graph::input_parts() const {
+  std::vector<NetPart> parts = inputs_;
+  if (parts.size() == 1 && is_built()) parts.front().shape = input_shape();
+  return parts;
+}
+
+std::vector<NetPart> Graph::output_parts() const {
+  std::vector<NetPart> parts;
+  std::map<std::string, int> times;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string& layer = nodes_[static_cast<std::size_t>(outputs_[i])].layer->name();
+    const int before = times[layer]++;
+    parts.push_back({before == 0 ? layer : cat(layer, "_", before),
+                     output_shapes_.empty() ? Shape() : output_shapes_[i]});
+  }
+  return parts;
 }
 
 // --- computation
@@ -129,10 +200,11 @@ std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& res
 }
 
 Variable Graph::forward(const Variable& x, const Context& context) {
-  require<UsageError>(output_ >= 0, "[", label(), "] has no output: call output() with a symbol");
-  std::vector<Variable> results(nodes_.size());
-  results[0] = x;
-  for (std::size_t n = 1; n < nodes_.size();) {
+  require_output();
+  std::vector<Variable> results = inputs_of(x);
+  const std::size_t first = results.size();
+  results.resize(nodes_.size());
+  for (std::size_t n = first; n < nodes_.size();) {
     Variable y;
     const std::size_t end = n + compute_first(n, results, y, context);
     results[end - 1] = y;
@@ -143,7 +215,30 @@ Variable Graph::forward(const Variable& x, const Context& context) {
         if (last_use_[i] == static_cast<int>(n)) results[i] = Variable();
       }
   }
-  return results[static_cast<std::size_t>(output_)];
+  std::vector<Variable> outputs;
+  for (const int node : outputs_) outputs.push_back(results[static_cast<std::size_t>(node)]);
+  if (context.trace != nullptr) {
+    output_shapes_.clear();
+    for (const Variable& y : outputs) output_shapes_.push_back(y.shape().tail(1));
+  }
+  return outputs.size() == 1 ? outputs.front() : join_rows(outputs);
+}
+
+std::vector<Variable> Graph::inputs_of(const Variable& x) const {
+  const Shape expected = joined_shape(inputs_);
+  if (inputs_.size() == 1) {
+    require<UsageError>(expected.rank() == 0 || x.shape().tail(1) == expected, "[", label(),
+                        "] has an input of shape ", expected, ", got ", x.shape().tail(1));
+    return {x};
+  }
+  require<UsageError>(x.shape().tail(1) == expected, "[", label(), "] takes rows ", expected, " of its ",
+                      inputs_.size(), " inputs, got ", x.shape().tail(1));
+  return split_rows(x, inputs_);
+}
+
+std::vector<NetPart> several_outputs(const Module& net) {
+  const auto* graph = dynamic_cast<const Graph*>(&net);
+  return graph && graph->output_nodes().size() > 1 ? graph->output_parts() : std::vector<NetPart>();
 }
 
 }  // namespace ronde::inline v0

@@ -25,7 +25,7 @@ bool is_net(const Module& module) {
 ConfigList reference(const Graph& graph, int node) {
   const auto& nodes = graph.nodes();
   const Module* layer = nodes[static_cast<std::size_t>(node)].layer;
-  if (layer == nullptr) return {graph.input_name(), 0, 0};
+  if (layer == nullptr) return {graph.input_parts()[static_cast<std::size_t>(node)].name, 0, 0};
   const auto calls_before = std::count_if(nodes.begin(), nodes.begin() + node,
                                           [&](const GraphNode& other) { return other.layer == layer; });
   return {layer->name(), is_net(*layer) ? 2 * calls_before + 1 : calls_before, 0};
@@ -48,25 +48,37 @@ ConfigList calls_of(const Graph& graph, const Module& layer) {
   return calls;
 }
 
+/// Of nodes that are the net's inputs or outputs. One alone is not in a list, as Keras 2 writes it: Keras 3
+/// would make the net return a list.
+ConfigList references(const Graph& graph, const std::vector<int>& nodes) {
+  if (nodes.size() == 1) return reference(graph, nodes.front());
+  ConfigList list;
+  for (const int node : nodes) list.emplace_back(reference(graph, node));
+  return list;
+}
+
 }  // namespace
 
 ConfigDict Graph::config() const {
-  require<UsageError>(output_ >= 0, "[", label(), "] has no output: call output() with a symbol");
-  ConfigDict input = input_layer(input_name_, *this);
-  input.emplace_back("name", input_name_);
-  input.emplace_back("inbound_nodes", ConfigList{});
-  ConfigList layers{input};
+  require_output();
+  ConfigList layers;
+  std::vector<int> inputs;
+  for (const NetPart& part : input_parts()) {
+    ConfigDict input = input_layer(part.name, is_built() ? &part.shape : nullptr);
+    input.emplace_back("name", part.name);
+    input.emplace_back("inbound_nodes", ConfigList{});
+    inputs.push_back(static_cast<int>(layers.size()));
+    layers.emplace_back(input);
+  }
   for (const Module* layer : children())
     layers.emplace_back(ConfigDict{{"class_name", layer->class_name()},
                                    {"config", layer->config()},
                                    {"name", layer->name()},
                                    {"inbound_nodes", calls_of(*this, *layer)}});
-  ConfigDict config{
-      {"name", name().empty() ? "functional" : name()},
-      {"layers", layers},
-      // Not a list of one reference, as Keras 2 writes: Keras 3 would make the net return a list.
-      {"input_layers", reference(*this, 0)},
-      {"output_layers", reference(*this, output_)}};
+  ConfigDict config{{"name", name().empty() ? "functional" : name()},
+                    {"layers", layers},
+                    {"input_layers", references(*this, inputs)},
+                    {"output_layers", references(*this, outputs_)}};
   // Of the whole net it would mean to Keras that nothing is trained, whatever its layers say.
   if (!trainable() && !path().empty()) config.emplace_back("trainable", false);
   append_left_out(*this, config);
@@ -77,13 +89,13 @@ ConfigDict Graph::config() const {
 
 namespace {
 
-/// The calls as a walk from the output meets them, each call's inputs in order.
+/// The calls as a walk from the outputs meets them, each call's inputs in order.
 struct Walk {
   std::vector<int> entered;   // nodes in the order of their first visit
   std::vector<int> finished;  // nodes in the order in which all their inputs are done
 };
 
-Walk walk_from_output(const Graph& graph) {
+Walk walk_from_outputs(const Graph& graph) {
   Walk walk;
   std::vector<bool> seen(graph.nodes().size(), false);
   struct Visit {
@@ -97,15 +109,17 @@ Walk walk_from_output(const Graph& graph) {
     walk.entered.push_back(node);
     stack.push_back({node, 0});
   };
-  enter(graph.output_node());
-  while (!stack.empty()) {
-    Visit& visit = stack.back();
-    const std::vector<int>& inputs = graph.nodes()[static_cast<std::size_t>(visit.node)].inputs;
-    if (visit.next_input < inputs.size()) {
-      enter(inputs[visit.next_input++]);
-    } else {
-      walk.finished.push_back(visit.node);
-      stack.pop_back();
+  for (const int output : graph.output_nodes()) {
+    enter(output);
+    while (!stack.empty()) {
+      Visit& visit = stack.back();
+      const std::vector<int>& inputs = graph.nodes()[static_cast<std::size_t>(visit.node)].inputs;
+      if (visit.next_input < inputs.size()) {
+        enter(inputs[visit.next_input++]);
+      } else {
+        walk.finished.push_back(visit.node);
+        stack.pop_back();
+      }
     }
   }
   return walk;
@@ -115,8 +129,8 @@ Walk walk_from_output(const Graph& graph) {
 
 /// By the longest way to the output; equal ones as the walk meets them.
 std::vector<Module*> Graph::layers() const {
-  require<UsageError>(output_ >= 0, "[", label(), "] has no output: call output() with a symbol");
-  const Walk walk = walk_from_output(*this);
+  require_output();
+  const Walk walk = walk_from_outputs(*this);
   std::vector<int> depth(nodes_.size(), 0);
   std::map<const Module*, int> layer_depth;
   for (auto node = walk.finished.rbegin(); node != walk.finished.rend(); ++node) {

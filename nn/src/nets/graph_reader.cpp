@@ -3,6 +3,7 @@
 // arguments themselves.
 #include <map>
 #include <optional>
+#include <span>
 
 #include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
@@ -46,13 +47,13 @@ class GraphReader {
   std::unique_ptr<Graph> read() {
     read_layers();
     read_calls();
-    const Reference output = only_end("output_layers");
-    const Reference input = only_end("input_layers");
-    if (!layers_[input.layer].is_input) refuse("input_layers", "is not an InputLayer");
-    mark_needed(output);
-    layers_[input.layer].calls[0].result = graph_->input(without_slashes(layers_[input.layer].name));
+    const std::vector<Reference> outputs = ends("output_layers");
+    add_inputs(ends("input_layers"));
+    mark_needed(outputs);
     add_calls();
-    graph_->output(*call(output).result);
+    std::vector<Symbol> results;
+    for (const Reference& output : outputs) results.push_back(*call(output).result);
+    graph_->output(results);
     return std::move(graph_);
   }
 
@@ -208,18 +209,45 @@ class GraphReader {
     }
   }
 
-  Reference only_end(const char* key) const {
+  std::vector<Reference> ends(const char* key) const {
     const ConfigValue* value = config_.find(key);
     if (value == nullptr) refuse(key, "missing");
-    std::vector<Reference> ends;
-    collect_ends(*value, ends);
-    if (ends.size() != 1)
-      refuse(key, cat("has ", counted(ends.size(), "entry", "entries"), "; only one is supported"));
-    return ends.front();
+    std::vector<Reference> found;
+    collect_ends(*value, found);
+    if (found.empty()) refuse(key, "is empty");
+    return found;
   }
 
-  void mark_needed(const Reference& output) {
-    std::vector<Reference> open{output};
+  void add_inputs(const std::vector<Reference>& inputs) {
+    for (const Reference& input : inputs) {
+      Layer& layer = layers_[input.layer];
+      if (!layer.is_input) refuse("input_layers", cat("\"", layer.name, "\" is not an InputLayer"));
+      const std::string name = without_slashes(layer.name);
+      layer.calls[0].result =
+          inputs.size() == 1 ? graph_->input(name) : graph_->input(name, input_shape(input));
+    }
+  }
+
+  /// Of one of several InputLayers, without the batch.
+  Shape input_shape(const Reference& input) const {
+    const ConfigValue& config = list("layers")[input.layer].at("config");
+    const ConfigValue* extents = config.find("batch_input_shape");
+    if (extents == nullptr) extents = config.find("batch_shape");
+    const std::string which = cat("the shape of \"", layers_[input.layer].name, "\"");
+    if (extents == nullptr || !extents->is_list() || extents->as_list().empty())
+      refuse("input_layers", which + " is missing");
+    Shape shape;
+    for (const ConfigValue& extent : std::span(extents->as_list()).subspan(1)) {
+      if (shape.rank() == Shape::kMaxRank) refuse("input_layers", which + " has too many axes");
+      if (extent.is_null() || extent.as_int() <= 0)
+        refuse("input_layers", cat(which, " leaves axis ", shape.rank() + 1,
+                                   " open, which only that of a net with one input may"));
+      shape.push_back(extent.as_int());
+    }
+    return shape;
+  }
+
+  void mark_needed(std::vector<Reference> open) {
     while (!open.empty()) {
       Call& next = call(open.back());
       open.pop_back();

@@ -75,7 +75,7 @@ TEST(Graph, NamesAreKerasAndWeightsComeInOrderOfExecution) {
   EXPECT_EQ(net->nodes()[0].layer, nullptr);
   EXPECT_EQ(net->nodes()[3].layer, net->nodes()[2].layer);
   EXPECT_EQ(net->nodes()[5].inputs, (std::vector<int>{1, 4}));
-  EXPECT_EQ(net->output_node(), 7);
+  EXPECT_EQ(net->output_nodes(), std::vector<int>{7});
 }
 
 TEST(Graph, LayersAreInTheOrderOfKeras) {
@@ -106,7 +106,7 @@ TEST(Graph, CallsLayersThatTheCallerKeeps) {
   } net;
   net.build({3});
   EXPECT_EQ(weight_names(net), (Names{"hidden/kernel", "hidden/bias"}));
-  EXPECT_EQ(net.input_name(), "pixels");
+  EXPECT_EQ(net.input_parts().front().name, "pixels");
 }
 
 TEST(Graph, MovesWithItsLayers) {
@@ -178,8 +178,8 @@ TEST(Graph, ConstructionErrorsSayWhatToDo) {
   EXPECT_EQ(message_of([&] { net.add(Flatten(), other.input()); }),
             "[functional] has no input yet: call input() before adding flatten");
   const Symbol x = net.input("in");
-  EXPECT_EQ(message_of([&] { net.input(); }), "[functional] has its input already; only one is supported");
-  EXPECT_EQ(message_of([&] { x.layer(); }), "[functional] the input is not the result of a layer");
+  EXPECT_EQ(message_of([&] { net.input(); }), "[functional] has an input already; several have shapes");
+  EXPECT_EQ(message_of([&] { x.layer(); }), "[functional] an input is not the result of a layer");
   EXPECT_EQ(message_of([&] { net.output(x); }), "[functional] cannot give out its input: add a layer");
   EXPECT_EQ(message_of([&] { net.build({2}); }), "[functional] has no output: call output() with a symbol");
   const Symbol y = net.add(Dense({.units = 2}), x);
@@ -195,8 +195,7 @@ TEST(Graph, ConstructionErrorsSayWhatToDo) {
   Graph done;
   const Symbol z = done.add(Flatten(), done.input());
   done.output(z);
-  EXPECT_EQ(message_of([&] { done.output(z); }),
-            "[functional] has its output already; only one is supported");
+  EXPECT_EQ(message_of([&] { done.output(z); }), "[functional] has its output already");
   EXPECT_EQ(message_of([&] { done.add(Flatten(), z); }),
             "[functional] has its output already: flatten cannot be added any more");
 }
@@ -374,13 +373,14 @@ TEST(GraphConfig, RefusesWhatItCannotDo) {
             "layer's result");
   EXPECT_EQ(message(two_layers(in, "[[]]")),
             "[Functional \"net\"] inbound_nodes: a call of the Dense \"b\" has no inputs");
-  EXPECT_EQ(message(two_layers(in, in, R"([["a", 0, 0], ["b", 0, 0]])")),
-            "[Functional \"net\"] output_layers: has 2 entries; only one is supported");
+  EXPECT_EQ(message(two_layers(in, in, "[]")), "[Functional \"net\"] output_layers: is empty");
   const std::string twice =
       R"([]}, {"class_name": "InputLayer", "config": {"name": "a"}, "inbound_nodes": [])";
   EXPECT_EQ(message(two_layers(in, twice)), "[Functional \"net\"] layers: two are called \"a\"");
   EXPECT_EQ(message(two_layers(in, in, R"([["in", 0, 0]])")),
             "[functional] cannot give out its input: add a layer");
+  EXPECT_EQ(message(two_layers(in, in, R"([["a", 0, 0], ["a", 0, 0]])")),
+            "[functional] cannot give out the result of a twice");
   for (const char* json :
        {"{}", R"({"layers": 3})", R"({"layers": [3], "input_layers": [], "output_layers": []})",
         R"({"layers": [], "input_layers": [], "output_layers": []})"})

@@ -14,6 +14,20 @@
 /// has its weights once. Layers without a name get Keras': add, add_1, conv2d, ... counted per class in this
 /// graph. A Graph is a Module: it can be a layer of another Graph or of a Sequential.
 ///
+/// Note [Several inputs and outputs]: to all that works with nets, a net takes one tensor and gives one. A
+/// graph with several inputs takes rows (n, total), in which the inputs of a sample lie flattened, one behind
+/// the other, in the order in which they were named; one with several outputs gives such rows. `join_rows`
+/// and `split_rows` (core/ops.h) make and take them apart; output_losses.h gives each output its loss:
+///
+///     const Symbol board = net.input("board", {8, 8, 12}), clocks = net.input("clocks", {2});
+///     ...
+///     net.output({policy, value});
+///     Model model(net, joined_shape(net.input_parts()));                       // (770)
+///     Tensor rows = model.predict(join_rows({boards, times}).value());
+///     std::vector<Variable> parts = split_rows(rows, net.output_parts());      // policy, value
+///
+/// Keras' files have such nets with their inputs and outputs. They cannot be a layer of another Graph.
+///
 /// Ownership: the graph owns the layers that are moved into it and refers to those given as an lvalue, which
 /// must outlive it. Symbols refer to the graph that made them and are of no use once it is gone or moved.
 #pragma once
@@ -26,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
@@ -48,9 +63,21 @@ class RONDE_API Symbol {
   int node_;
 };
 
+/// One of the inputs or outputs of a net.
+struct NetPart {
+  std::string name;  ///< of an input its own, of an output that of the layer that makes it
+  Shape shape;       ///< without the batch
+};
+RONDE_API std::vector<Shape> shapes_of(const std::vector<NetPart>& parts);
+/// Of what a net with these inputs takes: (total), or the shape of the only one.
+RONDE_API Shape joined_shape(const std::vector<NetPart>& parts);
+
+/// `split_rows` of ops.h, into the inputs or the outputs of a net.
+RONDE_API std::vector<Variable> split_rows(const Variable& rows, const std::vector<NetPart>& parts);
+
 /// One call of a layer.
 struct GraphNode {
-  Module* layer = nullptr;       ///< nullptr for the graph's input, which is node 0
+  Module* layer = nullptr;       ///< nullptr for an input of the graph
   std::vector<int> inputs = {};  ///< the nodes whose results it takes, in order; all are earlier ones
 };
 
@@ -59,8 +86,12 @@ class RONDE_API Graph : public Module {
   Graph() = default;
   Graph(Graph&&) = default;
 
-  /// The one input; to be called first, once. The name is what Keras' files call it.
+  /// The only input, of the shape that the net is built for; to be called first, once. The name is what
+  /// Keras' files call it.
   Symbol input(const std::string& name = "input_1");
+  /// One of several inputs, of this shape without the batch; they come before all layers. (One alone may have
+  /// a shape, too, which is that which the net has to be built for.)
+  Symbol input(const std::string& name, const Shape& shape);
   /// Takes a layer over and calls it.
   template <std::derived_from<Module> Layer>
   Symbol add(Layer&& layer, const Symbol& x) {
@@ -78,13 +109,19 @@ class RONDE_API Graph : public Module {
   Symbol add(Module& layer, const Symbol& x) { return append(layer, {x}); }
   Symbol add(Module& layer, const std::vector<Symbol>& inputs) { return append(layer, inputs); }
   /// Ends the construction. An error when the result of a call leads nowhere.
-  void output(const Symbol& y);
+  void output(const Symbol& y) { output(std::vector<Symbol>{y}); }
+  /// The same with several outputs, of different layers or calls.
+  void output(const std::vector<Symbol>& outputs);
 
-  /// All calls in the order in which they run; node 0 is the input.
+  /// All calls in the order in which they run, behind the inputs.
   const std::vector<GraphNode>& nodes() const { return nodes_; }
-  /// The node whose result is the net's; -1 before `output`.
-  int output_node() const { return output_; }
-  const std::string& input_name() const { return input_name_; }
+  /// The nodes whose results are the net's; none before `output`.
+  const std::vector<int>& output_nodes() const { return outputs_; }
+  /// Inputs by their nodes' numbers, and outputs; their shapes are known once the net is built.
+  std::vector<NetPart> input_parts() const;
+  std::vector<NetPart> output_parts() const;
+  /// Whether it takes or gives rows of several: Note [Several inputs and outputs].
+  bool has_several_parts() const { return inputs_.size() > 1 || outputs_.size() > 1; }
   /// The layers in the order that Keras gives them in a model and in its files: those furthest from the
   /// output first. (children() are in the order in which they were added.)
   std::vector<Module*> layers() const;
@@ -96,19 +133,26 @@ class RONDE_API Graph : public Module {
   Variable forward(const Variable& x, const Context& context) override;
 
  private:
+  Symbol add_input(NetPart part);
   Symbol append(std::unique_ptr<Module> layer, const std::vector<Symbol>& inputs);
   Symbol append(Module& layer, const std::vector<Symbol>& inputs);
   Symbol call(Module& layer, const std::vector<Symbol>& inputs);
   void require_open(const Module& layer) const;
+  void require_output() const;
+  std::vector<Variable> inputs_of(const Variable& x) const;
   using Chain = std::array<Module*, 4>;  // as long as the longest run
   std::size_t chain_from(std::size_t n, std::span<Module*> layers, int& addend) const;
   std::size_t compute_first(std::size_t n, const std::vector<Variable>& results, Variable& y,
                             const Context& context) const;
 
   std::vector<GraphNode> nodes_;
-  std::vector<int> last_use_;  // of each node's result: the last node that takes it
-  int output_ = -1;
-  std::string input_name_;
+  std::vector<int> last_use_;    // of each node's result: the last node that takes it; -1: it is an output's
+  std::vector<NetPart> inputs_;  // the only one without a shape
+  std::vector<int> outputs_;
+  std::vector<Shape> output_shapes_;  // found by the dry run of a build
 };
+
+/// The outputs of a graph that has several, with their shapes once it is built; empty for any other net.
+RONDE_API std::vector<NetPart> several_outputs(const Module& net);
 
 }  // namespace ronde::inline v0

@@ -22,6 +22,12 @@ class RONDE_API Loss {
   virtual Variable operator()(const Variable& output, const Tensor& target) const = 0;
   /// What is shown beside this loss when nobody asks for other metrics: accuracy for the crossentropies.
   virtual std::shared_ptr<Metric> default_metric() const { return nullptr; }
+  /// What is always shown beside this loss: of OutputLosses, the losses of the outputs and their metrics.
+  virtual std::vector<std::shared_ptr<Metric>> part_metrics() const { return {}; }
+  /// Of the target of a sample with such an output, without the batch, where it is part of a row of numbers
+  /// (OutputLosses), and whether what is there are class labels, to be given as i32.
+  virtual Shape target_shape(const Shape& output) const { return output; }
+  virtual bool takes_labels() const { return false; }
   /// As Module::is_repeatable.
   virtual bool is_repeatable() const { return false; }
 };
@@ -61,6 +67,8 @@ class RONDE_API SparseCategoricalCrossentropy : public Loss {
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
   std::shared_ptr<Metric> default_metric() const override;
+  Shape target_shape(const Shape& output) const override;
+  bool takes_labels() const override { return true; }
 
  private:
   CrossentropyOptions options_;

@@ -11,7 +11,7 @@ namespace ronde::inline v0 {
 class RONDE_API LossMetric : public Metric {
  public:
   /// `name` empty: the loss's. A UsageError when there is no loss.
-  explicit LossMetric(std::unique_ptr<Loss> loss, std::string name = {});
+  explicit LossMetric(std::shared_ptr<const Loss> loss, std::string name = {});
   std::string name() const override { return name_; }
   void update(const Tensor& output, const Tensor& target) override { update_weighted(output, target, {}); }
   void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override;
@@ -21,7 +21,7 @@ class RONDE_API LossMetric : public Metric {
   MetricDirection direction() const override { return MetricDirection::smaller; }
 
  private:
-  std::unique_ptr<Loss> loss_;
+  std::shared_ptr<const Loss> loss_;
   std::string name_;
   Tensor sum_;      // f64 scalar
   Tensor weights_;  // f64 scalar: of the samples that had one
