@@ -59,6 +59,7 @@ void say_byte_scale(const std::string& file, const std::string& source, const Na
 
 void evaluate(Communicator& world, const EvaluateOptions& options) {
   Model model = load_model(options.file, {.communicator = &world});
+  require_one_output(model.module(), options.file);
   if (!model.has_loss()) {
     if (world.rank() == 0)
       std::fprintf(stderr,

@@ -14,6 +14,7 @@
 #include <ronde/models/safetensors.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/models/seal.h>
+#include <ronde/nn/graph.h>
 
 #include "common/model_file.h"
 
@@ -176,6 +177,14 @@ FileContent read_content(const std::string& name) {
   }
   content.lines.insert(content.lines.begin() + 1, of_file.begin(), of_file.end());
   return content;
+}
+
+void require_one_output(const Module& net, const std::string& path) {
+  const std::vector<NetPart> outputs = several_outputs(net);
+  std::string names;
+  for (const NetPart& output : outputs) names += cat(names.empty() ? "" : ", ", output.name);
+  require<InputError>(outputs.empty(), path, ": has ", outputs.size(), " outputs (", names,
+                      "), expected one: use it in a program of your own, with Model::predict");
 }
 
 Model load_model(const std::string& name, ModelOptions options) {

@@ -34,4 +34,7 @@ FileContent read_content(const std::string& path);
 /// in words.
 Model load_model(const std::string& path, ModelOptions options = {});
 
+/// InputError for a net with several outputs, whose rows are no scores of classes.
+void require_one_output(const Module& net, const std::string& path);
+
 }  // namespace ronde::apps

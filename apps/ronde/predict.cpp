@@ -124,6 +124,7 @@ double scale_of(const PredictOptions& options, const Module& net) {
 
 void predict(const PredictOptions& options) {
   Model model = load_model(options.file);
+  require_one_output(model.module(), options.file);
   const Shape& outputs = model.module().output_shape();
   require<UsageError>(outputs.rank() == 2, options.file, ": the net's outputs are ", outputs.tail(1),
                       ", not one list for each picture");

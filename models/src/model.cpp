@@ -76,9 +76,10 @@ std::vector<std::string> names_in_logs(const std::vector<std::shared_ptr<Metric>
   return names;
 }
 
-/// `metrics`, then those that see weights.
+/// Those of the loss' parts, then `metrics`, then those that see weights.
 std::vector<std::shared_ptr<Metric>> all_metrics(CompileOptions& options) {
-  std::vector<std::shared_ptr<Metric>> all = std::move(options.metrics);
+  std::vector<std::shared_ptr<Metric>> all = options.loss->part_metrics();
+  all.insert(all.end(), options.metrics.begin(), options.metrics.end());
   for (std::shared_ptr<Metric>& metric : options.weighted_metrics)
     all.push_back(std::make_shared<WeightedMetric>(std::move(metric)));
   if (const auto usual = options.loss->default_metric(); usual && all.empty()) all.push_back(usual);
@@ -202,7 +203,7 @@ void check_batch(const Module& net, const Tensor& inputs, const Tensor& targets,
   const Tensor& keys = options.sample_keys;
   require<UsageError>(!keys.defined() || (keys.dtype() == DType::i64 && keys.shape() == Shape{count, 2}),
                       "[train_on_batch] sample_keys must be i64 (", count, ", 2), got ", keys);
-  check_class_weights("[train_on_batch] class_weight", options.class_weight, net.output_shape().tail(1));
+  check_class_weights("[train_on_batch] class_weight", options.class_weight, net);
   check_sample_weights("[train_on_batch] sample_weight", options.sample_weight, count);
 }
 

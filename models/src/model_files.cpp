@@ -1,5 +1,6 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/nn/graph.h>
 
 #include "json/json.h"
 #include "keras_file/model_ending.h"
@@ -15,6 +16,7 @@
 #include "weights/saved_layers.h"
 #include "weights/saved_optimizer.h"
 #include "weights/saved_run.h"
+#include "weights/training_config.h"
 
 namespace ronde::inline v0 {
 
@@ -202,7 +204,9 @@ Model Model::load(const std::string& path, ModelOptions options) {
     });
   });
   DescribedTraining described;
-  naming(path, [&] { described = training_from_config(training, settings.as_dict(), version); });
+  naming(path, [&] {
+    described = training_from_config(training, settings.as_dict(), version, several_outputs(model->module()));
+  });
   const LeftOut left_out = find_left_out(path, config, model->module(), described, options);
   if (communicator.rank() == 0) left_out.say(options.warn);
   const double rate = described.options.optimizer ? described.options.optimizer->learning_rate() : 0.0;

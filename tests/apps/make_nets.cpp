@@ -78,6 +78,14 @@ std::unique_ptr<Graph> graph_of_bytes() {
   return net;
 }
 
+std::unique_ptr<Graph> two_heads() {
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->add(Flatten(), net->input());
+  net->output({net->add(Dense({.units = 3, .name = "policy"}), x),
+               net->add(Dense({.units = 1, .name = "value"}), x)});
+  return net;
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -99,6 +107,8 @@ int main(int, char** argv) {
   save(classifier(normalizing(0.5, 0.0625)), loss(labels), folder + "deviations.h5");
   save(graph_of_bytes(), loss(labels), folder + "graph_of_bytes.h5");
   save(classifier(rescaling(4.0, -2.0)), loss(labels), folder + "normalized.h5");
+
+  save(two_heads(), nullptr, folder + "two_heads.h5");
 
   auto weightless = std::make_unique<Sequential>();
   weightless->add(AveragePooling2D({.pool = {14, 14}}));

@@ -179,6 +179,15 @@ class Evaluate(NetTest):
                 self.assert_refused(result, 65, rf"{net}: its loss, {loss}, wants targets of shape \(3,\) for each sample, "
                                                 "but photos has class labels")
 
+    def test_net_with_two_outputs(self):
+        net = self.nets / "two_heads.h5"
+        words = r"two_heads.h5: has 2 outputs \(policy, value\), expected one: "
+        for ranks in (1, 2):
+            self.assert_refused(self.ronde("evaluate", net, "--data", "photos", ranks=ranks), 65, words)
+        self.assert_refused(self.ronde("predict", net, self.pictures[0]), 65, words)
+        self.assertIn("policy (Dense)", self.done("summary", net))
+        self.done("export", net, "out.onnx")
+
     def test_net_without_a_loss(self):
         result = self.ronde("evaluate", self.nets / "softmax.h5", "--data", "photos")
         self.assertEqual(result.status, 0, result)

@@ -1,6 +1,7 @@
 // A net's description in a model file: JSON, then the layers, loss and optimizer that it names.
 #include "json/json.h"
 #include "weights/keras_config.h"
+#include "weights/training_config.h"
 
 #include "fuzz.h"
 
@@ -9,7 +10,8 @@ namespace ronde::fuzz {
 void fuzz_one(std::string_view bytes) {
   const ConfigValue config = from_json(std::string(bytes));
   if (config.is_dict() && config.find("optimizer_config") != nullptr)
-    training_from_config(config, {}, "3");
+    for (const std::vector<NetPart>& outputs : {std::vector<NetPart>(), {{"p", {2}}, {"v", {1}}}})
+      training_from_config(config, {}, "3", outputs);
   else
     net_from_config(config, "3");
 }
@@ -29,6 +31,14 @@ std::vector<std::string> seeds() {
 {"class_name":"Dense","config":{"name":"a","units":4},"name":"a","inbound_nodes":[[["x",0,0,{}]]]},
 {"class_name":"Add","config":{"name":"s"},"name":"s","inbound_nodes":[[["x",0,0,{}],["a",0,0,{}]]]}],
 "input_layers":[["x",0,0]],"output_layers":[["s",0,0]]}})",
+      R"({"class_name":"Functional","config":{"name":"g","layers":[
+{"class_name":"InputLayer","config":{"batch_input_shape":[null,4],"name":"x"},"name":"x","inbound_nodes":[]},
+{"class_name":"InputLayer","config":{"batch_shape":[null,2,1],"name":"y"},"name":"y","inbound_nodes":[]},
+{"class_name":"Flatten","config":{"name":"f"},"name":"f","inbound_nodes":[[["y",0,0,{}]]]},
+{"class_name":"Concatenate","config":{"name":"c"},"name":"c","inbound_nodes":[[["x",0,0,{}],["f",0,0,{}]]]}],
+"input_layers":[["x",0,0],["y",0,0]],"output_layers":{"a":["c",0,0],"b":["f",0,0]}}})",
+      R"({"loss":{"p":"mse","v":"mae"},"loss_weights":[1,0.5],"metrics":[["mae"],[]],"weighted_metrics":null,
+"optimizer_config":{"class_name":"SGD","config":{"name":"SGD","learning_rate":0.1}}})",
       R"({"loss":{"class_name":"CategoricalCrossentropy","config":{"from_logits":true,"label_smoothing":0.1}},
 "metrics":["accuracy"],"optimizer_config":{"class_name":"SGD","config":{"name":"SGD","learning_rate":0.1,
 "momentum":0.9,"nesterov":true}}})"};

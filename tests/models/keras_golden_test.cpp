@@ -67,15 +67,6 @@ double largest(const std::vector<double>& values) {
   return result;
 }
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  EXPECT_EQ(a.shape(), b.shape());
-  double result = 0.0;
-  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
-    result = std::max(result, std::abs(x[i] - y[i]));
-  return result;
-}
-
 class KerasGolden : public ::testing::TestWithParam<Case> {
  protected:
   Model load() {

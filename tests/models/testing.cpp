@@ -1,5 +1,6 @@
 #include "models/testing.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ronde::testing {
@@ -36,6 +37,15 @@ Model small_model(ModelOptions options) {
   Model model(small_net(), {6, 6, 1}, options);
   model.compile(small_compile());
   return model;
+}
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  EXPECT_EQ(a.shape(), b.shape());
+  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+  double largest = 0.0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    largest = std::max(largest, std::abs(x[i] - y[i]));
+  return largest;
 }
 
 std::string printed(const std::function<void()>& f) {

@@ -35,6 +35,9 @@ CompileOptions small_compile(double rate = 0.01);
 
 Model small_model(ModelOptions options = {});
 
+/// Of the elements of two tensors, which should have the same shape.
+double largest_difference(const Tensor& a, const Tensor& b);
+
 /// What is written to stdout while `f` runs.
 std::string printed(const std::function<void()>& f);
 

@@ -103,6 +103,7 @@
 #include <ronde/nn/normalization.h>
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
+#include <ronde/nn/output_losses.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/regularization_loss.h>
 #include <ronde/nn/regularizer.h>

@@ -62,7 +62,7 @@ bool flattens_image(const Module& layer) {
 FlattenedImages find_flattened_images(const Module& net) {
   const LayerCalls calls = layer_calls(net);
   FlattenedImages found;
-  std::vector<Shape> values{{}};  // for each value the image whose pixels it has, or nothing
+  std::vector<Shape> values(calls.inputs.size());  // for each value the image whose pixels it has, or nothing
   for (const LayerCall& call : calls.calls) {
     require(!has_weights_of_pixels(*call.layer), "[weights] layer ", call.layer->label(),
             " has weights for the places in an image, for which PyTorch has another order");

@@ -7,38 +7,46 @@ namespace ronde::inline v0 {
 
 namespace {
 
-std::size_t add_calls(const Module& module, const std::vector<std::size_t>& inputs,
-                      std::vector<LayerCall>& calls);
+using Values = std::vector<std::size_t>;
 
-std::size_t add_graph(const Graph& graph, std::size_t input, std::vector<LayerCall>& calls) {
-  std::vector<std::size_t> values{input};  // by node
-  for (std::size_t i = 1; i < graph.nodes().size(); ++i) {
+Values add_calls(const Module& module, const Values& inputs, LayerCalls& calls);
+
+Values add_graph(const Graph& graph, const Values& inputs, LayerCalls& calls) {
+  Values values = inputs;  // by node
+  for (std::size_t i = inputs.size(); i < graph.nodes().size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
-    std::vector<std::size_t> inputs;
-    for (const int from : node.inputs) inputs.push_back(values.at(static_cast<std::size_t>(from)));
-    values.push_back(add_calls(*node.layer, inputs, calls));
+    Values of_call;
+    for (const int from : node.inputs) of_call.push_back(values.at(static_cast<std::size_t>(from)));
+    values.push_back(add_calls(*node.layer, of_call, calls).front());
   }
-  return values.at(static_cast<std::size_t>(graph.output_node()));
+  Values outputs;
+  for (const int node : graph.output_nodes()) outputs.push_back(values.at(static_cast<std::size_t>(node)));
+  return outputs;
 }
 
-/// Appends what `module` does with `inputs` and returns its output.
-std::size_t add_calls(const Module& module, const std::vector<std::size_t>& inputs,
-                      std::vector<LayerCall>& calls) {
-  if (const auto* graph = dynamic_cast<const Graph*>(&module)) return add_graph(*graph, inputs.at(0), calls);
+/// Appends what `module` does with `inputs` and returns its outputs.
+Values add_calls(const Module& module, const Values& inputs, LayerCalls& calls) {
+  if (const auto* graph = dynamic_cast<const Graph*>(&module))
+    if (graph->path().empty() || !graph->has_several_parts()) return add_graph(*graph, inputs, calls);
   if (dynamic_cast<const Sequential*>(&module) != nullptr) {
-    std::size_t value = inputs.at(0);
-    for (const Module* layer : module.children()) value = add_calls(*layer, {value}, calls);
-    return value;
+    Values values = inputs;
+    for (const Module* layer : module.children()) values = add_calls(*layer, values, calls);
+    return values;
   }
-  calls.push_back({&module, inputs});
-  return calls.size();
+  calls.calls.push_back({&module, inputs});
+  return {calls.inputs.size() + calls.calls.size() - 1};
 }
 
 }  // namespace
 
 LayerCalls layer_calls(const Module& net) {
   LayerCalls result;
-  result.output = add_calls(net, {0}, result.calls);
+  const auto* graph = dynamic_cast<const Graph*>(&net);
+  result.inputs = graph ? graph->input_parts() : std::vector<NetPart>{{"", net.input_shape()}};
+  Values inputs;
+  for (std::size_t i = 0; i < result.inputs.size(); ++i) inputs.push_back(i);
+  result.output_values = add_calls(net, inputs, result);
+  result.outputs = graph ? graph->output_parts() : std::vector<NetPart>{{"", net.output_shape().tail(1)}};
   return result;
 }
 

@@ -4,23 +4,26 @@
 #include <cstddef>
 #include <vector>
 
-#include <ronde/nn/module.h>
+#include <ronde/nn/graph.h>
 
 namespace ronde::inline v0 {
 
-/// Values are numbered: 0 is the net's input, i + 1 what call i gives.
+/// Values are numbered: first the net's inputs, then what each call gives.
 struct LayerCall {
   const Module* layer;  ///< has no layers of its own that are known
   std::vector<std::size_t> inputs;
 };
 
 struct LayerCalls {
-  std::vector<LayerCall> calls;  ///< each after those it depends on
-  std::size_t output = 0;
+  std::vector<NetPart> inputs = {};
+  std::vector<LayerCall> calls = {};  ///< each after those it depends on
+  std::vector<NetPart> outputs = {};
+  std::vector<std::size_t> output_values = {};
 };
 
 /// Containers (Sequential, Graph) are dissolved, at any depth; every other module is one call, also one whose
-/// forward() is the user's own.
+/// forward() is the user's own, or a graph within a net that takes or gives several things. An input or an
+/// output that is the only one may have no name.
 LayerCalls layer_calls(const Module& net);
 
 }  // namespace ronde::inline v0

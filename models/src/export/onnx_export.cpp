@@ -1,3 +1,6 @@
+#include <map>
+#include <set>
+
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
 #include <ronde/nn/training_only.h>
@@ -61,33 +64,68 @@ OnnxConverter find_converter(const Module& layer) {
                   ", which cannot be exported; a net may be made of ", known));
 }
 
-/// Runs all calls and returns the net's output, in Ronde's order of axes.
-OnnxValue convert(const LayerCalls& net, const OnnxValue& input, OnnxBuilder& builder) {
-  std::vector<OnnxValue> values{input};
+using Ports = std::vector<OnnxPort>;
+
+/// Their names are the net's, or `name` where there is one alone.
+Ports ports(const std::vector<NetPart>& parts, const std::string& name) {
+  if (parts.size() == 1) return {{name, parts.front().shape}};
+  Ports ports;
+  for (const NetPart& part : parts) ports.push_back({part.name, part.shape});
+  return ports;
+}
+
+void reserve_names(const Ports& inputs, const Ports& outputs, OnnxGraph& graph) {
+  std::set<std::string> names;
+  for (const Ports* all : {&inputs, &outputs})
+    for (const OnnxPort& port : *all) {
+      require<UsageError>(names.insert(port.name).second,
+                          "[onnx] two of the inputs and outputs are called \"", port.name, "\"");
+      graph.reserve(port.name);
+    }
+}
+
+/// Runs all calls and returns the net's outputs, in Ronde's order of axes.
+std::vector<OnnxValue> convert(const LayerCalls& net, const Ports& inputs, OnnxBuilder& builder) {
+  std::vector<OnnxValue> values;
+  for (const OnnxPort& input : inputs) values.push_back({input.name, input.shape});
   for (const LayerCall& call : net.calls) {
-    std::vector<OnnxValue> inputs;
-    for (const std::size_t i : call.inputs) inputs.push_back(values.at(i));
+    std::vector<OnnxValue> taken;
+    for (const std::size_t i : call.inputs) taken.push_back(values.at(i));
     const OnnxConverter convert_layer = find_converter(*call.layer);
-    values.push_back(convert_layer({builder, *call.layer, inputs, call.layer->config()}));
+    values.push_back(convert_layer({builder, *call.layer, taken, call.layer->config()}));
   }
-  return builder.channels_last(values.at(net.output));
+  std::vector<OnnxValue> outputs;
+  for (const std::size_t i : net.output_values) outputs.push_back(builder.channels_last(values.at(i)));
+  return outputs;
+}
+
+/// Calls values like the outputs that they are. An input, or what is an output already, is first copied.
+void name_outputs(const std::vector<OnnxValue>& values, const Ports& inputs, const Ports& outputs,
+                  OnnxBuilder& builder) {
+  std::map<std::string, std::string> taken;  // names of values, and those that they have now
+  for (const OnnxPort& input : inputs) taken.emplace(input.name, input.name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    OnnxValue value = values[i];
+    if (const auto found = taken.find(value.name); found != taken.end()) {
+      value.name = found->second;
+      value = builder.add("Identity", "identity", {value}, {}, value.shape);
+    }
+    builder.graph().rename(value.name, outputs[i].name);
+    taken.emplace(values[i].name, outputs[i].name);
+  }
 }
 
 }  // namespace
 
 std::string encode_onnx(const Module& net, const OnnxOptions& options) {
   require(net.is_built(), "[onnx] the net is not built: its shapes are not known");
-  require<UsageError>(options.input != options.output, "[onnx] input and output are both called \"",
-                      options.input, "\"");
+  const LayerCalls calls = layer_calls(net);
+  const Ports inputs = ports(calls.inputs, options.input), outputs = ports(calls.outputs, options.output);
   OnnxGraph graph;
-  graph.reserve(options.input);
-  graph.reserve(options.output);
+  reserve_names(inputs, outputs, graph);
   OnnxBuilder builder(graph);
-  const OnnxValue input{options.input, net.input_shape()};
-  OnnxValue output = convert(layer_calls(net), input, builder);
-  if (output.name == options.input) output = builder.add("Identity", "identity", {output}, {}, output.shape);
-  graph.rename(output.name, options.output);
-  return graph.encode(options.name, {{options.input, input.shape}}, {{options.output, output.shape}});
+  name_outputs(convert(calls, inputs, builder), inputs, outputs, builder);
+  return graph.encode(options.name, inputs, outputs);
 }
 
 void write_onnx(const std::string& path, const Module& net, const OnnxOptions& options) {

@@ -6,6 +6,7 @@
 #include "weights/layers_by_class.h"
 #include "weights/saved_layers.h"
 #include "weights/saved_optimizer.h"
+#include "weights/training_config.h"
 
 namespace ronde::inline v0 {
 

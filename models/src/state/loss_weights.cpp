@@ -4,6 +4,7 @@
 
 #include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
+#include <ronde/nn/graph.h>
 
 namespace ronde::inline v0 {
 
@@ -45,7 +46,10 @@ Variable by_sample(const Tensor& of_samples, const Tensor& sample_keys) {
 
 }  // namespace
 
-void check_class_weights(const std::string& what, const ClassWeights& weights, const Shape& outputs) {
+void check_class_weights(const std::string& what, const ClassWeights& weights, const Module& net) {
+  const Shape outputs = net.output_shape().tail(1);
+  require<UsageError>(weights.empty() || several_outputs(net).empty(), what,
+                      " is of a net with one output; with several, give sample_weight");
   require<UsageError>(weights.empty() || outputs.rank() == 1, what, " goes with outputs (n, classes), not ",
                       outputs, " for each sample");
   for (const auto& [which, weight] : weights.by_class()) {

@@ -7,6 +7,7 @@
 
 #include <ronde/core/variable.h>
 #include <ronde/models/class_weights.h>
+#include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
 
@@ -30,9 +31,9 @@ class LossWeightsInUse {
   LossWeights before_;
 };
 
-/// A UsageError that names `what` for a weight that is negative or not finite, and for a class that outputs
-/// (n, `outputs`...) do not have; those of one output may be any small number.
-void check_class_weights(const std::string& what, const ClassWeights& weights, const Shape& outputs);
+/// A UsageError that names `what` for a weight that is negative or not finite, for a class that the outputs
+/// of a sample do not have (those of one output may be any small number), and for a net with several outputs.
+void check_class_weights(const std::string& what, const ClassWeights& weights, const Module& net);
 /// A UsageError that names `what` for a weight that is negative or not finite, or another number of them than
 /// there are samples, if there are any.
 void check_sample_weights(const std::string& what, const std::vector<double>& weights, std::int64_t samples);

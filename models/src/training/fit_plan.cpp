@@ -66,7 +66,7 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
                       exchange);
   check(options.validation_freq);
   if (options.validation) require_fitting_inputs(model, *options.validation, "fit, validation");
-  check_class_weights("[fit] class_weight", options.class_weight, model.module->output_shape().tail(1));
+  check_class_weights("[fit] class_weight", options.class_weight, *model.module);
   check_sample_weights("[fit] sample_weight", options.sample_weight, data.size());
   check_sample_weights("[fit] validation_sample_weight", options.validation_sample_weight,
                        options.validation ? options.validation->size() : 0);

@@ -8,7 +8,7 @@
 #include <ronde/nn/config.h>
 
 #include "messages/warn.h"
-#include "weights/keras_config.h"
+#include "weights/training_config.h"
 
 namespace ronde::inline v0 {
 

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/normalization.h>
@@ -251,6 +254,48 @@ TEST_P(OnnxGolden, IsWrittenAsWhenOnnxruntimeWasAsked) {
 
 INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 30));
 
+/// Two inputs; the third output is the second behind a dropout, the last the picture's features.
+std::unique_ptr<Graph> several() {
+  auto net = std::make_unique<Graph>();
+  const Symbol picture = net->input("picture", {4, 4, 1}), vector = net->input("vector", {2});
+  const Symbol features = net->add(Conv2D({.filters = 2, .name = "features"}), picture);
+  const Symbol seen = net->add(Concatenate(), {net->add(Flatten(), features), vector});
+  const Symbol a = net->add(Dense({.units = 3, .name = "a"}), seen),
+               b = net->add(Dense({.units = 1, .name = "b"}), a);
+  net->output({a, b, net->add(Dropout(0.5), b), features});
+  net->build(joined_shape(net->input_parts()));
+  return net;
+}
+
+// What onnxruntime computes of such files is compared by the test of files (interop).
+TEST(Onnx, HasSeveralInputsAndOutputsByTheirNames) {
+  const std::string file = encode_onnx(*several());
+  const std::string graph = Reader{file}.fields(7).at(0);
+  const auto names_of = [&](std::uint64_t field) {
+    std::vector<std::string> names;
+    for (const std::string& port : Reader{graph}.fields(field)) names.push_back(Reader{port}.fields(1).at(0));
+    return names;
+  };
+  EXPECT_EQ(names_of(11), (std::vector<std::string>{"picture", "vector"}));
+  EXPECT_EQ(names_of(12), (std::vector<std::string>{"a", "b", "dropout", "features"}));
+  std::map<std::string, Node> by_output;
+  for (const Node& node : nodes(file)) by_output[node.output] = node;
+  EXPECT_EQ(by_output.at("dropout").op, "Identity");
+  EXPECT_EQ(by_output.at("dropout").inputs, std::vector<std::string>{"b"});
+  EXPECT_EQ(by_output.at("b").inputs.front(), "a");
+  EXPECT_EQ(by_output.at("features").op, "Transpose");
+}
+
+TEST(Onnx, OneNetOfSeveralPartsIsNoLayer) {
+  Sequential net;
+  net.add(several()).set_name("inner");
+  net.add(Dense({.units = 1}));
+  net.build({18});
+  const std::string message = message_of<Error>([&] { encode_onnx(net); });
+  EXPECT_NE(message.find("[onnx] inner is a Functional, which cannot be exported"), std::string::npos)
+      << message;
+}
+
 struct OwnForward : Module {
   Dense dense{{.units = 2}};
   OwnForward() { add_module("dense", dense); }
@@ -270,7 +315,8 @@ TEST(Onnx, NeedsABuiltNetAndTwoNames) {
   const Sequential net{Dense({.units = 3})};
   EXPECT_THROW(encode_onnx(net), Error);
   Model model = small_model();
-  EXPECT_THROW(encode_onnx(model.module(), {.input = "x", .output = "x"}), UsageError);
+  EXPECT_EQ(message_of<UsageError>([&] { encode_onnx(model.module(), {.input = "x", .output = "x"}); }),
+            "[onnx] two of the inputs and outputs are called \"x\"");
 }
 
 TEST(Onnx, AFileIsReplacedWhole) {

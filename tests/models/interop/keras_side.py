@@ -18,7 +18,7 @@ import numpy  # noqa: E402
 from keras import layers  # noqa: E402
 
 TOLERANCE = 1e-5
-FIRST_DECODER, FIRST_APPLICATION = 20, 26  # the nets before them are of other kinds
+FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL = 20, 26, 30  # the nets before them are of other kinds
 KERAS_3 = keras.__version__.startswith("3")
 failures = []
 
@@ -27,6 +27,21 @@ def report(what, output, expected):
     difference = numpy.abs(output - expected).max()
     if output.shape != expected.shape or not difference <= TOLERANCE:
         failures.append(f"{what}: predictions differ by {difference}")
+
+
+def inputs_of(net, rows):
+    """Of a net with several inputs those, which lie in rows one behind the other."""
+    if len(net.inputs) == 1:
+        return rows
+    sizes = [int(numpy.prod(x.shape[1:])) for x in net.inputs]
+    parts = numpy.split(rows, numpy.cumsum(sizes)[:-1], axis=1)
+    return [part.reshape((-1,) + tuple(x.shape[1:])) for part, x in zip(parts, net.inputs)]
+
+
+def predict(net, inputs):
+    """Several outputs as rows, too."""
+    outputs = net.predict(inputs_of(net, inputs), verbose=0)
+    return numpy.concatenate([y.reshape(len(y), -1) for y in outputs], axis=1) if isinstance(outputs, list) else outputs
 
 
 def one_hot(labels, classes):
@@ -50,11 +65,11 @@ def check_net(path):
         return
     for name in "net.h5", "net.keras":
         model = keras.models.load_model(path / name)
-        report(path / name, model.predict(io["input"], verbose=0), io["output"])
+        report(path / name, predict(model, io["input"]), io["output"])
     for weight in model.weights:
         weight.assign(numpy.full(weight.shape, 0.5, "float32"))
     model.load_weights(path / "net.weights.h5")
-    report(path / "net.weights.h5", model.predict(io["input"], verbose=0), io["output"])
+    report(path / "net.weights.h5", predict(model, io["input"]), io["output"])
     if "output_after_step" not in io:
         return
     for name in ["keras3.keras"] if KERAS_3 else ["tf2.h5", "tf2.keras"]:
@@ -63,7 +78,7 @@ def check_net(path):
             failures.append(f"{path / name}: the optimizer's state was not taken over")
         labels = one_hot(io["labels"], io["output"].shape[1])
         model.train_on_batch(io["train_input"], labels)
-        report(f"{path / name} after one more step", model.predict(io["input"], verbose=0), io["output_after_step"])
+        report(f"{path / name} after one more step", predict(model, io["input"]), io["output_after_step"])
 
 
 def activation(dice):
@@ -163,13 +178,33 @@ def application(dice, shape, repeatable):
     return keras.Model(inputs, layers.Dense(5, activation="softmax")(layers.Reshape((4,))(x)))
 
 
+def several(dice, rows):
+    """Two inputs, two or three outputs."""
+    picture, vector = keras.Input((3, 4, 2), name="picture"), keras.Input((rows - 24,), name="vector")
+    features = layers.Conv2D(3, 2, activation=activation(dice), name="features")(picture)
+    body = layers.Dense(6, activation="tanh")(layers.Concatenate()([vector, layers.Flatten()(features)]))
+    classes = layers.Dense(5, activation="softmax", name="classes")(body)
+    numbers = layers.Dense(2, name="numbers")(layers.Concatenate()([dice.choice([vector, classes]), body]))
+    return keras.Model([picture, vector], dice.choice([[classes, numbers], [numbers, classes, features]]))
+
+
+def train(net, inputs, labels):
+    targets = one_hot(labels, 5)
+    if len(net.outputs) > 1:
+        targets = [targets if y.shape[-1] == 5 else numpy.zeros((8,) + tuple(y.shape[1:]), "float32") for y in net.outputs]
+    net.train_on_batch(inputs_of(net, inputs), targets)
+
+
 def make_net(path, seed):
     dice = random.Random(seed)
     keras.utils.set_random_seed(seed)
     is_decoder = FIRST_DECODER <= seed < FIRST_APPLICATION
-    repeatable = is_decoder or seed % 2 == 0
+    repeatable = is_decoder or (seed % 2 == 0 and seed < FIRST_SEVERAL)
     shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
-    if seed >= FIRST_APPLICATION:
+    if seed >= FIRST_SEVERAL:
+        shape = (24 + dice.randint(1, 4),)
+        net = several(dice, shape[0])
+    elif seed >= FIRST_APPLICATION:
         net = application(dice, shape, repeatable)
     elif is_decoder:
         net = decoder(dice, shape)
@@ -180,13 +215,16 @@ def make_net(path, seed):
         keras.optimizers.RMSprop(0.003, momentum=0.5, centered=True),
         keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True), keras.optimizers.SGD(0.1),
         keras.optimizers.Adadelta(0.5), keras.optimizers.Adagrad(0.02)])
-    net.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
+    losses = ["categorical_crossentropy" if y.shape[-1] == 5 else "mse" for y in net.outputs]
+    metrics = [["accuracy"] if loss != "mse" else [] for loss in losses]
+    single = len(losses) == 1
+    net.compile(optimizer, losses[0] if single else losses, metrics=metrics[0] if single else metrics)
     images = numpy.random.default_rng(seed).normal(0, 0.5, (23,) + shape).astype("float32")
     labels = (numpy.arange(8) * 3 % 5).astype("int32")
     groups = any(getattr(layer, "groups", 1) > 1 for layer in net.layers)
     for _ in range(0 if groups else 3):  # TensorFlow has no gradient of grouped convolutions on a CPU
-        net.train_on_batch(images[:8], one_hot(labels, 5))
-    io = {"input": images[:7], "output": net.predict(images[:7], verbose=0),
+        train(net, images[:8], labels)
+    io = {"input": images[:7], "output": predict(net, images[:7]),
           "iterations": numpy.array([int(net.optimizer.iterations)])}
     path.mkdir(parents=True)
     net.save(path / "net.keras")  # first: saving an .h5 makes Keras 3.15 forget the optimizer in later files
@@ -196,8 +234,8 @@ def make_net(path, seed):
         net.save_weights(path / "legacy_weights.h5")
     if repeatable:
         io["train_input"], io["labels"] = images[8:16], labels
-        net.train_on_batch(io["train_input"], one_hot(labels, 5))
-        io["output_after_step"] = net.predict(images[:7], verbose=0)
+        train(net, io["train_input"], labels)
+        io["output_after_step"] = predict(net, images[:7])
     numpy.savez(path / "io.npz", **io)
 
 

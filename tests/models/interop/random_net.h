@@ -24,6 +24,7 @@
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/output_losses.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sequential.h>
@@ -33,6 +34,7 @@
 
 #include "models/interop/random_application.h"
 #include "models/interop/random_decoder.h"
+#include "models/interop/random_several.h"
 
 namespace ronde::testing {
 
@@ -184,13 +186,18 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
 }
 
 /// The nets before them are of other kinds.
-inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26;
+inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26, kFirstSeveral = 30;
 
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
   if (seed >= kFirstDecoder && seed < kFirstApplication) {
     const Shape input{12 + dice.roll(5), 12 + dice.roll(5), 1 + dice.roll(4)};
     return {random_decoder(dice), input, true};
+  }
+  if (seed >= kFirstSeveral) {
+    auto net = random_several(dice);
+    const Shape rows = joined_shape(net->input_parts());
+    return {std::move(net), rows};
   }
   const std::int64_t channels = 1 + dice.roll(4);
   RandomNet result;
@@ -254,7 +261,12 @@ inline Model fresh_model(std::uint64_t seed) {
 inline Model random_model(std::uint64_t seed) {
   Model model = fresh_model(seed);
   const Shape input = model.module().input_shape();
-  model.compile({.optimizer = random_optimizer(seed), .loss = std::make_unique<CategoricalCrossentropy>()});
+  std::unique_ptr<Loss> loss = std::make_unique<CategoricalCrossentropy>();
+  if (const auto* net = dynamic_cast<const Graph*>(&model.module()); net && net->has_several_parts())
+    loss = std::make_unique<OutputLosses>(
+        net->output_parts(),
+        std::vector<OutputLoss>{{.output = "classes", .loss = std::move(loss), .weight = 0.5}});
+  model.compile({.optimizer = random_optimizer(seed), .loss = std::move(loss)});
   for (int step = 0; step < 3; ++step) model.train_on_batch(random_images(8, input, step), random_labels(8));
   return model;
 }

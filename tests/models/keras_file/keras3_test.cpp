@@ -18,15 +18,6 @@
 namespace ronde::testing {
 namespace {
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  EXPECT_EQ(a.shape(), b.shape());
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double largest = 0.0;
-  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
-    largest = std::max(largest, std::abs(x[i] - y[i]));
-  return largest;
-}
-
 /// A net made, trained and saved by a Keras, with its predictions, before and after one more step.
 class KerasNet : public ::testing::TestWithParam<std::string> {
  protected:

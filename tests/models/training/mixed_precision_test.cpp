@@ -11,13 +11,6 @@ namespace {
 
 const ModelOptions kMixed{.compute_dtype = DType::bf16};
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
-  return largest;
-}
-
 TEST(MixedPrecisionModel, LearnsAsInSinglePrecision) {
   const InMemoryDataset data = small_images(60);
   Model single = small_model(), mixed = small_model(kMixed);

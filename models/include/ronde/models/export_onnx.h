@@ -10,7 +10,8 @@
 /// onnxruntime up to 1.31 at least refuses a ZeroPadding2D wider than the window of the pooling right behind
 /// it, which it tries to make one operator.
 ///
-/// Nets made of layers in a known order can be exported: Sequential, nested too, and functional graphs.
+/// Nets made of layers in a known order can be exported: Sequential, nested too, and functional graphs. Those
+/// of several inputs or outputs have them in the file by the names of their parts (`Graph::input_parts`).
 #pragma once
 
 #include <string>
@@ -21,8 +22,8 @@ namespace ronde::inline v0 {
 
 struct OnnxOptions {
   std::string name = "ronde";  ///< of the graph
-  std::string input = "input";
-  std::string output = "output";
+  std::string input = "input";    ///< of a net with one input
+  std::string output = "output";  ///< of a net with one output
 };
 
 /// Replaces the file atomically. `net` is built. An Error names the module that cannot be exported (one with

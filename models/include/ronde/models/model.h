@@ -232,7 +232,8 @@ class RONDE_API Model {
   /// for bit, on any number of ranks and threads.
   Evaluation evaluate(const Dataset& data, std::int64_t batch_size = 32);
   Evaluation evaluate(const Dataset& data, const EvaluateOptions& options);
-  /// Outputs for inputs (n, input_shape...), on this rank alone.
+  /// Outputs for inputs (n, input_shape...), on this rank alone; several inputs or outputs of a Graph lie in
+  /// rows (Note [Several inputs and outputs] in nn/graph.h).
   Tensor predict(const Tensor& inputs, std::int64_t batch_size = 32);
   Tensor predict(const Tensor& inputs, const EvaluateOptions& options);
   /// Loss averaged over the ranks' samples after one update; for own training loops, and for data that no
