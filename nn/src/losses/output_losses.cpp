@@ -63,6 +63,7 @@ class OutputMetric final : public Metric {
   MetricSums sums() const override { return metric_->sums(); }
   void reset() override { metric_->reset(); }
   double value(const MetricSums& sums) const override { return metric_->value(sums); }
+  bool counts_correct() const override { return metric_->counts_correct(); }
   bool sums_are_counts() const override { return metric_->sums_are_counts(); }
   MetricDirection direction() const override { return metric_->direction(); }
 

@@ -1,5 +1,5 @@
 """A page shows the snippets of its program and no other C++; the program runs on two ranks.
-Usage: page_test.py Horovod|Keras"""
+Usage: page_test.py Horovod|Keras|PyTorch"""
 
 import os
 import pathlib
@@ -47,6 +47,12 @@ class Keras(Page, unittest.TestCase):
     page, program = "models/keras.md", "keras_page.cpp"
     output = r"^$"
     files = {"best.h5", "net.keras", "weights.h5", "residual.keras"}
+
+
+class PyTorch(Page, unittest.TestCase):
+    page, program = "models/pytorch.md", "pytorch_page.cpp"
+    output = r"^$"
+    files = {"net.safetensors"}
 
 
 if __name__ == "__main__":

@@ -85,6 +85,8 @@ TEST_P(SeveralParts, AreTrainedAsKerasDoes) {
       EXPECT_EQ(losses.losses()[1].weight, 0.5);
       const InMemoryDataset data = keras_.data();
       const Evaluation before = model.evaluate(data);
+      EXPECT_EQ(before.correct, 6);
+      EXPECT_EQ(before.count, 12);
       expect_history(model.fit(data, in_order(4)), keras_);
       for (const auto& [name, values] : keras_.record.at("history").as_dict())
         EXPECT_NEAR(before.logs.at(name), numbers(values)[0], 2e-6) << name;
