@@ -16,6 +16,7 @@
 #include <ronde/core/trace.h>
 
 #include "denormals/flushed_denormals.h"
+#include "worker_number.h"
 
 namespace ronde::inline v0 {
 
@@ -42,6 +43,7 @@ void wait_while(const std::atomic<int>& phase, int old) {
 
 thread_local int fixed_size = 0;                                  // of FixedChunks; 0: none
 thread_local int most_threads = std::numeric_limits<int>::max();  // of FewerThreads
+thread_local int number_of_worker = 0;                            // of worker_number
 
 // What a thread does of a loop: chunks [first, last) of `chunks`; one, unless they are fixed.
 struct Share {
@@ -70,14 +72,15 @@ struct alignas(64) Worker {
   std::exception_ptr error;
   std::thread thread;
 
-  Worker() : thread([this] { work(); }) {}
+  explicit Worker(int number) : thread([this, number] { work(number); }) {}
   ~Worker() {
     phase.store(quit);
     phase.notify_all();
     thread.join();
   }
 
-  void work() {
+  void work(int number) {
+    number_of_worker = number;
     block_signals();
     name_trace_thread("compute");
     for (;;) {
@@ -124,6 +127,10 @@ struct alignas(64) Worker {
 
 }  // namespace
 
+int worker_number() {
+  return number_of_worker;
+}
+
 struct ThreadPool::State {
   std::vector<std::unique_ptr<Worker>> workers;  // one less than size()
   std::atomic_flag busy;
@@ -132,7 +139,8 @@ struct ThreadPool::State {
   void start(int threads) {
     require<UsageError>(threads >= 1, "[thread_pool] needs at least 1 thread, got ", threads);
     while (static_cast<int>(workers.size()) > threads - 1) workers.pop_back();
-    while (static_cast<int>(workers.size()) < threads - 1) workers.push_back(std::make_unique<Worker>());
+    while (static_cast<int>(workers.size()) < threads - 1)
+      workers.push_back(std::make_unique<Worker>(static_cast<int>(workers.size()) + 1));
   }
 
   // Runs share 0 here and the others on the workers; the error of the lowest share wins.

@@ -1,12 +1,19 @@
 #include "backend/cpu/caching_allocator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
 #include <thread>
+
+#include <ronde/core/thread_pool.h>
 
 #include "core/testing.h"
 #include "support/process_memory.h"
+#include "worker_number.h"
 
 namespace ronde {
 namespace {
@@ -50,6 +57,54 @@ TEST(CachingAllocator, GivesASmallerRequestABlockUpToHalfAsLargeAgain) {
   allocator.deallocate(small);
   EXPECT_EQ(allocator.allocate(12800), large);  // it is still of its own size
   allocator.deallocate(large);
+}
+
+/// Calls f() once on each of a pool's threads, the caller among them.
+template <class F>
+void on_each_thread(ThreadPool& pool, const F& f) {
+  std::atomic<int> begun{0};
+  const int threads = pool.size();
+  pool.parallel_chunks(threads, 1, [&](int, std::int64_t, std::int64_t) {
+    // Who waits here takes no other's chunk.
+    for (++begun; begun < threads;) std::this_thread::yield();
+    f();
+  });
+}
+
+// Note [Far caches]
+TEST(CachingAllocator, EachWorkerFindsItsOwnBlocksAgain) {
+  CachingAllocator allocator;
+  ThreadPool pool(3);
+  std::mutex mutex;
+  std::map<int, std::set<void*>> blocks;  // by worker
+  for (int i = 0; i < 100; ++i)
+    on_each_thread(pool, [&] {
+      void* memory = allocator.allocate(100000);
+      {
+        const std::lock_guard lock(mutex);
+        blocks[worker_number()].insert(memory);
+      }
+      allocator.deallocate(memory);
+    });
+  ASSERT_EQ(blocks.size(), 3u);
+  std::set<void*> all;
+  for (const auto& [worker, own] : blocks) {
+    EXPECT_EQ(own.size(), 1u) << worker;
+    all.insert(own.begin(), own.end());
+  }
+  EXPECT_EQ(all.size(), 3u);
+}
+
+// Who gives a block back may be another thread than the one it was made for.
+TEST(CachingAllocator, ABlockGoesBackToTheThreadItWasMadeFor) {
+  CachingAllocator allocator;
+  ThreadPool pool(2);
+  void* of_caller = allocator.allocate(100000);
+  on_each_thread(pool, [&] {
+    if (worker_number() == 1) allocator.deallocate(of_caller);
+  });
+  EXPECT_EQ(allocator.allocate(100000), of_caller);
+  allocator.deallocate(of_caller);
 }
 
 // What lies beside a block that was lent as too large would be written over.

@@ -2,6 +2,9 @@
 /// a training step soon allocates nothing, and the smaller last batch of an epoch needs no blocks of its own.
 /// Before it takes another large block from the system it gives back those that nothing has wanted for long,
 /// as of the first values of weights or of a file that was read. Thread safe.
+///
+/// Each worker of a thread pool has blocks of its own, which it finds in the cache where it left them, and
+/// all other threads together have theirs: Note [Far caches] in caching_allocator.cpp.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +41,9 @@ class CachingAllocator {
 
   void* take_new(std::size_t bytes);
   void* new_block(std::size_t size) noexcept;
-  void* take_free(std::size_t size) noexcept;
+  using FreeBlocks = std::map<std::size_t, std::vector<Header*>>;  // by size class
+  FreeBlocks& free_blocks(int worker);
+  void* take_free(FreeBlocks& free, std::size_t size) noexcept;
   void release_free() noexcept;
   void release_idle() noexcept;
   void release_from(std::size_t least, std::uint64_t idle) noexcept;
@@ -46,8 +51,8 @@ class CachingAllocator {
   std::mutex mutex_;
   HugeSlabs slabs_;
   std::uint64_t allocations_ = 0;                   // so far
-  // By size class. Where blocks begin, as those who look for leaks follow no other pointers.
-  std::map<std::size_t, std::vector<Header*>> free_;
+  // By the number of the worker. Where blocks begin, as those who look for leaks follow no other pointers.
+  std::vector<FreeBlocks> free_;
 };
 
 }  // namespace ronde::inline v0
