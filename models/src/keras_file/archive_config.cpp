@@ -81,6 +81,12 @@ namespace {
 /// Names stay as they are.
 ConfigValue part_of_training(const ConfigValue& value, const char* module) {
   if (describes_object(value)) return described(value, module);
+  if (value.is_dict()) {
+    ConfigDict parts;
+    for (const auto& [output, part] : value.as_dict())
+      parts.emplace_back(output, part_of_training(part, module));
+    return parts;
+  }
   if (!value.is_list()) return value;
   ConfigList parts;
   for (const ConfigValue& part : value.as_list()) parts.push_back(part_of_training(part, module));

@@ -50,8 +50,7 @@ SavedModel capture(const Model::State& model, std::optional<SavedRun> run,
   if (model.optimizer) {
     Optimizer& optimizer = model.optimizer->optimizer();
     const auto [plain, weighted] = by_kind(model.metrics);
-    file.training_config =
-        training_config(optimizer, *model.loss, model.module->output_shape(), plain, weighted);
+    file.training_config = training_config(optimizer, *model.loss, *model.module, plain, weighted);
     file.state->optimizer = save_optimizer(optimizer, slots, *model.module);
     file.state->optimizer_settings = optimizer.own_settings();
   }

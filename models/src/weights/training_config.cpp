@@ -147,22 +147,47 @@ bool keras_has(const OutputLosses& losses) {
                      [](const OutputLoss& part) { return keras_has(*part.loss); });
 }
 
-/// Lists with an entry for each output.
-void append_losses(const OutputLosses& losses, ConfigDict& config) {
-  ConfigList functions, weights, metrics;
+/// What Keras is told of several outputs: lists with an entry for each, or dicts where they have names.
+class OfOutputs {
+ public:
+  explicit OfOutputs(bool named) : named_(named) {}
+  void add(const std::string& output, const ConfigValue& value) {
+    if (!named_)
+      list_.push_back(value);
+    else
+      dict_.emplace_back(output, value);
+  }
+  /// Of an output without a loss: a dict says nothing of it, and in a list something stands for it.
+  void add_none(const ConfigValue& value) {
+    if (!named_) list_.push_back(value);
+  }
+  ConfigValue config() const { return named_ ? ConfigValue(dict_) : ConfigValue(list_); }
+
+ private:
+  bool named_;
+  ConfigList list_;
+  ConfigDict dict_;
+};
+
+void append_losses(const OutputLosses& losses, bool named, ConfigDict& config) {
+  OfOutputs functions(named), weights(named), metrics(named);
   auto next = losses.losses().begin();
   for (const NetPart& output : losses.outputs()) {
-    const bool has_loss = next != losses.losses().end() && next->output == output.name;
-    functions.push_back(has_loss ? loss_config(*next->loss) : ConfigValue());
-    weights.emplace_back(has_loss ? next->weight : 0.0);
-    metrics.emplace_back(has_loss ? metrics_config(next->metrics, *next->loss, output.shape.batch_of(1))
-                                  : ConfigList());
-    if (has_loss) ++next;
+    if (next == losses.losses().end() || next->output != output.name) {
+      functions.add_none({});
+      weights.add_none(0.0);
+      metrics.add_none(ConfigList());
+      continue;
+    }
+    functions.add(output.name, loss_config(*next->loss));
+    weights.add(output.name, next->weight);
+    metrics.add(output.name, metrics_config(next->metrics, *next->loss, output.shape.batch_of(1)));
+    ++next;
   }
-  config.emplace_back("loss", functions);
-  config.emplace_back("metrics", metrics);
+  config.emplace_back("loss", functions.config());
+  config.emplace_back("metrics", metrics.config());
   config.emplace_back("weighted_metrics", ConfigValue());
-  config.emplace_back("loss_weights", weights);
+  config.emplace_back("loss_weights", weights.config());
 }
 
 void append_loss(const Loss& loss, const Shape& outputs, const Metrics& metrics, const Metrics& weighted,
@@ -177,19 +202,20 @@ void append_loss(const Loss& loss, const Shape& outputs, const Metrics& metrics,
 
 }  // namespace
 
-ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Shape& outputs,
+ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Module& net,
                             const Metrics& metrics, const Metrics& weighted_metrics) {
   const ConfigDict settings = optimizer.config();
   const auto* parts = dynamic_cast<const OutputLosses*>(&loss);
+  const auto* graph = dynamic_cast<const Graph*>(&net);
   // Keras would refuse the file for an optimizer or a loss that it does not know.
   if (settings.empty() || !(parts ? keras_has(*parts) : keras_has(loss))) return {};
   // Keras 2 finds AdamW under this name only. (Keras 3 takes it for an AdamW with default numbers.)
   const std::string class_name = optimizer.name() == "AdamW" ? "Custom>AdamW" : optimizer.name();
   ConfigDict config;
   if (parts)
-    append_losses(*parts, config);
+    append_losses(*parts, graph && graph->has_named_outputs(), config);
   else
-    append_loss(loss, outputs, metrics, weighted_metrics, config);
+    append_loss(loss, net.output_shape(), metrics, weighted_metrics, config);
   config.emplace_back("optimizer_config", ConfigDict{{"class_name", class_name}, {"config", settings}});
   return config;
 }

@@ -11,8 +11,8 @@
 
 namespace ronde::inline v0 {
 
-/// Keras' training_config, of a net with such outputs.
-ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Shape& outputs,
+/// Keras' training_config, of a built net.
+ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const Module& net,
                             const std::vector<std::shared_ptr<Metric>>& metrics,
                             const std::vector<std::shared_ptr<Metric>>& weighted_metrics);
 

@@ -132,6 +132,20 @@ void Graph::output(const std::vector<Symbol>& outputs) {
   outputs_ = std::move(nodes);
 }
 
+void Graph::output(const std::vector<std::pair<std::string, Symbol>>& outputs) {
+  std::vector<Symbol> symbols;
+  std::vector<std::string> names;
+  for (const auto& [name, symbol] : outputs) {
+    require<UsageError>(!name.empty() && std::find(names.begin(), names.end(), name) == names.end(), "[",
+                        label(), "] cannot name an output \"", name,
+                        "\": a name is not empty, and no other's");
+    symbols.push_back(symbol);
+    names.push_back(name);
+  }
+  output(symbols);
+  output_names_ = std::move(names);
+}
+
 std::vector<NetPart> Graph::input_parts() const {
   std::vector<NetPart> parts = inputs_;
   if (parts.size() == 1 && is_built()) parts.front().shape = input_shape();
@@ -144,7 +158,8 @@ std::vector<NetPart> Graph::output_parts() const {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const std::string& layer = nodes_[static_cast<std::size_t>(outputs_[i])].layer->name();
     const int before = times[layer]++;
-    parts.push_back({before == 0 ? layer : cat(layer, "_", before),
+    const std::string name = before == 0 ? layer : cat(layer, "_", before);
+    parts.push_back({has_named_outputs() ? output_names_[i] : name,
                      output_shapes_.empty() ? Shape() : output_shapes_[i]});
   }
   return parts;

@@ -57,6 +57,15 @@ ConfigList references(const Graph& graph, const std::vector<int>& nodes) {
   return list;
 }
 
+/// Those of outputs that have names.
+ConfigDict named_references(const Graph& graph) {
+  const std::vector<NetPart> parts = graph.output_parts();
+  ConfigDict dict;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    dict.emplace_back(parts[i].name, reference(graph, graph.output_nodes()[i]));
+  return dict;
+}
+
 }  // namespace
 
 ConfigDict Graph::config() const {
@@ -78,7 +87,8 @@ ConfigDict Graph::config() const {
   ConfigDict config{{"name", name().empty() ? "functional" : name()},
                     {"layers", layers},
                     {"input_layers", references(*this, inputs)},
-                    {"output_layers", references(*this, outputs_)}};
+                    {"output_layers", has_named_outputs() ? ConfigValue(named_references(*this))
+                                                          : ConfigValue(references(*this, outputs_))}};
   // Of the whole net it would mean to Keras that nothing is trained, whatever its layers say.
   if (!trainable() && !path().empty()) config.emplace_back("trainable", false);
   append_left_out(*this, config);

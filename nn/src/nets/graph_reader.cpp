@@ -53,7 +53,7 @@ class GraphReader {
     add_calls();
     std::vector<Symbol> results;
     for (const Reference& output : outputs) results.push_back(*call(output).result);
-    graph_->output(results);
+    give_out(results);
     return std::move(graph_);
   }
 
@@ -216,6 +216,15 @@ class GraphReader {
     collect_ends(*value, found);
     if (found.empty()) refuse(key, "is empty");
     return found;
+  }
+
+  /// By the names of a dict, if it is one with a result for each.
+  void give_out(const std::vector<Symbol>& results) {
+    const ConfigValue& outputs = *config_.find("output_layers");
+    if (!outputs.is_dict() || outputs.as_dict().size() != results.size()) return graph_->output(results);
+    std::vector<std::pair<std::string, Symbol>> named;
+    for (const auto& [name, reference] : outputs.as_dict()) named.emplace_back(name, results[named.size()]);
+    graph_->output(named);
   }
 
   void add_inputs(const std::vector<Reference>& inputs) {

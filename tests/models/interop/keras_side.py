@@ -41,11 +41,22 @@ def inputs_of(net, rows):
 def predict(net, inputs):
     """Several outputs as rows, too."""
     outputs = net.predict(inputs_of(net, inputs), verbose=0)
+    if isinstance(outputs, dict):  # in the order of its names
+        outputs = [outputs[name] for name in sorted(outputs)]
     return numpy.concatenate([y.reshape(len(y), -1) for y in outputs], axis=1) if isinstance(outputs, list) else outputs
 
 
 def one_hot(labels, classes):
     return numpy.eye(classes, dtype="float32")[labels]
+
+
+def targets_of(net, labels):
+    targets = one_hot(labels, 5)
+    if len(net.outputs) == 1:
+        return targets
+    targets = [targets if y.shape[-1] == 5 else numpy.zeros((len(labels),) + tuple(y.shape[1:]), "float32")
+               for y in net.outputs]
+    return dict(zip(sorted(net.output), targets)) if isinstance(net.output, dict) else targets
 
 
 def check_refusal(path):
@@ -70,6 +81,8 @@ def check_net(path):
         weight.assign(numpy.full(weight.shape, 0.5, "float32"))
     model.load_weights(path / "net.weights.h5")
     report(path / "net.weights.h5", predict(model, io["input"]), io["output"])
+    if len(model.outputs) > 1:  # the losses of the outputs are understood
+        model.evaluate(inputs_of(model, io["train_input"]), targets_of(model, io["labels"]), verbose=0)
     if "output_after_step" not in io:
         return
     for name in ["keras3.keras"] if KERAS_3 else ["tf2.h5", "tf2.keras"]:
@@ -185,14 +198,8 @@ def several(dice, rows):
     body = layers.Dense(6, activation="tanh")(layers.Concatenate()([vector, layers.Flatten()(features)]))
     classes = layers.Dense(5, activation="softmax", name="classes")(body)
     numbers = layers.Dense(2, name="numbers")(layers.Concatenate()([dice.choice([vector, classes]), body]))
-    return keras.Model([picture, vector], dice.choice([[classes, numbers], [numbers, classes, features]]))
-
-
-def train(net, inputs, labels):
-    targets = one_hot(labels, 5)
-    if len(net.outputs) > 1:
-        targets = [targets if y.shape[-1] == 5 else numpy.zeros((8,) + tuple(y.shape[1:]), "float32") for y in net.outputs]
-    net.train_on_batch(inputs_of(net, inputs), targets)
+    outputs = dice.choice([[classes, numbers], [numbers, classes, features], {"a": classes, "b": numbers}])
+    return keras.Model([picture, vector], outputs)
 
 
 def make_net(path, seed):
@@ -218,12 +225,14 @@ def make_net(path, seed):
     losses = ["categorical_crossentropy" if y.shape[-1] == 5 else "mse" for y in net.outputs]
     metrics = [["accuracy"] if loss != "mse" else [] for loss in losses]
     single = len(losses) == 1
+    if not single and isinstance(net.output, dict):
+        losses, metrics = dict(zip(sorted(net.output), losses)), dict(zip(sorted(net.output), metrics))
     net.compile(optimizer, losses[0] if single else losses, metrics=metrics[0] if single else metrics)
     images = numpy.random.default_rng(seed).normal(0, 0.5, (23,) + shape).astype("float32")
     labels = (numpy.arange(8) * 3 % 5).astype("int32")
     groups = any(getattr(layer, "groups", 1) > 1 for layer in net.layers)
     for _ in range(0 if groups else 3):  # TensorFlow has no gradient of grouped convolutions on a CPU
-        train(net, images[:8], labels)
+        net.train_on_batch(inputs_of(net, images[:8]), targets_of(net, labels))
     io = {"input": images[:7], "output": predict(net, images[:7]),
           "iterations": numpy.array([int(net.optimizer.iterations)])}
     path.mkdir(parents=True)
@@ -234,7 +243,7 @@ def make_net(path, seed):
         net.save_weights(path / "legacy_weights.h5")
     if repeatable:
         io["train_input"], io["labels"] = images[8:16], labels
-        train(net, io["train_input"], labels)
+        net.train_on_batch(io["train_input"], targets_of(net, labels))
         io["output_after_step"] = predict(net, images[:7])
     numpy.savez(path / "io.npz", **io)
 

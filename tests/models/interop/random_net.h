@@ -195,7 +195,7 @@ inline RandomNet random_net(std::uint64_t seed) {
     return {random_decoder(dice), input, true};
   }
   if (seed >= kFirstSeveral) {
-    auto net = random_several(dice);
+    auto net = random_several(dice, seed);
     const Shape rows = joined_shape(net->input_parts());
     return {std::move(net), rows};
   }

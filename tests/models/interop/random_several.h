@@ -1,6 +1,7 @@
 /// Nets that take a picture and a vector and give classes and two numbers, in rows.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <ronde/nn/concatenate.h>
@@ -15,7 +16,7 @@
 namespace ronde::testing {
 
 /// The classes may be among what the numbers are made of; the picture's features may be an output, too.
-inline std::unique_ptr<Graph> random_several(Dice& dice) {
+inline std::unique_ptr<Graph> random_several(Dice& dice, std::uint64_t seed) {
   auto net = std::make_unique<Graph>();
   const Symbol picture = net->input("picture", {6 + dice.roll(3), 6, 1 + dice.roll(3)});
   const Symbol vector = net->input("vector", {1 + dice.roll(4)});
@@ -28,8 +29,16 @@ inline std::unique_ptr<Graph> random_several(Dice& dice) {
       net->add(Dense({.units = kRandomClasses, .activation = Activation::softmax, .name = "classes"}), body);
   const Symbol both = net->add(Concatenate(), {body, dice.coin() ? classes : vector});
   const Symbol numbers = net->add(Dense({.units = 2, .name = "numbers"}), both);
-  net->output(dice.coin() ? std::vector<Symbol>{classes, numbers, features}
-                          : std::vector<Symbol>{numbers, classes});
+  switch (seed % 3) {
+    case 0:
+      net->output({{"classes", classes}, {"numbers", numbers}});  // a dict
+      break;
+    case 1:
+      net->output({classes, numbers, features});
+      break;
+    default:
+      net->output({numbers, classes});
+  }
   return net;
 }
 

@@ -105,6 +105,34 @@ TEST(GraphParts, ConfigIsReadBack) {
   EXPECT_EQ(shapes(copy.input_parts()), shapes(net->input_parts()));
 }
 
+TEST(GraphParts, NamesOfOutputsAreKeptAsADict) {
+  Graph net;
+  const Symbol a = net.add(Dense({.units = 2, .name = "first"}), net.input("x"));
+  const Symbol b = net.add(Dense({.units = 1, .name = "second"}), a);
+  net.output({{"value", b}, {"policy", a}});
+  net.build({3}, in_f64());
+  EXPECT_EQ(net.output_parts()[0].name, "value");
+  EXPECT_EQ(net.output_parts()[1].name, "policy");
+  EXPECT_EQ(shapes(net.output_parts()), (std::vector<Shape>{{1}, {2}}));
+  const ordered_json config = to_json(net.config());
+  EXPECT_EQ(config.at("output_layers"),
+            ordered_json::parse(R"({"value": ["second", 0, 0], "policy": ["first", 0, 0]})"));
+  const auto copy = layer_from_config("Functional", net.config());
+  copy->build({3}, in_f64());
+  EXPECT_EQ(to_json(copy->config()), config);
+  Graph other;
+  const Symbol y = other.add(Dense({.units = 2}), other.input());
+  EXPECT_EQ(message_of([&] {
+              other.output({{"", y}});
+            }),
+            "[functional] cannot name an output \"\": a name is not empty, and no other's");
+  const Symbol z = other.add(Dense({.units = 2}), y);
+  EXPECT_EQ(message_of([&] {
+              other.output({{"a", y}, {"a", z}});
+            }),
+            "[functional] cannot name an output \"a\": a name is not empty, and no other's");
+}
+
 TEST(GraphParts, AnInputOfSeveralWithoutAShapeIsRefused) {
   const auto net = two_and_two();
   net->build({6}, in_f64());

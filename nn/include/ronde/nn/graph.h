@@ -65,7 +65,7 @@ class RONDE_API Symbol {
 
 /// One of the inputs or outputs of a net.
 struct NetPart {
-  std::string name;  ///< of an input its own, of an output that of the layer that makes it
+  std::string name;  ///< of an input its own, of an output its own or that of the layer that makes it
   Shape shape;       ///< without the batch
 };
 RONDE_API std::vector<Shape> shapes_of(const std::vector<NetPart>& parts);
@@ -112,6 +112,8 @@ class RONDE_API Graph : public Module {
   void output(const Symbol& y) { output(std::vector<Symbol>{y}); }
   /// The same with several outputs, of different layers or calls.
   void output(const std::vector<Symbol>& outputs);
+  /// Several outputs by names of their own, as Keras' nets have whose outputs are a dict.
+  void output(const std::vector<std::pair<std::string, Symbol>>& outputs);
 
   /// All calls in the order in which they run, behind the inputs.
   const std::vector<GraphNode>& nodes() const { return nodes_; }
@@ -120,6 +122,7 @@ class RONDE_API Graph : public Module {
   /// Inputs by their nodes' numbers, and outputs; their shapes are known once the net is built.
   std::vector<NetPart> input_parts() const;
   std::vector<NetPart> output_parts() const;
+  bool has_named_outputs() const { return !output_names_.empty(); }
   /// Whether it takes or gives rows of several: Note [Several inputs and outputs].
   bool has_several_parts() const { return inputs_.size() > 1 || outputs_.size() > 1; }
   /// The layers in the order that Keras gives them in a model and in its files: those furthest from the
@@ -149,6 +152,7 @@ class RONDE_API Graph : public Module {
   std::vector<int> last_use_;    // of each node's result: the last node that takes it; -1: it is an output's
   std::vector<NetPart> inputs_;  // the only one without a shape
   std::vector<int> outputs_;
+  std::vector<std::string> output_names_;  // none: those of the layers
   std::vector<Shape> output_shapes_;  // found by the dry run of a build
 };
 
