@@ -44,11 +44,13 @@ std::vector<Variable> split_rows(const Variable& rows, const std::vector<NetPart
 
 Symbol Graph::input(const std::string& name) {
   require<UsageError>(inputs_.empty(), "[", label(), "] has an input already; several have shapes");
+  has_open_input_ = true;
   return add_input({name, {}});
 }
 
 Symbol Graph::input(const std::string& name, const Shape& shape) {
   require<UsageError>(children().empty(), "[", label(), "] its inputs come before its layers");
+  require<UsageError>(!has_open_input_, "[", label(), "] has an input without a shape; several have shapes");
   return add_input({name, shape});
 }
 

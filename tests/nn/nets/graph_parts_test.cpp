@@ -165,6 +165,10 @@ TEST(GraphParts, RefusesWhatDoesNotFit) {
             "[functional] cannot give out the result of concatenate twice");
   net.output(y);
   EXPECT_EQ(message_of([&] { net.build({6}); }), "[functional] takes rows (5,) of its 2 inputs, got (6,)");
+  Graph open;
+  open.input();
+  EXPECT_EQ(message_of([&] { open.input("b", {3}); }),
+            "[functional] has an input without a shape; several have shapes");
   Graph one;
   one.output(one.add(Dense({.units = 1}), one.input("a", {4})));
   EXPECT_EQ(joined_shape(one.input_parts()), Shape{4});

@@ -150,7 +150,8 @@ class RONDE_API Graph : public Module {
 
   std::vector<GraphNode> nodes_;
   std::vector<int> last_use_;    // of each node's result: the last node that takes it; -1: it is an output's
-  std::vector<NetPart> inputs_;  // the only one without a shape
+  std::vector<NetPart> inputs_;
+  bool has_open_input_ = false;  // it is the only one, and has no shape of its own
   std::vector<int> outputs_;
   std::vector<std::string> output_names_;  // none: those of the layers
   std::vector<Shape> output_shapes_;  // found by the dry run of a build
