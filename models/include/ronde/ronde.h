@@ -86,6 +86,7 @@
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/forwarding_metric.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling2d.h>
