@@ -2,77 +2,74 @@
 
 #include <algorithm>
 
-#include <ronde/core/ops.h>
+#include <ronde/nn/forwarding_metric.h>
 #include <ronde/nn/loss_metric.h>
+
+#include "config/known_names.h"
 
 namespace ronde::inline v0 {
 
-/// Where the outputs lie in rows of outputs, and the targets of those with a loss in rows of targets.
+/// What rows of outputs consist of, and rows of targets: those of the outputs with a loss.
 struct OutputLayout {
-  struct Target {
+  struct Place {
     std::size_t output;
     bool is_label;
   };
-  std::vector<NetPart> outputs;
-  std::vector<Shape> output_shapes, target_shapes;
-  std::vector<Target> targets;
+  std::vector<NetPart> outputs, targets;
+  std::vector<Place> places;  // of each of `targets`
 
-  const std::string& name(std::size_t i) const { return outputs[targets[i].output].name; }
-  /// What the loss or the metric of output `i` of those with a loss looks at.
-  Variable output_in(const Variable& rows, std::size_t i) const {
-    return split_rows(rows, output_shapes)[targets[i].output];
-  }
-  Tensor target_in(const Tensor& rows, std::size_t i) const {
-    const bool is_alone = targets.size() == 1;  // as it is
-    const Tensor target = is_alone ? rows : split_rows(rows, target_shapes)[i].value().contiguous();
-    return targets[i].is_label ? target.to(DType::i32) : target;
+  /// What the losses look at.
+  std::vector<Tensor> split_targets(const Tensor& rows) const {
+    std::vector<Tensor> split{rows};  // of one alone as they are
+    if (targets.size() > 1) {
+      split.clear();
+      for (const Variable& part : split_rows(rows, targets)) split.push_back(part.value().contiguous());
+    }
+    for (std::size_t i = 0; i < split.size(); ++i)
+      if (places[i].is_label) split[i] = split[i].to(DType::i32);
+    return split;
   }
 };
 
 namespace {
 
 std::size_t find_output(const std::vector<NetPart>& outputs, const std::string& name) {
-  std::string known;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].name == name) return i;
-    known += cat(known.empty() ? "" : ", ", outputs[i].name);
-  }
-  throw UsageError(cat("[output_losses] the net has no output \"", name, "\"; it has ", known));
+  std::vector<std::string> names;
+  for (const NetPart& output : outputs) names.push_back(output.name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  require<UsageError>(found != names.end(), "[output_losses] ", unknown_name("output", name, names));
+  return static_cast<std::size_t>(found - names.begin());
 }
 
-/// A metric of one output.
-class OutputMetric final : public Metric {
+/// A metric of one of the outputs with a loss.
+class OutputMetric final : public ForwardingMetric {
  public:
   OutputMetric(std::shared_ptr<const OutputLayout> layout, std::size_t i, std::shared_ptr<Metric> metric)
-      : layout_(std::move(layout)), i_(i), metric_(std::move(metric)) {}
+      : ForwardingMetric(std::move(metric)), layout_(std::move(layout)), i_(i) {}
 
   /// Keras 2 writes "policy_accuracy" in a file, Keras 3 "accuracy".
   std::string name() const override {
-    const std::string output = layout_->name(i_) + "_", own = metric_->name();
+    const std::string output = layout_->targets[i_].name + "_", own = inner()->name();
     return own.starts_with(output) ? own : output + own;
   }
-  void expect_outputs(const Shape&) override {
-    metric_->expect_outputs(layout_->output_shapes[layout_->targets[i_].output]);
+  void expect_outputs(const Shape&) override { inner()->expect_outputs(layout_->outputs[output()].shape); }
+  void update(const Tensor& rows, const Tensor& targets) override {
+    inner()->update(part(rows), layout_->split_targets(targets)[i_]);
   }
-  void update(const Tensor& output, const Tensor& target) override {
-    metric_->update(part(output), layout_->target_in(target, i_));
+  void update_weighted(const Tensor& rows, const Tensor& targets, const Tensor& weights) override {
+    inner()->update_weighted(part(rows), layout_->split_targets(targets)[i_], weights);
   }
-  void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) override {
-    metric_->update_weighted(part(output), layout_->target_in(target, i_), weights);
-  }
-  MetricSums sums() const override { return metric_->sums(); }
-  void reset() override { metric_->reset(); }
-  double value(const MetricSums& sums) const override { return metric_->value(sums); }
-  bool counts_correct() const override { return metric_->counts_correct(); }
-  bool sums_are_counts() const override { return metric_->sums_are_counts(); }
-  MetricDirection direction() const override { return metric_->direction(); }
+  /// It is not one of the whole net, and OutputLosses has it.
+  ConfigValue config() const override { return {}; }
 
  private:
-  Tensor part(const Tensor& rows) const { return layout_->output_in(rows, i_).value().contiguous(); }
+  std::size_t output() const { return layout_->places[i_].output; }
+  Tensor part(const Tensor& rows) const {
+    return split_rows(rows, layout_->outputs)[output()].value().contiguous();
+  }
 
   std::shared_ptr<const OutputLayout> layout_;
   std::size_t i_;
-  std::shared_ptr<Metric> metric_;
 };
 
 }  // namespace
@@ -86,12 +83,11 @@ OutputLosses::OutputLosses(std::vector<NetPart> outputs, std::vector<OutputLoss>
     place = std::move(loss);
   }
   auto layout = std::make_shared<OutputLayout>();
-  layout->output_shapes = shapes_of(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (of_output[i].loss == nullptr) continue;
     const Loss& loss = *of_output[i].loss;
-    layout->target_shapes.push_back(loss.target_shape(outputs[i].shape));
-    layout->targets.push_back({i, loss.takes_labels()});
+    layout->targets.push_back({outputs[i].name, loss.target_shape(outputs[i].shape)});
+    layout->places.push_back({i, loss.takes_labels()});
     losses_.push_back(std::move(of_output[i]));
   }
   require<UsageError>(!losses_.empty(), "[output_losses] no output has a loss");
@@ -99,17 +95,16 @@ OutputLosses::OutputLosses(std::vector<NetPart> outputs, std::vector<OutputLoss>
   layout_ = std::move(layout);
 }
 
-OutputLosses::~OutputLosses() = default;
-
 Variable OutputLosses::operator()(const Variable& output, const Tensor& target) const {
   const Shape expected = joined_shape(targets()).batch_of(output.size(0));
   require(losses_.size() == 1 || target.shape() == expected, "[output_losses] expects rows of targets, ",
           expected, ", got ", target.shape());
+  const std::vector<Variable> outputs = split_rows(output, layout_->outputs);
+  const std::vector<Tensor> targets = layout_->split_targets(target);
   Variable total;
   for (std::size_t i = 0; i < losses_.size(); ++i) {
-    const Variable part = layout_->output_in(output, i);
-    const Variable loss =
-        losses_of_samples(*losses_[i].loss, part, layout_->target_in(target, i)) * losses_[i].weight;
+    const Variable& part = outputs[layout_->places[i].output];
+    const Variable loss = losses_of_samples(*losses_[i].loss, part, targets[i]) * losses_[i].weight;
     total = total.defined() ? total + loss : loss;
   }
   return total;
@@ -132,11 +127,8 @@ bool OutputLosses::is_repeatable() const {
   });
 }
 
-std::vector<NetPart> OutputLosses::targets() const {
-  std::vector<NetPart> parts;
-  for (std::size_t i = 0; i < losses_.size(); ++i)
-    parts.push_back({layout_->name(i), layout_->target_shapes[i]});
-  return parts;
+const std::vector<NetPart>& OutputLosses::targets() const {
+  return layout_->targets;
 }
 
 const std::vector<NetPart>& OutputLosses::outputs() const {

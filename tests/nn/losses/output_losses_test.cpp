@@ -115,8 +115,9 @@ TEST(OutputLosses, RefuseWhatDoesNotFit) {
   const auto made_of = [](std::vector<OutputLoss> losses) {
     return message_of([&] { OutputLosses(kOutputs, std::move(losses)); });
   };
-  EXPECT_EQ(made_of({{.output = "polcy", .loss = make_loss("mse")}}),
-            "[output_losses] the net has no output \"polcy\"; it has policy, map, value");
+  EXPECT_EQ(
+      made_of({{.output = "polcy", .loss = make_loss("mse")}}),
+      "[output_losses] output \"polcy\" is not supported, did you mean policy? Known are policy, map, value");
   EXPECT_EQ(made_of({policy_loss(), policy_loss()}), "[output_losses] there are two losses of policy");
   EXPECT_EQ(made_of({{.output = "map"}}), "[output_losses] the loss of map is null");
   EXPECT_EQ(made_of({}), "[output_losses] no output has a loss");

@@ -40,7 +40,6 @@ class RONDE_API OutputLosses : public Loss {
   /// `outputs` are those of a built net. A UsageError for a loss of an output that there is not, or for a
   /// second one of the same. An output without one is computed, and not trained.
   OutputLosses(std::vector<NetPart> outputs, std::vector<OutputLoss> losses);
-  ~OutputLosses() override;
 
   std::string name() const override { return "output_losses"; }
   Variable operator()(const Variable& output, const Tensor& target) const override;
@@ -48,7 +47,7 @@ class RONDE_API OutputLosses : public Loss {
   bool is_repeatable() const override;
 
   /// What a row of targets consists of.
-  std::vector<NetPart> targets() const;
+  const std::vector<NetPart>& targets() const;
   const std::vector<NetPart>& outputs() const;
   /// In the order of the outputs.
   const std::vector<OutputLoss>& losses() const { return losses_; }
