@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include <ronde/core/counted.h>
+
 #include "config/auto_name.h"
 #include "runs/add_run.h"
 #include "runs/conv_norm_run.h"
@@ -150,7 +152,7 @@ void Graph::output(const std::vector<std::pair<std::string, Symbol>>& outputs) {
 
 std::vector<NetPart> Graph::input_parts() const {
   std::vector<NetPart> parts = inputs_;
-  if (parts.size() == 1 && is_built()) parts.front().shape = input_shape();
+  if (has_open_input_ && is_built()) parts.front().shape = input_shape();
   return parts;
 }
 
@@ -219,9 +221,8 @@ std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& res
 Variable Graph::forward(const Variable& x, const Context& context) {
   require_output();
   std::vector<Variable> results = inputs_of(x);
-  const std::size_t first = results.size();
   results.resize(nodes_.size());
-  for (std::size_t n = first; n < nodes_.size();) {
+  for (std::size_t n = inputs_.size(); n < nodes_.size();) {
     Variable y;
     const std::size_t end = n + compute_first(n, results, y, context);
     results[end - 1] = y;
@@ -242,15 +243,11 @@ Variable Graph::forward(const Variable& x, const Context& context) {
 }
 
 std::vector<Variable> Graph::inputs_of(const Variable& x) const {
+  if (has_open_input_) return {x};
   const Shape expected = joined_shape(inputs_);
-  if (inputs_.size() == 1) {
-    require<UsageError>(expected.rank() == 0 || x.shape().tail(1) == expected, "[", label(),
-                        "] has an input of shape ", expected, ", got ", x.shape().tail(1));
-    return {x};
-  }
-  require<UsageError>(x.shape().tail(1) == expected, "[", label(), "] takes rows ", expected, " of its ",
-                      inputs_.size(), " inputs, got ", x.shape().tail(1));
-  return split_rows(x, inputs_);
+  require<UsageError>(x.shape().tail(1) == expected, "[", label(), "] takes ", expected, " of its ",
+                      counted(inputs_.size(), "input"), ", got ", x.shape().tail(1));
+  return inputs_.size() == 1 ? std::vector<Variable>{x} : split_rows(x, inputs_);
 }
 
 std::vector<NetPart> several_outputs(const Module& net) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <ronde/nn/graph.h>
 #include <ronde/nn/sequential.h>
@@ -71,14 +72,14 @@ ConfigDict named_references(const Graph& graph) {
 ConfigDict Graph::config() const {
   require_output();
   ConfigList layers;
-  std::vector<int> inputs;
   for (const NetPart& part : input_parts()) {
     ConfigDict input = input_layer(part.name, is_built() ? &part.shape : nullptr);
     input.emplace_back("name", part.name);
     input.emplace_back("inbound_nodes", ConfigList{});
-    inputs.push_back(static_cast<int>(layers.size()));
     layers.emplace_back(input);
   }
+  std::vector<int> inputs(layers.size());
+  std::iota(inputs.begin(), inputs.end(), 0);
   for (const Module* layer : children())
     layers.emplace_back(ConfigDict{{"class_name", layer->class_name()},
                                    {"config", layer->config()},

@@ -48,8 +48,7 @@ Variable Sequential::forward(const Variable& x, const Context& context) {
 ConfigDict Sequential::config() const {
   ConfigList layers;
   if (is_built() && !children().empty())
-    layers.emplace_back(
-        input_layer(children().front()->name() + "_input", is_built() ? &input_shape() : nullptr));
+    layers.emplace_back(input_layer(children().front()->name() + "_input", &input_shape()));
   for (const Module* layer : children())
     layers.emplace_back(ConfigDict{{"class_name", layer->class_name()}, {"config", layer->config()}});
   ConfigDict config{{"name", name().empty() ? "sequential" : name()}, {"layers", layers}};

@@ -164,7 +164,7 @@ TEST(GraphParts, RefusesWhatDoesNotFit) {
             }),
             "[functional] cannot give out the result of concatenate twice");
   net.output(y);
-  EXPECT_EQ(message_of([&] { net.build({6}); }), "[functional] takes rows (5,) of its 2 inputs, got (6,)");
+  EXPECT_EQ(message_of([&] { net.build({6}); }), "[functional] takes (5,) of its 2 inputs, got (6,)");
   Graph open;
   open.input();
   EXPECT_EQ(message_of([&] { open.input("b", {3}); }),
@@ -172,7 +172,7 @@ TEST(GraphParts, RefusesWhatDoesNotFit) {
   Graph one;
   one.output(one.add(Dense({.units = 1}), one.input("a", {4})));
   EXPECT_EQ(joined_shape(one.input_parts()), Shape{4});
-  EXPECT_EQ(message_of([&] { one.build({3}); }), "[functional] has an input of shape (4,), got (3,)");
+  EXPECT_EQ(message_of([&] { one.build({3}); }), "[functional] takes (4,) of its 1 input, got (3,)");
   Graph outer;
   const Symbol x = outer.input();
   EXPECT_EQ(message_of([&] { outer.add(net, x); }),
