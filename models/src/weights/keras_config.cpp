@@ -22,26 +22,18 @@ bool keras_knows(const Module& module) {
                      [](const Module* child) { return keras_knows(*child); });
 }
 
-/// The first of the keys that a dict has with a list in it.
-const ConfigValue* find_shape(const ConfigValue& layer_config) {
-  for (const char* key : {"batch_input_shape", "batch_shape"})
-    if (const ConfigValue* found = layer_config.find(key); found && found->is_list()) return found;
-  return nullptr;
-}
-
-/// [null, 28, 28, 1] -> (28, 28, 1); `open` has the extents that are null, too.
-Shape without_batch(const ConfigList& list, const std::optional<Shape>& open) {
-  Shape shape;
-  require<InputError>(!list.empty() && list.size() <= Shape::kMaxRank, "its input shape has ", list.size(),
-                      " axes");
-  for (std::size_t axis = 1; axis < list.size(); ++axis) {
-    require<InputError>(!list[axis].is_null() || open, "its input shape leaves axis ", axis,
+/// `described` with the extents of `open` where it leaves some open.
+Shape closed(Shape described, const std::optional<Shape>& open) {
+  for (int axis = 0; axis < described.rank(); ++axis) {
+    if (described[axis] != 0) continue;
+    require<InputError>(open.has_value(), "its input shape leaves axis ", axis + 1,
                         " open: give one to load, as ModelOptions.input_shape");
-    shape.push_back(list[axis].is_null() ? (*open)[static_cast<int>(axis) - 1] : list[axis].as_int());
-    require<InputError>(shape.back() > 0, "its input shape has ", shape.back(), " at axis ", axis);
+    described[axis] = (*open)[axis];
+    require<InputError>(described[axis] > 0, "its input shape has ", described[axis], " at axis ", axis + 1);
   }
-  require<InputError>(!open || shape == *open, "its input shape is ", shape, ", not ", open.value_or(shape));
-  return shape;
+  require<InputError>(!open || described == *open, "its input shape is ", described, ", not ",
+                      open.value_or(described));
+  return described;
 }
 
 /// From the InputLayer, or (files of the standalone Keras) from the first layer itself.
@@ -52,7 +44,7 @@ Shape read_input_shape(const ConfigValue& config, const std::optional<Shape>& op
     return layer.at("class_name").as_string() == "InputLayer";
   });
   const ConfigValue& first = (found == layers.end() ? layers.front() : *found).at("config");
-  if (const ConfigValue* shape = find_shape(first)) return without_batch(shape->as_list(), open);
+  if (const std::optional<Shape> shape = described_input_shape(first)) return closed(*shape, open);
   require<InputError>(first.is_dict() && first.find("layers") != nullptr,
                       "the description of the net has no input shape");
   return read_input_shape(first, open);
@@ -85,9 +77,7 @@ DescribedNet net_from_config(const ConfigValue& config, const std::string& keras
   const auto* graph = dynamic_cast<const Graph*>(net.get());
   if (graph == nullptr || graph->input_parts().size() == 1)
     return {std::move(net), read_input_shape(described, open_shape)};
-  const Shape rows = joined_shape(graph->input_parts());
-  require<InputError>(!open_shape || *open_shape == rows, "its input shape is ", rows, ", not ",
-                      open_shape.value_or(rows));
+  const Shape rows = closed(joined_shape(graph->input_parts()), open_shape);
   return {std::move(net), rows};
 }
 

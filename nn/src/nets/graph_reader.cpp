@@ -3,7 +3,6 @@
 // arguments themselves.
 #include <map>
 #include <optional>
-#include <span>
 
 #include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
@@ -237,23 +236,16 @@ class GraphReader {
     }
   }
 
-  /// Of one of several InputLayers, without the batch.
+  /// Of one of several InputLayers.
   Shape input_shape(const Reference& input) const {
-    const ConfigValue& config = list("layers")[input.layer].at("config");
-    const ConfigValue* extents = config.find("batch_input_shape");
-    if (extents == nullptr) extents = config.find("batch_shape");
+    const std::optional<Shape> shape = described_input_shape(list("layers")[input.layer].at("config"));
     const std::string which = cat("the shape of \"", layers_[input.layer].name, "\"");
-    if (extents == nullptr || !extents->is_list() || extents->as_list().empty())
-      refuse("input_layers", which + " is missing");
-    Shape shape;
-    for (const ConfigValue& extent : std::span(extents->as_list()).subspan(1)) {
-      if (shape.rank() == Shape::kMaxRank) refuse("input_layers", which + " has too many axes");
-      if (extent.is_null() || extent.as_int() <= 0)
-        refuse("input_layers", cat(which, " leaves axis ", shape.rank() + 1,
-                                   " open, which only that of a net with one input may"));
-      shape.push_back(extent.as_int());
-    }
-    return shape;
+    if (!shape) refuse("input_layers", which + " is missing");
+    for (int axis = 0; axis < shape->rank(); ++axis)
+      if ((*shape)[axis] == 0)
+        refuse("input_layers",
+               cat(which, " leaves axis ", axis + 1, " open, which only that of a net with one input may"));
+    return *shape;
   }
 
   void mark_needed(std::vector<Reference> open) {

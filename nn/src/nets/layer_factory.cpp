@@ -276,4 +276,22 @@ std::string default_layer_name(const std::string& class_name) {
   return snake_case(class_name);
 }
 
+std::optional<Shape> described_input_shape(const ConfigValue& layer_config) {
+  for (const char* key : {"batch_input_shape", "batch_shape"}) {
+    const ConfigValue* described = layer_config.find(key);
+    if (described == nullptr || !described->is_list()) continue;
+    const ConfigList& extents = described->as_list();
+    require<InputError>(!extents.empty() && extents.size() <= Shape::kMaxRank, "its input shape has ",
+                        extents.size(), " axes");
+    Shape shape;
+    for (std::size_t axis = 1; axis < extents.size(); ++axis) {
+      shape.push_back(extents[axis].is_null() ? 0 : extents[axis].as_int());
+      require<InputError>(extents[axis].is_null() || shape.back() > 0, "its input shape has ", shape.back(),
+                          " at axis ", axis);
+    }
+    return shape;
+  }
+  return {};
+}
+
 }  // namespace ronde::inline v0

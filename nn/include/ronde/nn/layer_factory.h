@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ RONDE_API bool is_of_known_class(const Module& module);
 RONDE_API std::vector<std::string> left_out_of_training(const Module& net);
 /// The keys of a layer's config that are neither null nor known here, so that nothing is made of them.
 RONDE_API std::vector<std::string> unknown_options(const std::string& class_name, const ConfigValue& config);
+/// The shape, without the batch, that the config of an InputLayer, or of a first layer, has; 0 for an extent
+/// that it leaves open. None where it has no shape. InputError for one of too many axes, or with an extent
+/// that is not positive.
+RONDE_API std::optional<Shape> described_input_shape(const ConfigValue& layer_config);
 /// Keras' class names that `layer_from_config` knows, in alphabetical order.
 RONDE_API std::vector<std::string> layer_class_names();
 /// The class in snake case, from which Keras makes the names of layers: "DepthwiseConv2D" ->
