@@ -48,6 +48,14 @@ TEST(JoinedRows, SplitWhoeverMadeThem) {
   expect_close(first.value(), {1, 2, 3}, 0, "cut elsewhere");
 }
 
+// Each remembers what it was made of: a stack that grows with the chain would end.
+TEST(JoinedRows, LongChainsAreLetGoWithoutRecursion) {
+  const NoGrad no_grad;
+  Variable x = f64_tensor({1, 1}, {0.5});
+  for (int i = 0; i < 200000; ++i) x = i % 2 == 0 ? join_rows({x}) : sigmoid(x);
+  EXPECT_EQ(x.shape(), (Shape{1, 1}));
+}
+
 TEST(JoinedRows, HaveGradientsThroughRowsAndParts) {
   const std::vector<Tensor> x{random_tensor({2, 2, 2}), random_tensor({2, 3})};
   expect_gradients([](const Variables& v) { return square(join_rows({v[0], v[1]})); }, x);

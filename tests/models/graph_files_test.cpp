@@ -137,5 +137,19 @@ TEST(GraphFiles, AnUnknownLayerIsNamedWithTheKnownOnes) {
   EXPECT_NE(message.find("Conv2D"), std::string::npos);
 }
 
+// Keras has no layer that takes and gives rows.
+TEST(GraphFiles, ANetOfSeveralPartsWithinAnotherOneIsSavedAsWeights) {
+  const TempDir dir;
+  Graph inner;
+  const Symbol a = inner.input("a", {2}), b = inner.input("b", {1});
+  inner.output(inner.add(Concatenate(), {a, b}));
+  auto net = std::make_unique<Sequential>();
+  net->add(std::make_unique<Graph>(std::move(inner)));
+  net->add(Dense({.units = 1}));
+  Model model(std::move(net), {3});
+  model.save(dir / "net.h5");
+  EXPECT_TRUE(read_saved_model(dir / "net.h5").model_config.is_null());
+}
+
 }  // namespace
 }  // namespace ronde::testing

@@ -1,6 +1,8 @@
 // Losses and metrics in model files: there, back, and nothing that makes Keras refuse the file.
 #include <ronde/models/saved_model.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/loss_metric.h>
+#include <ronde/nn/output_losses.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/top_k_accuracy.h>
 
@@ -174,6 +176,85 @@ TEST(TrainingConfig, MetricsGivenByNameAreCalledAsThatKerasCallsThem) {
   for (const char* version : {"2.15.0", ""})
     EXPECT_EQ(names(version),
               (std::vector<std::string>{"auc", "precision", "acc", "Accuracy", "mae", "MSE", "recall"}));
+}
+
+class SeveralOutputs : public ::testing::Test {
+ protected:
+  DescribedTraining read(const std::string& json) const {
+    return training_from_config(from_json(json), {}, "3.15.1", outputs_);
+  }
+  /// "policy 1 accuracy, value 0.5": of each loss the output, the weight and its metrics.
+  std::string losses(const std::string& json) const {
+    const DescribedTraining training = read(json);
+    EXPECT_TRUE(training.unknown.empty()) << training.unknown.front();
+    const auto* all = dynamic_cast<const OutputLosses*>(training.options.loss.get());
+    std::string text;
+    for (const OutputLoss& one : all ? all->losses() : std::vector<OutputLoss>()) {
+      text += cat(text.empty() ? "" : ", ", one.output, " ", one.loss->name(), " ", one.weight);
+      for (const auto& metric : one.metrics) text += " " + metric->name();
+    }
+    return text;
+  }
+
+  std::vector<NetPart> outputs_{{"policy", {3}}, {"value", {1}}};
+};
+
+TEST_F(SeveralOutputs, HaveLossesInListsAndDicts) {
+  const std::string expected = "policy categorical_crossentropy 1 accuracy, value mean_squared_error 0.5";
+  EXPECT_EQ(losses(R"({"loss": ["categorical_crossentropy", "mse"], "loss_weights": [1.0, 0.5],
+                       "metrics": [["accuracy"], []]})"),
+            expected);
+  EXPECT_EQ(losses(R"({"loss": {"value": "mse", "policy": "categorical_crossentropy"},
+                       "loss_weights": {"value": 0.5}, "metrics": {"policy": "accuracy"}})"),
+            expected);
+  EXPECT_EQ(losses(R"({"loss": [null, "mse"], "loss_weights": null})"), "value mean_squared_error 1");
+  EXPECT_EQ(losses(R"({"loss": "mse", "metrics": ["mae"]})"),
+            "policy mean_squared_error 1 mae, value mean_squared_error 1 mae")
+      << "of all";
+}
+
+// The loss would be another one without a part of it.
+TEST_F(SeveralOutputs, HaveNoLossWherePartOfItIsNotKnown) {
+  for (const char* json :
+       {R"({"loss": ["own_loss", "mse"]})", R"({"loss": {"polcy": "mse", "value": "mse"}})",
+        R"({"loss": "mse", "loss_weights": {"polcy": 2.0}})"}) {
+    const DescribedTraining training = read(json);
+    EXPECT_EQ(training.options.loss, nullptr) << json;
+    EXPECT_EQ(training.unknown.size(), 1u) << json;
+  }
+}
+
+TEST_F(SeveralOutputs, KeepTheirLossesInBothKindsOfFiles) {
+  const TempDir dir;
+  for (const bool named : {false, true}) {
+    Graph net;
+    const Symbol x = net.add(Flatten(), net.input());
+    const Symbol a = net.add(Dense({.units = 3, .name = "policy"}), x);
+    const Symbol b = net.add(Dense({.units = 1, .name = "value"}), x);
+    if (named)
+      net.output({{"policy", a}, {"value", b}});
+    else
+      net.output({a, b});
+    Model model(net, {6, 6, 1});
+    model.compile({.optimizer = std::make_unique<Adam>(),
+                   .loss = std::make_unique<OutputLosses>(
+                       net.output_parts(),
+                       std::vector<OutputLoss>{{.output = "value",
+                                                .loss = std::make_shared<Huber>(Huber::Options{.delta = 0.5}),
+                                                .weight = 0.25,
+                                                .metrics = {make_metric("mae")}}})});
+    const std::string h5 = config_of(model, dir / "net.h5");
+    expect_contains(h5, named ? R"("loss_weights":{"value":0.25})" : R"("loss_weights":[0.0,0.25])");
+    expect_contains(config_of(model, dir / "net.keras"), R"("module":"keras.losses")");
+    for (const char* file : {"net.h5", "net.keras"}) {
+      const Model loaded = Model::load(dir / file);
+      const auto& losses = dynamic_cast<const OutputLosses&>(loaded.loss()).losses();
+      ASSERT_EQ(losses.size(), 1u);
+      EXPECT_EQ(losses[0].weight, 0.25);
+      EXPECT_EQ(to_json(losses[0].loss->config()), R"({"delta":0.5})");
+      EXPECT_EQ(losses[0].metrics.size(), 1u);
+    }
+  }
 }
 
 // It compares outputs with targets, as no metric here does.

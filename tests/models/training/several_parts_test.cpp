@@ -109,6 +109,15 @@ TEST_P(SeveralParts, GoOnFromFilesOfTheirs) {
   }
 }
 
+TEST(SeveralPartsModel, TakesNoOtherInputShape) {
+  const std::string path = golden("several_parts_keras3.15.1/net.keras");
+  EXPECT_EQ(Model::load(path, {.input_shape = Shape{75}}).module().input_shape(), Shape{75});
+  EXPECT_EQ(message_of<Error>([&] {
+              Model::load(path, {.input_shape = Shape{6, 6, 2}});
+            }),
+            path + ": its input shape is (75,), not (6, 6, 2)");
+}
+
 TEST(SeveralPartsModel, HasNoWeightsOfClasses) {
   const Record keras("several_parts_keras3.15.1/net.keras");
   Model model = Model::load(keras.path);

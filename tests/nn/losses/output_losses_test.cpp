@@ -98,6 +98,20 @@ TEST(OutputLosses, HaveMetricsOfEachOutput) {
   EXPECT_EQ(metrics[2]->sums(), (MetricSums{0, 0}));
 }
 
+TEST(OutputLosses, TellMetricsTheShapeOfTheirOutput) {
+  struct Told : Accuracy {
+    Shape shape;
+    void expect_outputs(const Shape& outputs) override { shape = outputs; }
+  };
+  const auto metric = std::make_shared<Told>();
+  const OutputLosses losses(
+      kOutputs,
+      {{.output = "map", .loss = make_loss("mse")},
+       {.output = "policy", .loss = make_loss("sparse_categorical_crossentropy"), .metrics = {metric}}});
+  losses.part_metrics().back()->expect_outputs({8});
+  EXPECT_EQ(metric->shape, Shape{3});
+}
+
 TEST(OutputLosses, AreRepeatableWhenAllAre) {
   struct Own : MeanSquaredError {
     bool repeatable = false;
