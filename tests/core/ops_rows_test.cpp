@@ -4,15 +4,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 TEST(JoinedRows, LieOneBehindTheOther) {
   const Variable a = f64_tensor({2, 2, 1}, {1, 2, 3, 4}), b = f64_tensor({2}, {5, 6}),
@@ -87,4 +80,4 @@ TEST(JoinedRows, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test
