@@ -133,10 +133,6 @@ ConfigList metrics_config(const Metrics& metrics, const Loss& loss, const Shape&
   return described;
 }
 
-}  // namespace
-
-namespace {
-
 bool keras_has(const Loss& loss) {
   std::vector<std::string> unknown;
   return made_or_null(make_loss, loss.name(), "loss", unknown) != nullptr;
