@@ -80,5 +80,33 @@ TEST(CudaSeveralParts, InMixedPrecisionToo) {
   expect_those_of_the_oracle(DType::bf16, 0x1p-6);
 }
 
+/// The gradient of rows with a picture behind three numbers, through a convolution.
+std::vector<double> through_a_picture(Backend& backend) {
+  const auto variable = [&](const Shape& shape, std::uint64_t seed) {
+    return Variable::parameter(noise(shape, seed).to(backend));
+  };
+  const Variable rows = variable({1, 3 + 5 * 5 * 8}, 1), weight = variable({16, 3, 3, 8}, 2);
+  const Variable picture = split_rows(rows, {Shape{3}, Shape{5, 5, 8}}).at(1);
+  sum(square(conv2d(picture, weight))).backward();
+  std::vector<double> gradients = rows.grad().to_vector<double>();
+  for (const double value : weight.grad().to_vector<double>()) gradients.push_back(value);
+  return gradients;
+}
+
+// The rows of one sample are its parts, without a copy: the picture begins between two packs of 16 bytes.
+TEST(CudaSeveralParts, AConvolutionReadsWholePacks) {
+  std::vector<const void*> images;
+  FakeDevice device({.on_launch = [&](const cuda::Call& call) {
+    if (call.op == cuda::Op::conv2d) images.push_back(call[1].data);
+    if (call.op == cuda::Op::conv2d_backward_weight) images.push_back(call[3].data);
+  }});
+  const std::vector<double> gradients = through_a_picture(device.backend);
+  EXPECT_EQ(images.size(), 2u);
+  for (const void* begin : images) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(begin) % 16, 0u);
+  const std::vector<double> expected = through_a_picture(backend("cpu"));
+  ASSERT_EQ(gradients.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(gradients[i], expected[i], 1e-3) << i;
+}
+
 }  // namespace
 }  // namespace ronde::test
