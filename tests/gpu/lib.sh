@@ -40,6 +40,7 @@ keep() {
     echo "| | what | command | last line or figure |"
     echo "|---|---|---|---|"
     cat "$work/rows" 2>/dev/null
+    if [[ -n ${ran:-} ]]; then printf '\nPhases: %s.\n' "$ran"; fi
     if [[ -n $phase ]]; then printf '\nUnder way when this was written: %s.\n' "$phase"; fi
   } >"$results.new" && mv "$results.new" "$results"
   tar -C "$work" -czf "$archive.new" logs && mv "$archive.new" "$archive"
