@@ -40,6 +40,8 @@ TEST_F(Csv, HasItsLabelFirstUnlessToldOtherwise) {
 TEST_F(Csv, MayHaveAHeader) {
   expect_table(load("a,label,b\n1,2,3\n"), {2}, {1, 3});
   expect_table(load("a,b,class\n1,2,3\n"), {1}, {2, 3});
+  expect_table(load("label,0,1\n1,2,3\n"), {1}, {2, 3});
+  expect_table(load("nan,a\n1,2\n"), {1}, {2});
   expect_table(load("a,b,class\n1,2,3\n", {.label_column = "class"}), {3}, {1, 2});
   expect_table(load("\xef\xbb\xbf\"label\",\"x, y\"\n\"1\",\"2\"\n"), {1}, {2});
   expect_refused("a,b\n1,2\n", ":1: no column is named \"digit\": the first line is \"a,b\"",
@@ -52,6 +54,7 @@ TEST_F(Csv, MayBeWrittenInManyWays) {
   expect_table(load("1\t2\t3\n", {.delimiter = '\t'}), {1}, {2, 3});
   expect_table(load(" 1, 2 ,3 \n\n  \n4,+5,0006\n\n"), {1, 4}, {2, 3, 5, 6});
   expect_table(load("1.0,1e2\n"), {1}, {100});
+  expect_table(load("1,3.4028235e38\n"), {1}, {std::numeric_limits<float>::max()});  // as NumPy writes it
   expect_table(load(gzip("1,2,3\n4,5,6\n")), {1, 4}, {2, 3, 5, 6});
   expect_table(load(gzip("1,2,3\n4,") + gzip("5,6\n")), {1, 4}, {2, 3, 5, 6});
 }
@@ -97,6 +100,8 @@ TEST_F(Csv, IsReadAcrossItsBuffer) {
 
 TEST_F(Csv, ThatIsWrongIsNamedWithItsLine) {
   expect_refused("", ": empty, expected lines of numbers");
+  for (const char* first : {"1,,3", "1,nan,3", "1,NaN,3", "1, ,-inf", ",0,1"})
+    expect_refused(cat(first, "\n4,5,6\n"), ":1: numbers beside fields that are empty or no number");
   expect_refused("label,a\n", ": holds a header and no lines of numbers");
   expect_refused("1\n2\n", ":1: 1 column, expected a label and at least one input, separated by ','");
   expect_refused("1,2,3\n1,2\n", ":2: 2 columns, expected 3 as in the first line");
@@ -105,6 +110,7 @@ TEST_F(Csv, ThatIsWrongIsNamedWithItsLine) {
   expect_refused("label,pixel1\n3,1\n4,\n", ":3: column 2 (pixel1) is \"\", expected a number");
   expect_refused("1,2\n1,nan\n", ":2: column 2 is \"nan\", expected a number");
   expect_refused("1,2\n1,-1e39\n", ":2: column 2 is -1e+39, more than a float32 holds");
+  expect_refused("1,2\n1,3.4028236e38\n", ":2: column 2 is 3.4028236e+38, more than a float32 holds");
   expect_refused("1,2\n1,1e999\n", ":2: column 2 is \"1e999\", expected a number");
   expect_refused("1,2\n-1,2\n", ":2: column 1 is -1, expected the number of a class from 0 on");
   expect_refused("1,2\n1.5,2\n", ":2: column 1 is 1.5, expected the number of a class from 0 on");

@@ -74,6 +74,7 @@ TEST_F(Npz, RejectsArraysItCannotRead) {
   expect_damaged_array(npy("|u1", "(99999999999999999999,)", "a"), "expected an extent");
   expect_damaged_array(npy("|u1", "(1, 1, 1, 1, 1, 1, 1, 1, 1)", "a"), "more than 8 dimensions");
   expect_damaged_array(npy("|u1", "(9223372036854775807, 3)", "a"), "larger than");
+  expect_damaged_array(npy("|u1", "(0, 4611686018427387904, 8)", ""), "larger than");
   expect_damaged_array(npy("|u1", "(5,)", "abcd"), "holds 4 bytes of elements, expected 5");
   expect_damaged_array(npy("|u1", "(3,)", "abcd"), "holds 4 bytes of elements, expected 3");
   expect_damaged_array(kBytes.substr(0, 30), "truncated");

@@ -152,6 +152,17 @@ TEST_F(Packed, ThatIsCutOffOrForeignIsRefused) {
   expect_error<InputError>([&] { PackedDataset(dir_.path()); }, {"not a regular file"});
 }
 
+// Memory behind the end of a file is a signal, which says nothing.
+TEST_F(Packed, ThatIsCutOffWhileItIsOpenIsAnError) {
+  pack_dataset(pictures(30), path(), {.block_bytes = 200});
+  const PackedDataset data(path());
+  read_samples(data, std::vector<std::int64_t>{0});
+  std::filesystem::resize_file(path(), 4096);
+  for (const std::int64_t sample : {0, 29})
+    expect_error<InputError>([&] { read_samples(data, std::vector<std::int64_t>{sample}); },
+                             {"data: " + path() + ": became shorter while it was read"});
+}
+
 /// The file with a number at a place of its header, sealed anew.
 template <class T>
 Bytes forged(Bytes file, std::size_t at, T value) {

@@ -33,6 +33,17 @@ TEST(Zip, ReadsWhatItWrites) {
   }
 }
 
+// Nets have more arrays than one thinks, and what is written must be read.
+TEST(Zip, MayHaveAsManyMembersAsItCanCount) {
+  std::vector<ZipEntry> entries;
+  for (int i = 0; i < 65535; ++i) entries.push_back({std::to_string(i), i % 2 == 0 ? "" : "x"});
+  const std::vector<ZipEntry> read = decode_zip(encode_zip(entries), "x.zip");
+  ASSERT_EQ(read.size(), entries.size());
+  EXPECT_EQ(read.back().name, "65534");
+  entries.push_back({"one more", ""});
+  EXPECT_THROW(encode_zip(entries), Error);
+}
+
 TEST(Zip, AMemberIsHandedOnAsItIs) {
   const std::string bytes(1000, 'x');
   std::string written;

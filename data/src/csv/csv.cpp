@@ -1,10 +1,12 @@
 #include <ronde/data/csv.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
@@ -21,6 +23,16 @@ std::optional<double> number(std::string_view field) {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const bool whole = error == std::errc() && end == field.data() + field.size() && std::isfinite(value);
   return whole ? std::optional(value) : std::nullopt;
+}
+
+/// Whether a field that is no number is no name of a column either.
+bool is_missing(std::string_view field) {
+  constexpr std::string_view kWords[] = {"", "nan", "na", "null", "inf", "infinity"};
+  std::string word;
+  for (const char c : field)
+    if (std::isgraph(static_cast<unsigned char>(c)) && c != '-' && c != '+')
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::ranges::find(kWords, word) != std::end(kWords);
 }
 
 bool is_byte(float value) {
@@ -70,13 +82,18 @@ class CsvTable {
 
 /// Learns the columns from the first line; true when it is a header.
 bool CsvTable::read_first(std::string_view line) {
-  bool numbers = true;
+  bool numbers = true, any_number = false, any_name = false;
   for (CsvFields fields(line, options_.delimiter); !fields.at_end();) {
     const std::string_view field = fields.next();
-    numbers &= number(field).has_value();
+    const bool is_number = number(field).has_value();
+    numbers &= is_number;
+    any_number |= is_number;
+    any_name |= !is_number && !is_missing(field);
     names_.emplace_back(field);
   }
   columns_ = names_.size();
+  lines_.expect(numbers || any_name || !any_number,
+                "numbers beside fields that are empty or no number: neither names of columns nor a sample");
   if (numbers) names_.clear();
   lines_.expect(columns_ >= 2, "1 column, expected a label and at least one input, separated by '",
                 options_.delimiter, "'");
@@ -107,8 +124,9 @@ double CsvTable::slow_number(CsvFields& fields, std::size_t column) const {
 }
 
 float CsvTable::slow_input(CsvFields& fields, std::size_t column) const {
+  constexpr double kRoundsToInfinity = 0x1.ffffffp127;  // the largest float32 has shorter names beyond it
   const double value = slow_number(fields, column);
-  lines_.expect(std::abs(value) <= std::numeric_limits<float>::max(), column_name(column), " is ", value,
+  lines_.expect(std::abs(value) < kRoundsToInfinity, column_name(column), " is ", value,
                 ", more than a float32 holds");
   return static_cast<float>(value);
 }

@@ -6,11 +6,12 @@
 #include <ronde/core/error.h>
 #include <ronde/data/zip.h>
 
+#include "files/zip.h"
+
 namespace ronde::inline v0 {
 namespace {
 
 constexpr std::uint64_t kMaxArchive = UINT32_MAX;
-constexpr std::size_t kMostEntries = UINT16_MAX;
 
 /// Appends `bytes` bytes of a little-endian number.
 void append(std::string& out, std::uint64_t value, int bytes) {
@@ -49,7 +50,7 @@ void check(const std::vector<ZipPart>& entries) {
     require(names.insert(entry.name).second, "[zip] member ", entry.name, " comes twice");
     bytes += entry.bytes.size() + 2 * entry.name.size() + 128;  // more than its two headers take
   }
-  require(entries.size() <= kMostEntries && bytes <= kMaxArchive, "[zip] ", entries.size(), " members of ",
+  require(entries.size() <= kMostZipMembers && bytes <= kMaxArchive, "[zip] ", entries.size(), " members of ",
           bytes, " bytes do not fit into a zip archive: at most 65,535 members and 4 GiB");
 }
 

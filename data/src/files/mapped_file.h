@@ -5,10 +5,12 @@
 #include <string>
 
 #include <ronde/core/error.h>
+#include <ronde/core/file_descriptor.h>
 
 namespace ronde::inline v0 {
 
-/// Who cuts the file off while it is mapped ends the process (SIGBUS); replacing it by rename is fine.
+/// Reading behind the end of a file that was cut off since ends the process (SIGBUS): `expect_whole` before,
+/// which leaves a moment for it. Replacing the file by rename is fine.
 class MappedFile {
  public:
   /// IoError when it cannot be opened, InputError when it is no regular file.
@@ -19,6 +21,8 @@ class MappedFile {
 
   const unsigned char* data() const { return data_; }
   std::uint64_t size() const { return size_; }
+  /// InputError when the file has become shorter.
+  void expect_whole() const;
   /// Throws an InputError about this file unless `ok`.
   template <class... Pieces>
   void expect(bool ok, const Pieces&... pieces) const {
@@ -28,6 +32,7 @@ class MappedFile {
 
  private:
   std::string path_;
+  FileDescriptor descriptor_;
   const unsigned char* data_ = nullptr;
   std::uint64_t size_ = 0;
 };

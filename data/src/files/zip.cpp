@@ -1,7 +1,7 @@
 #include "files/zip.h"
 
-#include <algorithm>
 #include <cstring>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kEndRecord = 22, kDirectoryEntry = 46, kLocalHeader = 30;
 constexpr std::uint32_t kEndSignature = 0x06054b50, kEntrySignature = 0x02014b50,
                         kLocalSignature = 0x04034b50;
-constexpr std::uint32_t kMaxMembers = 1000;
 
 /// Little-endian fields of a record.
 class Fields {
@@ -50,8 +49,6 @@ Directory read_end_record(const InputFile& file) {
   const Directory directory{.members = end.u16(10), .bytes = end.u32(12), .offset = end.u32(16)};
   file.expect(end.u16(4) == 0 && end.u16(6) == 0 && end.u16(8) == directory.members,
               "a zip archive in several volumes");
-  file.expect(directory.members <= kMaxMembers, "a zip archive of ", grouped(directory.members),
-              " members, expected at most ", grouped(kMaxMembers));
   file.expect(std::uint64_t{directory.offset} + directory.bytes + kEndRecord == file.size(),
               "damaged zip archive: its directory is not where its end says");
   return directory;
@@ -101,6 +98,7 @@ std::vector<ZipMember> read_zip_directory(const InputFile& file) {
   const auto bytes = read_bytes(file, end.offset, end.bytes);
   const Fields directory(bytes);
   std::vector<ZipMember> members;
+  std::set<std::string> names;
   std::size_t at = 0;
   for (std::uint32_t i = 0; i < end.members; ++i) {
     const auto fits = [&](std::size_t length) { return length <= bytes.size() - at; };
@@ -110,9 +108,8 @@ std::vector<ZipMember> read_zip_directory(const InputFile& file) {
     const std::size_t entry = kDirectoryEntry + name_bytes + directory.u16(at + 30) + directory.u16(at + 32);
     file.expect(fits(entry), "damaged zip archive: entry ", i + 1, " of its directory");
     members.push_back(read_member(file, directory, at, name_bytes, end.offset));
-    const auto same_name = [&](const ZipMember& other) { return other.name == members.back().name; };
-    file.expect(std::count_if(members.begin(), members.end(), same_name) == 1, "zip member ",
-                members.back().name, " comes twice");
+    const std::string& name = members.back().name;
+    file.expect(names.insert(name).second, "zip member ", name, " comes twice");
     at += entry;
   }
   file.expect(at == bytes.size(), "damaged zip archive: bytes behind the last entry of its directory");

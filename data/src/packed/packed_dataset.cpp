@@ -105,6 +105,7 @@ void PackedDataset::read(std::span<const std::int64_t> samples, const Tensor& in
   const PackLayout& layout = state_->layout;
   require(targets.dtype() == target_dtype(), "[packed_dataset] expects memory for targets of ",
           target_dtype(), ", got ", targets.dtype());
+  state_->file.expect_whole();
   const std::int64_t count = input_shape().count();
   auto* target = static_cast<char*>(targets.raw());
   std::int64_t row = 0;

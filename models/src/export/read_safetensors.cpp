@@ -45,23 +45,29 @@ std::uint64_t element_size(const ArrayEntry& entry) {
   throw InputError(cat("array ", entry.name, " is of type ", entry.type, ", which is not read"));
 }
 
+/// More than any file holds; counts of them fit into 64 bits.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
+
 ArrayEntry read_entry(const std::string& name, const ConfigValue& described) {
   ArrayEntry entry{name, described.at("dtype").as_string(), {}, 0, 0};
   const ConfigList& extents = described.at("shape").as_list();
   require<InputError>(extents.size() <= Shape::kMaxRank, "array ", name, " has ", extents.size(), " axes");
   std::uint64_t bytes = element_size(entry);
   bool overflow = false;
+  bool is_empty = false;
   for (const ConfigValue& extent : extents) {
     entry.shape.push_back(extent.as_int());
-    overflow |= __builtin_mul_overflow(bytes, unsigned_integer(extent), &bytes);
+    is_empty |= extent.as_int() == 0;  // which does not make the others possible
+    overflow |= __builtin_mul_overflow(bytes, std::max<std::uint64_t>(unsigned_integer(extent), 1), &bytes);
   }
+  overflow |= bytes > kMostBytes;
   const ConfigList& offsets = described.at("data_offsets").as_list();
   require<InputError>(offsets.size() == 2, "array ", name, " has ", offsets.size(), " offsets");
   entry.begin = unsigned_integer(offsets[0]);
   entry.end = unsigned_integer(offsets[1]);
-  require<InputError>(!overflow && entry.begin <= entry.end && entry.end - entry.begin == bytes, "array ",
-                      name, " of ", entry.type, " ", entry.shape, " cannot lie from ", entry.begin, " to ",
-                      entry.end);
+  require<InputError>(
+      !overflow && entry.begin <= entry.end && entry.end - entry.begin == (is_empty ? 0 : bytes), "array ",
+      name, " of ", entry.type, " ", entry.shape, " cannot lie from ", entry.begin, " to ", entry.end);
   return entry;
 }
 

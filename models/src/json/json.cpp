@@ -3,10 +3,14 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 #include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include <ronde/core/counted.h>
 #include <ronde/core/utf8.h>
 
 namespace ronde::inline v0 {
@@ -16,7 +20,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Deeper nesting than any net has: a file could otherwise exhaust the stack.
-constexpr int kMaxDepth = 100;
+constexpr std::size_t kMaxDepth = 100;
+/// Larger than any description of a net, and than what names a million arrays: a few bytes of a zip archive
+/// could otherwise become all that memory holds.
+constexpr std::size_t kMaxText = std::size_t{128} << 20;
 
 /// Note [Bytes that are not UTF-8]: JSON holds characters, the name of a file any bytes. A byte b that is
 /// part of no character is written as the character U+10FF00 + b, of private use, and whoever reads it gets
@@ -93,34 +100,68 @@ Json encode(const ConfigValue& value) {
       value.storage());
 }
 
-ConfigValue decode(const Json& json) {
-  switch (json.type()) {
-    case Json::value_t::boolean:
-      return json.get<bool>();
-    case Json::value_t::number_unsigned:
-      if (json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-        return json.get<double>();
-      [[fallthrough]];
-    case Json::value_t::number_integer:
-      return json.get<std::int64_t>();
-    case Json::value_t::number_float:
-      return json.get<double>();
-    case Json::value_t::string:
-      return from_characters(json.get<std::string>());
-    case Json::value_t::array: {
-      ConfigList list;
-      for (const Json& item : json) list.push_back(decode(item));
-      return list;
-    }
-    case Json::value_t::object: {
-      ConfigDict dict;
-      for (const auto& [key, item] : json.items()) dict.emplace_back(from_characters(key), decode(item));
-      return dict;
-    }
-    default:
-      return {};
+/// Makes the values of a text while it is read. What nlohmann's own objects would cost is the square of their
+/// keys: they look for each among all before it.
+class Builder {
+ public:
+  ConfigValue take() { return std::move(result_); }
+
+  bool null() { return add({}); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return value <= kMost ? add(static_cast<std::int64_t>(value)) : add(static_cast<double>(value));
   }
-}
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(const std::string& text) { return add(from_characters(text)); }
+  bool binary(const Json::binary_t&) { return false; }  // no text has any
+
+  bool start_object(std::size_t) { return open(ConfigDict()); }
+  bool key(const std::string& name) {
+    require<InputError>(open_.back().keys.insert(name).second, "JSON with a key that comes twice");
+    open_.back().dict().emplace_back(from_characters(name), ConfigValue());
+    return true;
+  }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(ConfigList()); }
+  bool end_array() { return close(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
+    throw InputError(cat("not JSON: ", error.what()));
+  }
+
+ private:
+  /// A list or an object that has not ended.
+  struct Open {
+    std::variant<ConfigDict, ConfigList> values;
+    std::unordered_set<std::string> keys;
+
+    ConfigDict& dict() { return std::get<ConfigDict>(values); }
+  };
+
+  bool open(std::variant<ConfigDict, ConfigList> values) {
+    require<InputError>(open_.size() < kMaxDepth, "JSON nested deeper than ", kMaxDepth);
+    open_.push_back({std::move(values), {}});
+    return true;
+  }
+  bool close() {
+    Open ended = std::move(open_.back());
+    open_.pop_back();
+    return std::visit([this](auto& values) { return add(std::move(values)); }, ended.values);
+  }
+  bool add(ConfigValue value) {
+    if (open_.empty())
+      result_ = std::move(value);
+    else if (auto* list = std::get_if<ConfigList>(&open_.back().values))
+      list->push_back(std::move(value));
+    else
+      open_.back().dict().back().second = std::move(value);
+    return true;
+  }
+
+  std::vector<Open> open_;  // outermost first
+  ConfigValue result_;
+};
 
 }  // namespace
 
@@ -129,21 +170,11 @@ std::string to_json(const ConfigValue& value) {
 }
 
 ConfigValue from_json(const std::string& text) {
-  std::vector<std::set<std::string>> keys;  // of the objects that are open, outermost first
-  const auto guard = [&keys](int level, nlohmann::json::parse_event_t event, const Json& value) {
-    using Event = nlohmann::json::parse_event_t;
-    require<InputError>(level <= kMaxDepth, "JSON nested deeper than ", kMaxDepth);
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    require<InputError>(event != Event::key || keys.back().insert(value.get<std::string>()).second,
-                        "JSON with a key that comes twice");
-    return true;
-  };
-  try {
-    return decode(Json::parse(text, guard));
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(cat("not JSON: ", error.what()));
-  }
+  require<InputError>(text.size() <= kMaxText, "JSON of ", counted(text.size(), "byte"),
+                      ", expected at most ", grouped(kMaxText));
+  Builder builder;
+  Json::sax_parse(text, &builder);
+  return builder.take();
 }
 
 }  // namespace ronde::inline v0

@@ -100,6 +100,7 @@ TEST(Safetensors, RefusesHostileFiles) {
       file_of(entry("F32", "[2]", "[8,0]"), eight),
       file_of(entry("F32", "[2]", "[0,8,8]"), eight),
       file_of(entry("F32", "[4611686018427387905,4]", "[0,16]"), eight + eight),  // overflows to 16
+      file_of(entry("F32", "[0,4611686018427387904,8]", "[0,0]"), ""),
       file_of(entry("F32", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), eight),
       file_of(entry("C64", "[1]", "[0,8]"), eight),
       file_of(R"({"x":{"dtype":"F32","shape":[2]}})", eight),

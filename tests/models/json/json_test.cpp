@@ -61,6 +61,25 @@ TEST(Json, DamagedTextIsAnInputError) {
   EXPECT_THROW(from_json(std::string(200, '[') + std::string(200, ']')), InputError);
 }
 
+TEST(Json, HoldsWhatAFileMayHold) {
+  EXPECT_EQ(from_json("[]").as_list().size(), 0u);
+  EXPECT_EQ(from_json("{}").as_dict().size(), 0u);
+  EXPECT_EQ(to_json(from_json(R"([[],{"a":{"b":[1,{}]}},null,false,-2,"x"])")),
+            R"([[],{"a":{"b":[1,{}]}},null,false,-2,"x"])");
+  EXPECT_THROW(from_json(R"({"a":1,"b":2,"a":3})"), InputError);
+  EXPECT_NO_THROW(from_json(R"({"a":{"b":1},"b":{"b":1}})"));
+  EXPECT_NO_THROW(from_json(std::string(100, '[') + std::string(100, ']')));
+  EXPECT_THROW(from_json(std::string(101, '[') + std::string(101, ']')), InputError);
+}
+
+// What is hostile ends soon: neither the square of its keys in time nor copies of it in memory.
+TEST(Json, TakesTimeByTheKey) {
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) text += cat(i == 0 ? "" : ",", "\"", i, "\":0");
+  EXPECT_EQ(from_json(text + "}").as_dict().size(), 300'000u);
+  EXPECT_THROW(from_json(std::string((std::size_t{128} << 20) + 1, ' ')), InputError);
+}
+
 TEST(Json, NumbersBeyondInt64BecomeDoubles) {
   EXPECT_EQ(from_json("18446744073709551615").as_double(), 18446744073709551615.0);
 }

@@ -5,8 +5,8 @@
 ///     InMemoryDataset wine = load_csv("wine.csv", {.label_column = "quality", .delimiter = ';'});
 ///
 /// Plain or compressed with gzip, in one or several members. A first line that is not all numbers is a
-/// header. Fields may be quoted; empty lines are skipped. Inputs that are all whole numbers from 0 to 255 are
-/// kept as bytes, others as f32.
+/// header, unless all that is no number there is missing (empty, "nan"). Fields may be quoted; empty lines
+/// are skipped. Inputs that are all whole numbers from 0 to 255 are kept as bytes, others as f32.
 ///
 /// Errors: IoError when the file is missing or cannot be read; InputError, "data: PATH:LINE: ...", with the
 /// column, the value and what was expected.
