@@ -74,13 +74,20 @@ std::string policy_of(const ModelOptions& options) {
 /// Of layers that another dtype was asked for than float32, which is nobody's wish but Keras' default.
 std::vector<std::string> other_dtypes(const ConfigValue& net, const std::string& here) {
   std::map<std::string, std::int64_t> layers;
+  std::string whole;    // the dtype of an input that Keras makes whole numbers of
+  bool embeds = false;  // which refuses others
   for_each_layer(net, [&](const std::string& class_name, const ConfigValue& config) {
-    if (class_name != "InputLayer" && !config.find("layers")) ++layers[dtype_in(config)];
+    const std::string dtype = dtype_in(config);
+    embeds |= class_name == "Embedding";
+    if (class_name == "InputLayer" && dtype.find("int") != std::string::npos) whole = dtype;
+    if (class_name != "InputLayer" && !config.find("layers")) ++layers[dtype];
   });
   for (const std::string& expected : {std::string(), std::string("float32"), here}) layers.erase(expected);
   std::vector<std::string> lines;
   for (const auto& [dtype, count] : layers)
     lines.push_back(cat("dtype ", dtype, " of ", counted(count, "layer"), ": computed in ", here, " here"));
+  if (!whole.empty() && !embeds)
+    lines.push_back(cat("dtype ", whole, " of an input: fractions of what it gets are not cut off here"));
   return lines;
 }
 

@@ -22,6 +22,7 @@ ConfigDict Softmax::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig& config) {
+  if (config.is_null("axis")) config.refuse("axis", "of all axes at once is not supported");
   return std::make_unique<Softmax>(config.axis());
 }
 

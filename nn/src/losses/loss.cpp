@@ -67,28 +67,28 @@ Variable smooth(const Variable& target, double smoothing) {
   return target * (1.0 - smoothing) + smoothing / static_cast<double>(target.shape().back());
 }
 
-/// Keras' path for outputs whose logits are not known: normalise, clip, -sum(target * log p).
+/// Keras' path to targets that are distributions where the logits are not known: normalise, clip,
+/// -sum(target * log p).
 Variable clipped_cross_entropy(const Variable& output, const Variable& target) {
   const Variable p = output / sum(output, {.axes = {-1}, .keep_dims = true});
   return -sum(target * log(clamp(p, kLossEpsilon, 1.0 - kLossEpsilon)), {.axes = {-1}});
 }
 
-Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Tensor& target,
-                                 const CrossentropyOptions& options) {
+/// Of class labels; `logits` are undefined where the outputs' are not known.
+Variable cross_entropy_of_labels(const std::string& loss, const Variable& output, const Variable& logits,
+                                 const Tensor& target, double smoothing) {
   require(may_be_labels(target.shape(), output.shape()), "[", loss, "] expects labels of shape ",
           positions_of(output.shape()), ", got ", target.shape());
   const std::int64_t classes = output.shape().back();
   const Tensor labels = target.contiguous().reshape({rows_of(output.shape())[0]});
-  const Variable logits = logits_of(output, options);
   if (logits.defined()) {
     // A device's kernel checks them itself, so that the host need not wait for it.
     if (labels.backend().device().type == DeviceType::cpu) checked_labels(loss, labels, classes);
-    return of_samples(softmax_cross_entropy(in_rows(logits), labels, options.label_smoothing),
-                      output.shape());
+    return of_samples(softmax_cross_entropy(in_rows(logits), labels, smoothing), output.shape());
   }
   const Variable p = in_rows(precise(output));
   const Tensor distribution = one_hot(checked_labels(loss, labels, classes), classes, p.value());
-  return of_samples(clipped_cross_entropy(p, smooth(distribution, options.label_smoothing)), output.shape());
+  return of_samples(clipped_cross_entropy(p, smooth(distribution, smoothing)), output.shape());
 }
 
 }  // namespace
@@ -99,14 +99,14 @@ ConfigDict CategoricalCrossentropy::config() const {
 
 Variable CategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
   check_output(name(), output);
+  const Variable logits = logits_of(output, options_);
   const bool is_distribution = target.shape() == output.shape();
   if (!is_distribution && target.dtype() == DType::i32 && may_be_labels(target.shape(), output.shape()))
-    return cross_entropy_of_labels(name(), output, target, options_);
+    return cross_entropy_of_labels(name(), output, logits, target, options_.label_smoothing);
   require(is_distribution, "[", name(), "] expects targets of shape ", output.shape(),
           " or class labels i32 ", positions_of(output.shape()), ", got ", target);
   const Variable p = precise(output);
   const Variable distribution = in_rows(smooth(target.to(p.dtype()), options_.label_smoothing));
-  const Variable logits = logits_of(output, options_);
   return of_samples(logits.defined() ? softmax_cross_entropy_soft(in_rows(precise(logits)), distribution)
                                      : clipped_cross_entropy(in_rows(p), distribution),
                     output.shape());
@@ -119,7 +119,10 @@ ConfigDict SparseCategoricalCrossentropy::config() const {
 Variable SparseCategoricalCrossentropy::operator()(const Variable& output, const Tensor& target) const {
   check_output(name(), output);
   require(target.dtype() == DType::i32, "[", name(), "] expects class labels i32, got ", target);
-  return cross_entropy_of_labels(name(), output, target, options_);
+  // Of an unknown origin, probabilities are clipped as they are, and divided by their sum only then.
+  Variable logits = logits_of(output, options_);
+  if (!logits.defined()) logits = log(clamp(precise(output), kLossEpsilon, 1.0 - kLossEpsilon));
+  return cross_entropy_of_labels(name(), output, logits, target, options_.label_smoothing);
 }
 
 ConfigDict BinaryCrossentropy::config() const {

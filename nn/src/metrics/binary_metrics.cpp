@@ -13,6 +13,7 @@
 #include "losses/targets.h"
 #include "metrics/binary_outcomes.h"
 #include "metrics/sample_weights.h"
+#include "metrics/threshold.h"
 
 namespace ronde::inline v0 {
 
@@ -27,7 +28,7 @@ double all_of(const BinaryOutcomes& outcomes) {
          outcomes.false_negatives;
 }
 
-double threshold_of(const PrecisionOptions& options) {
+double threshold_in(const PrecisionOptions& options) {
   if (options.threshold) return *options.threshold;
   return options.top_k > 0 ? -std::numeric_limits<double>::infinity() : 0.5;
 }
@@ -58,7 +59,7 @@ BinaryOutcomes count_outcomes(const std::string& metric, const Tensor& output, c
   require(last <= classes, "[", metric, "] class_id ", first, " is none of the ",
           counted(classes, "class", "classes"), " of outputs ", output.shape());
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
-  const double threshold = threshold_of(options);
+  const double threshold = threshold_of(output, threshold_in(options));
   const std::vector<double> of_rows = weights_of_rows(metric, weights, output.shape());
   BinaryOutcomes outcomes;
   auto weight = of_rows.begin();

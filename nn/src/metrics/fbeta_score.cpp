@@ -8,6 +8,7 @@
 
 #include "metrics/fbeta_config.h"
 #include "metrics/sample_weights.h"
+#include "metrics/threshold.h"
 
 namespace ronde::inline v0 {
 
@@ -63,9 +64,11 @@ void FBetaScore::update_weighted(const Tensor& output, const Tensor& target, con
   const std::vector<double> said = output.to_vector<double>(), meant = target.to_vector<double>();
   const std::vector<double> of_rows = weights_of_rows(name(), weights, output.shape());
   const std::size_t classes = counts_.size() / 3;
+  std::optional<double> threshold = options_.threshold;
+  if (threshold) threshold = threshold_of(output, *threshold);
   for (std::size_t row = 0; row < said.size(); row += classes) {
     const double weight = of_rows[row / classes];
-    const std::vector<bool> yes = decisions(said.data() + row, classes, options_.threshold);
+    const std::vector<bool> yes = decisions(said.data() + row, classes, threshold);
     for (std::size_t i = 0; i < classes; ++i) {
       const bool is_meant = meant[row + i] != 0.0;
       if (yes[i] && is_meant) counts_[i] += weight;

@@ -76,6 +76,11 @@ const ConfigValue* LayerConfig::find(const char* key) const {
   return find_option(*config_, key);
 }
 
+bool LayerConfig::is_null(const char* key) const {
+  const ConfigValue* value = config_->find(key);
+  return value != nullptr && value->is_null();
+}
+
 void LayerConfig::ignore(std::initializer_list<const char*> keys) const {
   asked_.insert(keys.begin(), keys.end());
 }

@@ -70,6 +70,8 @@ class LayerConfig {
   Regularizer regularizer(const char* key) const;
   /// The entry, or nullptr when it is absent or null.
   const ConfigValue* find(const char* key) const;
+  /// Whether there is one that says null.
+  bool is_null(const char* key) const;
   /// The entries that other layers have not, null or not; all count as asked for.
   ConfigDict own_options() const;
   const std::string& class_name() const { return class_name_; }

@@ -67,6 +67,22 @@ TEST(CategoricalCrossentropy, NormalisesAndClipsProbabilitiesOfUnknownOrigin) {
                    {random_tensor({3, 4}, 1, 0.1, 1.0)});
 }
 
+// Keras 3.15: [0.6931472, 1.0986123, 1.0986123]. Row by row: what is clipped gets no gradient.
+TEST(SparseCategoricalCrossentropy, ClipsProbabilitiesOfUnknownOriginBeforeItDividesThem) {
+  const Tensor p = f64_tensor({3, 3}, {2, 0.5, 0.5, 0, 0, 0, -1, 3, 0.5});
+  const SparseCategoricalCrossentropy loss;
+  const double third = 1 - 1e-7 + 0.5 + 1e-7;
+  expect_close(loss(p, i32_tensor({0, 1, 2})).value(),
+               {std::log(2 - 1e-7) - std::log(1 - 1e-7), std::log(3.0), std::log(third) - std::log(0.5)},
+               1e-12, "labels");
+  const Variable x = Variable::parameter(p);
+  sum(loss(x, i32_tensor({0, 1, 2}))).backward();
+  const double first = 1 / (2 - 1e-7);
+  expect_close(x.grad(), {0, first, first, 0, 0, 0, 0, 0, 1 / third - 2}, 1e-12, "gradient");
+  expect_gradients([&](const Variables& v) { return loss(v[0], i32_tensor(kLabels)); },
+                   {random_tensor({3, 4}, 1, 0.1, 0.9)});
+}
+
 TEST(CategoricalCrossentropy, SaturatedSoftmaxIsNotClipped) {
   const Tensor x = f64_tensor({1, 2}, {0, 60});
   const CategoricalCrossentropy loss;

@@ -295,6 +295,21 @@ TEST(FBetaScore, HasASumOfEachClassBeforeTheFirstSample) {
   EXPECT_THROW(F1Score().expect_outputs({2, 2}), UsageError);
 }
 
+// Keras' thresholds are floats, so that an output of 0.3 is not above one of 0.3.
+TEST(BinaryMetrics, ThresholdsOfFloatsAreFloats) {
+  const Tensor said = Tensor::from<float>({4, 1}, {0.3f, 0.1f, 0.7f, 0.3f});
+  const Tensor meant = Tensor::full({4, 1}, 1.0, {});
+  TruePositives yes({.threshold = 0.3});
+  yes.update(said, meant);
+  EXPECT_EQ(yes.result(), 1.0);
+  F1Score score({.threshold = 0.3});
+  score.update(said, meant);
+  EXPECT_EQ(score.sums(), (MetricSums{1, 1, 4}));
+  TruePositives exact({.threshold = 0.3});
+  exact.update(said.to(DType::f64), meant);
+  EXPECT_EQ(exact.result(), 3.0);
+}
+
 // Keras: the largest output of a row says yes unless it is nothing; one with a threshold, above that.
 TEST(FBetaScore, OutputsOfNothingSayNoAndSoDoThoseAtTheThreshold) {
   F1Score largest, above({.threshold = 0.5});

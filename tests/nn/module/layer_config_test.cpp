@@ -180,6 +180,14 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "moving_variance_initializer": {"class_name": "Ones", "config": {}}})");
 }
 
+// Keras takes null for all axes at once.
+TEST(LayerConfig, ASoftmaxOfAllAxesIsRefused) {
+  const auto softmax = [](const ConfigDict& config) { return layer_from_config("Softmax", config); };
+  EXPECT_NO_THROW(softmax({{"name", "softmax"}}));
+  const std::string message = message_of([&] { softmax({{"name", "softmax"}, {"axis", ConfigValue()}}); });
+  EXPECT_NE(message.find("axis: of all axes at once is not supported"), std::string::npos) << message;
+}
+
 TEST(LayerConfig, InitializersHaveKerasNamesAndSurviveARoundTrip) {
   const std::pair<Initializer, const char*> initializers[] = {
       {Initializer::zeros, R"({"class_name": "Zeros", "config": {}})"},

@@ -39,7 +39,8 @@ RONDE_API Variable losses_of_samples(const Loss& loss, const Variable& output, c
 struct CrossentropyOptions {
   /// false: the outputs are probabilities. The direct result of a softmax or a sigmoid is taken back to its
   /// logits, so that neither loss nor gradient stops at a number that rounds to 0 or 1; other probabilities
-  /// are clipped to [1e-7, 1 - 1e-7]. Logits are logits to any of the losses, whichever function they went
+  /// are divided by their sum, for class labels after and for distributions before they are clipped to
+  /// [1e-7, 1 - 1e-7], as in Keras. Logits are logits to any of the losses, whichever function they went
   /// through: the binary one of a softmax's result is that of a sigmoid of the softmax's inputs, as in Keras
   /// on TensorFlow.
   bool from_logits = false;
