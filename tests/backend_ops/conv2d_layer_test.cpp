@@ -1,5 +1,8 @@
 // A convolution with relu and max-pooling in one kernel, and all its gradients in another.
+#include <ronde/core/ops.h>
+
 #include "backend_ops/compare.h"
+#include "support/message_of.h"
 
 namespace ronde::test {
 namespace {
@@ -322,6 +325,27 @@ TEST(Conv2dLayer, GradientsOfAllItsParts) {
           b.conv2d_layer_backward(layer);
         },
         kWinograd);
+  }
+}
+
+// Kernels read a pair of keys for each image: of an i64 (n, 2) that is checked, fused or not.
+TEST(Conv2dLayer, RefusesKeysThatAreNotThoseOfItsImages) {
+  for (Backend* b : tested_backends()) {
+    const TensorOptions options{.backend = b};
+    const Variable x = Tensor::full({8, 12, 12, 32}, 1, options);
+    const Conv2dCall conv{Tensor::full({64, 3, 3, 32}, 0.1, options), {}, {.epilogue = Epilogue::relu}};
+    const auto complaint = [&](const Tensor& keys, double rate) {
+      return testing::message_of([&] { conv2d_layer(x, {}, conv, DropoutCall{keys, {.rate = rate}}); });
+    };
+    const TensorOptions whole{.dtype = DType::i64, .backend = b};
+    EXPECT_TRUE(complaint(Tensor::zeros({2, 2}, whole), 0.5)
+                    .starts_with("[dropout] sample keys must be i64 (8, 2), got "));
+    EXPECT_TRUE(complaint(Tensor::zeros({8, 2}, {.dtype = DType::i32, .backend = b}), 0.5)
+                    .starts_with("[dropout] sample keys must be i64 (8, 2), got "));
+    EXPECT_TRUE(complaint({}, 0.5).starts_with("[dropout] sample keys must be i64 (8, 2), got "));
+    EXPECT_EQ(complaint(Tensor::zeros({8, 2}, whole), 1.0), "[dropout] rate must be in [0, 1), got 1");
+    EXPECT_NO_THROW(conv2d_layer(x, {}, conv, DropoutCall{{}, {.rate = 0}}));
+    EXPECT_NO_THROW(conv2d_layer(x, {}, conv, DropoutCall{Tensor::zeros({8, 2}, whole), {.rate = 0.5}}));
   }
 }
 
