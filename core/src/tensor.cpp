@@ -64,9 +64,14 @@ Tensor Tensor::over(std::shared_ptr<Storage> storage, const Shape& shape, const 
   std::int64_t elements = shape.count() > 0 ? 1 : 0;  // up to the last one that is reached
   for (int i = 0; i < shape.rank() && elements > 0; ++i) {
     require(strides[i] >= 0, "[tensor] strides must not be negative, got ", strides);
-    elements += (shape[i] - 1) * strides[i];
+    std::int64_t step = 0;
+    require(!__builtin_mul_overflow(shape[i] - 1, strides[i], &step) &&
+                !__builtin_add_overflow(elements, step, &elements),
+            "[tensor] strides ", strides, " for shape ", shape, " reach too far");
   }
-  const std::size_t bytes = static_cast<std::size_t>(elements) * size_of(dtype);
+  std::size_t bytes = 0;
+  require(!__builtin_mul_overflow(static_cast<std::size_t>(elements), size_of(dtype), &bytes),
+          "[tensor] strides ", strides, " for shape ", shape, " reach too far");
   require(storage && bytes <= storage->bytes(), "[tensor] ", shape, " of ", dtype, " needs ",
           counted(bytes, "byte"), ", more than the storage has");
   Tensor t;

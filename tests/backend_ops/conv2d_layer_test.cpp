@@ -1,4 +1,6 @@
 // A convolution with relu and max-pooling in one kernel, and all its gradients in another.
+#include <ronde/core/ops.h>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -322,6 +324,29 @@ TEST(Conv2dLayer, GradientsOfAllItsParts) {
           b.conv2d_layer_backward(layer);
         },
         kWinograd);
+  }
+}
+
+// Kernels read a pair of keys for each image: of an i64 (n, 2) that is checked, fused or not.
+void expect_refused_keys(Backend& b, const Conv2dOptions& conv) {
+  const TensorOptions options{.backend = &b}, whole{.dtype = DType::i64, .backend = &b};
+  const Variable x = Tensor::full({8, 12, 12, 32}, 1, options),
+                 weight = Tensor::full({64, 3, 3, 32}, 1, options);
+  const auto run = [&](const Tensor& keys, double rate) {
+    conv2d_layer(x, {}, {weight, {}, conv}, DropoutCall{keys, {.rate = rate}});
+  };
+  const Tensor keys = Tensor::zeros({8, 2}, whole), half = Tensor::zeros({8, 2}, {DType::i32, &b});
+  for (const Tensor& bad : {Tensor::zeros({2, 2}, whole), half, Tensor()})
+    expect_error([&] { run(bad, 0.5); }, "[dropout] sample keys must be i64 (8, 2), got ");
+  expect_error([&] { run(keys, 1); }, "[dropout] rate must be in [0, 1), got 1");
+  EXPECT_NO_THROW(run({}, 0));
+  EXPECT_NO_THROW(run(keys, 0.5));
+}
+
+TEST(Conv2dLayer, RefusesKeysThatAreNotThoseOfItsImages) {
+  for (Backend* b : tested_backends()) {
+    expect_refused_keys(*b, {.epilogue = Epilogue::relu});
+    expect_refused_keys(*b, {.epilogue = Epilogue::relu, .max_pool = Pool2dOptions{}});
   }
 }
 

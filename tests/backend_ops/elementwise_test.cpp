@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <ronde/core/counted.h>
+#include <ronde/core/ops.h>
 
 #include "backend_ops/compare.h"
 
@@ -251,6 +252,19 @@ TEST(Elementwise, ReluBackward) {
               },
               {.f32 = 4e-6});
     }
+}
+
+// A limit that is none of bf16's numbers is rounded with the result: what has reached it passes no gradient.
+TEST(Elementwise, NoGradientPassesAClippedReluAtItsRoundedLimit) {
+  const auto check = [](Backend& b, DType dtype) {
+    const Tensor values = Tensor::from<float>({5}, {100, 7, 6, 1, -1}, &b);
+    for (const double limit : {6.1, 6.11}) {  // the next of bf16 is below, above
+      const Variable x = Variable::parameter(values.to(dtype));
+      clipped_relu(x, limit).backward(Tensor::full({5}, 1, x.value().options()));
+      EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0, 0, 1, 1, 0})) << limit;
+    }
+  };
+  for_each_setting(check, {DType::f32, DType::f64, DType::bf16});
 }
 
 TEST(Elementwise, FillAndCopy) {

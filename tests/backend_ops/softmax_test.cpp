@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -34,6 +37,23 @@ TEST(Softmax, CrossEntropy) {
                 b.softmax_cross_entropy_backward(out[2], in[2], in[3], in[1], smoothing);
               });
     }
+}
+
+// A class that is masked by a logit of -inf: without smoothing its target is 0, and so is its share of the
+// loss.
+TEST(Softmax, CrossEntropyOfAMaskedClass) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const auto check = [](Backend& b, DType dtype) {
+    const TensorOptions options{.dtype = dtype == DType::bf16 ? DType::f32 : dtype, .backend = &b};
+    const Tensor logits = Tensor::from<double>({2, 3}, {1, 2, -kInf, -kInf, 2, -kInf}, &b).to(dtype);
+    const Tensor losses = Tensor::empty({2}, options), p = Tensor::empty({2, 3}, options);
+    b.softmax_cross_entropy(losses, p, logits, Tensor::from<std::int32_t>({2}, {0, 1}, &b), 0.0);
+    const std::vector<double> found = losses.to_vector<double>();
+    EXPECT_NEAR(found[0], std::log(1 + std::exp(1.0)), 1e-6);
+    EXPECT_EQ(found[1], 0.0);
+    EXPECT_EQ(p.to_vector<double>()[2], 0.0);
+  };
+  for_each_setting(check, {DType::f32, DType::f64, DType::bf16});
 }
 
 // As a mean of losses gives it to all of them.

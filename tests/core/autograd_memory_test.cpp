@@ -105,6 +105,35 @@ TEST_F(GraphMemory, NothingIsKeptWithoutRecording) {
   EXPECT_EQ(tensors(), 2u) << "x and y";
 }
 
+// Results remember their logits, but not what those were made of.
+TEST_F(GraphMemory, ChainsOfWhatRemembersItsInputKeepTwoWithoutRecording) {
+  const Variable parameter = leaf({1, kCount});
+  const NoGrad no_grad;
+  for (const auto& f : {softmax, sigmoid}) {
+    Variable x = parameter;
+    for (int i = 0; i < 5; ++i) x = f(x);
+    EXPECT_EQ(tensors(), 3u) << "the parameter, x and its logits";
+    EXPECT_TRUE((softmax_input(x).defined() ? softmax_input(x) : sigmoid_input(x)).defined());
+  }
+  Variable rows = parameter;
+  for (int i = 0; i < 5; ++i) rows = join_rows({rows});
+  EXPECT_EQ(tensors(), 3u) << "the parameter, rows and their parts";
+  for (int i = 0; i < 5; ++i) rows = join_rows({sigmoid(rows)});
+  EXPECT_EQ(tensors(), 4u) << "the parameter, rows, their parts and the logits of those";
+  EXPECT_TRUE(sigmoid_input(split_rows(rows, {{kCount}}).front()).defined());
+}
+
+TEST_F(GraphMemory, LogitsThatAreRememberedWithoutRecordingKeepNoGraph) {
+  const Variable x = leaf();
+  Variable logits = sin(sin(x));
+  const NoGrad no_grad;
+  const Variable y = sigmoid(logits);
+  EXPECT_EQ(tensors(), 4u) << "x, its sine, the logits and y";
+  logits = {};
+  EXPECT_EQ(tensors(), 3u) << "x, the logits and y";
+  EXPECT_FALSE(sigmoid_input(y).requires_grad());
+}
+
 TEST_F(GraphMemory, BoundGradientsAreWrittenInPlace) {
   // A product of matrices is written straight into the arena: no other tensor of that size is ever needed.
   Variable w = leaf({10, 100});

@@ -79,6 +79,17 @@ TEST(Reductions, LogSumExpOfExtremes) {
   EXPECT_EQ(log_sum_exp(f64_tensor({2}, {1, kInf})).item(), kInf);
   EXPECT_EQ(log_sum_exp(f64_tensor({2}, {-kInf, 3})).item(), 3);
   EXPECT_TRUE(std::isnan(log_sum_exp(f64_tensor({2}, {std::nan(""), 3})).item()));
+  // What is the largest number depends on the type.
+  const Variable far = Variable::parameter(f64_tensor({2}, {1e300, 3}));
+  const Variable y = log_sum_exp(far);
+  EXPECT_EQ(y.item(), 1e300);
+  y.backward();
+  EXPECT_EQ(far.grad().to_vector<double>(), (std::vector<double>{1, 0}));
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    EXPECT_EQ(log_sum_exp(f64_tensor({2}, {-kInf, -kInf}).to(dtype)).item(), -kInf) << to_string(dtype);
+    EXPECT_EQ(log_sum_exp(f64_tensor({2}, {1, kInf}).to(dtype)).item(), kInf) << to_string(dtype);
+    EXPECT_EQ(log_sum_exp(f64_tensor({2}, {-kInf, 3}).to(dtype)).item(), 3) << to_string(dtype);
+  }
 }
 
 TEST(Argmax, FirstLargestOfEachRow) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <ronde/core/storage.h>
+
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
@@ -105,6 +107,20 @@ TEST(Tensor, LiesOverMemoryOfTheCaller) {
   EXPECT_TRUE(alive.expired());
   expect_error([&] { (void)Tensor::over(static_cast<float*>(nullptr), {2}); }, "(2,) is null");
   EXPECT_EQ(Tensor::over(static_cast<float*>(nullptr), {0, 2}).count(), 0);
+}
+
+TEST(Tensor, RefusesStridesThatReachBeyondItsMemory) {
+  const auto storage = std::make_shared<Storage>(default_backend(), 64);
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  const auto over = [&](const Shape& shape, const Shape& strides) {
+    return Tensor::over(storage, shape, strides, DType::f32);
+  };
+  expect_error([&] { (void)over({3}, {kFar}); },
+               cat("[tensor] strides (", kFar, ",) for shape (3,) reach too far"));
+  expect_error([&] { (void)over({2, 2, 2}, {kFar, kFar, 1}); }, "reach too far");
+  expect_error([&] { (void)over({2}, {kFar}); }, "reach too far");  // in bytes
+  expect_error([&] { (void)over({3}, {8}); }, "needs 68 bytes, more than the storage has");
+  EXPECT_EQ(over({2, 3}, {8, 1}).count(), 6);
 }
 
 TEST(Tensor, BroadcastsWithoutCopying) {

@@ -1,5 +1,6 @@
 // CudaBackend's own logic; what its kernels compute is the table of tests/backend_ops.
 #include <ronde/core/cuda.h>
+#include <ronde/nn/embedding.h>
 
 #include "cuda/backend_options.h"
 #include "cuda/fake_device.h"
@@ -102,6 +103,21 @@ TEST(CudaBackend, AWrongLabelIsToldOnceAndTheDeviceGoesOn) {
   expect_error([&] { device.backend.synchronize(); }, "label 3 of row 1");
   device.backend.synchronize();
   EXPECT_EQ(filled(device.backend, {2}, 5.0).to_vector<float>(), repeated(2, 5));
+}
+
+// As i32 they would be rows of the table.
+TEST(CudaBackend, FarIndicesOfAnEmbeddingAreNoRows) {
+  FakeDevice device;
+  Embedding layer({.input_dim = 10, .output_dim = 2});
+  layer.build({1}, {.backend = &device.backend});
+  const auto look_up = [&](std::int64_t index) {
+    layer(Tensor::from<std::int64_t>({1, 1}, {index}, &device.backend));
+    device.backend.synchronize();
+  };
+  constexpr std::int64_t kFar = std::int64_t{1} << 32;
+  EXPECT_NO_THROW(look_up(9));
+  for (const std::int64_t index : {kFar + 3, 3 - kFar, std::int64_t{-1}, std::int64_t{10}})
+    expect_error([&] { look_up(index); }, "at position 0 is outside a table of 10 rows");
 }
 
 TEST(CudaBackend, AStepSoonNeedsNoMemoryOfTheDevice) {

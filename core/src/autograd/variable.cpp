@@ -34,7 +34,14 @@ void Variable::State::accumulate(const Tensor& contribution, bool is_ours) {
 
 void Variable::State::set_origin(const Variable& y, Origin how, const std::vector<Variable>& inputs) {
   y.state_->made_by = how;
-  for (const Variable& input : inputs) y.state_->origins.push_back(input.state_);
+  for (const Variable& input : inputs) {
+    const State& state = *input.state_;
+    const bool has_past = state.requires_grad || !state.origins.empty();
+    // Parts of rows keep their logits, which have no past themselves.
+    const bool is_part = how == Origin::rows && state.made_by != Origin::rows;
+    const bool is_kept = y.requires_grad() || !has_past || is_part;
+    y.state_->origins.push_back(is_kept ? input.state_ : std::make_shared<State>(state.value));
+  }
 }
 
 std::vector<Variable> Variable::State::origin(const Variable& y, Origin how) {

@@ -18,9 +18,10 @@ struct Variable::State {
   /// What a result remembers of how it was made, so that a loss need not undo it.
   enum class Origin { none, softmax, sigmoid, rows };
 
-  /// Remembers that `y` was made of `inputs` this way.
+  /// Remembers that `y` was made of `inputs` this way; where nothing is recorded, of their values, so that a
+  /// chain of results does not keep its beginning alive.
   static void set_origin(const Variable& y, Origin how, const std::vector<Variable>& inputs);
-  /// The `inputs` of the above where it was made this way, else none.
+  /// These inputs where it was made this way, else none.
   static std::vector<Variable> origin(const Variable& y, Origin how);
   /// The same of what is made of one input, else an undefined variable.
   static Variable input_of(const Variable& y, Origin how);

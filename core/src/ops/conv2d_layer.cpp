@@ -81,8 +81,9 @@ std::optional<PlacedLayer> place(const Tensor& x, const std::optional<Conv2dCall
   layer.out = Tensor::empty({x.size(0), image.h, image.w, conv.weight.size(0)}, x.options());
   if (conv.options.max_pool)
     layer.argmax = Tensor::empty(layer.out.shape(), {.dtype = argmax_type, .backend = &x.backend()});
-  if (drop) {
-    layer.sample_keys = drop->sample_keys;
+  if (drop && drop->params.rate != 0.0) {
+    require_dropout(layer.out, drop->sample_keys, drop->params);
+    layer.sample_keys = drop->sample_keys.contiguous();
     layer.dropout = drop->params;
   }
   return placed;

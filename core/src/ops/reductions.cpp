@@ -24,6 +24,11 @@ const char* name_of(ReduceOp op) {
   return "min";
 }
 
+double largest_finite(DType dtype) {
+  if (dtype == DType::bf16) return 0x1.FEp127;
+  return dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+}
+
 // x's shape with extent 1 in the reduced axes.
 Shape kept_shape(const char* name, const Tensor& x, const Shape& axes) {
   Shape kept = x.shape();
@@ -150,10 +155,11 @@ Variable variance(const Variable& x, ReduceOptions options) {
 // The largest element is taken out of the sum as a constant, which changes no gradient. One that is not
 // finite would make inf - inf.
 Variable log_sum_exp(const Variable& x, ReduceOptions options) {
-  constexpr double kMost = std::numeric_limits<float>::max();
   const Variable largest = [&] {
     const NoGrad constant;
-    return clamp(max(x, {.axes = options.axes, .keep_dims = true}), -kMost, kMost);
+    const Variable most = max(x, {.axes = options.axes, .keep_dims = true});
+    const double limit = largest_finite(x.dtype());
+    return clamp(most, -limit, limit);
   }();
   const Variable rest = log(sum(exp(x - largest), options));
   return rest + reshape(largest, rest.shape());

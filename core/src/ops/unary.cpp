@@ -45,6 +45,9 @@ struct UnaryNode final : Node {
 
 Variable apply_unary(UnaryOp op, const char* name, const Variable& x, UnaryParams params) {
   require_floating(name, x.value());
+  // The gradient asks whether y has reached the limit, so it has to be one of y's numbers.
+  if (op == UnaryOp::clipped_relu && x.dtype() == DType::bf16)
+    params.alpha = static_cast<float>(bfloat16(static_cast<float>(params.alpha)));
   const Tensor y = Tensor::empty_like(x.value());
   y.backend().unary(op, y, x.value(), params);
   if (!Node::needed({x})) return y;

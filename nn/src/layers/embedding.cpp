@@ -13,17 +13,30 @@ namespace {
 /// A float holds all whole numbers up to this one.
 constexpr std::int64_t kWholeInFloat = std::int64_t{1} << 24;
 
-/// Before they become whole numbers, among which there is no NaN. Fractions are cut off, as in Keras.
+template <class T>
+void check_each(const std::string& layer, const Tensor& indices, std::int64_t rows) {
+  const T* index = indices.data<T>();
+  for (std::int64_t i = 0; i < indices.count(); ++i)
+    require(index[i] > T{-1} && index[i] < static_cast<T>(rows), "[", layer, "] index ", index[i],
+            " at position ", i, ", expected 0 to ", rows - 1);
+}
+
+/// Before they become i32, among which there is no NaN and nothing beyond 2^31. Fractions are cut off, as in
+/// Keras.
 void check_indices(const std::string& layer, const Tensor& x, std::int64_t rows) {
   // A device checks them itself, so that the host need not wait for it.
-  if (!is_floating(x.dtype()) || x.backend().device().type != DeviceType::cpu) return;
+  if (x.backend().device().type != DeviceType::cpu) return;
+  if (x.dtype() == DType::i64) return check_each<std::int64_t>(layer, x.contiguous(), rows);
+  if (!is_floating(x.dtype())) return;
   const Tensor indices = x.dtype() == DType::bf16 ? x.to(DType::f32) : x.contiguous();
-  visit_real(indices.dtype(), "embedding", [&]<class T>(T) {
-    const T* index = indices.data<T>();
-    for (std::int64_t i = 0; i < indices.count(); ++i)
-      require(index[i] > T{-1} && index[i] < static_cast<T>(rows), "[", layer, "] index ",
-              static_cast<double>(index[i]), " at position ", i, ", expected 0 to ", rows - 1);
-  });
+  visit_real(indices.dtype(), "embedding", [&]<class T>(T) { check_each<T>(layer, indices, rows); });
+}
+
+/// A device turns floating numbers beyond i32 into its largest or least one, which are no rows; of i64 it
+/// would keep the lower half.
+Tensor in_i32(const Tensor& x) {
+  const bool is_far = x.dtype() == DType::i64 && x.backend().device().type != DeviceType::cpu;
+  return (is_far ? x.to(DType::f64) : x).to(DType::i32);
 }
 
 }  // namespace
@@ -51,7 +64,7 @@ Variable Embedding::forward(const Variable& x, const Context&) {
                       "] input_dim ", options_.input_dim,
                       ": float32 inputs are whole numbers up to 2^24 only; use i32 or float64");
   check_indices(label(), x.value(), options_.input_dim);
-  return in_compute_dtype(embedding(embeddings_, x.value().to(DType::i32)));
+  return in_compute_dtype(embedding(embeddings_, in_i32(x.value())));
 }
 
 ConfigDict Embedding::config() const {

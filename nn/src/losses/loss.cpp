@@ -135,7 +135,8 @@ Variable BinaryCrossentropy::operator()(const Variable& output, const Tensor& ta
   // Two classes share what is spread.
   const double smoothing = options_.label_smoothing;
   const Variable t = smoothing == 0.0 ? hard : hard * (1.0 - smoothing) + 0.5 * smoothing;
-  if (logits.defined()) return mean_of_samples(relu(x) - x * t + log(1.0 + exp(-abs(x))));
+  // Of functions that are smooth at 0, and without differences of large numbers.
+  if (logits.defined()) return mean_of_samples(t * softplus(-x) + (1.0 - t) * softplus(x));
   const Variable p = clamp(x, kLossEpsilon, 1.0 - kLossEpsilon);
   return mean_of_samples(-(t * log(p) + (1.0 - t) * log(1.0 - p)));
 }

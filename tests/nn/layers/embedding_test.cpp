@@ -37,6 +37,7 @@ TEST(Embedding, TakesWholeNumbersOfAnyType) {
   EXPECT_EQ(layer(f64_tensor({1, 3}, {3, 0, 3})).value().to_vector<double>(), expected);
   EXPECT_EQ(layer(Tensor::from<float>({1, 3}, {3, 0, 3}, cpu)).value().to_vector<double>(), expected);
   EXPECT_EQ(layer(Tensor::from<std::int32_t>({1, 3}, {3, 0, 3}, cpu)).value().to_vector<double>(), expected);
+  EXPECT_EQ(layer(Tensor::from<std::int64_t>({1, 3}, {3, 0, 3}, cpu)).value().to_vector<double>(), expected);
 }
 
 TEST(Embedding, RefusesWhatIsNoRow) {
@@ -53,6 +54,12 @@ TEST(Embedding, RefusesWhatIsNoRow) {
   EXPECT_EQ(complaint(std::nan("")), "[embedding] index nan at position 0, expected 0 to 3");
   EXPECT_THROW(layer(Tensor::from<float>({1, 1}, {std::nanf("")}, &backend("cpu"))), Error);
   EXPECT_THROW(layer(Tensor::from<std::int32_t>({1, 1}, {4}, &backend("cpu"))), Error);
+  constexpr std::int64_t kFar = (std::int64_t{1} << 32) + 3;  // 3 in its lower half
+  for (const std::int64_t index : {kFar, -kFar, std::int64_t{4}})
+    EXPECT_EQ(message_of([&] {
+                layer(Tensor::from<std::int64_t>({1, 1}, {index}, &backend("cpu")));
+              }),
+              cat("[embedding] index ", index, " at position 0, expected 0 to 3"));
   Embedding large(
       {.input_dim = (1 << 24) + 1, .output_dim = 1, .embeddings_initializer = Initializer::zeros});
   EXPECT_THROW(large(Tensor::zeros({1, 1})), UsageError);

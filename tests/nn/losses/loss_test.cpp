@@ -121,6 +121,39 @@ TEST(BinaryCrossentropy, MatchesItsFormula) {
   EXPECT_EQ(of_logits(x.reshape({12}), t.reshape({12})).shape(), (Shape{12}));
 }
 
+// Of a net whose last kernel is zeros, all logits are 0.
+TEST(BinaryCrossentropy, HasItsGradientWhereALogitIsZero) {
+  const BinaryCrossentropy of_logits({.from_logits = true});
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    const Variable x =
+        Variable::parameter(Tensor::zeros({3, 1}, {.dtype = dtype, .backend = &backend("cpu")}));
+    sum(of_logits(x, f64_tensor({3, 1}, {0, 1, 0.25}))).backward();
+    EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{0.5, -0.5, 0.25})) << to_string(dtype);
+  }
+}
+
+TEST(BinaryCrossentropy, OfLargeLogitsLosesNothing) {
+  const std::vector<double> logits{100, -100, 1e4, -1e4, 10, -10, 20, -20, 100, -1e4};
+  const std::vector<double> targets{1, 1, 1, 1, 1, 0, 1, 0, 0.25, 0.25};
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    const Variable x = Variable::parameter(f64_tensor({10, 1}, logits).to(dtype));
+    const std::vector<double> z = x.value().to_vector<double>();
+    const Variable losses = BinaryCrossentropy({.from_logits = true})(x, f64_tensor({10, 1}, targets));
+    sum(losses).backward();
+    const std::vector<double> found = losses.value().to_vector<double>(), grad = x.grad().to_vector<double>();
+    const auto near = [](double value, double bits) { return std::abs(value) * bits + 1e-40; };
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const double spread = std::log1p(std::exp(-std::abs(z[i])));
+      const double loss = targets[i] * std::max(-z[i], 0.0) + (1 - targets[i]) * std::max(z[i], 0.0) + spread;
+      EXPECT_NEAR(found[i], loss, near(loss, 1e-6)) << to_string(dtype) << " of " << z[i];
+      const double up = 1 / (1 + std::exp(-z[i])), down = 1 / (1 + std::exp(z[i]));
+      const double slope = (1 - targets[i]) * up - targets[i] * down;
+      EXPECT_NEAR(grad[i], slope, near(slope, dtype == DType::bf16 ? 0x1p-8 : 1e-6))
+          << to_string(dtype) << " of " << z[i];
+    }
+  }
+}
+
 // The logits behind a sigmoid are known, so nothing is clipped: -log(sigmoid(-40)) is 40, and not -log(1e-7).
 TEST(BinaryCrossentropy, SaturatedSigmoidIsNotClipped) {
   const Variable outputs = sigmoid(Variable(f64_tensor({2, 1}, {40, -40})));

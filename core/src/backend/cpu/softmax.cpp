@@ -110,11 +110,11 @@ void CpuBackend::softmax_cross_entropy(const Tensor& losses, const Tensor& proba
     T *loss = losses.data<T>(), *p = probabilities.data<T>();
     const T* z = logits.data<T>();
     // The targets of a row add up to 1, so its loss is log-sum-exp minus the logits weighted by the targets.
+    // A class that is masked by a logit of -inf has a weight by smoothing only.
     for_each_row(threads_, logits, [=](std::int64_t row, std::int64_t k) {
-      double total = 0;
-      for (std::int64_t i = row; i < row + k; ++i) total += static_cast<double>(z[i]);
-      const auto hit = static_cast<double>(z[row + label[row / k]]);
-      const double weighted = (1 - smoothing) * hit + smoothing / static_cast<double>(k) * total;
+      double weighted = (1 - smoothing) * static_cast<double>(z[row + label[row / k]]);
+      for (std::int64_t i = row; i < row + k && smoothing != 0; ++i)
+        weighted += smoothing / static_cast<double>(k) * static_cast<double>(z[i]);
       loss[row / k] = static_cast<T>(log_sum_exp(z + row, k) - weighted);
       softmax_row(p + row, z + row, k);
     });

@@ -87,8 +87,9 @@ __global__ void cross_entropy_kernel(Index rows, Index k, Out* losses, Out* prob
     }
     total = sum_warp(total);
     const double hit = is_right ? normaliser - wider(z[label]) : 0.0;
-    if (lane() == 0)
-      losses[row] = rounded<Out>((1 - smoothing) * hit + smoothing / static_cast<double>(k) * total);
+    // The total is not finite where a logit of -inf masks a class.
+    const double spread = smoothing == 0 ? 0.0 : smoothing / static_cast<double>(k) * total;
+    if (lane() == 0) losses[row] = rounded<Out>((1 - smoothing) * hit + spread);
   }
 }
 

@@ -7,7 +7,8 @@
 /// The mask of a row is a function of (context.seed, epoch, global sample index, path of the layer), where
 /// context.sample_keys, which a loader's batch carries, gives sample and epoch: so it is the same on any
 /// number of ranks. Without sample keys row i of the layer's k-th such call counts as sample i of epoch k:
-/// masks still differ from row to row and step to step, but depend on the calls made before.
+/// masks still differ from row to row and step to step, but depend on the calls made before. With sample keys
+/// a layer that is called twice in one forward drops the same elements both times: use two.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,10 @@
 ///                    Dense({.units = 1, .activation = Activation::sigmoid}));
 ///     net.build({200});                              // samples of 200 words
 ///
-/// Inputs are 0 ... input_dim - 1, as i32 or, as data sets give them, in floating numbers; what is outside
-/// is an error. A batch's gradient is zero in all rows but those it uses; between ranks only these rows
-/// travel when that is less (Note [Sparse rows] in distributed). Keras' masks (mask_zero) are not supported.
+/// Inputs are 0 ... input_dim - 1, as i32, i64 or, as data sets give them, in floating numbers; what is
+/// outside is an error. A batch's gradient is zero in all rows but those it uses; between ranks only these
+/// rows travel when that is less (Note [Sparse rows] in distributed). Keras' masks (mask_zero) are not
+/// supported.
 #pragma once
 
 #include <cstdint>
