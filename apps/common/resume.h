@@ -22,6 +22,7 @@ struct RunStart {
   /// Whether what lies at the run's place is its own, to be continued: logs, metrics.
   bool continues_place = false;
   std::string earlier = {};               ///< on rank 0: the latest checkpoint of an earlier run there
+  std::vector<std::string> earlier_files = {};  ///< on rank 0, where there is one: all of them
   std::vector<std::string> damaged = {};  ///< on rank 0: in the way of files that this run may write
 };
 
