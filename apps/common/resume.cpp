@@ -8,6 +8,7 @@
 #include <ronde/models/latest_checkpoint.h>
 
 #include "common/banner.h"
+#include "common/earlier_files.h"
 #include "common/model_file.h"
 #include "report/report_files.h"
 
@@ -19,29 +20,34 @@ namespace fs = std::filesystem;
 LatestCheckpoint latest_of(const RunFiles& files) {
   LatestCheckpoint best;
   std::vector<std::string> skipped, damaged;
-  std::int64_t older = 0;
+  std::int64_t refused = 0;
+  std::vector<std::string> paths;
+  const EarlierFiles earlier(files.new_run);
   for (const std::string& pattern : {files.epoch_checkpoints, files.step_checkpoints, files.on_signal}) {
     if (pattern.empty()) continue;
-    const LatestCheckpoint found = latest_checkpoint(pattern, files.new_run);
+    const LatestCheckpoint found =
+        latest_checkpoint(pattern, [&](const std::string& path) { return earlier.contains(path); });
     skipped.insert(skipped.end(), found.skipped.begin(), found.skipped.end());
     damaged.insert(damaged.end(), found.damaged.begin(), found.damaged.end());
-    older += found.older;
+    refused += found.refused;
+    paths.insert(paths.end(), found.paths.begin(), found.paths.end());
     if (best.path.empty() || found.steps > best.steps) best = found;
   }
   best.skipped = std::move(skipped);
   best.damaged = std::move(damaged);
-  best.older = older;
+  best.refused = refused;
+  best.paths = std::move(paths);
   return best;
 }
 
 void warn_of_skipped(const LatestCheckpoint& latest, const RunFiles& files) {
   for (const std::string& line : latest.skipped)
     std::fprintf(stderr, "ronde: warning: %s: passed over\n", line.c_str());
-  if (latest.older > 0)
+  if (latest.refused > 0)
     std::fprintf(
         stderr,
-        "ronde: warning: %s than %s, so of an earlier run: passed over; --resume FILE goes on from one\n",
-        cat(counted(latest.older, "checkpoint"), latest.older == 1 ? " is older" : " are older").c_str(),
+        "ronde: warning: %s of an earlier run, as %s says: passed over; --resume FILE goes on from one\n",
+        cat(counted(latest.refused, "checkpoint"), latest.refused == 1 ? " is" : " are").c_str(),
         files.new_run.c_str());
 }
 
@@ -64,9 +70,7 @@ bool is_below(const fs::path& folder, const fs::path& file) {
 
 // Whether it lies where this run writes, and no other run has begun there since.
 bool is_of_this_place(const std::string& file, const TrainOptions& options, const RunFiles& files) {
-  std::error_code error;
-  const fs::file_time_type begin = fs::last_write_time(files.new_run, error);
-  if (!error && fs::last_write_time(file, error) < begin) return false;
+  if (EarlierFiles(files.new_run).contains(file)) return false;
   if (!options.dir.empty() && is_below(options.dir, file)) return true;
   const fs::path folder = real_path(file).parent_path();
   for (const std::string& own : {files.epoch_checkpoints, files.step_checkpoints, files.on_signal})
@@ -76,7 +80,8 @@ bool is_of_this_place(const std::string& file, const TrainOptions& options, cons
 
 RunStart start_from(const std::string& file, const TrainOptions& options, const RunFiles& files) {
   if (!file.empty() && is_of_this_place(file, options, files)) return {.file = file, .continues_place = true};
-  return {.file = file, .earlier = latest_of(files).path};
+  LatestCheckpoint latest = latest_of(files);
+  return {.file = file, .earlier = std::move(latest.path), .earlier_files = std::move(latest.paths)};
 }
 
 bool names_file(const TrainOptions& options) {

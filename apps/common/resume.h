@@ -21,8 +21,9 @@ struct RunStart {
   std::string file;  ///< to go on from; empty: from new weights
   /// Whether what lies at the run's place is its own, to be continued: logs, metrics.
   bool continues_place = false;
-  std::string earlier = {};               ///< on rank 0: the latest checkpoint of an earlier run there
-  std::vector<std::string> damaged = {};  ///< on rank 0: in the way of files that this run may write
+  std::string earlier = {};                     ///< on rank 0: the latest checkpoint of an earlier run there
+  std::vector<std::string> earlier_files = {};  ///< on rank 0, where there is one: all of them
+  std::vector<std::string> damaged = {};        ///< on rank 0: in the way of files that this run may write
 };
 
 /// Collective: what is the same on all ranks is so; changes no file. With `auto` the run goes on from the

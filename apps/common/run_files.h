@@ -4,7 +4,7 @@
 ///     model-003-00100.h5 ...                      every --save-steps
 ///     on-signal.h5                                when a signal asks for it, or the time is up
 ///     saved_models/...                            what a recipe saves at the end
-///     .new-run                                    where a new run found checkpoints of an earlier one
+///     .new-run                                    names of an earlier run's checkpoints
 ///     logs/                                       training.csv, TensorBoard's files, evaluation.json
 ///     metrics.json, report.html                   results, for scripts and for people
 ///
@@ -26,7 +26,7 @@ namespace ronde::apps {
 struct RunFiles {
   std::string epoch_checkpoints;  ///< pattern, with {epoch} ...
   std::string step_checkpoints;   ///< pattern, with {epoch} and {batch}
-  std::string new_run;            ///< checkpoints older than it are of an earlier run
+  std::string new_run;            ///< names the checkpoints of an earlier run
   std::string on_signal;          ///< what a signal or the end of the time makes a run save
   std::string saved_model;
   std::string logs;                  ///< directory

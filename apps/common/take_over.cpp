@@ -2,11 +2,11 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include <ronde/distributed/communicator.h>
 #include <ronde/models/latest_checkpoint.h>
+#include <ronde/models/save_point.h>
 
 namespace ronde::apps {
 namespace {
@@ -19,15 +19,6 @@ void put_aside(const std::string& path) {
   if (!error) std::fprintf(stderr, "ronde: note: %s: kept as %s\n", path.c_str(), name.c_str());
 }
 
-void leave_mark(const std::string& path) {
-  std::ofstream file(path);
-  file << "Checkpoints older than this file are of an earlier run: --resume auto passes them over.\n";
-  if (!file.flush())
-    std::fprintf(stderr,
-                 "ronde: warning: %s: cannot be written: --resume auto may go on with the earlier run\n",
-                 path.c_str());
-}
-
 }  // namespace
 
 void TakeOver::on_train_batch_begin(std::int64_t) {
@@ -36,8 +27,14 @@ void TakeOver::on_train_batch_begin(std::int64_t) {
   collectively(model().communicator(), [&] {
     if (!is_main_rank()) return;
     for (const std::string& path : start_.damaged) put_aside(path);
-    if (!start_.earlier.empty()) leave_mark(files_.new_run);
+    EarlierFiles earlier(files_.new_run);
+    if (!start_.earlier.empty()) earlier.begin(start_.earlier_files);
+    if (earlier.has_names()) earlier_ = std::move(earlier);
   });
+}
+
+void TakeOver::on_save_point(SavePoint& point) {
+  if (earlier_) point.on_written([this](const std::string& path) { earlier_->forget(path); });
 }
 
 }  // namespace ronde::apps

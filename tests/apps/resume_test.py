@@ -1,6 +1,7 @@
 """A run that was killed goes on with --resume as if nothing had happened; and what happens when it cannot."""
 
 import json
+import os
 import random
 import re
 import shutil
@@ -121,11 +122,53 @@ class Resume(harness.ProgramTest):
                 _, result = self.finished(*pattern, "--seed", "1", "--epochs", "1", ranks=ranks)
                 self.assertIn("resume        no: a new run; out/at-3.h5 is of an earlier one\n", result.out)
                 _, result = self.finished(*pattern, "--seed", "1", "--resume", "auto", ranks=ranks, warnings=[
-                    r"2 checkpoints are older than out/\.new-run, so of an earlier run: passed over"])
+                    r"2 checkpoints are of an earlier run, as out/\.new-run says: passed over"])
                 self.assertIn("from out/at-1.h5, after 1 epoch and 4 steps", result.out)
                 _, result = self.finished(*pattern, "--seed", "1", "--resume", "auto", ranks=ranks)
                 self.assertIn("from out/at-3.h5, after 3 epochs and 12 steps", result.out)
                 self.out_of_the_way()
+
+    def test_an_earlier_run_is_known_by_names(self):
+        """A copy, or a backup that came back, has any times. A name counts until the new run has written its file."""
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        out, kept = self.work / "out", self.work / "kept"
+        self.finished(*pattern)
+        self.finished(*pattern, "--seed", "1", "--epochs", "1")
+        self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-2.h5", "at-3.h5"])
+        shutil.copytree(out, kept)
+        for mark, file in ((1_000_000_000, 1_100_000_000), (1_100_000_000, 1_000_000_000)):
+            shutil.rmtree(out)
+            shutil.copytree(kept, out)
+            for path in out.glob("at-*.h5"):
+                os.utime(path, (file, file))
+            os.utime(out / ".new-run", (mark, mark))
+            _, result = self.finished(*pattern, "--seed", "1", "--epochs", "2", "--resume", "auto", warnings=["2 checkpoints are of"])
+            self.assertIn("from out/at-1.h5, after 1 epoch and 4 steps", result.out)
+            self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-3.h5"])
+
+    def test_a_file_that_is_taken_for_an_earlier_one_is_written_again(self):
+        """What a kill between the file and its name costs."""
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        whole, _ = self.finished(*pattern)
+        self.finished(*pattern)
+        mark = self.work / "out/.new-run"
+        title = mark.read_text()
+        self.assertEqual(len(title.splitlines()), 1)
+        mark.write_text(title + "at-1.h5\nat-2.h5\nat-3.h5\n")
+        again, result = self.finished(*pattern, "--resume", "auto", warnings=["3 checkpoints are of an earlier run"])
+        self.assertIn("no checkpoint found: a new run", result.out)
+        self.assertEqual([again["weights_sha256"], mark.read_text()], [whole["weights_sha256"], title])
+
+    def test_a_mark_of_times(self):
+        """As Ronde 0.1 left it."""
+        pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
+        self.finished(*pattern)
+        os.utime(self.work / "out/at-3.h5", (1_000_000_000, 1_000_000_000))
+        mark = self.work / "out/.new-run"
+        mark.write_text("Checkpoints older than this file are of an earlier run: --resume auto passes them over.\n")
+        os.utime(mark, (1_100_000_000, 1_100_000_000))
+        _, result = self.finished(*pattern, "--resume", "auto", warnings=["1 checkpoint is of an earlier run"])
+        self.assertIn("from out/at-2.h5, after 2 epochs", result.out)
 
     def test_one_file_holds_the_best_epoch(self):
         """Which need not be the last: what that means is said, at the end and when the run goes on."""
@@ -193,7 +236,7 @@ class Resume(harness.ProgramTest):
                 self.assertEqual([(epoch["epoch"], epoch["loss"]) for epoch in metrics["epochs"]], [(2, base["epochs"][1]["loss"])])
                 rows = (self.work / "out/logs/training.csv").read_text().splitlines()
                 self.assertEqual([row.split(",")[0] for row in rows], ["epoch", "1"])
-                metrics, result = self.finished(*pattern, "--resume", "auto", ranks=ranks, warnings=["1 checkpoint is older than out/.new-run"])
+                metrics, result = self.finished(*pattern, "--resume", "auto", ranks=ranks, warnings=["1 checkpoint is of an earlier run, as out/.new-run says"])
                 self.assertIn("from out/at-2.h5, after 2 epochs and 8 steps", result.out)
                 self.assertEqual(metrics["weights_sha256"], base["weights_sha256"])
                 self.assertEqual([epoch["epoch"] for epoch in metrics["epochs"]], [2, 3])

@@ -109,7 +109,7 @@ class Supervised(Interrupted):
         self.assertEqual(job.finish(), 0, job.out)
         self.assertRegex(job.out, r"start 1 ended after .* in step 0: signal 9")
         self.assertRegex(job.out, r"resume +no: a new run; out/\S+ is of an earlier one")
-        self.assertRegex(job.out, r"warning: \d+ checkpoints? (is|are) older than out/.new-run, so of an earlier run")
+        self.assertRegex(job.out, r"warning: \d+ checkpoints? (is|are) of an earlier run, as out/.new-run says")
         self.assertEqual(self.weights(), expected, job.out)
 
     def test_spare_ranks_take_over(self):

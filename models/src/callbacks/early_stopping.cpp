@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include <ronde/nn/weight_layout.h>
 
@@ -17,6 +18,7 @@ void EarlyStopping::on_train_begin(Model&, const TrainingPlan& plan) {
   stopped_epoch_ = -1;
   best_epoch_ = 0;
   best_weights_.clear();
+  left_other_weights_ = false;
 }
 
 void EarlyStopping::on_epoch_end(std::int64_t epoch, Logs& logs) {
@@ -52,8 +54,12 @@ void EarlyStopping::remember_weights(std::int64_t epoch) {
 
 void EarlyStopping::restore_weights() {
   std::vector<Parameter> parameters = model().module().parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor last = to_keras_layout(parameters[i]);
     assign_keras_layout(parameters[i], best_weights_[i].values);
+    const Tensor now = to_keras_layout(parameters[i]);
+    if (std::memcmp(now.raw(), last.raw(), now.byte_size()) != 0) left_other_weights_ = true;
+  }
   model().arena().bump_version();
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
+#include <system_error>
+#include <utility>
 
 #include <ronde/core/new_file.h>
 #include <ronde/models/save_point.h>
@@ -107,6 +110,7 @@ void ModelCheckpoint::on_train_begin(Model& model, const TrainingPlan& plan) {
 
 void ModelCheckpoint::on_train_end(const Logs&) {
   remover_->wait();
+  if (std::exchange(is_restored_, false)) forget_missing_files();
 }
 
 void ModelCheckpoint::on_train_batch_begin(std::int64_t) {
@@ -135,6 +139,7 @@ void ModelCheckpoint::on_save_point(SavePoint& point) {
   if (steps_since_save_ >= interval_) steps_since_save_ = 0;  // not for save_last: the rhythm stays
   if (measured_) choose_interval();
   if (!has_values(point)) return;
+  if (std::exchange(is_restored_, false)) forget_missing_files();
   const std::string begin = cat("\nEpoch ", point.epoch() + 1, ": ");
   if (!monitors()) return order(point, kNone, begin + "saving model to ");
 
@@ -163,8 +168,7 @@ bool ModelCheckpoint::has_values(const SavePoint& point) const {
 
 void ModelCheckpoint::order(SavePoint& point, double value, const std::string& message) {
   const std::string path = path_for(point);
-  std::erase_if(files_, [&](const File& file) { return file.path == path; });
-  files_.push_back({path, value});
+  note_file(path, value);
   point.save({.path = path,
               .weights_only = options_.save_weights_only,
               .on_snapshot =
@@ -179,6 +183,24 @@ void ModelCheckpoint::order(SavePoint& point, double value, const std::string& m
                     if (measured_ && outcome.written) measured_->add_write(outcome.write_seconds);
                     settle(path, outcome.written);
                   }});
+}
+
+/// Of a run that went on in another folder: they must not be the best in place of files that are there.
+void ModelCheckpoint::forget_missing_files() {
+  std::string found;
+  std::error_code error;
+  if (is_main_rank())
+    for (const File& file : files_) found += std::filesystem::exists(file.path, error) ? 'x' : '-';
+  found = broadcast_string(model().communicator(), found);
+  auto mark = found.begin();
+  std::erase_if(files_, [&](const File&) { return *mark++ == '-'; });
+  if (!files_.empty()) last_path_ = files_.back().path;
+}
+
+/// As the newest.
+void ModelCheckpoint::note_file(const std::string& path, double value) {
+  std::erase_if(files_, [&](const File& file) { return file.path == path; });
+  files_.push_back({path, value});
 }
 
 std::string ModelCheckpoint::path_for(SavePoint& point) {
@@ -256,10 +278,11 @@ void ModelCheckpoint::restore(const CallbackState& state) {
   // One that was given stays as it is given now.
   const ConfigValue* interval = measured_ ? values.find("interval") : nullptr;
   if (interval && interval->as_int() > 0) interval_ = interval->as_int();
+  is_restored_ = true;
   files_.clear();
   for (const ConfigValue& file : values.at("files").as_list())
-    files_.push_back({file.at("path").as_string(), file.at("value").as_double()});
-  if (!files_.empty()) last_path_ = files_.back().path;
+    if (const auto path = path_of_pattern(options_.filepath, file.at("path").as_string()))
+      note_file(*path, file.at("value").as_double());
 }
 
 void ModelCheckpoint::say(const std::string& message) const {

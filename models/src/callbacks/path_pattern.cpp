@@ -1,6 +1,8 @@
 #include "callbacks/path_pattern.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 
 #include <ronde/core/error.h>
 
@@ -90,6 +92,52 @@ void scan(const std::string& pattern, Literal&& literal, OnField&& field) {
   }
 }
 
+/// For a value, behind a kDigit: at least one character of a number.
+constexpr char kMore = '\0', kDigit = '\1';
+
+bool is_of_number(char c) {
+  return c != 0 && std::string_view("0123456789+-. einfaENIFA").find(c) != std::string_view::npos;
+}
+
+/// Whether `name` is `shape`. To go back to the last kMore alone is enough, as all stand for the same
+/// characters.
+bool has_shape(std::string_view name, std::string_view shape) {
+  std::size_t n = 0, s = 0;
+  std::size_t retry_name = 0, retry_shape = std::string_view::npos;  // behind the last kMore
+  while (n < name.size()) {
+    if (s < shape.size() && shape[s] == kMore) {
+      retry_shape = ++s;
+      retry_name = n;
+    } else if (s < shape.size() && (shape[s] == kDigit ? is_of_number(name[n]) : shape[s] == name[n])) {
+      ++n, ++s;
+    } else if (retry_shape != std::string_view::npos && is_of_number(name[retry_name])) {
+      s = retry_shape;
+      n = ++retry_name;
+    } else {
+      return false;
+    }
+  }
+  while (s < shape.size() && shape[s] == kMore) ++s;
+  return s == shape.size();
+}
+
+/// The last `count` of the parts between slashes; nothing where there are fewer.
+std::optional<std::string> last_parts(const std::string& path, std::int64_t count) {
+  std::size_t begin = path.size() + 1;
+  for (; count > 0; --count) {
+    if (begin == 0) return {};
+    const std::size_t slash = begin < 2 ? std::string::npos : path.rfind('/', begin - 2);
+    begin = slash == std::string::npos ? 0 : slash + 1;
+  }
+  return path.substr(begin);
+}
+
+bool leads_elsewhere(const std::string& path) {
+  const std::filesystem::path parts(path);
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const std::filesystem::path& part) { return part == "." || part == ".."; });
+}
+
 }  // namespace
 
 std::string format_pattern(const std::string& pattern, const PatternLookup& look_up) {
@@ -115,6 +163,20 @@ bool pattern_needs_logs(const std::string& pattern) {
   const std::vector<std::string> names = names_in_pattern(pattern);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string& name) { return name != "epoch" && name != "batch"; });
+}
+
+std::optional<std::string> path_of_pattern(const std::string& pattern, const std::string& path) {
+  std::string shape;
+  scan(
+      pattern, [&](char c) { shape += c; },
+      [&](const Field&) {
+        shape += {kDigit, kMore};
+      });
+  const std::size_t folder = shape.rfind('/', shape.find(kMore)) + 1;  // 0 where there is none
+  const std::string own = shape.substr(folder);
+  const std::optional<std::string> name = last_parts(path, 1 + std::count(own.begin(), own.end(), '/'));
+  if (!name || leads_elsewhere(*name) || !has_shape(*name, own)) return {};
+  return shape.substr(0, folder) + *name;
 }
 
 }  // namespace ronde::inline v0

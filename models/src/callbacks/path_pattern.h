@@ -21,4 +21,9 @@ std::vector<std::string> names_in_pattern(const std::string& pattern);
 /// Whether one of them is another than `epoch` and `batch`.
 bool pattern_needs_logs(const std::string& pattern);
 
+/// The path that the pattern became where `path` has its name: a file of a run tells names, not folders
+/// (SECURITY.md). As many last parts of `path` count as the pattern has from its first value, or its last
+/// slash, on; nothing where they are not of the pattern.
+std::optional<std::string> path_of_pattern(const std::string& pattern, const std::string& path);
+
 }  // namespace ronde::inline v0

@@ -51,13 +51,6 @@ std::optional<FileProgress> progress_of(const fs::path& path) {
                                : read_progress(end_of(file, kTrailerLength));
 }
 
-/// Of a file that is not there: before all others.
-fs::file_time_type written(const fs::path& path) {
-  std::error_code error;
-  const fs::file_time_type time = fs::last_write_time(path, error);
-  return error ? fs::file_time_type::min() : time;
-}
-
 /// The most advanced first; of equally advanced ones the last by name.
 std::vector<Candidate> candidates_of(const std::string& pattern_or_directory, LatestCheckpoint& latest) {
   std::vector<Candidate> candidates;
@@ -83,12 +76,14 @@ std::vector<Candidate> candidates_of(const std::string& pattern_or_directory, La
 
 }  // namespace
 
-LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory, const std::string& not_before) {
+LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory,
+                                   const std::function<bool(const std::string& path)>& refuses) {
   LatestCheckpoint latest;
-  const fs::file_time_type begin = written(not_before);
-  for (const Candidate& candidate : candidates_of(pattern_or_directory, latest)) {
-    if (written(candidate.path) < begin) {
-      ++latest.older;
+  const std::vector<Candidate> candidates = candidates_of(pattern_or_directory, latest);
+  for (const Candidate& candidate : candidates) latest.paths.push_back(candidate.path);
+  for (const Candidate& candidate : candidates) {
+    if (refuses && refuses(candidate.path)) {
+      ++latest.refused;
       continue;
     }
     try {

@@ -116,9 +116,13 @@ void Trainer::go_on() {
   require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ",
                       counted(run.epoch_step, "step"), " are done of an epoch of ", plan_.steps_per_epoch);
   collectively(*state_.communicator, [&] { require_same_run(callbacks_, run.callbacks); });
-  return_to_trained_weights(state_);
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
+  require<UsageError>(run.other_weights_by.empty() || run.stopped || is_over(),
+                      "[fit] cannot resume: when the run ended, its callback ", run.other_weights_by,
+                      " left other weights than those it would go on from: resume from a checkpoint of the "
+                      "run, or call fit without resume");
+  return_to_trained_weights(state_);
   recovery_.go_on(state_.source, run.non_finite);
   history_ = run.history;
   state_.stop = run.stopped;
@@ -149,11 +153,20 @@ History Trainer::run() {
   Logs last;
   for (const auto& [name, values] : history_.values) last.set(name, values.back());
   for (Callback* callback : callbacks_) callback->on_train_end(last);
+  const std::string changed = other_weights_by();
   state_.run = saved_run();
+  state_.run->other_weights_by = changed;
   broadcast_run(*state_.communicator, state_.run);  // callbacks' states are rank 0's
   state_.has_optimizer_of_run = true;
   ended_ = true;
   return std::move(history_);
+}
+
+std::string Trainer::other_weights_by() const {
+  for (const Callback* callback : callbacks_)
+    if (callback->left_other_weights())
+      return callback->state_name().empty() ? "without a name" : callback->state_name();
+  return plan_.resumed ? state_.run->other_weights_by : "";  // then there was nothing more to train
 }
 
 /// As Keras does, the trained net has the averages, if there are any. The run may go on from the trained

@@ -72,6 +72,8 @@ class Trainer {
   void offer_save_after_step();
   void offer_save_after_epoch(std::int64_t epoch, const Logs& logs);
   void offer(SavePoint& point);
+  /// The callback after whose on_train_end the run cannot go on; empty: none.
+  std::string other_weights_by() const;
   [[noreturn]] void throw_non_finite() const;
   void warn(const std::string& problem) const;
 

@@ -114,16 +114,18 @@ PackedRun pack_run(const SavedRun& run) {
   for (const std::vector<double>& of_rank : run.totals) totals.push_back(pack_numbers(of_rank));
   for (const SavedCallback& callback : run.callbacks)
     callbacks.push_back(pack_callback(callback, packed.tensors));
-  packed.tree = ConfigDict{{"epoch", run.epoch},
-                           {"epoch_step", run.epoch_step},
-                           {"stopped", run.stopped},
-                           {"first_pass", run.first_pass},
-                           {"plan", run.plan},
-                           {"arithmetic", run.arithmetic},
-                           {"totals", totals},
-                           {"history", pack_history(run.history)},
-                           {"non_finite", run.non_finite},
-                           {"callbacks", callbacks}};
+  ConfigDict tree{{"epoch", run.epoch},
+                  {"epoch_step", run.epoch_step},
+                  {"stopped", run.stopped},
+                  {"first_pass", run.first_pass},
+                  {"plan", run.plan},
+                  {"arithmetic", run.arithmetic},
+                  {"totals", totals},
+                  {"history", pack_history(run.history)},
+                  {"non_finite", run.non_finite},
+                  {"callbacks", callbacks}};
+  if (!run.other_weights_by.empty()) tree.emplace_back("other_weights_by", run.other_weights_by);
+  packed.tree = std::move(tree);
   return packed;
 }
 
@@ -140,6 +142,7 @@ SavedRun unpack_run(const ConfigValue& tree) {
   // Files of Ronde 0.1 have none of these.
   run.non_finite = integer_or_0(tree, "non_finite");
   run.first_pass = integer_or_0(tree, "first_pass");
+  if (const ConfigValue* name = tree.find("other_weights_by")) run.other_weights_by = name->as_string();
   for (const ConfigValue& callback : tree.at("callbacks").as_list())
     run.callbacks.push_back(unpack_callback(callback));
   require<InputError>(run.epoch >= 0 && run.epoch_step >= 0 && run.first_pass >= 0,

@@ -7,6 +7,7 @@
 #include <ronde/models/lambda_callback.h>
 
 #include "models/testing.h"
+#include "support/temp_dir.h"
 
 namespace ronde::testing {
 namespace {
@@ -109,6 +110,56 @@ TEST(EarlyStopping, RestoredWeightsAreOfANewVersion) {
   const std::uint64_t before = model.arena().version();
   stop.on_train_end({});
   EXPECT_NE(model.arena().version(), before);
+}
+
+/// Fit with val_loss of epoch i being values[i].
+void fit_script(Model& model, const std::vector<double>& values, std::int64_t epochs, bool resume,
+                bool stops = true) {
+  const InMemoryDataset data = small_images(8);
+  LambdaCallback script({.on_epoch_end = [&](std::int64_t epoch, Logs& logs) {
+    logs.set("val_loss", values[static_cast<std::size_t>(epoch)]);
+  }});
+  EarlyStopping stop({.patience = 50, .restore_best_weights = true});
+  std::vector<Callback*> callbacks{&script};
+  if (stops) callbacks.push_back(&stop);
+  model.fit(data, {.epochs = epochs,
+                   .resume = resume,
+                   .validation = &data,
+                   .callbacks = callbacks,
+                   .verbose = 0,
+                   .warn = [](const std::string&) {}});
+}
+
+// The weights are of one epoch, the optimizer and the place in the data of another.
+TEST(EarlyStopping, ARunThatEndedWithTheBestWeightsIsNotResumed) {
+  const std::string refusal =
+      "[fit] cannot resume: when the run ended, its callback early_stopping left other weights than those it "
+      "would go on from: resume from a checkpoint of the run, or call fit without resume";
+  const TempDir dir;
+  Model model = small_model();
+  fit_script(model, {1, 2}, 2, false);
+  const std::string best = model.weights_sha256();
+  const auto resume = [&] { fit_script(model, {1, 2, 3}, 3, true, false); };
+  EXPECT_EQ(message_of<UsageError>(resume), refusal);
+  fit_script(model, {1, 2}, 2, true);  // nothing is left to train, which does no harm
+  EXPECT_EQ(model.weights_sha256(), best);
+  EXPECT_EQ(message_of<UsageError>(resume), refusal);
+
+  model.save(dir / "m.h5");
+  Model loaded = small_model();
+  loaded.load_weights(dir / "m.h5");
+  EXPECT_EQ(message_of<UsageError>([&] { fit_script(loaded, {1, 2, 3}, 3, true); }), refusal);
+
+  fit_script(model, {1, 2}, 2, false, false);  // as in Keras
+  EXPECT_NO_THROW(resume());
+}
+
+TEST(EarlyStopping, ARunWhoseLastEpochWasTheBestIsResumed) {
+  Model model = small_model(), undisturbed = small_model();
+  fit_script(undisturbed, {3, 2, 1}, 3, false);
+  fit_script(model, {3, 2}, 2, false);
+  fit_script(model, {3, 2, 1}, 3, true);
+  EXPECT_EQ(model.weights_sha256(), undisturbed.weights_sha256());
 }
 
 TEST(EarlyStopping, BestWeightsSurviveACheckpoint) {

@@ -159,6 +159,73 @@ TEST(ModelCheckpoint, KeepsTheBestAndTheNewest) {
   EXPECT_EQ(best.best(), 0.3);
 }
 
+/// Trains 3 epochs more from `file`, with val_loss being `value`.
+void go_on(const std::string& file, ModelCheckpoint& checkpoint, double value) {
+  Model model = small_model();
+  model.load_weights(file);
+  const InMemoryDataset data = small_images(8);
+  LambdaCallback script({.on_epoch_end = [&](std::int64_t, Logs& logs) { logs.set("val_loss", value); }});
+  model.fit(data, {.batch_size = 4,
+                   .epochs = 6,
+                   .resume = true,
+                   .validation = &data,
+                   .callbacks = {&script, &checkpoint},
+                   .verbose = 0});
+}
+
+// A copy of a folder, or a file from it, goes on elsewhere: the files that it names are not that run's.
+TEST(ModelCheckpoint, ARunThatGoesOnElsewhereDeletesNothingWhereItWas) {
+  const TempDir first, copy, other;
+  ModelCheckpoint before({.filepath = first / "{epoch}.h5", .keep = 2});
+  run_epochs("val_loss", {0.5, 0.3, 0.4}, {&before});
+  const std::set<std::string> had = files_in(first);
+  EXPECT_EQ(had, (std::set<std::string>{"2.h5", "3.h5"}));
+  std::filesystem::copy(first.path(), copy.path());
+
+  ModelCheckpoint in_copy({.filepath = copy / "{epoch}.h5", .keep = 2});
+  go_on(copy / "3.h5", in_copy, 0.2);
+  EXPECT_EQ(files_in(first), had);
+  EXPECT_EQ(files_in(copy), (std::set<std::string>{"5.h5", "6.h5"})) << "its own old ones count";
+
+  ModelCheckpoint in_other({.filepath = other / "{epoch}.h5", .keep = 1});
+  go_on(first / "3.h5", in_other, 0.2);
+  EXPECT_EQ(files_in(first), had);
+  EXPECT_EQ(files_in(other), (std::set<std::string>{"6.h5"}));
+}
+
+TEST(ModelCheckpoint, BestFilesThatAreElsewhereTakeNoPlace) {
+  const TempDir first, other;
+  ModelCheckpoint before({.filepath = first / "{epoch}.h5", .keep_best = 2});
+  run_epochs("val_loss", {0.1, 0.2, 0.15}, {&before});
+  ModelCheckpoint elsewhere({.filepath = other / "{epoch}.h5", .keep_best = 2});
+  go_on(first / "3.h5", elsewhere, 0.5);
+  EXPECT_EQ(files_in(other), (std::set<std::string>{"4.h5", "5.h5"}));
+
+  ModelCheckpoint none({.filepath = other / "{epoch}.h5", .save_best_only = true});
+  go_on(first / "3.h5", none, 0.5);
+  EXPECT_EQ(none.last_path(), "") << "of the run before, but not there";
+  ModelCheckpoint here({.filepath = first / "{epoch}.h5", .save_best_only = true});
+  go_on(first / "3.h5", here, 0.5);
+  EXPECT_EQ(here.last_path(), first / "3.h5");
+}
+
+// SECURITY.md: a file opens no path that it names, and deletes none.
+TEST(ModelCheckpoint, OtherPathsOfAStateAreDropped) {
+  const TempDir dir;
+  ModelCheckpoint checkpoint({.filepath = dir / "own-{epoch}.h5", .keep = 1});
+  CallbackState state = checkpoint.state();
+  ConfigList files;
+  for (const char* name : {"victim.txt", "own-x.h5", "own-1.h5", "away/own-2.h5", "own-3.h5/..", "own-2.h5"})
+    files.push_back(ConfigDict{{"path", dir / name}, {"value", 0.5}});
+  for (auto& [key, value] : state.values)
+    if (key == "files") value = files;
+  checkpoint.restore(state);
+  const ConfigValue kept(checkpoint.state().values);
+  std::vector<std::string> paths;
+  for (const ConfigValue& file : kept.at("files").as_list()) paths.push_back(file.at("path").as_string());
+  EXPECT_EQ(paths, (std::vector<std::string>{dir / "own-1.h5", dir / "own-2.h5"}));
+}
+
 TEST(ModelCheckpoint, BestWithinEpochsIsDecidedOnTheValuesOfAllRanks) {
   const TempDir dir;
   test::run_ranks(2, [&](Communicator& world) {

@@ -50,5 +50,36 @@ TEST(PathPattern, KnowsWhetherLogsAreNeeded) {
   EXPECT_TRUE(pattern_needs_logs("{epoch}-{loss:.2f}"));
 }
 
+std::string own(const std::string& pattern, const std::string& path) {
+  return path_of_pattern(pattern, path).value_or("none");
+}
+
+TEST(PathPattern, APathStandsForItsNameInThePatternsFolder) {
+  const std::string pattern = "/b/{{x}}/{epoch:02d}-{val_loss:.2f}.h5";
+  EXPECT_EQ(own(pattern, "/b/{x}/01-0.46.h5"), "/b/{x}/01-0.46.h5");
+  EXPECT_EQ(own(pattern, "/other/01-0.46.h5"), "/b/{x}/01-0.46.h5");
+  EXPECT_EQ(own(pattern, "01-nan.h5"), "/b/{x}/01-nan.h5");
+  EXPECT_EQ(own(pattern, "x/12--1.5e-07.h5"), "/b/{x}/12--1.5e-07.h5");
+  EXPECT_EQ(own("model-{epoch:3d}.h5", "/a/model-  7.h5"), "model-  7.h5");
+  EXPECT_EQ(own("a/plain.h5", "/b/plain.h5"), "a/plain.h5");
+}
+
+TEST(PathPattern, OtherNamesAreNotThePatterns) {
+  for (const char* path : {"", "/", "/b/", "/etc/passwd", "best-1.h5", ".h5", "1.h5/", "1.h5.tmp", "x1.h5",
+                           "../1.keras", "1/2.h5.", "1b.h5"})
+    EXPECT_EQ(own("/b/{epoch}.h5", path), "none") << path;
+  EXPECT_EQ(own("/b/{epoch}.h5", std::string("1\0.h5", 6)), "none");
+  EXPECT_EQ(own("a/plain.h5", "a/plain.keras"), "none");
+}
+
+// Its folders count too, and none of them leads out.
+TEST(PathPattern, ValuesInAFolder) {
+  EXPECT_EQ(own("/b/run-{epoch}/m.h5", "/a/run-3/m.h5"), "/b/run-3/m.h5");
+  EXPECT_EQ(own("{epoch}/{batch}/m.h5", "/a/3/4/m.h5"), "3/4/m.h5");
+  EXPECT_EQ(own("{epoch}/{batch}/m.h5", "4/m.h5"), "none");
+  for (const char* path : {"m.h5", "/m.h5", "../m.h5", "./m.h5", "a/../m.h5", "x/m.h5", "1/2/m.h5x"})
+    EXPECT_EQ(own("/b/{epoch}/m.h5", path), "none") << path;
+}
+
 }  // namespace
 }  // namespace ronde

@@ -78,6 +78,10 @@ class RONDE_API Callback {
   /// on within an epoch, after the on_epoch_begin that is repeated then. InputError when it does not fit.
   virtual void restore(const CallbackState& state);
 
+  /// Asked after on_train_end: whether that left other weights than those of the last step. The run cannot go
+  /// on from them.
+  virtual bool left_other_weights() const { return false; }
+
   /// Asked on rank 0 before training begins: a checkpoint to go on from; empty: none. What must be said about
   /// it goes to `warn`.
   virtual std::string resume_from(const std::function<void(const std::string&)>& warn) const;

@@ -7,7 +7,9 @@
 ///
 /// restore_best_weights follows Keras 3: when training ends, for whatever reason, the model has the weights
 /// of the best epoch. (Keras 2 took them only when it had stopped early, so a run that used all its epochs
-/// ended with others.)
+/// ended with others.) The run that has ended so cannot be resumed, unless the best epoch was its last:
+/// FitOptions::resume is refused then, of a file saved afterwards too. Checkpoints of the run can be, and
+/// without `resume` fit trains on from the best weights, as in Keras.
 #pragma once
 
 #include <optional>
@@ -39,6 +41,7 @@ class RONDE_API EarlyStopping : public Callback {
   std::string state_name() const override { return "early_stopping"; }
   CallbackState state() const override;
   void restore(const CallbackState& state) override;
+  bool left_other_weights() const override { return left_other_weights_; }
 
   /// 0-based; -1 while it did not stop.
   std::int64_t stopped_epoch() const { return stopped_epoch_; }
@@ -54,6 +57,7 @@ class RONDE_API EarlyStopping : public Callback {
   std::int64_t wait_ = 0;
   std::int64_t stopped_epoch_ = -1;
   std::int64_t best_epoch_ = 0;
+  bool left_other_weights_ = false;
   std::vector<SavedWeight> best_weights_;  // all of the net, in the order of its parameters
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct LatestCheckpoint {
   /// A line for each file that is no good but would have come before: its path and what is wrong with it.
   std::vector<std::string> skipped;
   std::vector<std::string> damaged = {};  ///< the paths of those that could be read, but are no good
-  std::int64_t older = 0;                 ///< that many more advanced ones were passed over for their time
+  std::int64_t refused = 0;               ///< that many more advanced ones were not to be taken
+  std::vector<std::string> paths = {};    ///< of all that were looked at and are not damaged at first sight
 };
 
 /// The most advanced good checkpoint among the files that a directory holds (`*.h5`, `*.keras`), or that a
@@ -33,9 +35,9 @@ struct LatestCheckpoint {
 /// being written, or left half-written by a process that was killed, have other names and are not looked at.
 /// On this process alone: let rank 0 ask. IoError when the directory is there but cannot be read.
 ///
-/// Files that were last written before the file `not_before` was are of an earlier run, and passed over. If
-/// there is no such file, none is.
-RONDE_API LatestCheckpoint latest_checkpoint(const std::string& pattern_or_directory,
-                                             const std::string& not_before = "");
+/// Files that `refuses` says yes to, as those of an earlier run, are passed over.
+RONDE_API LatestCheckpoint
+latest_checkpoint(const std::string& pattern_or_directory,
+                  const std::function<bool(const std::string& path)>& refuses = {});
 
 }  // namespace ronde::inline v0

@@ -11,6 +11,9 @@
 /// epoch (SavePoint), so it holds what they decided, this one's best value too: `fit` goes on from it
 /// exactly.
 ///
+/// A run that goes on has `keep` and `keep_best` count its files before too: those that have a name of the
+/// pattern, in the pattern's own folder, wherever the run was until then.
+///
 /// Rank 0 writes, beside the training. A disk that is full or fails is a warning (FitOptions::warn): the file
 /// before stays and training goes on, however often that happens. So is any failure of the file system once a
 /// file has been written; before that, a path that names no place to write to is thrown on all ranks. A link
@@ -86,6 +89,8 @@ class RONDE_API ModelCheckpoint : public Callback {
   void choose_interval();
   bool monitors() const { return options_.save_best_only || options_.keep_best > 0; }
   bool has_values(const SavePoint& point) const;
+  void forget_missing_files();
+  void note_file(const std::string& path, double value);
   void order(SavePoint& point, double value, const std::string& message);
   std::string path_for(SavePoint& point);
   void settle(const std::string& path, bool written);
@@ -101,7 +106,8 @@ class RONDE_API ModelCheckpoint : public Callback {
   std::int64_t steps_since_save_ = 0;
   std::string last_path_;
   double last_pause_ = 0.0, total_pause_ = 0.0;
-  std::vector<File> files_;  ///< oldest first; those that may be deleted later
+  bool is_restored_ = false;  ///< and has saved nothing since
+  std::vector<File> files_;   ///< oldest first; those that may be deleted later
 };
 
 }  // namespace ronde::inline v0

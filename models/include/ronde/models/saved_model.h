@@ -71,6 +71,9 @@ struct SavedRun {
   /// Steps skipped in a row, or returns without another file, up to here: NonFiniteOptions::limit.
   std::int64_t non_finite = 0;
   std::vector<SavedCallback> callbacks = {};  ///< in the order of `fit`
+  /// The callback that left other weights than those of the last step (Callback::left_other_weights). Empty:
+  /// none did.
+  std::string other_weights_by = {};
 };
 
 /// What only Ronde's files have.
