@@ -135,7 +135,8 @@ void agree(Communicator& communicator, const std::string& message, ExitStatus st
   if (rank == size) return;
   const std::string number = broadcast_string(communicator, std::to_string(static_cast<int>(status)), rank);
   const std::string text = broadcast_string(communicator, message, rank);
-  throw CollectiveError(text, static_cast<ExitStatus>(std::stoi(number)), rank);
+  throw CollectiveError(text, static_cast<ExitStatus>(std::stoi(number)), rank,
+                        communicator.world_rank(rank));
 }
 
 }  // namespace ronde::inline v0

@@ -123,7 +123,12 @@ DistributedOptimizer::StepSums DistributedOptimizer::reduce(StepSums own) {
   witness.fill(own.witness);
   if (!exchange_->may_start())
     exchange_->expect({.updates = optimizer_->iterations(), .samples = own.samples, .knows_samples = true});
-  buckets_->finish();
+  try {
+    buckets_->finish();
+  } catch (const CollectiveError&) {
+    prepare_step();  // what was said of this one must not count for the next
+    throw;
+  }
   // A host that knows the number does not wait for a GPU to tell it; one that waits does so within a marked
   // step.
   const bool is_on_gpu = extras.backend().device().type == DeviceType::cuda;
@@ -304,13 +309,11 @@ ExchangeStatistics DistributedOptimizer::statistics() const {
 }
 
 DistributedOptimizer::NoSync::NoSync(DistributedOptimizer& optimizer) : buckets_(optimizer.buckets_.get()) {
-  if (!buckets_) return;
-  before_ = buckets_->synchronize();
-  buckets_->set_synchronize(false);
+  if (buckets_) buckets_->hold();
 }
 
 DistributedOptimizer::NoSync::~NoSync() {
-  if (buckets_) buckets_->set_synchronize(before_);
+  if (buckets_) buckets_->release();
 }
 
 void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root) {

@@ -14,6 +14,12 @@ namespace ronde::inline v0 {
 // Bucket k leaves only after bucket k - 1, whatever order gradients arrive in, so the ranks start the same
 // collectives in the same order although control flow may differ between them. Parameters that a rank did not
 // use hold up their bucket, and those behind it, until `finish`.
+//
+// Note [Begun anew]: after an exception the ranks may be in different places of a pass, one of them perhaps
+// in its `zero_gradients` while the others still want its buckets. There it starts barriers instead of
+// buckets: each is an error to a rank that is elsewhere, and ends that one's pass too, until all ranks are in
+// `zero_gradients` and their barriers meet. No bucket of the old pass can take one of the new pass for its
+// own.
 
 namespace {
 
@@ -28,8 +34,12 @@ const char* label_of(const ParameterArena& arena, const GradientBuckets::Bucket&
 }  // namespace
 
 struct GradientBuckets::State {
-  State(ParameterArena& arena_in, BucketOptions options, std::shared_ptr<GradientExchange> exchange_in)
-      : arena(arena_in), ready(arena_in.segments().size(), false), bucket_of(ready.size(), 0) {
+  State(ParameterArena& arena_in, Communicator& communicator_in, BucketOptions options,
+        std::shared_ptr<GradientExchange> exchange_in)
+      : arena(arena_in),
+        communicator(communicator_in),
+        ready(arena_in.segments().size(), false),
+        bucket_of(ready.size(), 0) {
     cut(options, std::move(exchange_in));
   }
 
@@ -60,13 +70,38 @@ struct GradientBuckets::State {
     ++next;
   }
 
+  // See Note [Begun anew].
+  void begin_anew() {
+    if (next == 0 && !has_failed) return;
+    const std::vector<Work> of_old_pass = std::move(works);
+    begin_pass();
+    has_failed = true;
+    for (const Work& work : of_old_pass) {
+      try {
+        work.wait();
+      } catch (const CollectiveError&) {
+      }
+    }
+    // A rank that is elsewhere has at most all its buckets before it comes here.
+    for (std::size_t left = buckets.size(); has_failed; --left) {
+      try {
+        communicator.barrier("gradients begun anew").wait();
+        has_failed = false;
+      } catch (const CollectiveError&) {
+        if (left == 0) throw;
+      }
+    }
+  }
+
   void on_ready(std::size_t segment) {
-    if (!synchronize) return;
+    if (!synchronize || holders > 0) return;
     const std::size_t bucket = bucket_of[segment];
     require(
         bucket >= next, "[distributed_optimizer] ", arena.segments()[segment].name,
         " got another gradient after its sum over the ranks had started: hold a NoSync during all backward "
-        "passes but the last one before step()");
+        "passes but the last one before step(); a pass that was broken off is begun anew by zero_gradients() "
+        "of "
+        "the arena, or expect() of the optimizer");
     if (ready[segment]) return;
     ready[segment] = true;
     --missing[bucket];
@@ -76,6 +111,7 @@ struct GradientBuckets::State {
   }
 
   ParameterArena& arena;
+  Communicator& communicator;
   std::shared_ptr<GradientExchange> exchange;
   std::vector<Bucket> buckets;
   std::vector<const char*> labels;     // by bucket
@@ -85,6 +121,8 @@ struct GradientBuckets::State {
   std::vector<Work> works;
   std::size_t next = 0;  // the first bucket that has not left
   bool synchronize = true;
+  int holders = 0;
+  bool has_failed = false;  // the last pass
 };
 
 std::vector<GradientBuckets::Bucket> GradientBuckets::plan(const ParameterArena& arena,
@@ -120,7 +158,7 @@ std::vector<GradientBuckets::Bucket> GradientBuckets::plan(const ParameterArena&
 GradientBuckets::GradientBuckets(ParameterArena& arena, Communicator& communicator, BucketOptions options,
                                  std::shared_ptr<GradientExchange> exchange)
     : state_(std::make_shared<State>(
-          arena, options,
+          arena, communicator, options,
           exchange ? std::move(exchange) : make_exchange(arena, communicator, {.buckets = options}))) {
   for (const Bucket& bucket : state_->buckets) {
     for (std::size_t s = bucket.first_segment; s < bucket.last_segment; ++s) {
@@ -130,6 +168,9 @@ GradientBuckets::GradientBuckets(ParameterArena& arena, Communicator& communicat
       });
     }
   }
+  arena.on_zero_gradients([state = std::weak_ptr<State>(state_)] {
+    if (const auto alive = state.lock()) alive->begin_anew();
+  });
 }
 
 GradientBuckets::~GradientBuckets() = default;
@@ -143,11 +184,16 @@ void GradientBuckets::set_synchronize(bool synchronize) {
   state_->synchronize = synchronize;
 }
 
-bool GradientBuckets::synchronize() const {
-  return state_->synchronize;
+void GradientBuckets::hold() {
+  ++state_->holders;
+}
+
+void GradientBuckets::release() {
+  --state_->holders;
 }
 
 void GradientBuckets::restart() {
+  state_->has_failed = false;
   if (state_->next == 0) return;
   const std::vector<Work> works = std::move(state_->works);
   state_->begin_pass();
@@ -161,7 +207,9 @@ void GradientBuckets::finish() {
   const std::vector<Work> works = std::move(state.works);
   state.begin_pass();
   const TraceScope scope("wait", "wait for gradients");
+  state.has_failed = true;
   for (const Work& work : works) work.wait();
+  state.has_failed = false;
 }
 
 }  // namespace ronde::inline v0

@@ -24,6 +24,7 @@
 #include "launch/cores.h"
 #include "launch/launch.h"
 #include "start_settings.h"
+#include "transport/own_process.h"
 #include "transport/rank_left.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/heartbeat.h"
@@ -40,7 +41,7 @@ class World {
  public:
   // Left open until exit: the other ranks hear that this one ended, should they still want something of it.
   ~World() {
-    const bool is_closed = !communicator || (communicator->name() == "mpi" && !mpi_is_running());
+    const bool is_closed = !is_here() || (communicator->name() == "mpi" && !mpi_is_running());
     if (is_closed) return;
     try {
       communicator->conclude({});
@@ -53,6 +54,9 @@ class World {
     communicator.reset();
     watchdog.reset();
   }
+  // Not so in the child of a fork, which is no rank: it may compute, and tells nobody when it ends.
+  bool is_here() const { return communicator && process.is_here(); }
+  OwnProcess process;  // that the communicator is of
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<Communicator> communicator;
   std::mutex changing;  // held by init and shutdown, which several threads may call
@@ -123,7 +127,7 @@ void report(const std::string& message, int rank, bool is_alone) {
 // A watchdog that ends the job kills stopped ranks. Their death is no error of its own: the watchdog's thread
 // ends this process too, with its own status.
 void leave_to_watchdog() {
-  const Watchdog* const watchdog = the_world().watchdog.get();
+  const Watchdog* const watchdog = the_world().is_here() ? the_world().watchdog.get() : nullptr;
   for (int i = 0; i < 1000 && watchdog && watchdog->is_alarmed(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
@@ -142,6 +146,10 @@ int end_in_failure(const Ending& ending) {
   }
   const int rank = communicator->rank();
   const bool is_alone = communicator->size() == 1;
+  if (!the_world().is_here()) {
+    report(cat("child of a fork: ", ending.message), rank, is_alone);
+    return static_cast<int>(status);
+  }
   bool was_heard = false;
   try {
     was_heard = communicator->conclude(ending);
@@ -178,11 +186,14 @@ TimelineOptions wanted_timeline(Communicator& communicator) {
 
 // With a timeline when the environment asks for one.
 void run_body(const std::function<void(Communicator&)>& body) {
-  std::optional<Timeline> timeline;
+  const auto end = [](Timeline* timeline) {
+    if (the_world().is_here()) delete timeline;
+  };
+  std::unique_ptr<Timeline, decltype(end)> timeline(nullptr, end);
   if (const TimelineOptions wanted = wanted_timeline(world()); !wanted.path.empty())
-    timeline.emplace(world(), wanted);
+    timeline.reset(new Timeline(world(), wanted));
   body(world());
-  if (timeline) timeline->stop();
+  if (timeline && the_world().is_here()) timeline->stop();
 }
 
 }  // namespace
@@ -212,6 +223,7 @@ void init(int, char**) {
   int threads = fair;
   collectively(*communicator, [&] { threads = thread_count(fair); });
   set_thread_count(threads);
+  the_world().process = {};
   the_world().communicator = std::move(communicator);
   the_world().watchdog = std::move(watchdog);
   // Here nothing of any program has begun. One that can get further before it has to wait says so.
@@ -225,7 +237,7 @@ void shutdown() {
   struct Closing {
     ~Closing() { the_world().close(); }
   } closing;
-  the_world().communicator->conclude({});
+  if (the_world().is_here()) the_world().communicator->conclude({});
 }
 
 bool is_initialized() {
@@ -272,11 +284,16 @@ int run_main(int argc, char** argv, const std::function<void(Communicator&)>& bo
   try {
     init(argc, argv);
     run_body(body);
-    if (is_initialized()) world().conclude({});  // the world stays for who reports an error of another rank
+    if (the_world().is_here())
+      world().conclude({});  // the world stays for who reports an error of another rank
     the_world().close();
     return 0;
+  } catch (const RankLeft& error) {
+    return end_in_failure({error.status(), error.what(), -1, kPatience, true});
+  } catch (const RankGone& error) {
+    return end_in_failure({error.status(), error.what(), -1, kPatience, true});
   } catch (const CollectiveError& error) {
-    return end_in_failure({error.status(), error.what(), error.rank(), kPatience});
+    return end_in_failure({error.status(), error.what(), error.world_rank(), kPatience});
   } catch (const Error& error) {
     return end_in_failure({error.status(), error.what(), -1, kPatience});
   } catch (const std::exception& error) {

@@ -6,8 +6,20 @@
 
 #include <gtest/gtest.h>
 #include <ronde/core/backend.h>
+#include <ronde/distributed/values.h>
 
 namespace ronde::test {
+
+// What is written in place must not be const.
+template <class R>
+concept IsReducedInPlace = requires(Communicator& world, R values) {
+  allreduce(world, values);
+  broadcast(world, values);
+};
+static_assert(IsReducedInPlace<std::vector<float>&> && IsReducedInPlace<const std::span<float>&> &&
+              IsReducedInPlace<float (&)[3]>);
+static_assert(!IsReducedInPlace<const std::vector<float>&> && !IsReducedInPlace<std::span<const float>> &&
+              !IsReducedInPlace<const float (&)[3]>);
 
 namespace {
 

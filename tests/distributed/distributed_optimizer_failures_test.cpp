@@ -1,5 +1,8 @@
 // What goes wrong on one rank ends on all.
+#include <map>
+
 #include <gtest/gtest.h>
+#include <ronde/distributed/values.h>
 
 #include "distributed/small_training.h"
 #include "support/thread_ranks.h"
@@ -47,6 +50,52 @@ TEST(DistributedOptimizer, FailureInBackwardReachesAllRanks) {
   EXPECT_THROW(std::rethrow_exception(errors[0]), CollectiveError);
   EXPECT_THROW(std::rethrow_exception(errors[1]), CollectiveError);
   EXPECT_THROW(std::rethrow_exception(errors[2]), InputError);
+}
+
+// Trains for some steps, of which in the second the ranks of `where` break off the backward pass as the
+// gradient of that parameter arrives. Every rank catches what it gets to hear and goes on.
+void expect_to_go_on_after(const std::map<int, std::size_t>& where, const DistributedOptions& options) {
+  run_ranks(3, [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, options);
+    int step = 0;
+    const auto breaks = where.find(world.rank());
+    if (breaks != where.end()) {
+      Variable variable = arena.variable(breaks->second);
+      variable.on_grad_ready([&](const Variable&) { require<InputError>(step != 1, "bad sample"); });
+    }
+    optimizer.attach(arena);
+    std::vector<std::int64_t> totals;
+    for (; step < 5; ++step) {
+      try {
+        arena.zero_gradients();
+        net.loss(make_samples(step * 9 + world.rank() * 3, 3)).backward();
+        totals.push_back(optimizer.step({.samples = 3}));
+      } catch (const Error&) {
+        EXPECT_EQ(step, 1) << "rank " << world.rank();
+      }
+    }
+    EXPECT_EQ(totals, std::vector<std::int64_t>(4, 9)) << "rank " << world.rank();
+    const std::vector<double> own = weights_of(arena);
+    std::vector<double> first = own;
+    broadcast(world, first).wait();
+    EXPECT_EQ(own, first) << "rank " << world.rank();
+  });
+}
+
+TEST(DistributedOptimizer, GoesOnAfterAPassThatAllRanksBrokeOff) {
+  expect_to_go_on_after({{0, 5}, {1, 5}, {2, 5}}, kSmallBuckets);
+}
+
+TEST(DistributedOptimizer, GoesOnAfterAPassThatWasBrokenOffInDifferentPlaces) {
+  expect_to_go_on_after({{0, 3}, {1, 5}, {2, 4}}, {.buckets = {.first_bucket_bytes = 1, .bucket_bytes = 1}});
+}
+
+TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOff) {
+  for (const Compression& compression : {Compression(compression::None()), Compression(compression::TopK())})
+    expect_to_go_on_after(
+        {{1, 4}}, {.buckets = {.first_bucket_bytes = 1, .bucket_bytes = 1}, .compression = compression});
 }
 
 TEST(DistributedOptimizer, NeedsAnOptimizer) {

@@ -88,6 +88,21 @@ TEST(DistributedOptimizer, GradientsAreHeldBackByTheOuterOfTwo) {
   });
 }
 
+TEST(DistributedOptimizer, GradientsAreHeldBackAcrossSteps) {
+  run_ranks(2, [&](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    const DistributedOptimizer::NoSync hold(optimizer);
+    for (int s = 0; s < 3; ++s) {
+      arena.zero_gradients();
+      for (int part = 0; part < 2; ++part) net.loss(make_samples(4 * s + 2 * part, 2)).backward();
+      EXPECT_EQ(optimizer.step({.samples = 4}), 8);
+    }
+  });
+}
+
 TEST(DistributedOptimizer, OtherBucketsBetweenStepsChangeNothing) {
   const std::vector<double> expected = train_alone(6);
   run_ranks(2, [&](Communicator& world) {

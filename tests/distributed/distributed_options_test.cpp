@@ -132,6 +132,30 @@ TEST(DistributedOptions, LeftoversAreLostByABroadcastOnly) {
   });
 }
 
+// What a rank sent in a step that updates nothing comes with later ones, as it does without such a step.
+void expect_empty_steps_lose_nothing(const Compression& compression) {
+  run_ranks(3, [&](Communicator& world) {
+    std::vector<std::vector<double>> weights;
+    for (const int empty : {0, 2}) {
+      Rank rank(world, std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05}),
+                {.buckets = kSmall, .compression = compression});
+      rank.step(0, 2, 40);
+      for (int s = 0; s < empty; ++s) rank.step(s, 0, 40);
+      for (int s = 0; s < 200; ++s) {  // until nothing is left
+        rank.arena.zero_gradients();
+        rank.optimizer.step({.samples = 2});
+      }
+      weights.push_back(weights_of(rank.arena));
+    }
+    expect_near_all(weights[1], weights[0], 1e-9);
+  });
+}
+
+TEST(DistributedOptions, LeftoversSurviveStepsWithoutSamples) {
+  expect_empty_steps_lose_nothing(compression::TopK{0.3});
+  expect_empty_steps_lose_nothing(compression::PowerSgd{1});
+}
+
 // --- sharded state
 
 // Adam's state in parts gives the same bits as whole; so do clipping and unequal, empty and odd shares.

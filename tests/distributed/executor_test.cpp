@@ -1,6 +1,8 @@
 #include "collectives/executor.h"
 
 #include <atomic>
+#include <chrono>
+#include <limits>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -78,6 +80,17 @@ TEST(WorkerThread, RunsTasksHereWhenToldTo) {
     worker.submit([&] { where = std::this_thread::get_id(); })->wait();
     EXPECT_NE(where, std::this_thread::get_id());
   }
+}
+
+TEST(WorkerThread, AnyTimeCanBeWaited) {
+  WorkerThread worker;
+  const double ever = std::numeric_limits<double>::infinity();
+  for (const double seconds : {1e9, 1e10, 1e13, 1e300, ever}) {
+    const auto task = worker.submit([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+    EXPECT_TRUE(task->wait_for(seconds)) << seconds;
+  }
+  const auto last = worker.submit([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+  EXPECT_FALSE(last->wait_for(-ever));
 }
 
 TEST(WorkerThread, ATaskThatWaitsForALaterOneIsAnError) {

@@ -80,6 +80,10 @@ TEST(Launch, WrongVariables) {
             "RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is not set");
   EXPECT_EQ(launch_in({{"RONDE_RANK", "first"}, {"RONDE_WORLD_SIZE", "2"}}).problem,
             "RONDE_RANK is set, so RONDE_RANK must be a number, but it is first");
+  EXPECT_EQ(launch_in({{"RONDE_RANK", "99999999999"}, {"RONDE_WORLD_SIZE", "2"}}).problem,
+            "RONDE_RANK is set, so RONDE_RANK must be a number, but it is 99999999999");
+  EXPECT_EQ(launch_in({{"RONDE_RANK", "0"}, {"RONDE_WORLD_SIZE", "4294967298"}}).problem,
+            "RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is 4294967298");
   EXPECT_EQ(launch_in({{"RONDE_RANK", "2"}, {"RONDE_WORLD_SIZE", "2"}}).problem,
             "RONDE_RANK 2 is not one of RONDE_WORLD_SIZE 2 ranks");
 }

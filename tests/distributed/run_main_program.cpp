@@ -6,8 +6,12 @@
 #include <string>
 #include <thread>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
+#include <ronde/distributed/process_set.h>
 #include <ronde/distributed/runtime.h>
 #include <ronde/distributed/values.h>
 #include <ronde/distributed/watchdog.h>
@@ -51,7 +55,44 @@ void hang(const std::string& how, Communicator& world) {
   }
 }
 
+// Its status once it has ended; -1: it has not, and is killed.
+int status_of(pid_t child) {
+  int status = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return -1;
+}
+
+// Rank 0 has children that end in several ways, and the ranks go on. A child returns from here, too.
+void have_children(Communicator& world) {
+  ProcessSet pair(world, {0, 1});
+  const Work begun = world.rank() == 0 ? world.barrier() : Work();
+  for (const std::string how : {"exits", "returns", "throws", "shuts down"}) {
+    const pid_t child = world.rank() == 0 ? fork() : 1;
+    if (child == 0) {
+      const Tensor sums = Tensor::full({100}, 1.0);
+      if (how == "exits") std::exit(3);
+      if (how == "throws") throw InputError("bad picture");
+      if (how == "shuts down") shutdown();
+      return;
+    }
+    if (world.rank() == 0) std::printf("%s: %d\n", how.c_str(), status_of(child));
+    std::fflush(stdout);  // not by the next child
+  }
+  if (world.rank() > 0) world.barrier().wait();
+  begun.wait();
+  std::vector<float> values(10, 1.0f);
+  if (pair.included()) allreduce(*pair, values).wait();
+  allreduce(world, values).wait();
+  if (world.rank() == 0) std::printf("sum %g\n", static_cast<double>(values[9]));
+}
+
 void end_as(const std::string& mode, Communicator& world) {
+  if (mode == "children") return have_children(world);
   if (mode.starts_with("hang_")) return hang(mode.substr(5), world);
   const bool is_last = world.rank() == world.size() - 1;
   if (mode == "one_fails") {
@@ -91,6 +132,21 @@ void end_as(const std::string& mode, Communicator& world) {
       const Work work = group->barrier();
       throw IoError("disk full");
     }
+    collective_forever(world);
+  } else if (mode == "one_fails_with_a_set") {
+    const ProcessSet ends(world, {0, world.size() - 1});
+    world.barrier().wait();
+    if (is_last) throw InputError("cannot read picture 17.jpg");
+    std::vector<float> values(10);
+    if (ends.included()) allreduce(*ends, values).wait();
+    collective_forever(world);
+  } else if (mode == "set_disagrees") {
+    const ProcessSet last_two(world, {world.size() - 2, world.size() - 1});
+    if (last_two.included()) last_two->allreduce(Tensor::zeros({is_last ? 5 : 4})).wait();
+    collective_forever(world);
+  } else if (mode == "set_agrees_on_an_error") {
+    const ProcessSet last_two(world, {world.size() - 2, world.size() - 1});
+    if (last_two.included()) collectively(*last_two, [&] { require<InputError>(!is_last, "bad magic"); });
     collective_forever(world);
   } else if (mode == "killed_in_allreduce") {
     const Tensor data = world.shared_tensor({100000});

@@ -172,6 +172,8 @@ TEST(Deadlines, ComeFromTheEnvironment) {
   EXPECT_EQ(seconds("30", "0", "0"), (std::vector<double>{30, ever, ever, 30}));
   EXPECT_EQ(seconds("0", "20", ""), std::vector<double>());
   EXPECT_THROW(seconds("30", "soon", ""), UsageError);
+  EXPECT_THROW(seconds("1e999", "", ""), UsageError);
+  EXPECT_THROW(seconds("30", "1e999", ""), UsageError);
 }
 
 TEST(Deadlines, AsWhoSupervisesWantsThem) {
@@ -218,6 +220,30 @@ TEST(Watchdog, WatchesGroups) {
 }
 
 // Also when a rank split alone before.
+// Rank 1 does not come to the last of so many groups.
+std::string heard_with_groups(std::size_t count) {
+  Heard heard;
+  const Board board(2);
+  run_ranks(2, [&](Communicator& world) {
+    const auto watchdog = watch(world, board, heard, Deadlines::all(0.3));
+    std::vector<std::unique_ptr<Communicator>> groups;
+    while (groups.size() < count) groups.push_back(world.split(0, 0));
+    if (world.rank() == 1) heard.wait_for(2);
+    groups.back()->barrier().wait();
+  });
+  return heard.message();
+}
+
+TEST(Watchdog, SaysWhatItDoesNotSee) {
+  EXPECT_NE(heard_with_groups(20).find("rank 1 (process"), std::string::npos);
+  const std::string message = heard_with_groups(ProgressSlot::kGroups + 1);
+  EXPECT_NE(
+      message.find("it is not known which rank is late, as the watchdog sees 64 communicators of a rank, "
+                   "and rank 1 has more"),
+      std::string::npos)
+      << message;
+}
+
 TEST(Watchdog, GroupsHaveTheSameNameOnAllRanks) {
   run_ranks(2, [](Communicator& world) {
     EXPECT_THROW(world.rank() == 0 ? void(world.split(0, 0)) : world.barrier().wait(), CollectiveError);

@@ -1,5 +1,6 @@
 #include "collectives/executor.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <ronde/core/error.h>
@@ -7,6 +8,11 @@
 #include <ronde/core/trace.h>
 
 namespace ronde::inline v0 {
+namespace {
+
+constexpr double kLongestWait = 3e7;  // seconds; far more would be no time of the clock's
+
+}  // namespace
 
 void Task::run() {
   std::exception_ptr error;
@@ -52,8 +58,9 @@ void Task::wait() {
 bool Task::wait_for(double seconds) {
   std::unique_lock lock(mutex_);
   // Through the system clock, whose timed wait ThreadSanitizer of gcc 12 can follow.
+  const double span = std::clamp(seconds, 0.0, kLongestWait);
   const auto deadline =
-      std::chrono::system_clock::now() + std::chrono::microseconds(std::int64_t(seconds * 1e6));
+      std::chrono::system_clock::now() + std::chrono::microseconds(std::int64_t(span * 1e6));
   observed_ = finished_.wait_until(lock, deadline, [&] { return done_; });
   return observed_;
 }
@@ -110,6 +117,10 @@ WorkerThread::WorkerThread(Runs runs)
       }) {}
 
 WorkerThread::~WorkerThread() {
+  if (!process_.is_here()) {
+    leak(std::move(thread_));
+    return;
+  }
   queue_->close();
   // The thread owns all that it uses.
   is_abandoned_ ? thread_.detach() : thread_.join();

@@ -13,6 +13,8 @@
 
 #include <ronde/distributed/work.h>
 
+#include "transport/own_process.h"
+
 namespace ronde::inline v0 {
 
 class TaskQueue;
@@ -100,6 +102,7 @@ class WorkerThread final : public Executor {
   void abandon() override { is_abandoned_ = true; }
 
  private:
+  OwnProcess process_;
   std::atomic<bool> is_abandoned_ = false;
   std::shared_ptr<TaskQueue> queue_;
   std::thread thread_;

@@ -1,6 +1,7 @@
 #include "collectives/meeting.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/ranks_text.h"
 
@@ -13,19 +14,21 @@ constexpr char kSeparator = '\n';  // of a record's fields; the last one may con
 struct Party {
   const Record* record;
   std::vector<int> ranks;
+  std::vector<int> in_world;  // the same, for people
 };
 
 bool is_same(const Record& a, const Record& b) {
   return a.kind == b.kind && a.verb == b.verb && a.name == b.name && a.text == b.text;
 }
 
-std::vector<Party> parties_of(const std::vector<Record>& records) {
+std::vector<Party> parties_of(const std::vector<Record>& records, const std::vector<int>& world) {
   std::vector<Party> parties;
   for (std::size_t r = 0; r < records.size(); ++r) {
     const auto same = std::find_if(parties.begin(), parties.end(),
                                    [&](const Party& party) { return is_same(*party.record, records[r]); });
-    Party& party = same == parties.end() ? parties.emplace_back(Party{&records[r], {}}) : *same;
+    Party& party = same == parties.end() ? parties.emplace_back(Party{&records[r], {}, {}}) : *same;
     party.ranks.push_back(static_cast<int>(r));
+    party.in_world.push_back(world[r]);
   }
   return parties;
 }
@@ -43,7 +46,7 @@ std::string calls_of(const std::vector<Party>& parties, const std::string& commo
   for (const Party& party : parties) {
     const Record& record = *party.record;
     if (record.kind == Record::Kind::objection) continue;
-    text += cat(text.empty() ? "" : ", ", ranks_text(party.ranks),
+    text += cat(text.empty() ? "" : ", ", ranks_text(party.in_world),
                 party.ranks.size() == 1 ? " calls " : " call ");
     if (record.kind == Record::Kind::done) {
       text += "nothing more (it is done)";
@@ -59,7 +62,11 @@ std::string calls_of(const std::vector<Party>& parties, const std::string& commo
 std::string objection_text(const std::vector<Party>& parties, const Party& first) {
   if (parties.size() == 1) return first.record->text;
   const std::string calls = calls_of(parties, "");
-  return cat(first.record->text, " (", ranks_text(first.ranks), calls.empty() ? "" : "; ", calls, ')');
+  return cat(first.record->text, " (", ranks_text(first.in_world), calls.empty() ? "" : "; ", calls, ')');
+}
+
+std::pair<bool, int> order_of(const Record& failure) {
+  return {failure.kind == Record::Kind::follower, failure.rank};
 }
 
 }  // namespace
@@ -109,19 +116,21 @@ std::vector<Record> exchange(Transport& transport, const Record& own) {
 const Record* failure_in(const std::vector<Record>& records) {
   const Record* first = nullptr;
   for (const Record& record : records) {
-    if (record.kind == Record::Kind::failure && (!first || record.rank < first->rank)) first = &record;
+    const bool is_failure = record.kind == Record::Kind::failure || record.kind == Record::Kind::follower;
+    if (is_failure && (!first || order_of(record) < order_of(*first))) first = &record;
   }
   return first;
 }
 
-CollectiveError disagreement_in(const std::vector<Record>& records) {
-  const std::vector<Party> parties = parties_of(records);
+CollectiveError disagreement_in(const std::vector<Record>& records, const std::vector<int>& world) {
+  const std::vector<Party> parties = parties_of(records, world);
   const auto objection = std::find_if(parties.begin(), parties.end(), [](const Party& party) {
     return party.record->kind == Record::Kind::objection;
   });
   if (objection != parties.end()) {
     return CollectiveError(objection_text(parties, *objection),
-                           static_cast<ExitStatus>(objection->record->status), objection->ranks.front());
+                           static_cast<ExitStatus>(objection->record->status), objection->ranks.front(),
+                           objection->in_world.front());
   }
   const bool same_verb = is_common(parties, [](const Record& record) { return record.verb; });
   const bool same_name = is_common(parties, [](const Record& record) { return record.name; });
@@ -134,7 +143,7 @@ CollectiveError disagreement_in(const std::vector<Record>& records) {
   return CollectiveError(cat('[', same_verb ? first.verb : "distributed", ']',
                              common_name.empty() ? " " : cat(" '", common_name, "': "),
                              "ranks disagree: ", calls_of(parties, common_name)),
-                         ExitStatus::failure, odd->ranks.front());
+                         ExitStatus::failure, odd->ranks.front(), odd->in_world.front());
 }
 
 }  // namespace ronde::inline v0

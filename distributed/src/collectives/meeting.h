@@ -16,6 +16,7 @@ struct Record {
     objection = 'o',  // to this rank's own call; `text` says what is wrong with it
     done = 'd',       // this rank calls nothing more
     failure = 'f',    // nor this one, because of an error, `text`
+    follower = 'l',   // the same, but the error only says that another rank has gone
   };
 
   Kind kind = Kind::call;
@@ -32,10 +33,12 @@ struct Record {
 /// The records of all ranks. Collective.
 std::vector<Record> exchange(Transport& transport, const Record& own);
 
-/// The failure of the lowest rank; nullptr if there is none.
+/// The failure of the lowest rank, of those that follow from others only where there is no other; nullptr if
+/// there is none.
 const Record* failure_in(const std::vector<Record>& records);
 
 /// What records that are no failures, and not all the same call, mean: every rank makes the same error.
-CollectiveError disagreement_in(const std::vector<Record>& records);
+/// `world`: what the ranks are in the world.
+CollectiveError disagreement_in(const std::vector<Record>& records, const std::vector<int>& world);
 
 }  // namespace ronde::inline v0

@@ -1,7 +1,10 @@
 #include "collectives/queued_communicator.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
+#include <numeric>
 #include <optional>
 
 #include <ronde/core/backend.h>
@@ -11,6 +14,8 @@
 #include "collectives/checks.h"
 #include "collectives/run_collective.h"
 #include "timeline/traced_collective.h"
+#include "transport/rank_left.h"
+#include "transport/ranks_text.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/operation_label.h"
 
@@ -27,8 +32,26 @@ std::int64_t hash_of(const std::string& text) {
 // What a meeting without data is for.
 std::string verb_of(const Record& record) {
   if (record.kind == Record::Kind::done) return "end of the program";
-  if (record.kind == Record::Kind::failure) return "end by an error";
+  if (record.kind == Record::Kind::failure || record.kind == Record::Kind::follower) return "end by an error";
   return record.verb;
+}
+
+bool is_in_order(const std::vector<int>& world) {
+  return world.back() + 1 == static_cast<int>(world.size()) && std::is_sorted(world.begin(), world.end());
+}
+
+// What the ranks of this rank's part will be in the world, as those of `transport` are `world` there.
+std::vector<int> members_of(Transport& transport, int color, int key, const std::vector<int>& world) {
+  const std::array<int, 2> own{color, key};
+  std::vector<std::array<int, 2>> all(world.size());
+  transport.allgatherv(all.data(), own.data(), std::vector<std::int64_t>(world.size(), sizeof own));
+  std::vector<std::pair<int, std::size_t>> members;
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (all[r][0] == color) members.emplace_back(all[r][1], r);
+  std::sort(members.begin(), members.end());
+  std::vector<int> ranks;
+  for (const auto& [member_key, r] : members) ranks.push_back(world[r]);
+  return ranks;
 }
 
 // Carries the rank, so that the objections of two ranks are never taken for agreement.
@@ -43,10 +66,15 @@ Record objection(Record record, int rank, const std::string& text, ExitStatus st
 }  // namespace
 
 struct QueuedCommunicator::Channel {
-  Channel(std::unique_ptr<Transport> over, std::shared_ptr<FlightRecorder> in, const std::string& group)
-      : transport(std::move(over)), recorder(std::move(in)), flight(recorder->join(group)) {}
+  Channel(std::unique_ptr<Transport> over, std::shared_ptr<FlightRecorder> in, const std::string& group,
+          std::vector<int> ranks)
+      : transport(std::move(over)),
+        world(std::move(ranks)),
+        recorder(std::move(in)),
+        flight(recorder->join(group)) {}
 
   std::unique_ptr<Transport> transport;
+  std::vector<int> world;                    // what the ranks are there
   std::shared_ptr<FlightRecorder> recorder;  // of this and of all that were split from it
   std::unique_ptr<FlightRecorder::Group> flight;
   std::optional<CollectiveError> closed;  // why no operation can run any more
@@ -71,7 +99,20 @@ struct QueuedCommunicator::Channel {
   void meet(const Record& record) {
     const Flight recorded(
         *flight, {.verb = verb_of(record), .name = record.kind == Record::Kind::call ? record.text : ""});
-    wait_for_ranks(record);
+    in_world([&] { wait_for_ranks(record); });
+  }
+
+  // What is said of ranks that are not there any more has the transport's numbers.
+  template <class F>
+  void in_world(F&& f) const {
+    try {
+      f();
+    } catch (const RankLeft& left) {
+      throw RankLeft(left.rank(), world[static_cast<std::size_t>(left.rank())]);
+    } catch (const RankGone& gone) {
+      if (is_in_order(world)) throw;
+      throw RankGone(cat(gone.what(), ", as ranks are counted within the set of ", ranks_text(world)));
+    }
   }
 
   // See Note [Meeting].
@@ -85,10 +126,11 @@ struct QueuedCommunicator::Channel {
     if (is_agreed && (record.kind == Record::Kind::call || record.kind == Record::Kind::done)) return;
     const std::vector<Record> records = exchange(*transport, record);
     if (const Record* failure = failure_in(records)) {
-      closed = CollectiveError(failure->text, static_cast<ExitStatus>(failure->status), failure->rank);
+      closed = CollectiveError(failure->text, static_cast<ExitStatus>(failure->status), failure->rank,
+                               world[static_cast<std::size_t>(failure->rank)]);
       throw *closed;
     }
-    throw disagreement_in(records);
+    throw disagreement_in(records, world);
   }
 
   void run(const Record& record, const Collective& call, const TraceArgument& tag, const char* label) {
@@ -127,10 +169,18 @@ struct QueuedCommunicator::Channel {
   };
 };
 
+std::shared_ptr<QueuedCommunicator::Channel> QueuedCommunicator::make_channel(
+    std::unique_ptr<Transport> transport) {
+  std::vector<int> all(static_cast<std::size_t>(transport->place().size));
+  std::iota(all.begin(), all.end(), 0);
+  return std::make_shared<Channel>(std::move(transport), std::make_shared<FlightRecorder>(), kWorld,
+                                   std::move(all));
+}
+
 QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
                                        std::shared_ptr<Executor> executor)
     : executor_(std::move(executor)),
-      channel_(std::make_shared<Channel>(std::move(transport), std::make_shared<FlightRecorder>(), kWorld)),
+      channel_(make_channel(std::move(transport))),
       place_(channel_->transport->place()),
       name_(channel_->transport->name()),
       description_(channel_->transport->description()),
@@ -138,10 +188,11 @@ QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
 
 QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
                                        std::shared_ptr<Executor> executor, const QueuedCommunicator& parent,
-                                       const std::string& group)
+                                       const std::string& group, std::vector<int> world)
     : parent_(parent.executor_),
       executor_(std::move(executor)),
-      channel_(std::make_shared<Channel>(std::move(transport), parent.channel_->recorder, group)),
+      channel_(std::make_shared<Channel>(std::move(transport), parent.channel_->recorder, group,
+                                         std::move(world))),
       place_(channel_->transport->place()),
       name_(channel_->transport->name()),
       description_(channel_->transport->description()),
@@ -156,6 +207,10 @@ QueuedCommunicator::QueuedCommunicator(std::shared_ptr<Channel> channel, const P
 
 QueuedCommunicator::~QueuedCommunicator() {
   if (!owns_transport_) return;
+  if (!process_.is_here()) {
+    leak(std::move(channel_));
+    return;
+  }
   const auto closed = executor_->submit([channel = channel_] {
     channel->transport.reset();
     channel->flight.reset();
@@ -191,9 +246,10 @@ Work QueuedCommunicator::start(Collective call) {
     record = objection(std::move(record), rank(), error.what(), error.status());
   }
   const std::string name = record.kind == Record::Kind::call ? call.name : "";
-  const auto task = submit(
-      [record = std::move(record), call = std::move(call), tag = TraceTag::current(),
-       label = OperationLabel::current()](Channel& channel) { channel.run(record, call, tag, label); });
+  const auto task = submit([record = std::move(record), call = std::move(call), tag = TraceTag::current(),
+                            label = OperationLabel::current()](Channel& channel) {
+    channel.in_world([&] { channel.run(record, call, tag, label); });
+  });
   if (!name.empty()) names_.add(name, task);
   return Work(task);
 }
@@ -259,16 +315,27 @@ Tensor QueuedCommunicator::shared_tensor(const Shape& shape, TensorOptions optio
 }
 
 std::unique_ptr<Communicator> QueuedCommunicator::split(int color, int key) {
-  const auto made = std::make_shared<std::unique_ptr<Transport>>();
-  make_together({.verb = "split"}, [=](Transport& transport) { *made = transport.split(color, key); });
-  std::unique_ptr<Transport> part = std::move(*made);
+  struct Made {
+    std::vector<int> world;
+    std::unique_ptr<Transport> part;
+  };
+  const auto made = std::make_shared<Made>();
+  make_together({.verb = "split"}, [=, &world = channel_->world](Transport& transport) {
+    made->world = members_of(transport, color, key, world);
+    made->part = transport.split(color, key);
+  });
+  std::unique_ptr<Transport> part = std::move(made->part);
   // Counted once it was made: ranks that called something else than the others go on with the same names.
   const std::string group = cat(group_, '/', ++splits_, '.', color);
   if (!part) return nullptr;
   std::shared_ptr<Executor> executor = executor_;
   if (part->is_independent()) executor = std::make_shared<WorkerThread>();
   return std::unique_ptr<Communicator>(
-      new QueuedCommunicator(std::move(part), std::move(executor), *this, group));
+      new QueuedCommunicator(std::move(part), std::move(executor), *this, group, std::move(made->world)));
+}
+
+int QueuedCommunicator::world_rank(int rank) const {
+  return channel_->world[static_cast<std::size_t>(rank)];
 }
 
 std::shared_ptr<FlightRecorder> QueuedCommunicator::flight_recorder() {
@@ -290,7 +357,7 @@ int QueuedCommunicator::take_notice() {
 bool QueuedCommunicator::conclude(const Ending& ending) {
   Record record{.kind = Record::Kind::done};
   if (ending.status != ExitStatus::ok) {
-    record = {.kind = Record::Kind::failure,
+    record = {.kind = ending.follows ? Record::Kind::follower : Record::Kind::failure,
               .rank = ending.rank < 0 ? rank() : ending.rank,
               .status = static_cast<std::int32_t>(ending.status),
               .text = ending.message};

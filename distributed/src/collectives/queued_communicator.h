@@ -21,10 +21,12 @@ namespace ronde::inline v0 {
 class QueuedCommunicator final : public Communicator {
  public:
   QueuedCommunicator(std::unique_ptr<Transport> transport, std::shared_ptr<Executor> executor);
-  /// Waits for what is queued; the transport is closed where its calls are made.
+  /// Waits for what is queued; the transport is closed where its calls are made. In the child of a fork it
+  /// does nothing.
   ~QueuedCommunicator() override;
 
   int rank() const override { return place_.rank; }
+  int world_rank(int rank) const override;
   int size() const override { return place_.size; }
   int local_rank() const override { return place_.local_rank; }
   int local_size() const override { return place_.local_size; }
@@ -44,17 +46,20 @@ class QueuedCommunicator final : public Communicator {
 
  private:
   struct Channel;
+  /// Of what was not split from anything.
+  static std::shared_ptr<Channel> make_channel(std::unique_ptr<Transport> transport);
   /// The communicator of the parts of a sequence, which run at once; the transport is not its own.
   QueuedCommunicator(std::shared_ptr<Channel> channel, const Place& place, std::string name);
-  /// A part of `parent`; `group` is its name for the recorder.
+  /// A part of `parent`; `group` is its name for the recorder, `world` what its ranks are in the world.
   QueuedCommunicator(std::unique_ptr<Transport> transport, std::shared_ptr<Executor> executor,
-                     const QueuedCommunicator& parent, const std::string& group);
+                     const QueuedCommunicator& parent, const std::string& group, std::vector<int> world);
   template <class F>
   std::shared_ptr<Task> submit(F&& f);
   /// Has the ranks meet for `record`, make something, and meet again: an error of one rank is one of all.
   /// `make` may still run when this has thrown, so it owns what it uses.
   void make_together(const Record& record, std::function<void(Transport&)> make);
 
+  OwnProcess process_;
   std::shared_ptr<Executor> parent_;  // of the communicator this was split from: owns what both stand on
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<Channel> channel_;  // used by its operations only, one at a time

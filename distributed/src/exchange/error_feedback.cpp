@@ -20,6 +20,19 @@ const Tensor& ErrorFeedback::add_to(std::size_t index, const Tensor& gradients) 
   return left;
 }
 
+void ErrorFeedback::end_step(double total_samples, const Tensor& sums, int ranks) {
+  if (total_samples > 0.0) {
+    samples_ = total_samples;
+    return;
+  }
+  std::int64_t begin = 0;
+  for (const Tensor& left : left_) {
+    left.backend().accumulate(left, sums.view(begin, left.shape()), 1.0 / ranks);
+    begin += left.count();
+  }
+  samples_ *= scale_;  // of which they now are, if somebody expected another number
+}
+
 void ErrorFeedback::reset() {
   for (const Tensor& left : left_) left.fill(0.0);
   samples_ = 0.0;

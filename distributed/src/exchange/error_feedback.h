@@ -15,8 +15,9 @@ class ErrorFeedback {
 
   /// Gradients of the next step will be divided by so many samples; 0: as many as before.
   void expect(double total_samples);
-  /// They were divided by so many.
-  void end_step(double total_samples) { samples_ = total_samples; }
+  /// They were divided by so many. With 0 they are not used: `sums`, what came of all buckets on each of
+  /// `ranks`, one after the other, is taken back, by each rank its share.
+  void end_step(double total_samples, const Tensor& sums, int ranks);
   /// What is left of bucket `index`, in units of this step's gradients, plus `gradients`. To be reduced to
   /// what is left this time.
   const Tensor& add_to(std::size_t index, const Tensor& gradients);

@@ -39,7 +39,8 @@ class GradientExchange : public std::enable_shared_from_this<GradientExchange> {
   virtual bool may_start() const { return true; }
   /// Before a step's first bucket leaves.
   virtual void expect(const StepOutlook& outlook) { outlook_ = outlook; }
-  /// All buckets of a step have arrived; its gradients are divided by `total_samples`.
+  /// All buckets of a step have arrived; its gradients are divided by `total_samples`, or not used where that
+  /// is 0.
   virtual void end_step(double total_samples) { static_cast<void>(total_samples); }
   /// Forgets what was left over from earlier steps.
   virtual void reset() {}

@@ -70,6 +70,10 @@ void PowerSgdExchange::expect(const StepOutlook& outlook) {
   memory_.expect(outlook.total_samples);
 }
 
+void PowerSgdExchange::end_step(double total_samples) {
+  memory_.end_step(total_samples, arena().gradients(), size());
+}
+
 void PowerSgdExchange::run(const Part& part, Wire& wire) {
   Factors& factors = factors_[part.index];
   if (outlook().updates < choice_.start_step || factors.matrices.empty()) return wire.sum(part.values);

@@ -18,7 +18,7 @@ class PowerSgdExchange final : public GradientExchange {
                    compression::PowerSgd choice);
 
   void expect(const StepOutlook& outlook) override;
-  void end_step(double total_samples) override { memory_.end_step(total_samples); }
+  void end_step(double total_samples) override;
   void reset() override;
 
  private:

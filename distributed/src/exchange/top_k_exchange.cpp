@@ -16,6 +16,10 @@ void TopKExchange::expect(const StepOutlook& outlook) {
   memory_.expect(outlook.total_samples);
 }
 
+void TopKExchange::end_step(double total_samples) {
+  memory_.end_step(total_samples, arena().gradients(), size());
+}
+
 std::int64_t TopKExchange::kept(const Segment& segment) const {
   const auto share = static_cast<std::int64_t>(std::ceil(choice_.ratio * static_cast<double>(segment.count)));
   return std::clamp<std::int64_t>(share, 1, segment.count);

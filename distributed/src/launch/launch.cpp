@@ -39,7 +39,8 @@ Launch read_variables(const char* (*get)(const char* name)) {
   const auto number = [&](const char* name, int& value) {
     const char* text = get(name);
     const char* end = text ? text + std::strlen(text) : nullptr;
-    const bool is_number = text && *text && std::from_chars(text, end, value).ptr == end && value >= 0;
+    const auto [rest, error] = std::from_chars(text, end, value);
+    const bool is_number = text && *text && error == std::errc() && rest == end && value >= 0;
     if (!is_number && launch.problem.empty())
       launch.problem = cat("RONDE_RANK is set, so ", name, " must be a number, but it is ",
                            text && *text ? text : "not set");

@@ -81,7 +81,7 @@ MpiRuntime::MpiRuntime() {
 }
 
 MpiRuntime::~MpiRuntime() {
-  if (owns_mpi_) executor_->submit([] { MPI_Finalize(); })->wait();
+  if (owns_mpi_ && process_.is_here()) executor_->submit([] { MPI_Finalize(); })->wait();
 }
 
 void MpiRuntime::wait(MPI_Request& request, const char* what, int rank) const {

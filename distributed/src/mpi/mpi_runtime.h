@@ -34,6 +34,7 @@ class MpiRuntime {
   void end_job_if_asked() const;
 
  private:
+  OwnProcess process_;
   std::shared_ptr<Executor> executor_;
   bool owns_mpi_ = false;
   bool allows_threads_ = false;

@@ -18,6 +18,7 @@ class NcclCommunicator final : public Communicator {
   NcclCommunicator(Communicator& host, Backend& gpu);
 
   int rank() const override { return host_.rank(); }
+  int world_rank(int rank) const override { return host_.world_rank(rank); }
   int size() const override { return host_.size(); }
   int local_rank() const override { return host_.local_rank(); }
   int local_size() const override { return host_.local_size(); }

@@ -93,7 +93,9 @@ void NodeGroup::sleep_through(std::uint32_t generation) {
   Header& h = header();
   h.sleepers.fetch_add(1);
   while (h.generation.load() == generation) {
-    check_peers();
+    // Who was the last to arrive may have left since.
+    const std::int32_t mark = h.gone.load(std::memory_order_acquire);
+    if (mark != 0 && h.generation.load() == generation) throw_gone(mark);
     const auto asleep = Clock::now();
     futex_sleep(h.generation, generation, kNapSeconds);
     if (Clock::now() - asleep >= std::chrono::duration<double>(kNapSeconds)) look_around(generation);
@@ -118,7 +120,7 @@ void NodeGroup::mark_gone(std::int32_t mark) {
 void NodeGroup::throw_gone(std::int32_t mark) const {
   const int rank = (mark > 0 ? mark : -mark) - 1;
   // A dead rank reports nothing, so its error is not one of the ranks' but of whoever notices.
-  if (mark < 0) throw Error(cat("[distributed] rank ", rank, " (process ", process(rank), ") has died"));
+  if (mark < 0) throw RankGone(cat("[distributed] rank ", rank, " (process ", process(rank), ") has died"));
   throw RankLeft(rank);
 }
 

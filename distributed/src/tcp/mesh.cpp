@@ -9,6 +9,7 @@
 
 #include <ronde/core/error.h>
 
+#include "transport/rank_left.h"
 #include "transport/ranks_text.h"
 
 namespace ronde::inline v0 {
@@ -137,8 +138,8 @@ void Mesh::throw_gone(int rank) {
     const Socket& link = peer(r).link;
     if (r == rank || (link.is_open() && has_ended(link))) gone.push_back(r);
   }
-  throw Error(cat("[tcp] ", ranks_text(gone), gone.size() == 1 ? " has" : " have", " gone; rank ", rank_,
-                  " still waits for rank ", rank));
+  throw RankGone(cat("[tcp] ", ranks_text(gone), gone.size() == 1 ? " has" : " have", " gone; rank ", rank_,
+                     " still waits for rank ", rank));
 }
 
 }  // namespace ronde::inline v0

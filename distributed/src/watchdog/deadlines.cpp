@@ -21,8 +21,9 @@ double seconds_from(const std::string& variable, const char* what_zero_is, doubl
   double seconds = 0.0;
   const char* end = text + std::strlen(text);
   const auto parsed = std::from_chars(text, end, seconds);
-  require<UsageError>(parsed.ptr == end && std::isfinite(seconds) && seconds >= 0.0, variable,
-                      " expects seconds, or 0 for ", what_zero_is, ", got ", text);
+  require<UsageError>(
+      parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(seconds) && seconds >= 0.0, variable,
+      " expects seconds, or 0 for ", what_zero_is, ", got ", text);
   return seconds;
 }
 

@@ -31,6 +31,21 @@ std::string describe(const ProgressBoard& board, const LateRank& late) {
              step > 0 ? cat(" in step ", step) : std::string());
 }
 
+// Of ranks that have more communicators than places on the board, so that this one may not be there; "" when
+// there are none.
+std::string describe_unseen(const ProgressBoard& board, const FlightRecorder::Pending& pending) {
+  std::vector<int> unseen;
+  for (std::size_t i = 0; i < board.size(); ++i) {
+    const ProgressSlot& slot = board.slot(i);
+    if (i != board.own() && slot.is_crowded.load() && slot.sequence_of(pending.id) < 0)
+      unseen.push_back(board.rank(i));
+  }
+  if (unseen.empty()) return "";
+  return cat("it is not known which rank is late, as the watchdog sees ", ProgressSlot::kGroups,
+             " communicators of a rank, and ", ranks_text(unseen), unseen.size() == 1 ? " has" : " have",
+             " more");
+}
+
 // Of the ranks that are not on this node; "" when all are.
 std::string describe_elsewhere(const ProgressBoard& board, const std::vector<std::string>& hosts) {
   std::vector<int> elsewhere;
@@ -93,7 +108,8 @@ std::string describe_hang(const ProgressBoard& board, const std::vector<LateRank
                           const std::vector<std::string>& hosts) {
   std::string who;
   for (const LateRank& one : late) who += cat(who.empty() ? "" : "; ", describe(board, one));
-  if (late.empty()) who = describe_elsewhere(board, hosts);
+  if (late.empty()) who = describe_unseen(board, pending);
+  if (who.empty()) who = describe_elsewhere(board, hosts);
   if (who.empty()) who = "all ranks are there, but their data do not move";
   return cat(who, "; ", late.size() == 1 ? "the others have" : "this rank has", " waited for ",
              seconds_text(seconds), " in ", describe(pending.operation),

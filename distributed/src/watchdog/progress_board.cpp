@@ -12,7 +12,7 @@ void ProgressSlot::set_sequence(std::uint64_t id, std::int64_t sequence) {
     if (found == id) return group.sequence.store(sequence, std::memory_order_release);
     if (found == 0 && !free) free = &group;
   }
-  if (!free) return;  // more communicators than places: nobody sees this one
+  if (!free) return is_crowded.store(true);  // nobody sees this one
   free->sequence.store(sequence, std::memory_order_relaxed);
   free->id.store(id, std::memory_order_release);
 }

@@ -14,7 +14,7 @@ namespace ronde::inline v0 {
 
 /// Zeros are its initial state: there is nobody.
 struct alignas(64) ProgressSlot {
-  static constexpr std::size_t kGroups = 16;
+  static constexpr std::size_t kGroups = 64;
   struct Group {
     std::atomic<std::uint64_t> id;       // of a communicator; 0: unused
     std::atomic<std::int64_t> sequence;  // of the last operation that this rank has come to
@@ -25,6 +25,7 @@ struct alignas(64) ProgressSlot {
   std::atomic<std::int64_t> step;     // of the training, from 1
   std::array<Group, kGroups> groups;
   std::atomic<WatchedWork> work;  // that it is in
+  std::atomic<bool> is_crowded;   // some communicator of this rank has found no place
 
   void set_sequence(std::uint64_t id, std::int64_t sequence);
   void drop(std::uint64_t id);

@@ -79,6 +79,11 @@ Watchdog::Watchdog(WatchdogOptions options)
     : state_(std::make_unique<State>(std::move(options))), thread_([this] { run(); }) {}
 
 Watchdog::~Watchdog() {
+  if (!process_.is_here()) {
+    leak(std::move(state_));
+    leak(std::move(thread_));
+    return;
+  }
   {
     const std::lock_guard lock(state_->mutex);
     state_->is_over = true;

@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/own_process.h"
 #include "watchdog/deadlines.h"
 #include "watchdog/flight_recorder.h"
 #include "watchdog/progress_board.h"
@@ -67,6 +68,7 @@ class Watchdog {
  private:
   struct State;
   void run();
+  OwnProcess process_;
   std::unique_ptr<State> state_;
   std::thread thread_;
 };

@@ -110,6 +110,7 @@ void ParameterArena::use_gradients(const Tensor& flat) {
 }
 
 void ParameterArena::zero_gradients() {
+  for (const auto& hook : zero_hooks_) hook();
   for (Variable& variable : variables_) variable.zero_grad();
   complete_ = false;
 }

@@ -37,6 +37,7 @@ struct Ending {
   std::string message = {};  ///< of the error, unless ok
   int rank = -1;             ///< where the error happened; -1: here
   double patience = -1.0;    ///< seconds to wait for the other ranks; negative: for ever
+  bool follows = false;      ///< it only says that another rank has gone: that one's own error comes first
 };
 
 class RONDE_API Communicator {
@@ -44,6 +45,8 @@ class RONDE_API Communicator {
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;
+  /// What one of the ranks here is in the communicator that this one was split from first of all.
+  virtual int world_rank(int rank) const { return rank; }
   virtual int size() const = 0;
   /// Among the ranks on this node.
   virtual int local_rank() const = 0;
@@ -129,12 +132,16 @@ RONDE_API void allreduce_values(Communicator& communicator, std::vector<double>&
 class RONDE_API CollectiveError : public Error {
  public:
   CollectiveError(const std::string& message, ExitStatus status, int rank)
-      : Error(message, status), rank_(rank) {}
+      : CollectiveError(message, status, rank, rank) {}
+  CollectiveError(const std::string& message, ExitStatus status, int rank, int world_rank)
+      : Error(message, status), rank_(rank), world_rank_(world_rank) {}
   /// The rank where it happened; the lowest of them.
   int rank() const { return rank_; }
+  /// The same one, as `Communicator::world_rank` has it, and as messages have it.
+  int world_rank() const { return world_rank_; }
 
  private:
-  int rank_;
+  int rank_, world_rank_;
 };
 
 /// Throws on all ranks the CollectiveError of the lowest rank whose status is not ok, if any. Collective.

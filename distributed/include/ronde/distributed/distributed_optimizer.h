@@ -8,8 +8,10 @@
 ///
 /// Averages are exact: gradients are sums over samples, divided once by the number of samples of all ranks,
 /// so shards may be unequal or empty (a rank without samples need not run backward at all). All ranks must
-/// call `step` equally often. On one rank nothing is communicated. DistributedOptions trades exactness for
-/// bytes, or memory for bytes.
+/// call `step` equally often. A loop that catches an exception of the backward pass or of `step` goes on with
+/// `zero_gradients` on all ranks: a rank that did not see the exception gets an error of its own in its pass,
+/// where buckets of the others' had left. On one rank nothing is communicated. DistributedOptions trades
+/// exactness for bytes, or memory for bytes.
 ///
 /// The number of samples travels with the gradients, in their dtype: up to 2^24 in a global batch with f32.
 #pragma once
@@ -90,7 +92,7 @@ class RONDE_API DistributedOptimizer {
   bool weights_agree() const;
   bool state_agrees() const { return !sharded_ && local_updates_ == 0; }
 
-  /// Gradient accumulation: while it lives, backward passes send nothing.
+  /// Gradient accumulation: while one lives, backward passes send nothing; `step` does.
   ///
   ///     { DistributedOptimizer::NoSync hold(optimizer); first_losses.backward(); }
   ///     last_losses.backward();
@@ -104,7 +106,6 @@ class RONDE_API DistributedOptimizer {
 
    private:
     GradientBuckets* buckets_;
-    bool before_ = true;
   };
 
   /// The optimizer's whole state on rank 0, wherever it is kept; elsewhere its values may be undefined.

@@ -50,9 +50,12 @@ class RONDE_API GradientBuckets {
 
   /// While false, backward passes only accumulate here; nothing leaves.
   void set_synchronize(bool synchronize);
-  bool synchronize() const;
+  /// So they do between a `hold` and its `release`, however often they are nested.
+  void hold();
+  void release();
   /// A pass that was broken off is begun anew, with gradients from zero: what has left is waited for, and
-  /// leaves again. All ranks alike; nothing where no bucket has left.
+  /// leaves again. All ranks alike, as many buckets having left on each; nothing where none has. The arena's
+  /// `zero_gradients` does that too, wherever in the pass each rank was: Note [Begun anew].
   void restart();
   /// Collective. Starts every bucket that has not left yet (gradients that did not arrive count as zero),
   /// waits for all, and is ready for the next pass.

@@ -14,6 +14,7 @@
 #include <concepts>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <ronde/distributed/communicator.h>
@@ -31,6 +32,11 @@ concept HostValues = requires(R& range) {
   std::span(range);
   requires HostValue<typename decltype(std::span(range))::value_type>;
 };
+
+/// Such values that may be written.
+template <class R>
+concept MutableHostValues =
+    HostValues<R> && !std::is_const_v<typename decltype(std::span(std::declval<R&>()))::element_type>;
 
 /// A tensor (count) over host memory that the caller keeps alive.
 RONDE_API Tensor tensor_over(void* data, std::size_t count, DType dtype);
@@ -60,13 +66,13 @@ std::vector<T> values_of(const Tensor& tensor) {
 }
 
 /// In place.
-template <HostValues R>
+template <MutableHostValues R>
 Work allreduce(Communicator& communicator, R&& values, const AllreduceOptions& options = {}) {
   return communicator.allreduce(tensor_over(values), options_for<R>(options));
 }
 
 /// In place; as many values on every rank as root has.
-template <HostValues R>
+template <MutableHostValues R>
 Work broadcast(Communicator& communicator, R&& values, int root = 0, const std::string& name = {}) {
   return communicator.broadcast(tensor_over(values), root, name);
 }

@@ -46,11 +46,11 @@ inline Work barrier(const std::string& name = {}) {
   return world().barrier(name);
 }
 
-template <HostValues R>
+template <MutableHostValues R>
 Work allreduce(R&& values, const AllreduceOptions& options = {}) {
   return allreduce(world(), values, options);
 }
-template <HostValues R>
+template <MutableHostValues R>
 Work broadcast(R&& values, int root = 0, const std::string& name = {}) {
   return broadcast(world(), values, root, name);
 }

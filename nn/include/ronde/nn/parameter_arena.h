@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ronde/nn/module.h>
@@ -69,6 +71,8 @@ class RONDE_API ParameterArena {
   void use_gradients(const Tensor& flat);
   /// Before a backward pass that starts a new sum. Touches no memory: the pass overwrites.
   void zero_gradients();
+  /// `hook` is called first in every `zero_gradients`, for as long as the arena lives.
+  void on_zero_gradients(std::function<void()> hook) { zero_hooks_.push_back(std::move(hook)); }
   /// Writes zeros where no gradient arrived since `zero_gradients`, so that the flat buffer may be reduced.
   /// A second call changes nothing, so it cannot undo a reduction.
   void complete_gradients();
@@ -84,6 +88,7 @@ class RONDE_API ParameterArena {
   std::int64_t size_ = 0;
   std::vector<Segment> segments_, buffer_segments_;
   std::vector<Variable> variables_;
+  std::vector<std::function<void()>> zero_hooks_;
   bool complete_ = false;
   std::shared_ptr<const void>
       rounded_;  // of the values, where a backend keeps a copy (Backend::keep_rounded)
