@@ -122,9 +122,9 @@ class RONDE_API Optimizer {
   double current_learning_rate() const;
 
   /// Multiplies the momentum of the next step only: Horovod's correction when the rate changes from old to
-  /// new is factor = new / old. For optimizers whose velocity holds the rate (SGD, RMSprop); the others
-  /// ignore it.
-  void scale_momentum_once(double factor) { momentum_factor_ = factor; }
+  /// new is factor = new / old. Factors of several calls before that step are multiplied. For optimizers
+  /// whose velocity holds the rate (SGD, RMSprop); the others ignore it.
+  void scale_momentum_once(double factor) { momentum_factor_ *= factor; }
 
   /// Before `attach`: keeps the average of the weights it updates.
   void set_moving_average(MovingAverageOptions options);
