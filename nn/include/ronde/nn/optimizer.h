@@ -118,6 +118,8 @@ class RONDE_API Optimizer {
   /// A resumed training goes on where it was, since it depends on nothing else. nullptr: none.
   void set_schedule(std::shared_ptr<const LearningRateSchedule> schedule) { schedule_ = std::move(schedule); }
   const LearningRateSchedule* schedule() const { return schedule_.get(); }
+  /// The inverse-time `decay` of the options.
+  double decay() const { return common_.decay; }
   /// The rate the next step uses: learning_rate * schedule(iterations) / (1 + decay * iterations).
   double current_learning_rate() const;
 
