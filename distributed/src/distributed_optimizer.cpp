@@ -23,7 +23,7 @@ void broadcast_counters(Optimizer& optimizer, Communicator& communicator, int ro
   values[1] = optimizer.learning_rate();
   values[2] = optimizer.is_averaged() ? 1.0 : 0.0;
   communicator.broadcast(scalars, root, "steps and learning rate").wait();
-  optimizer.set_iterations(static_cast<std::int64_t>(values[0]));
+  optimizer.set_counters({.iterations = static_cast<std::int64_t>(values[0])});
   optimizer.set_learning_rate(values[1]);
   optimizer.set_averaged(values[2] != 0.0);
 }

@@ -28,6 +28,17 @@ std::pair<Metrics, Metrics> by_kind(const Metrics& all) {
   return kinds;
 }
 
+/// The settings Keras has no key for, and the schedule if its description has none.
+ConfigDict settings_beside_keras(const Optimizer& optimizer) {
+  ConfigDict settings = optimizer.own_settings();
+  if (optimizer.schedule() == nullptr) return settings;
+  const ConfigValue config = optimizer.config();
+  const ConfigValue* rate = config.find("learning_rate");
+  if (optimizer.decay() != 0.0 || rate == nullptr || !rate->is_dict())
+    settings.emplace_back(kScheduleLeftOut, optimizer.schedule()->config());
+  return settings;
+}
+
 }  // namespace
 
 SavedModel capture_weights(const Model::State& model) {
@@ -52,7 +63,7 @@ SavedModel capture(const Model::State& model, std::optional<SavedRun> run,
     const auto [plain, weighted] = by_kind(model.metrics);
     file.training_config = training_config(optimizer, *model.loss, *model.module, plain, weighted);
     file.state->optimizer = save_optimizer(optimizer, slots, *model.module);
-    file.state->optimizer_settings = optimizer.own_settings();
+    file.state->optimizer_settings = settings_beside_keras(optimizer);
   }
   return file;
 }

@@ -18,9 +18,12 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
 ConfigDict run_arithmetic(const Model::State& model, const SamplerOptions& sampling,
                           const FitOptions& options);
 
-/// UsageError that names the first entry that differs, with both values. Entries that only one side knows
-/// are left out: an older Ronde wrote less.
+/// UsageError that names the first entry that differs, with both values. A setting of optimizer or loss that
+/// only one side has is its default, "none", on the other; other entries that only one side has are left out:
+/// an older Ronde wrote less.
 void require_same_plan(const ConfigDict& before, const ConfigDict& now);
+/// UsageError when the sums of the epoch so far, of which there are `sums` here, are those of other metrics.
+void require_same_metrics(const SavedRun& run, const std::vector<std::string>& metrics, std::size_t sums);
 /// A line that names every entry that differs, with both values; empty when none does.
 std::string describe_differences(const ConfigDict& before, const ConfigDict& now);
 

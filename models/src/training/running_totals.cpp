@@ -44,7 +44,6 @@ void RunningTotals::reset() {
                     std::vector<double>(width(), 0.0));
 }
 
-// Of a row of plain numbers.
 std::size_t RunningTotals::width() const {
   std::size_t width = 2;
   for (const MetricSums& sums : held_) width += sums.size();

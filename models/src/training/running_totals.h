@@ -60,6 +60,7 @@ class RunningTotals {
   /// Plain numbers, a row for each rank or each virtual shard: sum and count of the loss, then the sums of
   /// each metric. Waits for the device. Collective.
   std::vector<std::vector<double>> gathered(Communicator& communicator) const;
+  std::size_t width() const;  ///< of a row
   /// Goes on from such numbers instead of from zero: from this rank's rows or, on another number of ranks,
   /// from its part of them all.
   void restore(const std::vector<std::vector<double>>& rows, const Communicator& communicator);
@@ -87,7 +88,6 @@ class RunningTotals {
   Totals named(const std::vector<double>& values) const;
   void clear();
   void assign(const std::vector<double>& values);
-  std::size_t width() const;
   const Tensor& penalty();
 
   const std::vector<std::shared_ptr<Metric>>* metrics_;

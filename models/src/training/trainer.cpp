@@ -115,6 +115,7 @@ void Trainer::go_on() {
              "stopped"));
   require<InputError>(run.epoch_step <= plan_.steps_per_epoch, state_.source, ": ",
                       counted(run.epoch_step, "step"), " are done of an epoch of ", plan_.steps_per_epoch);
+  require_same_metrics(run, state_.metric_names, totals_.width());
   collectively(*state_.communicator, [&] { require_same_run(callbacks_, run.callbacks); });
   epoch_ = run.epoch;
   epoch_step_ = run.epoch_step;
@@ -406,7 +407,10 @@ SavedRun Trainer::saved_run() {
                .plan = run_plan(state_, loader_.sampler().options(), options_, plan_),
                .arithmetic = run_arithmetic(state_, loader_.sampler().options(), options_)};
   run.non_finite = recovery_.times();
-  if (epoch_step_ > 0) run.totals = totals_.gathered(*state_.communicator);
+  if (epoch_step_ > 0) {
+    run.totals = totals_.gathered(*state_.communicator);
+    run.metrics = state_.metric_names;
+  }
   for (const std::vector<double>& of_rank : run.totals)
     if (!std::isfinite(of_rank.front())) throw_non_finite();
   run.history = history_;

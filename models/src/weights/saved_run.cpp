@@ -65,6 +65,11 @@ ConfigValue unpack_tree(const ConfigValue& value) {
   return dict;
 }
 
+ConfigValue pack_names(const std::optional<std::vector<std::string>>& names) {
+  if (!names) return {};
+  return ConfigList(names->begin(), names->end());
+}
+
 ConfigValue pack_history(const History& history) {
   ConfigList epochs;
   for (const std::int64_t epoch : history.epochs) epochs.emplace_back(epoch);
@@ -121,6 +126,7 @@ PackedRun pack_run(const SavedRun& run) {
                   {"plan", run.plan},
                   {"arithmetic", run.arithmetic},
                   {"totals", totals},
+                  {"metrics", pack_names(run.metrics)},
                   {"history", pack_history(run.history)},
                   {"non_finite", run.non_finite},
                   {"callbacks", callbacks}};
@@ -140,6 +146,10 @@ SavedRun unpack_run(const ConfigValue& tree) {
     run.totals.push_back(unpack_numbers(of_rank));
   run.history = unpack_history(tree.at("history"));
   // Files of Ronde 0.1 have none of these.
+  if (const ConfigValue* metrics = tree.find("metrics"); metrics && metrics->is_list()) {
+    run.metrics.emplace();
+    for (const ConfigValue& name : metrics->as_list()) run.metrics->push_back(name.as_string());
+  }
   run.non_finite = integer_or_0(tree, "non_finite");
   run.first_pass = integer_or_0(tree, "first_pass");
   if (const ConfigValue* name = tree.find("other_weights_by")) run.other_weights_by = name->as_string();

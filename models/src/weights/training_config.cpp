@@ -303,6 +303,9 @@ DescribedTraining training_from_config(const ConfigValue& config, const ConfigDi
     return training;
   try {
     training.options.optimizer = read_optimizer(*optimizer, settings);
+    for (const auto& [key, value] : settings)
+      if (key == kScheduleLeftOut)
+        training.unknown.push_back(cat("the optimizer's schedule of learning rates ", to_json(value)));
   } catch (const InputError& error) {
     training.unknown.emplace_back(error.what());
   }

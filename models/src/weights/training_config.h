@@ -16,6 +16,10 @@ ConfigValue training_config(const Optimizer& optimizer, const Loss& loss, const 
                             const std::vector<std::shared_ptr<Metric>>& metrics,
                             const std::vector<std::shared_ptr<Metric>>& weighted_metrics);
 
+/// Among the settings of an optimizer that a file has beside its training_config: a schedule that is not in
+/// there, as Keras has none like it, or the optimizer a decay too.
+inline constexpr const char* kScheduleLeftOut = "schedule";
+
 /// What a training_config says, as far as Ronde knows it; without optimizer or loss when it does not.
 struct DescribedTraining {
   CompileOptions options;

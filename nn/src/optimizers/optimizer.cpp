@@ -164,16 +164,11 @@ ConfigDict Optimizer::config() const {
 
 ConfigDict settings_of(const Optimizer& optimizer) {
   ConfigDict settings;
-  for (const ConfigDict& some : {optimizer.config(), optimizer.own_settings()}) {
-    for (const auto& [key, value] : some) {
-      if (key == "learning_rate" && value.is_dict() && !optimizer.schedule()) {  // one that decays
-        for (const auto& [name, part] : value.at("config").as_dict())
-          if (name != "initial_learning_rate" && name != "name") settings.emplace_back(name, part);
-      } else if (key != "learning_rate" && key != "name") {
-        settings.emplace_back(key, value);
-      }
-    }
-  }
+  if (optimizer.decay() != 0.0)
+    settings = {{"decay_steps", 1}, {"decay_rate", optimizer.decay()}, {"staircase", false}};
+  for (const ConfigDict& some : {optimizer.config(), optimizer.own_settings()})
+    for (const auto& [key, value] : some)
+      if (key != "learning_rate" && key != "name") settings.emplace_back(key, value);
   if (optimizer.schedule())
     for (const auto& [key, value] : optimizer.schedule()->config())
       settings.emplace_back(cat("schedule's ", key), value);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ronde/core/ops.h>
 #include <ronde/models/lambda_callback.h>
 #include <ronde/nn/regression_loss.h>
 
@@ -60,6 +61,38 @@ TEST(LearningRateWarmup, CorrectsMomentum) {
   const double g2 = 2 * (w1 - 9);
   EXPECT_NEAR(velocity_after(true), 0.5 * (0.1 / 0.075) * v1 - 0.1 * g2, 1e-12);
   EXPECT_NEAR(velocity_after(false), 0.5 * v1 - 0.1 * g2, 1e-12);
+}
+
+/// Its gradient is 1, wherever the weight is.
+class OutputAsLoss : public Loss {
+ public:
+  std::string name() const override { return "output"; }
+  Variable operator()(const Variable& output, const Tensor&) const override {
+    return reshape(output, {output.shape()[0]});
+  }
+};
+
+TEST(LearningRateWarmup, CorrectsMomentumOverAllBatchesOfAnUpdate) {
+  // v = m * (rate / rate of the update before) * v - rate, so v = -rate * (1 + m + m^2 + ...).
+  const std::int64_t batches = 8;
+  for (const std::int64_t passes : {1, 2, 4}) {
+    SCOPED_TRACE(passes);
+    Model model(std::make_unique<Sequential>(Dense({.units = 1, .use_bias = false})), {1},
+                {.dtype = DType::f64, .backend = &backend("cpu")});
+    model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.8, .momentum = 0.5}),
+                   .loss = std::make_unique<OutputAsLoss>(),
+                   .metrics = {}});
+    LearningRateWarmup warmup({.scale = 8, .warmup_epochs = 1, .momentum_correction = true});
+    const InMemoryDataset data(Tensor::full({batches, 1}, 1.0), Tensor::full({batches, 1}, 0.0));
+    model.fit(data, {.batch_size = 1,
+                     .epochs = 1,
+                     .backward_passes_per_step = passes,
+                     .callbacks = {&warmup},
+                     .verbose = 0});
+    double sum = 0.0;
+    for (std::int64_t update = 0; update < batches / passes; ++update) sum = 1.0 + 0.5 * sum;
+    EXPECT_NEAR(model.optimizer().slots()[0].values.to_vector<double>()[0], -0.8 * sum, 1e-12);
+  }
 }
 
 }  // namespace

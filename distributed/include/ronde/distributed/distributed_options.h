@@ -37,7 +37,9 @@ struct LocalSteps {
 enum class StateLayout {
   replicated,  ///< each rank has all of it
   /// ZeRO-1 (Rajbhandari et al., arXiv 1910.02054): a rank sums, updates and keeps the state of its part of
-  /// each bucket only, then the new weights are gathered. Files are the same.
+  /// each bucket only, then the new weights are gathered. Files are the same, and weights are bit for bit,
+  /// but where gradients are clipped by a norm, of one weight or of all: its sum of squares is rounded
+  /// otherwise.
   sharded,
 };
 

@@ -86,7 +86,8 @@ struct ModelOptions {
   /// Of a sample, for `load`: of a net whose file leaves extents of it open, as (None, None, 3).
   std::optional<Shape> input_shape = {};
   /// Told on rank 0, by `load`, of each thing in the file that is not taken over: an optimizer, loss, metric,
-  /// initializer, regularizer or option that is not known here, a constraint, an augmentation, a dtype.
+  /// initializer, regularizer or option that is not known here, a schedule that Keras has not, a constraint,
+  /// an augmentation, a dtype.
   /// Empty: a line on stderr.
   std::function<void(const std::string& problem)> warn = {};
 
@@ -133,12 +134,15 @@ struct FitOptions {
   /// Factors of the training loss of each sample of the data set, in its order, as with `class_weight`; the
   /// same on all ranks. With both, their product. Empty: all are 1.
   std::vector<double> sample_weight = {};
-  const Augmentation* augmentation = nullptr;  ///< of the training samples; must outlive fit
+  /// Of the training samples; must outlive fit, which also tries it on a few made-up pictures: by these a
+  /// resumed run knows it.
+  const Augmentation* augmentation = nullptr;
   int loader_threads = 1;  ///< of this rank, that read, decode and augment; changes no value
   /// Goes on where the file that was loaded last (or this model's last `fit`) stopped, mid-epoch too, instead
   /// of at `initial_epoch`: on as many ranks, all values are those of a run that never stopped, bit for bit.
   /// UsageError when this call asks for something that would make it another run (batch, data, optimizer),
-  /// and when a callback left other weights at the end (EarlyStopping's restore_best_weights).
+  /// within an epoch for other metrics, and when a callback left other weights at the end (EarlyStopping's
+  /// restore_best_weights).
   bool resume = false;
   /// Samples of a rank that are computed at once, so that a step stays in cache; gradients add up. 0: the
   /// whole batch, and so it is whatever this says when a layer of the net is synchronized. A batch norm that

@@ -67,6 +67,7 @@ struct SavedRun {
   /// Of the epoch's steps that are done, per rank (or virtual shard): sum and count of the loss, then of each
   /// metric.
   std::vector<std::vector<double>> totals = {};
+  std::optional<std::vector<std::string>> metrics = {};  ///< those of `totals`; older files do not say
   History history = {};
   /// Steps skipped in a row, or returns without another file, up to here: NonFiniteOptions::limit.
   std::int64_t non_finite = 0;

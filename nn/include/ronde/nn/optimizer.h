@@ -118,13 +118,15 @@ class RONDE_API Optimizer {
   /// A resumed training goes on where it was, since it depends on nothing else. nullptr: none.
   void set_schedule(std::shared_ptr<const LearningRateSchedule> schedule) { schedule_ = std::move(schedule); }
   const LearningRateSchedule* schedule() const { return schedule_.get(); }
+  /// The inverse-time `decay` of the options.
+  double decay() const { return common_.decay; }
   /// The rate the next step uses: learning_rate * schedule(iterations) / (1 + decay * iterations).
   double current_learning_rate() const;
 
   /// Multiplies the momentum of the next step only: Horovod's correction when the rate changes from old to
-  /// new is factor = new / old. For optimizers whose velocity holds the rate (SGD, RMSprop); the others
-  /// ignore it.
-  void scale_momentum_once(double factor) { momentum_factor_ = factor; }
+  /// new is factor = new / old. Factors of several calls before that step are multiplied. For optimizers
+  /// whose velocity holds the rate (SGD, RMSprop); the others ignore it.
+  void scale_momentum_once(double factor) { momentum_factor_ *= factor; }
 
   /// Before `attach`: keeps the average of the weights it updates.
   void set_moving_average(MovingAverageOptions options);
