@@ -269,28 +269,6 @@ TEST(NodeTransport, RankThatLeavesReleasesTheOthers) {
 }
 
 // A rank that spins would use the whole second.
-// Who arrives last and leaves at once has been met by those that are still asleep.
-TEST(NodeTransport, WhoLeavesAfterAMeetingWasThere) {
-  constexpr int kRanks = 4;
-  for (int round = 0; round < 300; ++round) {
-    const auto region = SharedRegion::create(SharedRegion::Kind::anonymous, NodeGroup::bytes_for(kRanks));
-    std::atomic<int> errors = 0;
-    std::vector<std::thread> threads;
-    for (int r = 0; r < kRanks; ++r) {
-      threads.emplace_back([&, r] {
-        try {
-          NodeGroup group(region, r, std::vector<int>(kRanks, getpid()), nullptr);
-          for (int k = 0; k < 10; ++k) group.arrive();
-        } catch (const Error&) {
-          ++errors;
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    ASSERT_EQ(errors, 0) << "round " << round;
-  }
-}
-
 TEST(NodeTransport, WaitingCostsLittleProcessorTime) {
   const std::clock_t before = std::clock();  // of all threads
   run_node_ranks(2, [](Communicator& c) {

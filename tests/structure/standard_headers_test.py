@@ -36,8 +36,8 @@ HEADERS = {
     "stdexcept": "exception runtime_error",
     "string": "string to_string",
     "string_view": "string_view",
-    "type_traits": "common_type_t conditional_t is_integral_v is_pointer_v is_same_v is_trivially_copyable_v remove_const_t "
-                   "remove_reference_t",
+    "type_traits": "common_type_t conditional_t is_const_v is_integral_v is_pointer_v is_same_v is_trivially_copyable_v "
+                   "remove_const_t remove_reference_t",
     "typeinfo": "type_info",
     "utility": "declval exchange forward move pair",
     "variant": "get_if holds_alternative monostate variant",
