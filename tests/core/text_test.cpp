@@ -44,6 +44,12 @@ TEST(Text, NumbersKeepNineDigits) {
   EXPECT_EQ(cat(123456789.0), "123456789");
 }
 
+TEST(Text, NoNumberHasASign) {
+  EXPECT_EQ(formatted("%.4f", -std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(cat(-std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(formatted("%.1f", -std::numeric_limits<double>::infinity()), "-inf");
+}
+
 TEST(Text, AnythingWithToStringIsAPiece) {
   EXPECT_EQ(cat(Shape{2, 3}, " ", DType::bf16, " ", Device{DeviceType::cuda, 1}), "(2, 3) bf16 cuda:1");
 }
