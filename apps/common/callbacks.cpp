@@ -9,7 +9,7 @@
 #include <ronde/models/preemption.h>
 #include <ronde/models/tensorboard.h>
 
-#include "common/same_rate.h"
+#include "common/same_run.h"
 #include "common/take_over.h"
 #include "common/weights_line.h"
 
@@ -25,9 +25,9 @@ void say_interrupted() {
 }  // namespace
 
 TrainerCallbacks::TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
-                                   const RunFiles& files, const RunStart& start) {
+                                   const RunFiles& files, const RunStart& start, const Dataset& train) {
   callbacks_.push_back(std::make_unique<TakeOver>(start, files));
-  callbacks_.push_back(std::make_unique<SameRate>(options, plan));
+  callbacks_.push_back(std::make_unique<SameRun>(options, plan, train));
   if (recipe.make_callback != nullptr) callbacks_.push_back(recipe.make_callback());
   if (options.warmup_epochs > 0) add_warmup(options, plan);
   if (options.verbose == "2" && options.check_replicas > 0)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <ronde/data/dataset.h>
 #include <ronde/models/callback.h>
 #include <ronde/models/model_checkpoint.h>
 
@@ -20,7 +21,7 @@ class TrainerCallbacks {
  public:
   /// `files` and `start` must outlive it.
   TrainerCallbacks(const TrainOptions& options, const Recipe& recipe, const TrainPlan& plan,
-                   const RunFiles& files, const RunStart& start);
+                   const RunFiles& files, const RunStart& start, const Dataset& train);
 
   /// In the order in which `fit` should call them.
   std::vector<Callback*> list() const;

@@ -9,6 +9,7 @@
 namespace ronde::apps {
 
 void fetch_cifar10(const std::string& directory) {
+  if (has_cifar10({.directory = directory})) return;
   const std::string root = directory.empty() ? default_data_directory() : directory;
   download_cifar10({.directory = root + "/cifar10", .progress = show_download});
 }

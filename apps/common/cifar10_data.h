@@ -7,7 +7,8 @@
 
 namespace ronde::apps {
 
-/// Fetches CIFAR-10's archive into `directory`/cifar10 if it is missing, with a progress line on stderr.
+/// Fetches CIFAR-10's archive into `directory`/cifar10, with a progress line on stderr; nothing where
+/// open_cifar10 finds a set, of whatever form.
 void fetch_cifar10(const std::string& directory);
 
 DataSource cifar10_source();

@@ -20,15 +20,18 @@ namespace ronde::apps {
 /// Takes an option's value; returns what is wrong with it, empty when nothing is.
 using Setter = std::function<std::string(const std::string&)>;
 
-/// From `least` to 2^31 - 1.
+/// From `least` to `most`, where that is not given to 2^31 - 1.
 Setter whole_number(std::optional<std::int64_t>& target, std::int64_t least);
 Setter whole_number(std::int64_t& target, std::int64_t least);
+Setter whole_number(std::int64_t& target, std::int64_t least, std::int64_t most);
 /// A finite number greater than 0.
 Setter positive_number(std::optional<double>& target);
 Setter positive_number(double& target);
 /// A positive number of seconds, or 0 for never.
 Setter seconds_or_never(double& target);
 Setter seconds_or_never(std::optional<double>& target);
+/// A positive number of seconds, or 0 for at once.
+Setter seconds_or_at_once(double& target);
 /// Not empty.
 Setter boolean(bool& target);
 Setter text(std::string& target);

@@ -106,7 +106,7 @@ SamplerOptions sampling(const TrainingJob& job, const Communicator& world) {
 
 Learned learn(Model& model, const TrainingJob& job, const RunStart& start, ReportWriter& writer,
               RunClock& clock) {
-  const TrainerCallbacks callbacks(job.options, job.recipe, job.plan, job.files, start);
+  const TrainerCallbacks callbacks(job.options, job.recipe, job.plan, job.files, start, job.train);
   std::vector<Callback*> list = callbacks.list();
   if (job.uploader) list.push_back(job.uploader);
   list.push_back(&clock);

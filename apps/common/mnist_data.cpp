@@ -22,6 +22,7 @@ TrainingData share(const Mnist& mnist) {
 }  // namespace
 
 void fetch_mnist(const std::string& directory) {
+  if (has_mnist({.directory = directory})) return;
   const std::string root = directory.empty() ? default_data_directory() : directory;
   download_mnist({.directory = root + "/mnist", .progress = show_download});
 }

@@ -7,7 +7,8 @@
 
 namespace ronde::apps {
 
-/// Fetches what is missing of MNIST into `directory`/mnist, with a progress line on stderr.
+/// Fetches what is missing of MNIST into `directory`/mnist, with a progress line on stderr; nothing where
+/// load_mnist finds a set, of whatever form.
 void fetch_mnist(const std::string& directory);
 
 DataSource mnist_source();

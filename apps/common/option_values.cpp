@@ -22,11 +22,11 @@ std::optional<std::int64_t> parse_whole(const std::string& value) {
 }
 
 template <class Target>
-Setter whole(Target& target, std::int64_t least) {
-  return [&target, least](const std::string& value) -> std::string {
+Setter whole(Target& target, std::int64_t least, std::int64_t most = kMost) {
+  return [&target, least, most](const std::string& value) -> std::string {
     const std::optional<std::int64_t> number = parse_whole(value);
-    if (!number || *number < least || *number > kMost)
-      return cat("give a whole number from ", least, " to ", kMost);
+    if (!number || *number < least || *number > most)
+      return cat("give a whole number from ", least, " to ", most);
     target = *number;
     return "";
   };
@@ -39,6 +39,9 @@ Setter whole_number(std::optional<std::int64_t>& target, std::int64_t least) {
 }
 Setter whole_number(std::int64_t& target, std::int64_t least) {
   return whole(target, least);
+}
+Setter whole_number(std::int64_t& target, std::int64_t least, std::int64_t most) {
+  return whole(target, least, most);
 }
 
 Setter positive_number(std::optional<double>& target) {
@@ -78,6 +81,15 @@ Setter seconds_or_never(double& target) {
     std::string problem = seconds_or_never(seconds)(value);
     target = seconds.value_or(target);
     return problem;
+  };
+}
+
+Setter seconds_or_at_once(double& target) {
+  return [&target](const std::string& value) -> std::string {
+    const std::string problem = value == "0" ? "" : positive_number(target)(value);
+    if (!problem.empty()) return cat(problem, ", or 0 for at once");
+    if (value == "0") target = 0.0;
+    return "";
   };
 }
 

@@ -128,6 +128,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
   const double started = unix_seconds();
   catch_preemption_signals();
   std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take away how uploads ended
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   TrainOptions options;
   CommandLine line(program.name, program.summary);
   declare_train_options(line, options, program.recipes);
@@ -138,7 +139,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
   try {
     if (const std::optional<std::string> text = line.parse(argc, argv)) {
       if (launch_rank() == 0) std::fputs(text->c_str(), stdout);
-      return 0;
+      return flush_standard_output() ? 0 : static_cast<int>(ExitStatus::io);
     }
     go_on_when_restarted(options);
     check_train_options(options);

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <ronde/core/text.h>
+
 #include "common/shown_predictions.h"
 #include "report/machine.h"
 #include "report/report_files.h"
@@ -85,7 +87,8 @@ void print_end(Model& model, const TrainingJob& job, const Report& report, const
     std::fputs(end.tested.c_str(), stdout);
   }
   if (job.recipe.is_record) std::printf("Seconds from data in memory to tested model: %.2f\n", end.seconds);
-  std::printf("Test loss: %.4f\nTest accuracy: %.4f\n", report.test->loss, report.test->accuracy);
+  std::printf("Test loss: %s\nTest accuracy: %.4f\n", formatted("%.4f", report.test->loss).c_str(),
+              report.test->accuracy);
 }
 
 }  // namespace ronde::apps

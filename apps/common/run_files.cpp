@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include <ronde/core/error.h>
 #include <ronde/core/new_file.h>
@@ -81,6 +82,47 @@ std::vector<std::pair<std::string, std::string>> single_files(const TrainOptions
   return files;
 }
 
+struct Output {
+  std::string origin;  // in the user's words
+  std::string file;
+};
+
+// All whose names are known: those of patterns differ from epoch to epoch.
+std::vector<Output> outputs_of(const TrainOptions& options, const RunFiles& files) {
+  const std::string logs = options.log_dir.empty() ? "--dir" : "--log-dir";
+  std::vector<Output> outputs{
+      {options.checkpoint.empty() ? "the recipe's checkpoint" : "--checkpoint", files.epoch_checkpoints},
+      {"what a signal makes the run save", files.on_signal},
+      {"the recipe's saved model", files.saved_model},
+      {"--timeline", options.timeline},
+      {"the report of --dir", files.report}};
+  for (const std::string& metrics : files.metrics)
+    outputs.push_back({metrics == options.metrics_json ? "--metrics-json" : "the metrics of --dir", metrics});
+  if (!files.logs.empty())
+    for (const char* name : {"training.csv", "evaluation.json"})
+      outputs.push_back({cat("the logs of ", logs), cat(files.logs, "/", name)});
+  std::erase_if(outputs, [](const Output& output) {
+    return output.file.empty() || output.file.find('{') != std::string::npos;
+  });
+  return outputs;
+}
+
+// Else one would replace the other, at the end of the run or in each epoch.
+void require_different_files(const TrainOptions& options, const RunFiles& files) {
+  std::map<std::string, const Output*> found;
+  const std::vector<Output> outputs = outputs_of(options, files);
+  for (const Output& output : outputs) {
+    std::error_code error;
+    const std::filesystem::path path =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(output.file, error), error);
+    const auto [before, is_new] = found.emplace(error ? output.file : path.string(), &output);
+    const Output& other = *before->second;
+    const bool are_alike = other.origin == "--metrics-json" && output.origin == "the metrics of --dir";
+    require<UsageError>(is_new || are_alike, other.origin, " and ", output.origin, " would be one file, ",
+                        output.file, ": give each its own");
+  }
+}
+
 // Whether the file's folder is one of those that a run makes, or lies above one.
 bool will_be_made(const std::string& file, const TrainOptions& options) {
   const std::string folder = std::filesystem::absolute(file).lexically_normal().parent_path().string();
@@ -121,6 +163,7 @@ RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const Trai
 void prepare_directories(Communicator& world, const TrainOptions& options, const RunFiles& files) {
   collectively(world, [&] {
     if (world.rank() != 0) return;
+    require_different_files(options, files);
     const bool saves =
         !files.epoch_checkpoints.empty() || !files.step_checkpoints.empty() || !files.saved_model.empty();
     for (const auto& [option, file] : single_files(options))

@@ -39,7 +39,7 @@ RunFiles run_files(const TrainOptions& options, const Recipe& recipe, const Trai
 
 /// Collective; rank 0 makes the directories and tries them, before training begins rather than hours later.
 /// An IoError, on all ranks, names the option and the reason. What names one file (--metrics-json,
-/// --timeline) needs a folder that is there.
+/// --timeline) needs a folder that is there. UsageError when two outputs would be one file.
 void prepare_directories(Communicator& world, const TrainOptions& options, const RunFiles& files);
 
 }  // namespace ronde::apps

@@ -12,7 +12,7 @@
 namespace ronde::apps {
 namespace {
 
-constexpr double kMostEpochs = 0x1p53;  // beyond it a double does not count
+constexpr double kMostEpochs = 0x1p31;
 
 /// NaN for what is no number: "NA".
 double number_in(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
@@ -13,6 +14,9 @@ namespace ronde::apps {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostEpochs = std::int64_t{1} << 31;
 
 /// Runs `read` on the text as JSON; what does not fit is an InputError that names the source.
 template <class F>
@@ -31,9 +35,26 @@ double number(const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
+/// A whole number between these: a conversion would not look.
+std::int64_t whole_at(const Json& object, const char* key, std::int64_t least, std::int64_t most) {
+  const Json& value = object.at(key);
+  const bool fits = value.is_number_unsigned()
+                        ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
+                        : value.is_number_integer();
+  const std::int64_t number = fits ? value.get<std::int64_t>() : 0;
+  require<InputError>(fits && number >= least && number <= most, "\"", key, "\" is ", value.dump(),
+                      ", expected a whole number from ", least, " to ", most);
+  return number;
+}
+
 template <class T>
 void read_if_there(const Json& object, const char* key, T& target) {
-  if (const auto found = object.find(key); found != object.end() && !found->is_null()) found->get_to(target);
+  if (const auto found = object.find(key); found == object.end() || found->is_null()) return;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    target = static_cast<T>(
+        whole_at(object, key, std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()));
+  else
+    object.at(key).get_to(target);
 }
 
 double number_at(const Json& object, const char* key) {
@@ -44,9 +65,9 @@ std::optional<double> optional_number(const Json& object, const char* key) {
   return object.contains(key) ? std::optional(number(object.at(key))) : std::nullopt;
 }
 
-EpochReport parse_epoch(const Json& object) {
+EpochReport parse_epoch(const Json& object, std::int64_t last) {
   EpochReport epoch;
-  object.at("epoch").get_to(epoch.epoch);
+  epoch.epoch = whole_at(object, "epoch", last + 1, kMostEpochs);
   read_if_there(object, "steps", epoch.steps);
   read_if_there(object, "samples", epoch.samples);
   epoch.loss = number_at(object, "loss");
@@ -60,8 +81,8 @@ EpochReport parse_epoch(const Json& object) {
 }
 
 UnfinishedEpoch parse_unfinished(const Json& object) {
-  return {.epoch = object.at("epoch").get<std::int64_t>(),
-          .steps = object.at("steps").get<std::int64_t>(),
+  return {.epoch = whole_at(object, "epoch", 1, kMostEpochs),
+          .steps = whole_at(object, "steps", 0, kMost),
           .seconds = number_at(object, "seconds"),
           .images_per_second = number_at(object, "images_per_second")};
 }
@@ -69,8 +90,8 @@ UnfinishedEpoch parse_unfinished(const Json& object) {
 TestReport parse_test(const Json& object) {
   return {.loss = number_at(object, "loss"),
           .accuracy = number_at(object, "accuracy"),
-          .correct = object.at("correct").get<std::int64_t>(),
-          .count = object.at("count").get<std::int64_t>()};
+          .correct = whole_at(object, "correct", 0, kMost),
+          .count = whole_at(object, "count", 0, kMost)};
 }
 
 Json to_object(const EvaluationDetails& details) {
@@ -97,9 +118,9 @@ EvaluationDetails parse_evaluation(const Json& object) {
                       counted(details.confusion.size(), "count"), " in the confusion matrix of ",
                       counted(classes, "class", "classes"));
   for (const Json& item : object.at("mistakes")) {
-    Mistake m{.sample = item.at("sample").get<std::int64_t>(),
-              .label = item.at("label").get<std::int64_t>(),
-              .predicted = item.at("predicted").get<std::int64_t>(),
+    Mistake m{.sample = whole_at(item, "sample", 0, kMost),
+              .label = whole_at(item, "label", 0, kMost),
+              .predicted = whole_at(item, "predicted", 0, kMost),
               .probability = number_at(item, "probability"),
               .label_probability = number_at(item, "label_probability"),
               .png = from_base64(item.at("png").get<std::string>())};
@@ -141,14 +162,15 @@ TimelineSummary parse_timeline(const Json& object) {
   read_if_there(object, "lost", summary.lost);
   read_if_there(object, "ended_early", summary.ended_early);
   for (const Json& item : object.at("ranks"))
-    summary.ranks.push_back({.rank = item.at("rank").get<int>(),
-                             .steps = item.at("steps").get<std::int64_t>(),
-                             .total = number_at(item, "total"),
-                             .compute = number_at(item, "compute"),
-                             .exchange = number_at(item, "exchange"),
-                             .waiting = number_at(item, "waiting"),
-                             .loader = number_at(item, "loader"),
-                             .callbacks = number_at(item, "callbacks")});
+    summary.ranks.push_back(
+        {.rank = static_cast<int>(whole_at(item, "rank", 0, std::numeric_limits<int>::max())),
+         .steps = whole_at(item, "steps", 0, kMost),
+         .total = number_at(item, "total"),
+         .compute = number_at(item, "compute"),
+         .exchange = number_at(item, "exchange"),
+         .waiting = number_at(item, "waiting"),
+         .loader = number_at(item, "loader"),
+         .callbacks = number_at(item, "callbacks")});
   for (const Json& item : object.at("layers"))
     summary.layers.push_back({.name = item.at("name").get<std::string>(),
                               .forward = number_at(item, "forward"),
@@ -196,6 +218,8 @@ Report parse_report(const std::string& text, const std::string& source) {
     read_if_there(object, "program", report.program);
     read_if_there(object, "recipe", report.recipe);
     read_if_there(object, "world_size", report.world_size);
+    require<InputError>(report.world_size >= 1, "\"world_size\" is ", report.world_size,
+                        ", expected 1 or more");
     read_if_there(object, "threads", report.threads);
     read_if_there(object, "device", report.device);
     read_if_there(object, "precision", report.precision);
@@ -204,7 +228,11 @@ Report parse_report(const std::string& text, const std::string& source) {
     read_if_there(object, "parameters", report.parameters);
     read_if_there(object, "global_batch", report.global_batch);
     read_if_there(object, "status", report.status);
-    for (const Json& epoch : object.at("epochs")) report.epochs.push_back(parse_epoch(epoch));
+    std::int64_t last = 0;
+    for (const Json& epoch : object.at("epochs")) {
+      report.epochs.push_back(parse_epoch(epoch, last));
+      last = report.epochs.back().epoch;
+    }
     if (object.contains("unfinished_epoch"))
       report.unfinished = parse_unfinished(object.at("unfinished_epoch"));
     if (object.contains("test")) report.test = parse_test(object.at("test"));

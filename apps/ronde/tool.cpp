@@ -1,6 +1,7 @@
 #include "ronde/tool.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -243,6 +244,7 @@ int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
 }  // namespace
 
 int tool_main(int argc, char** argv, const std::vector<Command>& commands) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   const int status = run_tool(argc, argv, commands);
   // What it prints is all that it does.
   const bool arrived = flush_standard_output();

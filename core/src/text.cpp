@@ -3,7 +3,9 @@
 #include <locale.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include <ronde/core/counted.h>
 
@@ -34,6 +36,7 @@ TextPiece::TextPiece(double value) : owned_(formatted("%.9g", value)) {}
 
 std::string formatted(const char* format, double value) {
   const PlainNumbers plain_numbers;
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // "nan", whatever its sign
   std::array<char, 512> text{};  // more than %.99f of the largest number
   const int length = std::snprintf(text.data(), text.size(), format, value);
   return {text.data(), static_cast<std::size_t>(length)};

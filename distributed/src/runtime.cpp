@@ -297,7 +297,7 @@ int run_main(int argc, char** argv, const std::function<void(Communicator&)>& bo
   } catch (const Error& error) {
     return end_in_failure({error.status(), error.what(), -1, kPatience});
   } catch (const std::exception& error) {
-    return end_in_failure({ExitStatus::failure, error.what(), -1, kPatience});
+    return end_in_failure({ExitStatus::failure, explanation(error), -1, kPatience});
   } catch (...) {
     return end_in_failure({ExitStatus::failure, "unknown exception", -1, kPatience});
   }

@@ -1,5 +1,6 @@
 """Data that is missing, damaged or of the wrong kind: one line, the right exit status, previous files intact."""
 
+import gzip
 import os
 
 import harness
@@ -55,6 +56,24 @@ class Data(harness.ProgramTest):
     def test_empty_file(self):
         (self.bad / "train-labels-idx1-ubyte").write_bytes(b"")
         self.check(65, "train-labels-idx1-ubyte")
+
+    def test_what_is_there_is_not_fetched(self):
+        """In whatever form and place it is found: here no mirror could be reached."""
+        places = {"right there": self.work / "a", "below": self.work / "b" / "mnist"}
+        for place in places.values():
+            harness.write_mnist(place, train=40, test=20)
+            packed = place / "train-images-idx3-ubyte.gz"
+            (place / "train-images-idx3-ubyte").write_bytes(gzip.decompress(packed.read_bytes()))
+            packed.unlink()
+        for name, root in (("mnist", self.work / "a"), ("mnist", self.work / "b"), ("cifar10", self.work / "c")):
+            if name == "cifar10":
+                harness.write_cifar10(root / "cifar-10-batches-bin")
+            before = harness.snapshot(root)
+            got = harness.execute([harness.BIN / "ronde", "data", "get", name, "--data-dir", root], self.work)
+            self.assertEqual((got.status, got.err), (0, ""), got)
+            self.assertIn(f" from {root}", got.out)
+            self.assertEqual(harness.snapshot(root), before)
+        self.assert_trained(self.train("--epochs", "1", "--download", data=self.work / "b"))
 
     def test_results_replace_nothing_but_files(self):
         """Root could even replace /dev/null."""

@@ -37,6 +37,49 @@ class Outputs(harness.ProgramTest):
         self.assert_trained(self.train(*SHORT, "--dir", "out", "--metrics-json", self.work / "out/m.json",
                                        "--timeline", "out/t.json"))
 
+    def test_two_outputs_are_two_files(self):
+        """Else one would replace the other."""
+        (self.work / "q").mkdir()
+        (self.work / "link").symlink_to("q")
+        before = sorted(self.work.rglob("*"))
+        for options, problem in (
+                (["--checkpoint", "a.h5", "--metrics-json", "a.h5"], "--checkpoint and --metrics-json would be one file, a.h5"),
+                (["--dir", "q", "--checkpoint", "report.html.h5/../report.h5", "--timeline", "./q/report.h5"],
+                 "--checkpoint and --timeline would be one file, ./q/report.h5"),
+                (["--dir", "x", "--metrics-json", "x/logs/training.csv"],
+                 "--metrics-json and the logs of --dir would be one file, x/logs/training.csv"),
+                (["--log-dir", "x", "--timeline", "x/evaluation.json"],
+                 "--timeline and the logs of --log-dir would be one file, x/evaluation.json"),
+                (["--metrics-json", "q.json", "--timeline", "q.json"], "--timeline and --metrics-json would be one file, q.json"),
+                (["--dir", "x1", "--timeline", "x1/metrics.json"],
+                 "--timeline and the metrics of --dir would be one file, x1/metrics.json"),
+                (["--dir", "q", "--metrics-json", "link/report.html"],
+                 "the report of --dir and --metrics-json would be one file, link/report.html"),
+                (["--timeline", "checkpoint.h5"], "the recipe's checkpoint and --timeline would be one file, checkpoint.h5")):
+            for ranks in (1, 2):
+                with self.subTest(options=options, ranks=ranks):
+                    result = self.train(*SHORT, *options, ranks=ranks)
+                    self.assert_refused(result, 2, re.escape(problem + ": give each its own"))
+                    self.assertEqual(sorted(self.work.rglob("*")), before)
+        self.assert_trained(self.train(*SHORT, "--dir", "q", "--metrics-json", self.work / "link/metrics.json"))
+
+    def test_a_file_that_may_not_grow(self):
+        """As where a quota ends: an error like others, not a signal that ends the program."""
+        limited = ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh"]
+        job = harness.execute([*limited, *self.command(*SHORT, "--dir", "g")], self.work)
+        self.assertEqual(job.status, 74, job)
+        self.assertIn("File too large", job.err)
+        timed = harness.execute([*limited, *self.command("--recipe", "tf2", *SHORT, "--steps-per-epoch", "1", "--timeline", "t.json")],
+                                self.work)
+        self.assertEqual((timed.status, len(timed.complaints)), (74, 1), timed)
+        self.assertRegex(timed.complaints[0], "t.json.*: File too large")
+        pack = harness.execute([*limited, harness.BIN / "ronde", "data", "pack", "mnist", "packed", "--data-dir", self.data],
+                               self.work)
+        self.assert_refused(pack, 74, "packed")
+        self.assert_trained(self.train(*SHORT))
+        export = harness.execute([*limited, harness.BIN / "ronde", "export", "checkpoint.h5", "--to", "npz", "m.npz"], self.work)
+        self.assert_refused(export, 74, "m.npz")
+
     def test_two_jobs_in_one_directory_are_told(self):
         (self.work / "out").mkdir()
         told = ["warning: out: another job writes here too"]

@@ -243,6 +243,27 @@ TEST(ReportJson, RefusesWhatDoesNotFit) {
   EXPECT_THROW(parse_details(details_json(run), "e", run), InputError);
 }
 
+TEST(ReportJson, RefusesNumbersThatCannotBe) {
+  for (const char* size : {"0", "-1", "0.5", "2.0", "1e-308", "9223372036854775808", "4294967297"})
+    EXPECT_THROW(parse_report(cat(R"({"epochs": [], "world_size": )", size, "}"), "m"), InputError) << size;
+  const auto epochs = [](const std::string& first, const std::string& second) {
+    return cat(R"({"epochs": [{"epoch": )", first, R"(}, {"epoch": )", second, "}]}");
+  };
+  for (const char* number :
+       {"0", "-9223372036854775808", "18446744073709551616", "18446744073709551615", "2147483649", "1.5"})
+    EXPECT_THROW(parse_report(epochs(number, "4"), "m"), InputError) << number;
+  for (const char* number : {"9223372036854775807", "2147483649", "1", "3"})
+    EXPECT_THROW(parse_report(epochs("3", number), "m"), InputError) << number;
+  EXPECT_EQ(parse_report(epochs("3", "2147483648"), "m").epochs.size(), 2u);
+  try {
+    parse_report(epochs("3", "1"), "m.json");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_TRUE(contains(error.what(), "m.json: \"epoch\" is 1, expected a whole number from 4"))
+        << error.what();
+  }
+}
+
 TEST(EpochTable, LaterRowsReplaceEarlierOnes) {
   const Report report = parse_epoch_table(
       "epoch,accuracy,learning_rate,loss,val_loss\r\n0,0.5,0.1,1.5,NA\r\n1,0.625,0.1,1.25,2\r\n1,0.75,0.05,1,"

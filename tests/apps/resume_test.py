@@ -1,5 +1,6 @@
 """A run that was killed goes on with --resume as if nothing had happened; and what happens when it cannot."""
 
+import gzip
 import json
 import os
 import random
@@ -191,6 +192,27 @@ class Resume(harness.ProgramTest):
                 result = self.train(*MNIST, "--warmup-epochs", "2", *options, "--resume", "auto", ranks=ranks)
                 self.assert_refused(result, 2, f"cannot resume: the run to go on with has {what}: give the same")
         self.finished(*MNIST, "--warmup-epochs", "2", "--resume", "auto")
+
+    def test_the_data_are_the_run_s(self):
+        """Other pictures or labels, as many of them; their place and form may change."""
+        moved, other, labels = (self.work / name for name in ("moved", "other", "labels"))
+        for place in (moved, other, labels):
+            harness.write_mnist(place)
+        packed = moved / "train-images-idx3-ubyte.gz"
+        (moved / "train-images-idx3-ubyte").write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
+        pixels, classes = harness.digits(512, 1)
+        harness.write_idx(other / "train-images-idx3-ubyte.gz", bytes(255 - value for value in pixels), (512, 28, 28))
+        harness.write_idx(labels / "train-labels-idx1-ubyte", classes[1:] + classes[:1], (512,))
+        self.finished(*MNIST, "--epochs", "1")
+        before = harness.snapshot(self.work)
+        for ranks in (1, 2):
+            for data in (other, labels):
+                result = self.train(*MNIST, "--resume", "auto", ranks=ranks, data=data)
+                self.assert_refused(result, 2, "cannot resume: the run to go on with has training data with hash "
+                                               "[0-9a-f]{16}, this one has [0-9a-f]{16}: give the same")
+                self.assertEqual(harness.snapshot(self.work), before)
+        self.assert_trained(self.train(*MNIST, "--resume", "auto", data=moved))
 
     def test_a_refusal_leaves_everything_as_it_was(self):
         self.finished(*MNIST, "--checkpoint", "at-{epoch}.h5")

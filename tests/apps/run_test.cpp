@@ -58,6 +58,12 @@ TEST(Hosts, OfAList) {
   EXPECT_EQ(to_text(parse_hosts("a:4,b,c:2")), "a:4,b:1,c:2");
   EXPECT_EQ(slots_of(parse_hosts("a:4,b,c:2")), 7);
   EXPECT_THROW(parse_hosts("a:none"), UsageError);
+  try {
+    parse_hosts("nowhere/hosts");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--hosts nowhere/hosts: no such file, with lines \"a slots=4\"");
+  }
   EXPECT_THROW(parse_hosts("a:0"), UsageError);
   EXPECT_THROW(parse_hosts(","), UsageError);
 }

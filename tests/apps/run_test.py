@@ -184,6 +184,17 @@ class Supervised(Interrupted):
         self.assertIn("saved out/on-signal.h5", job.out)
         self.assertNotIn("start 2", job.out)
 
+    def test_quit_is_as_good(self):
+        """Ctrl-\\ of a terminal, which would leave mpirun's files behind."""
+        temporary = self.work / "t"
+        temporary.mkdir()
+        job = self.start(self.supervised(*self.command(*SAVING)), TMPDIR=str(temporary))
+        self.wait_for_steps(job)
+        job.process.send_signal(signal.SIGQUIT)
+        self.assertEqual(job.finish(), 75, job.out)
+        self.assertIn("saved out/on-signal.h5", job.out)
+        self.assertEqual(os.listdir(temporary), [])
+
     def test_told_to_end_and_cannot_save(self):
         """Whoever starts it again for a 75 would believe that nothing is lost."""
         job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000")))
@@ -196,9 +207,9 @@ class Supervised(Interrupted):
 
     def test_what_is_ignored_stays_so(self):
         """nohup, and shells that start it in the background, want it to outlive the terminal."""
-        job = self.start(["sh", "-c", 'trap "" HUP INT; exec "$@"', "sh", *self.supervised(*self.command(*SAVING))])
+        job = self.start(["sh", "-c", 'trap "" HUP INT QUIT; exec "$@"', "sh", *self.supervised(*self.command(*SAVING))])
         self.wait_for_steps(job)
-        for number in (signal.SIGHUP, signal.SIGINT):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
             job.process.send_signal(number)
         self.assertEqual(job.finish(), 0, job.out)
         self.assertNotIn("told to end", job.out)
@@ -342,6 +353,12 @@ class Supervised(Interrupted):
         nothing = harness.execute([harness.BIN / "ronde", "run", "-np", 2], self.work)
         self.assertEqual(nothing.status, 2)
         self.assertIn("no program given", nothing.err)
+        for options, problem in (
+                (("--np", "65537"), "--np 65537: give a whole number from 1 to 65536 (`ronde run --help`)"),
+                (("--grace", "-1"), "--grace -1: give a number greater than 0, or 0 for at once (`ronde run --help`)"),
+                (("--hosts", "nofile/x"), '--hosts nofile/x: no such file, with lines "a slots=4"')):
+            job = harness.execute(self.supervised("true", run_options=options), self.work)
+            self.assertEqual((job.status, job.err), (2, f"ronde: {problem}\n"), job)
         if os.geteuid() == 0:
             root = harness.execute([harness.BIN / "ronde", "run", "true"], self.work)
             self.assertEqual(root.status, 2)
@@ -350,4 +367,5 @@ class Supervised(Interrupted):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs, and theirs, ignore
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     harness.main()

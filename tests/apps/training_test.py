@@ -134,6 +134,20 @@ class Training(harness.ProgramTest):
         self.assertEqual([metrics["status"], metrics["test"]["loss"]], ["failed", None])
         self.assertIn("The test loss is not a finite number after 1 epoch", (self.work / "out/report.html").read_text())
 
+    def test_an_epoch_without_a_step_that_counts(self):
+        """It has no mean: 0 would be a very good one."""
+        result = self.train("--optimizer", "sgd", "--learning-rate", "1e30", "--train-samples", "64", "--test-samples", "32",
+                            "--batch-size", "8", "--epochs", "2", "--dir", "out", "--non-finite", "skip",
+                            "--non-finite-limit", "1000", "--verbose", "2")
+        self.assertEqual(result.status, 88, result)
+        self.assertRegex(result.out, r"8/8 - .* - loss: nan - accuracy: nan")
+        self.assertNotIn("-nan", result.out)
+        last = self.metrics("out/metrics.json")["epochs"][1]
+        self.assertEqual([last["loss"], last["accuracy"]], [None, None])
+        header, *rows = [line.split(",") for line in (self.work / "out/logs/training.csv").read_text().splitlines()]
+        self.assertEqual({name: dict(zip(header, rows[1]))[name] for name in ("loss", "accuracy")},
+                         {"loss": "nan", "accuracy": "nan"})
+
     def test_predictions(self):
         result = self.train("--recipe", "estimator", "--epochs", "1", "--steps-per-epoch", "4")
         self.assertEqual(len(re.findall(r"^Test image \d: predicted \d .* is \d$", result.out, re.MULTILINE)), 10, result)

@@ -1,5 +1,8 @@
 """--help and --version, and wrong usage: one message for the whole job, before any work."""
 
+import os
+import unittest
+
 import harness
 
 
@@ -17,6 +20,13 @@ class Usage(harness.ProgramTest):
             result = self.train("--version", ranks=ranks, data=False)
             self.assertEqual(result.status, 0, result)
             self.assertRegex(result.out, r"\Atrain_mnist \d+\.\d+\.\d+\n\Z")
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_output_that_is_lost(self):
+        for option in ("--help", "--version"):
+            result = harness.execute(["sh", "-c", f"{harness.BIN / self.program} {option} > /dev/full"], self.work)
+            self.assertEqual(result.status, 74, result)
+            self.assertIn("standard output could not be written", result.err)
 
     def test_help_wins_over_mistakes(self):
         self.assertEqual(self.train("--help", "--bogus").status, 0)

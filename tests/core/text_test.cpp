@@ -2,6 +2,9 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <new>
+#include <system_error>
 
 #include <ronde/core/counted.h>
 #include <ronde/core/nearest_word.h>
@@ -44,6 +47,12 @@ TEST(Text, NumbersKeepNineDigits) {
   EXPECT_EQ(cat(123456789.0), "123456789");
 }
 
+TEST(Text, NoNumberHasASign) {
+  EXPECT_EQ(formatted("%.4f", -std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(cat(-std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(formatted("%.1f", -std::numeric_limits<double>::infinity()), "-inf");
+}
+
 TEST(Text, AnythingWithToStringIsAPiece) {
   EXPECT_EQ(cat(Shape{2, 3}, " ", DType::bf16, " ", Device{DeviceType::cuda, 1}), "(2, 3) bf16 cuda:1");
 }
@@ -82,6 +91,18 @@ TEST(Error, RequireCarriesTheValuesAndTheStatus) {
 }
 
 // A host may have chosen any locale: where files are named, and people read numbers, a point is a point.
+TEST(Error, WhatTheSystemSaysIsExplained) {
+  EXPECT_EQ(explanation(std::bad_alloc()),
+            "not enough memory: smaller batches, or fewer ranks on this machine, need less");
+  const auto threads = std::make_error_code(std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(
+      explanation(std::system_error(threads)),
+      "cannot start a thread: Resource temporarily unavailable: raise the limit of processes (ulimit -u, "
+      "a container's pids), or give RONDE_THREADS=1");
+  EXPECT_EQ(explanation(std::system_error(std::make_error_code(std::errc::io_error))), "Input/output error");
+  EXPECT_EQ(explanation(UsageError("an option")), "an option");
+}
+
 TEST(Text, NumbersHaveAPointInEveryLocale) {
   const ronde::testing::TempDir dir;
   const std::string made = cat("localedef -c -i de_DE -f UTF-8 ", dir.path(), "/de_DE.UTF-8 2>/dev/null");

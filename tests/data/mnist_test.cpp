@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include <ronde/core/error.h>
@@ -123,6 +127,28 @@ TEST_F(MnistFiles, ThatAreMissingAreNamedWithWhatToDo) {
   EXPECT_FALSE(has_mnist({.directory = root()}));
   make_mnist(root() + "/mnist", {.train = 20, .test = 10});
   expect_small_set(load());
+}
+
+// Root may search everything.
+[[noreturn]] void look_as_nobody(const std::string& directory) {
+  std::string text;
+  try {
+    if (::setuid(65534) == 0 || ::geteuid() != 0) load_mnist({.directory = directory});
+  } catch (const IoError& error) {
+    text = error.what();
+  }
+  std::fputs(text.c_str(), stderr);
+  std::_Exit(0);
+}
+
+TEST_F(MnistFiles, ThatMayNotBeSearchedForAreNotMissing) {
+  fs::permissions(root(), fs::perms::none);
+  fs::permissions(dir_.path(), fs::perms::all);
+  EXPECT_EXIT(look_as_nobody(root()), ::testing::ExitedWithCode(0),
+              "no MNIST in .*/data \\(Permission denied\\), .*/data/mnist \\(Permission denied\\)");
+  fs::permissions(root(), fs::perms::all);
+  EXPECT_EXIT(look_as_nobody(root() + "/none"), ::testing::ExitedWithCode(0),
+              "no MNIST in .*/none, .*/mnist;");
 }
 
 TEST_F(MnistFiles, AreSearchedWhereTheEnvironmentSays) {

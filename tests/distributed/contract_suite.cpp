@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -323,6 +324,13 @@ void check_agree(Communicator& c) {
       EXPECT_EQ(error.what(), cat("file of rank ", first));
       EXPECT_EQ(error.status(), ExitStatus::bad_input);
     }
+  }
+  try {
+    collectively(c, [] { throw std::bad_alloc(); });
+    ADD_FAILURE() << "no error";
+  } catch (const CollectiveError& error) {
+    EXPECT_EQ(std::string(error.what()).find("not enough memory"), 0u) << error.what();
+    EXPECT_EQ(error.status(), ExitStatus::failure);
   }
 }
 

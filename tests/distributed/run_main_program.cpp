@@ -110,6 +110,8 @@ void end_as(const std::string& mode, Communicator& world) {
   } else if (mode == "standard_exception") {
     if (is_last) throw std::runtime_error("what a library says");
     collective_forever(world);
+  } else if (mode == "no_memory") {
+    throw std::bad_alloc();
   } else if (mode == "unknown_exception") {
     if (is_last) throw 42;
     collective_forever(world);

@@ -20,6 +20,8 @@ TEST(RunMainAlone, ReportsWithoutARank) {
   EXPECT_EQ(run_alone("all_fail").status, 2);
   EXPECT_EQ(run_alone("agreed").status, 65);
   EXPECT_EQ(run_alone("standard_exception").status, 1);
+  EXPECT_EQ(run_alone("no_memory").messages,
+            Lines{"ronde: not enough memory: smaller batches, or fewer ranks on this machine, need less"});
   EXPECT_EQ(run_alone("unknown_exception").messages, Lines{"ronde: unknown exception"});
 }
 

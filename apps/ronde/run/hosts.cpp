@@ -115,6 +115,8 @@ pid_t ask(const std::string& host) {
 std::vector<Host> parse_hosts(const std::string& text) {
   std::error_code ignored;
   const bool is_file = std::filesystem::is_regular_file(text, ignored);
+  require<UsageError>(is_file || text.find('/') == std::string::npos, "--hosts ", text,
+                      ": no such file, with lines \"a slots=4\"");
   std::vector<Host> hosts = is_file ? parse_file(text) : parse_list(text);
   require<UsageError>(!hosts.empty(), "--hosts ", text, ": names no machine");
   return hosts;

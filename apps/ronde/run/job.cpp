@@ -34,6 +34,7 @@ int shell_status(int status) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGXFSZ, SIG_DFL);  // what `ronde` ignores is no affair of the program
   // A job in the background must not be stopped because it could read from the terminal.
   const int nowhere = open("/dev/null", O_RDONLY);
   dup2(nowhere, 0);

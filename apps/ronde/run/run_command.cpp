@@ -15,12 +15,15 @@
 namespace ronde::apps {
 namespace {
 
+constexpr std::int64_t kMostRanks = 65'536;  // heartbeats of more would fill the memory
+
 constexpr const char* kRunDetails =
     "Starts PROGRAM on N ranks under mpirun, and again when a rank has died, hangs, or its machine is\n"
     "lost: with RONDE_RESUME=auto, unless it is set, once a step was made, so that a trainer goes on\n"
     "from its newest good checkpoint (--dir and --save-steps make some). Ends when the program does, when\n"
     "starting again would be of no use (wrong usage, bad files), or when three starts in a row came no\n"
-    "further. USR1: save and go on. TERM, USR2 and Ctrl-C: save and end with status 75 (74: saving failed).\n"
+    "further. USR1: save and go on. TERM, USR2, QUIT, Ctrl-C: save and end with status 75 (74: saving "
+    "failed).\n"
     "  ronde run -np 4 -- train_cifar10 --dir out --save-steps auto";
 
 // Hosts are read after all else, since a mistake in them is a UsageError of its own.
@@ -91,7 +94,7 @@ Command run_command() {
       .help = "run a program on N ranks, again and again until it is done",
       .details = kRunDetails,
       .arguments =
-          {option("--np", "N", "ranks (default 1); -np too", whole_number(options.ranks, 1)),
+          {option("--np", "N", "ranks (default 1); -np too", whole_number(options.ranks, 1, kMostRanks)),
            option("--max-restarts", "K", "start again at most K times (default: while it helps)",
                   whole_number(options.max_restarts, 0)),
            option("--hosts", "LIST", "machines, a:4,b:4, or a file with lines \"a slots=4\"",
@@ -105,7 +108,7 @@ Command run_command() {
                   "program's own, $RONDE_HANG_TIMEOUT or 600)",
                   seconds_or_never(options.hang_timeout)),
            option("--grace", "SECONDS", "to save in, when told to end (default 25; 0: killed at once)",
-                  seconds_or_never(options.grace)),
+                  seconds_or_at_once(options.grace)),
            flag("--standby",
                 "keep a second set of ranks ready, which takes over when one fails: half the wait, twice "
                 "the memory (one machine)",

@@ -30,7 +30,7 @@ constexpr int kBarrenStarts = 3;
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
 constexpr double kSteady = 60.0;        // seconds after which spare ranks that die are not soon to die again
-constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
+constexpr std::array kSignals{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -66,7 +66,7 @@ double pause_after(int failures) {
 bool is_to_stay_ignored(int number) {
   struct sigaction before {};
   sigaction(number, nullptr, &before);
-  return (number == SIGHUP || number == SIGINT) && before.sa_handler == SIG_IGN;
+  return (number == SIGHUP || number == SIGINT || number == SIGQUIT) && before.sa_handler == SIG_IGN;
 }
 
 // Of a pipe, as in `ronde run ... | head`: mpirun ends its job when it cannot write.

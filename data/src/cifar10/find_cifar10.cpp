@@ -7,6 +7,8 @@
 #include <ronde/core/text.h>
 #include <ronde/data/data_directory.h>
 
+#include "files/place_text.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -47,7 +49,7 @@ std::optional<Cifar10Source> find_cifar10(const std::string& directory) {
 std::string cifar10_not_found(const std::string& directory) {
   std::string places, incomplete;
   for (const std::string& place : search_path(directory)) {
-    places += cat(places.empty() ? "" : ", ", place);
+    places += cat(places.empty() ? "" : ", ", place_text(place));
     const std::vector<std::string> missing = missing_files(place);
     if (missing.size() == kCifar10Files.size()) continue;
     incomplete += cat("; in ", place, " is missing:");

@@ -9,6 +9,7 @@
 #include <ronde/core/text.h>
 #include <ronde/data/data_directory.h>
 
+#include "files/place_text.h"
 #include "mnist/mnist_files.h"
 
 namespace ronde::inline v0 {
@@ -59,7 +60,7 @@ std::optional<MnistSource> find_mnist(const std::string& directory) {
 std::string mnist_not_found(const std::string& directory) {
   std::string places, incomplete;
   for (const std::string& place : mnist_places(directory)) {
-    places += cat(places.empty() ? "" : ", ", place);
+    places += cat(places.empty() ? "" : ", ", place_text(place));
     const auto files = find_parts(place);
     std::string missing;
     for (std::size_t part = 0; part < files.size(); ++part)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <ronde/core/backend.h>
@@ -338,6 +339,11 @@ void Trainer::finish_training_part(Logs& logs) {
   loss_is_finite_ = std::isfinite(totals.loss_sum);
   if (!loss_is_finite_ && !state_.stop) throw_non_finite();
   totals.append_to(logs, state_.metric_names);
+  if (totals.samples == 0.0) {  // every step was skipped: there is no mean, and 0 would be a very good one
+    const Logs means = logs;
+    for (const auto& [name, value] : means.entries())
+      logs.set(name, std::numeric_limits<double>::quiet_NaN());
+  }
   average_statistics(state_);
   replica_check_.after_epoch();
 }

@@ -185,6 +185,25 @@ TEST(NonFinite, SkippingGoesOnAndEndsAtItsLimit) {
       "3 times in a row");
 }
 
+TEST(NonFinite, AnEpochWhoseStepsWereAllSkippedHasNoMeans) {
+  FitOptions fit = options(NonFiniteAction::skip);
+  fit.epochs = 2;  // of one step, which is bad
+  test::run_ranks(2, [&](Communicator& world) {
+    Model model(std::make_unique<Sequential>(Dense({.units = 2, .activation = Activation::softmax})), {3},
+                {.communicator = &world, .dtype = DType::f64, .backend = &backend("cpu")});
+    model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{}),
+                   .loss = std::make_unique<CategoricalCrossentropy>()});
+    const InMemoryDataset bad(Tensor::full({6, 3}, kNaN, {.dtype = DType::f64, .backend = &backend("cpu")}),
+                              Tensor::zeros({6}, {.dtype = DType::i32, .backend = &backend("cpu")}));
+    fit.warn = [](const std::string&) {};
+    const History history = model.fit(bad, fit);
+    for (const char* name : {"loss", "accuracy"}) {
+      ASSERT_EQ(history.values.at(name).size(), 2u);
+      for (const double value : history.values.at(name)) EXPECT_TRUE(std::isnan(value)) << name << value;
+    }
+  });
+}
+
 TEST(NonFinite, TheCountOfStepsInARowGoesOnInAResumedRun) {
   const TempDir dir(memory_directory());
   const InMemoryDataset data = rows(6, 3);  // every step is bad

@@ -8,6 +8,7 @@
 ///     require(channels == 3, "[conv2d] weight expects 3 input channels, got ", channels);
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -57,6 +58,10 @@ class RONDE_API IoError : public Error {
  public:
   explicit IoError(const std::string& message) : Error(message, ExitStatus::io) {}
 };
+
+/// What to tell the user: `what()`, but where that is only "std::bad_alloc" or what the system says of a
+/// thread that it did not start, what that means and what helps.
+RONDE_API std::string explanation(const std::exception& error);
 
 /// Throws `E` with all pieces as its message unless `ok`.
 template <class E = Error, class... Pieces>

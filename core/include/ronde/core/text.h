@@ -41,7 +41,7 @@ class RONDE_API TextPiece {
 RONDE_API std::string concatenate(std::initializer_list<TextPiece> pieces);
 
 /// What printf makes of a number by one such format as "%.5f", with a decimal point whatever locale the
-/// process has chosen.
+/// process has chosen; of what is no number "nan", whatever its sign.
 RONDE_API std::string formatted(const char* format, double value);
 
 /// The parts between separators, empty ones too: "a,,b" -> "a", "", "b".

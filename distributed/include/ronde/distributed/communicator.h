@@ -160,7 +160,7 @@ void collectively(Communicator& communicator, F&& f) {
     message = error.what();
     status = error.status();
   } catch (const std::exception& error) {
-    message = error.what();
+    message = explanation(error);
     status = ExitStatus::failure;
   }
   agree(communicator, message, status);
