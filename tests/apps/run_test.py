@@ -357,7 +357,7 @@ class Supervised(Interrupted):
                 (("--np", "65537"), "--np 65537: give a whole number from 1 to 65536 (`ronde run --help`)"),
                 (("--grace", "-1"), "--grace -1: give a number greater than 0, or 0 for at once (`ronde run --help`)"),
                 (("--hosts", "nofile/x"), '--hosts nofile/x: no such file, with lines "a slots=4"')):
-            job = harness.execute(self.supervised("true", run_options=options), self.work)
+            job = harness.execute(self.supervised("/nowhere/program", run_options=options), self.work)
             self.assertEqual((job.status, job.err), (2, f"ronde: {problem}\n"), job)
         if os.geteuid() == 0:
             root = harness.execute([harness.BIN / "ronde", "run", "true"], self.work)
