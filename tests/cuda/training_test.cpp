@@ -115,7 +115,7 @@ TEST(CudaTraining, ALabelThatIsNoClassOfProbabilitiesIsAnError) {
   const Tensor probabilities = Tensor::full({2, 3}, 1.0 / 3, {.backend = &device.backend});
   for (const std::int32_t label : {3, -1, 1 << 30}) {
     const Tensor labels = Tensor::from<std::int32_t>({2}, {1, label}, &device.backend);
-    expect_error([&] { SparseCategoricalCrossentropy()(probabilities, labels); },
+    expect_error([&] { CategoricalCrossentropy()(probabilities, labels); },
                  cat("label ", label, " of row 1 is not in [0, 3)"));
   }
 }

@@ -70,7 +70,7 @@ TEST(OutputLosses, SeeTheLogitsOfASoftmax) {
 
 TEST(OutputLosses, OfOneOutputTakeItsTargetsAsTheyAre) {
   const OutputLosses losses(kOutputs, {policy_loss()});
-  const Tensor labels = Tensor::from<std::int32_t>({2}, {1, 2});
+  const Tensor labels = i32_tensor({1, 2});
   expect_close(losses(outputs(), labels).value(), {-std::log(0.25), -std::log(0.7)}, 1e-12, "of labels");
 }
 
