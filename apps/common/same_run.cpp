@@ -31,8 +31,9 @@ std::string identity_of(const Dataset& data) {
       Tensor::empty(data.target_shape().batch_of(looks), {.dtype = data.target_dtype(), .backend = &cpu});
   data.read(samples, inputs, targets);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(inputs.count()));
-  std::transform(inputs.data<float>(), inputs.data<float>() + inputs.count(), bytes.begin(),
-                 [](float value) { return static_cast<std::uint8_t>(255.0f * value + 0.5f); });
+  std::transform(inputs.data<float>(), inputs.data<float>() + inputs.count(), bytes.begin(), [](float value) {
+    return static_cast<std::uint8_t>(std::clamp(255.0f * value + 0.5f, 0.0f, 255.0f));
+  });
   Sha256 hash;
   hash.update(bytes.data(), bytes.size());
   const std::vector<std::int64_t> labels = targets.to_vector<std::int64_t>();
