@@ -90,7 +90,8 @@ inline __attribute__((no_sanitize("undefined"))) void matrix_block(float* out, s
   std::int64_t k = 0;
   for (; k + kStepsOfFetch <= depth; k += kStepsOfFetch) {
     ahead.fetch();
-#pragma GCC unroll 4
+    // One by one: of four steps together GCC 12 keeps some sums in memory where there are 16 registers.
+#pragma GCC unroll 1
     for (int i = 0; i < kStepsOfFetch; ++i) step();
   }
   for (; k < depth; ++k) step();
