@@ -7,6 +7,7 @@
 #include <ronde/core/error.h>
 
 #include "callbacks/python_number.h"
+#include "files/wildcard.h"
 
 namespace ronde::inline v0 {
 
@@ -92,33 +93,8 @@ void scan(const std::string& pattern, Literal&& literal, OnField&& field) {
   }
 }
 
-/// For a value, behind a kDigit: at least one character of a number.
-constexpr char kMore = '\0', kDigit = '\1';
-
 bool is_of_number(char c) {
   return c != 0 && std::string_view("0123456789+-. einfaENIFA").find(c) != std::string_view::npos;
-}
-
-/// Whether `name` is `shape`. To go back to the last kMore alone is enough, as all stand for the same
-/// characters.
-bool has_shape(std::string_view name, std::string_view shape) {
-  std::size_t n = 0, s = 0;
-  std::size_t retry_name = 0, retry_shape = std::string_view::npos;  // behind the last kMore
-  while (n < name.size()) {
-    if (s < shape.size() && shape[s] == kMore) {
-      retry_shape = ++s;
-      retry_name = n;
-    } else if (s < shape.size() && (shape[s] == kDigit ? is_of_number(name[n]) : shape[s] == name[n])) {
-      ++n, ++s;
-    } else if (retry_shape != std::string_view::npos && is_of_number(name[retry_name])) {
-      s = retry_shape;
-      n = ++retry_name;
-    } else {
-      return false;
-    }
-  }
-  while (s < shape.size() && shape[s] == kMore) ++s;
-  return s == shape.size();
 }
 
 /// The last `count` of the parts between slashes; nothing where there are fewer.
@@ -166,16 +142,11 @@ bool pattern_needs_logs(const std::string& pattern) {
 }
 
 std::optional<std::string> path_of_pattern(const std::string& pattern, const std::string& path) {
-  std::string shape;
-  scan(
-      pattern, [&](char c) { shape += c; },
-      [&](const Field&) {
-        shape += {kDigit, kMore};
-      });
-  const std::size_t folder = shape.rfind('/', shape.find(kMore)) + 1;  // 0 where there is none
+  const std::string shape = wildcards_of(pattern);
+  const std::size_t folder = shape.rfind('/', shape.find(kWildcard)) + 1;  // 0 where there is none
   const std::string own = shape.substr(folder);
   const std::optional<std::string> name = last_parts(path, 1 + std::count(own.begin(), own.end(), '/'));
-  if (!name || leads_elsewhere(*name) || !has_shape(*name, own)) return {};
+  if (!name || leads_elsewhere(*name) || !matches_wildcards(*name, own, is_of_number)) return {};
   return shape.substr(0, folder) + *name;
 }
 

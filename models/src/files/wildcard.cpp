@@ -1,5 +1,6 @@
 #include "files/wildcard.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include <ronde/core/error.h>
@@ -29,23 +30,22 @@ std::string wildcards_of(const std::string& pattern) {
   return result;
 }
 
-bool matches_wildcards(std::string_view name, std::string_view pattern) {
+// To let the last wildcard take one more is enough, as all take the same characters.
+bool matches_wildcards(std::string_view name, std::string_view pattern, bool (*may_have)(char)) {
   std::size_t n = 0, p = 0;
-  std::size_t retry_name = 0, retry_pattern = std::string_view::npos;  // behind the last wildcard
+  std::size_t behind_name = 0, behind_pattern = std::string_view::npos;  // the last wildcard and its text
   while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == kWildcard) {
-      retry_pattern = ++p;
-      retry_name = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
+    const bool is_wildcard = p < pattern.size() && pattern[p] == kWildcard;
+    if (is_wildcard ? may_have(name[n]) : p < pattern.size() && pattern[p] == name[n]) {
       ++n, ++p;
-    } else if (retry_pattern != std::string_view::npos) {
-      p = retry_pattern;
-      n = ++retry_name;
+      if (is_wildcard) behind_name = n, behind_pattern = p;
+    } else if (behind_pattern != std::string_view::npos && may_have(name[behind_name])) {
+      n = ++behind_name;
+      p = behind_pattern;
     } else {
       return false;
     }
   }
-  while (p < pattern.size() && pattern[p] == kWildcard) ++p;
   return p == pattern.size();
 }
 
@@ -60,8 +60,10 @@ std::vector<fs::path> entries_of_directory(const fs::path& directory) {
 }
 
 std::vector<fs::path> expand_pattern(const std::string& pattern) {
+  std::string wild = wildcards_of(pattern);
+  std::replace(wild.begin(), wild.end(), '*', kWildcard);
   std::vector<fs::path> found{pattern.starts_with('/') ? fs::path("/") : fs::path()};
-  for (const fs::path& part : fs::path(wildcards_of(pattern)).relative_path()) {
+  for (const fs::path& part : fs::path(wild).relative_path()) {
     const std::string name = part.string();
     std::vector<fs::path> next;
     for (const fs::path& parent : found) {

@@ -62,6 +62,7 @@ TEST(PathPattern, APathStandsForItsNameInThePatternsFolder) {
   EXPECT_EQ(own(pattern, "x/12--1.5e-07.h5"), "/b/{x}/12--1.5e-07.h5");
   EXPECT_EQ(own("model-{epoch:3d}.h5", "/a/model-  7.h5"), "model-  7.h5");
   EXPECT_EQ(own("a/plain.h5", "/b/plain.h5"), "a/plain.h5");
+  EXPECT_EQ(own("/r*/{epoch}.h5", "/r1/7.h5"), "/r*/7.h5");
 }
 
 TEST(PathPattern, OtherNamesAreNotThePatterns) {
