@@ -15,10 +15,4 @@ std::string banner(const std::string& title, const BannerLines& lines) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& words, const std::string& separator) {
-  std::string text;
-  for (const std::string& word : words) text += cat(text.empty() ? "" : separator, word);
-  return text;
-}
-
 }  // namespace ronde::apps

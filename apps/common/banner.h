@@ -13,7 +13,4 @@ using BannerLines = std::vector<std::pair<std::string, std::string>>;
 /// A title and the lines, aligned, as text.
 std::string banner(const std::string& title, const BannerLines& lines);
 
-/// {"a", "b"} -> "a, b"
-std::string joined(const std::vector<std::string>& words, const std::string& separator = ", ");
-
 }  // namespace ronde::apps

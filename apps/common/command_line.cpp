@@ -6,9 +6,9 @@
 
 #include <ronde/core/error.h>
 #include <ronde/core/nearest_word.h>
+#include <ronde/core/text.h>
 #include <CLI/CLI.hpp>
 
-#include "common/banner.h"
 #include "common/config_file.h"
 #include "common/environment.h"
 

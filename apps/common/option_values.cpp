@@ -6,7 +6,6 @@
 
 #include <ronde/core/text.h>
 
-#include "common/banner.h"
 #include "common/command_line.h"
 
 namespace ronde::apps {

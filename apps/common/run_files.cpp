@@ -9,9 +9,9 @@
 
 #include <ronde/core/error.h>
 #include <ronde/core/new_file.h>
+#include <ronde/core/text.h>
 #include <ronde/models/model_checkpoint.h>
 
-#include "common/banner.h"
 #include "common/output_place.h"
 
 namespace ronde::apps {

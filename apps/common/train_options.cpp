@@ -1,10 +1,10 @@
 #include "common/train_options.h"
 
 #include <ronde/core/error.h>
+#include <ronde/core/text.h>
 #include <ronde/distributed/timeline.h>
 #include <ronde/models/terminal.h>
 
-#include "common/banner.h"
 #include "common/exchange_options.h"
 
 namespace ronde::apps {

@@ -61,10 +61,8 @@ void end_uploads(Uploader& uploader, const TrainOptions& options, int status) {
       std::printf("Uploaded: %s\n", to_string(counted(report.uploaded, "file")).c_str());
     return;
   }
-  std::string names;
-  for (const std::string& path : report.missing) names += cat(names.empty() ? "" : ", ", path);
   const std::string why = report.problem.empty() ? "" : cat(" (", report.problem, ')');
-  std::fprintf(stderr, "ronde: warning: not uploaded: %s%s\n", names.c_str(), why.c_str());
+  std::fprintf(stderr, "ronde: warning: not uploaded: %s%s\n", joined(report.missing).c_str(), why.c_str());
 }
 
 }  // namespace ronde::apps

@@ -48,6 +48,12 @@ std::string concatenate(std::initializer_list<TextPiece> pieces) {
   return text;
 }
 
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) text += cat(text.empty() ? "" : separator, part);
+  return text;
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (;;) {

@@ -28,6 +28,9 @@ TEST(Text, JoinsPiecesOfManyTypes) {
 TEST(Text, SplitsAndKeepsWhatIsEmpty) {
   using Parts = std::vector<std::string>;
   EXPECT_EQ(split("a,,b", ','), (Parts{"a", "", "b"}));
+  EXPECT_EQ(joined({"a", "b", "c"}, "|"), "a|b|c");
+  EXPECT_EQ(joined({"a", "b"}), "a, b");
+  EXPECT_EQ(joined({}), "");
   EXPECT_EQ(split("a\n", '\n'), (Parts{"a", ""}));
   EXPECT_EQ(split("", ','), Parts{""});
 }

@@ -177,10 +177,8 @@ std::int64_t computed_at_once(const SamplerOptions& sampling, const FitOptions& 
   return options.micro_batch > 0 ? std::min(options.micro_batch, share) : share;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += cat(all.empty() ? "" : ", ", name);
-  return all.empty() ? kNothing : all;
+std::string named(const std::vector<std::string>& metrics) {
+  return metrics.empty() ? kNothing : joined(metrics);
 }
 
 /// The next of a name is the last.
@@ -255,11 +253,11 @@ void require_same_metrics(const SavedRun& run, const std::vector<std::string>& m
   if (run.metrics)
     require<UsageError>(*run.metrics == metrics,
                         "[fit] cannot resume within an epoch: the run to go on with has metrics ",
-                        joined(*run.metrics), ", this one has ", joined(metrics));
+                        named(*run.metrics), ", this one has ", named(metrics));
   for (const std::vector<double>& row : run.totals)
     require<UsageError>(row.size() == sums, "[fit] cannot resume within an epoch: the run to go on with has ",
                         counted(row.size(), "sum"), " of loss and metrics, this one has ", sums, " (metrics ",
-                        joined(metrics), ")");
+                        named(metrics), ")");
 }
 
 std::string describe_differences(const ConfigDict& before, const ConfigDict& now) {

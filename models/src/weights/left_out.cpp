@@ -10,12 +10,6 @@ namespace ronde::inline v0 {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& part : parts) all = cat(all, all.empty() ? "" : ", ", part);
-  return all;
-}
-
 /// visit(class name, config) for each layer, those of nested nets too.
 template <class Visit>
 void for_each_layer(const ConfigValue& net, Visit&& visit) {

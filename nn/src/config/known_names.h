@@ -17,10 +17,8 @@ inline std::string unknown_name(const std::string& kind, const std::string& give
   std::vector<std::string> all = listed;
   all.insert(all.end(), others.begin(), others.end());
   const std::string meant = nearest_word(given, all);
-  std::string known;
-  for (const std::string& name : listed) known = cat(known, known.empty() ? "" : ", ", name);
   return cat(kind, " \"", given, "\" is not supported",
-             meant.empty() ? "; known are " : cat(", did you mean ", meant, "? Known are "), known);
+             meant.empty() ? "; known are " : cat(", did you mean ", meant, "? Known are "), joined(listed));
 }
 
 }  // namespace ronde::inline v0

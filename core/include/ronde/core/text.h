@@ -47,6 +47,9 @@ RONDE_API std::string formatted(const char* format, double value);
 /// The parts between separators, empty ones too: "a,,b" -> "a", "", "b".
 RONDE_API std::vector<std::string> split(std::string_view text, char separator);
 
+/// The parts with separators between them: "a", "b" -> "a, b".
+RONDE_API std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
 /// With small letters for A to Z, whatever locale the process has chosen.
 RONDE_API std::string lower_case(std::string_view text);
 
