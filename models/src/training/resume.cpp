@@ -192,8 +192,15 @@ StatesByName states_by_name(const std::vector<SavedCallback>& saved) {
 
 }  // namespace
 
+ConfigDict run_identities(const Model::State& model, const FitOptions& options) {
+  return {{"augmentation's pictures",
+           identity_of(options.augmentation, model.module->input_shape(), model.options.dtype)},
+          {"sample weights", identity_of(options.sample_weight)},
+          {"validation sample weights", identity_of(options.validation_sample_weight)}};
+}
+
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
-                    const TrainingPlan& plan) {
+                    const TrainingPlan& plan, const ConfigDict& identities) {
   ConfigDict entries{{"samples", sampling.size},
                      {"global_batch", sampling.global_batch},
                      {"steps_per_epoch", plan.steps_per_epoch},
@@ -203,8 +210,6 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
                      {"passes", options.passes},
                      {"backward passes per step", options.backward_passes_per_step},
                      {"augmentation", options.augmentation != nullptr},
-                     {"augmentation's pictures",
-                      identity_of(options.augmentation, model.module->input_shape(), model.options.dtype)},
                      {"validation samples", options.validation ? options.validation->size() : 0},
                      {"epochs to a validation", description_of(options.validation_freq)},
                      {"virtual shards", sampling.virtual_shards},
@@ -214,8 +219,7 @@ ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, c
   for (const auto& [key, value] : model.loss->config()) entries.emplace_back("loss's " + key, value);
   entries.emplace_back("losses of the outputs", description_of_parts(*model.loss));
   entries.emplace_back("class weights", description_of(options.class_weight));
-  entries.emplace_back("sample weights", identity_of(options.sample_weight));
-  entries.emplace_back("validation sample weights", identity_of(options.validation_sample_weight));
+  entries.insert(entries.end(), identities.begin(), identities.end());
   entries.emplace_back("regularizers", identity_of(*model.arena));
   append_optimizer(model.optimizer->optimizer(), entries);
   DistributedOptions exchange = model.optimizer->options();

@@ -11,9 +11,12 @@
 
 namespace ronde::inline v0 {
 
+/// By what an augmentation and weights of samples are known. To be made once for a `fit`: it looks at all of
+/// them, and lets the augmentation change a few pictures.
+ConfigDict run_identities(const Model::State& model, const FitOptions& options);
 /// What makes a run the run it is: data, batches, optimizer, loss. A difference would change its values.
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,
-                    const TrainingPlan& plan);
+                    const TrainingPlan& plan, const ConfigDict& identities);
 /// What only rounds sums differently, or changes of which samples a batch norm takes its statistics.
 ConfigDict run_arithmetic(const Model::State& model, const SamplerOptions& sampling,
                           const FitOptions& options);

@@ -40,6 +40,7 @@ Trainer::Trainer(Model& model, Model::State& state, const Dataset& data, const F
                .augmentation = options.augmentation,
                .threads = options.loader_threads}),
       plan_(make_plan(state, options, loader_.sampler())),
+      identities_(run_identities(state, options)),
       callbacks_(options.callbacks),
       totals_(state.backend(), state.metrics, loader_.sampler().shards(), state.arena.get()),
       guard_(state, options.non_finite, [this] { recover_late(); }),
@@ -100,7 +101,7 @@ void Trainer::go_on() {
                     ": holds no state of a training by Ronde: its weights are used, but this "
                     "cannot go on exactly where they come from"));
   const SavedRun& run = *state_.run;
-  require_same_plan(run.plan, run_plan(state_, loader_.sampler().options(), options_, plan_));
+  require_same_plan(run.plan, plan_of_run());
   require<UsageError>(state_.has_optimizer_of_run,
                       "[fit] cannot resume: the optimizer has not the state of the run to go on with; call "
                       "compile before load_weights");
@@ -185,7 +186,7 @@ void Trainer::begin() {
                      .computed = state_.options.computed(),
                      .warn_of_crowding = !std::exchange(state_.told_of_crowding, true),
                      .global_batch = plan_.global_batch});
-  require_one_plan(state_, run_plan(state_, loader_.sampler().options(), options_, plan_), plan_);
+  require_one_plan(state_, plan_of_run(), plan_);
   stopwatch_.report(state_.progress);
   state_.progress.tuned.clear();
   state_.progress.unwritten_checkpoint.clear();
@@ -400,6 +401,10 @@ void Trainer::offer(SavePoint& point) {
   point.then()();
 }
 
+ConfigDict Trainer::plan_of_run() const {
+  return run_plan(state_, loader_.sampler().options(), options_, plan_, identities_);
+}
+
 SavedRun Trainer::saved_run() {
   guard_.settle();
   require<UsageError>(waiting_ == 0, "[save] ", waiting_, " of ",
@@ -410,7 +415,7 @@ SavedRun Trainer::saved_run() {
                .epoch_step = epoch_step_,
                .stopped = state_.stop,
                .first_pass = loader_.sampler().options().first_pass,
-               .plan = run_plan(state_, loader_.sampler().options(), options_, plan_),
+               .plan = plan_of_run(),
                .arithmetic = run_arithmetic(state_, loader_.sampler().options(), options_)};
   run.non_finite = recovery_.times();
   if (epoch_step_ > 0) {

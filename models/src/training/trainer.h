@@ -41,6 +41,7 @@ class Trainer {
   void lend_metrics() { totals_.lend_metrics(); }
 
  private:
+  ConfigDict plan_of_run() const;
   std::int64_t steps_left() const;
   bool is_cut_short() const;
   bool is_over() const;
@@ -82,6 +83,7 @@ class Trainer {
   const FitOptions& options_;
   DataLoader loader_;
   TrainingPlan plan_;
+  ConfigDict identities_;  // of what does not change
   std::vector<Callback*> callbacks_;
   std::unique_ptr<Callback> progress_bar_;
   RunningTotals totals_;
