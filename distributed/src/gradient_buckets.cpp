@@ -99,9 +99,8 @@ struct GradientBuckets::State {
     require(
         bucket >= next, "[distributed_optimizer] ", arena.segments()[segment].name,
         " got another gradient after its sum over the ranks had started: hold a NoSync during all backward "
-        "passes but the last one before step(); a pass that was broken off is begun anew by zero_gradients() "
-        "of "
-        "the arena, or expect() of the optimizer");
+        "passes but the last one before step(); zero_gradients() of the arena, or expect() of the optimizer, "
+        "begins a pass anew that was broken off");
     if (ready[segment]) return;
     ready[segment] = true;
     --missing[bucket];
