@@ -64,4 +64,34 @@ Job run_by_variables(int ranks, const std::string& mode) {
   return run("{ " + command + "; }");
 }
 
+void expect_failure_to_end_groups(RunJob start) {
+  setenv("RONDE_HANG_TIMEOUT", "30", 1);
+  const Job job = start(3, "pending_in_a_group");
+  unsetenv("RONDE_HANG_TIMEOUT");
+  EXPECT_EQ(job.status, 74) << job.output;
+  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] disk full"});
+}
+
+void expect_children_to_end_alone(RunJob start) {
+  const Job job = start(2, "children");
+  EXPECT_EQ(job.status, 0) << job.output;
+  for (const char* line : {"exits: 3", "returns: 0", "throws: 65", "shuts down: 0", "sum 4"})
+    EXPECT_EQ(job.count(line), 1) << line << '\n' << job.output;
+}
+
+void expect_errors_of_sets(RunJob start) {
+  const Job one = start(3, "one_fails_with_a_set");
+  EXPECT_EQ(one.status, 65) << one.output;
+  EXPECT_EQ(one.messages, Lines{"ronde: [rank 2] cannot read picture 17.jpg"});
+  const Job both = start(4, "set_disagrees");
+  EXPECT_EQ(both.status, 1) << both.output;
+  EXPECT_EQ(
+      both.messages,
+      Lines{"ronde: [rank 3] [allreduce] ranks disagree: rank 2 calls allreduce(sum, f32 (4,)), rank 3 calls "
+            "allreduce(sum, f32 (5,))"});
+  const Job agreed = start(4, "set_agrees_on_an_error");
+  EXPECT_EQ(agreed.status, 65) << agreed.output;
+  EXPECT_EQ(agreed.messages, Lines{"ronde: [rank 3] bad magic"});
+}
+
 }  // namespace ronde::test

@@ -27,6 +27,13 @@ Job run_ranks(int ranks, const std::string& mode);
 /// Without MPI: each rank started by itself. The status is that of rank 0.
 Job run_by_variables(int ranks, const std::string& mode);
 
+/// What is expected however ranks are started: run_ranks, run_by_variables.
+using RunJob = Job (*)(int ranks, const std::string& mode);
+/// Nobody comes to what the failing rank has begun in a group: that does not keep its error.
+void expect_failure_to_end_groups(RunJob start);
+void expect_children_to_end_alone(RunJob start);
+void expect_errors_of_sets(RunJob start);
+
 /// Tests that need mpirun.
 class RunMain : public ::testing::Test {
  protected:
