@@ -146,6 +146,26 @@ TEST(NonFinite, RollbackLeavesTheRateThatACallbackHasChosen) {
   EXPECT_EQ(model.optimizer().learning_rate(), 0.01);
 }
 
+TEST(NonFinite, RollbackForgetsWhatWasMeantForTheMomentumOfTheBadStep) {
+  const TempDir dir(memory_directory());
+  SelfCommunicator world;
+  Model model = make_model(world);
+  ModelCheckpoint files({.filepath = dir / "{batch}.h5", .save_steps = 2});
+  std::vector<double> factors;  // as each step finds them
+  LambdaCallback correction({.on_train_batch_begin = [&](std::int64_t) {
+    factors.push_back(model.optimizer().counters().momentum_factor);
+    if (factors.size() == 4) model.optimizer().scale_momentum_once(0.5);
+  }});
+  FitOptions fit = options(NonFiniteAction::rollback);
+  fit.epochs = 2;
+  fit.callbacks = {&files, &correction};
+  fit.warn = [](const std::string&) {};
+  fit.non_finite.limit = 9;
+  model.fit(rows(24, 20), fit);  // the fourth step of each epoch goes back
+  EXPECT_EQ(factors, std::vector<double>(factors.size(), 1.0));
+  EXPECT_GT(factors.size(), 4u);
+}
+
 TEST(NonFinite, RollbackGoesFurtherBackWhereThatLedToTheSameAgain) {
   const TempDir dir(memory_directory());
   SelfCommunicator world;
