@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,7 +10,6 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/saved_model.h>
 
-#include "files/wildcard.h"
 #include "json/json.h"
 #include "keras_file/trailer.h"
 #include "models/testing.h"
@@ -141,36 +139,6 @@ TEST(SavedModel, TheEndOfTheFileTellsItsProgress) {
   ASSERT_NE(epochs, std::string::npos);
   EXPECT_TRUE(read_progress(end));
   EXPECT_FALSE(read_progress(end.replace(epochs, 10, "-000000003")));
-}
-
-/// With stars, to be read.
-bool matches(std::string_view name, std::string pattern, bool (*may_have)(char) = is_any) {
-  std::replace(pattern.begin(), pattern.end(), '*', kWildcard);
-  return matches_wildcards(name, pattern, may_have);
-}
-
-TEST(Wildcard, StandsForTheFieldsOfAPattern) {
-  EXPECT_EQ(wildcards_of("a*/{epoch:02d}-{{x}}.h5"), cat("a*/", kWildcard, "-{x}.h5"));
-  EXPECT_THROW(wildcards_of("{epoch"), UsageError);
-  EXPECT_THROW(wildcards_of("epoch}"), UsageError);
-  EXPECT_TRUE(matches("07-0.5.h5", "*-*.h5"));
-  EXPECT_TRUE(matches("a-b-.h5-c.h5", "*-*.h5"));
-  EXPECT_TRUE(matches("aab", "*b"));
-  EXPECT_FALSE(matches("", "*"));
-  EXPECT_FALSE(matches("-1.h5", "*-*.h5"));
-  EXPECT_FALSE(matches("07.h5", "*-*.h5"));
-  EXPECT_FALSE(matches("a.h5.tmp.1", "*.h5"));
-  EXPECT_FALSE(matches("ab", "a"));
-}
-
-TEST(Wildcard, MayStandForSomeCharactersOnly) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  EXPECT_TRUE(matches("12a34", "*a*", is_digit));
-  EXPECT_TRUE(matches("1223", "*2*", is_digit));
-  EXPECT_TRUE(matches("1a2a3", "1a*a*", is_digit));
-  EXPECT_FALSE(matches("12a34b", "*a*", is_digit));
-  EXPECT_FALSE(matches("xa3", "*a*", is_digit));
-  EXPECT_FALSE(matches("1ba3", "*a*", is_digit));
 }
 
 TEST(SavedModel, EqualContentGivesEqualBytes) {
