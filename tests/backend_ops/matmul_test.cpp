@@ -8,11 +8,13 @@ struct Sizes {
 };
 
 // Whole vectors of columns, one and more blocks of rows, columns and the inner dimension, with rests of each;
-// and others. Then more rows and columns than go through the caches together, and so many that floats are
-// split for tiles: rests of all three, and more columns than a thread has at once.
+// few columns, and one, that fill no vectors, beside few and many rows. Then more rows and columns than go
+// through the caches together, and so many that floats are split for tiles: rests of all three, and more
+// columns than a thread has at once.
 const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},      {1, 10, 300},    {5, 1, 7},     {3, 17, 33},
                         {37, 10, 64},  {64, 96, 100},  {200, 130, 48},  {33, 200, 65}, {1, 16, 1},
                         {7, 112, 130}, {53, 64, 257},  {6, 48, 17},     {98, 144, 5},  {128, 10, 128},
+                        {61, 1, 333},  {5, 61, 140},   {27, 40, 129},   {14, 3, 20},   {4, 12, 1},
                         {497, 32, 9},  {13, 304, 140}, {150, 144, 150}, {80, 1072, 70}};
 
 TEST(Matmul, AllTranspositions) {
@@ -52,6 +54,27 @@ TEST(Matmul, FixedChunksFixItsBits) {
     const std::vector<float> alone = product(1);
     EXPECT_EQ(product(4), alone) << b->name();
     b->threads().resize(1);
+  }
+}
+
+// Of few columns an element's sum has the order of its inner dimension alone.
+TEST(Matmul, OneRowIsThatOfMany) {
+  for (Backend* b : tested_backends()) {
+    if (b->name() == "cpu") continue;
+    for (const std::int64_t n : {2, 3, 10, 33, 63, 64}) {
+      const Tensor rows = random({50, 200}, 1), weight = random({200, n}, 2);
+      const auto product = [&](const Tensor& a) {
+        const Tensors in = copies({a, weight}, *b, DType::f32);
+        const Tensor out = unwritten(*b, {a.size(0), n}, DType::f32);
+        b->matmul(out, in[0], in[1], {});
+        return out;
+      };
+      const Tensor all = product(rows);
+      for (const std::int64_t r : {0, 13, 49})
+        EXPECT_EQ(product(rows.slice(0, r, r + 1)).to_vector<float>(),
+                  all.slice(0, r, r + 1).to_vector<float>())
+            << b->name() << ", row " << r << " of " << n << " columns";
+    }
   }
 }
 
