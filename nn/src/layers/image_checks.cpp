@@ -1,5 +1,7 @@
 #include "layers/image_checks.h"
 
+#include <limits>
+
 namespace ronde::inline v0 {
 
 void require_images(const Module& layer, const Shape& shape) {
@@ -18,6 +20,9 @@ void require_window_fits(const Module& layer, const Shape& shape, Size2d window,
 void require_positive(const Module& layer, const char* what, Size2d size) {
   require<UsageError>(size.h > 0 && size.w > 0, "[", layer.label(), "] ", what, " must be positive, got ",
                       size.h, " x ", size.w);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  require<UsageError>(size.h <= kMost && size.w <= kMost, "[", layer.label(), "] ", what,
+                      " must be below 2^31, got ", size.h, " x ", size.w);
 }
 
 void require_last_axis(const Module& layer, std::int64_t axis, const Shape& shape) {
