@@ -116,7 +116,11 @@ std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& opti
   if (entry == nullptr)
     throw InputError(unknown_name("loss", name, loss_names(Aliases::without), loss_names(Aliases::with)));
   check_common(name, options);
-  return entry->make(options);
+  try {
+    return entry->make(options);
+  } catch (const UsageError& error) {
+    throw InputError(error.what());
+  }
 }
 
 }  // namespace ronde::inline v0
