@@ -34,6 +34,18 @@ TEST(Accuracy, CountsOverBatches) {
   EXPECT_EQ(accuracy.sums()[0], 0.0);
 }
 
+// As the losses do.
+TEST(Accuracy, TakesOneHotTargetsOfWholeNumbers) {
+  const Tensor outputs = f64_tensor({2, 3}, {0.1, 0.2, 0.7, 0.5, 0.3, 0.2});
+  const Tensor one_hot = i32_tensor({0, 0, 1, 0, 1, 0}).reshape({2, 3});
+  for (const DType dtype : {DType::i32, DType::i64, DType::u8})
+    for (const char* name : {"accuracy", "categorical_accuracy", "top_k_categorical_accuracy"}) {
+      const auto metric = make_metric(name, ConfigDict{{"k", 1}});
+      metric->update(outputs, one_hot.to(dtype));
+      EXPECT_EQ(metric->result(), 0.5) << name;
+    }
+}
+
 TEST(Accuracy, TakesOneHotTargetsAndFloats) {
   Accuracy accuracy;
   accuracy.update(scores().to(DType::f32), f64_tensor({4, 3}, {0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0}));
