@@ -61,10 +61,10 @@ Variable softmax_cross_entropy_soft(const Variable& logits, const Variable& targ
   require_rank("softmax_cross_entropy", "logits", logits.value(), 2, "(n, k)");
   require(targets.shape() == logits.shape(), "[softmax_cross_entropy] targets must be ", logits.shape(),
           ", got shape ", targets.shape());
-  const Variable logs = log_softmax(logits);
-  if (targets.requires_grad()) return -sum(targets * logs, {.axes = {1}});
+  Variable logs = log_softmax(logits);
   // A class that has no part of the target has none in the loss, though its logit is -inf: 0 log(0) is 0.
-  return -sum(targets * maximum(logs, least_log(targets.value())), {.axes = {1}});
+  if (!targets.requires_grad()) logs = maximum(logs, least_log(targets.value()));
+  return -sum(targets * logs, {.axes = {1}});
 }
 
 Variable squared_error(const Variable& prediction, const Variable& target) {

@@ -69,8 +69,8 @@ PlacedPool place_pool(const char* op, Size2d image, const Pool2dOptions& options
   const Size2d stride = options.stride.value_or(options.window);
   const Windows windows = place_windows(op, image, options.window, stride, options.padding);
   const std::int64_t elements = product_or_most(options.window.h, options.window.w);
-  require<UsageError>(elements <= kMost, "[", op, "] a window of ", options.window.h, "x", options.window.w,
-                      " has more than 2^31 - 1 elements");
+  require<UsageError>(elements <= kMost, "[", op, "] a window must have at most 2^31 - 1 elements, got ",
+                      elements);
   const bool fits_a_byte = elements <= 256;
   return {.out = windows.out,
           .params = {.window = options.window, .stride = stride, .padding = windows.padding},

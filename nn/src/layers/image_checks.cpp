@@ -1,6 +1,6 @@
 #include "layers/image_checks.h"
 
-#include <limits>
+#include <algorithm>
 
 namespace ronde::inline v0 {
 
@@ -17,12 +17,9 @@ void require_window_fits(const Module& layer, const Shape& shape, Size2d window,
           " x ", w, " does not fit into images of ", rows, " x ", columns);
 }
 
-void require_positive(const Module& layer, const char* what, Size2d size) {
-  require<UsageError>(size.h > 0 && size.w > 0, "[", layer.label(), "] ", what, " must be positive, got ",
-                      size.h, " x ", size.w);
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  require<UsageError>(size.h <= kMost && size.w <= kMost, "[", layer.label(), "] ", what,
-                      " must be below 2^31, got ", size.h, " x ", size.w);
+void require_positive(const Module& layer, const char* what, Size2d size, std::int64_t most) {
+  require<UsageError>(std::min(size.h, size.w) > 0 && std::max(size.h, size.w) <= most, "[", layer.label(),
+                      "] ", what, " must be in 1 ... ", most, ", got ", size.h, " x ", size.w);
 }
 
 void require_last_axis(const Module& layer, std::int64_t axis, const Shape& shape) {

@@ -1,6 +1,5 @@
 #include <ronde/nn/up_sampling2d.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include <ronde/core/ops.h>
@@ -56,12 +55,11 @@ Interpolation read_interpolation(const LayerConfig& config) {
 
 UpSampling2D::UpSampling2D(UpSampling2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require_positive(*this, "size", options_.size);
-  // Each place between two pixels is a step of its own.
-  constexpr std::int64_t kMostPlaces = 1 << 16;
-  const std::int64_t places = std::max(options_.size.h, options_.size.w);
-  require<UsageError>(options_.interpolation == Interpolation::nearest || places <= kMostPlaces, "[", label(),
-                      "] bilinear size must be at most ", kMostPlaces, ", got ", places);
+  // Of bilinear interpolation each place between two pixels is a step of its own.
+  if (options_.interpolation == Interpolation::bilinear)
+    require_positive(*this, "size", options_.size, 1 << 16);
+  else
+    require_positive(*this, "size", options_.size);
 }
 
 Variable UpSampling2D::forward(const Variable& x, const Context&) {

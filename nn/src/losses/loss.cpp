@@ -28,10 +28,10 @@ void check_output(const std::string& loss, const Variable& output) {
           output.shape());
 }
 
-CrossentropyOptions checked(const std::string& loss, const CrossentropyOptions& options) {
+CrossentropyOptions checked(const CrossentropyOptions& options) {
   const double smoothing = options.label_smoothing;
-  require<UsageError>(smoothing >= 0.0 && smoothing <= 1.0, "[", loss,
-                      "] label_smoothing must be in [0, 1], got ", smoothing);
+  require<UsageError>(smoothing >= 0.0 && smoothing <= 1.0,
+                      "[crossentropy] label_smoothing must be in [0, 1], got ", smoothing);
   return options;
 }
 
@@ -100,8 +100,7 @@ Variable cross_entropy_of_labels(const std::string& loss, const Variable& output
 
 }  // namespace
 
-CategoricalCrossentropy::CategoricalCrossentropy(CrossentropyOptions options)
-    : options_(checked(CategoricalCrossentropy::name(), options)) {}
+CategoricalCrossentropy::CategoricalCrossentropy(CrossentropyOptions options) : options_(checked(options)) {}
 
 ConfigDict CategoricalCrossentropy::config() const {
   return config_of(options_);
@@ -123,7 +122,7 @@ Variable CategoricalCrossentropy::operator()(const Variable& output, const Tenso
 }
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(CrossentropyOptions options)
-    : options_(checked(SparseCategoricalCrossentropy::name(), options)) {}
+    : options_(checked(options)) {}
 
 ConfigDict SparseCategoricalCrossentropy::config() const {
   return config_of(options_);
@@ -138,8 +137,7 @@ Variable SparseCategoricalCrossentropy::operator()(const Variable& output, const
   return cross_entropy_of_labels(name(), output, logits, target, options_.label_smoothing);
 }
 
-BinaryCrossentropy::BinaryCrossentropy(CrossentropyOptions options)
-    : options_(checked(BinaryCrossentropy::name(), options)) {}
+BinaryCrossentropy::BinaryCrossentropy(CrossentropyOptions options) : options_(checked(options)) {}
 
 ConfigDict BinaryCrossentropy::config() const {
   return config_of(options_);

@@ -90,7 +90,7 @@ TEST(Conv2D, RefusesSenselessOptions) {
       message_of([] {
         Conv2D({.filters = 3, .kernel = {5, 1}, .dilation = {std::int64_t{1} << 62, 1}, .name = "stem"});
       }),
-      "[stem] dilation must be below 2^31, got 4611686018427387904 x 1");
+      "[stem] dilation must be in 1 ... 2147483647, got 4611686018427387904 x 1");
   Conv2D layer({.filters = 4, .groups = 2});
   EXPECT_EQ(message_of([&] {
               layer.build({5, 5, 3});

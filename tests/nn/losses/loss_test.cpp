@@ -311,7 +311,7 @@ TEST(Loss, OptionsOutOfRangeAreRefused) {
     EXPECT_THROW(BinaryCrossentropy({.label_smoothing = smoothing}), UsageError);
   }
   EXPECT_EQ(message_of([] { BinaryCrossentropy({.label_smoothing = 7}); }),
-            "[binary_crossentropy] label_smoothing must be in [0, 1], got 7");
+            "[crossentropy] label_smoothing must be in [0, 1], got 7");
   // A file's fault: its net is good without it.
   EXPECT_THROW(make_loss("BinaryCrossentropy", ConfigDict{{"label_smoothing", 7}}), InputError);
   EXPECT_THROW(make_loss("Huber", ConfigDict{{"delta", 0}}), InputError);
