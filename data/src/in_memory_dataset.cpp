@@ -16,6 +16,18 @@ Tensor in_host_memory(const Tensor& tensor) {
   return (host ? tensor : tensor.to(backend("cpu"))).contiguous();
 }
 
+/// Whole numbers as i32; an error for one that is not.
+Tensor as_labels(const Tensor& targets) {
+  const Tensor numbers = in_host_memory(targets).to(DType::i64), labels = numbers.to(DType::i32);
+  const std::int64_t* from = numbers.data<std::int64_t>();
+  const std::int64_t per_sample = targets.shape().tail(1).count();
+  const auto* to = labels.data<std::int32_t>();
+  for (std::int64_t i = 0; i < labels.count(); ++i)
+    require(to[i] == from[i], "[in_memory_dataset] target ", from[i], " of sample ", i / per_sample,
+            " is no label of 32 bits");
+  return labels;
+}
+
 /// Samples lie anywhere in memory: fetching the next one while this one is scaled halves the time.
 template <class From>
 void prefetch(const From* x, std::int64_t count) {
@@ -50,7 +62,7 @@ InMemoryDataset::InMemoryDataset(const Tensor& inputs, const Tensor& targets, In
   require(values || !is_floating(targets.dtype()),
           "[in_memory_dataset] expects targets of f32, f64 or integers, got ", targets.dtype());
   inputs_ = in_host_memory(inputs);
-  targets_ = in_host_memory(values || targets.dtype() == DType::i32 ? targets : targets.to(DType::i32));
+  targets_ = values || targets.dtype() == DType::i32 ? in_host_memory(targets) : as_labels(targets);
 
   const auto classes = static_cast<std::int64_t>(options_.class_names.size());
   if (classes == 0 || values) return;

@@ -118,6 +118,21 @@ TEST(Conv2dMargins, AreZerosAroundTheImage) {
   EXPECT_THROW(conv2d(x, w, b, {.margins = {.left = -1}}), UsageError);
 }
 
+// Of which a sum or a product is no 64-bit number: a kernel of 5 would cover 4 * 2^62 + 1 = 1 row.
+TEST(Conv2dExtents, ThatOverflowAreRefused) {
+  const Tensor x = random_tensor({1, 5, 5, 2}, 1), w = random_tensor({2, 5, 1, 2}, 2);
+  const std::int64_t wide = std::int64_t{1} << 62;
+  for (const Size2d dilation : {Size2d{wide, 1}, Size2d{1, wide}, Size2d{0, 1}, Size2d{1, -1}})
+    EXPECT_THROW(conv2d(x, w, {}, {.dilation = dilation}), UsageError) << dilation.h;
+  EXPECT_EQ(message_of([&] {
+              conv2d(x, w, {}, {.dilation = {std::int64_t{1} << 31, 1}});
+            }),
+            "[conv2d] dilation must be in 1 ... 2^31 - 1, got 2147483648x1");
+  EXPECT_EQ(message_of([&] { conv2d(x, w, {}, {.margins = {.top = wide, .bottom = wide}}); }),
+            "[conv2d] margins must be in 0 ... 2^31 - 1, got 4611686018427387904, 4611686018427387904, 0, 0");
+  EXPECT_THROW(zero_pad2d(x, {.top = 2 * (wide - 1) + 1, .bottom = 2 * (wide - 1) + 1}), UsageError);
+}
+
 TEST(Conv2dViews, StridedInputsAndOneWeightUsedTwice) {
   expect_gradients(
       [](const Variables& v) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
@@ -49,6 +50,34 @@ TEST(SoftmaxCrossEntropy, Values) {
 TEST(SoftmaxCrossEntropy, SurvivesLargeLogits) {
   const Tensor logits = f64_tensor({2, 2}, {1e4, -1e4, 1e4, -1e4});
   expect_close(softmax_cross_entropy(logits, i32_tensor({0, 1})).value(), {0, 2e4}, 0, "losses");
+}
+
+// A logit of -inf masks its class: what the target does not ask for.
+TEST(SoftmaxCrossEntropy, OfClassesThatAreMasked) {
+  constexpr double kMasked = -std::numeric_limits<double>::infinity();
+  const std::vector<double> values{1, kMasked, 2, kMasked, kMasked, 0}, one_hot{0, 0, 1, 0, 0, 1},
+      spread{0.25, 0, 0.75, 0, 0, 1};
+  const double p = 1 / (1 + std::exp(1.0));  // of the first class of the first row
+  for (Backend* backend : {&ronde::backend("cpu"), &default_backend()}) {
+    const auto tensor = [&](const std::vector<double>& numbers) {
+      return Tensor::from<double>({2, 3}, numbers, backend).to(DType::f32);
+    };
+    Variable logits = Variable::parameter(tensor(values));
+    const Variable hard = softmax_cross_entropy_soft(logits, tensor(one_hot));
+    expect_close(hard.value(), {-std::log(1 - p), 0}, 1e-6, "one-hot");
+    sum(hard).backward();
+    expect_close(logits.grad(), {p, 0, -p, 0, 0, 0}, 1e-6, "gradient");
+    expect_close(softmax_cross_entropy_soft(logits, tensor(spread)).value(),
+                 {-0.25 * std::log(p) - 0.75 * std::log(1 - p), 0}, 1e-6, "a distribution");
+    // One that the target does ask for costs more than any number, and what is no number is not hidden.
+    const std::vector<double> wrong =
+        softmax_cross_entropy_soft(logits, tensor({0, 1, 0, 0, 0, 1})).value().to_vector<double>();
+    EXPECT_EQ(wrong[0], -kMasked);
+    const std::vector<double> unknown =
+        softmax_cross_entropy_soft(tensor({1, NAN, 2, 1, 1, 1}), tensor(one_hot)).value().to_vector<double>();
+    EXPECT_TRUE(std::isnan(unknown[0]));
+    EXPECT_FALSE(std::isnan(unknown[1]));
+  }
 }
 
 TEST(SoftmaxCrossEntropy, Gradients) {

@@ -98,5 +98,29 @@ TEST(Pool2d, SaysWhatDoesNotFit) {
             "[global_average_pool2d] input must be (n, h, w, c), got shape (4, 4)");
 }
 
+// The places in a window are numbered by i32, and 2^32 * 2^32 would be 0 in 64 bits.
+TEST(Pool2d, WindowsOfTooManyElements) {
+  const std::int64_t wide = std::int64_t{1} << 32;
+  for (const Size2d window : {Size2d{wide, 1}, Size2d{65536, 65536}, Size2d{wide, wide}}) {
+    const Pool2dOptions options{.window = window, .padding = Padding::same};
+    EXPECT_THROW(max_pool2d(random_tensor({1, 3, 3, 1}), options), UsageError) << window.h;
+    EXPECT_THROW(average_pool2d(random_tensor({1, 3, 3, 1}), options), UsageError) << window.h;
+  }
+  EXPECT_EQ(message_of([] {
+              max_pool2d(random_tensor({1, 3, 3, 1}), {.window = {70000, 70000}, .padding = Padding::same});
+            }),
+            "[max_pool2d] a window must have at most 2^31 - 1 elements, got 4900000000");
+}
+
+TEST(Pool2d, TheLargestWindow) {
+  const std::int64_t most = (std::int64_t{1} << 31) - 1;
+  const Pool2dOptions options{.window = {most, 1}, .stride = Size2d{1, 1}, .padding = Padding::same};
+  Variable x = Variable::parameter(f64_tensor({1, 3, 1, 1}, {1, 2, 3}));
+  const Variable y = max_pool2d(x, options);
+  expect_close(y.value(), {3, 3, 3}, 0, "the image's maximum");
+  sum(y).backward();
+  expect_close(x.grad(), {0, 0, 3}, 0, "gradient");
+}
+
 }  // namespace
 }  // namespace ronde

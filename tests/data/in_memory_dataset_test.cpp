@@ -5,11 +5,13 @@
 #include <ronde/data/subset.h>
 
 #include "data/testing.h"
+#include "support/message_of.h"
 
 namespace ronde {
 namespace {
 
 using testing::host;
+using testing::message_of;
 using testing::read_samples;
 
 TEST(InMemoryDataset, DescribesItsSamples) {
@@ -59,6 +61,15 @@ TEST(InMemoryDataset, TakesLabelsOfAnyIntegerTypeAndStridedTensors) {
   const auto [inputs, targets] = read_samples(data, {0, 1});
   EXPECT_EQ(inputs.to_vector<float>(), (std::vector<float>{1, 3, 2, 4}));
   EXPECT_EQ(targets.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 0}));
+}
+
+// 2^32 + 1 is not class 1.
+TEST(InMemoryDataset, RejectsLabelsOfMoreThan32Bits) {
+  const std::int64_t wide = (std::int64_t{1} << 32) + 1;
+  EXPECT_EQ(message_of([&] {
+              InMemoryDataset(host<float>({2, 1}, {1, 2}), host<std::int64_t>({2, 2}, {0, 1, 2, wide}));
+            }),
+            "[in_memory_dataset] target 4294967297 of sample 1 is no label of 32 bits");
 }
 
 TEST(InMemoryDataset, RejectsWhatDoesNotFit) {

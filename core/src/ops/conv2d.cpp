@@ -47,9 +47,6 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias, c
   const std::int64_t groups = options.groups, filters = weight.size(0);
   require<UsageError>(groups > 0 && filters % groups == 0, "[conv2d] ", counted(filters, "filter"), " in ",
                       counted(groups, "group"));
-  require<UsageError>(options.dilation.h > 0 && options.dilation.w > 0,
-                      "[conv2d] dilation must be positive, got ", options.dilation.h, "x",
-                      options.dilation.w);
   require(x.size(3) == weight.size(3) * groups, "[conv2d] weight expects ",
           counted(weight.size(3) * groups, "input channel"), ", got ", x.size(3));
   if (!bias.defined()) return;

@@ -27,6 +27,16 @@ void check_labels(const Tensor& logits, const Tensor& labels) {
           "[softmax_cross_entropy] logits and labels lie on different backends");
 }
 
+// 0 where a target is 0, else -inf.
+Tensor least_log(const Tensor& targets) {
+  const Tensor least = Tensor::empty(targets.shape(), targets.options());
+  Backend& backend = targets.backend();
+  backend.binary(BinaryOp::equal, least, targets,
+                 Tensor::full({}, 0.0, targets.options()).broadcast_to(targets.shape()));
+  backend.unary(UnaryOp::log, least, least, {});
+  return least;
+}
+
 }  // namespace
 
 Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels, double label_smoothing) {
@@ -51,7 +61,10 @@ Variable softmax_cross_entropy_soft(const Variable& logits, const Variable& targ
   require_rank("softmax_cross_entropy", "logits", logits.value(), 2, "(n, k)");
   require(targets.shape() == logits.shape(), "[softmax_cross_entropy] targets must be ", logits.shape(),
           ", got shape ", targets.shape());
-  return -sum(targets * log_softmax(logits), {.axes = {1}});
+  Variable logs = log_softmax(logits);
+  // A class that has no part of the target has none in the loss, though its logit is -inf: 0 log(0) is 0.
+  if (!targets.requires_grad()) logs = maximum(logs, least_log(targets.value()));
+  return -sum(targets * logs, {.axes = {1}});
 }
 
 Variable squared_error(const Variable& prediction, const Variable& target) {

@@ -1,11 +1,15 @@
 #include "ops/window.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <ronde/core/whole_numbers.h>
 
 namespace ronde::inline v0 {
 namespace {
+
+// So that sums of extents, and products of two, are numbers.
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
 // Zeros needed around `in` elements for `out` windows.
 std::int64_t missing(std::int64_t in, std::int64_t out, std::int64_t window, std::int64_t stride) {
@@ -36,15 +40,18 @@ Windows place_windows(const char* op, Size2d image, Size2d window, Size2d stride
 
 void require_margins(const char* op, const Margins2d& margins) {
   const auto [top, bottom, left, right] = margins;
-  require<UsageError>(top >= 0 && bottom >= 0 && left >= 0 && right >= 0, "[", op,
-                      "] margins must not be negative, got ", top, ", ", bottom, ", ", left, ", ", right);
+  require<UsageError>(
+      std::min({top, bottom, left, right}) >= 0 && std::max({top, bottom, left, right}) <= kMost, "[", op,
+      "] margins must be in 0 ... 2^31 - 1, got ", top, ", ", bottom, ", ", left, ", ", right);
 }
 
 PlacedConv2d place_conv2d(Size2d image, const Tensor& weight, const Conv2dOptions& options) {
   const Margins2d& m = options.margins;
   require_margins("conv2d", m);
-  const Size2d window{(weight.size(1) - 1) * options.dilation.h + 1,
-                      (weight.size(2) - 1) * options.dilation.w + 1};
+  const auto [dh, dw] = options.dilation;
+  require<UsageError>(std::min(dh, dw) > 0 && std::max(dh, dw) <= kMost,
+                      "[conv2d] dilation must be in 1 ... 2^31 - 1, got ", dh, "x", dw);
+  const Size2d window{(weight.size(1) - 1) * dh + 1, (weight.size(2) - 1) * dw + 1};
   const Size2d padded{image.h + m.top + m.bottom, image.w + m.left + m.right};
   const Windows windows = place_windows("conv2d", padded, window, options.stride, options.padding);
   const Padding2d& own = windows.padding;
@@ -61,7 +68,10 @@ PlacedConv2d place_conv2d(Size2d image, const Tensor& weight, const Conv2dOption
 PlacedPool place_pool(const char* op, Size2d image, const Pool2dOptions& options) {
   const Size2d stride = options.stride.value_or(options.window);
   const Windows windows = place_windows(op, image, options.window, stride, options.padding);
-  const bool fits_a_byte = options.window.h * options.window.w <= 256;
+  const std::int64_t elements = product_or_most(options.window.h, options.window.w);
+  require<UsageError>(elements <= kMost, "[", op, "] a window must have at most 2^31 - 1 elements, got ",
+                      elements);
+  const bool fits_a_byte = elements <= 256;
   return {.out = windows.out,
           .params = {.window = options.window, .stride = stride, .padding = windows.padding},
           .argmax_type = fits_a_byte ? DType::u8 : DType::i32};

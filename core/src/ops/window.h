@@ -17,7 +17,7 @@ inline Size2d image_size(const Tensor& x) {
   return {x.size(1), x.size(2)};
 }
 
-/// An error if one of them is negative.
+/// An error if one of them is negative, or 2^31 or more.
 void require_margins(const char* op, const Margins2d& margins);
 
 /// Where those of a convolution lie in an image, with the margins around it.

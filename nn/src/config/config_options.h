@@ -16,4 +16,14 @@ inline double number_option(const ConfigValue& options, const char* key, double 
   return value ? value->as_double() : otherwise;
 }
 
+/// What `make` makes of options: what would be a wrong argument in a program is a wrong value in a file.
+template <class F>
+auto made_of_options(F&& make) {
+  try {
+    return make();
+  } catch (const UsageError& error) {
+    throw InputError(error.what());
+  }
+}
+
 }  // namespace ronde::inline v0

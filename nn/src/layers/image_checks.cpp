@@ -1,5 +1,7 @@
 #include "layers/image_checks.h"
 
+#include <algorithm>
+
 namespace ronde::inline v0 {
 
 void require_images(const Module& layer, const Shape& shape) {
@@ -15,9 +17,9 @@ void require_window_fits(const Module& layer, const Shape& shape, Size2d window,
           " x ", w, " does not fit into images of ", rows, " x ", columns);
 }
 
-void require_positive(const Module& layer, const char* what, Size2d size) {
-  require<UsageError>(size.h > 0 && size.w > 0, "[", layer.label(), "] ", what, " must be positive, got ",
-                      size.h, " x ", size.w);
+void require_positive(const Module& layer, const char* what, Size2d size, std::int64_t most) {
+  require<UsageError>(std::min(size.h, size.w) > 0 && std::max(size.h, size.w) <= most, "[", layer.label(),
+                      "] ", what, " must be in 1 ... ", most, ", got ", size.h, " x ", size.w);
 }
 
 void require_last_axis(const Module& layer, std::int64_t axis, const Shape& shape) {

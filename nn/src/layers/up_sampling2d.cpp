@@ -55,7 +55,11 @@ Interpolation read_interpolation(const LayerConfig& config) {
 
 UpSampling2D::UpSampling2D(UpSampling2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require_positive(*this, "size", options_.size);
+  // Of bilinear interpolation each place between two pixels is a step of its own.
+  if (options_.interpolation == Interpolation::bilinear)
+    require_positive(*this, "size", options_.size, 1 << 16);
+  else
+    require_positive(*this, "size", options_.size);
 }
 
 Variable UpSampling2D::forward(const Variable& x, const Context&) {

@@ -28,6 +28,13 @@ void check_output(const std::string& loss, const Variable& output) {
           output.shape());
 }
 
+CrossentropyOptions checked(const CrossentropyOptions& options) {
+  const double smoothing = options.label_smoothing;
+  require<UsageError>(smoothing >= 0.0 && smoothing <= 1.0,
+                      "[crossentropy] label_smoothing must be in [0, 1], got ", smoothing);
+  return options;
+}
+
 ConfigDict config_of(const CrossentropyOptions& options) {
   ConfigDict config;
   if (options.from_logits) config.emplace_back("from_logits", true);
@@ -93,6 +100,8 @@ Variable cross_entropy_of_labels(const std::string& loss, const Variable& output
 
 }  // namespace
 
+CategoricalCrossentropy::CategoricalCrossentropy(CrossentropyOptions options) : options_(checked(options)) {}
+
 ConfigDict CategoricalCrossentropy::config() const {
   return config_of(options_);
 }
@@ -112,6 +121,9 @@ Variable CategoricalCrossentropy::operator()(const Variable& output, const Tenso
                     output.shape());
 }
 
+SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(CrossentropyOptions options)
+    : options_(checked(options)) {}
+
 ConfigDict SparseCategoricalCrossentropy::config() const {
   return config_of(options_);
 }
@@ -124,6 +136,8 @@ Variable SparseCategoricalCrossentropy::operator()(const Variable& output, const
   if (!logits.defined()) logits = log(clamp(precise(output), kLossEpsilon, 1.0 - kLossEpsilon));
   return cross_entropy_of_labels(name(), output, logits, target, options_.label_smoothing);
 }
+
+BinaryCrossentropy::BinaryCrossentropy(CrossentropyOptions options) : options_(checked(options)) {}
 
 ConfigDict BinaryCrossentropy::config() const {
   return config_of(options_);

@@ -116,7 +116,7 @@ std::unique_ptr<Loss> make_loss(const std::string& name, const ConfigValue& opti
   if (entry == nullptr)
     throw InputError(unknown_name("loss", name, loss_names(Aliases::without), loss_names(Aliases::with)));
   check_common(name, options);
-  return entry->make(options);
+  return made_of_options([&] { return entry->make(options); });
 }
 
 }  // namespace ronde::inline v0

@@ -1,5 +1,6 @@
 #include <ronde/nn/regression_loss.h>
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -43,7 +44,8 @@ Variable MeanSquaredLogarithmicError::operator()(const Variable& output, const T
 }
 
 Huber::Huber(Options options) : delta_(options.delta) {
-  require<UsageError>(delta_ > 0.0, "[huber] delta must be positive, got ", delta_);
+  require<UsageError>(delta_ > 0.0 && std::isfinite(delta_),
+                      "[huber] delta must be positive and finite, got ", delta_);
 }
 
 ConfigDict Huber::config() const {

@@ -41,7 +41,8 @@ Tensor class_labels(const std::string& what, const Tensor& target, const Shape& 
     return target.to(DType::i32).contiguous().reshape({rows[0]});
   }
   const Tensor indices = Tensor::empty({rows[0]}, {.dtype = DType::i64, .backend = &target.backend()});
-  target.backend().argmax(indices, target.contiguous().reshape(rows));
+  const Tensor one_hot = is_floating(target.dtype()) ? target : target.to(DType::f32);
+  target.backend().argmax(indices, one_hot.contiguous().reshape(rows));
   return indices.to(DType::i32);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include <ronde/nn/auc.h>
@@ -60,9 +61,12 @@ std::shared_ptr<Metric> precision(const std::string& name, const ConfigValue& op
 
 template <class Made>
 std::shared_ptr<Metric> top_k(const std::string& name, const ConfigValue& options) {
-  const ConfigValue* k = find_option(options, "k");
-  return std::make_shared<Made>(
-      TopKOptions{.k = k ? static_cast<int>(k->as_int()) : 5, .name = shown_name(options, name)});
+  const ConfigValue* option = find_option(options, "k");
+  const std::int64_t k = option ? option->as_int() : 5;
+  // More than there are classes are all of them.
+  const std::int64_t most = std::numeric_limits<int>::max();
+  return std::make_shared<Made>(TopKOptions{.k = static_cast<int>(std::clamp<std::int64_t>(k, 0, most)),
+                                            .name = shown_name(options, name)});
 }
 
 std::shared_ptr<Metric> accuracy(const std::string& name, const ConfigValue& options) {
@@ -144,7 +148,7 @@ std::shared_ptr<Metric> make_metric(const std::string& name, const ConfigValue& 
   }
   for (const MetricEntry& entry : kMetrics)
     if (std::find(entry.names.begin(), entry.names.end(), name) != entry.names.end())
-      return entry.make(name, options);
+      return made_of_options([&] { return entry.make(name, options); });
   const std::string loss = name == "LogCoshError" || name == "log_cosh_error" ? "LogCosh" : name;
   if (!is_metric_of_loss(loss))
     throw InputError(

@@ -33,6 +33,7 @@
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "config/config_options.h"
 #include "config/known_names.h"
 #include "config/snake_case.h"
 #include "module/layer_config.h"
@@ -224,7 +225,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
   const LayerEntry* entry = find_layer(class_name);
   if (!entry) refuse_class(class_name, config);
   const LayerConfig reader(entry->class_name, config);
-  try {
+  return made_of_options([&] {
     refuse_quantized(reader);
     std::unique_ptr<Module> layer = entry->read(reader);
     const std::string name = reader.text("name", "");
@@ -232,10 +233,7 @@ std::unique_ptr<Module> layer_from_config(const std::string& class_name, const C
     if (!reader.boolean("trainable", true)) layer->set_own_trainable(false);
     layer->set_left_out(reader.unread());
     return layer;
-  } catch (const UsageError& error) {
-    // What would be a wrong argument in a program is a wrong value in a file.
-    throw InputError(error.what());
-  }
+  });
 }
 
 bool is_of_known_class(const Module& module) {

@@ -10,6 +10,7 @@
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 
+#include "config/config_options.h"
 #include "config/known_names.h"
 #include "optimizers/schedule_config.h"
 
@@ -197,14 +198,12 @@ std::unique_ptr<Optimizer> optimizer_from_config(const std::string& class_name, 
     const OptimizerConfig reader(class_name, config);
     reader.expect_plain_updates();
     if (!entry.decays_weights) reader.expect_no_weight_decay();
-    try {
+    return made_of_options([&] {
       std::unique_ptr<Optimizer> optimizer = entry.read(reader);
       optimizer->set_schedule(reader.schedule());
       if (const auto average = reader.moving_average()) optimizer->set_moving_average(*average);
       return optimizer;
-    } catch (const UsageError& error) {
-      throw InputError(error.what());
-    }
+    });
   }
   std::vector<std::string> known, spelt_lower;
   for (const OptimizerEntry& entry : kOptimizers) known.emplace_back(entry.class_name);

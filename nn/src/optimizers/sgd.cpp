@@ -12,6 +12,7 @@ SGD::SGD(SGDOptions options)
                  .clip = options.clip}),
       options_(options) {
   expect_momentum("sgd", options.momentum);
+  expect_not_negative("sgd", "l2", options.l2);
   require<UsageError>(options.l2 == 0.0 || options.clip.value == 0.0,
                       "[sgd] l2 and a clip by value cannot be used together");
 }

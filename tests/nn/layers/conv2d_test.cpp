@@ -85,6 +85,12 @@ TEST(Conv2D, RefusesSenselessOptions) {
   EXPECT_THROW(Conv2D(Conv2DOptions{}), UsageError);
   EXPECT_THROW(Conv2D({.filters = 3, .groups = 2}), UsageError);
   EXPECT_THROW(Conv2D({.filters = 3, .strides = {0, 1}}), UsageError);
+  // With a kernel of 5 it would cover 4 * 2^62 + 1 rows, which are 1 in 64 bits.
+  EXPECT_EQ(
+      message_of([] {
+        Conv2D({.filters = 3, .kernel = {5, 1}, .dilation = {std::int64_t{1} << 62, 1}, .name = "stem"});
+      }),
+      "[stem] dilation must be in 1 ... 2147483647, got 4611686018427387904 x 1");
   Conv2D layer({.filters = 4, .groups = 2});
   EXPECT_EQ(message_of([&] {
               layer.build({5, 5, 3});

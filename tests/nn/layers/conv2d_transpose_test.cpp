@@ -70,7 +70,7 @@ TEST(Conv2DTranspose, NamesItselfInErrors) {
   EXPECT_EQ(message_of([] {
               Conv2DTranspose layer({.filters = 2, .dilation = {0, 1}});
             }),
-            "[conv2d_transpose] dilation must be positive, got 0 x 1");
+            "[conv2d_transpose] dilation must be in 1 ... 2147483647, got 0 x 1");
   Conv2DTranspose layer({.filters = 2});
   layer.build({5, 5, 3});
   EXPECT_EQ(message_of([&] {

@@ -61,7 +61,16 @@ TEST(UpSampling2D, NamesItselfInErrors) {
   EXPECT_EQ(message_of([] {
               UpSampling2D none({.size = {0, 2}, .name = "up"});
             }),
-            "[up] size must be positive, got 0 x 2");
+            "[up] size must be in 1 ... 2147483647, got 0 x 2");
+  EXPECT_EQ(message_of([] {
+              UpSampling2D large({.size = {2, std::int64_t{1} << 31}, .name = "up"});
+            }),
+            "[up] size must be in 1 ... 2147483647, got 2 x 2147483648");
+  EXPECT_EQ(
+      message_of([] {
+        UpSampling2D large({.size = {65537, 2}, .interpolation = Interpolation::bilinear, .name = "up"});
+      }),
+      "[up] size must be in 1 ... 65536, got 65537 x 2");
   EXPECT_THROW(UpSampling2D()(random_tensor({2, 3})), Error);
 }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/loss.h>
@@ -300,6 +301,20 @@ TEST(Loss, IsMadeOfOptionsThatItKnows) {
   EXPECT_THROW(make_loss("cosine_similarity", ConfigDict{{"axis", 1}}), InputError);
   EXPECT_THROW(make_loss("SparseCategoricalCrossentropy", ConfigDict{{"ignore_class", 0}}), InputError);
   EXPECT_THROW(Huber({.delta = 0.0}), UsageError);
+  EXPECT_THROW(Huber({.delta = std::numeric_limits<double>::infinity()}), UsageError);
+}
+
+TEST(Loss, OptionsOutOfRangeAreRefused) {
+  for (const double smoothing : {-0.1, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(CategoricalCrossentropy({.label_smoothing = smoothing}), UsageError);
+    EXPECT_THROW(SparseCategoricalCrossentropy({.label_smoothing = smoothing}), UsageError);
+    EXPECT_THROW(BinaryCrossentropy({.label_smoothing = smoothing}), UsageError);
+  }
+  EXPECT_EQ(message_of([] { BinaryCrossentropy({.label_smoothing = 7}); }),
+            "[crossentropy] label_smoothing must be in [0, 1], got 7");
+  // A file's fault: its net is good without it.
+  EXPECT_THROW(make_loss("BinaryCrossentropy", ConfigDict{{"label_smoothing", 7}}), InputError);
+  EXPECT_THROW(make_loss("Huber", ConfigDict{{"delta", 0}}), InputError);
 }
 
 TEST(Loss, OfADerivedClassIsNotKnown) {

@@ -34,6 +34,26 @@ TEST(Accuracy, CountsOverBatches) {
   EXPECT_EQ(accuracy.sums()[0], 0.0);
 }
 
+// k = 2^32 + 1 is not 1.
+TEST(TopKAccuracy, OfMoreThanThereAreClasses) {
+  const auto metric =
+      make_metric("SparseTopKCategoricalAccuracy", ConfigDict{{"k", (std::int64_t{1} << 32) + 1}});
+  metric->update(f64_tensor({1, 3}, {0.1, 0.2, 0.7}), i32_tensor({0}));
+  EXPECT_EQ(metric->result(), 1.0);
+}
+
+// As the losses do.
+TEST(Accuracy, TakesOneHotTargetsOfWholeNumbers) {
+  const Tensor outputs = f64_tensor({2, 3}, {0.1, 0.2, 0.7, 0.5, 0.3, 0.2});
+  const Tensor one_hot = i32_tensor({0, 0, 1, 0, 1, 0}).reshape({2, 3});
+  for (const DType dtype : {DType::i32, DType::i64, DType::u8})
+    for (const char* name : {"accuracy", "categorical_accuracy", "top_k_categorical_accuracy"}) {
+      const auto metric = make_metric(name, ConfigDict{{"k", 1}});
+      metric->update(outputs, one_hot.to(dtype));
+      EXPECT_EQ(metric->result(), 0.5) << name;
+    }
+}
+
 TEST(Accuracy, TakesOneHotTargetsAndFloats) {
   Accuracy accuracy;
   accuracy.update(scores().to(DType::f32), f64_tensor({4, 3}, {0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0}));
@@ -154,6 +174,10 @@ TEST(Metric, IsMadeByName) {
   const ConfigDict nothing{{"name", ConfigValue()}, {"thresholds", ConfigValue()}, {"top_k", ConfigValue()}};
   EXPECT_EQ(make_metric("Precision", nothing)->name(), "precision");
   EXPECT_THROW(make_metric("Recall", ConfigDict{{"thresholds", ConfigList{0.1, 0.9}}}), InputError);
+  // A file's fault, and not a program's: its net is good without the metric.
+  EXPECT_THROW(make_metric("TopKCategoricalAccuracy", ConfigDict{{"k", 0}}), InputError);
+  EXPECT_THROW(make_metric("AUC", ConfigDict{{"num_thresholds", 1}}), InputError);
+  EXPECT_THROW(make_metric("FBetaScore", ConfigDict{{"beta", -1.0}}), InputError);
 }
 
 // As Keras writes Precision(thresholds=[0.7]).

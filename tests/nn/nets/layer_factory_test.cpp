@@ -83,7 +83,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[UpSampling2D \"u\"] interpolation: \"bicubic\" is not supported, only \"nearest\" and "
             "\"bilinear\"");
   EXPECT_EQ(message("UpSampling2D", R"({"size": [2, 0]})"),
-            "[up_sampling2d] size must be positive, got 2 x 0");
+            "[up_sampling2d] size must be in 1 ... 2147483647, got 2 x 0");
   EXPECT_EQ(message("Reshape", R"({"name": "r"})"), "[Reshape \"r\"] target_shape: missing");
   EXPECT_EQ(message("Reshape", R"({"target_shape": [2, 0]})"),
             "[reshape] target_shape must have positive extents and at most one -1, got (2, 0)");

@@ -107,6 +107,8 @@ TEST(Optimizer, RefusesOptionsOutsideTheirRange) {
             "[adadelta] epsilon must be a finite number and not negative, got -1e-07");
   const double nan = std::nan("");
   EXPECT_THROW(SGD({.momentum = nan}), UsageError);
+  EXPECT_THROW(SGD({.l2 = nan}), UsageError);
+  EXPECT_THROW(SGD({.l2 = -0.1}), UsageError);
   EXPECT_THROW(RMSprop({.rho = 1.0}), UsageError);
   EXPECT_THROW(RMSprop({.momentum = -0.5}), UsageError);
   EXPECT_THROW(RMSprop({.epsilon = nan}), UsageError);

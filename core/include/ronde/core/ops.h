@@ -243,7 +243,7 @@ RONDE_API Variable conv2d_norm(const Variable& x, const Conv2dCall& conv, const 
 /// are f32.
 RONDE_API Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
                                          double label_smoothing = 0.0);
-/// Targets are distributions (n, k).
+/// Targets are distributions (n, k). A class with a target of 0 adds nothing, also where its logit is -inf.
 RONDE_API Variable softmax_cross_entropy_soft(const Variable& logits, const Variable& targets);
 /// Mean of squared differences over all axes but the first.
 RONDE_API Variable squared_error(const Variable& prediction, const Variable& target);

@@ -23,7 +23,7 @@ struct InMemoryOptions {
 class RONDE_API InMemoryDataset : public Dataset {
  public:
   /// inputs (n, ...) of u8, i32, f32 or f64; targets (n) or (n, ...): integers are class labels (kept as
-  /// i32), f32 and f64 are values.
+  /// i32; an error for those that are none), f32 and f64 are values.
   InMemoryDataset(const Tensor& inputs, const Tensor& targets, InMemoryOptions options = {});
 
   std::int64_t size() const override { return inputs_.size(0); }

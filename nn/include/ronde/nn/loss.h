@@ -44,13 +44,14 @@ struct CrossentropyOptions {
   /// through: the binary one of a softmax's result is that of a sigmoid of the softmax's inputs, as in Keras
   /// on TensorFlow.
   bool from_logits = false;
-  double label_smoothing = 0.0;  ///< so much of each target is spread over all classes
+  double label_smoothing = 0.0;  ///< so much of each target is spread over all classes; in [0, 1]
 };
 
 /// Outputs (n, ..., k); targets: class labels i32 (n, ...) or (n, ..., 1), or distributions (n, ..., k).
 class RONDE_API CategoricalCrossentropy : public Loss {
  public:
-  explicit CategoricalCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
+  /// A UsageError for a label_smoothing outside [0, 1], as of the other two.
+  explicit CategoricalCrossentropy(CrossentropyOptions options = {});
   std::string name() const override { return "categorical_crossentropy"; }
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
@@ -63,7 +64,7 @@ class RONDE_API CategoricalCrossentropy : public Loss {
 /// Outputs (n, ..., k); targets: class labels i32 (n, ...) or (n, ..., 1).
 class RONDE_API SparseCategoricalCrossentropy : public Loss {
  public:
-  explicit SparseCategoricalCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
+  explicit SparseCategoricalCrossentropy(CrossentropyOptions options = {});
   std::string name() const override { return "sparse_categorical_crossentropy"; }
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;
@@ -80,7 +81,7 @@ class RONDE_API SparseCategoricalCrossentropy : public Loss {
 class RONDE_API BinaryCrossentropy : public Loss {
  public:
   /// from_logits: the outputs go through a sigmoid here.
-  explicit BinaryCrossentropy(CrossentropyOptions options = {}) : options_(options) {}
+  explicit BinaryCrossentropy(CrossentropyOptions options = {});
   std::string name() const override { return "binary_crossentropy"; }
   ConfigDict config() const override;
   Variable operator()(const Variable& output, const Tensor& target) const override;

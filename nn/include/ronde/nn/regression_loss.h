@@ -38,10 +38,10 @@ class RONDE_API MeanSquaredLogarithmicError : public Loss {
 class RONDE_API Huber : public Loss {
  public:
   struct Options {
-    double delta = 1.0;  ///< positive
+    double delta = 1.0;  ///< positive and finite
   };
   Huber() = default;
-  /// A UsageError for a delta that is not positive.
+  /// A UsageError for another delta.
   explicit Huber(Options options);
   std::string name() const override { return "huber"; }
   ConfigDict config() const override;

@@ -4,8 +4,9 @@
 ///     UpSampling2D()                                                          // each pixel becomes 2 x 2
 ///     UpSampling2D({.size = {4, 4}, .interpolation = Interpolation::bilinear})
 ///
-/// nearest repeats pixels. bilinear: the middles of pixels lie at 0.5, 1.5, ...; between two of them values
-/// change evenly, beyond the outermost they stay: what Keras computes on TensorFlow 2.
+/// nearest repeats pixels. bilinear, of a size up to 65,536: the middles of pixels lie at 0.5, 1.5, ...;
+/// between two of them values change evenly, beyond the outermost they stay: what Keras computes on
+/// TensorFlow 2.
 #pragma once
 
 #include <string>
