@@ -147,6 +147,14 @@ class Resume(harness.ProgramTest):
             self.assertIn("from out/at-1.h5, after 1 epoch and 4 steps", result.out)
             self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-3.h5"])
 
+    def test_names_may_have_line_ends(self):
+        pattern = [*MNIST, "--checkpoint", "at\n\\n{epoch}.h5"]
+        self.finished(*pattern)
+        _, result = self.finished(*pattern, "--seed", "1", "--epochs", "1")
+        _, result = self.finished(*pattern, "--seed", "1", "--resume", "auto", warnings=["2 checkpoints are of an earlier run"])
+        self.assertIn("from out/at\n\\n1.h5, after 1 epoch and 4 steps", result.out)
+        self.assertEqual(len((self.work / "out/.new-run").read_text().splitlines()), 1)
+
     def test_a_file_that_is_taken_for_an_earlier_one_is_written_again(self):
         """What a kill between the file and its name costs."""
         pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
