@@ -42,8 +42,8 @@ Launch read_variables(const char* (*get)(const char* name)) {
     const auto [rest, error] = std::from_chars(text, end, value);
     const bool is_number = text && *text && error == std::errc() && rest == end && value >= 0;
     if (!is_number && launch.problem.empty())
-      launch.problem = cat("RONDE_RANK is set, so ", name, " must be a number, but it is ",
-                           text && *text ? text : "not set");
+      launch.problem = cat(get("RONDE_RANK") ? "RONDE_RANK" : "RONDE_WORLD_SIZE", " is set, so ", name,
+                           " must be a number, but it is ", text && *text ? text : "not set");
   };
   const auto text = [&](const char* name) { return std::string(get(name) ? get(name) : ""); };
   number("RONDE_RANK", launch.rank);
@@ -66,6 +66,8 @@ Launch read_launch(const char* (*get)(const char* name)) {
     const char* size = launcher.size ? get(launcher.size) : "0";
     if (rank && size) return {.launcher = launcher.name, .rank = std::atoi(rank), .size = std::atoi(size)};
   }
+  // Else each of them would be a job of its own, and write where the others do.
+  if (get("RONDE_WORLD_SIZE")) return read_variables(get);
   return {};
 }
 
