@@ -1,5 +1,6 @@
 // The report: what is collected, kept and drawn.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +19,7 @@
 #include "report/evaluation_details.h"
 #include "report/html_text.h"
 #include "report/line_chart.h"
+#include "report/machine.h"
 #include "report/probabilities.h"
 #include "report/report_files.h"
 #include "support/temp_dir.h"
@@ -310,6 +312,26 @@ TEST(HtmlReport, SaysWhatTheRunSays) {
     EXPECT_TRUE(contains(page, text)) << page;
   EXPECT_TRUE(contains(page, "cat taken for dog: 1 of 2")) << page;
   EXPECT_TRUE(contains(page, "other <b>1.0\u00a0s</b> 20.0\u00a0%")) << page;
+}
+
+TEST(HtmlReport, ShortNamesStandUprightAboveTheMatrix) {
+  RunReport run = small_run();
+  EXPECT_TRUE(contains(html_report(run), "class=\"matrix short\""));
+  run.details->class_names[1] = "automobile";
+  EXPECT_FALSE(contains(html_report(run), "class=\"matrix short\""));
+}
+
+TEST(HtmlReport, TheMachineIsWhole) {
+  cpu_set_t all, one;
+  sched_getaffinity(0, sizeof all, &all);
+  CPU_ZERO(&one);
+  for (int core = 0; CPU_COUNT(&one) == 0; ++core)
+    if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+  const std::string unbound = machine_description();
+  sched_setaffinity(0, sizeof one, &one);  // as mpirun does with two ranks
+  const std::string bound = machine_description();
+  sched_setaffinity(0, sizeof all, &all);
+  EXPECT_EQ(bound, unbound);
 }
 
 TEST(HtmlReport, OfARunWithoutResults) {
