@@ -27,7 +27,7 @@ constexpr std::array kLaunchers{
     Launcher{"PMIx", "PMIX_RANK", nullptr},
 };
 
-std::string text_of(const char* value) {
+std::string text_or_empty(const char* value) {
   return value ? value : "";
 }
 
@@ -51,9 +51,9 @@ Launch read_variables(const char* (*get)(const char* name)) {
   };
   number("RONDE_RANK", launch.rank);
   number("RONDE_WORLD_SIZE", launch.size);
-  launch.rendezvous = text_of(get("RONDE_RENDEZVOUS"));
-  launch.token = without_line_end(text_of(get("RONDE_TOKEN")));
-  launch.iface = text_of(get("RONDE_IFACE"));
+  launch.rendezvous = text_or_empty(get("RONDE_RENDEZVOUS"));
+  launch.token = without_line_end(text_or_empty(get("RONDE_TOKEN")));
+  launch.iface = text_or_empty(get("RONDE_IFACE"));
   if (launch.problem.empty() && launch.rank >= launch.size)
     launch.problem =
         cat("RONDE_RANK ", launch.rank, " is not one of RONDE_WORLD_SIZE ", counted(launch.size, "rank"));
@@ -70,7 +70,7 @@ Launch read_launch(const char* (*get)(const char* name)) {
     if (rank && size) return {.launcher = launcher.name, .rank = std::atoi(rank), .size = std::atoi(size)};
   }
   // Else each of them would be a job of its own, and write where the others do.
-  if (const std::string size = text_of(get("RONDE_WORLD_SIZE")); !size.empty() && size != "1")
+  if (const std::string size = text_or_empty(get("RONDE_WORLD_SIZE")); !size.empty() && size != "1")
     return read_variables(get);
   return {};
 }
