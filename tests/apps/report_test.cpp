@@ -1,6 +1,5 @@
 // The report: what is collected, kept and drawn.
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +18,6 @@
 #include "report/evaluation_details.h"
 #include "report/html_text.h"
 #include "report/line_chart.h"
-#include "report/machine.h"
 #include "report/probabilities.h"
 #include "report/report_files.h"
 #include "support/temp_dir.h"
@@ -319,19 +317,6 @@ TEST(HtmlReport, ShortNamesStandUprightAboveTheMatrix) {
   EXPECT_TRUE(contains(html_report(run), "class=\"matrix short\""));
   run.details->class_names[1] = "automobile";
   EXPECT_FALSE(contains(html_report(run), "class=\"matrix short\""));
-}
-
-TEST(HtmlReport, TheMachineIsWhole) {
-  cpu_set_t all, one;
-  sched_getaffinity(0, sizeof all, &all);
-  CPU_ZERO(&one);
-  for (int core = 0; CPU_COUNT(&one) == 0; ++core)
-    if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
-  const std::string unbound = machine_description();
-  sched_setaffinity(0, sizeof one, &one);  // as mpirun does with two ranks
-  const std::string bound = machine_description();
-  sched_setaffinity(0, sizeof all, &all);
-  EXPECT_EQ(bound, unbound);
 }
 
 TEST(HtmlReport, OfARunWithoutResults) {
