@@ -34,6 +34,26 @@ std::vector<std::string> model_files_in(const std::string& folder) {
   return found;
 }
 
+// A name may have line ends; a line of the mark is a name.
+std::string as_line(const std::string& name) {
+  std::string line;
+  for (const char c : name) {
+    if (c == '\n' || c == '\\') line += '\\';
+    line += c == '\n' ? 'n' : c;
+  }
+  return line;
+}
+
+std::string name_in(const std::string& line) {
+  std::string name;
+  for (auto c = line.begin(); c != line.end(); ++c) {
+    const bool is_sign = *c == '\\' && std::next(c) != line.end();
+    if (is_sign) ++c;
+    name += is_sign && *c == 'n' ? '\n' : *c;
+  }
+  return name;
+}
+
 }  // namespace
 
 EarlierFiles::EarlierFiles(std::string mark) : mark_(std::move(mark)) {
@@ -46,7 +66,7 @@ EarlierFiles::EarlierFiles(std::string mark) : mark_(std::move(mark)) {
     if (!error) begin_ = time;
     return;
   }
-  while (std::getline(lines, line)) names_.insert(line);
+  while (std::getline(lines, line)) names_.insert(name_in(line));
 }
 
 bool EarlierFiles::contains(const std::string& path) const {
@@ -77,7 +97,7 @@ std::string EarlierFiles::name_of(const std::string& path) const {
 
 bool EarlierFiles::write() try {
   std::string text = cat(kTitle, "\n");
-  for (const std::string& name : names_) text += name + "\n";
+  for (const std::string& name : names_) text += as_line(name) + "\n";
   atomic_write_file(mark_, text);
   return true;
 } catch (const Error& error) {

@@ -22,6 +22,7 @@
 #include "common/run_files.h"
 #include "common/same_options.h"
 #include "common/standard_output.h"
+#include "common/terminal_text.h"
 #include "common/training.h"
 #include "common/uploads.h"
 
@@ -70,6 +71,13 @@ void warn_of_missing(const char* option, std::optional<std::int64_t> wanted, std
                  grouped(*wanted).c_str(), to_string(counted(there, "sample")).c_str());
 }
 
+// A set of which a part is used is not described by its size.
+std::string data_line(const TrainOptions& options, const TrainingData& data, const Dataset& train,
+                      const Dataset& test) {
+  if (!options.train_samples && !options.test_samples) return data.description;
+  return cat(data.description, "; of these the first ", grouped(train.size()), " + ", grouped(test.size()));
+}
+
 // The last moment at which nothing depends on how far the training has come.
 void wait_if_spare(const Communicator& world, TrainOptions& options, double started, RunClock& clock) {
   const double held = wait_while_held(world.rank());
@@ -112,7 +120,7 @@ void train(Communicator& world, const TrainingProgram& program, TrainOptions& op
                 .recipe = recipe,
                 .plan = plan,
                 .files = files,
-                .data_description = data->description,
+                .data_description = data_line(options, *data, train, test),
                 .train = train,
                 .test = test,
                 .device = device,
@@ -138,7 +146,7 @@ int program_main(int argc, char** argv, const TrainingProgram& program) {
   std::string wrong_usage;
   try {
     if (const std::optional<std::string> text = line.parse(argc, argv)) {
-      if (launch_rank() == 0) std::fputs(text->c_str(), stdout);
+      if (launch_rank() == 0) std::fputs(for_terminal(*text).c_str(), stdout);
       return flush_standard_output() ? 0 : static_cast<int>(ExitStatus::io);
     }
     go_on_when_restarted(options);

@@ -29,13 +29,6 @@ std::string precision_line(const std::string& precision, const ChosenDevice& dev
   return precision + ", rounded from float arithmetic: no faster than float32";
 }
 
-// A set of which a part is used is not described by its size.
-std::string data_line(const TrainingJob& job) {
-  if (!job.options.train_samples && !job.options.test_samples) return job.data_description;
-  return cat(job.data_description, "; of these the first ", grouped(job.train.size()), " + ",
-             grouped(job.test.size()));
-}
-
 }  // namespace
 
 std::string run_banner(const Communicator& world, const Report& report, const TrainingJob& job,
@@ -49,7 +42,7 @@ std::string run_banner(const Communicator& world, const Report& report, const Tr
                     {"optimizer", cat(plan.optimizer, ", learning rate ", plan.learning_rate,
                                       plan.clip_norm > 0.0 ? cat(", clip norm ", plan.clip_norm) : "")},
                     {"net", to_string(counted(report.parameters, "parameter"))},
-                    {"data", data_line(job)}};
+                    {"data", job.data_description}};
   if (world.size() > 1) lines.insert(lines.begin() + 2, {"transport", world.transport()});
   if (const std::string exchange = to_string(job.options.distributed);
       exchange != to_string(DistributedOptions()))

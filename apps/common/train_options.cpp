@@ -217,6 +217,9 @@ void check_train_options(const TrainOptions& options) {
   require<UsageError>(
       options.dir.find("://") == std::string::npos, "--dir ", options.dir,
       ": is no directory of this machine: mount it, or train into one and --upload its files");
+  require<UsageError>(options.dir.find_first_of("{}") == std::string::npos, "--dir ", options.dir,
+                      ": braces are filled in, in names of checkpoints: give another, or go there and give "
+                      "--dir .");
   require<UsageError>(!options.mtbf || options.save_steps == 0, "--mtbf is for --save-steps auto");
   check(options.distributed);
   const std::string exchange = to_string(options.distributed);

@@ -13,6 +13,7 @@
 #include "common/resume.h"
 #include "common/run_banner.h"
 #include "common/run_end.h"
+#include "common/terminal_text.h"
 #include "common/uploads.h"
 
 namespace ronde::apps {
@@ -59,7 +60,7 @@ RunStart go_on(Communicator& world, const TrainingJob& job, Model& model, Report
 void print_banner(const Communicator& world, const TrainingJob& job, const Report& report,
                   const std::string& resume) {
   if (world.rank() != 0 || job.options.verbosity() == 0) return;
-  std::fputs(run_banner(world, report, job, resume).c_str(), stdout);
+  std::fputs(for_terminal(run_banner(world, report, job, resume)).c_str(), stdout);
   std::fflush(stdout);
 }
 

@@ -21,7 +21,7 @@ struct TrainingJob {
   const Recipe& recipe;
   const TrainPlan& plan;
   const RunFiles& files;
-  const std::string& data_description;  ///< a line for the banner
+  const std::string& data_description;  ///< a line for people
   const Dataset& train;
   const Dataset& test;
   ChosenDevice device = {};      ///< of this rank

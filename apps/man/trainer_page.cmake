@@ -28,7 +28,7 @@ A flag beats RONDE_* in the environment (RONDE_EPOCHS=3), which beats \\-\\-conf
 ${text}.SH EXIT STATUS
 0 done; 1 failure at run time; 2 wrong usage; 65 an input file that is damaged, or of another net; 74 reading or writing failed; 75 saved after a signal, run it again; 86 a rank hung; 87 the ranks' weights are no longer equal; 88 the loss is not a finite number; 130 interrupted.
 .SH EARLIER RUNS
-A new run, and one that \\-\\-resume FILE takes from another \\-\\-dir, may use the \\-\\-dir of an earlier run. At its first step it writes .new\\-run there, and \\-\\-resume auto passes over checkpoints that are older. Damaged ones are renamed to NAME.damaged then. A command that is refused leaves all as it was.
+A new run, and one that \\-\\-resume FILE takes from another \\-\\-dir, may use the \\-\\-dir of an earlier run. At its first step it writes .new\\-run there, and \\-\\-resume auto passes over the checkpoints that this file names, until they are replaced. Damaged ones are renamed to NAME.damaged then. A command that is refused leaves all as it was.
 .SH SIGNALS
 USR1: save, as on\\-signal.h5, and go on. USR2 and TERM: save, and end with status 75; \\-\\-resume auto goes on from there, bit for bit. Send them to one rank, to mpirun (which passes on USR1 and USR2 at once, but TERM only one second before it kills the ranks, and then exits with 1), or to ronde run. Ctrl-C makes a program that runs alone save too, and end with status 130; again, or when it is not training, it ends at once. Under mpirun it is what TERM is.
 .SH SEE ALSO

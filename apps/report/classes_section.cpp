@@ -44,7 +44,10 @@ std::string cell(const EvaluationDetails& details, std::int64_t label, std::int6
 }
 
 std::string matrix(const EvaluationDetails& details) {
-  std::string html = "<table class=\"matrix\"><thead><tr><th></th>";
+  constexpr std::size_t kShort = 3;  // characters that stand upright above a column
+  const bool is_short = std::all_of(details.class_names.begin(), details.class_names.end(),
+                                    [](const std::string& name) { return name.size() <= kShort; });
+  std::string html = cat("<table class=\"matrix", is_short ? " short" : "", "\"><thead><tr><th></th>");
   for (const std::string& name : details.class_names)
     html += cat("<th scope=\"col\"><span>", escaped(name), "</span></th>");
   html += "</tr></thead>\n<tbody>\n";

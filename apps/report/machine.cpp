@@ -1,5 +1,7 @@
 #include "report/machine.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -37,7 +39,7 @@ std::string launcher(int world_size) {
 std::string machine_description() {
   const Machine machine = this_machine();
   const std::string processor = machine.processor.empty() ? "" : machine.processor + ", ";
-  return cat(machine.host, ": ", processor, counted(machine.usable_cores(), "core"), ", ",
+  return cat(machine.host, ": ", processor, counted(::sysconf(_SC_NPROCESSORS_ONLN), "core"), ", ",
              gibibytes(machine.memory), ", ", machine.system);
 }
 

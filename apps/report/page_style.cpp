@@ -64,6 +64,7 @@ svg .tick { fill: var(--soft); font-variant-numeric: tabular-nums; }
   white-space: nowrap; }
 .matrix thead span { display: inline-block; max-height: 90px; overflow: hidden; writing-mode: vertical-rl;
   transform: rotate(180deg); }
+.matrix.short thead span { writing-mode: initial; transform: none; }
 .matrix td { height: 30px; padding: 0; border-radius: 3px; text-align: center; font-variant-numeric: tabular-nums; }
 .matrix .none { color: var(--soft); opacity: 0.45; }
 .matrix .hit { background: rgb(var(--hit) / var(--s)); }
@@ -77,8 +78,8 @@ svg .tick { fill: var(--soft); font-variant-numeric: tabular-nums; }
   background: linear-gradient(90deg, var(--s0) var(--w), var(--line) var(--w)); }
 .bar b { font-weight: 600; text-align: right; font-variant-numeric: tabular-nums; }
 .confusions { margin: 6px 0 0; padding: 0; list-style: none; font-size: 14px; columns: 2; column-gap: 18px; }
-.confusions li { break-inside: avoid; padding: 1px 0; }
-.confusions b { display: inline-block; min-width: 2.4em; font-variant-numeric: tabular-nums; }
+.confusions li { break-inside: avoid; padding: 1px 0 1px 2.8em; text-indent: -2.8em; }
+.confusions b { display: inline-block; min-width: 2.6em; text-indent: 0; font-variant-numeric: tabular-nums; }
 .mistakes { display: grid; grid-template-columns: repeat(auto-fill, minmax(124px, 1fr)); gap: 10px; }
 .mistakes figure { margin: 0; padding: 8px; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .mistakes img { display: block; width: 100%; image-rendering: pixelated; border-radius: 4px; }
@@ -131,7 +132,22 @@ summary { cursor: pointer; color: var(--soft); font-size: 14px; }
   .run dd { margin-bottom: 8px; }
 }
 @media print {
-  section, .chart, .block { break-inside: avoid; }
+  * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  body { background: none; font-size: 13px; }
+  main { padding-top: 0; }
+  svg { font-size: 13px; }
+  h2 { margin-top: 22px; break-after: avoid; }
+  .note { break-after: avoid; }
+  .chart, .block, figure, .command, .run, .figures { break-inside: avoid; }
+  .pair { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+  .bar { grid-template-columns: 76px 1fr 52px; font-size: 12px; }
+  .confusions { columns: 1; font-size: 12px; }
+  .matrix { font-size: 10px; border-spacing: 1px; }
+  .matrix th:first-child { width: 64px; padding-right: 4px; }
+  .matrix td { height: 24px; }
+  .mistakes { grid-template-columns: repeat(8, minmax(0, 1fr)); gap: 6px; }
+  .mistakes figure { padding: 4px; }
+  .mistakes figcaption { font-size: 10px; }
 }
 )css";
 }

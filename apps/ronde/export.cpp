@@ -82,7 +82,7 @@ Command export_command() {
                            one_of(options->format, {"onnx", "safetensors", "npz", "keras", "h5"})),
                     option("--names", "STYLE", "keras|torch: names and layouts of weights (default keras)",
                            one_of(options->names, {"keras", "torch"})),
-                    option("--optimizer-state", "KERAS",
+                    option("--optimizer-state", "HOW",
                            "none|keras3|tf2: put the optimizer's state where Keras 3 (a .keras file only) or "
                            "TensorFlow 2 looks for it, too (default none)",
                            one_of(options->optimizer_state, {"none", "keras3", "tf2"}))},

@@ -4,6 +4,7 @@
 
 #include <ronde/distributed/mpi_communicator.h>
 
+#include "common/terminal_text.h"
 #include "ronde/commands.h"
 #include "ronde/info_facts.h"
 
@@ -29,8 +30,9 @@ Command info_command() {
           .arguments = {flag("--json", "for scripts", *json)},
           .run = [json](Communicator& world) {
             const InfoFacts facts = gather_info(world);
-            on_main(world,
-                    [&] { std::fputs((*json ? info_json(facts) : info_text(facts)).c_str(), stdout); });
+            on_main(world, [&] {
+              std::fputs((*json ? info_json(facts) : for_terminal(info_text(facts))).c_str(), stdout);
+            });
           }};
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/banner.h"
 #include "common/model_file.h"
+#include "common/terminal_text.h"
 #include "ronde/commands.h"
 #include "ronde/file_content.h"
 
@@ -50,7 +51,7 @@ void inspect(const std::string& name) {
     say_at_once(file, "damaged");
     throw;
   }
-  std::printf("%s", banner(file + ": good", content.lines).c_str());
+  std::printf("%s", for_terminal(banner(file + ": good", content.lines)).c_str());
   if (!content.tensors.empty()) print_tensors(content.tensors);
 }
 

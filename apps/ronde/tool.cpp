@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include <ronde/core/error.h>
 #include <ronde/core/nearest_word.h>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/standard_output.h"
+#include "common/terminal_text.h"
 
 namespace ronde::apps {
 namespace {
@@ -52,7 +54,7 @@ class Parser {
   explicit Parser(const std::vector<Command>& commands);
   /// The chosen command, its arguments set. UsageError; CLI::Success when help or the version is wanted.
   const Command& parse(int argc, char** argv);
-  int print(const CLI::Success& wanted) { return app_.exit(wanted); }
+  int print(const CLI::Success& wanted);
 
  private:
   void declare(const Command& command);
@@ -74,6 +76,13 @@ std::string full_name(const CLI::App& app) {
 
 std::string help_hint(const CLI::App& app) {
   return cat("see `", full_name(app), " --help`");
+}
+
+int Parser::print(const CLI::Success& wanted) {
+  std::ostringstream text;
+  const int status = app_.exit(wanted, text, text);
+  std::fputs(for_terminal(text.str()).c_str(), stdout);
+  return status;
 }
 
 Parser::Parser(const std::vector<Command>& commands)
@@ -230,7 +239,8 @@ int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
   } catch (const CLI::Success& wanted) {
     return launch_rank() == 0 ? parser.print(wanted) : 0;
   } catch (const NoCommand& error) {
-    if (launch_rank() == 0) std::fprintf(stderr, "%s\nronde: %s\n", error.help().c_str(), error.what());
+    if (launch_rank() == 0)
+      std::fprintf(stderr, "%s\nronde: %s\n", for_terminal(error.help()).c_str(), error.what());
     return static_cast<int>(error.status());
   } catch (const Error& error) {
     if (launch_rank() == 0) std::fprintf(stderr, "ronde: %s\n", error.what());

@@ -123,8 +123,9 @@ class Options(harness.ProgramTest):
     def test_subsets(self):
         metrics = self.run_short("--recipe", "tf2", "--epochs", "1", "--steps-per-epoch", "1", "--test-samples", "17")
         self.assertEqual(metrics["test"]["count"], 17)
-        result = self.train(*SHORT, "--train-samples", "40")
+        result = self.train(*SHORT, "--train-samples", "40", "--dir", "out")
         self.assertRegex(result.out, r"data  .*, 512 \+ 128 images from \S+.*; of these the first 40 \+ 16\n")
+        self.assertIn("; of these the first 40 + 16<", (self.work / "out/report.html").read_text())
         self.assertNotIn("of these", self.train(*SHORT[:-2]).out)
 
 

@@ -312,6 +312,13 @@ TEST(HtmlReport, SaysWhatTheRunSays) {
   EXPECT_TRUE(contains(page, "other <b>1.0\u00a0s</b> 20.0\u00a0%")) << page;
 }
 
+TEST(HtmlReport, ShortNamesStandUprightAboveTheMatrix) {
+  RunReport run = small_run();
+  EXPECT_TRUE(contains(html_report(run), "class=\"matrix short\""));
+  run.details->class_names[1] = "automobile";
+  EXPECT_FALSE(contains(html_report(run), "class=\"matrix short\""));
+}
+
 TEST(HtmlReport, OfARunWithoutResults) {
   RunReport run;
   run.report.status = "failed";

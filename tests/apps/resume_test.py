@@ -132,20 +132,20 @@ class Resume(harness.ProgramTest):
     def test_an_earlier_run_is_known_by_names(self):
         """A copy, or a backup that came back, has any times. A name counts until the new run has written its file."""
         pattern = [*MNIST, "--checkpoint", "at-{epoch}.h5"]
-        out, kept = self.work / "out", self.work / "kept"
+        out, kept, odd = self.work / "out", self.work / "kept", r"line end:\n\\n.h5"
         self.finished(*pattern)
+        shutil.copy(out / "at-3.h5", out / "line end:\n\\n.h5")
         self.finished(*pattern, "--seed", "1", "--epochs", "1")
-        self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-2.h5", "at-3.h5"])
+        self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-2.h5", "at-3.h5", odd])
         shutil.copytree(out, kept)
         for mark, file in ((1_000_000_000, 1_100_000_000), (1_100_000_000, 1_000_000_000)):
-            shutil.rmtree(out)
-            shutil.copytree(kept, out)
+            shutil.copytree(kept, out, dirs_exist_ok=True)
             for path in out.glob("at-*.h5"):
                 os.utime(path, (file, file))
             os.utime(out / ".new-run", (mark, mark))
             _, result = self.finished(*pattern, "--seed", "1", "--epochs", "2", "--resume", "auto", warnings=["2 checkpoints are of"])
             self.assertIn("from out/at-1.h5, after 1 epoch and 4 steps", result.out)
-            self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-3.h5"])
+            self.assertEqual((out / ".new-run").read_text().splitlines()[1:], ["at-3.h5", odd])
 
     def test_a_file_that_is_taken_for_an_earlier_one_is_written_again(self):
         """What a kill between the file and its name costs."""

@@ -1,6 +1,12 @@
 """--help and --version, and wrong usage: one message for the whole job, before any work."""
 
+import contextlib
+import fcntl
 import os
+import pty
+import struct
+import subprocess
+import termios
 import unittest
 
 import harness
@@ -20,6 +26,35 @@ class Usage(harness.ProgramTest):
             result = self.train("--version", ranks=ranks, data=False)
             self.assertEqual(result.status, 0, result)
             self.assertRegex(result.out, r"\Atrain_mnist \d+\.\d+\.\d+\n\Z")
+
+    def in_a_window(self, columns, *command):
+        """What it prints in a terminal so wide."""
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 40, columns, 0, 0))
+        with subprocess.Popen([str(word) for word in command], cwd=self.work, stdin=terminal, stdout=terminal,
+                              env={"TERM": "xterm", "PATH": os.environ["PATH"]}) as process:
+            os.close(terminal)
+            printed = b""
+            with contextlib.suppress(OSError):  # how a terminal says that all has been read
+                while part := os.read(main, 65536):
+                    printed += part
+            os.close(main)
+        self.assertEqual(process.returncode, 0)
+        return printed.decode().replace("\r\n", "\n")
+
+    def test_narrow_windows(self):
+        for words in (["train_mnist", "--help"], ["ronde", "--help"], ["ronde", "help", "export"], ["ronde", "run", "--help"]):
+            command = [harness.BIN / words[0], *words[1:]]
+            whole = harness.execute(command, self.work).out
+            for columns in (50, 80):
+                shown = self.in_a_window(columns, *command)
+                self.assertLessEqual(max(map(len, shown.splitlines())), columns)
+                self.assertEqual(shown.split(), whole.split())
+            self.assertEqual(self.in_a_window(400, *command), whole)
+        options = ["--train-samples", "16", "--test-samples", "16", "--epochs", "1", "--verbose", "2"]
+        shown = self.in_a_window(60, *self.command(*options)).splitlines()
+        banner = shown[:next(i for i, line in enumerate(shown) if "data  " in line)]
+        self.assertLessEqual(max(map(len, banner)), 60)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
     def test_output_that_is_lost(self):
@@ -58,6 +93,8 @@ class Usage(harness.ProgramTest):
             (["--optimizer", "adam2"], "--optimizer adam2: give one of adadelta, adam"),
             (["--recipe", "mine"], "--recipe mine: give one of keras, tf2, estimator"),
             (["--batch-size", "8", "--global-batch-size", "8"], "contradict each other"),
+            (["--dir", "run{epoch}"], r"--dir run\{epoch\}: braces are filled in, in names of checkpoints"),
+            (["--dir", "a}"], r"--dir a\}: braces"),
             (["--timeline-steps", "9:3"], "--timeline-steps 9:3: give steps as 100:200, 100: or :200"),
             (["--save-steps", "often"], "--save-steps often: give a whole number from 1 to .*, or auto"),
             (["--mtbf", "60"], "--mtbf is for --save-steps auto"),

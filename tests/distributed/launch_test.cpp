@@ -86,6 +86,11 @@ TEST(Launch, WrongVariables) {
             "RONDE_RANK is set, so RONDE_WORLD_SIZE must be a number, but it is 4294967298");
   EXPECT_EQ(launch_in({{"RONDE_RANK", "2"}, {"RONDE_WORLD_SIZE", "2"}}).problem,
             "RONDE_RANK 2 is not one of RONDE_WORLD_SIZE 2 ranks");
+  EXPECT_EQ(launch_in({{"RONDE_WORLD_SIZE", "2"}}).problem,
+            "RONDE_WORLD_SIZE is set, so RONDE_RANK must be a number, but it is not set");
+  EXPECT_EQ(launch_in({{"RONDE_WORLD_SIZE", "1"}}).problem, "");
+  EXPECT_EQ(launch_in({{"RONDE_WORLD_SIZE", ""}}).problem, "");
+  EXPECT_EQ(launch_in({{"RONDE_WORLD_SIZE", "2"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).problem, "");
 }
 
 TEST(Cores, ShareOfCommonCores) {

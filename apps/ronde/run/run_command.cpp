@@ -23,7 +23,7 @@ constexpr const char* kRunDetails =
     "from its newest good checkpoint (--dir and --save-steps make some). Ends when the program does, when\n"
     "starting again would be of no use (wrong usage, bad files), or when three starts in a row came no\n"
     "further. USR1: save and go on. TERM, USR2, QUIT, Ctrl-C: save and end with status 75 (74: saving "
-    "failed).\n"
+    "failed).\n\n"
     "  ronde run -np 4 -- train_cifar10 --dir out --save-steps auto";
 
 // Hosts are read after all else, since a mistake in them is a UsageError of its own.

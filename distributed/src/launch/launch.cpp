@@ -27,6 +27,10 @@ constexpr std::array kLaunchers{
     Launcher{"PMIx", "PMIX_RANK", nullptr},
 };
 
+std::string text_or_empty(const char* value) {
+  return value ? value : "";
+}
+
 // A secret that was read from a file, as Kubernetes keeps them, may have one.
 std::string without_line_end(std::string text) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
@@ -42,15 +46,14 @@ Launch read_variables(const char* (*get)(const char* name)) {
     const auto [rest, error] = std::from_chars(text, end, value);
     const bool is_number = text && *text && error == std::errc() && rest == end && value >= 0;
     if (!is_number && launch.problem.empty())
-      launch.problem = cat("RONDE_RANK is set, so ", name, " must be a number, but it is ",
-                           text && *text ? text : "not set");
+      launch.problem = cat(get("RONDE_RANK") ? "RONDE_RANK" : "RONDE_WORLD_SIZE", " is set, so ", name,
+                           " must be a number, but it is ", text && *text ? text : "not set");
   };
-  const auto text = [&](const char* name) { return std::string(get(name) ? get(name) : ""); };
   number("RONDE_RANK", launch.rank);
   number("RONDE_WORLD_SIZE", launch.size);
-  launch.rendezvous = text("RONDE_RENDEZVOUS");
-  launch.token = without_line_end(text("RONDE_TOKEN"));
-  launch.iface = text("RONDE_IFACE");
+  launch.rendezvous = text_or_empty(get("RONDE_RENDEZVOUS"));
+  launch.token = without_line_end(text_or_empty(get("RONDE_TOKEN")));
+  launch.iface = text_or_empty(get("RONDE_IFACE"));
   if (launch.problem.empty() && launch.rank >= launch.size)
     launch.problem =
         cat("RONDE_RANK ", launch.rank, " is not one of RONDE_WORLD_SIZE ", counted(launch.size, "rank"));
@@ -66,6 +69,9 @@ Launch read_launch(const char* (*get)(const char* name)) {
     const char* size = launcher.size ? get(launcher.size) : "0";
     if (rank && size) return {.launcher = launcher.name, .rank = std::atoi(rank), .size = std::atoi(size)};
   }
+  // Else each of them would be a job of its own, and write where the others do.
+  if (const std::string size = text_or_empty(get("RONDE_WORLD_SIZE")); !size.empty() && size != "1")
+    return read_variables(get);
   return {};
 }
 

@@ -249,7 +249,7 @@ ConfigDict run_arithmetic(const Model::State& model, const SamplerOptions& sampl
 void require_same_plan(const ConfigDict& before, const ConfigDict& now) {
   for (const Difference& one : differences(before, now))
     throw UsageError(cat("[fit] cannot resume: the run to go on with has ", one.key, " ", one.before,
-                         ", this one has ", one.now));
+                         ", this one has ", one.now, ": give the same"));
 }
 
 void require_same_metrics(const SavedRun& run, const std::vector<std::string>& metrics, std::size_t sums) {

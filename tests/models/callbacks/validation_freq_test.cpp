@@ -182,10 +182,12 @@ TEST(ValidationFreq, IsPartOfTheRunThatIsResumed) {
   options.resume = true;
   options.validation_freq = 1;
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
-            "[fit] cannot resume: the run to go on with has epochs to a validation 2, this one has 1");
+            "[fit] cannot resume: the run to go on with has epochs to a validation 2, this one has 1: give "
+            "the same");
   options.validation_freq = {2, 4};
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, options); }),
-            "[fit] cannot resume: the run to go on with has epochs to a validation 2, this one has [2,4]");
+            "[fit] cannot resume: the run to go on with has epochs to a validation 2, this one has [2,4]: "
+            "give the same");
   options.validation_freq = 2;
   const History history = model.fit(data, options);
   EXPECT_EQ(history.epochs.size(), 4u);

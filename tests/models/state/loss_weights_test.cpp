@@ -284,7 +284,9 @@ TEST(SampleWeight, BelongsToTheRun) {
                 model.fit(data, options);
               }).starts_with("[fit] cannot resume: the run to go on with has sample weights 10 with hash "));
   options.sample_weight = {};
-  EXPECT_TRUE(message_of<UsageError>([&] { model.fit(data, options); }).ends_with("this one has none"));
+  EXPECT_TRUE(message_of<UsageError>([&] {
+                model.fit(data, options);
+              }).ends_with("this one has none: give the same"));
   options.sample_weight = one.sample_weight;
   model.fit(data, options);
   expect_trained(model, one);

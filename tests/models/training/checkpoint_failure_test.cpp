@@ -237,7 +237,7 @@ std::string refusal(const std::function<void(CompileOptions&, FitOptions&)>& cha
 TEST(Resume, AnotherRunIsRefusedWithBothValues) {
   const std::string begin = "[fit] cannot resume: the run to go on with has ";
   const auto expect = [&](const std::string& message, const std::string& end) {
-    EXPECT_EQ(message, begin + end);
+    EXPECT_EQ(message, begin + end + ": give the same");
   };
   expect(refusal([](CompileOptions&, FitOptions& fit) { fit.batch_size = 2; }),
          "global_batch 4, this one has 2");

@@ -58,6 +58,7 @@ std::string resumed(const MakeOptimizer& optimizer, const std::string& path) {
 }
 
 const std::string kRefused = "[fit] cannot resume: the run to go on with has ";
+const std::string kAdvice = ": give the same";
 
 TEST(AnotherRun, ASettingThatOneSideHasNotIsRefused) {
   const TempDir dir(memory_directory());
@@ -83,15 +84,17 @@ TEST(AnotherRun, ASettingThatOneSideHasNotIsRefused) {
     SCOPED_TRACE(one.setting);
     const std::string setting = "optimizer's " + one.setting;
     if (one.setting != "use_ema") {  // its state is missing when the file is loaded
-      EXPECT_EQ(resumed(one.make, dir / "plain.h5"), kRefused + setting + " none, this one has " + one.value);
+      EXPECT_EQ(resumed(one.make, dir / "plain.h5"),
+                kRefused + setting + " none, this one has " + one.value + kAdvice);
     }
     save_run(one.make, dir / "with.h5");
-    EXPECT_EQ(resumed(plain, dir / "with.h5"), kRefused + setting + " " + one.value + ", this one has none");
+    EXPECT_EQ(resumed(plain, dir / "with.h5"),
+              kRefused + setting + " " + one.value + ", this one has none" + kAdvice);
     EXPECT_EQ(resumed(one.make, dir / "with.h5"), "no error");
   }
   save_run([] { return with_cosine(sgd_with({.decay = 0.1})); }, dir / "with.h5");
   EXPECT_EQ(resumed([] { return with_cosine(sgd_with({.decay = 0.2})); }, dir / "with.h5"),
-            kRefused + "optimizer's decay_rate 0.1, this one has 0.2");
+            kRefused + "optimizer's decay_rate 0.1, this one has 0.2" + kAdvice);
 }
 
 /// Takes out of a file's plan what an earlier Ronde did not write.
@@ -112,7 +115,7 @@ TEST(AnotherRun, FilesOfEarlierVersionsGoOnWithDefaults) {
   });
   EXPECT_EQ(resumed(plain, dir / "old.h5"), "no error");
   EXPECT_EQ(resumed([] { return sgd_with({.clip = {.global_norm = 0.5}}); }, dir / "old.h5"),
-            kRefused + "optimizer's global_clipnorm none, this one has 0.5");
+            kRefused + "optimizer's global_clipnorm none, this one has 0.5" + kAdvice);
 }
 
 TEST(AnotherRun, AScheduleThatKerasHasNotIsLeftOutAloud) {
@@ -134,7 +137,7 @@ TEST(AnotherRun, AScheduleThatKerasHasNotIsLeftOutAloud) {
                                      schedule + "\""))
         << lines[0];
     EXPECT_EQ(message_of<UsageError>([&] { model.fit(small_images(8), batches_of_four(2, true)); }),
-              kRefused + "optimizer's schedule's class_name " + schedule + ", this one has none");
+              kRefused + "optimizer's schedule's class_name " + schedule + ", this one has none" + kAdvice);
   }
   save_run([] { return with_cosine(sgd_with({})); }, dir / "run.h5");
   Model model = Model::load(dir / "run.h5", {.backend = &backend("cpu"),
@@ -169,9 +172,9 @@ TEST(AnotherRun, OtherLossesOfTheOutputsAreRefused) {
   const std::string begin =
       kRefused + "losses of the outputs " + text("0.5", "mean_squared_error") + ", this one has ";
   EXPECT_EQ(message_of<UsageError>([&] { fit(50, "mse", true); }),
-            begin + text("50.0", "mean_squared_error"));
+            begin + text("50.0", "mean_squared_error") + kAdvice);
   EXPECT_EQ(message_of<UsageError>([&] { fit(0.5, "mae", true); }),
-            begin + text("0.5", "mean_absolute_error"));
+            begin + text("0.5", "mean_absolute_error") + kAdvice);
 }
 
 TEST(AnotherRun, OtherWeightsOfTheValidationAndOtherAugmentationsAreRefused) {
