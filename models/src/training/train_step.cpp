@@ -49,6 +49,8 @@ std::string TrainStep::take_fallback() {
   return captured_->take_fallback();
 }
 
+// A batch goes one of three ways: as a graph that makes the update too (`updates`), as a graph of forward and
+// backward (`is_repeated`), or in pieces, which an audit may compute twice.
 void TrainStep::add(const StepData& data, BatchPosition position, RunningTotals& totals, StepAudit& audit) {
   const bool is_first = !std::exchange(has_batches_, true);
   if (is_first) model_.arena->zero_gradients();
