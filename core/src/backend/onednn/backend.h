@@ -116,7 +116,7 @@ class OneDnnBackend final : public WithBfloat16 {
     std::optional<ConvKernels> front;
   };
   struct OwnBackward {
-    ConvProblem problem, front_problem;
+    ConvProblem problem, front_problem, front_weight_problem;
     std::optional<ConvKernels> input, weight, front, front_weight;
 
     bool is_tiled() const { return input == ConvKernels::tiles || weight == ConvKernels::tiles; }
@@ -260,6 +260,24 @@ inline std::uint16_t* bits_of(const Tensor& tensor) {
 
 inline float* floats_or_null(const Tensor& tensor) {
   return tensor.defined() ? tensor.data<float>() : nullptr;
+}
+
+/// A layer, or its gradients, of images in bf16, which are multiplied as such.
+template <class Layer>
+Layer of_bfloat16(Layer layer) {
+  layer.conv.params.products = Products::rounded;
+  if (layer.front) layer.front->params.products = Products::rounded;
+  return layer;
+}
+
+/// Adds up the gradients of weights that all threads have made.
+template <class Passes>
+void collect_weights(const Passes& passes, const Conv2dLayerBackward& layer) {
+  if (passes.weight)
+    passes.weight->collect(layer.conv.grad_weight.data<float>(), floats_or_null(layer.conv.grad_bias));
+  if (passes.front_weight)
+    passes.front_weight->collect(layer.grad_front_weight.data<float>(),
+                                 floats_or_null(layer.grad_front_bias));
 }
 
 }  // namespace ronde::inline v0
