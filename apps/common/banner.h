@@ -1,4 +1,4 @@
-/// The lines a trainer begins with, and how lists are written.
+/// The lines a trainer begins with.
 #pragma once
 
 #include <string>

@@ -7,10 +7,9 @@
 #include <ronde/models/file_io.h>
 #include <ronde/models/latest_checkpoint.h>
 
-#include "common/banner.h"
 #include "common/earlier_files.h"
 #include "common/model_file.h"
-#include "report/report_files.h"
+#include "report/report_json.h"
 
 namespace ronde::apps {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ronde/core/counted.h>
 #include <ronde/core/text.h>
 
 #include "report/html_text.h"

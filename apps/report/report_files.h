@@ -1,6 +1,6 @@
 /// What is kept of a run, so that its report can be made again: `ronde report DIR`.
 ///
-///     DIR/metrics.json           the Report (common/report.h)
+///     DIR/metrics.json           the Report (report/report.h)
 ///     DIR/logs/evaluation.json   the rest of a RunReport, pictures of mistakes included
 ///     DIR/logs/training.csv      epochs, when there is no metrics.json
 #pragma once

@@ -11,7 +11,6 @@
 #include <ronde/data/in_memory_dataset.h>
 #include <ronde/data/packed_dataset.h>
 
-#include "common/banner.h"
 #include "ronde/commands.h"
 #include "ronde/source_data.h"
 

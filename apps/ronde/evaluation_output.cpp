@@ -6,7 +6,6 @@
 #include <ronde/core/counted.h>
 #include <nlohmann/json.hpp>
 
-#include "common/banner.h"
 #include "common/text_table.h"
 #include "report/html_text.h"
 

@@ -9,8 +9,6 @@
 #include <ronde/data/image_file.h>
 #include <ronde/models/file_io.h>
 
-#include "common/banner.h"
-
 namespace ronde::apps {
 namespace {
 

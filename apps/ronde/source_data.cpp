@@ -15,7 +15,6 @@
 #include <ronde/data/image_folder.h>
 #include <ronde/data/packed_dataset.h>
 
-#include "common/banner.h"
 #include "common/cifar10_data.h"
 #include "common/mnist_data.h"
 

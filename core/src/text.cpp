@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <type_traits>
 
 #include <ronde/core/counted.h>
 
@@ -32,7 +33,23 @@ class PlainNumbers {
 
 }  // namespace
 
-TextPiece::TextPiece(double value) : owned_(formatted("%.9g", value)) {}
+static_assert(std::is_trivially_destructible_v<TextPiece>);  // or every message has code that cleans up
+
+void TextPiece::append_to(std::string& text) const {
+  std::visit(
+      [&]<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, Object>) {
+          text += value.text_of(value.object);
+        } else if constexpr (std::is_same_v<T, double>) {
+          text += formatted("%.9g", value);
+        } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, char>) {
+          text += std::to_string(value);
+        } else {
+          text += value;
+        }
+      },
+      value_);
+}
 
 std::string formatted(const char* format, double value) {
   const PlainNumbers plain_numbers;
@@ -44,7 +61,7 @@ std::string formatted(const char* format, double value) {
 
 std::string concatenate(std::initializer_list<TextPiece> pieces) {
   std::string text;
-  for (const TextPiece& piece : pieces) text += piece.view();
+  for (const TextPiece& piece : pieces) piece.append_to(text);
   return text;
 }
 

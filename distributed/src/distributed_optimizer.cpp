@@ -210,29 +210,25 @@ void DistributedOptimizer::step_alone(StepSums own, double scale) {
   }
   local_samples_ += own.samples;
   ++local_updates_;
-  if (local_updates_ % options_.local_steps.period == 0) {
-    ParameterArena& arena = optimizer_->arena();
-    average_over_ranks(*communicator_, {arena.values().view(0, {arena.trainable_size()})}, local_samples_,
-                       average_bytes_);
-    arena.bump_version();
-    local_samples_ = 0.0;
-  }
+  if (weights_agree()) average_weights();
   prepare_step();
+}
+
+void DistributedOptimizer::average_weights() {
+  ParameterArena& arena = optimizer_->arena();
+  average_over_ranks(*communicator_, {arena.values().view(0, {arena.trainable_size()})}, local_samples_,
+                     average_bytes_);
+  arena.bump_version();
+  local_samples_ = 0.0;
 }
 
 void DistributedOptimizer::synchronize() {
   if (local_updates_ == 0) return;
-  ParameterArena& arena = optimizer_->arena();
-  const bool has_averaged_weights = local_updates_ % options_.local_steps.period == 0;
-  if (!has_averaged_weights)
-    average_over_ranks(*communicator_, {arena.values().view(0, {arena.trainable_size()})}, local_samples_,
-                       average_bytes_);
+  if (!weights_agree()) average_weights();
   std::vector<Tensor> state;
   for (const OptimizerSlot& slot : optimizer_->slots()) state.push_back(slot.values);
   average_over_ranks(*communicator_, state, 1.0, average_bytes_);
-  arena.bump_version();
   local_updates_ = 0;
-  local_samples_ = 0.0;
 }
 
 void DistributedOptimizer::swap_average() {

@@ -226,7 +226,7 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
   TrainStep step(*state_, 0);
   StepAudit audit(*state_, 0);
   step.add({inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
-           Position::last, totals, audit);
+           BatchPosition::last, totals, audit);
   step.update();
   ++state_->progress.steps;
   return totals.reduced(*state_->communicator).loss();

@@ -9,7 +9,6 @@
 
 #include <ronde/core/error.h>
 #include <ronde/data/image_file.h>
-#include <ronde/data/subset.h>
 #include <ronde/models/file_io.h>
 
 #include "models/testing.h"

@@ -1,5 +1,4 @@
 // The all-reduce curve of Ronde against MPI_Allreduce, call by call in turn; see README.md.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -37,12 +36,9 @@ double time_once(void* data, std::size_t bytes, const std::function<void()>& cal
 // Microseconds: the median, and what the best tenth of the calls reaches, which is what counts on a machine
 // that others use too.
 struct Times {
-  explicit Times(std::vector<double> seconds) {
-    std::sort(seconds.begin(), seconds.end());
-    median = seconds[seconds.size() / 2] * 1e6;
-    best_tenth = seconds[seconds.size() / 10] * 1e6;
-  }
-  double median = 0, best_tenth = 0;
+  explicit Times(const std::vector<double>& seconds)
+      : median(1e6 * bench::median(seconds)), best_tenth(1e6 * quantile(seconds, 0.1)) {}
+  double median, best_tenth;
 };
 
 void measure(Communicator& world, std::int64_t bytes) {

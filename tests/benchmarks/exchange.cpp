@@ -1,8 +1,5 @@
 // What the ways to exchange gradients send and cost, for the MNIST net's 1.2 million parameters; under
 // mpirun. See README.md.
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -41,13 +38,6 @@ std::vector<Way> ways() {
           {"sharded state", {.state = StateLayout::sharded}}};
 }
 
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 // Steps without a backward pass: the exchange and the update alone.
 void measure(Communicator& world, const Way& way) {
   Sequential net(Conv2D({.filters = 32}), Conv2D({.filters = 64}), MaxPooling2D(), Flatten(),
@@ -65,20 +55,18 @@ void measure(Communicator& world, const Way& way) {
     world.barrier().wait();
     optimizer.expect({.samples = 1});
     const Stopwatch watch;
-    const double before = cpu_seconds();
+    const double before = processor_seconds();
     optimizer.step({.samples = 1});
-    cpu.push_back(cpu_seconds() - before);
+    cpu.push_back(processor_seconds() - before);
     wall.push_back(watch.seconds());
   }
-  std::sort(wall.begin(), wall.end());
-  std::sort(cpu.begin(), cpu.end());
   const ExchangeStatistics sent = optimizer.statistics();
   std::size_t state = 0;
   for (const OptimizerSlot& slot : optimizer.optimizer().slots()) state += slot.values.byte_size();
   if (world.rank() == 0)
     std::printf("%-16s %10.3f %10.2f %10.2f %10.2f\n", way.name,
                 1e-6 * static_cast<double>(sent.bytes_sent) / static_cast<double>(sent.steps),
-                1e3 * cpu[kSteps / 2], 1e3 * wall[kSteps / 2], 1e-6 * static_cast<double>(state));
+                1e3 * median(cpu), 1e3 * median(wall), 1e-6 * static_cast<double>(state));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "kernel_table.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -13,11 +12,6 @@ namespace bench {
 namespace {
 
 constexpr int kFirstSteps = 2;  // which fill caches and ask the system for memory
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 void print(const Options& options, const KernelTimes& times, double step_ms) {
   double in_kernels = 0;

@@ -1,6 +1,5 @@
 // How much of the communication of a training step hides behind its computation, and how much of the speed of
 // independent processes ranks that train together keep; see README.md.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -9,8 +8,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sys/resource.h>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/thread_pool.h>
@@ -27,25 +24,6 @@ namespace {
 using namespace ronde;
 
 constexpr int kStepsPerTurn = 10;
-
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size()))];
-}
-
-double median(const std::vector<double>& values) {
-  return quantile(values, 0.5);
-}
-
-// Of all threads of this process.
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 double own_thread_seconds() {
   timespec now{};

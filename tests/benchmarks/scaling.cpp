@@ -1,7 +1,5 @@
 // Time of a step, on the processor and by the clock, and bytes that each rank sends, of nets from 1 to 100
 // million weights; see README.md.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -73,10 +71,8 @@ double loopback_bytes() {
 }
 
 /// The median, of the slowest rank.
-double median(Communicator& world, std::vector<double> seconds) {
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return allreduce_value(world, *middle, {.op = Reduction::max}).wait();
+double median(Communicator& world, const std::vector<double>& seconds) {
+  return allreduce_value(world, bench::median(seconds), {.op = Reduction::max}).wait();
 }
 
 double time_step(Step& step) {
@@ -89,16 +85,6 @@ double time_step(Step& step) {
 int step_count(Communicator& world, Step& step) {
   step.run();
   return std::clamp(static_cast<int>(1.0 / median(world, {time_step(step)})), 5, 200);
-}
-
-/// Of this process: user and system.
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 /// A step; of a rank on average, but for the time.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ctime>
+
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -14,6 +16,23 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
 };
+
+/// Of all threads of this process: user and system.
+inline double processor_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+/// What `part` of the values are below.
+inline double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(part * static_cast<double>(values.size()))];
+}
+
+inline double median(const std::vector<double>& values) {
+  return quantile(values, 0.5);
+}
 
 /// Seconds of one call.
 struct Timing {
@@ -30,8 +49,7 @@ Timing time_while(More&& wants_more, F&& f) {
     f();
     times.push_back(one.seconds());
   }
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times.front()};
+  return {median(times), quantile(times, 0.0)};
 }
 
 /// Calls `f` a few times unmeasured, then until `seconds` have passed.

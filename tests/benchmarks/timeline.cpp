@@ -1,5 +1,4 @@
 // What an event of a timeline costs: where it happens, until it is in the file, and when parts become one.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,22 +10,14 @@
 #include <ronde/distributed/self_communicator.h>
 #include <ronde/distributed/timeline.h>
 
+#include "stopwatch.h"
+
 namespace bench {
 namespace {
 
 using namespace ronde;
 
 constexpr int kBatches = 20, kEvents = 10'000;  // in each batch; a ring holds more
-
-/// Of all threads: user and system.
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 double nanoseconds_per_event(double seconds) {
   return 1e9 * seconds / (kBatches * kEvents);

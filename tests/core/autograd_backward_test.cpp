@@ -12,16 +12,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::leaf;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 TEST(Backward, AccumulatesOverCallsUntilZeroGrad) {
   Variable a = leaf({2}, {1, 2});
@@ -194,4 +186,4 @@ TEST(Backward, ReleasesTheGraphAsItIsWalked) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -9,12 +9,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::leaf;
-using test::message_of;
 
 TEST(Hooks, FireOncePerBackwardWithTheWholeGradient) {
   Variable w = leaf({1}, {2});
@@ -108,4 +104,4 @@ TEST(Hooks, MayWalkAnotherGraph) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

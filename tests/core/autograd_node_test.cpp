@@ -10,16 +10,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::leaf;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 // A user's own operation, y = x^3, and what it may do with InputGrads.
 struct Cube : Node {
@@ -222,4 +214,4 @@ TEST(UserNode, RecordsOneOperationOnly) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -5,12 +5,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_gradients;
-using test::random_tensor;
-using test::Variables;
 
 // A stream of small numbers that is a function of its seed.
 class Choices {
@@ -59,7 +55,7 @@ const Step kSteps[] = {
       return batch_norm(a, slice(reshape(b, {9}), 0, 0, 3), {}, statistics, {.epsilon = 0.5});
     },
     [](const Variable& a, const Variable& b) {
-      return a + reshape(softmax_cross_entropy(b, test::i32_tensor({2, 0, 1}), 0.1), {kSide, 1});
+      return a + reshape(softmax_cross_entropy(b, i32_tensor({2, 0, 1}), 0.1), {kSide, 1});
     },
 };
 
@@ -96,4 +92,4 @@ TEST_P(RandomGraph, GradientsAreRight) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraph, ::testing::Range(0, 20));
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

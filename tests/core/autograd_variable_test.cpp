@@ -10,13 +10,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::f64_tensor;
-using test::leaf;
-using test::message_of;
 
 TEST(Variable, IsAHandle) {
   const Variable a = leaf({2}, {1, 2});
@@ -46,7 +41,7 @@ TEST(Variable, SaysWhetherItNeedsAGradient) {
 
 TEST(Variable, GradientNeedsAFloatingDtype) {
   EXPECT_EQ(message_of([] {
-              Variable::parameter(test::i32_tensor({1, 2}));
+              Variable::parameter(i32_tensor({1, 2}));
             }),
             "[requires_grad] gradients need a floating dtype, got i32");
 }
@@ -147,4 +142,4 @@ TEST_F(BoundMemory, OfAConstantNeedsNoGradientMemory) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -1,10 +1,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 struct Statistics {
   Values mean, variance;
@@ -39,21 +37,21 @@ Values normalise(const Values& x, const Statistics& s, const Values& gamma, cons
 TEST(CpuBatchNorm, StatisticsOverAllAxesButTheLast) {
   CpuBackend cpu;
   for (const Shape& shape : {Shape{3, 4, 5, 2}, Shape{7, 33}, Shape{1, 1}})
-    test::for_each_real([&](DType dtype) {
-      const Tensor x = test::random_tensor(cpu, shape, dtype, 1);
-      const Tensor mean = test::unwritten(cpu, {shape.back()}, dtype);
-      const Tensor variance = test::unwritten(cpu, {shape.back()}, dtype);
+    for_each_real([&](DType dtype) {
+      const Tensor x = random_tensor(cpu, shape, dtype, 1);
+      const Tensor mean = unwritten(cpu, {shape.back()}, dtype);
+      const Tensor variance = unwritten(cpu, {shape.back()}, dtype);
       cpu.batch_statistics(mean, variance, x);
       const Statistics expected = statistics(x.to_vector<double>(), static_cast<std::size_t>(shape.back()));
-      test::expect_close(mean, expected.mean);
-      test::expect_close(variance, expected.variance);
+      expect_close(mean, expected.mean);
+      expect_close(variance, expected.variance);
     });
 }
 
 TEST(CpuBatchNorm, VarianceSurvivesALargeMean) {
   CpuBackend cpu;
-  const Tensor x = test::tensor(cpu, {4, 1}, {1e8 - 1, 1e8 + 1, 1e8 - 1, 1e8 + 1});
-  const Tensor mean = test::unwritten(cpu, {1}, DType::f64), variance = test::unwritten(cpu, {1}, DType::f64);
+  const Tensor x = tensor(cpu, {4, 1}, {1e8 - 1, 1e8 + 1, 1e8 - 1, 1e8 + 1});
+  const Tensor mean = unwritten(cpu, {1}, DType::f64), variance = unwritten(cpu, {1}, DType::f64);
   cpu.batch_statistics(mean, variance, x);
   EXPECT_EQ(mean.item(), 1e8);
   EXPECT_EQ(variance.item(), 1);
@@ -62,26 +60,23 @@ TEST(CpuBatchNorm, VarianceSurvivesALargeMean) {
 TEST(CpuBatchNorm, NormalisesWithAndWithoutScaleAndShift) {
   CpuBackend cpu;
   for (const bool affine : {false, true})
-    test::for_each_real([&](DType dtype) {
-      const Tensor x = test::random_tensor(cpu, {2, 3, 4}, dtype, 1),
-                   out = test::unwritten(cpu, {2, 3, 4}, dtype);
+    for_each_real([&](DType dtype) {
+      const Tensor x = random_tensor(cpu, {2, 3, 4}, dtype, 1), out = unwritten(cpu, {2, 3, 4}, dtype);
       const Statistics s{{0.1, -0.2, 0.3, 0}, {1, 0.5, 2, 0}};
       const Values gamma = affine ? Values{1.5, -1, 0.5, 2} : Values(4, 1.0);
       const Values beta = affine ? Values{0.5, 1, -1, 0} : Values(4, 0.0);
-      const auto optional = [&](const Values& v) {
-        return affine ? test::tensor(cpu, {4}, v, dtype) : Tensor();
-      };
-      cpu.batch_norm(out, x, test::tensor(cpu, {4}, s.mean, dtype), test::tensor(cpu, {4}, s.variance, dtype),
+      const auto optional = [&](const Values& v) { return affine ? tensor(cpu, {4}, v, dtype) : Tensor(); };
+      cpu.batch_norm(out, x, tensor(cpu, {4}, s.mean, dtype), tensor(cpu, {4}, s.variance, dtype),
                      optional(gamma), optional(beta), {.epsilon = 0.01});
-      test::expect_close(out, normalise(x.to_vector<double>(), s, gamma, beta, 0.01));
+      expect_close(out, normalise(x.to_vector<double>(), s, gamma, beta, 0.01));
     });
 }
 
 TEST(CpuBatchNorm, GradientsMatchFiniteDifferences) {
   CpuBackend cpu;
   constexpr double kEpsilon = 1e-3, kStep = 1e-5;
-  Values at = test::random_values(18, 1);
-  const Values g = test::random_values(18, 2);
+  Values at = random_values(18, 1);
+  const Values g = random_values(18, 2);
   Values gamma{1.5, -0.5, 2}, beta{0.1, 0.2, 0.3};
   const auto loss = [&] {
     const Values y = normalise(at, statistics(at, 3), gamma, beta, kEpsilon);
@@ -101,11 +96,11 @@ TEST(CpuBatchNorm, GradientsMatchFiniteDifferences) {
     }
     return result;
   };
-  const Tensor x = test::tensor(cpu, {2, 3, 3}, at), grad_out = test::tensor(cpu, {2, 3, 3}, g);
+  const Tensor x = tensor(cpu, {2, 3, 3}, at), grad_out = tensor(cpu, {2, 3, 3}, g);
   const Tensor mean = Tensor::zeros({3}, x.options()), variance = Tensor::zeros({3}, x.options());
   cpu.batch_statistics(mean, variance, x);
   const auto run = [&](const Tensor& scale, const Tensor& grad_gamma, const Tensor& grad_beta) {
-    const Tensor grad_x = test::unwritten(cpu, x.shape(), DType::f64);
+    const Tensor grad_x = unwritten(cpu, x.shape(), DType::f64);
     cpu.batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance, scale, {kEpsilon});
     return grad_x.to_vector<double>();
   };
@@ -113,9 +108,8 @@ TEST(CpuBatchNorm, GradientsMatchFiniteDifferences) {
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-8) << i;
   };
-  const Tensor grad_gamma = test::unwritten(cpu, {3}, DType::f64),
-               grad_beta = test::unwritten(cpu, {3}, DType::f64);
-  expect_near(run(test::tensor(cpu, {3}, gamma), grad_gamma, grad_beta), gradient(at));
+  const Tensor grad_gamma = unwritten(cpu, {3}, DType::f64), grad_beta = unwritten(cpu, {3}, DType::f64);
+  expect_near(run(tensor(cpu, {3}, gamma), grad_gamma, grad_beta), gradient(at));
   expect_near(grad_gamma.to_vector<double>(), gradient(gamma));
   expect_near(grad_beta.to_vector<double>(), gradient(beta));
   gamma = {1, 1, 1};
@@ -125,17 +119,16 @@ TEST(CpuBatchNorm, GradientsMatchFiniteDifferences) {
 TEST(CpuBatchNorm, AnEmptyBatchHasNoNan) {
   CpuBackend cpu;
   const Tensor x = Tensor::zeros({0, 2, 3}, {.backend = &cpu});
-  const Tensor mean = test::unwritten(cpu, {3}, DType::f32), variance = test::unwritten(cpu, {3}, DType::f32);
+  const Tensor mean = unwritten(cpu, {3}, DType::f32), variance = unwritten(cpu, {3}, DType::f32);
   cpu.batch_statistics(mean, variance, x);
   EXPECT_EQ(mean.to_vector<double>(), (Values{0, 0, 0}));
   EXPECT_EQ(variance.to_vector<double>(), (Values{0, 0, 0}));
   cpu.batch_norm(x, x, mean, variance, {}, {}, {});
-  const Tensor grad_gamma = test::unwritten(cpu, {3}, DType::f32),
-               grad_beta = test::unwritten(cpu, {3}, DType::f32);
+  const Tensor grad_gamma = unwritten(cpu, {3}, DType::f32), grad_beta = unwritten(cpu, {3}, DType::f32);
   cpu.batch_norm_backward(x, grad_gamma, grad_beta, x, x, mean, variance, {}, {});
   EXPECT_EQ(grad_gamma.to_vector<double>(), (Values{0, 0, 0}));
   EXPECT_EQ(grad_beta.to_vector<double>(), (Values{0, 0, 0}));
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

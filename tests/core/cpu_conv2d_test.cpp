@@ -2,10 +2,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 struct ConvCase {
   const char* name;
@@ -72,11 +70,10 @@ TEST_P(CpuConv2d, Forward) {
   const ConvCase& c = GetParam();
   for (const bool with_bias : {false, true})
     for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu})
-      test::for_each_real([&](DType dtype) {
-        const Tensor x = test::random_tensor(cpu, c.x, dtype, 1),
-                     weight = test::random_tensor(cpu, c.weight, dtype, 2);
-        const Tensor bias = with_bias ? test::random_tensor(cpu, {c.weight[0]}, dtype, 3) : Tensor();
-        const Tensor out = test::unwritten(cpu, output_shape(c), dtype);
+      for_each_real([&](DType dtype) {
+        const Tensor x = random_tensor(cpu, c.x, dtype, 1), weight = random_tensor(cpu, c.weight, dtype, 2);
+        const Tensor bias = with_bias ? random_tensor(cpu, {c.weight[0]}, dtype, 3) : Tensor();
+        const Tensor out = unwritten(cpu, output_shape(c), dtype);
         cpu.conv2d(out, x, weight, bias, c.params, epilogue);
         const Values xs = x.to_vector<double>(), ws = weight.to_vector<double>();
         Values expected(static_cast<std::size_t>(out.count()), 0.0);
@@ -88,43 +85,43 @@ TEST_P(CpuConv2d, Forward) {
           expected[i] += bs[i % bs.size()];
           if (epilogue == Epilogue::relu) expected[i] = std::max(expected[i], 0.0);
         }
-        test::expect_close(out, expected);
+        expect_close(out, expected);
       });
 }
 
 TEST_P(CpuConv2d, BackwardInput) {
   CpuBackend cpu;
   const ConvCase& c = GetParam();
-  test::for_each_real([&](DType dtype) {
-    const Tensor weight = test::random_tensor(cpu, c.weight, dtype, 2);
-    const Tensor grad_out = test::random_tensor(cpu, output_shape(c), dtype, 4);
-    const Tensor grad_x = test::unwritten(cpu, c.x, dtype);
+  for_each_real([&](DType dtype) {
+    const Tensor weight = random_tensor(cpu, c.weight, dtype, 2);
+    const Tensor grad_out = random_tensor(cpu, output_shape(c), dtype, 4);
+    const Tensor grad_x = unwritten(cpu, c.x, dtype);
     cpu.conv2d_backward_input(grad_x, grad_out, weight, c.params);
     const Values gs = grad_out.to_vector<double>(), ws = weight.to_vector<double>();
     Values expected(static_cast<std::size_t>(c.x.count()), 0.0);
     for_each_product(c, [&](std::size_t o, std::size_t i, std::size_t w) { expected[i] += gs[o] * ws[w]; });
-    test::expect_close(grad_x, expected);
+    expect_close(grad_x, expected);
   });
 }
 
 TEST_P(CpuConv2d, BackwardWeight) {
   CpuBackend cpu;
   const ConvCase& c = GetParam();
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::random_tensor(cpu, c.x, dtype, 1);
-    const Tensor grad_out = test::random_tensor(cpu, output_shape(c), dtype, 4);
-    const Tensor grad_weight = test::unwritten(cpu, c.weight, dtype);
-    const Tensor grad_bias = test::unwritten(cpu, {c.weight[0]}, dtype);
+  for_each_real([&](DType dtype) {
+    const Tensor x = random_tensor(cpu, c.x, dtype, 1);
+    const Tensor grad_out = random_tensor(cpu, output_shape(c), dtype, 4);
+    const Tensor grad_weight = unwritten(cpu, c.weight, dtype);
+    const Tensor grad_bias = unwritten(cpu, {c.weight[0]}, dtype);
     cpu.conv2d_backward_weight(grad_weight, grad_bias, grad_out, x, c.params);
     const Values gs = grad_out.to_vector<double>(), xs = x.to_vector<double>();
     Values expected(static_cast<std::size_t>(c.weight.count()), 0.0);
     for_each_product(c, [&](std::size_t o, std::size_t i, std::size_t w) { expected[w] += gs[o] * xs[i]; });
-    test::expect_close(grad_weight, expected);
+    expect_close(grad_weight, expected);
     Values bias(static_cast<std::size_t>(c.weight[0]), 0.0);
     for (std::size_t i = 0; i < gs.size(); ++i) bias[i % bias.size()] += gs[i];
-    test::expect_close(grad_bias, bias);
+    expect_close(grad_bias, bias);
 
-    const Tensor alone = test::unwritten(cpu, c.weight, dtype);
+    const Tensor alone = unwritten(cpu, c.weight, dtype);
     cpu.conv2d_backward_weight(alone, {}, grad_out, x, c.params);
     EXPECT_EQ(alone.to_vector<double>(), grad_weight.to_vector<double>());
   });
@@ -138,4 +135,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CpuConv2d, testing::ValuesIn(kConvCases), [](co
 });
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

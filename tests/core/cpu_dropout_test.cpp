@@ -1,10 +1,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 // Keys of `n` consecutive samples from `first` on.
 Tensor keys(Backend& backend, std::int64_t first, std::int64_t n, std::int64_t epoch = 0) {
@@ -14,7 +12,7 @@ Tensor keys(Backend& backend, std::int64_t first, std::int64_t n, std::int64_t e
 }
 
 Values drop(Backend& backend, const Tensor& x, const Tensor& sample_keys, const DropoutParams& params) {
-  const Tensor out = test::unwritten(backend, x.shape(), x.dtype());
+  const Tensor out = unwritten(backend, x.shape(), x.dtype());
   backend.dropout(out, x, sample_keys, params);
   return out.to_vector<double>();
 }
@@ -22,14 +20,14 @@ Values drop(Backend& backend, const Tensor& x, const Tensor& sample_keys, const 
 TEST(CpuDropout, FollowsTheSharedDefinition) {
   CpuBackend cpu;
   const DropoutParams params{.rate = 0.3, .seed = 99, .op = hash_name("dropout")};
-  test::for_each_real([&](DType dtype) {
+  for_each_real([&](DType dtype) {
     const Tensor x = Tensor::full({2, 3, 2}, 1, {.dtype = dtype, .backend = &cpu});
     const Values got = drop(cpu, x, keys(cpu, 7, 2, 5), params);
     for (std::uint32_t sample = 0; sample < 2; ++sample)
       for (std::uint32_t e = 0; e < 6; ++e) {
         const Philox4 bits = philox(random_key(99, hash_name("dropout")), {e / 4, 7 + sample, 0, 5});
         const bool kept = static_cast<float>(bits[e % 4] >> 8) / 16777216.0f >= 0.3f;
-        EXPECT_NEAR(got[sample * 6 + e], kept ? 1 / 0.7 : 0, test::tolerance(dtype));
+        EXPECT_NEAR(got[sample * 6 + e], kept ? 1 / 0.7 : 0, tolerance(dtype));
       }
   });
 }
@@ -71,7 +69,7 @@ TEST(CpuDropout, SeedsOperationsEpochsAndSamplesDiffer) {
 
 TEST(CpuDropout, TheEdgesOfTheRate) {
   CpuBackend cpu;
-  const Tensor x = test::random_tensor(cpu, {4, 5}, DType::f64, 1);
+  const Tensor x = random_tensor(cpu, {4, 5}, DType::f64, 1);
   EXPECT_EQ(drop(cpu, x, keys(cpu, 0, 4), {.rate = 0}), x.to_vector<double>());
   EXPECT_EQ(drop(cpu, x, keys(cpu, 0, 4), {.rate = 1}), Values(20, 0.0));
   EXPECT_TRUE(drop(cpu, x.slice(0, 0, 0), keys(cpu, 0, 0), {}).empty());
@@ -86,4 +84,4 @@ TEST(CpuDropout, ADroppedNanIsGone) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -3,11 +3,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::Values;
 
 struct UnaryCase {
   const char* name;
@@ -58,7 +55,7 @@ const UnaryCase kUnaryCases[] = {
 };
 
 Values points(const UnaryCase& c, std::int64_t count) {
-  Values x = test::random_values(count, 3);
+  Values x = random_values(count, 3);
   for (double& v : x) v = c.low + (v + 1) / 2 * (c.high - c.low);
   return x;
 }
@@ -66,10 +63,10 @@ Values points(const UnaryCase& c, std::int64_t count) {
 TEST(CpuElementwise, FunctionsOfOneTensor) {
   CpuBackend cpu;
   for (const UnaryCase& c : kUnaryCases)
-    test::for_each_real([&](DType dtype) {
+    for_each_real([&](DType dtype) {
       SCOPED_TRACE(c.name);
-      const Tensor x = test::tensor(cpu, {7, 5}, points(c, 35), dtype);
-      const Tensor y = test::unwritten(cpu, {7, 5}, dtype);
+      const Tensor x = tensor(cpu, {7, 5}, points(c, 35), dtype);
+      const Tensor y = unwritten(cpu, {7, 5}, dtype);
       cpu.unary(c.op, y, x, c.params);
       Values expected = x.to_vector<double>();
       for (double& v : expected) v = c.function(v);
@@ -81,9 +78,9 @@ TEST(CpuElementwise, DerivativesMatchFiniteDifferences) {
   CpuBackend cpu;
   for (const UnaryCase& c : kUnaryCases) {
     SCOPED_TRACE(c.name);
-    const Values at = points(c, 40), g = test::random_values(40, 4);
-    const Tensor x = test::tensor(cpu, {40}, at), grad_y = test::tensor(cpu, {40}, g);
-    const Tensor y = Tensor::empty_like(x), grad_x = test::unwritten(cpu, {40}, DType::f64);
+    const Values at = points(c, 40), g = random_values(40, 4);
+    const Tensor x = tensor(cpu, {40}, at), grad_y = tensor(cpu, {40}, g);
+    const Tensor y = Tensor::empty_like(x), grad_x = unwritten(cpu, {40}, DType::f64);
     cpu.unary(c.op, y, x, c.params);
     cpu.unary_backward(c.op, grad_x, grad_y, x, y, c.params);
     const Values got = grad_x.to_vector<double>();
@@ -98,9 +95,9 @@ TEST(CpuElementwise, DerivativesNeedOnlyWhatTheyRead) {
   CpuBackend cpu;
   for (const UnaryCase& c : kUnaryCases) {
     SCOPED_TRACE(c.name);
-    const Tensor x = test::tensor(cpu, {9}, points(c, 9)), y = Tensor::empty_like(x);
-    const Tensor both = Tensor::empty_like(x), one = test::unwritten(cpu, {9}, DType::f64);
-    const Tensor grad_y = test::random_tensor(cpu, {9}, DType::f64, 8);
+    const Tensor x = tensor(cpu, {9}, points(c, 9)), y = Tensor::empty_like(x);
+    const Tensor both = Tensor::empty_like(x), one = unwritten(cpu, {9}, DType::f64);
+    const Tensor grad_y = random_tensor(cpu, {9}, DType::f64, 8);
     cpu.unary(c.op, y, x, c.params);
     cpu.unary_backward(c.op, both, grad_y, x, y, c.params);
     const bool from_y = c.op == UnaryOp::relu || c.op == UnaryOp::clipped_relu || c.op == UnaryOp::sigmoid ||
@@ -112,9 +109,9 @@ TEST(CpuElementwise, DerivativesNeedOnlyWhatTheyRead) {
 
 TEST(CpuElementwise, DerivativesWhereThereAreTwo) {
   CpuBackend cpu;
-  const Tensor grad_y = test::tensor(cpu, {1}, {1}), grad_x = test::tensor(cpu, {1}, {9});
+  const Tensor grad_y = tensor(cpu, {1}, {1}), grad_x = tensor(cpu, {1}, {9});
   const auto at = [&](UnaryOp op, double point, UnaryParams params) {
-    const Tensor x = test::tensor(cpu, {1}, {point}), y = Tensor::empty_like(x);
+    const Tensor x = tensor(cpu, {1}, {point}), y = Tensor::empty_like(x);
     cpu.unary(op, y, x, params);
     cpu.unary_backward(op, grad_x, grad_y, x, y, params);
     return grad_x.item();
@@ -131,7 +128,7 @@ TEST(CpuElementwise, DerivativesWhereThereAreTwo) {
 
 TEST(CpuElementwise, ExtremesNeitherOverflowNorHideNan) {
   CpuBackend cpu;
-  const Tensor x = test::tensor(cpu, {3}, {-1000, 1000, std::nan("")}), y = Tensor::empty_like(x);
+  const Tensor x = tensor(cpu, {3}, {-1000, 1000, std::nan("")}), y = Tensor::empty_like(x);
   for (const UnaryOp op : {UnaryOp::sigmoid, UnaryOp::silu, UnaryOp::relu, UnaryOp::elu, UnaryOp::gelu,
                            UnaryOp::clamp, UnaryOp::clipped_relu, UnaryOp::leaky_relu, UnaryOp::softplus}) {
     cpu.unary(op, y, x, {0.5, 0.75});
@@ -140,7 +137,7 @@ TEST(CpuElementwise, ExtremesNeitherOverflowNorHideNan) {
     EXPECT_TRUE(std::isnan(got[2])) << static_cast<int>(op);
   }
   for (const BinaryOp op : {BinaryOp::maximum, BinaryOp::minimum, BinaryOp::add_relu}) {
-    const Tensor nan = test::tensor(cpu, {1}, {std::nan("")}), one = test::tensor(cpu, {1}, {1});
+    const Tensor nan = tensor(cpu, {1}, {std::nan("")}), one = tensor(cpu, {1}, {1});
     const Tensor z = Tensor::empty_like(one);
     cpu.binary(op, z, nan, one);
     EXPECT_TRUE(std::isnan(z.item()));
@@ -168,12 +165,12 @@ const BinaryCase kBinaryCases[] = {
 TEST(CpuElementwise, FunctionsOfTwoTensorsWithBroadcasting) {
   CpuBackend cpu;
   for (const BinaryCase& c : kBinaryCases)
-    test::for_each_real([&](DType dtype) {
+    for_each_real([&](DType dtype) {
       SCOPED_TRACE(static_cast<int>(c.op));
-      const Tensor a = test::tensor(cpu, {2, 1, 3}, {1, 2, 3, -4, 0.5, 2}, dtype);
-      const Tensor b = test::tensor(cpu, {4, 1}, {2, 1, -4, 0.25}, dtype);
+      const Tensor a = tensor(cpu, {2, 1, 3}, {1, 2, 3, -4, 0.5, 2}, dtype);
+      const Tensor b = tensor(cpu, {4, 1}, {2, 1, -4, 0.25}, dtype);
       const Shape shape{2, 4, 3};
-      const Tensor out = test::unwritten(cpu, shape, dtype);
+      const Tensor out = unwritten(cpu, shape, dtype);
       cpu.binary(c.op, out, a.broadcast_to(shape), b.broadcast_to(shape));
       Values expected;
       for (int i = 0; i < 2; ++i)
@@ -188,7 +185,7 @@ TEST(CpuElementwise, FunctionsOfTwoTensorsWithBroadcasting) {
 TEST(CpuElementwise, WritesThroughStridedViewsOnly) {
   CpuBackend cpu;
   const Tensor storage = Tensor::full({4, 6}, -1, {.dtype = DType::f64, .backend = &cpu});
-  const Tensor x = test::random_tensor(cpu, {3, 2}, DType::f64, 5);
+  const Tensor x = random_tensor(cpu, {3, 2}, DType::f64, 5);
   const Tensor window = storage.slice(0, 1, 3).slice(1, 2, 5);  // (2, 3)
   cpu.unary(UnaryOp::affine, window, x.permute({1, 0}), {2, 0});
   const Values got = storage.to_vector<double>(), in = x.to_vector<double>();
@@ -201,9 +198,9 @@ TEST(CpuElementwise, WritesThroughStridedViewsOnly) {
 
 TEST(CpuElementwise, AccumulatesAndWorksInPlace) {
   CpuBackend cpu;
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::tensor(cpu, {2, 2}, {1, 2, 3, 4}, dtype);
-    cpu.accumulate(x, test::tensor(cpu, {2}, {10, 20}, dtype).broadcast_to({2, 2}), 0.5);
+  for_each_real([&](DType dtype) {
+    const Tensor x = tensor(cpu, {2, 2}, {1, 2, 3, 4}, dtype);
+    cpu.accumulate(x, tensor(cpu, {2}, {10, 20}, dtype).broadcast_to({2, 2}), 0.5);
     expect_close(x, {6, 12, 8, 14});
     cpu.unary(UnaryOp::square, x, x, {});
     expect_close(x, {36, 144, 64, 196});
@@ -218,8 +215,8 @@ TEST(CpuElementwise, EmptyAndScalarTensors) {
   const Tensor scalar = Tensor::full({}, 3, {.backend = &cpu});
   cpu.binary(BinaryOp::multiply, scalar, scalar, scalar);
   EXPECT_EQ(scalar.item(), 9);
-  test::expect_error([&] { cpu.unary(UnaryOp::exp, empty, empty.to(DType::f64), {}); }, "f64");
+  expect_error([&] { cpu.unary(UnaryOp::exp, empty, empty.to(DType::f64), {}); }, "f64");
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -1,10 +1,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 // Sum over k of a * b, element by element.
 Values product(const Tensor& a, const Tensor& b, MatmulParams params) {
@@ -36,14 +34,14 @@ TEST(CpuMatmul, AllTransposesAndBatches) {
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         for (const auto& [m, k, n] : {std::tuple{1, 1, 1}, {5, 3, 7}, {65, 9, 130}, {2, 0, 3}, {0, 4, 3}})
-          test::for_each_real([&, m = m, k = k, n = n](DType dtype) {
+          for_each_real([&, m = m, k = k, n = n](DType dtype) {
             SCOPED_TRACE(cat(m, " ", k, " ", n, " ", transpose_a, transpose_b));
-            const Tensor a = test::random_tensor(cpu, matrix_shape(batches, m, k, transpose_a), dtype, 1);
-            const Tensor b = test::random_tensor(cpu, matrix_shape(batches, k, n, transpose_b), dtype, 2);
-            const Tensor out = test::unwritten(cpu, matrix_shape(batches, m, n, false), dtype);
+            const Tensor a = random_tensor(cpu, matrix_shape(batches, m, k, transpose_a), dtype, 1);
+            const Tensor b = random_tensor(cpu, matrix_shape(batches, k, n, transpose_b), dtype, 2);
+            const Tensor out = unwritten(cpu, matrix_shape(batches, m, n, false), dtype);
             const MatmulParams params{transpose_a, transpose_b};
             cpu.matmul(out, a, b, params);
-            test::expect_close(out, product(a, b, params));
+            expect_close(out, product(a, b, params));
           });
 }
 
@@ -52,18 +50,18 @@ TEST(CpuMatmul, DenseAddsTheBiasAndAppliesTheEpilogue) {
   for (const std::int64_t n : {0, 1, 70})
     for (const bool with_bias : {false, true})
       for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu})
-        test::for_each_real([&](DType dtype) {
-          const Tensor x = test::random_tensor(cpu, {n, 11}, dtype, 1);
-          const Tensor weight = test::random_tensor(cpu, {11, 67}, dtype, 2);
-          const Tensor bias = with_bias ? test::random_tensor(cpu, {67}, dtype, 3) : Tensor();
-          const Tensor out = test::unwritten(cpu, {n, 67}, dtype);
+        for_each_real([&](DType dtype) {
+          const Tensor x = random_tensor(cpu, {n, 11}, dtype, 1);
+          const Tensor weight = random_tensor(cpu, {11, 67}, dtype, 2);
+          const Tensor bias = with_bias ? random_tensor(cpu, {67}, dtype, 3) : Tensor();
+          const Tensor out = unwritten(cpu, {n, 67}, dtype);
           cpu.dense(out, x, weight, bias, epilogue);
           Values expected = product(x, weight, {});
           for (std::size_t i = 0; i < expected.size(); ++i) {
             if (with_bias) expected[i] += bias.to_vector<double>()[i % 67];
             if (epilogue == Epilogue::relu) expected[i] = std::max(expected[i], 0.0);
           }
-          test::expect_close(out, expected);
+          expect_close(out, expected);
         });
 }
 
@@ -76,4 +74,4 @@ TEST(CpuMatmul, AnEpilogueKeepsNan) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

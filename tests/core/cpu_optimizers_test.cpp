@@ -2,10 +2,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 constexpr std::int64_t kCount = 23;
 constexpr int kUpdates = 4;
@@ -33,9 +31,9 @@ template <class Kernel, class Formula>
 void compare(double initial_state, Kernel&& kernel, Formula&& formula) {
   CpuBackend cpu;
   for (const StepCase& c : kSteps)
-    test::for_each_real([&](DType dtype) {
+    for_each_real([&](DType dtype) {
       SCOPED_TRACE(c.name);
-      const Tensor w = test::random_tensor(cpu, {kCount}, dtype, 1);
+      const Tensor w = random_tensor(cpu, {kCount}, dtype, 1);
       const TensorOptions options = w.options();
       const Tensor a = Tensor::full({kCount}, initial_state, options);
       const Tensor b = Tensor::full({kCount}, initial_state, options),
@@ -44,7 +42,7 @@ void compare(double initial_state, Kernel&& kernel, Formula&& formula) {
       for (const double v : w.to_vector<double>())
         expected.push_back({v, initial_state, initial_state, initial_state});
       for (int t = 1; t <= kUpdates; ++t) {
-        const Tensor g = test::random_tensor(cpu, {kCount}, dtype, static_cast<std::uint64_t>(10 + t));
+        const Tensor g = random_tensor(cpu, {kCount}, dtype, static_cast<std::uint64_t>(10 + t));
         kernel(cpu, w, g, a, b, d, c.step, t);
         const Values gradients = g.to_vector<double>();
         for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -57,8 +55,8 @@ void compare(double initial_state, Kernel&& kernel, Formula&& formula) {
       }
       Values weights, first;
       for (const Weight& each : expected) weights.push_back(each.w), first.push_back(each.a);
-      test::expect_close(w, weights);
-      test::expect_close(a, first);
+      expect_close(w, weights);
+      expect_close(a, first);
     });
 }
 
@@ -111,7 +109,7 @@ TEST(CpuOptimizers, Rmsprop) {
 // With a constant gradient mean and power come as near as rounding lets them, on both sides.
 TEST(CpuOptimizers, CenteredRmspropSurvivesAPowerThatRoundingMakesNegative) {
   CpuBackend cpu;
-  test::for_each_real([&](DType dtype) {
+  for_each_real([&](DType dtype) {
     constexpr std::int64_t kWeights = 64;
     Values gradients;
     for (std::int64_t i = 1; i <= kWeights; ++i) gradients.push_back(1.0 / static_cast<double>(i));
@@ -144,7 +142,7 @@ TEST(CpuOptimizers, Adam) {
 
 TEST(CpuOptimizers, AmsgradRemembersTheLargestVelocity) {
   CpuBackend cpu;
-  const auto one = [&](double v) { return test::tensor(cpu, {1}, {v}); };
+  const auto one = [&](double v) { return tensor(cpu, {1}, {v}); };
   const Tensor w = one(0), m = one(0), v = one(4), largest = one(9);
   cpu.adam_step(w, one(0.5), m, v, largest, {.learning_rate = 1}, {.beta_1 = 0, .beta_2 = 1, .epsilon = 0});
   EXPECT_NEAR(w.item(), -0.5 / 3, 1e-15);
@@ -197,4 +195,4 @@ TEST(CpuOptimizers, PaddingStaysZeroAndNanIsNotClippedAway) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

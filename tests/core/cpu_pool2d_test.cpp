@@ -3,10 +3,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 struct PoolCase {
   Shape x;
@@ -59,13 +57,12 @@ TEST_P(CpuPool2d, MaximumForwardAndBackward) {
   CpuBackend cpu;
   const PoolCase& c = GetParam();
   const Shape shape = output_shape(c);
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::random_tensor(cpu, c.x, dtype, 1), out = test::unwritten(cpu, shape, dtype);
-    const Tensor argmax = test::unwritten(cpu, shape, index_type(c.params));
+  for_each_real([&](DType dtype) {
+    const Tensor x = random_tensor(cpu, c.x, dtype, 1), out = unwritten(cpu, shape, dtype);
+    const Tensor argmax = unwritten(cpu, shape, index_type(c.params));
     cpu.max_pool2d(out, argmax, x, c.params);
 
-    const Tensor grad_out = test::random_tensor(cpu, shape, dtype, 2),
-                 grad_x = test::unwritten(cpu, c.x, dtype);
+    const Tensor grad_out = random_tensor(cpu, shape, dtype, 2), grad_x = unwritten(cpu, c.x, dtype);
     cpu.max_pool2d_backward(grad_x, grad_out, argmax, c.params);
 
     const Values xs = x.to_vector<double>(), gs = grad_out.to_vector<double>();
@@ -82,7 +79,7 @@ TEST_P(CpuPool2d, MaximumForwardAndBackward) {
     for (std::size_t o = 0; o < count; ++o) expected_gradient[source[o]] += gs[o];
     EXPECT_EQ(out.to_vector<double>(), best);
     EXPECT_EQ(argmax.to_vector<double>(), index);
-    test::expect_close(grad_x, expected_gradient);
+    expect_close(grad_x, expected_gradient);
   });
 }
 
@@ -90,11 +87,10 @@ TEST_P(CpuPool2d, AverageForwardAndBackward) {
   CpuBackend cpu;
   const PoolCase& c = GetParam();
   const Shape shape = output_shape(c);
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::random_tensor(cpu, c.x, dtype, 1), out = test::unwritten(cpu, shape, dtype);
+  for_each_real([&](DType dtype) {
+    const Tensor x = random_tensor(cpu, c.x, dtype, 1), out = unwritten(cpu, shape, dtype);
     cpu.average_pool2d(out, x, c.params);
-    const Tensor grad_out = test::random_tensor(cpu, shape, dtype, 2),
-                 grad_x = test::unwritten(cpu, c.x, dtype);
+    const Tensor grad_out = random_tensor(cpu, shape, dtype, 2), grad_x = unwritten(cpu, c.x, dtype);
     cpu.average_pool2d_backward(grad_x, grad_out, c.params);
 
     const Values xs = x.to_vector<double>(), gs = grad_out.to_vector<double>();
@@ -107,8 +103,8 @@ TEST_P(CpuPool2d, AverageForwardAndBackward) {
     for_each_pixel(
         c, [&](std::size_t o, std::size_t i, std::int64_t) { expected_gradient[i] += gs[o] / pixels[o]; });
     for (std::size_t o = 0; o < sum.size(); ++o) sum[o] /= pixels[o];
-    test::expect_close(out, sum);
-    test::expect_close(grad_x, expected_gradient);
+    expect_close(out, sum);
+    expect_close(grad_x, expected_gradient);
   });
 }
 
@@ -117,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CpuPool2d, testing::ValuesIn(kPoolCases));
 TEST(CpuMaxPool2d, TheFirstOfEqualsWinsAndPaddingNever) {
   CpuBackend cpu;
   const Tensor x = Tensor::full({1, 2, 2, 1}, -5, {.backend = &cpu}),
-               out = test::unwritten(cpu, {1, 1, 1, 1}, DType::f32);
-  const Tensor argmax = test::unwritten(cpu, {1, 1, 1, 1}, DType::u8);
+               out = unwritten(cpu, {1, 1, 1, 1}, DType::f32);
+  const Tensor argmax = unwritten(cpu, {1, 1, 1, 1}, DType::u8);
   cpu.max_pool2d(out, argmax, x, {});
   EXPECT_EQ(argmax.item(), 0);
   // A window whose upper left part is padding: pixel (0, 0) is its element 4.
@@ -130,15 +126,15 @@ TEST(CpuMaxPool2d, TheFirstOfEqualsWinsAndPaddingNever) {
 TEST(CpuMaxPool2d, MinusInfinityAndNanAreValuesToo) {
   CpuBackend cpu;
   const double low = -std::numeric_limits<double>::infinity();
-  const Tensor out = test::unwritten(cpu, {1, 1, 1, 1}, DType::f64),
-               argmax = test::unwritten(cpu, {1, 1, 1, 1}, DType::u8);
-  cpu.max_pool2d(out, argmax, test::tensor(cpu, {1, 2, 2, 1}, {low, low, low, low}), {});
+  const Tensor out = unwritten(cpu, {1, 1, 1, 1}, DType::f64),
+               argmax = unwritten(cpu, {1, 1, 1, 1}, DType::u8);
+  cpu.max_pool2d(out, argmax, tensor(cpu, {1, 2, 2, 1}, {low, low, low, low}), {});
   EXPECT_EQ(out.item(), low);
   EXPECT_EQ(argmax.item(), 0);
-  cpu.max_pool2d(out, argmax, test::tensor(cpu, {1, 2, 2, 1}, {1, std::nan(""), 3, std::nan("")}), {});
+  cpu.max_pool2d(out, argmax, tensor(cpu, {1, 2, 2, 1}, {1, std::nan(""), 3, std::nan("")}), {});
   EXPECT_TRUE(std::isnan(out.item()));
   EXPECT_EQ(argmax.item(), 1);
-  test::expect_error(
+  expect_error(
       [&] {
         cpu.max_pool2d(out, out, Tensor::zeros({1, 2, 2, 1}, {DType::f64, &cpu}), {});
       },
@@ -146,4 +142,4 @@ TEST(CpuMaxPool2d, MinusInfinityAndNanAreValuesToo) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -3,10 +3,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 // Gathers the elements that fall on each output element by walking the input once, index by index.
 std::map<std::vector<std::int64_t>, Values> group(const Tensor& x, const Shape& out_shape) {
@@ -44,19 +42,19 @@ double reference(ReduceOp op, Values values) {
 void check(CpuBackend& cpu, const Tensor& x, const Shape& out_shape) {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min}) {
     SCOPED_TRACE(cat("op ", static_cast<int>(op), " of ", x.shape(), " to ", out_shape));
-    const Tensor out = test::unwritten(cpu, out_shape, x.dtype());
+    const Tensor out = unwritten(cpu, out_shape, x.dtype());
     cpu.reduce(op, out, x);
     Values expected;
     for (const auto& [index, values] : group(x, out_shape)) expected.push_back(reference(op, values));
-    test::expect_close(out, expected);
+    expect_close(out, expected);
   }
 }
 
 TEST(CpuReduce, AnySubsetOfAxes) {
   CpuBackend cpu;
   const Shape shape{3, 4, 1, 5};
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::random_tensor(cpu, shape, dtype, 1);
+  for_each_real([&](DType dtype) {
+    const Tensor x = random_tensor(cpu, shape, dtype, 1);
     for (int axes = 0; axes < 16; ++axes) {
       Shape out_shape = shape;
       for (int i = 0; i < 4; ++i)
@@ -68,7 +66,7 @@ TEST(CpuReduce, AnySubsetOfAxes) {
 
 TEST(CpuReduce, StridedViews) {
   CpuBackend cpu;
-  const Tensor x = test::random_tensor(cpu, {4, 6, 5}, DType::f64, 2);
+  const Tensor x = random_tensor(cpu, {4, 6, 5}, DType::f64, 2);
   check(cpu, x.permute({2, 0, 1}), {5, 1, 6});
   check(cpu, x.slice(1, 1, 4), {1, 3, 1});
   check(cpu, x.slice(0, 0, 1).broadcast_to({3, 6, 5}), {1, 6, 1});
@@ -76,7 +74,7 @@ TEST(CpuReduce, StridedViews) {
 
 TEST(CpuReduce, WiderThanABlockOfColumns) {
   CpuBackend cpu;
-  const Tensor x = test::random_tensor(cpu, {3, 150}, DType::f32, 3);
+  const Tensor x = random_tensor(cpu, {3, 150}, DType::f32, 3);
   check(cpu, x, {1, 150});
   check(cpu, x, {3, 1});
 }
@@ -84,7 +82,7 @@ TEST(CpuReduce, WiderThanABlockOfColumns) {
 TEST(CpuReduce, NothingToReduce) {
   CpuBackend cpu;
   const Tensor x = Tensor::zeros({0, 2}, {.dtype = DType::f64, .backend = &cpu});
-  const Tensor out = test::unwritten(cpu, {1, 2}, DType::f64);
+  const Tensor out = unwritten(cpu, {1, 2}, DType::f64);
   cpu.reduce(ReduceOp::sum, out, x);
   EXPECT_EQ(out.to_vector<double>(), (Values{0, 0}));
   cpu.reduce(ReduceOp::mean, out, x);
@@ -110,7 +108,7 @@ TEST(CpuReduce, ANanIsNotLost) {
   const Tensor out = Tensor::zeros({1}, {.dtype = DType::f64, .backend = &cpu});
   for (const Values& values : {Values{1, std::nan(""), 2}, Values{std::nan(""), 1, 2}})
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min}) {
-      cpu.reduce(op, out, test::tensor(cpu, {3}, values));
+      cpu.reduce(op, out, tensor(cpu, {3}, values));
       EXPECT_TRUE(std::isnan(out.item())) << static_cast<int>(op);
     }
 }
@@ -118,8 +116,8 @@ TEST(CpuReduce, ANanIsNotLost) {
 TEST(CpuReduce, ArgmaxTakesTheFirst) {
   CpuBackend cpu;
   const Tensor out = Tensor::zeros({2, 2}, {.dtype = DType::i64, .backend = &cpu});
-  test::for_each_real([&](DType dtype) {
-    cpu.argmax(out, test::tensor(cpu, {2, 2, 3}, {1, 3, 2, 5, 5, 5, -3, -2, -1, 0, 7, 7}, dtype));
+  for_each_real([&](DType dtype) {
+    cpu.argmax(out, tensor(cpu, {2, 2, 3}, {1, 3, 2, 5, 5, 5, -3, -2, -1, 0, 7, 7}, dtype));
     EXPECT_EQ(out.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 2, 1}));
   });
   cpu.argmax(Tensor::zeros({0}, {.dtype = DType::i64, .backend = &cpu}),
@@ -129,8 +127,8 @@ TEST(CpuReduce, ArgmaxTakesTheFirst) {
 TEST(CpuReduce, SumOfSquaresOfMoreThanOnePiece) {
   CpuBackend cpu;
   const Tensor out = Tensor::zeros({}, {.dtype = DType::f64, .backend = &cpu});
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::random_tensor(cpu, {70000}, dtype, 6);
+  for_each_real([&](DType dtype) {
+    const Tensor x = random_tensor(cpu, {70000}, dtype, 6);
     long double expected = 0;
     for (const double v : x.to_vector<double>()) expected += static_cast<long double>(v) * v;
     cpu.sum_of_squares(out, x);
@@ -143,7 +141,7 @@ TEST(CpuReduce, SumOfSquaresOfMoreThanOnePiece) {
 TEST(CpuReduce, CountCorrectAddsToTheTotal) {
   CpuBackend cpu;
   const Tensor total = Tensor::full({}, 10, {.dtype = DType::i64, .backend = &cpu});
-  const Tensor scores = test::tensor(cpu, {3, 2}, {0.1, 0.9, 0.8, 0.2, 0.5, 0.5}, DType::f32);
+  const Tensor scores = tensor(cpu, {3, 2}, {0.1, 0.9, 0.8, 0.2, 0.5, 0.5}, DType::f32);
   cpu.count_correct(total, scores, Tensor::from<std::int32_t>({3}, {1, 1, 0}, &cpu));
   EXPECT_EQ(total.item(), 12);
   cpu.count_correct(total, Tensor::zeros({0, 2}, {.backend = &cpu}),
@@ -152,4 +150,4 @@ TEST(CpuReduce, CountCorrectAddsToTheTotal) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -1,10 +1,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::Values;
 
 constexpr std::size_t kClasses = 5;
 
@@ -50,34 +48,33 @@ void expect_near(const Tensor& actual, const Values& expected, double tolerance)
 
 TEST(CpuSoftmax, ForwardAndLogarithm) {
   CpuBackend cpu;
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::random_tensor(cpu, {2, 3, 5}, dtype, 1),
-                 y = test::unwritten(cpu, {2, 3, 5}, dtype);
+  for_each_real([&](DType dtype) {
+    const Tensor x = random_tensor(cpu, {2, 3, 5}, dtype, 1), y = unwritten(cpu, {2, 3, 5}, dtype);
     Values expected = softmax(x.to_vector<double>());
     cpu.softmax(y, x);
-    test::expect_close(y, expected);
+    expect_close(y, expected);
     for (double& p : expected) p = std::log(p);
     cpu.log_softmax(y, x);
-    test::expect_close(y, expected);
+    expect_close(y, expected);
   });
 }
 
 TEST(CpuSoftmax, LargeLogitsDoNotOverflow) {
   CpuBackend cpu;
-  test::for_each_real([&](DType dtype) {
-    const Tensor x = test::tensor(cpu, {1, 3}, {1e4, 1e4, -1e4}, dtype), y = Tensor::empty_like(x);
+  for_each_real([&](DType dtype) {
+    const Tensor x = tensor(cpu, {1, 3}, {1e4, 1e4, -1e4}, dtype), y = Tensor::empty_like(x);
     cpu.softmax(y, x);
-    test::expect_close(y, {0.5, 0.5, 0});
+    expect_close(y, {0.5, 0.5, 0});
     cpu.log_softmax(y, x);
-    test::expect_close(y, {-std::log(2), -std::log(2), -2e4 - std::log(2)});
+    expect_close(y, {-std::log(2), -std::log(2), -2e4 - std::log(2)});
   });
 }
 
 TEST(CpuSoftmax, GradientsMatchFiniteDifferences) {
   CpuBackend cpu;
-  const Values at = test::random_values(10, 1), g = test::random_values(10, 2);
-  const Tensor x = test::tensor(cpu, {2, 5}, at), grad_y = test::tensor(cpu, {2, 5}, g);
-  const Tensor y = Tensor::empty_like(x), grad_x = test::unwritten(cpu, {2, 5}, DType::f64);
+  const Values at = random_values(10, 1), g = random_values(10, 2);
+  const Tensor x = tensor(cpu, {2, 5}, at), grad_y = tensor(cpu, {2, 5}, g);
+  const Tensor y = Tensor::empty_like(x), grad_x = unwritten(cpu, {2, 5}, DType::f64);
   cpu.softmax(y, x);
   cpu.softmax_backward(grad_x, grad_y, y);
   expect_near(grad_x, numeric_gradient(at, g, softmax), 1e-9);
@@ -110,16 +107,15 @@ TEST(CpuSoftmax, CrossEntropyAndItsGradient) {
   CpuBackend cpu;
   const Tensor labels = Tensor::from<std::int32_t>({3}, std::span(kLabels), &cpu);
   for (const double smoothing : {0.0, 0.1})
-    test::for_each_real([&](DType dtype) {
-      const Tensor logits = test::random_tensor(cpu, {3, 5}, dtype, 3);
-      const Tensor losses = test::unwritten(cpu, {3}, dtype), p = test::unwritten(cpu, {3, 5}, dtype);
-      const Tensor grad_losses = test::random_tensor(cpu, {3}, dtype, 4),
-                   grad = test::unwritten(cpu, {3, 5}, dtype);
+    for_each_real([&](DType dtype) {
+      const Tensor logits = random_tensor(cpu, {3, 5}, dtype, 3);
+      const Tensor losses = unwritten(cpu, {3}, dtype), p = unwritten(cpu, {3, 5}, dtype);
+      const Tensor grad_losses = random_tensor(cpu, {3}, dtype, 4), grad = unwritten(cpu, {3, 5}, dtype);
       cpu.softmax_cross_entropy(losses, p, logits, labels, smoothing);
       cpu.softmax_cross_entropy_backward(grad, grad_losses, p, labels, smoothing);
       const Values z = logits.to_vector<double>();
-      test::expect_close(losses, cross_entropy(z, smoothing));
-      test::expect_close(p, softmax(z));
+      expect_close(losses, cross_entropy(z, smoothing));
+      expect_close(p, softmax(z));
       const auto f = [&](const Values& values) { return cross_entropy(values, smoothing); };
       expect_near(grad, numeric_gradient(z, grad_losses.to_vector<double>(), f),
                   dtype == DType::f64 ? 1e-9 : 1e-6);
@@ -128,7 +124,7 @@ TEST(CpuSoftmax, CrossEntropyAndItsGradient) {
 
 TEST(CpuSoftmax, AConfidentMistakeCostsItsMargin) {
   CpuBackend cpu;
-  const Tensor logits = test::tensor(cpu, {1, 2}, {0, 500}, DType::f32),
+  const Tensor logits = tensor(cpu, {1, 2}, {0, 500}, DType::f32),
                losses = Tensor::zeros({1}, {.backend = &cpu});
   cpu.softmax_cross_entropy(losses, Tensor::empty_like(logits), logits,
                             Tensor::from<std::int32_t>({1}, {0}, &cpu), 0);
@@ -140,7 +136,7 @@ TEST(CpuSoftmax, ABadLabelIsNamed) {
   const Tensor logits = Tensor::zeros({2, 3}, {.backend = &cpu}),
                losses = Tensor::zeros({2}, {.backend = &cpu});
   for (const std::int32_t bad : {3, -1})
-    test::expect_error(
+    expect_error(
         [&] {
           cpu.softmax_cross_entropy(losses, Tensor::empty_like(logits), logits,
                                     Tensor::from<std::int32_t>({2}, {0, bad}, &cpu), 0);
@@ -161,4 +157,4 @@ TEST(CpuSoftmax, AnEmptyBatch) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -8,14 +8,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::random_tensor;
-using test::Variables;
 
 struct BinaryCase {
   const char* name;
@@ -72,7 +66,7 @@ TEST_P(Binary, OfViewsAndOfTheSameVariableTwice) {
 
 TEST_P(Binary, SaysWhatDoesNotFit) {
   const auto message = [](const Variable& a, const Variable& b) {
-    return test::message_of([&] { GetParam().op(a, b); });
+    return message_of([&] { GetParam().op(a, b); });
   };
   const Tensor a = f64_tensor({2}, {1, 2});
   EXPECT_EQ(message(a, f64_tensor({3}, {1, 2, 3})), "[broadcast] shapes (2,) and (3,) do not fit");
@@ -128,4 +122,4 @@ TEST(Arithmetic, DivisionByANumberIsExact) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -9,15 +9,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 constexpr BatchNormParams kBatchNorm{.epsilon = 0.01};
 
@@ -203,4 +196,4 @@ TEST(BatchNorm, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -6,14 +6,8 @@
 #include "ops/window.h"
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 struct ConvCase {
   Shape x, weight;
@@ -216,4 +210,4 @@ TEST(Conv2dErrors, SayWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

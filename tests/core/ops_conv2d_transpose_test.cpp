@@ -7,14 +7,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 struct TransposeCase {
   Shape x, weight;
@@ -170,4 +164,4 @@ TEST(Conv2dTransposeErrors, CarryBothValues) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

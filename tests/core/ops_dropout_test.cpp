@@ -6,14 +6,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 Tensor keys(const std::vector<std::int64_t>& samples, std::int64_t epoch) {
   std::vector<std::int64_t> values;
@@ -88,4 +82,4 @@ TEST(Dropout, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -8,14 +8,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::random_tensor;
-using test::Variables;
 
 struct UnaryCase {
   const char* name;
@@ -106,7 +100,7 @@ TEST(Unary, SayWhatIsWrong) {
   EXPECT_THROW(clamp(f64_tensor({1}, {0}), 2, 1), UsageError);
   EXPECT_THROW(relu(Variable()), Error);
   try {
-    exp(test::i32_tensor({1, 2}));
+    exp(i32_tensor({1, 2}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "[exp] expects a floating dtype, got i32 (2,)");
@@ -114,4 +108,4 @@ TEST(Unary, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

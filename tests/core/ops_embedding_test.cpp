@@ -4,15 +4,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 Tensor indices(const Shape& shape, std::initializer_list<std::int32_t> values) {
   return Tensor::from<std::int32_t>(shape, values, &backend("cpu"));
@@ -57,4 +50,4 @@ TEST(Embedding, ErrorsNameIndexAndTable) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

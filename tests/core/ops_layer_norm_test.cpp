@@ -7,15 +7,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 TEST(LayerNormOp, Values) {
   const Tensor x = f64_tensor({2, 2}, {1, 3, 10, 40});
@@ -73,4 +66,4 @@ TEST(LayerNormOp, OfNoSamples) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

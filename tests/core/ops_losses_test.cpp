@@ -8,16 +8,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::i32_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 // -sum over classes of target * log softmax, in the plainest way.
 std::vector<double> naive_cross_entropy(const Tensor& logits, const std::vector<double>& targets) {
@@ -138,4 +130,4 @@ TEST(SquaredError, DoesNotBroadcast) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -6,15 +6,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 TEST(Matmul, Values) {
   const Tensor a = f64_tensor({2, 3}, {1, 2, 3, 4, 5, 6}), b = f64_tensor({3, 2}, {1, -1, 0, 2, 3, 1});
@@ -104,4 +97,4 @@ TEST(Dense, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -11,13 +11,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 /// Of the largest magnitude of a tensor: one rounding to bf16 (half a unit of 8 bits), and sums in f32.
 constexpr double kRounded = 0x1.02p-8, kSummed = 1e-5;
@@ -36,7 +31,7 @@ Variable parameter(const Tensor& value) {
 }
 
 /// inputs[0] is bf16, inputs[i] a matrix of weights where `in_products[i]`, all in f32 beside it.
-void expect_mixed(const test::Function& f, const std::vector<Tensor>& inputs,
+void expect_mixed(const Function& f, const std::vector<Tensor>& inputs,
                   const std::vector<bool>& in_products) {
   Variables mixed, precise;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -142,4 +137,4 @@ TEST(Cast, RoundsAndPassesTheGradientOn) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -5,15 +5,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 const Pool2dOptions kOptions[] = {
     {},
@@ -123,4 +116,4 @@ TEST(Pool2d, TheLargestWindow) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

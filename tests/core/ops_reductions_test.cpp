@@ -8,14 +8,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::random_tensor;
-using test::Variables;
 
 using Reduction = Variable (*)(const Variable&, ReduceOptions);
 
@@ -100,17 +94,17 @@ TEST(Argmax, FirstLargestOfEachRow) {
   EXPECT_EQ(argmax(f64_tensor({2, 3}, {1, 9, 2, 8, 0, 9}).permute({1, 0})).to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{1, 0, 1}));
   EXPECT_EQ(argmax(f64_tensor({2}, {1, 3})).shape(), Shape{});
-  EXPECT_NE(test::message_of([] { argmax(f64_tensor({2, 0}, {})); }).find("(2, 0)"), std::string::npos);
+  EXPECT_NE(message_of([] { argmax(f64_tensor({2, 0}, {})); }).find("(2, 0)"), std::string::npos);
 }
 
 TEST(OneHot, OfLabels) {
-  const Tensor rows = one_hot(test::i32_tensor({2, 0, 3, -1}), 3);
+  const Tensor rows = one_hot(i32_tensor({2, 0, 3, -1}), 3);
   EXPECT_EQ(rows.shape(), (Shape{4, 3}));
   EXPECT_EQ(rows.dtype(), DType::f32);
   expect_close(rows, {0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0, "one_hot");
   EXPECT_EQ(one_hot(Tensor::zeros({2, 5}, {.dtype = DType::u8}), 4).shape(), (Shape{2, 5, 4}));
-  EXPECT_NE(test::message_of([] { one_hot(Tensor::zeros({3}), 4); }).find("f32 (3,)"), std::string::npos);
-  EXPECT_NE(test::message_of([] { one_hot(test::i32_tensor({0}), 0); }).find("classes"), std::string::npos);
+  EXPECT_NE(message_of([] { one_hot(Tensor::zeros({3}), 4); }).find("f32 (3,)"), std::string::npos);
+  EXPECT_NE(message_of([] { one_hot(i32_tensor({0}), 0); }).find("classes"), std::string::npos);
 }
 
 TEST(Reductions, OfViewsAndScalars) {
@@ -156,4 +150,4 @@ TEST(Reductions, SayWhichAxisIsWrong) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -5,15 +5,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::message_of;
-using test::random_tensor;
-using test::Variables;
 
 TEST(ShapeOps, AreViews) {
   const Variable x = f64_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -82,12 +75,12 @@ TEST(ShapeOps, GradientOfConcat) {
 }
 
 TEST(ShapeOps, StacksAlongANewAxis) {
-  const Tensor a = test::f64_tensor({2, 2}, {1, 2, 3, 4}), b = test::f64_tensor({2, 2}, {5, 6, 7, 8});
-  test::expect_close(stack({a, b}).value(), {1, 2, 3, 4, 5, 6, 7, 8}, 0, "in front");
+  const Tensor a = f64_tensor({2, 2}, {1, 2, 3, 4}), b = f64_tensor({2, 2}, {5, 6, 7, 8});
+  expect_close(stack({a, b}).value(), {1, 2, 3, 4, 5, 6, 7, 8}, 0, "in front");
   EXPECT_EQ(stack({a, b, a}, 1).shape(), (Shape{2, 3, 2}));
-  test::expect_close(stack({a, b}, 1).value(), {1, 2, 5, 6, 3, 4, 7, 8}, 0, "between");
-  test::expect_close(stack({a, b}, -1).value(), {1, 5, 2, 6, 3, 7, 4, 8}, 0, "behind");
-  EXPECT_EQ(stack({test::f64_tensor({}, {3})}).shape(), Shape{1});
+  expect_close(stack({a, b}, 1).value(), {1, 2, 5, 6, 3, 4, 7, 8}, 0, "between");
+  expect_close(stack({a, b}, -1).value(), {1, 5, 2, 6, 3, 7, 4, 8}, 0, "behind");
+  EXPECT_EQ(stack({f64_tensor({}, {3})}).shape(), Shape{1});
   for (const int axis : {0, 1, 2, -1})
     expect_gradients(
         [&](const Variables& v) {
@@ -131,4 +124,4 @@ TEST(ShapeOps, SayWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

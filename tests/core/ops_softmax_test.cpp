@@ -7,14 +7,8 @@
 
 #include "support/gradient_check.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_close;
-using test::expect_gradients;
-using test::f64_tensor;
-using test::random_tensor;
-using test::Variables;
 
 TEST(Softmax, Values) {
   const double e = std::exp(1.0);
@@ -76,4 +70,4 @@ TEST(SoftmaxInput, MakesNoCycle) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

@@ -9,10 +9,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "core/testing.h"
 
-namespace ronde {
+namespace ronde::test {
 namespace {
-
-using test::expect_error;
 
 Tensor iota(const Shape& shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.count()));
@@ -183,7 +181,7 @@ TEST(Tensor, MovedFromIsUndefined) {
   Tensor x = iota({2, 3});
   const Tensor y = std::move(x);
   EXPECT_FALSE(x.defined());  // NOLINT: that is what is tested
-  test::expect_error([&] { (void)x.item(); }, "before it was given a value");
+  expect_error([&] { (void)x.item(); }, "before it was given a value");
   EXPECT_EQ(y.count(), 6);
 }
 
@@ -200,4 +198,4 @@ TEST(Tensor, KeepsItsBackend) {
 }
 
 }  // namespace
-}  // namespace ronde
+}  // namespace ronde::test

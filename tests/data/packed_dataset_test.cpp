@@ -8,7 +8,6 @@
 #include <ronde/core/sha256.h>
 #include <ronde/data/in_memory_dataset.h>
 #include <ronde/data/packed_dataset.h>
-#include <ronde/data/subset.h>
 
 #include "data/testing.h"
 #include "support/make_idx.h"

@@ -52,15 +52,12 @@ TEST(RunMainByVariables, ChildrenOfARankEndAsTheyLike) {
 }
 
 TEST(RunMainByVariables, OneRankFails) {
-  const Job job = run_by_variables(3, "one_fails");
-  EXPECT_EQ(job.status, 65) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] train-labels: 59,999 labels for 60,000 images"});
+  expect_end(run_by_variables(3, "one_fails"), 65,
+             {"ronde: [rank 2] train-labels: 59,999 labels for 60,000 images"});
 }
 
 TEST(RunMainByVariables, FailureMeetsCollectivesUnderWay) {
-  const Job job = run_by_variables(2, "pending");
-  EXPECT_EQ(job.status, 74) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+  expect_end(run_by_variables(2, "pending"), 74, {"ronde: [rank 1] disk full"});
 }
 
 TEST(RunMainByVariables, FailureMeetsAGroupsCollectiveUnderWay) {

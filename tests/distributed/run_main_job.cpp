@@ -17,6 +17,11 @@ int Job::count(const std::string& text) const {
   return n;
 }
 
+void expect_end(const Job& job, int status, const Lines& messages) {
+  EXPECT_EQ(job.status, status) << job.output;
+  EXPECT_EQ(job.messages, messages);
+}
+
 Job run(const std::string& command) {
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   Job job;
@@ -80,18 +85,12 @@ void expect_children_to_end_alone(RunJob start) {
 }
 
 void expect_errors_of_sets(RunJob start) {
-  const Job one = start(3, "one_fails_with_a_set");
-  EXPECT_EQ(one.status, 65) << one.output;
-  EXPECT_EQ(one.messages, Lines{"ronde: [rank 2] cannot read picture 17.jpg"});
-  const Job both = start(4, "set_disagrees");
-  EXPECT_EQ(both.status, 1) << both.output;
-  EXPECT_EQ(
-      both.messages,
-      Lines{"ronde: [rank 3] [allreduce] ranks disagree: rank 2 calls allreduce(sum, f32 (4,)), rank 3 calls "
-            "allreduce(sum, f32 (5,))"});
-  const Job agreed = start(4, "set_agrees_on_an_error");
-  EXPECT_EQ(agreed.status, 65) << agreed.output;
-  EXPECT_EQ(agreed.messages, Lines{"ronde: [rank 3] bad magic"});
+  expect_end(start(3, "one_fails_with_a_set"), 65, {"ronde: [rank 2] cannot read picture 17.jpg"});
+  expect_end(
+      start(4, "set_disagrees"), 1,
+      {"ronde: [rank 3] [allreduce] ranks disagree: rank 2 calls allreduce(sum, f32 (4,)), rank 3 calls "
+       "allreduce(sum, f32 (5,))"});
+  expect_end(start(4, "set_agrees_on_an_error"), 65, {"ronde: [rank 3] bad magic"});
 }
 
 }  // namespace ronde::test

@@ -18,6 +18,9 @@ struct Job {
   int count(const std::string& text) const;
 };
 
+/// That it ended so, and said no more.
+void expect_end(const Job& job, int status, const Lines& messages);
+
 /// A command of the shell.
 Job run(const std::string& command);
 /// One process; `mode` is the program's word.

@@ -55,9 +55,8 @@ Job run_with_another(const std::string& first, const std::string& second, const 
 }
 
 TEST_F(RunMain, WrongThreadsOfOneRankAreAnErrorOfAll) {
-  const Job job = run_with_another("", "RONDE_THREADS=many", "one_returns_early");
-  EXPECT_EQ(job.status, 2) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] RONDE_THREADS expects a number of threads, got many"});
+  expect_end(run_with_another("", "RONDE_THREADS=many", "one_returns_early"), 2,
+             {"ronde: [rank 1] RONDE_THREADS expects a number of threads, got many"});
 }
 
 TEST_F(RunMain, TimelineIsMadeIfRankZeroIsAskedForIt) {

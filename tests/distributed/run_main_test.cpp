@@ -49,52 +49,37 @@ TEST_F(RunMain, StartsAgainAfterAFailure) {
 }
 
 TEST_F(RunMain, OneRankFails) {
-  const Job job = run_ranks(3, "one_fails");
-  EXPECT_EQ(job.status, 65) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] train-labels: 59,999 labels for 60,000 images"});
+  expect_end(run_ranks(3, "one_fails"), 65,
+             {"ronde: [rank 2] train-labels: 59,999 labels for 60,000 images"});
 }
 
 // Much longer than this test may take.
 TEST_F(RunMain, OneRankFailsWhileOthersCompute) {
-  const Job job = run_ranks(2, "one_fails_others_busy");
-  EXPECT_EQ(job.status, 74) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+  expect_end(run_ranks(2, "one_fails_others_busy"), 74, {"ronde: [rank 1] disk full"});
 }
 
 TEST_F(RunMain, AllRanksFailAndOneReports) {
-  const Job job = run_ranks(4, "all_fail");
-  EXPECT_EQ(job.status, 2) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 0] --batch-size expects a positive number, got 0"});
+  expect_end(run_ranks(4, "all_fail"), 2, {"ronde: [rank 0] --batch-size expects a positive number, got 0"});
 }
 
 TEST_F(RunMain, AgreedErrorIsReportedWhereItHappened) {
-  const Job job = run_ranks(3, "agreed");
-  EXPECT_EQ(job.status, 65) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 2] bad magic"});
+  expect_end(run_ranks(3, "agreed"), 65, {"ronde: [rank 2] bad magic"});
 }
 
 TEST_F(RunMain, OtherExceptionsAreFailures) {
-  const Job standard = run_ranks(2, "standard_exception");
-  EXPECT_EQ(standard.status, 1) << standard.output;
-  EXPECT_EQ(standard.messages, Lines{"ronde: [rank 1] what a library says"});
-  const Job unknown = run_ranks(2, "unknown_exception");
-  EXPECT_EQ(unknown.status, 1) << unknown.output;
-  EXPECT_EQ(unknown.messages, Lines{"ronde: [rank 1] unknown exception"});
+  expect_end(run_ranks(2, "standard_exception"), 1, {"ronde: [rank 1] what a library says"});
+  expect_end(run_ranks(2, "unknown_exception"), 1, {"ronde: [rank 1] unknown exception"});
 }
 
 TEST_F(RunMain, OneRankReturnsEarly) {
-  const Job job = run_ranks(2, "one_returns_early");
-  EXPECT_EQ(job.status, 1) << job.output;
-  EXPECT_EQ(
-      job.messages,
-      Lines{"ronde: [rank 1] [distributed] ranks disagree: rank 0 calls barrier(), rank 1 calls nothing more "
-            "(it is done)"});
+  expect_end(
+      run_ranks(2, "one_returns_early"), 1,
+      {"ronde: [rank 1] [distributed] ranks disagree: rank 0 calls barrier(), rank 1 calls nothing more "
+       "(it is done)"});
 }
 
 TEST_F(RunMain, FailureMeetsCollectivesUnderWay) {
-  const Job job = run_ranks(2, "pending");
-  EXPECT_EQ(job.status, 74) << job.output;
-  EXPECT_EQ(job.messages, Lines{"ronde: [rank 1] disk full"});
+  expect_end(run_ranks(2, "pending"), 74, {"ronde: [rank 1] disk full"});
 }
 
 TEST_F(RunMain, FailureMeetsAGroupsCollectiveUnderWay) {

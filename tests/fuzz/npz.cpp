@@ -4,7 +4,6 @@
 #include <ronde/data/zip.h>
 
 #include "fuzz.h"
-#include "support/make_idx.h"
 
 namespace ronde::fuzz {
 

@@ -10,7 +10,6 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
-#include "weights/keras_config.h"
 #include "weights/training_config.h"
 
 namespace ronde::testing {

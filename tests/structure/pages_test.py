@@ -1,4 +1,5 @@
-"""Links of the pages lead to files and headings that are there, and what users of Keras look for by name is found."""
+"""Links of the pages lead to files and headings that are there, files that they name are where they say, and what users
+of Keras look for by name is found."""
 
 import pathlib
 import re
@@ -8,6 +9,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|^    .*?$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"`((?:core|nn|data|distributed|models|apps|tests|third_party)/[\w./-]+\.(?:cpp|h|py|md|json|npz))\b")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 CLASS = re.compile(r"^class RONDE_API (\w+) : public (\w+)", re.MULTILINE)
 UNNAMED = {"Cifar10FastFreeze", "TrainingOnly"}  # a record's, and what stands for a layer of a file
@@ -38,6 +40,12 @@ def broken_links(page):
     return found
 
 
+def missing_files(page):
+    """Files of ours that a page names, headers as they are included, and that are not there."""
+    roots = [page.parent, ROOT, *ROOT.glob("*/include/ronde")]
+    return [name for name in FILE.findall(page.read_text()) if not any((root / name).exists() for root in roots)]
+
+
 def classes_of_kinds():
     """Names of the public classes that derive from one of KINDS, and that no other derives from."""
     headers = "".join(path.read_text() for room in ("nn", "models") for path in (ROOT / room / "include").rglob("*.h"))
@@ -61,6 +69,8 @@ class Links(unittest.TestCase):
         for page in pages():
             with self.subTest(page=str(page.relative_to(ROOT))):
                 self.assertEqual(broken_links(page), [])
+                self.assertEqual(missing_files(page), [])
+
 
 class KerasPage(unittest.TestCase):
     def test_it_names_what_there_is(self):

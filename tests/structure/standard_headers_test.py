@@ -19,7 +19,7 @@ HEADERS = {
     "atomic": "atomic memory_order_relaxed",
     "bit": "bit_cast",
     "cmath": "cos exp log sqrt",
-    "concepts": "derived_from integral same_as",
+    "concepts": "derived_from integral same_as signed_integral unsigned_integral",
     "cstddef": "size_t",
     "cstdint": "int32_t int64_t uint16_t uint32_t uint64_t uint8_t",
     "cstdio": "FILE",

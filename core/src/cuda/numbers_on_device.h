@@ -25,8 +25,7 @@ class NumbersOnDevice {
   const StepNumbers* next(const StepNumbers& numbers);
   /// What has changed since it was sent; not in a capture.
   void send();
-  /// Calls since `rewind`, and blocks that were sent so far.
-  std::size_t calls() const { return next_; }
+  /// Blocks that were sent so far.
   std::size_t sent() const { return sent_; }
 
  private:

@@ -2,10 +2,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
-#include "machine/files.h"
+#include <ronde/core/machine.h>
 
 namespace ronde::inline v0 {
 namespace {

@@ -72,6 +72,13 @@ std::string host_name() {
   return uname(&system) == 0 ? system.nodename : "";
 }
 
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 Machine this_machine() {
   Machine machine;
   utsname system{};

@@ -11,8 +11,6 @@
 #include <ronde/core/machine.h>
 #include <ronde/core/text.h>
 
-#include "machine/files.h"
-
 namespace ronde::inline v0 {
 namespace {
 

@@ -6,8 +6,6 @@
 #include <charconv>
 #include <string>
 
-#include <ronde/core/export.h>
-
 namespace ronde::inline v0 {
 
 inline std::string exact_text(double value) {

@@ -46,8 +46,6 @@ class HierarchicalTransport final : public Transport {
   std::shared_ptr<void> share(std::int64_t bytes) override { return node_->share(bytes); }
   std::unique_ptr<Transport> split(int color, int key) override;
 
-  /// The transport below, for a flat all-reduce; it stays part of this one.
-  Transport& base() { return *base_; }
   /// Gives up the levels.
   std::unique_ptr<Transport> release_base() { return std::move(base_); }
 

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <string_view>
 
 #include <unistd.h>
 
 #include <ronde/core/machine.h>
 #include <ronde/core/text.h>
-
-#include "tcp/words.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -19,7 +18,7 @@ constexpr const char* kToken = "=";  // before a token, so that an empty one is 
 
 struct Word {
   Answer::Kind kind;
-  const char* text;
+  std::string_view text;
 };
 constexpr std::array kAnswers{
     Word{Answer::Kind::loopback, "go loopback"},
@@ -53,7 +52,7 @@ std::string Answer::pack() const {
 
 Answer Answer::unpack(const std::string& packed) {
   for (const Word& word : kAnswers)
-    if (packed.starts_with(word.text)) return {word.kind, after(word.text, packed)};
+    if (packed.starts_with(word.text)) return {word.kind, packed.substr(word.text.size())};
   return {};
 }
 

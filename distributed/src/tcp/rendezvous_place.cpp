@@ -6,13 +6,17 @@
 #include <unistd.h>
 
 #include <ronde/core/error.h>
+#include <ronde/core/machine.h>
 #include <ronde/core/new_file.h>
 #include <ronde/distributed/network.h>
 
-#include "tcp/words.h"
-
 namespace ronde::inline v0 {
 namespace {
+
+// What follows `prefix`; empty: `text` does not begin with it.
+std::string after(const std::string& prefix, const std::string& text) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : "";
+}
 
 // Where others reach this machine, best first; perhaps nowhere.
 std::vector<std::string> outward_hosts(const std::string& iface) {

@@ -49,21 +49,23 @@ std::string TrainStep::take_fallback() {
   return captured_->take_fallback();
 }
 
-void TrainStep::add(const StepData& data, Position position, RunningTotals& totals, StepAudit& audit) {
+// A batch goes one of three ways: as a graph that makes the update too (`updates`), as a graph of forward and
+// backward (`is_repeated`), or in pieces, which an audit may compute twice.
+void TrainStep::add(const StepData& data, BatchPosition position, RunningTotals& totals, StepAudit& audit) {
   const bool is_first = !std::exchange(has_batches_, true);
   if (is_first) model_.arena->zero_gradients();
   const std::int64_t count = data.inputs.size(0);
   samples_.samples += count;
   samples_.of_all_ranks += data.global_count;
-  if (position == Position::last) model_.optimizer->expect(samples_);
+  if (position == BatchPosition::last) model_.optimizer->expect(samples_);
   std::optional<DistributedOptimizer::NoSync> held_back;
-  if (position == Position::within || audit.is_due()) held_back.emplace(*model_.optimizer);
+  if (position == BatchPosition::within || audit.is_due()) held_back.emplace(*model_.optimizer);
   // On all ranks, whose shares of a batch differ by one sample.
   const std::int64_t ranks = model_.communicator->size();
   const std::int64_t largest = std::max(count, ceil_divide(data.global_count, ranks));
   const bool is_whole = micro_batch_ == 0 || micro_batch_ >= largest;
   const bool is_repeated = is_first && is_whole && !audit.is_due() && captured_->takes(data);
-  const bool updates = is_repeated && position == Position::last && captured_->takes_update();
+  const bool updates = is_repeated && position == BatchPosition::last && captured_->takes_update();
   if (is_first && guard_ && guard_->is_on())
     updates ? guard_->begin_update_on_device() : guard_->begin_update(totals);
   if (is_repeated) {

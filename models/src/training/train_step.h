@@ -21,7 +21,7 @@ struct StepData {
 };
 
 /// Whether more batches of the same update follow.
-enum class Position { within, last };
+enum class BatchPosition { within, last };
 
 /// The sum of the losses of the samples, each times its weight, of those that `fit` was given.
 struct TrainingLoss {
@@ -50,7 +50,7 @@ class TrainStep {
   /// since the last update; they travel with the last piece of the last batch, or with the update when this
   /// step is audited. Where a graph repeats whole steps, the update is made here as well. Collective when a
   /// layer is synchronized.
-  void add(const StepData& data, Position position, RunningTotals& totals, StepAudit& audit);
+  void add(const StepData& data, BatchPosition position, RunningTotals& totals, StepAudit& audit);
   /// Whether `add` has made the update.
   bool has_updated() const { return updated_.has_value(); }
   /// Collective: one update by the average over the samples of all ranks. Returns their number. `witness`:

@@ -252,7 +252,7 @@ void Trainer::train_on(const Batch& batch) {
     sharded_step_->add(data, batch.global_count, totals_, audit_);
   } else {
     state_.statistics_differ = true;
-    train_step_.add(data, is_last ? Position::last : Position::within, totals_, audit_);
+    train_step_.add(data, is_last ? BatchPosition::last : BatchPosition::within, totals_, audit_);
     if (const std::string why = train_step_.take_fallback(); !why.empty())
       warn(cat("steps run kernel by kernel instead of as one graph: ", why));
   }

@@ -19,6 +19,10 @@ const T& get(const ConfigValue& value, const char* expected) {
 
 }  // namespace
 
+void ConfigDict::emplace_back(std::string_view key, ConfigValue value) {
+  vector::emplace_back(key, std::move(value));
+}
+
 // Not inline: g++ 12 would warn of uninitialised values wherever a variant this wide is moved.
 ConfigValue::ConfigValue() = default;
 ConfigValue::ConfigValue(const ConfigValue&) = default;

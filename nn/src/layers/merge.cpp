@@ -10,7 +10,8 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// What `a` and `b` are stretched to, leaving out the batch; an error that names the layer and both.
+/// Extents may differ where one is 1, but those of the batch; else an error that names the layer and both
+/// shapes.
 void require_mergeable(const Module& layer, const Shape& a, const Shape& b) {
   bool fits = a.rank() == b.rank();
   for (int axis = 0; fits && axis < a.rank(); ++axis)

@@ -6,10 +6,7 @@
 namespace ronde::inline v0 {
 
 Adadelta::Adadelta(AdadeltaOptions options)
-    : Optimizer({.learning_rate = options.learning_rate,
-                 .decay = options.decay,
-                 .weight_decay = 0.0,
-                 .clip = options.clip}),
+    : Optimizer({.learning_rate = options.learning_rate, .decay = options.decay, .clip = options.clip}),
       options_(options) {
   expect_decay_rate("adadelta", "rho", options.rho);
   expect_not_negative("adadelta", "epsilon", options.epsilon);

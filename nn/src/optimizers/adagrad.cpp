@@ -6,10 +6,7 @@
 namespace ronde::inline v0 {
 
 Adagrad::Adagrad(AdagradOptions options)
-    : Optimizer({.learning_rate = options.learning_rate,
-                 .decay = options.decay,
-                 .weight_decay = 0.0,
-                 .clip = options.clip}),
+    : Optimizer({.learning_rate = options.learning_rate, .decay = options.decay, .clip = options.clip}),
       options_(options) {
   expect_not_negative("adagrad", "initial_accumulator_value", options.initial_accumulator_value);
   expect_not_negative("adagrad", "epsilon", options.epsilon);

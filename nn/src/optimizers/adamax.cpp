@@ -8,10 +8,7 @@
 namespace ronde::inline v0 {
 
 Adamax::Adamax(AdamaxOptions options)
-    : Optimizer({.learning_rate = options.learning_rate,
-                 .decay = options.decay,
-                 .weight_decay = 0.0,
-                 .clip = options.clip}),
+    : Optimizer({.learning_rate = options.learning_rate, .decay = options.decay, .clip = options.clip}),
       options_(options) {
   expect_moments("adamax", options);
 }

@@ -37,10 +37,7 @@ std::vector<const Segment*> weights_in(const ParameterArena& arena, std::int64_t
 }  // namespace
 
 Muon::Muon(MuonOptions options)
-    : Optimizer({.learning_rate = options.learning_rate,
-                 .decay = options.decay,
-                 .weight_decay = 0.0,
-                 .clip = options.clip}),
+    : Optimizer({.learning_rate = options.learning_rate, .decay = options.decay, .clip = options.clip}),
       options_(options) {
   expect_momentum("muon", options.momentum);
   require<UsageError>(options.ns_steps >= 1, "[muon] ns_steps must be at least 1, got ", options.ns_steps);

@@ -16,10 +16,7 @@ double in_float(double value) {
 }  // namespace
 
 Nadam::Nadam(NadamOptions options)
-    : Optimizer({.learning_rate = options.learning_rate,
-                 .decay = options.decay,
-                 .weight_decay = 0.0,
-                 .clip = options.clip}),
+    : Optimizer({.learning_rate = options.learning_rate, .decay = options.decay, .clip = options.clip}),
       options_(options) {
   expect_moments("nadam", options);
 }

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include <ronde/core/text.h>
 #include <ronde/nn/adadelta.h>
@@ -95,79 +96,66 @@ class OptimizerConfig {
   double decay_ = 0.0;
 };
 
+/// A setting of an optimizer by its key; its default is that of the options.
+template <class Options, class T>
+using Settings = std::initializer_list<std::pair<const char*, T Options::*>>;
+
+template <class Made, class Options>
+std::unique_ptr<Optimizer> read(const OptimizerConfig& c, Settings<Options, double> numbers,
+                                Settings<Options, bool> switches = {}) {
+  Options options;
+  options.learning_rate = c.rate(options.learning_rate);
+  options.decay = c.decay();
+  options.clip = c.clip();
+  for (const auto& [key, number] : numbers) options.*number = c.number(key, options.*number);
+  for (const auto& [key, is_on] : switches) options.*is_on = c.boolean(key, options.*is_on);
+  return std::make_unique<Made>(options);
+}
+
 std::unique_ptr<Optimizer> read_sgd(const OptimizerConfig& c) {
-  return std::make_unique<SGD>(SGDOptions{.learning_rate = c.rate(0.01),
-                                          .momentum = c.number("momentum", 0.0),
-                                          .nesterov = c.boolean("nesterov", false),
-                                          .weight_decay = c.number("weight_decay", 0.0),
-                                          .l2 = c.number("l2", 0.0),
-                                          .decay = c.decay(),
-                                          .clip = c.clip()});
+  using O = SGDOptions;
+  return read<SGD, O>(c, {{"momentum", &O::momentum}, {"weight_decay", &O::weight_decay}, {"l2", &O::l2}},
+                      {{"nesterov", &O::nesterov}});
 }
 
 std::unique_ptr<Optimizer> read_rmsprop(const OptimizerConfig& c) {
-  return std::make_unique<RMSprop>(
-      RMSpropOptions{.learning_rate = c.rate(0.001),
-                     .rho = c.number("rho", 0.9),
-                     .momentum = c.number("momentum", 0.0),
-                     .epsilon = c.number("epsilon", 1e-7),
-                     .centered = c.boolean("centered", false),
-                     .epsilon_inside_sqrt = c.boolean("epsilon_inside_sqrt", true),
-                     .decay = c.decay(),
-                     .clip = c.clip()});
+  using O = RMSpropOptions;
+  return read<RMSprop, O>(c, {{"rho", &O::rho}, {"momentum", &O::momentum}, {"epsilon", &O::epsilon}},
+                          {{"centered", &O::centered}, {"epsilon_inside_sqrt", &O::epsilon_inside_sqrt}});
 }
 
-std::unique_ptr<Optimizer> read_adamw(const OptimizerConfig& c);
-
-/// Keras' Adam with weight decay is its AdamW under another name.
-std::unique_ptr<Optimizer> read_adam(const OptimizerConfig& c) {
-  if (c.weight_decay() != 0.0) return read_adamw(c);
-  return std::make_unique<Adam>(AdamOptions{.learning_rate = c.rate(0.001),
-                                            .beta_1 = c.number("beta_1", 0.9),
-                                            .beta_2 = c.number("beta_2", 0.999),
-                                            .epsilon = c.number("epsilon", 1e-7),
-                                            .amsgrad = c.boolean("amsgrad", false),
-                                            .decay = c.decay(),
-                                            .clip = c.clip()});
+template <class Made, class O>
+std::unique_ptr<Optimizer> read_like_adam(const OptimizerConfig& c) {
+  return read<Made, O>(c, {{"beta_1", &O::beta_1}, {"beta_2", &O::beta_2}, {"epsilon", &O::epsilon}});
 }
 
 std::unique_ptr<Optimizer> read_adamw(const OptimizerConfig& c) {
-  return std::make_unique<AdamW>(AdamWOptions{.learning_rate = c.rate(0.001),
-                                              .weight_decay = c.number("weight_decay", 0.004),
-                                              .beta_1 = c.number("beta_1", 0.9),
-                                              .beta_2 = c.number("beta_2", 0.999),
-                                              .epsilon = c.number("epsilon", 1e-7),
-                                              .amsgrad = c.boolean("amsgrad", false),
-                                              .decay = c.decay(),
-                                              .clip = c.clip()});
+  using O = AdamWOptions;
+  return read<AdamW, O>(c,
+                        {{"weight_decay", &O::weight_decay},
+                         {"beta_1", &O::beta_1},
+                         {"beta_2", &O::beta_2},
+                         {"epsilon", &O::epsilon}},
+                        {{"amsgrad", &O::amsgrad}});
+}
+
+/// Keras' Adam with weight decay is its AdamW under another name.
+std::unique_ptr<Optimizer> read_adam(const OptimizerConfig& c) {
+  using O = AdamOptions;
+  if (c.weight_decay() != 0.0) return read_adamw(c);
+  return read<Adam, O>(c, {{"beta_1", &O::beta_1}, {"beta_2", &O::beta_2}, {"epsilon", &O::epsilon}},
+                       {{"amsgrad", &O::amsgrad}});
 }
 
 std::unique_ptr<Optimizer> read_adadelta(const OptimizerConfig& c) {
-  return std::make_unique<Adadelta>(AdadeltaOptions{.learning_rate = c.rate(0.001),
-                                                    .rho = c.number("rho", 0.95),
-                                                    .epsilon = c.number("epsilon", 1e-7),
-                                                    .decay = c.decay(),
-                                                    .clip = c.clip()});
+  using O = AdadeltaOptions;
+  return read<Adadelta, O>(c, {{"rho", &O::rho}, {"epsilon", &O::epsilon}});
 }
 
 std::unique_ptr<Optimizer> read_adagrad(const OptimizerConfig& c) {
-  return std::make_unique<Adagrad>(
-      AdagradOptions{.learning_rate = c.rate(0.001),
-                     .initial_accumulator_value = c.number("initial_accumulator_value", 0.1),
-                     .epsilon = c.number("epsilon", 1e-7),
-                     .decay = c.decay(),
-                     .clip = c.clip()});
-}
-
-/// Options of one optimizer of Adam's kind.
-template <class Made, class Options>
-std::unique_ptr<Optimizer> read_like_adam(const OptimizerConfig& c) {
-  return std::make_unique<Made>(Options{.learning_rate = c.rate(0.001),
-                                        .beta_1 = c.number("beta_1", 0.9),
-                                        .beta_2 = c.number("beta_2", 0.999),
-                                        .epsilon = c.number("epsilon", 1e-7),
-                                        .decay = c.decay(),
-                                        .clip = c.clip()});
+  using O = AdagradOptions;
+  return read<Adagrad, O>(
+      c, {{"initial_accumulator_value", &O::initial_accumulator_value}, {"epsilon", &O::epsilon}});
 }
 
 struct OptimizerEntry {

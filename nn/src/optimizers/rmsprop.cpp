@@ -6,10 +6,7 @@
 namespace ronde::inline v0 {
 
 RMSprop::RMSprop(RMSpropOptions options)
-    : Optimizer({.learning_rate = options.learning_rate,
-                 .decay = options.decay,
-                 .weight_decay = 0.0,
-                 .clip = options.clip}),
+    : Optimizer({.learning_rate = options.learning_rate, .decay = options.decay, .clip = options.clip}),
       options_(options) {
   expect_decay_rate("rmsprop", "rho", options.rho);
   expect_momentum("rmsprop", options.momentum);

@@ -184,10 +184,6 @@ ConfigDict OneCycle::config() const {
           {"final_divisor", options_.final_divisor}};
 }
 
-double scaled_learning_rate(double base_rate, std::int64_t world_size) {
-  return base_rate * static_cast<double>(world_size);
-}
-
 double warmup_learning_rate(const WarmupOptions& options, std::int64_t epoch, std::int64_t batch) {
   const auto steps = static_cast<double>(options.steps_per_epoch);
   // Counted at the end of the batch, so that the last batch of the warm-up has the full rate.

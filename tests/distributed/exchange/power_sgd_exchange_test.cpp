@@ -3,26 +3,10 @@
 
 #include "distributed/exchange/exchange_ranks.h"
 #include "exchange/orthonormalize.h"
+#include "support/matrix.h"
 
 namespace ronde::test {
 namespace {
-
-using Matrix = std::vector<std::vector<double>>;  // rows
-
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix c(a.size(), std::vector<double>(b[0].size()));
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t j = 0; j < b[0].size(); ++j)
-      for (std::size_t k = 0; k < b.size(); ++k) c[i][j] += a[i][k] * b[k][j];
-  return c;
-}
-
-Matrix transposed(const Matrix& a) {
-  Matrix t(a[0].size(), std::vector<double>(a.size()));
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t j = 0; j < a[0].size(); ++j) t[j][i] = a[i][j];
-  return t;
-}
 
 void add_to(Matrix& a, const Matrix& b, double factor) {
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -43,15 +27,6 @@ void gram_schmidt(Matrix& a) {
   }
 }
 
-Matrix to_matrix(const Tensor& tensor) {
-  Matrix a(static_cast<std::size_t>(tensor.size(0)));
-  const std::vector<double> values = tensor.to_vector<double>();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    a[i].assign(values.begin() + static_cast<std::ptrdiff_t>(i * values.size() / a.size()),
-                values.begin() + static_cast<std::ptrdiff_t>((i + 1) * values.size() / a.size()));
-  return a;
-}
-
 // The paper's algorithm 2 for one parameter, all ranks in one place.
 struct PowerSgdOracle {
   Segment segment;
@@ -62,7 +37,7 @@ struct PowerSgdOracle {
     const Tensor start =
         Tensor::zeros({of.shape[1], rank}, {.dtype = DType::f64, .backend = &backend("cpu")});
     fill_normal(start, hash_name(of.name));
-    q = to_matrix(start);
+    q = matrix_of(start);
     left.assign(static_cast<std::size_t>(ranks),
                 Matrix(static_cast<std::size_t>(of.shape[0]),
                        std::vector<double>(static_cast<std::size_t>(of.shape[1]))));
@@ -189,7 +164,7 @@ TEST(Orthonormalize, ColumnsAreOrthonormalAlsoWhenTheyWereDependent) {
         values.push_back(j == 2 ? 3.0 * std::sin(i) : j == 3 ? 0.0 : std::sin(i * (j + 1)));
     matrix.copy_from(Tensor::from<double>({20, 4}, values, &backend("cpu")));
     orthonormalize(matrix, 7);
-    const Matrix a = to_matrix(matrix), gram = product(transposed(a), a);
+    const Matrix a = matrix_of(matrix), gram = product(transposed(a), a);
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t j = 0; j < 4; ++j)
         EXPECT_NEAR(gram[i][j], i == j ? 1.0 : 0.0, dtype == DType::f32 ? 1e-6 : 1e-14);
@@ -203,7 +178,7 @@ TEST(Orthonormalize, ColumnsAreOrthonormalAlsoWhenTheyWereNearlyDependent) {
     values.insert(values.end(), {std::sin(i), std::sin(i) + 1e-5 * std::cos(7 * i)});
   const Tensor matrix = Tensor::from<double>({20, 2}, values, &backend("cpu"));
   orthonormalize(matrix, 7);
-  const Matrix a = to_matrix(matrix), gram = product(transposed(a), a);
+  const Matrix a = matrix_of(matrix), gram = product(transposed(a), a);
   EXPECT_NEAR(gram[0][1], 0.0, 1e-14);
   EXPECT_NEAR(gram[1][1], 1.0, 1e-14);
 }

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include <ronde/models/lambda_callback.h>
 #include <ronde/models/model_checkpoint.h>
 
 #include "models/testing.h"

@@ -15,7 +15,6 @@
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/training_only.h>
 
-#include "export/onnx_graph.h"
 #include "files/protobuf.h"
 #include "models/interop/random_net.h"
 #include "models/testing.h"

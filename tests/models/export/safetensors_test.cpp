@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <ronde/core/sha256.h>
-#include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
 #include <ronde/nn/conv2d_transpose.h>

@@ -7,7 +7,6 @@
 #include <string>
 
 #include <ronde/models/export_onnx.h>
-#include <ronde/models/file_io.h>
 #include <ronde/models/safetensors.h>
 #include <ronde/models/weights_npz.h>
 

@@ -16,7 +16,6 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/regression_loss.h>
-#include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 
 #include "models/testing.h"

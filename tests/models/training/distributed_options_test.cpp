@@ -3,7 +3,6 @@
 
 #include <mutex>
 
-#include <ronde/models/file_io.h>
 #include <ronde/models/model_checkpoint.h>
 
 #include "models/testing.h"

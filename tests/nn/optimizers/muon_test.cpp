@@ -7,26 +7,10 @@
 #include <ronde/nn/sequential.h>
 
 #include "nn/testing.h"
+#include "support/matrix.h"
 
 namespace ronde::test {
 namespace {
-
-using Matrix = std::vector<std::vector<double>>;
-
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix out(a.size(), std::vector<double>(b[0].size(), 0.0));
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t k = 0; k < b.size(); ++k)
-      for (std::size_t j = 0; j < b[0].size(); ++j) out[i][j] += a[i][k] * b[k][j];
-  return out;
-}
-
-Matrix transposed(const Matrix& a) {
-  Matrix out(a[0].size(), std::vector<double>(a.size()));
-  for (std::size_t i = 0; i < a.size(); ++i)
-    for (std::size_t j = 0; j < a[0].size(); ++j) out[j][i] = a[i][j];
-  return out;
-}
 
 double norm(const Matrix& a) {
   double squares = 0.0;
@@ -75,16 +59,6 @@ struct NaiveMuon {
         w[i][j] = (options.normalize_weights ? size : 1.0) * w[i][j] - rate * x[i][j];
   }
 };
-
-Matrix matrix_of(const Tensor& tensor) {
-  const std::vector<double> values = tensor.to_vector<double>();
-  const auto columns = values.size() / static_cast<std::size_t>(tensor.size(0));
-  Matrix rows;
-  for (std::size_t i = 0; i < values.size(); i += columns)
-    rows.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(i),
-                      values.begin() + static_cast<std::ptrdiff_t>(i + columns));
-  return rows;
-}
 
 /// Two convolutions without biases: kernels (2, 2, 2, 3), which is wide, and (5, 1, 1, 2), which is tall.
 Sequential two_kernels() {

@@ -49,6 +49,9 @@ RONDE_API Machine this_machine();
 RONDE_API std::string host_name();
 RONDE_API std::vector<NetworkInterface> network_interfaces();
 
+/// Of a small file, as those of /proc and /sys are; empty when it cannot be read.
+RONDE_API std::string first_line(const std::string& path);
+
 /// {0, 1, 2, 5} -> "0-2,5"
 RONDE_API std::string core_ranges(const std::vector<int>& cores);
 

@@ -8,34 +8,44 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <ronde/core/export.h>
 
 namespace ronde::inline v0 {
 
-/// One piece of a message. Views what it is made from: use it only as a function argument.
+/// One piece of a message. Views what it is made from: use it only as a function argument. Text is made of it
+/// in the library, so that the many places that have a message for a rare error stay small.
 class RONDE_API TextPiece {
  public:
-  TextPiece(const char* text) : view_(text) {}
-  TextPiece(std::string_view text) : view_(text) {}
-  TextPiece(const std::string& text) : view_(text) {}
-  TextPiece(char c) : owned_(1, c) {}
-  TextPiece(bool value) : view_(value ? "true" : "false") {}
-  template <std::integral T>
-  TextPiece(T value) : owned_(std::to_string(value)) {}
-  TextPiece(double value);
+  TextPiece(const char* text) : value_(text) {}
+  TextPiece(std::string_view text) : value_(text) {}
+  TextPiece(const std::string& text) : value_(std::string_view(text)) {}
+  TextPiece(char c) : value_(c) {}
+  TextPiece(bool value) : value_(value ? "true" : "false") {}
+  template <std::signed_integral T>
+  TextPiece(T value) : value_(static_cast<long long>(value)) {}
+  template <std::unsigned_integral T>
+  TextPiece(T value) : value_(static_cast<unsigned long long>(value)) {}
+  TextPiece(double value) : value_(value) {}
   template <class T>
   requires requires(const T& value) {
     { to_string(value) } -> std::same_as<std::string>;
   }
-  TextPiece(const T& value) : owned_(to_string(value)) {}
+  TextPiece(const T& value)
+      : value_(Object{&value, [](const void* object) { return to_string(*static_cast<const T*>(object)); }}) {
+  }
 
-  std::string_view view() const { return owned_.empty() ? view_ : std::string_view(owned_); }
+  void append_to(std::string& text) const;
 
  private:
-  std::string owned_;
-  std::string_view view_;
+  struct Object {
+    const void* object;
+    std::string (*text_of)(const void*);
+  };
+
+  std::variant<const char*, std::string_view, char, long long, unsigned long long, double, Object> value_;
 };
 
 RONDE_API std::string concatenate(std::initializer_list<TextPiece> pieces);

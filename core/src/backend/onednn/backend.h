@@ -116,7 +116,7 @@ class OneDnnBackend final : public WithBfloat16 {
     std::optional<ConvKernels> front;
   };
   struct OwnBackward {
-    ConvProblem problem, front_problem;
+    ConvProblem problem, front_problem, front_weight_problem;
     std::optional<ConvKernels> input, weight, front, front_weight;
 
     bool is_tiled() const { return input == ConvKernels::tiles || weight == ConvKernels::tiles; }
@@ -124,11 +124,11 @@ class OneDnnBackend final : public WithBfloat16 {
   class ForwardRun;
   struct BackwardPasses;
   class BackwardRun;
-  // A convolution and the norm behind it, which here and below may be null; false where the oracle has to do
-  // it.
+  // A convolution, the first of the ways of Note [Fast convolutions] in conv2d.cpp that takes it, and the
+  // norm behind it, which here and below may be null; false where the oracle has to do it.
   bool fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv, const NormMap* norm);
-  // Convolutions by our own kernels (conv2d_layer*.cpp) of images in f32 or bf16; false where these do not
-  // take the shape. Weights in bf16 are few, and widened. A norm is of a convolution in f32 alone.
+  // By our own kernels (conv2d_layer*.cpp), of images in f32 or bf16; false where these do not take the
+  // shape. Weights in bf16 are few, and widened. A norm is of a convolution in f32 alone.
   bool own_conv2d(const Conv2dLayer& layer, const NormMap* norm = nullptr);
   bool own_conv2d_backward(const Conv2dLayerBackward& layer);
   // Of a bias, which may be undefined.
@@ -137,7 +137,7 @@ class OneDnnBackend final : public WithBfloat16 {
   bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
   // Of weights and their gradients in f32.
   void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
-  // The same by tiles (tile_layer*.cpp): biases and gradients in f32, and the front's weight in f32 too.
+  // Those by tiles (tile_layer*.cpp): biases and gradients in f32, and the front's weight in f32 too.
   struct TileBackwardPasses;
   class TileBackward;
   void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats);
@@ -165,7 +165,7 @@ class OneDnnBackend final : public WithBfloat16 {
   bool is_tiled(const ConvProblem& problem) const;
   ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool,
                                bool has_front) const;
-  // The same by products of matrices: Note [Patches] in patch_conv2d.cpp. Pointers to biases may be null.
+  // Convolutions as products of matrices: Note [Patches] in patch_conv2d.cpp. Pointers to biases may be null.
   bool takes_patches(const ConvProblem& problem) const;
   bool multiplies_all_patches(const ConvProblem& problem) const;
   template <class F>
@@ -178,21 +178,21 @@ class OneDnnBackend final : public WithBfloat16 {
                              const float* x);
   void add_patch_gradients(const ConvProblem& problem, float* grad_weight, const float* grad_out,
                            const float* x);
-  // The same of 1x1 filters, in bf16: Note [Pixels] in pixel_conv2d.cpp. False where it does not take these.
+  // As products of bf16, of 1x1 filters: Note [Pixels] in pixel_conv2d.cpp. False where it takes them not.
   bool takes_pixels(const Shape& weight, const Conv2dParams& params) const;
   bool pixel_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv);
   bool pixel_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                             const Conv2dParams& params);
   bool pixel_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                              const Tensor& x, const Conv2dParams& params);
-  // The same with a stride, or of few pixels: Note [Patches of bf16] in half_patch_conv2d.cpp.
+  // As such products with a stride, or of few pixels: Note [Patches of bf16] in half_patch_conv2d.cpp.
   bool takes_half_patches(const ConvProblem& problem) const;
   bool half_patch_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv);
   bool half_patch_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                  const Conv2dParams& params);
   bool half_patch_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                                   const Tensor& x, const Conv2dParams& params);
-  // The same of each channel by itself, in depthwise_conv2d.cpp.
+  // Of each channel by itself, in depthwise_conv2d.cpp.
   bool takes_depthwise(const Shape& weight) const;
   void depthwise_conv2d(const ConvProblem& problem, const Tensor& out, const Tensor& x,
                         const Conv2dStage& conv, const NormMap* norm);
@@ -200,7 +200,7 @@ class OneDnnBackend final : public WithBfloat16 {
                                 const Tensor& weight);
   void depthwise_backward_weight(const ConvProblem& problem, const Tensor& grad_weight,
                                  const Tensor& grad_bias, const Tensor& grad_out, const Tensor& x);
-  // The same through oneDNN, in packed_conv2d.cpp; false when it has nothing fast for the shape. How the batch
+  // Through oneDNN, in packed_conv2d.cpp; false when it has nothing fast for the shape. How the batch
   // is cut for that, and the different pieces, of which the first decides on the weights' layout.
   struct PackedCut;
   std::vector<ConvProblem> packed_pieces(const ConvProblem& problem, const PackedCut& cut) const;
@@ -260,6 +260,24 @@ inline std::uint16_t* bits_of(const Tensor& tensor) {
 
 inline float* floats_or_null(const Tensor& tensor) {
   return tensor.defined() ? tensor.data<float>() : nullptr;
+}
+
+/// A layer, or its gradients, of images in bf16, which are multiplied as such.
+template <class Layer>
+Layer of_bfloat16(Layer layer) {
+  layer.conv.params.products = Products::rounded;
+  if (layer.front) layer.front->params.products = Products::rounded;
+  return layer;
+}
+
+/// Adds up the gradients of weights that all threads have made.
+template <class Passes>
+void collect_weights(const Passes& passes, const Conv2dLayerBackward& layer) {
+  if (passes.weight)
+    passes.weight->collect(layer.conv.grad_weight.data<float>(), floats_or_null(layer.conv.grad_bias));
+  if (passes.front_weight)
+    passes.front_weight->collect(layer.grad_front_weight.data<float>(),
+                                 floats_or_null(layer.grad_front_bias));
 }
 
 }  // namespace ronde::inline v0

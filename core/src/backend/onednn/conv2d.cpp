@@ -1,12 +1,20 @@
 // Note [Fast convolutions]
-// Activations stay NHWC, and the batch is cut into one chunk per thread. 3x3 filters with stride 1 between at
-// least a vector of channels run by Winograd's algorithm (winograd_conv2d.cpp), most other layers on direct
-// kernels (direct_conv2d.cpp), image by image, together with relu and pooling (conv2d_layer.cpp), and those
-// with a stride and many weights as products of matrices (patch_conv2d.cpp), as those with 1x1 filters of
-// bf16 (pixel_conv2d.cpp) or strides of bf16 (half_patch_conv2d.cpp), and those of each channel by itself
-// have their own (depthwise_conv2d.cpp). The rest (groups, dilation, few channels, many weights of other
-// filters) is oneDNN's (packed_conv2d.cpp). Each thread sums its own weight gradient; the sums are added in
-// the order of the chunks, so that timing does not matter.
+// Activations stay NHWC, and the batch is cut into one chunk per thread. A convolution goes the first of
+// these ways that takes it, and so does each of its gradients:
+//
+//   bf16, 1x1 filters                                  products of matrices   pixel_conv2d.cpp
+//   bf16, a stride, or few pixels beside many filters  the same, of patches   half_patch_conv2d.cpp
+//   bf16, stride 1, where there is AMX                 tiles                  tile_conv2d.cpp
+//   many weights, and a stride or 1x1 filters          products of matrices   patch_conv2d.cpp
+//   3x3 filters, stride 1, a vector of channels        Winograd's algorithm   winograd_conv2d.cpp
+//   a vector of channels and not many weights          direct kernels         direct_conv2d.cpp
+//   each channel by itself                             kernels of their own   depthwise_conv2d.cpp
+//   groups, dilation, few channels, many weights       oneDNN                 packed_conv2d.cpp
+//   f64, strided views, what oneDNN is slow at         the oracle
+//
+// bf16 means that all is; the other ways compute in float. Tiles, Winograd's algorithm and direct kernels go
+// image by image, together with relu and pooling (conv2d_layer.cpp). Each thread sums its own weight
+// gradient; the sums are added in the order of the chunks, so that timing does not matter.
 #include "backend/cpu/scratch.h"
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"

@@ -29,13 +29,6 @@ bool is_alone(const Conv2dLayer& layer) {
          !is_bfloat16(layer.out) && !is_bfloat16(layer.conv.weight);
 }
 
-// Images in bf16 are multiplied as such.
-Conv2dLayer of_bfloat16(Conv2dLayer layer) {
-  layer.conv.params.products = Products::rounded;
-  if (layer.front) layer.front->params.products = Products::rounded;
-  return layer;
-}
-
 }  // namespace
 
 std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) const {

@@ -29,13 +29,6 @@ bool is_alone(const Conv2dLayerBackward& layer) {
          !is_bfloat16(c.grad_x) && !is_bfloat16(c.x) && !is_bfloat16(c.weight) && !is_bfloat16(c.grad_weight);
 }
 
-// Gradients in bf16 are multiplied as such.
-Conv2dLayerBackward of_bfloat16(Conv2dLayerBackward layer) {
-  layer.conv.params.products = Products::rounded;
-  if (layer.front) layer.front->params.products = Products::rounded;
-  return layer;
-}
-
 // Of an image's tensors in scratch.
 std::int64_t widened_elements(const Conv2dBackward& conv, std::int64_t n) {
   return widened_elements(conv.grad_out, n) + widened_elements(conv.out, n) + widened_elements(conv.x, n) +
@@ -116,10 +109,11 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   const auto kernels = [&](const ConvProblem& p) {
     return plan.is_tiled() ? own_kernels(p) : float_kernels(p);
   };
-  ConvProblem of_weight = plan.front_problem;
-  of_weight.pass = ConvPass::backward_weight;
+  plan.front_weight_problem = plan.front_problem;
+  plan.front_weight_problem.pass = ConvPass::backward_weight;
+  plan.front_weight_problem.has_bias = layer.grad_front_bias.defined();
   plan.front = kernels(plan.front_problem);
-  plan.front_weight = kernels(of_weight);
+  plan.front_weight = kernels(plan.front_weight_problem);
   return plan.front && plan.front_weight ? std::optional(plan) : std::nullopt;
 }
 
@@ -138,17 +132,8 @@ struct OneDnnBackend::BackwardPasses {
     if (!plan.front) return;
     front.emplace(backend, kernels, *plan.front, plan.front_problem, layer.front->weight.data<float>(),
                   floats_or_null(layer.front->bias));
-    if (!layer.grad_front_weight.defined()) return;
-    ConvProblem p = plan.front_problem;
-    p.pass = ConvPass::backward_weight;
-    p.has_bias = layer.grad_front_bias.defined();
-    front_weight.emplace(backend, kernels, *plan.front_weight, p, chunks);
-  }
-
-  void collect(const Conv2dLayerBackward& layer) const {
-    if (weight) weight->collect(layer.conv.grad_weight.data<float>(), floats_or_null(layer.conv.grad_bias));
-    if (front_weight)
-      front_weight->collect(layer.grad_front_weight.data<float>(), floats_or_null(layer.grad_front_bias));
+    if (layer.grad_front_weight.defined())
+      front_weight.emplace(backend, kernels, *plan.front_weight, plan.front_weight_problem, chunks);
   }
 };
 
@@ -268,7 +253,7 @@ void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBack
   threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
     BackwardRun(*this, layer, plan, passes, chunk)(begin, end);
   });
-  passes.collect(layer);
+  collect_weights(passes, layer);
 }
 
 // Whether gradients in bf16 are made apart, of the tensors as they lie.

@@ -164,17 +164,9 @@ struct OneDnnBackend::TileBackwardPasses {
     if (!plan.front) return;
     front.emplace(backend, kernels, *plan.front, plan.front_problem, *layer.front, front_floats, of_x);
     if (!layer.grad_front_weight.defined()) return;
-    ConvProblem p = plan.front_problem;
-    p.pass = ConvPass::backward_weight;
-    p.has_bias = layer.grad_front_bias.defined();
-    front_weight.emplace(backend, kernels, *plan.front_weight, p, of_gradient, chunks);
-    if (p.relu) relu_places.emplace(backend, of_gradient, of_x.in_frame());
-  }
-
-  void collect(const Conv2dLayerBackward& layer) const {
-    if (weight) weight->collect(layer.conv.grad_weight.data<float>(), floats_or_null(layer.conv.grad_bias));
-    if (front_weight)
-      front_weight->collect(layer.grad_front_weight.data<float>(), floats_or_null(layer.grad_front_bias));
+    front_weight.emplace(backend, kernels, *plan.front_weight, plan.front_weight_problem, of_gradient,
+                         chunks);
+    if (plan.front_problem.relu) relu_places.emplace(backend, of_gradient, of_x.in_frame());
   }
 };
 
@@ -248,7 +240,7 @@ void OneDnnBackend::run_tiles_backward(const Conv2dLayerBackward& layer, const O
   threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
     TileBackward(*this, layer, plan, passes, chunk)(begin, end);
   });
-  passes.collect(layer);
+  collect_weights(passes, layer);
 }
 
 }  // namespace ronde::inline v0

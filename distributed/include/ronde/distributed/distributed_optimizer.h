@@ -148,6 +148,8 @@ class RONDE_API DistributedOptimizer {
   void count_step();
   /// `samples` weighs this rank when weights are averaged; 0: no update here.
   void step_alone(StepSums own, double scale);
+  /// Over the samples that each rank has seen since the last time.
+  void average_weights();
 
   std::unique_ptr<Optimizer> optimizer_;
   Communicator* communicator_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,7 +16,12 @@ namespace ronde::inline v0 {
 class ConfigValue;
 using ConfigList = std::vector<ConfigValue>;
 /// Keys keep their order.
-using ConfigDict = std::vector<std::pair<std::string, ConfigValue>>;
+class ConfigDict : public std::vector<std::pair<std::string, ConfigValue>> {
+ public:
+  using vector::vector;
+  /// One function for all keys and values: the vector's own would be another one for each length of a key.
+  RONDE_API void emplace_back(std::string_view key, ConfigValue value);
+};
 
 class RONDE_API ConfigValue {
  public:

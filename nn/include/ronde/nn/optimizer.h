@@ -149,7 +149,7 @@ class RONDE_API Optimizer {
   struct Common {
     double learning_rate;
     double decay;
-    double weight_decay;
+    double weight_decay = 0.0;
     ClipOptions clip;
   };
   /// Neighbouring elements that are updated by one kernel.

@@ -159,9 +159,6 @@ class RONDE_API OneCycle : public LearningRateSchedule {
   OneCycleOptions options_;
 };
 
-/// Linear scaling: the global batch is world_size times larger, so the rate is too.
-RONDE_API double scaled_learning_rate(double base_rate, std::int64_t world_size);
-
 struct WarmupOptions {
   double rate = 0.001;  ///< the scaled rate, reached at the end of the warm-up
   double scale = 1.0;   ///< what it was scaled by: the number of ranks, with linear scaling
