@@ -98,6 +98,11 @@ TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOff) {
         {{1, 4}}, {.buckets = {.first_bucket_bytes = 1, .bucket_bytes = 1}, .compression = compression});
 }
 
+// The others' only bucket leaves when their pass is over: none of theirs has left yet, nor one of its own.
+TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOffBeforeAnythingLeft) {
+  for (const std::size_t where : {0, 4}) expect_to_go_on_after({{1, where}}, {});
+}
+
 TEST(DistributedOptimizer, NeedsAnOptimizer) {
   run_ranks(1, [](Communicator& world) { EXPECT_THROW(DistributedOptimizer(nullptr, world), UsageError); });
 }

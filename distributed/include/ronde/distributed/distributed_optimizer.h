@@ -9,9 +9,10 @@
 /// Averages are exact: gradients are sums over samples, divided once by the number of samples of all ranks,
 /// so shards may be unequal or empty (a rank without samples need not run backward at all). All ranks must
 /// call `step` equally often. A loop that catches an exception of the backward pass or of `step` goes on with
-/// `zero_gradients` on all ranks: a rank that did not see the exception gets an error of its own in its pass,
-/// where buckets of the others' had left. On one rank nothing is communicated. DistributedOptions trades
-/// exactness for bytes, or memory for bytes.
+/// `zero_gradients` on all ranks: a rank that did not see the exception gets an error of its own, from `step`
+/// at the latest. One that fails before its first gradient has arrived, in the forward pass, keeps pace with
+/// `step({.samples = 0})`. On one rank nothing is communicated. DistributedOptions trades exactness for
+/// bytes, or memory for bytes.
 ///
 /// The number of samples travels with the gradients, in their dtype: up to 2^24 in a global batch with f32.
 #pragma once
