@@ -92,9 +92,9 @@ void compare(const std::vector<std::string>& lines, const std::string& problem, 
   const auto other =
       std::find_if(plans.begin(), plans.end(), [&](const std::string& p) { return p != plans.front(); });
   const int rank = static_cast<int>(other - plans.begin());
-  const int in_world = communicator.world_rank(rank);
-  throw CollectiveError(difference(problem, plans.front(), communicator.world_rank(0), *other, in_world),
-                        ExitStatus::failure, rank, in_world);
+  throw CollectiveError(
+      difference(problem, plans.front(), communicator.world_rank(0), *other, communicator.world_rank(rank)),
+      ExitStatus::failure, communicator, rank);
 }
 
 }  // namespace

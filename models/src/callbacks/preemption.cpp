@@ -134,13 +134,14 @@ void Preemption::on_save_point(SavePoint& point) {
   if (notice == kSave) return;
   const char* why = reason(notice);
   const ExitStatus status = notice == kInterrupt ? ExitStatus::interrupted : ExitStatus::saved;
-  point.then([outcome, why, status, path = options_.filepath, steps = model().progress().steps] {
+  point.then([outcome, why, status, path = options_.filepath, steps = model().progress().steps,
+              &ranks = model().communicator()] {
     if (!outcome->written)
       throw CollectiveError(cat("[fit] ", why, ", but what was done could not be saved: ", outcome->problem),
-                            ExitStatus::io, 0);
+                            ExitStatus::io, ranks, 0);
     throw CollectiveError(cat("[fit] ", why, ": saved ", path, " after ", counted(steps, "step"),
                               "; start it again to go on from there (--resume auto)"),
-                          status, 0);
+                          status, ranks, 0);
   });
 }
 
