@@ -195,10 +195,7 @@ void GradientBuckets::release() {
 }
 
 void GradientBuckets::restart() {
-  state_->has_failed = false;
-  const std::vector<Work> works = std::move(state_->works);
-  state_->begin_pass();
-  for (const Work& work : works) work.wait();
+  state_->begin_anew();
 }
 
 void GradientBuckets::finish() {
