@@ -135,8 +135,7 @@ void agree(Communicator& communicator, const std::string& message, ExitStatus st
   if (rank == size) return;
   const std::string number = broadcast_string(communicator, std::to_string(static_cast<int>(status)), rank);
   const std::string text = broadcast_string(communicator, message, rank);
-  throw CollectiveError(text, static_cast<ExitStatus>(std::stoi(number)), rank,
-                        communicator.world_rank(rank));
+  throw CollectiveError(text, static_cast<ExitStatus>(std::stoi(number)), communicator, rank);
 }
 
 }  // namespace ronde::inline v0

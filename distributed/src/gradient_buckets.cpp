@@ -56,6 +56,7 @@ struct GradientBuckets::State {
 
   void begin_pass() {
     next = 0;
+    is_begun = false;
     works.clear();
     ready.assign(ready.size(), false);
     for (std::size_t b = 0; b < buckets.size(); ++b)
@@ -72,7 +73,7 @@ struct GradientBuckets::State {
 
   // See Note [Begun anew].
   void begin_anew() {
-    if (next == 0 && !has_failed) return;
+    if (!is_begun && !has_failed) return;
     const std::vector<Work> of_old_pass = std::move(works);
     begin_pass();
     has_failed = true;
@@ -101,6 +102,7 @@ struct GradientBuckets::State {
         " got another gradient after its sum over the ranks had started: hold a NoSync during all backward "
         "passes but the last one before step(); zero_gradients() of the arena, or expect() of the optimizer, "
         "begins a pass anew that was broken off");
+    is_begun = true;
     if (ready[segment]) return;
     ready[segment] = true;
     --missing[bucket];
@@ -121,6 +123,7 @@ struct GradientBuckets::State {
   std::size_t next = 0;  // the first bucket that has not left
   bool synchronize = true;
   int holders = 0;
+  bool is_begun = false;    // this pass: a gradient has arrived
   bool has_failed = false;  // the last pass
 };
 
@@ -192,11 +195,7 @@ void GradientBuckets::release() {
 }
 
 void GradientBuckets::restart() {
-  state_->has_failed = false;
-  if (state_->next == 0) return;
-  const std::vector<Work> works = std::move(state_->works);
-  state_->begin_pass();
-  for (const Work& work : works) work.wait();
+  state_->begin_anew();
 }
 
 void GradientBuckets::finish() {

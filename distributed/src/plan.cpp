@@ -71,12 +71,12 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-std::string difference(const std::string& problem, const std::string& plan0, const std::string& plan,
-                       int rank) {
+std::string difference(const std::string& problem, const std::string& plan0, int rank0,
+                       const std::string& plan, int rank) {
   const std::vector<std::string> ours = split_lines(plan);
   const std::vector<std::string> theirs = split_lines(plan0);
   const auto [a, b] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
-  return cat(problem, ": rank ", rank, " has ", a == ours.end() ? "nothing" : *a, ", rank 0 has ",
+  return cat(problem, ": rank ", rank, " has ", a == ours.end() ? "nothing" : *a, ", rank ", rank0, " has ",
              b == theirs.end() ? "nothing" : *b);
 }
 
@@ -92,7 +92,9 @@ void compare(const std::vector<std::string>& lines, const std::string& problem, 
   const auto other =
       std::find_if(plans.begin(), plans.end(), [&](const std::string& p) { return p != plans.front(); });
   const int rank = static_cast<int>(other - plans.begin());
-  throw CollectiveError(difference(problem, plans.front(), *other, rank), ExitStatus::failure, rank);
+  throw CollectiveError(
+      difference(problem, plans.front(), communicator.world_rank(0), *other, communicator.world_rank(rank)),
+      ExitStatus::failure, communicator, rank);
 }
 
 }  // namespace

@@ -23,21 +23,24 @@ void check_ranks(std::vector<int> ranks, int size) {
 
 }  // namespace
 
-ProcessSet::ProcessSet(Communicator& parent, std::vector<int> ranks)
-    : own_rank_(parent.rank()), ranks_(std::move(ranks)) {
+ProcessSet::ProcessSet(Communicator& parent, std::vector<int> ranks) : ranks_(std::move(ranks)) {
   collectively(parent, [&] { check_ranks(ranks_, parent.size()); });
   // All ranks must mean the same set.
   Collective same_list;
   same_list.verb = Collective::Verb::barrier;
   same_list.type = list_of(ranks_);
   parent.start(std::move(same_list)).wait();
-  const auto own = std::find(ranks_.begin(), ranks_.end(), own_rank_);
+  const auto own = std::find(ranks_.begin(), ranks_.end(), parent.rank());
   communicator_ = parent.split(own == ranks_.end() ? -1 : 0, static_cast<int>(own - ranks_.begin()));
+  if (included()) return;
+  std::vector<int> in_world = ranks_;
+  for (int& rank : in_world) rank = parent.world_rank(rank);
+  refusal_ = cat("[process_set] rank ", parent.world_rank(parent.rank()),
+                 " is not in the process set of ranks ", list_of(in_world));
 }
 
 Communicator& ProcessSet::communicator() const {
-  require<UsageError>(included(), "[process_set] rank ", own_rank_, " is not in the process set of ranks ",
-                      list_of(ranks_));
+  require<UsageError>(included(), refusal_);
   return *communicator_;
 }
 

@@ -65,7 +65,8 @@ TEST(Hosts, OfAList) {
     EXPECT_STREQ(error.what(), "--hosts nowhere/hosts: no such file, with lines \"a slots=4\"");
   }
   EXPECT_THROW(parse_hosts("a:0"), UsageError);
-  EXPECT_THROW(parse_hosts(","), UsageError);
+  for (const char* none : {",", ":4", "a,-x:2", "a b:2"}) EXPECT_THROW(parse_hosts(none), UsageError) << none;
+  EXPECT_EQ(slots_of(parse_hosts("a:2000000000,b:2000000000")), 4'000'000'000);
 }
 
 TEST(Hosts, OfAFile) {

@@ -184,6 +184,20 @@ class Supervised(Interrupted):
         self.assertIn("saved out/on-signal.h5", job.out)
         self.assertNotIn("start 2", job.out)
 
+    def test_told_twice_in_one_breath(self):
+        """`timeout` signals its child, and then its process group with the child in it."""
+        job = self.start(["timeout", "1000", *self.supervised(*self.command(*SAVING, "--epochs", "1000"))])
+        self.wait_for_steps(job)
+        job.process.terminate()
+        self.assertEqual(job.finish(), 75, job.out)
+
+    def test_told_to_end_before_anything_was_saved(self):
+        job = self.start(self.supervised("sleep", "1000"))
+        job.wait_for("start 1")
+        job.process.terminate()
+        self.assertEqual(job.finish(), 75, job.out)
+        self.assertIn("; what was not saved before is lost\n", job.out)
+
     def test_quit_is_as_good(self):
         """Ctrl-\\ of a terminal, which would leave mpirun's files behind."""
         temporary = self.work / "t"
@@ -341,6 +355,12 @@ class Supervised(Interrupted):
         plain = harness.execute(self.supervised("./script"), self.work)
         self.assertEqual(plain.status, 2, plain)
         self.assertEqual(plain.err, "ronde: ./script: not executable: chmod +x ./script\n")
+        for text, problem in (("no program\n", "Exec format error"), ("#!/no/interpreter\n", "No such file or directory")):
+            (self.work / "script").write_text(text)
+            (self.work / "script").chmod(0o700)
+            odd = harness.execute(self.supervised("./script"), self.work)
+            self.assertEqual(odd.status, 2, odd)
+            self.assertIn(f"ronde: ./script: the system cannot execute it: {problem}: is it for another", odd.err)
         two = harness.execute(self.supervised("echo", "a", ":", "b"), self.work)
         self.assertEqual(two.status, 2, two)
         self.assertEqual(two.err, "ronde: an argument ':': mpirun takes it for the beginning of another program\n")

@@ -298,6 +298,28 @@ void check_process_set(Communicator& c) {
   expect_usable(c);
 }
 
+// What is said of a set within a set has the numbers of the world.
+void check_nested_sets(Communicator& c) {
+  if (c.size() < 3) return;
+  const int last = c.size() - 1;
+  const ProcessSet outer(c, {0, last, 1});
+  if (!outer.included()) return;
+  const ProcessSet inner(*outer, {2, 1});
+  if (inner.included()) {
+    const Work work = inner->allgatherv(host_zeros({6}), host_zeros({inner->rank() == 1 ? 2 : 3}), {3, 3});
+    EXPECT_EQ(error_of(work, 1),
+              cat("[allgatherv] expects 3 rows of this rank, as its counts say, got f32 (2,) (rank ", last,
+                  "; rank 1 calls allgatherv(f32 (6,), counts 3, 3))"));
+    return expect_usable(*inner);
+  }
+  try {
+    inner->barrier().wait();
+    ADD_FAILURE() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(), cat("[process_set] rank 0 is not in the process set of ranks 1, ", last));
+  }
+}
+
 void check_object_types(Communicator& c) {
   if (c.size() == 1) return;
   const int odd = c.size() - 1;
@@ -383,6 +405,7 @@ void check_contract(Communicator& c) {
   check_names(c);
   check_split(c);
   check_process_set(c);
+  check_nested_sets(c);
   check_objects(c);
   check_object_types(c);
   check_values(c);

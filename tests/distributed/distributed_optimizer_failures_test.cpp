@@ -1,4 +1,5 @@
 // What goes wrong on one rank ends on all.
+#include <functional>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -53,8 +54,10 @@ TEST(DistributedOptimizer, FailureInBackwardReachesAllRanks) {
 }
 
 // Trains for some steps, of which in the second the ranks of `where` break off the backward pass as the
-// gradient of that parameter arrives. Every rank catches what it gets to hear and goes on.
-void expect_to_go_on_after(const std::map<int, std::size_t>& where, const DistributedOptions& options) {
+// gradient of that parameter arrives. Every rank catches what it gets to hear and goes on. `begin`: what it
+// does before it zeroes the gradients.
+void go_on_after(const std::map<int, std::size_t>& where, const DistributedOptions& options,
+                 const std::function<void(DistributedOptimizer&)>& begin) {
   run_ranks(3, [&](Communicator& world) {
     SmallNet net;
     ParameterArena arena(net);
@@ -69,6 +72,7 @@ void expect_to_go_on_after(const std::map<int, std::size_t>& where, const Distri
     std::vector<std::int64_t> totals;
     for (; step < 5; ++step) {
       try {
+        begin(optimizer);
         arena.zero_gradients();
         net.loss(make_samples(step * 9 + world.rank() * 3, 3)).backward();
         totals.push_back(optimizer.step({.samples = 3}));
@@ -84,6 +88,11 @@ void expect_to_go_on_after(const std::map<int, std::size_t>& where, const Distri
   });
 }
 
+void expect_to_go_on_after(const std::map<int, std::size_t>& where, const DistributedOptions& options) {
+  go_on_after(where, options, [](DistributedOptimizer&) {});
+  go_on_after(where, options, [](DistributedOptimizer& optimizer) { optimizer.expect({.samples = 3}); });
+}
+
 TEST(DistributedOptimizer, GoesOnAfterAPassThatAllRanksBrokeOff) {
   expect_to_go_on_after({{0, 5}, {1, 5}, {2, 5}}, kSmallBuckets);
 }
@@ -96,6 +105,11 @@ TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOff) {
   for (const Compression& compression : {Compression(compression::None()), Compression(compression::TopK())})
     expect_to_go_on_after(
         {{1, 4}}, {.buckets = {.first_bucket_bytes = 1, .bucket_bytes = 1}, .compression = compression});
+}
+
+// The others' only bucket leaves when their pass is over: none of theirs has left yet, nor one of its own.
+TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOffBeforeAnythingLeft) {
+  for (const std::size_t where : {0, 4}) expect_to_go_on_after({{1, where}}, {});
 }
 
 TEST(DistributedOptimizer, NeedsAnOptimizer) {

@@ -56,6 +56,18 @@ TEST(DistributedOptimizer, DifferentPlansAreAnErrorOnAllRanks) {
   });
 }
 
+TEST(DistributedOptimizer, PlansOfAGroupDifferBetweenItsRanksInTheWorld) {
+  run_ranks(4, [](Communicator& world) {
+    const auto pair = world.split(world.rank() / 2, world.rank());
+    SmallNet net(1, pair->rank() == 1 ? 7 : 5);
+    const std::string error = plan_error(*pair, net, make_adam());
+    const int first = world.rank() / 2 * 2;
+    EXPECT_NE(error.find(cat(": rank ", first + 1, " has middle/kernel (7, 4) f64, rank ", first, " has ")),
+              std::string::npos)
+        << error;
+  });
+}
+
 TEST(DistributedOptimizer, GroupsAndSchedulesArePartOfThePlan) {
   run_ranks(2, [](Communicator& world) {
     SGD kernels({.learning_rate = 0.1, .l2 = 1e-4});

@@ -119,6 +119,10 @@ std::vector<Host> parse_hosts(const std::string& text) {
                       ": no such file, with lines \"a slots=4\"");
   std::vector<Host> hosts = is_file ? parse_file(text) : parse_list(text);
   require<UsageError>(!hosts.empty(), "--hosts ", text, ": names no machine");
+  for (const auto& [name, slots] : hosts)  // which a remote shell takes for an option, or for two words
+    require<UsageError>(
+        !name.empty() && name.front() != '-' && name.find_first_of(" \t") == std::string::npos, "--hosts ",
+        text, ": '", name, "' is no name of a machine");
   return hosts;
 }
 
@@ -128,8 +132,8 @@ std::string to_text(const std::vector<Host>& hosts) {
   return text;
 }
 
-int slots_of(const std::vector<Host>& hosts) {
-  int slots = 0;
+std::int64_t slots_of(const std::vector<Host>& hosts) {
+  std::int64_t slots = 0;
   for (const Host& host : hosts) slots += host.slots;
   return slots;
 }

@@ -1,6 +1,7 @@
 /// The machines of a job, as Open MPI lists them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct Host {
 std::vector<Host> parse_hosts(const std::string& text);
 /// "node1:4,node2:1"
 std::string to_text(const std::vector<Host>& hosts);
-int slots_of(const std::vector<Host>& hosts);
+std::int64_t slots_of(const std::vector<Host>& hosts);
 /// None, or all of them this one.
 bool is_one_machine(const std::vector<Host>& hosts);
 /// Those that answer within a few seconds, asked all at once through mpirun's remote shell

@@ -49,7 +49,13 @@ void check_network(const Asked& asked) {
 
 // Without --hosts: other machines may have it although this one has not.
 void check_program(const std::string& program) {
-  if (!path_of_program(program).empty()) return;
+  if (const std::string path = path_of_program(program); !path.empty()) {
+    const std::string obstacle = obstacle_to_running(path);
+    require<UsageError>(obstacle.empty(), program, ": the system cannot execute it: ", obstacle,
+                        ": is it for another kind of machine, or a script whose first line names no "
+                        "interpreter that is here?");
+    return;
+  }
   const bool is_path = program.find('/') != std::string::npos;
   std::error_code ignored;
   require<UsageError>(!is_path || !std::filesystem::is_regular_file(program, ignored), program,

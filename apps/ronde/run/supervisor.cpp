@@ -29,6 +29,7 @@ constexpr double kLook = 0.05, kCloseLook = 0.01;  // seconds; the latter until 
 constexpr int kBarrenStarts = 3;
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
+constexpr double kSameBreath = 1.0;     // seconds in which what processes say twice is meant once
 constexpr double kSteady = 60.0;        // seconds after which spare ranks that die are not soon to die again
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
@@ -164,14 +165,16 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
 void Supervisor::read_signals() {
   for (signalfd_siginfo signal{}; read(signals_, &signal, sizeof signal) == sizeof signal;)
     if (signal.ssi_signo != SIGCHLD)
-      pass_on(static_cast<int>(signal.ssi_signo));
+      pass_on(static_cast<int>(signal.ssi_signo), static_cast<pid_t>(signal.ssi_pid));
     else
       collect_orphans(now_ ? now_->job->process() : -1, spare_process());
 }
 
-void Supervisor::pass_on(int number) {
+void Supervisor::pass_on(int number, pid_t sender) {
   if (number == SIGUSR1) return ask_to_save();
   if (asked_to_end_ > 0.0) {
+    // `timeout` tells its child, and then its process group with the child in it, also of a Ctrl-C.
+    if (sender > 0 && now() - asked_to_end_ < kSameBreath) return;
     is_interrupted_ = true;
     say("told again to end: the job is killed");
     if (now_) now_->job->end(spare_process());
@@ -325,7 +328,9 @@ int Supervisor::run() {
     }
     if (is_interrupted_) return static_cast<int>(ExitStatus::interrupted);
     if (verdict == Verdict::saved || asked_to_end_ > 0.0) {
-      say(cat("ended as it was told to: ", describe_status(status)));
+      const bool has_saved = verdict == Verdict::saved || status == static_cast<int>(ExitStatus::interrupted);
+      say(cat("ended as it was told to: ", describe_status(status),
+              has_saved ? "" : "; what was not saved before is lost"));
       return status_when_told_to_end(status);
     }
     if (const int final_status = decide(status)) return final_status;

@@ -60,7 +60,8 @@ class Supervisor {
   std::vector<std::string> command(const std::map<std::string, std::string>& settings) const;
   std::map<std::string, std::string> environment(bool goes_on, const Start& start) const;
   void read_signals();
-  void pass_on(int number);
+  /// `sender`: a process; 0: the terminal.
+  void pass_on(int number, pid_t sender);
   void ask_to_save();
   void ask_to_end();
   void look();

@@ -141,8 +141,8 @@ class Check {
     for (const std::int64_t count : call_.counts) expect(count >= 0, "expects counts >= 0, got ", count);
     const auto own = call_.counts.begin() + rank_;
     rows(call_.out, call_.in, std::accumulate(call_.counts.begin(), call_.counts.end(), std::int64_t{0}));
-    expect(call_.in.size(0) == *own, "rank ", rank_, " said ", counted(*own, "row"), ", but gives ",
-           call_.in);
+    expect(call_.in.size(0) == *own, "expects ", counted(*own, "row"),
+           " of this rank, as its counts say, got ", call_.in);
     overlap(call_.out, call_.in,
             std::accumulate(call_.counts.begin(), own, std::int64_t{0}) * row_bytes(call_.in));
   }

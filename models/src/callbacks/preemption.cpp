@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <memory>
 
 #include <ronde/core/clock.h>
@@ -18,10 +19,12 @@ enum Notice : int { kNothing, kSave, kTimeIsUp, kEnd, kInterrupt };
 constexpr double kReserve = 3.0;       // times what a save takes, and what a step takes
 constexpr double kUnknownSave = 2.0;   // seconds, before anything was saved
 constexpr double kShortestSave = 0.3;  // in case the disk is slower next time
+constexpr std::time_t kSameBreath = 1;  // seconds between two TERMs that are one
 
 // Signals are the process's, so this is too.
 std::atomic<int> signalled{kNothing};
 static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<std::time_t> first_term{0};  // when; 0: none yet
 
 // Whose SIGINT it is, of several trainings in one process.
 std::atomic<const Preemption*> interruptible{nullptr};
@@ -35,7 +38,13 @@ extern "C" void remember_signal(int number) {
     return;
   }
   signalled.store(kEnd);
-  if (number == SIGTERM) std::signal(SIGTERM, SIG_DFL);
+  if (number != SIGTERM) return;
+  // `timeout` sends it to its child, and at once to its process group with the child in it.
+  std::time_t before = 0;
+  const std::time_t now = std::time(nullptr);
+  if (first_term.compare_exchange_strong(before, now) || now - before <= kSameBreath) return;
+  std::signal(SIGTERM, SIG_DFL);
+  std::raise(SIGTERM);
 }
 
 extern "C" void remember_interrupt(int) {
@@ -70,6 +79,7 @@ const char* reason(int notice) {
 }  // namespace
 
 void catch_preemption_signals() {
+  first_term.store(0);
   struct sigaction action {};
   action.sa_handler = remember_signal;
   action.sa_flags = SA_RESTART;
@@ -124,13 +134,14 @@ void Preemption::on_save_point(SavePoint& point) {
   if (notice == kSave) return;
   const char* why = reason(notice);
   const ExitStatus status = notice == kInterrupt ? ExitStatus::interrupted : ExitStatus::saved;
-  point.then([outcome, why, status, path = options_.filepath, steps = model().progress().steps] {
+  point.then([outcome, why, status, path = options_.filepath, steps = model().progress().steps,
+              &ranks = model().communicator()] {
     if (!outcome->written)
       throw CollectiveError(cat("[fit] ", why, ", but what was done could not be saved: ", outcome->problem),
-                            ExitStatus::io, 0);
+                            ExitStatus::io, ranks, 0);
     throw CollectiveError(cat("[fit] ", why, ": saved ", path, " after ", counted(steps, "step"),
                               "; start it again to go on from there (--resume auto)"),
-                          status, 0);
+                          status, ranks, 0);
   });
 }
 

@@ -20,7 +20,8 @@ void TerminateOnNaN::on_train_batch_end(std::int64_t batch, const Logs& logs) {
   model().communicator().allreduce(flag_, Reduction::max).wait();
   if (flag == 0.0) return;
   const std::string text = cat("Batch ", batch, ": Invalid loss, terminating training");
-  if (options_.raise_error) throw CollectiveError("[terminate_on_nan] " + text, ExitStatus::non_finite, 0);
+  if (options_.raise_error)
+    throw CollectiveError("[terminate_on_nan] " + text, ExitStatus::non_finite, model().communicator(), 0);
   if (is_main_rank()) std::fputs((text + "\n").c_str(), stdout);
   stopped_ = true;
   model().stop_training();

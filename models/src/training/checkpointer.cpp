@@ -95,7 +95,7 @@ void Checkpointer::settle(Wait wait) {
     if (!failed) remember(orders[i]);
     if (orders[i].on_settled) orders[i].on_settled({!failed, file.problem, file.seconds});
   }
-  if (fatal) throw CollectiveError(fatal->problem, fatal->status, 0);
+  if (fatal) throw CollectiveError(fatal->problem, fatal->status, *model_.communicator, 0);
 }
 
 void Checkpointer::remember(const SaveOrder& order) {

@@ -23,11 +23,12 @@ void NonFiniteRecovery::note_update() {
 }
 
 void NonFiniteRecovery::recover(const std::string& found, int rank) {
-  if (options_.action == NonFiniteAction::abort) throw CollectiveError(found, ExitStatus::non_finite, rank);
+  if (options_.action == NonFiniteAction::abort)
+    throw CollectiveError(found, ExitStatus::non_finite, *state_.communicator, rank);
   const std::string what = options_.action == NonFiniteAction::skip ? "skipped" : roll_back(found);
   if (++times_ >= options_.limit)
     throw CollectiveError(cat(found, "; this has happened ", times_, " times in a row"),
-                          ExitStatus::non_finite, rank);
+                          ExitStatus::non_finite, *state_.communicator, rank);
   warn_(cat(found, "; ", what, " (", times_, " of ", options_.limit, ")"));
 }
 
@@ -53,7 +54,8 @@ std::string NonFiniteRecovery::roll_back(const std::string& found) {
     state_.optimizer->optimizer().set_learning_rate(rate);
     return cat("back to ", file, " (step ", steps, "), and on with the next samples");
   }
-  throw CollectiveError(cat(found, "; there is no checkpoint to go back to"), ExitStatus::non_finite, 0);
+  throw CollectiveError(cat(found, "; there is no checkpoint to go back to"), ExitStatus::non_finite,
+                        *state_.communicator, 0);
 }
 
 }  // namespace ronde::inline v0

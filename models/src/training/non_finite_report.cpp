@@ -88,13 +88,14 @@ std::string find_here(Model::State& model, const Batch& batch) {
 }
 
 /// `found`: by each rank.
-NonFiniteReport sum_up(const std::vector<std::string>& found) {
+NonFiniteReport sum_up(const std::vector<std::string>& found, const Communicator& ranks) {
   NonFiniteReport report;
   int others = 0;
   for (std::size_t r = found.size(); r-- > 0;) {
     if (found[r].empty()) continue;
     others += !report.text.empty();
-    report = {static_cast<int>(r), cat("rank ", r, ": ", found[r])};
+    const int rank = static_cast<int>(r);
+    report = {rank, cat("rank ", ranks.world_rank(rank), ": ", found[r])};
   }
   if (others > 0) report.text += cat("; likewise on ", counted(others, "other rank"));
   if (report.text.empty())
@@ -107,13 +108,13 @@ NonFiniteReport sum_up(const std::vector<std::string>& found) {
 }  // namespace
 
 NonFiniteReport find_non_finite(Model::State& model, const Batch& batch) {
-  return sum_up(allgather_strings(*model.communicator, find_here(model, batch)));
+  return sum_up(allgather_strings(*model.communicator, find_here(model, batch)), *model.communicator);
 }
 
 NonFiniteReport find_own_non_finite(Model::State& model, const Batch& batch) {
   std::vector<std::string> found(static_cast<std::size_t>(model.communicator->size()));
   found[static_cast<std::size_t>(model.communicator->rank())] = find_here(model, batch);
-  return sum_up(found);
+  return sum_up(found, *model.communicator);
 }
 
 }  // namespace ronde::inline v0

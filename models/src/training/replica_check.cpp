@@ -96,9 +96,11 @@ std::vector<int> odd_ranks(const std::vector<std::uint64_t>& hashes) {
   return {};
 }
 
-std::string list_of(const std::vector<int>& ranks) {
+// As they are in the world.
+std::string list_of(const std::vector<int>& ranks, const Communicator& communicator) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) text += cat(i == 0 ? "" : ", ", ranks[i]);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += cat(i == 0 ? "" : ", ", communicator.world_rank(ranks[i]));
   return text;
 }
 
@@ -127,13 +129,15 @@ std::string first_difference(const std::vector<Piece>& pieces, const std::vector
   const std::string where = first_difference(pieces, of_pieces, suspect, other);
   const std::string steps = cat("after ", counted(model.progress.steps, "step"), " the replicas differ: ");
   if (odd.empty())
-    throw CollectiveError(cat(steps, "ranks ", std::min(suspect, other), " and ", std::max(suspect, other),
-                              " in ", where, " (no majority tells which is wrong): go on from a checkpoint"),
-                          ExitStatus::replicas_differ, std::max(suspect, other));
-  throw CollectiveError(cat(steps, list_of(odd), odd.size() == 1 ? " has" : " have", " not what the other ",
+    throw CollectiveError(cat(steps, "ranks ", communicator.world_rank(std::min(suspect, other)), " and ",
+                              communicator.world_rank(std::max(suspect, other)), " in ", where,
+                              " (no majority tells which is wrong): go on from a checkpoint"),
+                          ExitStatus::replicas_differ, communicator, std::max(suspect, other));
+  const std::string who = list_of(odd, communicator);
+  throw CollectiveError(cat(steps, who, odd.size() == 1 ? " has" : " have", " not what the other ",
                             communicator.size() - static_cast<int>(odd.size()), " have in ", where,
-                            ": go on from a checkpoint, and suspect the machine of ", list_of(odd)),
-                        ExitStatus::replicas_differ, suspect);
+                            ": go on from a checkpoint, and suspect the machine of ", who),
+                        ExitStatus::replicas_differ, communicator, suspect);
 }
 
 }  // namespace

@@ -88,11 +88,12 @@ void StepAudit::agree() {
   const auto others =
       std::count_if(bad + 1, all.end(), [](const std::string& text) { return !text.empty(); });
   const auto rank = static_cast<int>(bad - all.begin());
+  const int in_world = model_.communicator->world_rank(rank);
   throw CollectiveError(
-      cat("[fit] step ", step_, ": rank ", rank, " has computed its part twice, and got other bits in ", *bad,
-          others > 0 ? cat(", and ", counted(others, "other rank"), " likewise") : std::string(),
-          ": go on from a checkpoint, and suspect the machine of rank ", rank),
-      ExitStatus::replicas_differ, rank);
+      cat("[fit] step ", step_, ": rank ", in_world, " has computed its part twice, and got other bits in ",
+          *bad, others > 0 ? cat(", and ", counted(others, "other rank"), " likewise") : std::string(),
+          ": go on from a checkpoint, and suspect the machine of rank ", in_world),
+      ExitStatus::replicas_differ, *model_.communicator, rank);
 }
 
 }  // namespace ronde::inline v0

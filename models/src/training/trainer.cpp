@@ -352,7 +352,7 @@ void Trainer::finish_training_part(Logs& logs) {
 void Trainer::throw_non_finite() const {
   throw CollectiveError(cat("[fit] the training loss is not a finite number after ",
                             counted(state_.progress.steps, "step"), "; a smaller learning rate may help"),
-                        ExitStatus::non_finite, 0);
+                        ExitStatus::non_finite, *state_.communicator, 0);
 }
 
 void Trainer::validate(Logs& logs) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <ronde/models/file_io.h>
@@ -131,26 +132,27 @@ TEST(Preemption, ToSaveDoesNotUndoToEnd) {
   EXPECT_EQ(ended.status, ExitStatus::saved) << ended.error;
 }
 
-sighandler_t handler_of(int signal) {
-  struct sigaction action {};
-  sigaction(signal, nullptr, &action);
-  return action.sa_handler;
+// As `timeout` does it.
+TEST(Preemption, TwoTermsInOneBreathAreOne) {
+  const TempDir dir;
+  const PreemptionOutcome ended = train_until({.at_step =
+                                                   [](int, std::int64_t steps) {
+                                                     if (steps == 2) std::raise(SIGTERM);
+                                                     if (steps == 2) std::raise(SIGTERM);
+                                                   },
+                                               .file = dir / "on-signal.h5"});
+  EXPECT_EQ(ended.status, ExitStatus::saved) << ended.error;
 }
 
-// Whoever sends TERM twice does not want to wait.
-TEST(Preemption, ASecondTermEndsAtOnce) {
-  const TempDir dir;
-  sighandler_t before = SIG_DFL, after = SIG_IGN;
-  train_until({.at_step =
-                   [&](int, std::int64_t steps) {
-                     if (steps != 2) return;
-                     before = handler_of(SIGTERM);
-                     std::raise(SIGTERM);
-                     after = handler_of(SIGTERM);
-                   },
-               .file = dir / "on-signal.h5"});
-  EXPECT_NE(before, SIG_DFL);
-  EXPECT_EQ(after, SIG_DFL);
+// Whoever sends TERM again does not want to wait.
+TEST(Preemption, ALaterTermEndsAtOnce) {
+  const auto term_twice = [] {
+    catch_preemption_signals();
+    std::raise(SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(term_twice(), ::testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST(Preemption, EndsBeforeItsTimeIsUp) {
@@ -185,6 +187,12 @@ TEST(Preemption, SavesAndEndsWhenInterrupted) {
     EXPECT_NE(ended.error.find("interrupted: saved " + file + " after "), std::string::npos) << ended.error;
     EXPECT_EQ(train_until({.ranks = ranks, .resume = true, .file = file}).weights, undisturbed);
   }
+}
+
+sighandler_t handler_of(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler;
 }
 
 TEST(Preemption, LeavesInterruptsAsTheyAreOutsideOfTraining) {

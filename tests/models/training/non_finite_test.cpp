@@ -55,6 +55,24 @@ TEST(NonFinite, AbortNamesStepRankAndSampleOnAllRanksAndLeavesTheWeights) {
   }
 }
 
+TEST(NonFinite, TheRankOfAGroupIsNamedAsItIsInTheWorld) {
+  const InMemoryDataset data = rows(30, 13);
+  test::run_ranks(4, [&](Communicator& world) {
+    const auto pair = world.split(world.rank() / 2, world.rank());
+    Model model = make_model(*pair);
+    const int bad = world.rank() / 2 * 2 + 1;
+    try {
+      model.fit(data, options(NonFiniteAction::abort));
+      ADD_FAILURE() << "it went on";
+    } catch (const CollectiveError& error) {
+      EXPECT_EQ(error.rank(), 1);
+      EXPECT_EQ(error.world_rank(), bad);
+      EXPECT_EQ(std::string(error.what()), cat("[fit] step 3 (3 of epoch 1) is not finite: rank ", bad,
+                                               ": the input of sample 13 is nan"));
+    }
+  });
+}
+
 TEST(NonFinite, AbortBetweenLocalStepsIsOneRanksErrorOfWhichTheOthersHear) {
   const InMemoryDataset data = rows(30, 13);
   const auto errors = test::run_ranks_collecting(2, [&](Communicator& world) {

@@ -88,6 +88,25 @@ TEST(ReplicaCheck, TheOddRankIsNamedByAllWithinTheInterval) {
   }
 }
 
+TEST(ReplicaCheck, TheOddRankOfAGroupIsNamedAsItIsInTheWorld) {
+  const InMemoryDataset data = small_images(48);
+  test::run_ranks(4, [&](Communicator& world) {
+    const auto group = world.split(world.rank() == 0 ? -1 : 0, world.rank());
+    if (!group) return;
+    Model model(small_net(), {6, 6, 1}, {.communicator = group.get()});
+    model.compile(small_compile(0.01));
+    LambdaCallback fault({.on_train_batch_end = [&](std::int64_t, const Logs&) {
+      if (group->rank() == 1) flip(model.arena().values(), 0);
+    }});
+    const std::string message = message_of<CollectiveError>([&] {
+      model.fit(data,
+                {.global_batch_size = 6, .check_replicas_every = 1, .callbacks = {&fault}, .verbose = 0});
+    });
+    EXPECT_NE(message.find("rank 2 has not what the other 2 have"), std::string::npos) << message;
+    EXPECT_NE(message.find("suspect the machine of rank 2"), std::string::npos) << message;
+  });
+}
+
 TEST(ReplicaCheck, OptimizerStateAndCountersCountToo) {
   // With a rate of 0 the weights stay equal.
   const auto slot = messages(

@@ -133,6 +133,9 @@ class RONDE_API CollectiveError : public Error {
  public:
   CollectiveError(const std::string& message, ExitStatus status, int rank)
       : CollectiveError(message, status, rank, rank) {}
+  /// Of one of the ranks of `communicator`, all of which throw it.
+  CollectiveError(const std::string& message, ExitStatus status, const Communicator& communicator, int rank)
+      : CollectiveError(message, status, rank, communicator.world_rank(rank)) {}
   CollectiveError(const std::string& message, ExitStatus status, int rank, int world_rank)
       : Error(message, status), rank_(rank), world_rank_(world_rank) {}
   /// The rank where it happened; the lowest of them.

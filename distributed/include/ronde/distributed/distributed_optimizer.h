@@ -9,9 +9,10 @@
 /// Averages are exact: gradients are sums over samples, divided once by the number of samples of all ranks,
 /// so shards may be unequal or empty (a rank without samples need not run backward at all). All ranks must
 /// call `step` equally often. A loop that catches an exception of the backward pass or of `step` goes on with
-/// `zero_gradients` on all ranks: a rank that did not see the exception gets an error of its own in its pass,
-/// where buckets of the others' had left. On one rank nothing is communicated. DistributedOptions trades
-/// exactness for bytes, or memory for bytes.
+/// `zero_gradients` on all ranks: a rank that did not see the exception gets an error of its own, from `step`
+/// at the latest. One that fails before its first gradient has arrived, in the forward pass of a net without
+/// synchronized layers, keeps pace with `step({.samples = 0})`. On one rank nothing is communicated.
+/// DistributedOptions trades exactness for bytes, or memory for bytes.
 ///
 /// The number of samples travels with the gradients, in their dtype: up to 2^24 in a global batch with f32.
 #pragma once
@@ -62,7 +63,8 @@ class RONDE_API DistributedOptimizer {
   /// gradients.
   void attach(ParameterArena& arena);
   /// Before the backward pass, for what needs to know then: Adasum's buckets leave only in `step` otherwise,
-  /// and error feedback takes this step to have as many samples as the one before.
+  /// and error feedback takes this step to have as many samples as the one before. A pass that was broken off
+  /// is begun anew, as by `zero_gradients`.
   void expect(StepSamples samples);
   /// Collective. Waits for the sums over all ranks, then updates with sum / samples of all ranks. Returns
   /// that number; with 0 nothing is updated. A local step returns what `expect` said, or this rank's samples

@@ -53,9 +53,8 @@ class RONDE_API GradientBuckets {
   /// So they do between a `hold` and its `release`, however often they are nested.
   void hold();
   void release();
-  /// A pass that was broken off is begun anew, with gradients from zero: what has left is waited for, and
-  /// leaves again. All ranks alike, as many buckets having left on each; nothing where none has. The arena's
-  /// `zero_gradients` does that too, wherever in the pass each rank was: Note [Begun anew].
+  /// A pass that was broken off is begun anew, with gradients from zero, wherever in it each rank was;
+  /// nothing where none was. The arena's `zero_gradients` does that too: Note [Begun anew].
   void restart();
   /// Collective. Starts every bucket that has not left yet (gradients that did not arrive count as zero),
   /// waits for all, and is ready for the next pass.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ronde/distributed/communicator.h>
@@ -29,9 +30,9 @@ class RONDE_API ProcessSet {
   Communicator& operator*() const { return communicator(); }
 
  private:
-  int own_rank_;  // in the parent
   std::vector<int> ranks_;
   std::unique_ptr<Communicator> communicator_;
+  std::string refusal_;  // where this rank is not included
 };
 
 }  // namespace ronde::inline v0

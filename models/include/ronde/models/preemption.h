@@ -13,7 +13,8 @@
 /// too, and the status is `interrupted` (130); a second one ends the process at once.
 ///
 /// Give it to `fit` as the last callback. mpirun passes USR1 and USR2 on at once, but TERM only 1 s before it
-/// kills the ranks; a second TERM ends the process as if nobody had caught it.
+/// kills the ranks; a second TERM, seconds later, ends the process as if nobody had
+/// caught it.
 #pragma once
 
 #include <string>
