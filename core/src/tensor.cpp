@@ -240,9 +240,27 @@ void Tensor::discard(std::int64_t begin, std::int64_t count) const {
                     static_cast<std::size_t>(count) * element);
 }
 
+namespace {
+
+/// Where its elements end; it has some.
+const std::byte* end_of(const Tensor& tensor) {
+  std::int64_t elements = 1;
+  for (int i = 0; i < tensor.rank(); ++i) elements += (tensor.size(i) - 1) * tensor.strides()[i];
+  return static_cast<const std::byte*>(tensor.raw()) +
+         static_cast<std::size_t>(elements) * size_of(tensor.dtype());
+}
+
+/// Whether a copy from one to the other, of the same shape, might read what it has written.
+bool may_overlap(const Tensor& a, const Tensor& b) {
+  return a.count() > 0 && a.raw() < end_of(b) && b.raw() < end_of(a);
+}
+
+}  // namespace
+
 void Tensor::copy_from(const Tensor& source) const {
   require(source.shape() == shape_, "[copy] from shape ", source.shape(), " to shape ", shape_);
-  if (source.backend().device() == backend().device()) return backend().copy(*this, source);
+  if (source.backend().device() == backend().device())
+    return backend().copy(*this, may_overlap(*this, source) ? source.clone() : source);
   if (source.dtype() == dtype_ && source.is_contiguous() && is_contiguous()) {
     if (source.backend().device().type == DeviceType::cpu)
       return backend().copy_from_host(raw(), source.raw(), byte_size());

@@ -35,8 +35,17 @@ Model::Model(Module& module, const Shape& input_shape, ModelOptions options)
   state_->communicator = state_->owned_communicator.get();
 }
 
+namespace {
+
+Module& given(const std::unique_ptr<Module>& module) {
+  require<UsageError>(module != nullptr, "[model] the net is a null pointer");
+  return *module;
+}
+
+}  // namespace
+
 Model::Model(std::unique_ptr<Module> module, const Shape& input_shape, ModelOptions options)
-    : Model(*module, input_shape, options) {
+    : Model(given(module), input_shape, options) {
   state_->owned_module = std::move(module);
 }
 
@@ -46,8 +55,9 @@ Model& Model::operator=(Model&&) noexcept = default;
 
 namespace {
 
-/// Whether a layer was frozen or unfrozen since the arena was laid out.
+/// Whether a layer was frozen or unfrozen since the arena was laid out, or another model has taken weights.
 bool has_changed(const ParameterArena& arena) {
+  if (!arena.lost_weight().empty()) return true;
   for (std::size_t i = 0; i < arena.segments().size(); ++i)
     if (arena.segments()[i].frozen == arena.variable(i).requires_grad()) return true;
   return false;

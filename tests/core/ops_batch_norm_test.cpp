@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
+#include <ronde/core/storage.h>
 
 #include "support/gradient_check.h"
 
@@ -159,6 +162,26 @@ TEST(BatchNorm, InferenceGradientKnowsTheStatisticsOfItsForwardPass) {
   moving.variance.fill(100);
   sum(y).backward();
   expect_close(x.grad(), {0.5}, 1e-15, "1 / sqrt(4)");
+}
+
+TEST(BatchNorm, StatisticsMayBeStrided) {
+  const auto strided = [](const Tensor& values) {
+    const auto storage = std::make_shared<Storage>(values.backend(), 2 * values.byte_size());
+    const Tensor view = Tensor::over(storage, values.shape(), {2}, values.dtype());
+    Tensor::over(storage, {2 * values.count()}, values.dtype()).fill(77);
+    view.copy_from(values);
+    return view;
+  };
+  const Tensor mean = random_tensor({3}, 1), variance = random_tensor({3}, 2, 1, 2);
+  const BatchStatistics dense{mean, variance}, spread{strided(mean), strided(variance)};
+  const Tensor x = random_tensor({2, 4, 4, 3}, 3), weight = random_tensor({3, 1, 1, 3}, 4);
+  const Tensor gamma = random_tensor({3}, 5);
+  const auto outputs = [&](const BatchStatistics& statistics) {
+    return std::vector<std::vector<double>>{
+        batch_norm_inference(x, gamma, {}, statistics).value().to_vector<double>(),
+        conv2d_norm(x, {weight, {}}, {{}, {}, statistics}).value().to_vector<double>()};
+  };
+  EXPECT_EQ(outputs(spread), outputs(dense));
 }
 
 TEST(BatchNorm, OfAViewAndAnEmptyBatch) {

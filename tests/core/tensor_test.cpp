@@ -160,6 +160,18 @@ TEST(Tensor, CopiesBetweenDTypesAndStrides) {
   EXPECT_TRUE(x.contiguous().shares_storage_with(x));
 }
 
+TEST(Tensor, CopiesWithinItsOwnMemory) {
+  const Tensor row = iota({6}), square = iota({3, 3});
+  row.slice(0, 1, 6).copy_from(row.slice(0, 0, 5));
+  EXPECT_EQ(row.to_vector<float>(), (std::vector<float>{0, 0, 1, 2, 3, 4}));
+  row.slice(0, 0, 5).copy_from(row.slice(0, 1, 6));
+  EXPECT_EQ(row.to_vector<float>(), (std::vector<float>{0, 1, 2, 3, 4, 4}));
+  square.copy_from(square.permute({1, 0}));
+  EXPECT_EQ(square.to_vector<float>(), (std::vector<float>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
+  const Tensor empty = Tensor::zeros({0, 2});
+  empty.copy_from(empty);
+}
+
 TEST(Tensor, ShowsItsValues) {
   EXPECT_EQ(values_text(Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6.5f})),
             "f32 (2, 3)\n[[1, 2, 3],\n [4, 5, 6.5]]");

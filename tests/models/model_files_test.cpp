@@ -9,6 +9,7 @@
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/graph.h>
 
 #include "models/testing.h"
 #include "support/temp_dir.h"
@@ -211,6 +212,27 @@ TEST(ModelFiles, OwnModulesAreSavedByName) {
   EXPECT_EQ(message_of<Error>([&] { refused.load_weights(dir / "own.h5"); }),
             dir / "own.h5" + ": is of another net: has no weight deep/kernel, this net has");
   EXPECT_EQ(status_of(dir / "own.h5"), ExitStatus::bad_input);
+}
+
+// The names that its weights have in the other one are not those of the optimizer's state.
+TEST(ModelFiles, ANetThatHasBecomeAPartOfAnotherIsSavedAsItIs) {
+  const TempDir dir;
+  Sequential net(Dense({.units = 2}), Dense({.units = 2}));
+  Model model(net, {2});
+  model.compile({.optimizer = std::make_unique<Adam>(), .loss = make_loss("mse")});
+  const Tensor x = Tensor::full({3, 2}, 0.5);
+  model.train_on_batch(x, Tensor::zeros({3, 2}));
+  Graph other;
+  other.output(other.add(Dense({.units = 1}), other.add(net, other.input())));
+  for (const char* name : {"model.h5", "model.keras"}) {
+    model.save(dir / name);
+    Model loaded = Model::load(dir / name);
+    EXPECT_EQ(loaded.predict(x).to_vector<float>(), model.predict(x).to_vector<float>());
+    EXPECT_EQ(loaded.optimizer().slots()[0].values.to_vector<float>(),
+              model.optimizer().slots()[0].values.to_vector<float>());
+    model.load_weights(dir / name);
+    EXPECT_EQ(model.optimizer().iterations(), 1);
+  }
 }
 
 TEST(ModelFiles, SaveWeightsLeavesOutTheRest) {

@@ -11,9 +11,11 @@
 #include <ronde/models/cifar10_fast.h>
 #include <ronde/models/early_stopping.h>
 #include <ronde/models/mnist_cnn.h>
+#include <ronde/models/named_weights.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/sequential.h>
@@ -293,6 +295,46 @@ TEST(Model, NeedsNoWeightsButToTrain) {
   EXPECT_NEAR(model.evaluate(data).loss_sum, 3 * std::log(2.0), 1e-6);
   EXPECT_EQ(message_of<UsageError>([&] { model.fit(data, {.verbose = 0}); }),
             "[fit] the net has no weights to train");
+}
+
+// Keras' way to train two nets against each other.
+TEST(Model, OfANetThatAnotherOneHasTakenIsCompiledAgain) {
+  const Tensor x = Tensor::full({4, 2}, 1.0), y = Tensor::full({4, 1}, 1.0);
+  const auto compile = [](Model& model) {
+    model.compile({.optimizer = std::make_unique<SGD>(), .loss = make_loss("mse")});
+  };
+  Sequential judge(Dense({.units = 1}));
+  Model judging(judge, {2});
+  compile(judging);
+  judge.set_trainable(false);
+  Graph both;
+  both.output(both.add(judge, both.add(Dense({.units = 2}), both.input())));
+  Model misleading(both, {2});
+  compile(misleading);
+  judge.set_trainable(true);
+  EXPECT_THROW(judging.train_on_batch(x, y), UsageError);
+  compile(judging);
+  for (Model* model : {&judging, &misleading, &judging, &misleading}) {
+    const double before = model->train_on_batch(x, y);
+    EXPECT_LT(model->train_on_batch(x, y), before);
+  }
+  EXPECT_THROW(Model(std::unique_ptr<Module>(), {2}), UsageError);
+}
+
+// A file would have lost one of them.
+TEST(NamedWeights, OfTwoNetsThatUseOneNameAreRefused) {
+  struct Both : Module {
+    Sequential &first, &second;
+    Both(Sequential& a, Sequential& b) : first(a), second(b) {}
+    Variable forward(const Variable& x, const Context& context) override {
+      return second(first(x, context), context);
+    }
+  };
+  Sequential first(Dense({.units = 2})), second(Dense({.units = 2}));
+  first.build({2}), second.build({2});
+  Both both(first, second);
+  both.build({2});
+  EXPECT_THROW(named_weights(both), UsageError);
 }
 
 TEST(Model, IsReplacedByAssignment) {

@@ -97,7 +97,7 @@ void check_per_channel(const char* what, const Tensor& x, const Tensor& per_chan
 Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchStatistics& statistics,
                  BatchNormParams params, UnaryStage activation, const Tensor& addend = {}) {
   const Tensor y = Tensor::empty_like(x);
-  const auto& [mean, variance, count] = statistics;
+  const Tensor mean = statistics.mean.contiguous(), variance = statistics.variance.contiguous();
   if (addend.defined())
     x.backend().batch_norm_add(y, x, {mean, variance, gamma, beta, params, activation}, addend);
   else

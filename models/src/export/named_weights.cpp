@@ -27,7 +27,10 @@ std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module
 
 NamedTensors named_weights(const Module& net, WeightNames names) {
   NamedTensors result;
-  for (const NamedWeight& weight : named_weights_of(net, names)) result.emplace(weight.name(), weight.get());
+  for (const NamedWeight& weight : named_weights_of(net, names))
+    require<UsageError>(result.emplace(weight.name(), weight.get()).second, "[", net.label(),
+                        "] calls parts of other nets, of which two have a weight \"", weight.name(),
+                        "\": save each by itself");
   return result;
 }
 

@@ -11,15 +11,22 @@ namespace {
 
 using WeightsByName = std::map<std::string, Parameter>;
 
-WeightsByName weights_by_name(const Module& module) {
+/// What a weight is called in the net alone, also if that is a part of another one by now.
+std::string name_alone(const Module& net, const std::string& name) {
+  const std::string prefix = net.path() + "/";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+WeightsByName weights_by_name(const Module& net) {
   WeightsByName result;
-  for (Parameter& weight : module.parameters()) result.emplace(weight.name, weight);
+  for (Parameter& weight : net.parameters()) result.emplace(name_alone(net, weight.name), weight);
   return result;
 }
 
 /// The part of a slot that belongs to one weight, lying as the weight does.
-Parameter part_of(const OptimizerSlot& slot, const Segment& segment, const WeightsByName& weights) {
-  Parameter part = weights.at(segment.name);
+Parameter part_of(const OptimizerSlot& slot, const Segment& segment, const std::string& name,
+                  const WeightsByName& weights) {
+  Parameter part = weights.at(name);
   part.variable = Variable(slot.values.view(segment.offset, segment.shape));
   return part;
 }
@@ -54,9 +61,11 @@ SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<Opti
   const WeightsByName weights = weights_by_name(module);
   for (const OptimizerSlot& slot : slots) {
     SavedSlot saved_slot{slot.name, {}};
-    for (const Segment& segment : optimizer.arena().segments())
-      if (!segment.frozen)
-        saved_slot.weights.push_back({segment.name, to_keras_layout(part_of(slot, segment, weights))});
+    for (const Segment& segment : optimizer.arena().segments()) {
+      if (segment.frozen) continue;
+      const std::string name = name_alone(module, segment.name);
+      saved_slot.weights.push_back({name, to_keras_layout(part_of(slot, segment, name, weights))});
+    }
     saved.slots.push_back(std::move(saved_slot));
   }
   return saved;
@@ -72,13 +81,13 @@ std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer,
     const SavedSlot& saved_slot = find_named(saved.slots, name, cat("\"", name, "\""));
     for (const Segment& segment : optimizer.arena().segments()) {
       if (segment.frozen) continue;
-      const Parameter part = part_of(slot, segment, weights);
-      const Tensor& values =
-          find_named(saved_slot.weights, segment.name, cat(name, " of ", segment.name)).values;
+      const std::string weight = name_alone(module, segment.name);
+      const Parameter part = part_of(slot, segment, weight, weights);
+      const Tensor& values = find_named(saved_slot.weights, weight, cat(name, " of ", weight)).values;
       const Shape expected = keras_shape(part);
       require<InputError>(values.shape() == expected || (expected.rank() == 0 && values.count() == 1),
-                          "the optimizer's ", name, " of ", segment.name, " is ", values.shape(),
-                          ", this net has ", expected);
+                          "the optimizer's ", name, " of ", weight, " is ", values.shape(), ", this net has ",
+                          expected);
       assignments.push_back({part, values.reshape(expected)});
     }
   }

@@ -26,6 +26,12 @@ void Metric::update_weighted(const Tensor& output, const Tensor& target, const T
   update(output, target);
 }
 
+double Metric::value(const MetricSums& sums) const {
+  require<UsageError>(sums.size() >= 2, "[", name(), "] has ", sums.size(),
+                      " sums, which are no {sum, count}: override value to say what they mean");
+  return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
+}
+
 Accuracy::Accuracy(std::string name, std::string class_name)
     : name_(std::move(name)), class_name_(std::move(class_name)) {
   for (const char* known : {kCategorical, kSparse})

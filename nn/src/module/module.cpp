@@ -71,11 +71,26 @@ void Module::begin_call(std::span<const Variable> inputs, const Context& context
   }
 }
 
-/// A call within a dry run.
+/// A call within a dry run. What the net only knows has its weights from elsewhere, or has none and may be
+/// gone when the call returns.
 void Module::enter(const Variable& x, const Context& context) {
+  const bool is_part = &root() == &context.trace->net->root();
+  if (!built_) {
+    make_weights(x, context);
+    if (!is_part) require_no_weights();
+  }
+  if (!is_part && parameters_.empty()) return;
   auto& order = context.trace->order;
   if (std::find(order.begin(), order.end(), this) == order.end()) order.push_back(this);
-  if (!built_) make_weights(x, context);
+}
+
+void Module::require_no_weights() {
+  if (parameters_.empty()) return;
+  built_ = false;  // it may become a part and be built again
+  parameters_.clear();
+  throw Error(cat("[", label(),
+                  "] has weights, but is called by a net that it is not a part of: make it a member "
+                  "there and name it with add_module"));
 }
 
 /// The first call, outside a dry run.
@@ -132,7 +147,7 @@ void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& optio
     for (const std::int64_t extent : shape) batch.push_back(extent);
     zeros.emplace_back(Tensor::zeros(batch, {.dtype = options.dtype, .backend = options.backend}));
   }
-  BuildTrace trace{.draws = options.draws};
+  BuildTrace trace{.net = this, .draws = options.draws};
   const Context context{.training = false, .seed = options.seed, .trace = &trace};
   const NoGrad no_grad;
   building_ = true;

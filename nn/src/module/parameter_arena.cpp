@@ -87,6 +87,12 @@ bool ParameterArena::is_regularized() const {
                      [](const Segment& segment) { return !segment.regularizer.is_none(); });
 }
 
+std::string ParameterArena::lost_weight() const {
+  for (std::size_t i = 0; i < segments_.size() && !segments_[i].frozen; ++i)
+    if (!variables_[i].value().shares_storage_with(values_)) return segments_[i].name;
+  return {};
+}
+
 Tensor ParameterArena::make_state() const {
   return Tensor::zeros({trainable_size_}, values_.options());
 }

@@ -190,6 +190,9 @@ std::vector<Optimizer::Slice> Optimizer::slices() const {
 
 void Optimizer::step(double scale) {
   ParameterArena& weights = arena();
+  const std::string lost = weights.lost_weight();
+  require<UsageError>(lost.empty(), "[optimizer] ", lost, " has gone to another arena or model, made of the ",
+                      "same net later: of those only the last trains it (a model takes it back by compile)");
   keep_average();
   update_weights(scale);
   if (moving_average_) update_average();

@@ -135,6 +135,17 @@ TEST(LossMetric, OfAnEmptyBatchAndOfNone) {
   EXPECT_THROW(LossMetric(nullptr), UsageError);
 }
 
+TEST(Metric, TheMeanOfOtherSumsIsToBeSaid) {
+  struct Largest : Metric {
+    std::string name() const override { return "largest"; }
+    void update(const Tensor&, const Tensor&) override {}
+    MetricSums sums() const override { return {3}; }
+    void reset() override {}
+  };
+  EXPECT_EQ(message_of([] { Largest().result(); }),
+            "[largest] has 1 sums, which are no {sum, count}: override value to say what they mean");
+}
+
 TEST(Metric, KeepsANameOfItsOwn) {
   for (const char* class_name : {"CategoricalAccuracy", "SparseCategoricalAccuracy"}) {
     const ConfigValue config = make_metric(class_name, ConfigDict{{"name", "top1"}})->config();

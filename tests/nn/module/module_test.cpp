@@ -1,4 +1,5 @@
 #include <cmath>
+#include <variant>
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/conv2d.h>
@@ -167,6 +168,65 @@ TEST(Module, LayerBuiltBeforehandKeepsItsWeights) {
   // The Dropout that only training reaches has no weights and needs nothing.
   EXPECT_EQ(net(random_tensor({2, 3}), {.training = true}).shape(), (Shape{2, 2}));
   EXPECT_EQ(net.extra.parameters()[0].variable.value().to_vector<double>(), before);
+}
+
+// Both would begin with the same numbers under the same name, of which a file keeps one.
+TEST(Module, WeightsOfNoPartOfTheNetAreAnError) {
+  struct Unnamed : Module {
+    Dense first{{.units = 3}}, second{{.units = 3}};
+    Variable forward(const Variable& x, const Context& context) override {
+      return second(first(x, context), context);
+    }
+    void name_them() { add_module("first", first), add_module("second", second); }
+  };
+  Unnamed net;
+  EXPECT_EQ(
+      message_of([&] { net.build({3}, in_f64()); }),
+      "[dense] has weights, but is called by a net that it is not a part of: make it a member there and name "
+      "it with add_module");
+  net.name_them();
+  net.build({3}, in_f64());
+  EXPECT_EQ(names_of(net),
+            (std::vector<std::string>{"first/kernel", "first/bias", "second/kernel", "second/bias"}));
+  EXPECT_NE(net.first.parameters()[0].variable.value().to_vector<double>(),
+            net.second.parameters()[0].variable.value().to_vector<double>());
+}
+
+// They are gone when somebody asks for the weights, and their place is another one's.
+TEST(Module, LayersWithoutWeightsMayBeMadeWhereTheyAreCalled) {
+  struct Brief : Module {
+    Dense out{{.units = 2}};
+    std::variant<std::monostate, Flatten, Dense> place;
+    Brief() { add_module("out", out); }
+    Variable forward(const Variable& x, const Context& context) override {
+      const Variable flat = place.emplace<Flatten>()(x, context);
+      place.emplace<std::monostate>();
+      return out(flat, context);
+    }
+  };
+  Brief net;
+  net.build({2, 3}, in_f64());
+  net.place.emplace<Dense>(DenseOptions{.units = 3}).build({4}, in_f64());
+  EXPECT_EQ(names_of(net), (std::vector<std::string>{"out/kernel", "out/bias"}));
+  EXPECT_EQ(net(random_tensor({4, 2, 3}), {.training = true}).shape(), (Shape{4, 2}));
+}
+
+// As a net that is trained to mislead another one knows that one.
+TEST(Module, PartsOfAnotherNetAreCalledWithTheWeightsThatTheyHave) {
+  Sequential judge(Dense({.units = 1}));
+  judge.build({2}, in_f64());
+  struct Misleading : Module {
+    explicit Misleading(Module& other) : judged_by(other) { add_module("out", out); }
+    Variable forward(const Variable& x, const Context& context) override {
+      return judged_by(out(x, context), context);
+    }
+    Dense out{{.units = 2}};
+    Module& judged_by;
+  };
+  Misleading net(judge);
+  net.build({3}, in_f64());
+  EXPECT_EQ(names_of(net),
+            (std::vector<std::string>{"out/kernel", "out/bias", "dense/kernel", "dense/bias"}));
 }
 
 TEST(Module, ForgottenContextIsAnError) {

@@ -6,6 +6,7 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/parameter_arena.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/sgd.h>
 
 #include "nn/testing.h"
 #include "support/process_memory.h"
@@ -191,6 +192,21 @@ TEST(ParameterArena, WeightsMoveIntoOtherMemory) {
   EXPECT_EQ(message_of([&] { arena.use_values(Tensor::zeros({3}, before.options())); }),
             cat("[parameter_arena] expects a dense buffer like ", memory, " for values, got ",
                 Tensor::zeros({3}, before.options())));
+}
+
+TEST(ParameterArena, NamesAWeightThatALaterOneHasTaken) {
+  Sequential net = small_net();
+  ParameterArena first(net);
+  SGD optimizer;
+  optimizer.attach(first);
+  EXPECT_EQ(first.lost_weight(), "");
+  net.set_trainable(false);
+  const ParameterArena second(net);
+  EXPECT_EQ(first.lost_weight(), "dense_2/bias");
+  EXPECT_EQ(second.lost_weight(), "") << "it trains none";
+  const std::string message = message_of([&] { optimizer.step(); });
+  EXPECT_EQ(message.find("[optimizer] dense_2/bias has gone to another arena"), 0u) << message;
+  EXPECT_EQ(optimizer.iterations(), 0);
 }
 
 TEST(ParameterArena, VersionGrows) {

@@ -115,7 +115,7 @@ class RONDE_API Tensor {
   Tensor clone() const;
   Tensor to(DType dtype) const;
   Tensor to(Backend& backend) const;
-  /// Copies the elements of `source` (same shape, any dtype, any backend) into this view.
+  /// Copies the elements of `source` (same shape, any dtype, any backend; they may overlap) into this view.
   void copy_from(const Tensor& source) const;
   void fill(double value) const;
   /// `count` elements from element `begin` of a contiguous tensor are not wanted any more: their memory may

@@ -10,6 +10,10 @@
 ///
 /// fit, evaluate, save and load are collective: all ranks call them. Only rank 0 writes files.
 ///
+/// Several models may share a net, or a part of it, and predict; the one that was made or compiled last
+/// trains those of its weights that are not frozen. Another one that had them says so when it is trained,
+/// until it is compiled again.
+///
 /// Thread safety: several threads may call `predict` at once, as long as nothing else is called meanwhile;
 /// all other calls want the model for themselves. To predict while it is being trained, use a second model
 /// of the same net and give it copies of the weights now and then (named_weights.h). The library starts

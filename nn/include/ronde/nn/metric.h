@@ -39,8 +39,8 @@ class RONDE_API Metric {
   virtual MetricSums sums() const = 0;
   virtual void reset() = 0;
   /// Of the sums over all batches and ranks: the mean of {sum, count} (0 of nothing), unless the metric is
-  /// something else.
-  virtual double value(const MetricSums& sums) const { return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0; }
+  /// something else. A UsageError where there are not two.
+  virtual double value(const MetricSums& sums) const;
   /// Of what it has seen here.
   double result() const { return value(sums()); }
   /// Whether the first of `sums()` counts right answers and the second all of them.

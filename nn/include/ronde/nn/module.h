@@ -28,7 +28,8 @@
 ///
 /// Names are identity: "hidden/kernel" is the same weight in files, hashes and errors. `build` runs the net
 /// once on zeros; that creates the weights and fixes their order of execution. A child that only training
-/// reaches must have its own `build` called before the net's.
+/// reaches must have its own `build` called before the net's. What has no weights needs no name, and may be
+/// made where it is called: `Flatten()(x, context)`.
 ///
 /// Ownership: a module refers to its member children and owns those given as a unique_ptr; every child has
 /// one parent. Thread safety: calls of a built module change nothing in it, unless the layer says so
@@ -55,6 +56,7 @@ class Module;
 
 /// What the dry run of a `build` tells layers, and learns of them.
 struct BuildTrace {
+  const Module* net = nullptr;      ///< that is built
   bool draws = true;                ///< as in BuildOptions
   std::vector<Module*> order = {};  ///< of execution
 };
@@ -199,6 +201,7 @@ class RONDE_API Module {
   std::vector<Variable> in_compute_dtype(const std::vector<Variable>& inputs) const;
   void begin_call(std::span<const Variable> inputs, const Context& context);
   void enter(const Variable& x, const Context& context);
+  void require_no_weights();
   void enter_late(std::span<const Variable> inputs, const Context& context);
   void dry_run(const std::vector<Shape>& inputs, const BuildOptions& options);
   void make_weights(const Variable& x, const Context& context);

@@ -93,7 +93,7 @@ class RONDE_API Optimizer {
   void restrict_to(OptimizerPart part);
   /// One update; the gradient used is scale * arena.gradients() plus that of the regularizers' penalties.
   /// Zeroes no gradient, but adds those penalties' to arena.gradients(), and clipping by norm scales
-  /// gradients of excessive norm in place.
+  /// gradients of excessive norm in place. A UsageError when another arena has taken the weights.
   void step(double scale = 1.0);
   /// Completed updates.
   std::int64_t iterations() const { return iterations_; }

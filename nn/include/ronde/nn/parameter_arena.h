@@ -60,6 +60,9 @@ class RONDE_API ParameterArena {
   const std::vector<Segment>& buffer_segments() const { return buffer_segments_; }
   /// Whether a segment has a regularizer.
   bool is_regularized() const;
+  /// A trainable weight that lies here no longer, as an arena made of the net later has taken it: nothing
+  /// that is done to `values()` would change it. Empty: there is none.
+  std::string lost_weight() const;
   /// The variable of segment i.
   const Variable& variable(std::size_t i) const { return variables_[i]; }
 
