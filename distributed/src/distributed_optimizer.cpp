@@ -113,6 +113,10 @@ void DistributedOptimizer::expect(StepSamples samples) {
                      .total_samples = static_cast<double>(samples.of_all_ranks)});
 }
 
+void DistributedOptimizer::abandon_pass() {
+  if (buckets_) buckets_->abandon();
+}
+
 DistributedOptimizer::StepSums DistributedOptimizer::reduce(StepSums own) {
   if (!buckets_) return own;
   const ParameterArena& arena = optimizer_->arena();

@@ -198,6 +198,12 @@ void GradientBuckets::restart() {
   state_->begin_anew();
 }
 
+void GradientBuckets::abandon() {
+  const std::vector<Work> works = std::move(state_->works);
+  state_->begin_pass();
+  for (const Work& work : works) work.wait();
+}
+
 void GradientBuckets::finish() {
   State& state = *state_;
   state.arena.complete_gradients();

@@ -191,7 +191,12 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
              optimizer.set_counters(counters);
              totals.return_to(sums);
            },
-       .agree = [&](const std::string& why) { return first_reason(*model_.communicator, why); }});
+       .agree =
+           [&](const std::string& why) {
+             std::string of_all = first_reason(*model_.communicator, why);
+             if (!of_all.empty()) model_.optimizer->abandon_pass();
+             return of_all;
+           }});
   if (guard_ && guard_->is_on())
     guard_->end_update_on_device([&optimizer, &totals, counters, counted] {
       optimizer.set_counters(counters);

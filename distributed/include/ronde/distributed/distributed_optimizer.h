@@ -66,6 +66,9 @@ class RONDE_API DistributedOptimizer {
   /// and error feedback takes this step to have as many samples as the one before. A pass that was broken off
   /// is begun anew, as by `zero_gradients`.
   void expect(StepSamples samples);
+  /// What the ranks have begun to exchange since the last step was not done, on any of them, and they all
+  /// know it: a capture that was given up.
+  void abandon_pass();
   /// Collective. Waits for the sums over all ranks, then updates with sum / samples of all ranks. Returns
   /// that number; with 0 nothing is updated. A local step returns what `expect` said, or this rank's samples
   /// times the ranks.

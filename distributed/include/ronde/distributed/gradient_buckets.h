@@ -56,6 +56,9 @@ class RONDE_API GradientBuckets {
   /// A pass that was broken off is begun anew, with gradients from zero, wherever in it each rank was;
   /// nothing where none was. The arena's `zero_gradients` does that too: Note [Begun anew].
   void restart();
+  /// The pass has not taken place, on any rank, wherever in it each of them was: as one that was captured for
+  /// a graph which not all can have. Nothing is exchanged.
+  void abandon();
   /// Collective. Starts every bucket that has not left yet (gradients that did not arrive count as zero),
   /// waits for all, and is ready for the next pass.
   void finish();
