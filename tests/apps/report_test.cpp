@@ -25,7 +25,7 @@
 namespace ronde::apps {
 namespace {
 
-using testing::TempDir;
+using test::TempDir;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -359,7 +359,7 @@ struct Expected {
 };
 
 Expected expected_details(const InMemoryDataset& data) {
-  Model model = testing::small_model();
+  Model model = test::small_model();
   const std::vector<double> p = model.predict(data.inputs()).to_vector<double>();
   const std::vector<std::int32_t> labels = data.targets().to_vector<std::int32_t>();
   Expected expected;
@@ -374,12 +374,12 @@ Expected expected_details(const InMemoryDataset& data) {
 }
 
 TEST(EvaluationDetails, AreTheSameOnAnyNumberOfRanks) {
-  const InMemoryDataset data = testing::small_images(23);
+  const InMemoryDataset data = test::small_images(23);
   const Expected expected = expected_details(data);
   ASSERT_GT(expected.mistakes.size(), 6u);
   for (const int size : {1, 2, 3}) {
     test::run_ranks(size, [&](Communicator& world) {
-      Model model = testing::small_model({.communicator = &world});
+      Model model = test::small_model({.communicator = &world});
       const EvaluationDetails details = collect_details(model, data, {.batch_size = 4, .mistakes = 6});
       const Evaluation plain = model.evaluate(data, 4);
       EXPECT_EQ(details.confusion, expected.confusion);
@@ -401,8 +401,8 @@ TEST(EvaluationDetails, TheLossHasThePenaltiesOfEvaluate) {
       Flatten(),
       Dense({.units = 3, .activation = Activation::softmax, .kernel_regularizer = Regularizer::l2(0.5)}));
   Model model(std::move(net), {6, 6, 1});
-  model.compile(testing::small_compile());
-  const InMemoryDataset data = testing::small_images(9);
+  model.compile(test::small_compile());
+  const InMemoryDataset data = test::small_images(9);
   const Evaluation plain = model.evaluate(data, 4);
   EXPECT_NEAR(collect_details(model, data, {.batch_size = 4}).test.loss, plain.logs.at("loss"), 1e-6);
 }
@@ -413,7 +413,7 @@ TEST(EvaluationDetails, PicturesAreTheSamples) {
   for (int i = 0; i < 36; ++i) pixels[static_cast<std::size_t>(i)] *= 4.0f;  // leaves [0, 1]: stretched
   const InMemoryDataset data(Tensor::from<float>({3, 6, 6, 1}, pixels),
                              Tensor::from<std::int32_t>({3}, {0, 1, 2}));
-  Model model = testing::small_model();
+  Model model = test::small_model();
   const EvaluationDetails details = collect_details(model, data);
   ASSERT_FALSE(details.mistakes.empty());
   for (const Mistake& mistake : details.mistakes) {
@@ -424,7 +424,7 @@ TEST(EvaluationDetails, PicturesAreTheSamples) {
 }
 
 TEST(EvaluationDetails, RefusesOtherData) {
-  Model model = testing::small_model();
+  Model model = test::small_model();
   const InMemoryDataset wide(Tensor::zeros({2, 5, 5, 1}), Tensor::from<std::int32_t>({2}, {0, 1}));
   EXPECT_THROW(collect_details(model, wide), UsageError);
   const InMemoryDataset values(Tensor::zeros({2, 6, 6, 1}), Tensor::zeros({2, 3}));

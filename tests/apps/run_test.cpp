@@ -70,7 +70,7 @@ TEST(Hosts, OfAList) {
 }
 
 TEST(Hosts, OfAFile) {
-  const testing::TempDir dir;
+  const test::TempDir dir;
   atomic_write_file(dir / "hosts", "# ours\na slots=4\n\n  b max_slots=3 slots=2  # new\nc\n");
   EXPECT_EQ(to_text(parse_hosts(dir / "hosts")), "a:4,b:2,c:1");
   // A folder that happens to be called like a machine is none.
@@ -82,7 +82,7 @@ TEST(Hosts, OfAFile) {
 }
 
 TEST(Scratch, LeavesNothingOfItsOwnNorOfThoseThatWereKilled) {
-  const testing::TempDir dir;
+  const test::TempDir dir;
   const auto make_old = [&](const std::string& name) {
     EXPECT_EQ(mkdir((dir / name).c_str(), 0700), 0);
     atomic_write_file(dir / name + "/file", "of mpirun");
@@ -115,7 +115,7 @@ TEST(Scratch, LeavesNothingOfItsOwnNorOfThoseThatWereKilled) {
 
 // A remote shell that reaches one machine only.
 TEST(Hosts, ThoseThatAnswer) {
-  const testing::TempDir dir;
+  const test::TempDir dir;
   const std::string agent = dir / "agent";
   atomic_write_file(agent, "#!/bin/sh\n[ \"$1\" = here ] && [ \"$2\" = true ]\n");
   ASSERT_EQ(chmod(agent.c_str(), 0700), 0);

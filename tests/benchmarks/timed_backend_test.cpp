@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Benchmark, NetTest, ::testing::Values("mnist", "cifar10
 // A 3x3 convolution of 16 pixels and 4 filters, and 64 x 3 weights: the gradient of the first one's input is
 // not made.
 TEST(NetFromAFile, ItsArithmeticIsCounted) {
-  const ronde::testing::TempDir folder;
+  const ronde::test::TempDir folder;
   const std::string path = folder / "net.keras";
   Model(std::make_unique<Sequential>(Conv2D({.filters = 4}), Flatten(),
                                      Dense({.units = 3, .activation = Activation::softmax})),

@@ -18,8 +18,8 @@
 namespace ronde {
 namespace {
 
-using testing::memory_can_be_measured;
-using testing::resident_bytes;
+using test::memory_can_be_measured;
+using test::resident_bytes;
 
 TEST(CachingAllocator, AlignsEveryBlock) {
   CachingAllocator allocator;

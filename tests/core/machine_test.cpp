@@ -33,7 +33,7 @@ class Root {
   CgroupLimits limits() const { return cgroup_limits(path()); }
 
  private:
-  testing::TempDir directory_{testing::memory_directory()};
+  test::TempDir directory_{test::memory_directory()};
 };
 
 TEST(CgroupLimits, NoneWithoutGroups) {

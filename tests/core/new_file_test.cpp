@@ -13,7 +13,7 @@
 
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using namespace std::string_literals;
@@ -120,4 +120,4 @@ TEST(NewFile, NamesItsTemporaryFiles) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -107,7 +107,7 @@ TEST(Error, WhatTheSystemSaysIsExplained) {
 }
 
 TEST(Text, NumbersHaveAPointInEveryLocale) {
-  const ronde::testing::TempDir dir;
+  const ronde::test::TempDir dir;
   const std::string made = cat("localedef -c -i de_DE -f UTF-8 ", dir.path(), "/de_DE.UTF-8 2>/dev/null");
   if (std::system(made.c_str()) != 0) GTEST_SKIP() << "no sources of locales here";
   setenv("LOCPATH", dir.path().c_str(), 1);

@@ -23,9 +23,9 @@ struct Outcome {
 };
 
 Outcome trained(Backend& backend, std::uint64_t seed, std::optional<DType> compute_dtype) {
-  testing::Dice dice(seed);
+  test::Dice dice(seed);
   Model model(
-      testing::random_application(dice, {.classes = 4, .repeatable = false, .keras3_only = seed % 2 == 0}),
+      test::random_application(dice, {.classes = 4, .repeatable = false, .keras3_only = seed % 2 == 0}),
       {9, 9, 2}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
   model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.05}),
                  .loss = std::make_unique<CategoricalCrossentropy>()});

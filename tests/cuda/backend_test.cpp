@@ -170,13 +170,13 @@ TEST(CudaBackendOptions, AreThoseOfTheEnvironment) {
   EXPECT_EQ(options().math.mode, cuda::MathMode::f32);
   EXPECT_TRUE(options().graphs);
   EXPECT_TRUE(options().windows);
-  const testing::SetEnv engines("RONDE_CUDA_ENGINES", "deterministic"), math("RONDE_CUDA_MATH", "tf32"),
+  const test::SetEnv engines("RONDE_CUDA_ENGINES", "deterministic"), math("RONDE_CUDA_MATH", "tf32"),
       graphs("RONDE_CUDA_GRAPHS", "off"), windows("RONDE_NCCL_WINDOWS", "off");
   EXPECT_EQ(options().math.engines, cuda::Engines::deterministic);
   EXPECT_EQ(options().math.mode, cuda::MathMode::tf32);
   EXPECT_FALSE(options().graphs);
   EXPECT_FALSE(options().windows);
-  const testing::SetEnv wrong("RONDE_CUDA_ENGINES", "quick");
+  const test::SetEnv wrong("RONDE_CUDA_ENGINES", "quick");
   expect_error(options, "$RONDE_CUDA_ENGINES expects tuned, fastest or deterministic, got \"quick\"");
 }
 

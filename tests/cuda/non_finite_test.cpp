@@ -181,7 +181,7 @@ TEST(CudaNonFinite, GradientsAloneAreSeen) {
 
 // Nobody sees the state behind an update that was refused.
 TEST(CudaNonFinite, AFileOfAStepIsWrittenOnceItIsKnownToBeGood) {
-  const testing::TempDir directory(testing::memory_directory());
+  const test::TempDir directory(test::memory_directory());
   SaveEachStep saves(directory / "model.h5");
   expect_the_same_end(digits_with(NAN, {21}), {.batch_size = 4, .callbacks = {&saves}}, 6, 4);
   EXPECT_EQ(read_saved_model(saves.path).state->steps, 5);

@@ -20,7 +20,7 @@ struct TrainingOutcome {
 // The last batch of each epoch is smaller; a file is written on the way and trained on from.
 TrainingOutcome train(Backend& backend, ComputeDtype compute_dtype = {}, bool weighs = false) {
   const InMemoryDataset data = digits();
-  const testing::TempDir directory(testing::memory_directory());
+  const test::TempDir directory(test::memory_directory());
   const std::string file = directory / "model.h5";
   Model model = digits_model(backend, compute_dtype);
   FitOptions options{

@@ -225,7 +225,7 @@ TEST(GpuWrongNumbers, AReturnToAFileIsAsIfTheTrainingHadBegunThere) {
   fit.epochs = 1;
   for (const GpuWay& way : kGpuWays) {
     SCOPED_TRACE(text_of(way));
-    const testing::TempDir directory(testing::memory_directory());
+    const test::TempDir directory(test::memory_directory());
     const std::string file = directory / "4.h5";
     Behind got = train_on_gpus(way, {.data = part_of_digits(0, 32, {21}),
                                      .fit = fit,
@@ -252,7 +252,7 @@ TEST(GpuWrongNumbers, ATrainingGoesOnBehindAStepThatWasTakenBack) {
   for (const GpuWay& way : kGpuWays) {
     if (!way.graphs) continue;
     SCOPED_TRACE(text_of(way));
-    const testing::TempDir directory(testing::memory_directory());
+    const test::TempDir directory(test::memory_directory());
     Job job{.data = part_of_digits(0, 40, {21}),  // in the step 6 of each epoch
             .fit = batches_of_four(way.compute_dtype ? NonFiniteAction::rollback : NonFiniteAction::skip),
             .callback = files_of(directory / "{epoch}-{batch}.h5"),

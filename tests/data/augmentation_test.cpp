@@ -12,7 +12,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 // --- each augmentation against its definition, with the parameters it drew
 

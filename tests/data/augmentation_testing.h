@@ -10,7 +10,7 @@
 
 #include "data/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// Values without any pattern, in [0, 1).
 inline Tensor picture(const Shape& shape, DType dtype = DType::f64) {
@@ -91,4 +91,4 @@ inline Augment everything() {
                  Cutout({.size = 3}));
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -13,7 +13,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 InMemoryDataset pictures(std::int64_t size) {
   return {picture({size, 6, 5, 3}, DType::f32),
@@ -53,7 +53,7 @@ TEST(LoaderAugmentation, IsTheSameOnAnyNumberOfRanks) {
     EXPECT_EQ(loaded(data, augment, 2, dtype), alone);
     EXPECT_EQ(loaded(data, augment, 5, dtype), alone);
     for (const auto& [key, values] : alone) {
-      const Tensor image = testing::read_samples(data, {key.first}, dtype).first.reshape({6, 5, 3});
+      const Tensor image = test::read_samples(data, {key.first}, dtype).first.reshape({6, 5, 3});
       EXPECT_EQ(augmented(augment, image, {key.first, key.second}, 4).to_vector<double>(), values);
     }
   }
@@ -77,11 +77,11 @@ TEST(AugmentedDataset, GivesASampleTheSamePictureAlways) {
   const AugmentedDataset changed(data, augment, 3);
   EXPECT_EQ(changed.input_shape(), data.input_shape());
   EXPECT_EQ(changed.size(), 5);
-  const Tensor all = testing::read_samples(changed, {0, 1, 2, 3, 4}).first;
+  const Tensor all = test::read_samples(changed, {0, 1, 2, 3, 4}).first;
   for (std::int64_t s = 0; s < 5; ++s) {
-    const auto one = testing::read_samples(changed, {s}).first.to_vector<float>();
+    const auto one = test::read_samples(changed, {s}).first.to_vector<float>();
     EXPECT_EQ(all.slice(0, s, s + 1).to_vector<float>(), one);
-    const Tensor image = testing::read_samples(data, {s}).first.reshape({6, 5, 3});
+    const Tensor image = test::read_samples(data, {s}).first.reshape({6, 5, 3});
     EXPECT_EQ(augmented(augment, image, {.sample = s}, 3).to_vector<float>(), one);
   }
 }

@@ -13,7 +13,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kCount = 12;  // images of a file

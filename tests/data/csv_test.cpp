@@ -10,7 +10,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 class Csv : public ::testing::Test {
  protected:

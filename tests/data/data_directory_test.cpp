@@ -7,7 +7,7 @@
 namespace ronde {
 namespace {
 
-using testing::SetEnv;
+using test::SetEnv;
 
 TEST(DataDirectory, FollowsTheEnvironment) {
   const SetEnv home("HOME", "/home/ada"), data("RONDE_DATA", "/data"), cache("XDG_CACHE_HOME", "/cache");

@@ -16,7 +16,7 @@
 namespace ronde {
 namespace {
 
-using testing::host;
+using test::host;
 
 /// Sample s is {s, s + 0.5}, its label s mod 7.
 InMemoryDataset numbers(std::int64_t size) {
@@ -220,7 +220,7 @@ TEST_P(Threads, RethrowWhatTheFirstSampleThrew) {
   DataLoader loader(data, ShardedSampler({.size = 100, .global_batch = 40, .shuffle = false}),
                     {.threads = GetParam()});
   loader.start(0, 2);
-  testing::expect_error<std::runtime_error>([&] { loader.next(); }, {"sample 2"});
+  test::expect_error<std::runtime_error>([&] { loader.next(); }, {"sample 2"});
 }
 
 /// Each read waits for another one to be under way.

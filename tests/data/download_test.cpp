@@ -17,7 +17,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 std::string sha256(const Bytes& bytes) {
   Sha256 hash;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 class SetEnv {
  public:
@@ -32,4 +32,4 @@ class SetEnv {
   std::string before_;
 };
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 struct HttpAnswer {
   std::string status = "200 OK";
@@ -92,4 +92,4 @@ class HttpServer {
   std::thread thread_;
 };
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -14,7 +14,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 class Idx : public ::testing::Test {
  protected:

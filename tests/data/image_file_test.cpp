@@ -14,7 +14,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 /// Files and what Pillow makes of them.
 const std::map<std::string, Tensor>& pictures() {

@@ -12,7 +12,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 namespace fs = std::filesystem;
 
 /// A picture of one colour.

@@ -10,9 +10,9 @@
 namespace ronde {
 namespace {
 
-using testing::host;
-using testing::message_of;
-using testing::read_samples;
+using test::host;
+using test::message_of;
+using test::read_samples;
 
 TEST(InMemoryDataset, DescribesItsSamples) {
   const InMemoryDataset data(host<std::uint8_t>({3, 2, 2, 1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),

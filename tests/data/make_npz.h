@@ -8,7 +8,7 @@
 
 #include "support/make_idx.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 inline Bytes little_endian(std::uint64_t value, int bytes) {
   Bytes out;
@@ -54,4 +54,4 @@ inline Bytes npz(const std::vector<NpzMember>& members) {
          little_endian(directory.size(), 4) + little_endian(archive.size(), 4) + little_endian(0, 2);
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -18,7 +18,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 namespace fs = std::filesystem;
 
 class MnistFiles : public ::testing::Test {

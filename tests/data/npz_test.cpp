@@ -10,7 +10,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 class Npz : public ::testing::Test {
  protected:

@@ -16,7 +16,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 /// Pictures u8 (n, 3, 5, 1) of noise, labels i mod 10.
 InMemoryDataset pictures(std::int64_t n) {

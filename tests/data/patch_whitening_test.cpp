@@ -5,7 +5,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 /// What the convolution makes of all patches of 2 x 2 pixels: second moments of its first half of filters.
 TEST(PatchWhitening, OutputsHaveVarianceOneAndAreNotCorrelated) {

@@ -10,7 +10,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 TEST(Resample, IsBilinearInterpolation) {
   AugmentationRandom random(3, {});

@@ -7,7 +7,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 TEST(TestTimeViews, AreThePictureMirroredAndMovedWithAReflectedBorder) {
   const Tensor image = host<double>({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6});

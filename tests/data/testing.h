@@ -11,7 +11,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/data/dataset.h>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 template <class T>
 Tensor host(const Shape& shape, const std::vector<T>& values) {
@@ -46,4 +46,4 @@ void expect_error(F&& action, std::initializer_list<std::string> parts) {
   }
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

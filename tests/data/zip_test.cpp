@@ -10,7 +10,7 @@
 namespace ronde {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 TEST(Zip, WritesTheBytesOfTheSpecification) {
   // CRC-32 of "123456789" is cbf43926; 1980-01-01 is day 0x0021.

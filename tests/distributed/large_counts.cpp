@@ -127,7 +127,7 @@ void run(const std::string& way, Communicator& world) {
     check_reductions(*shared, shared->shared_tensor({kCount}, options));
     check_moves(*shared, shared->shared_tensor({kCount}, options));
   } else if (way == "tcp") {
-    const testing::TempDir directory;
+    const test::TempDir directory;
     const std::string file = broadcast_string(world, directory / "meeting");
     check(*make_tcp_communicator({.rank = world.rank(),
                                   .size = world.size(),

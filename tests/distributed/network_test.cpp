@@ -10,7 +10,7 @@
 
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(Network, PrivateAddresses) {
@@ -57,4 +57,4 @@ TEST(Network, RankZeroListensWhereItIsTold) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

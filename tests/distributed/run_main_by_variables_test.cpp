@@ -83,7 +83,7 @@ TEST(RunMainByVariables, OneRankExits) {
 
 // Who is missing is told by those who wait, and not by a watchdog, which does not know.
 TEST(RunMainByVariables, RanksThatDoNotComeAreNamed) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   const std::string place = cat("file:", directory / "meeting");
   const Job job =
       run(cat("RONDE_HANG_TIMEOUT_START=0.5 RONDE_RANK=0 RONDE_WORLD_SIZE=3 RONDE_RENDEZVOUS=", place, ' ',
@@ -103,7 +103,7 @@ TEST(RunMainByVariables, WrongVariables) {
 
 // By variables each rank has its own secret; the one that has another says so.
 TEST(RunMainByVariables, AWrongTokenIsReported) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   const std::string place = cat("file:", directory / "meeting");
   const std::string common = cat("RONDE_WORLD_SIZE=2 RONDE_RENDEZVOUS=", place, ' ', RONDE_PROGRAM, " ok");
   // Rank 0 would wait for another caller.

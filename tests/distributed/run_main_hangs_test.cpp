@@ -16,7 +16,7 @@ Job run_hanging(const std::string& how, const std::string& directory) {
 }
 
 TEST_F(RunMain, StoppedRankIsFoundAndNamed) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   const Job job = run_hanging("stopped", directory / "");
   EXPECT_EQ(job.status, 86) << job.output;
   ASSERT_EQ(job.messages.size(), 1u) << job.output;
@@ -33,7 +33,7 @@ TEST_F(RunMain, StoppedRankIsFoundAndNamed) {
 }
 
 TEST_F(RunMain, HungRankEndsWithTheOthers) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   const Job asleep = run_hanging("asleep", directory / "");
   EXPECT_EQ(asleep.status, 86) << asleep.output;
   EXPECT_EQ(asleep.count("] watchdog: rank 2 "), 1) << asleep.output;
@@ -43,7 +43,7 @@ TEST_F(RunMain, HungRankEndsWithTheOthers) {
 
 // Where no launcher ends the stopped rank, the others do.
 TEST(RunMainByVariables, StoppedRankIsFoundAndKilled) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   setenv("RONDE_HANG_TIMEOUT", "2", 1);
   setenv("RONDE_FLIGHT_RECORDER", directory.path().c_str(), 1);
   const Job job = run_by_variables(3, "hang_stopped");  // which waits for all three

@@ -59,7 +59,7 @@ Job run_ranks(int ranks, const std::string& mode) {
 }
 
 Job run_by_variables(int ranks, const std::string& mode) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   std::string command;
   for (int r = ranks - 1; r >= 0; --r) {
     command += "RONDE_RANK=" + std::to_string(r) + " RONDE_WORLD_SIZE=" + std::to_string(ranks) +

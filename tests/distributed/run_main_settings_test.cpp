@@ -60,7 +60,7 @@ TEST_F(RunMain, WrongThreadsOfOneRankAreAnErrorOfAll) {
 }
 
 TEST_F(RunMain, TimelineIsMadeIfRankZeroIsAskedForIt) {
-  const ronde::testing::TempDir directory;
+  const ronde::test::TempDir directory;
   const std::string wanted = cat("RONDE_TIMELINE=", directory / "timeline.json");
   EXPECT_EQ(run_with_another("", wanted, "ok").status, 0);
   EXPECT_EQ(run(cat("ls ", directory.path())).output, "");

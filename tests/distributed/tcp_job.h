@@ -32,12 +32,12 @@ class Job {
   std::unique_ptr<Communicator> join(int rank) const { return make_tcp_communicator(options(rank)); }
 
  private:
-  ronde::testing::TempDir directory_;
+  ronde::test::TempDir directory_;
   int size_;
   double patience_;
 };
 
-using ronde::testing::message_of;
+using ronde::test::message_of;
 
 // As if the machine at the other end were gone: nothing that comes to `socket` is answered any more.
 inline void drop_what_comes(const Socket& socket) {

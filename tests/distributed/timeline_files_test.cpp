@@ -21,7 +21,7 @@
 #include "timeline/event_text.h"
 #include "timeline/merge.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using Json = nlohmann::json;
@@ -199,4 +199,4 @@ TEST(TraceWindow, IsParsed) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

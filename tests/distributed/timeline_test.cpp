@@ -22,7 +22,7 @@ namespace ronde::test {
 namespace {
 
 using Json = nlohmann::json;
-using testing::TempDir;
+using test::TempDir;
 
 Json load(const std::string& path) {
   return Json::parse(read_timeline(path));
@@ -182,7 +182,7 @@ TEST(TimelineEnvironment, NamesAFile) {
   EXPECT_EQ(options->steps.last_step, 9);
   EXPECT_EQ(options->max_bytes, 3 << 20);
   ::setenv("RONDE_TIMELINE_STEPS", "9:5", 1);
-  EXPECT_EQ(testing::message_of<UsageError>([] { timeline_from_environment(); }),
+  EXPECT_EQ(test::message_of<UsageError>([] { timeline_from_environment(); }),
             "RONDE_TIMELINE_STEPS=9:5: give steps as 100:200, 100: or :200");
   ::setenv("RONDE_TIMELINE_STEPS", "5:9", 1);
   ::setenv("RONDE_TIMELINE_MB", "few", 1);

@@ -12,7 +12,7 @@ void fuzz_one(std::string_view bytes) {
 }
 
 std::vector<std::string> seeds() {
-  using namespace testing;
+  using namespace test;
   std::vector<TarMember> members{{"cifar-10-batches-bin/", ""},
                                  {"cifar-10-batches-bin/batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"}};
   for (const std::string& name : cifar10_files())

@@ -12,7 +12,7 @@ void fuzz_one(std::string_view bytes) {
 }
 
 std::vector<std::string> seeds() {
-  using namespace testing;
+  using namespace test;
   const Bytes images = idx({3, 4, 5}, Bytes(60, '\x7f')), labels = idx({4}, digit_labels(4));
   return {images, labels, gzip(images), gzip(labels), idx({2, 2}, Bytes(16, '\x40'), '\x0d')};
 }

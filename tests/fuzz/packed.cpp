@@ -18,7 +18,7 @@ void fuzz_one(std::string_view bytes) {
 }
 
 std::vector<std::string> seeds() {
-  const testing::TempDir dir;
+  const test::TempDir dir;
   const Tensor images = Tensor::full({3, 2, 2, 1}, 0.0, {.backend = &backend("cpu")});
   const Tensor labels = Tensor::from<std::int32_t>({3}, {0, 1, 0}, &backend("cpu"));
   std::vector<std::string> files;

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// As on a full disk: files may not grow beyond so many bytes.
 class FileSizeLimit {
@@ -23,4 +23,4 @@ class FileSizeLimit {
   rlimit before_;
 };
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -10,7 +10,7 @@
 #include "json/json.h"
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 inline ConfigValue golden_record(const std::string& name) {
   return from_json(read_file(golden(name)));
@@ -32,4 +32,4 @@ inline Tensor f64_tensor(const Shape& shape, const ConfigValue& list) {
   return Tensor::from<double>(shape, numbers(list), &backend("cpu"));
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

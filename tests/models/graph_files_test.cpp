@@ -9,7 +9,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// A residual block with normalisation.
@@ -152,4 +152,4 @@ TEST(GraphFiles, ANetOfSeveralPartsWithinAnotherOneIsSavedAsWeights) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

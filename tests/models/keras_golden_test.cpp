@@ -12,7 +12,7 @@
 #include "models/testing.h"
 #include "weights/saved_layers.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 struct Case {
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Files, KerasGolden, ::testing::ValuesIn(cases()), [](co
 });
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -421,4 +421,4 @@ TEST(LeftOutAugmentations, PredictAndAreSaved) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

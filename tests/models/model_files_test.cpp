@@ -15,7 +15,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 std::unique_ptr<Sequential> rich_net() {
@@ -350,4 +350,4 @@ TEST(ModelFiles, OtherFormatsEndingsAreRefused) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -24,7 +24,7 @@
 
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 // Of bytes around 200, in more than one batch; their variance by its definition.
@@ -385,4 +385,4 @@ TEST(Logs, AtNamesWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -12,7 +12,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(OptimizerFiles, AdamWHasTheNameThatKeras2Finds) {
@@ -155,4 +155,4 @@ TEST(OptimizerFiles, SettingsThatKerasHasNoPlaceForSurvive) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 std::string golden(const std::string& name) {
   return std::string(RONDE_TEST_DATA) + "/" + name;
@@ -60,4 +60,4 @@ std::string printed(const std::function<void()>& f) {
   return ::testing::internal::GetCapturedStdout();
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

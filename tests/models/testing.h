@@ -21,7 +21,7 @@
 
 #include "support/message_of.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 std::string golden(const std::string& name);
 
@@ -41,4 +41,4 @@ double largest_difference(const Tensor& a, const Tensor& b);
 /// What is written to stdout while `f` runs.
 std::string printed(const std::function<void()>& f);
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -12,7 +12,7 @@
 #include "support/thread_ranks.h"
 #include "weights/training_config.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using Metrics = std::vector<std::shared_ptr<Metric>>;
@@ -291,4 +291,4 @@ TEST(TrainingConfig, MetricsFollowTheLossWhenNoneAreNamed) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -22,7 +22,7 @@
 
 namespace ronde::test {
 
-using ronde::testing::message_of;
+using ronde::test::message_of;
 
 using Variables = std::vector<Variable>;
 using Function = std::function<Variable(const Variables&)>;

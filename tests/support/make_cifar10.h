@@ -11,7 +11,7 @@
 
 #include "support/make_idx.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 inline const std::vector<std::string>& cifar10_files() {
   static const std::vector<std::string> names{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
@@ -84,4 +84,4 @@ inline Bytes tar(const std::vector<TarMember>& members) {
   return archive + Bytes(1024, '\0');
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 using Bytes = std::string;
 
@@ -105,4 +105,4 @@ inline void make_mnist(const std::string& directory, MnistSizes sizes = {}) {
   write("t10k", sizes.test, 2);
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -5,7 +5,7 @@
 
 #include <ronde/core/error.h>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// The text of the `E` that `f` throws.
 template <class E = Error, class F>
@@ -20,4 +20,4 @@ std::string message_of(F&& f) {
   return "no error";
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

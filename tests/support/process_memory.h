@@ -9,7 +9,7 @@
 
 #include "backend/cpu/huge_slabs.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// A sanitizer keeps what is freed.
 inline bool memory_can_be_measured() {
@@ -37,4 +37,4 @@ std::size_t growth_during(F&& f) {
   return kilobytes * 1024 > before ? kilobytes * 1024 - before : 0;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

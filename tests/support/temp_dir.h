@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// For tests that write much and need no disk: syncing a file on one takes its time.
 inline std::filesystem::path memory_directory() {
@@ -39,4 +39,4 @@ class TempDir {
   std::string path_;
 };
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// Two epochs whose logs are loss, accuracy and, in the first one, `lr`.
@@ -133,4 +133,4 @@ TEST(CSVLogger, FullDiskIsAWarningAndRowsWait) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

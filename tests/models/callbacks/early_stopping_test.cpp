@@ -9,7 +9,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 struct Outcome {
@@ -222,4 +222,4 @@ TEST(EarlyStopping, KeepsTheLargestRecall) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

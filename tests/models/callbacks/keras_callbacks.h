@@ -11,7 +11,7 @@
 #include "json/json.h"
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 inline ConfigValue keras_callbacks(const std::string& version) {
   return from_json(read_file(golden("callbacks_keras" + version + ".json")));
@@ -82,4 +82,4 @@ class CallbackScript {
   TrainingPlan plan_;
 };
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -15,7 +15,7 @@
 
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// The keyword arguments of a callback in Python.
@@ -281,4 +281,4 @@ TEST_P(KerasCallbacks, NaNEndsTheEpochAsInKeras) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

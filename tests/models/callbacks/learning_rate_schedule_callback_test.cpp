@@ -6,7 +6,7 @@
 
 #include "models/callbacks/keras_callbacks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using Rates = std::vector<double>;
@@ -76,4 +76,4 @@ TEST(LearningRateScheduleCallback, RemembersTheRateItBeganWith) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -12,7 +12,7 @@
 #include "models/callbacks/keras_callbacks.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(LearningRateScheduler, RankZeroDecidesForAll) {
@@ -87,4 +87,4 @@ TEST(LearningRateScheduler, IsNotAskedAgainWithinAnEpoch) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -9,7 +9,7 @@
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(LearningRateWarmup, FollowsHorovodsFormula) {
@@ -96,4 +96,4 @@ TEST(LearningRateWarmup, CorrectsMomentumOverAllBatchesOfAnUpdate) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -15,7 +15,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 std::set<std::string> files_in(const TempDir& dir) {
@@ -323,4 +323,4 @@ TEST(ModelCheckpoint, ACallbackMayAddAValueThatSoundsLikeValidation) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -7,7 +7,7 @@
 
 #include "support/message_of.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 const TrainingPlan kPlan{.epochs = 1,
@@ -63,4 +63,4 @@ TEST(Monitor, NeverGuesses) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

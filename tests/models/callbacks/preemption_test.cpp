@@ -17,7 +17,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr std::int64_t kSteps = 4;  // of an epoch
@@ -263,4 +263,4 @@ TEST(Preemption, SaysThatTheDiskWasFull) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

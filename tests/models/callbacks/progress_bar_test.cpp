@@ -10,7 +10,7 @@
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 Logs logs(std::initializer_list<std::pair<const char*, double>> entries) {
@@ -189,4 +189,4 @@ TEST(ProgressBar, ShowsWhatOtherCallbacksAddAndOnlyOnRankZero) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

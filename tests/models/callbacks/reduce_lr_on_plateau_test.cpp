@@ -5,7 +5,7 @@
 #include "models/callbacks/keras_callbacks.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 // What it does with sequences of values is compared with Keras in keras_callbacks_test.cpp.
@@ -43,4 +43,4 @@ TEST(ReduceLROnPlateau, AllRanksReduceAtTheSameEpochAndOneSpeaks) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

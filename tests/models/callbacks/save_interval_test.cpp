@@ -10,7 +10,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// The share of time that is lost with failures at random (exponential), by Daly's model: a segment of
@@ -97,4 +97,4 @@ TEST(SaveInterval, IsGivenOrMeasuredNotBoth) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

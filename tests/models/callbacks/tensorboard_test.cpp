@@ -13,7 +13,7 @@
 #include "support/thread_ranks.h"
 #include "tensorboard/sample_images.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// The golden file's net, on 6 pictures in batches of 2.
@@ -221,4 +221,4 @@ TEST(TensorBoard, ResumedTrainingLeavesNoOrphans) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

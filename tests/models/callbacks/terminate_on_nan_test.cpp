@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// 12 samples; the target of one of them is bad.
@@ -88,4 +88,4 @@ TEST(TerminateOnNaN, WithoutItFitThrowsAtTheEndOfTheEpoch) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

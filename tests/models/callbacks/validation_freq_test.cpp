@@ -15,7 +15,7 @@
 #include "models/golden_record.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 Logs val_loss(double value) {
@@ -205,4 +205,4 @@ TEST(ValidationFreq, IsAtLeastOne) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -8,7 +8,7 @@
 
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 SavedModel snapshot(DType dtype = DType::f32) {
@@ -65,4 +65,4 @@ TEST(CheckpointWriter, WhatListenersThrowIsAResult) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

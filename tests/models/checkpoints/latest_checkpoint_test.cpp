@@ -12,7 +12,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// Files 1-1.h5 ... 1-4.h5.
@@ -114,4 +114,4 @@ TEST(LatestCheckpoint, PassesOverWhatIsRefused) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

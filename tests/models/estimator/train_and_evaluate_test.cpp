@@ -10,7 +10,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -254,4 +254,4 @@ TEST_F(TrainAndEvaluate, MaxStepsOfFit) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -20,7 +20,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 // The examples of the description of Protocol Buffers.
@@ -326,4 +326,4 @@ TEST(Onnx, AFileIsReplacedWhole) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

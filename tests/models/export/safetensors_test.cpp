@@ -15,7 +15,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// A file with this header and these bytes behind it.
@@ -366,4 +366,4 @@ TEST(NamedWeights, OfAReshapedImageAreThoseOfAFlattenedOne) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -7,7 +7,7 @@
 #include "files/file_buffer.h"
 #include "support/process_memory.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
@@ -57,4 +57,4 @@ TEST(FileBuffer, OnlyWhatIsWrittenTakesMemoryAndAllOfItGoesBack) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -15,7 +15,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 std::vector<std::string> names_in(const std::string& directory) {
@@ -172,4 +172,4 @@ TEST(ReadFile, LargerThanTheLimitIsAnInputError) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -8,7 +8,7 @@
 
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(FileRemover, TheyAreGoneWhenItHasWaited) {
@@ -30,4 +30,4 @@ TEST(FileRemover, WaitsAtItsEnd) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

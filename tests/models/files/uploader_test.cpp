@@ -17,7 +17,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr double kLong = 60.0;  // seconds; nothing here takes so long
@@ -206,4 +206,4 @@ TEST(Uploader, HearsOfEachCheckpointOfATraining) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -6,7 +6,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// The same numbers on every machine.
 class Dice {
@@ -33,4 +33,4 @@ inline Padding random_padding(Dice& dice) {
   return dice.coin() ? Padding::same : Padding::valid;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

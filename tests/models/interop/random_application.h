@@ -19,7 +19,7 @@
 
 #include "models/interop/dice.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// What a net of this kind is made of; Keras 2 does not know the last two functions.
 struct ApplicationParts {
@@ -60,4 +60,4 @@ inline std::unique_ptr<Graph> random_application(Dice& dice, const ApplicationPa
   return graph;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

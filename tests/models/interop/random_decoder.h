@@ -14,7 +14,7 @@
 
 #include "models/interop/dice.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// TensorFlow's depthwise kernels have equal strides.
 inline std::unique_ptr<Sequential> random_decoder(Dice& dice) {
@@ -44,4 +44,4 @@ inline std::unique_ptr<Sequential> random_decoder(Dice& dice) {
   return net;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -36,7 +36,7 @@
 #include "models/interop/random_decoder.h"
 #include "models/interop/random_several.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 struct RandomNet {
   std::unique_ptr<Module> net;
@@ -271,4 +271,4 @@ inline Model random_model(std::uint64_t seed) {
   return model;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

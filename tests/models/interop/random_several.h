@@ -13,7 +13,7 @@
 
 #include "models/interop/dice.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// The classes may be among what the numbers are made of; the picture's features may be an output, too.
 inline std::unique_ptr<Graph> random_several(Dice& dice, std::uint64_t seed) {
@@ -42,4 +42,4 @@ inline std::unique_ptr<Graph> random_several(Dice& dice, std::uint64_t seed) {
   return net;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

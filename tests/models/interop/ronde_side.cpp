@@ -12,7 +12,7 @@
 
 #include "models/interop/random_net.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,11 +119,11 @@ int run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test
 
 int main(int argc, char** argv) {
   try {
-    return ronde::testing::run({argv + 1, argv + argc});
+    return ronde::test::run({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::printf("FAILED: %s\n", error.what());
     return 1;

@@ -16,7 +16,7 @@
 #include "support/process_memory.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr std::size_t kWeight = std::size_t{16} << 20;
@@ -148,4 +148,4 @@ TEST(SealedFile, OnlyWhatWasWrittenIsRead) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -15,7 +15,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// A net made, trained and saved by a Keras, with its predictions, before and after one more step.
@@ -387,4 +387,4 @@ TEST(KerasFiles, CutArchivesAreInputErrors) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

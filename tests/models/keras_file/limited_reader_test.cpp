@@ -14,7 +14,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr ReaderLimits kLimits{std::int64_t{1} << 30, 5.0};
@@ -109,4 +109,4 @@ TEST(PlainModel, DamageIsAnInputError) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

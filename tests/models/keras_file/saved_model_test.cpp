@@ -16,7 +16,7 @@
 #include "support/temp_dir.h"
 #include "weights/saved_run.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// With all that could get lost on the way: numbers that JSON has not, digits, empty tensors.
@@ -416,4 +416,4 @@ TEST(SavedModel, ReadsBfloat16AsKerasSavesItAndCounts) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -4,7 +4,7 @@
 
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr std::int64_t kSamples = 5;
@@ -56,4 +56,4 @@ TEST(ClassWeight, IsThatOfTheLargestValue) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

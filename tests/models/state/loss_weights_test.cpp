@@ -9,7 +9,7 @@
 #include "models/golden_record.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 std::vector<double> numbers_if_any(const ConfigValue& entry, const char* key) {
@@ -343,4 +343,4 @@ TEST(LossWeights, RefusesWhatCannotBeMeant) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

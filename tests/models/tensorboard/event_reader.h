@@ -14,7 +14,7 @@
 
 #include <ronde/models/file_io.h>
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// CRC-32C, one bit at a time.
 inline std::uint32_t slow_crc32c(std::string_view bytes) {
@@ -133,4 +133,4 @@ inline std::vector<Event> read_events(const std::string& directory) {
   return events;
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

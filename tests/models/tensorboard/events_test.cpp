@@ -15,7 +15,7 @@
 #include "tensorboard/orphans.h"
 #include "tensorboard/record.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(Crc32c, IsCastagnolis) {
@@ -181,4 +181,4 @@ TEST(Orphans, AreWhatLiesBehindThePoint) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

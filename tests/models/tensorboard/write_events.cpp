@@ -12,9 +12,8 @@ using namespace ronde;
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string directory = argv[1];
-  const InMemoryDataset data = ronde::testing::small_images(48),
-                        validation = ronde::testing::small_images(12, 1);
-  Model model = ronde::testing::small_model();
+  const InMemoryDataset data = ronde::test::small_images(48), validation = ronde::test::small_images(12, 1);
+  Model model = ronde::test::small_model();
   const TensorBoardOptions options{.log_dir = directory,
                                    .histogram_freq = 1,
                                    .write_steps_per_second = true,

@@ -9,7 +9,7 @@
 #include "support/thread_ranks.h"
 #include "training/speed_tuning.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// Ways with these times, and noise in [1, 1 + spread); a clock that is not there.
@@ -161,4 +161,4 @@ TEST(SpeedTuning, UsesWhatIsFasterOnTheSlowestRank) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -22,7 +22,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// While one lives no file of this process may grow beyond a few bytes: as on a full disk, writing fails.
@@ -405,4 +405,4 @@ TEST(Resume, OnAnotherNumberOfRanksItSaysSoAndCountsRight) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -6,7 +6,7 @@
 #include "models/training/deterministic_test.h"
 
 int main(int argc, char** argv) {
-  using ronde::testing::Outcome, ronde::testing::train_deterministically;
+  using ronde::test::Outcome, ronde::test::train_deterministically;
   return ronde::run_main(argc, argv, [](ronde::Communicator& world) {
     const Outcome together = train_deterministically(&world);
     Outcome alone;

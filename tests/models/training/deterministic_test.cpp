@@ -9,7 +9,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// Of `ranks` ranks, which must all have the same.
@@ -137,4 +137,4 @@ TEST(Deterministic, RejectsMoreRanksThanShards) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

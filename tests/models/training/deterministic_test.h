@@ -11,7 +11,7 @@
 
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 
 /// Kernels of several kinds: a convolution by our own loops (1 channel), one by Winograd's algorithm (16),
 /// one by the library (4 filters), statistics.
@@ -59,4 +59,4 @@ inline Outcome train_deterministically(Communicator* communicator, FitOptions op
   return {model.weights_sha256(), history.values};
 }
 
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -9,7 +9,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using test::run_ranks;
@@ -192,4 +192,4 @@ TEST(DistributedOptions, DeterministicModeExcludesThem) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

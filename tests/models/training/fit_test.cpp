@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(Fit, LearnsAndReportsEveryEpoch) {
@@ -343,4 +343,4 @@ TEST(Predict, IsTheSameForEveryBatchSize) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

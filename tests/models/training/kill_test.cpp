@@ -19,7 +19,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using std::chrono::steady_clock;
@@ -149,4 +149,4 @@ TEST(Kill, AtAnyPointThenResumedEndsWithTheSameWeights) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -6,7 +6,7 @@
 
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// small_images() that lie in blocks; notes what is read.
@@ -47,4 +47,4 @@ TEST(Fit, LearnsTheSameWithAnyNumberOfLoaderThreads) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

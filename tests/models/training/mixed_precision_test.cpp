@@ -6,7 +6,7 @@
 #include "models/testing.h"
 #include "support/temp_dir.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 const ModelOptions kMixed{.compute_dtype = DType::bf16};
@@ -61,4 +61,4 @@ TEST(MixedPrecisionModel, FilesAreThoseOfAFloat32Model) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

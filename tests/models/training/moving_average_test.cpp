@@ -13,7 +13,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using Values = std::vector<double>;
@@ -310,4 +310,4 @@ TEST(MovingAverageFit, IsExchangedForThatOfAllRanks) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

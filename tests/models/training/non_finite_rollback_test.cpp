@@ -8,7 +8,7 @@
 
 #include "models/training/non_finite_testing.h"
 
-namespace ronde::testing::non_finite {
+namespace ronde::test::non_finite {
 namespace {
 
 TEST(NonFinite, ReturnsAreCountedFromTheFileThatARunGoesOnWith) {
@@ -186,4 +186,4 @@ TEST(NonFinite, RollbackGoesFurtherBackWhereThatLedToTheSameAgain) {
 }
 
 }  // namespace
-}  // namespace ronde::testing::non_finite
+}  // namespace ronde::test::non_finite

@@ -10,7 +10,7 @@
 
 #include "models/training/non_finite_testing.h"
 
-namespace ronde::testing::non_finite {
+namespace ronde::test::non_finite {
 namespace {
 
 /// Of three, the one that has the sample at this place of a batch of 6.
@@ -244,4 +244,4 @@ TEST(NonFinite, WeightsThatAreAlreadyBadAreNamed) {
 }
 
 }  // namespace
-}  // namespace ronde::testing::non_finite
+}  // namespace ronde::test::non_finite

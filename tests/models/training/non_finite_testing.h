@@ -13,7 +13,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing::non_finite {
+namespace ronde::test::non_finite {
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr std::int64_t kBatch = 6;
@@ -85,4 +85,4 @@ inline Outcome train(int ranks, const InMemoryDataset& data, const Ways& way, co
   return outcomes[0];
 }
 
-}  // namespace ronde::testing::non_finite
+}  // namespace ronde::test::non_finite

@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using MakeOptimizer = std::function<std::unique_ptr<Optimizer>()>;
@@ -272,4 +272,4 @@ TEST(AnotherRun, ANormOfOtherPartsIsSaidSo) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

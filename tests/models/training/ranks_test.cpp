@@ -13,7 +13,7 @@
 #include "support/thread_ranks.h"
 #include "watchdog/flight_recorder.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using test::run_ranks;
@@ -278,4 +278,4 @@ TEST(Ranks, TellWhoSupervisesTheBatchesOfAnEvaluation) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 const std::string kNet = "regularized_net_keras3.15.1";
@@ -26,7 +26,7 @@ struct Expected {
   ConfigValue record = golden_record(kNet + "_expected.json");
 
   double number(const char* key) const { return record.at(key).as_double(); }
-  std::vector<double> numbers(const char* key) const { return testing::numbers(record.at(key)); }
+  std::vector<double> numbers(const char* key) const { return test::numbers(record.at(key)); }
   /// Samples [begin, end) of the 16.
   InMemoryDataset samples(std::int64_t begin, std::int64_t end) const {
     const Tensor images = f64_tensor({16, 6, 6, 2}, record.at("images")).to(DType::f32);
@@ -208,4 +208,4 @@ TEST(Regularizers, OfAnotherNetARunDoesNotGoOnWith) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

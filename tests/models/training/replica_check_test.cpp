@@ -13,7 +13,7 @@
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 TEST(Hash64, EveryBitCountsAndSoDoesTheLength) {
@@ -155,4 +155,4 @@ TEST(ReplicaCheck, LocalStepsAreComparedWhenTheirWeightsAreAveraged) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -27,7 +27,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using Callbacks = std::vector<std::unique_ptr<Callback>>;
@@ -355,4 +355,4 @@ TEST(Resume, DeterministicRunsOnAnotherNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

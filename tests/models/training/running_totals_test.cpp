@@ -9,7 +9,7 @@
 
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 constexpr int kSamples = 24;
@@ -129,4 +129,4 @@ TEST(RunningTotals, RefuseNumbersOfOtherMetrics) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

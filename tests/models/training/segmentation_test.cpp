@@ -11,7 +11,7 @@
 #include "models/golden_record.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 InMemoryDataset pixels_of(const ConfigValue& record, const ConfigValue& entry) {
@@ -132,4 +132,4 @@ TEST(Labels, OfOtherShapesAreRefused) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -19,7 +19,7 @@
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 using test::run_ranks;
@@ -348,4 +348,4 @@ TEST(Accumulation, RefusesWhatCutsAnUpdate) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

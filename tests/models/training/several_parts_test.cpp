@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 struct Record {
@@ -133,4 +133,4 @@ INSTANTIATE_TEST_SUITE_P(Files, SeveralParts,
                                            "several_parts_keras3.15.1/net.keras"));
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

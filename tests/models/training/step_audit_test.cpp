@@ -11,7 +11,7 @@
 #include "models/testing.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// Passes its input on; in one of its calls in training, a bit of it turns.
@@ -120,4 +120,4 @@ TEST(StepAudit, ChangesNothingInAGoodRun) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -10,7 +10,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 const ConfigList& trained_cases() {
@@ -242,4 +242,4 @@ TEST(WeightedMetrics, MayNotBeNullNorCalledLoss) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -6,7 +6,7 @@
 
 #include "models/testing.h"
 
-namespace ronde::testing {
+namespace ronde::test {
 namespace {
 
 /// Trainable and all weights of a net built for images of this size, on which counts do not depend.
@@ -99,4 +99,4 @@ TEST(Resnet, HasAStemForSmallImages) {
 }
 
 }  // namespace
-}  // namespace ronde::testing
+}  // namespace ronde::test

@@ -102,7 +102,7 @@ TEST(WeightedMetrics, WantAWeightForEachSample) {
   const Tensor output = f64_tensor({2, 1}, {0.2, 0.9}), wrong = f64_tensor({3}, {1, 1, 1});
   const Tensor scores = f64_tensor({2, 3}, {1, 2, 3, 1, 2, 3});
   const auto message = [&](Metric&& metric, const Tensor& outputs, const Tensor& targets) {
-    return testing::message_of<Error>([&] { metric.update_weighted(outputs, targets, wrong); });
+    return test::message_of<Error>([&] { metric.update_weighted(outputs, targets, wrong); });
   };
   const std::string rest = "expects weights (2,) for outputs (2, 1), got (3,)";
   EXPECT_EQ(message(Precision(), output, output), "[precision] " + rest);
@@ -113,7 +113,7 @@ TEST(WeightedMetrics, WantAWeightForEachSample) {
   EXPECT_EQ(message(F1Score(), scores, scores),
             "[f1_score] expects weights (2,) for outputs (2, 3), got (3,)");
   for (const std::string name : {"accuracy", "top_k_categorical_accuracy"})
-    EXPECT_EQ(testing::message_of<Error>([&] {
+    EXPECT_EQ(test::message_of<Error>([&] {
                 make_metric(name)->update_weighted(scores, i32_tensor({0, 1}), wrong);
               }),
               cat("[", name, "] expects weights (2,) for outputs (2, 3), got (3,)"));
@@ -135,7 +135,7 @@ TEST(WeightedMetrics, OneThatDoesNotSayHowRefusesWeightsAlone) {
   const Tensor output = f64_tensor({2, 1}, {0.2, 0.9});
   metric.update_weighted(output, output, {});
   EXPECT_EQ(metric.sums()[1], 2.0);
-  EXPECT_EQ(testing::message_of<UsageError>([&] {
+  EXPECT_EQ(test::message_of<UsageError>([&] {
               metric.update_weighted(output, output, f64_tensor({2}, {1, 1}));
             }),
             "[unweighted] does not say how samples with weights count: name it among metrics, or override "

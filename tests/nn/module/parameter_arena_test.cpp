@@ -219,28 +219,28 @@ TEST(ParameterArena, VersionGrows) {
 
 // As the ranks of a node do, who share theirs.
 TEST(ParameterArena, GradientsThatOthersReplaceGoBackToTheSystem) {
-  if (!testing::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  if (!test::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
   constexpr std::size_t kSlack = 4u << 20;
   Sequential net(Dense({.units = 4096}));
   net.build({2048});  // 32 MB
   ParameterArena arena(net);
   arena.gradients().fill(1.0);
   const Tensor gradients = arena.gradients().clone();
-  const std::size_t bytes = gradients.byte_size(), before = testing::resident_bytes();
+  const std::size_t bytes = gradients.byte_size(), before = test::resident_bytes();
   arena.use_gradients(gradients);
-  EXPECT_LT(testing::resident_bytes() + bytes - kSlack, before);
+  EXPECT_LT(test::resident_bytes() + bytes - kSlack, before);
 }
 
 TEST(ParameterArena, GradientsTakeNoMemoryBeforeThereAreAny) {
-  if (!testing::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  if (!test::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer keeps what is freed";
   constexpr std::size_t kWeights = 32u << 20;
   Sequential net(Dense({.units = 4096}));
   net.build({2048});
-  const std::size_t before = testing::resident_bytes();  // with the weights, which go into the arena
+  const std::size_t before = test::resident_bytes();  // with the weights, which go into the arena
   ParameterArena arena(net);
-  EXPECT_LT(testing::resident_bytes(), before + kWeights / 2);
+  EXPECT_LT(test::resident_bytes(), before + kWeights / 2);
   arena.gradients().fill(1.0);
-  EXPECT_GT(testing::resident_bytes(), before + kWeights / 2);
+  EXPECT_GT(test::resident_bytes(), before + kWeights / 2);
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ void print_share(const char* what, double seconds, double step, double every) {
 
 bool measure_costs() {
   for (Backend* backend : backends()) backend->threads().resize(1);
-  const testing::TempDir dir;
+  const test::TempDir dir;
   Model model(mnist_cnn(), {28, 28, 1}, {});
   model.compile(
       {.optimizer = std::make_unique<Adadelta>(), .loss = std::make_unique<CategoricalCrossentropy>()});

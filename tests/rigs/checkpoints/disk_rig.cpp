@@ -28,7 +28,7 @@
 namespace ronde::rigs {
 namespace {
 
-using testing::TempDir;
+using test::TempDir;
 
 void run(const std::string& command) {
   require(std::system(cat(command, " >/dev/null 2>&1").c_str()) == 0, "failed: ", command);

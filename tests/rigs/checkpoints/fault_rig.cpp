@@ -22,7 +22,7 @@
 namespace ronde::rigs {
 namespace {
 
-using testing::TempDir;
+using test::TempDir;
 
 struct Way {
   const char* name;
@@ -45,7 +45,7 @@ const std::array<Way, 12> kWays{{{"ENOSPC", {.error = ENOSPC}},
 
 /// The calls of the second save into a directory.
 std::vector<SystemCall> calls_of_a_save() {
-  const TempDir dir(testing::memory_directory());
+  const TempDir dir(test::memory_directory());
   save(Protocol::full, dir.path(), 1, [](std::int64_t) {});
   start(dir.path());
   write_saved_model(file_of(dir.path(), 2), content_of(2));
@@ -61,7 +61,7 @@ bool has_temporary_file(const std::string& directory) {
 /// What is wrong after the second save met a fault; empty: nothing.
 std::string wrong_with_a_save(const Way& way, std::int64_t call) {
   constexpr int kSaved = 0, kRefused = 74;
-  const TempDir dir(testing::memory_directory());
+  const TempDir dir(test::memory_directory());
   save(Protocol::full, dir.path(), 1, [](std::int64_t) {});
   Fault fault = way.fault;
   fault.call = call;
@@ -91,18 +91,18 @@ std::string wrong_with_a_save(const Way& way, std::int64_t call) {
 
 /// A training of six steps that saves after each, in which a call fails once a file is there.
 std::string wrong_with_a_training(const Way& way, std::int64_t call) {
-  const TempDir dir(testing::memory_directory());
+  const TempDir dir(test::memory_directory());
   Fault fault = way.fault;
   fault.call = call;
   const int status = in_child([&] {
-    Model model = testing::small_model({.backend = &backend("cpu")});
+    Model model = test::small_model({.backend = &backend("cpu")});
     ModelCheckpoint files({.filepath = dir / "{batch}.h5", .save_steps = 1, .keep = 2});
     LambdaCallback disk({.on_train_batch_begin = [&](std::int64_t batch) {
       if (batch == 2) start(dir.path(), fault);
     }});
     FitOptions fit{.batch_size = 2, .callbacks = {&disk, &files}, .verbose = 0};
     fit.warn = [](const std::string&) {};
-    return model.fit(testing::small_images(12), fit).epochs.size() == 1 ? 0 : 1;
+    return model.fit(test::small_images(12), fit).epochs.size() == 1 ? 0 : 1;
   });
   return status == 0 ? "" : cat("the training ended with ", status);
 }

@@ -37,7 +37,7 @@ Messages train(const InMemoryDataset& data, const FitOptions& options,
   hashes.assign(kRanks, 0);
   test::run_ranks(kRanks, [&](Communicator& world) {
     const auto rank = static_cast<std::size_t>(world.rank());
-    Model model = testing::small_model({.communicator = &world, .backend = &backend("cpu")});
+    Model model = test::small_model({.communicator = &world, .backend = &backend("cpu")});
     LambdaCallback fault({.on_train_batch_end = [&](std::int64_t batch, const Logs&) {
       if (batch == 2 && world.rank() == bad_rank) spoil(model);
     }});
@@ -69,7 +69,7 @@ struct Tally {
 
 Tally turn_bits(std::int64_t trials, std::mt19937_64& random) {
   Tally tally;
-  const InMemoryDataset data = testing::small_images(kBatch * kSteps);
+  const InMemoryDataset data = test::small_images(kBatch * kSteps);
   for (std::int64_t i = 0; i < trials; ++i) {
     const int bad_rank = static_cast<int>(random() % kRanks), bit = static_cast<int>(random() % 32);
     const std::uint64_t which = random() % 3, where = random();
@@ -95,7 +95,7 @@ Tally spoil_samples(std::int64_t trials, std::mt19937_64& random) {
   Tally tally;
   for (std::int64_t i = 0; i < trials; ++i) {
     const auto sample = static_cast<std::int64_t>(random() % (kBatch * kSteps));
-    const InMemoryDataset good = testing::small_images(kBatch * kSteps);
+    const InMemoryDataset good = test::small_images(kBatch * kSteps);
     const Tensor images = good.inputs().clone();
     const double bad[] = {std::nan(""), std::numeric_limits<double>::infinity(),
                           -std::numeric_limits<double>::infinity()};

@@ -24,7 +24,7 @@
 namespace ronde::rigs {
 namespace {
 
-using testing::TempDir;
+using test::TempDir;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kSteps = 200;  // more than a program lives to make
@@ -39,7 +39,7 @@ void save_in_a_loop(Protocol protocol, const std::string& directory, const Ackno
 /// The real thing: `fit` with ModelCheckpoint, which keeps two files. The weights by step, if asked for.
 void train(const std::string& directory, const Acknowledge& acknowledge,
            std::map<std::int64_t, std::string>* weights) {
-  Model model = testing::small_model({.seed = 3, .backend = &backend("cpu")});
+  Model model = test::small_model({.seed = 3, .backend = &backend("cpu")});
   ModelCheckpoint files({.filepath = directory + "/{epoch}-{batch}.h5", .save_steps = 1, .keep = 2});
   std::string last;
   std::map<std::string, std::int64_t> steps;  // of files
@@ -48,8 +48,7 @@ void train(const std::string& directory, const Acknowledge& acknowledge,
     if (weights != nullptr) (*weights)[batch + 1] = model.weights_sha256();
     if (std::exchange(last, files.last_path()) != files.last_path()) acknowledge(steps.at(files.last_path()));
   }});
-  model.fit(testing::small_images(kSteps * 2),
-            {.batch_size = 2, .callbacks = {&watch, &files}, .verbose = 0});
+  model.fit(test::small_images(kSteps * 2), {.batch_size = 2, .callbacks = {&watch, &files}, .verbose = 0});
 }
 
 struct Tally {
@@ -115,7 +114,7 @@ std::chrono::microseconds random_delay(std::mt19937_64& random) {
 Tally kill_protocol(Protocol protocol, std::int64_t trials, std::mt19937_64& random) {
   Tally tally;
   for (std::int64_t i = 0; i < trials; ++i) {
-    const TempDir dir(testing::memory_directory());
+    const TempDir dir(test::memory_directory());
     const std::int64_t safe = live_and_die(
         [&](const Acknowledge& acknowledge) { save_in_a_loop(protocol, dir.path(), acknowledge); },
         random_delay(random), tally);
@@ -130,11 +129,11 @@ Tally kill_protocol(Protocol protocol, std::int64_t trials, std::mt19937_64& ran
 
 Tally kill_trainings(std::int64_t trials, std::mt19937_64& random) {
   // A child makes it, since this process must not start a thread before it forks.
-  const TempDir control(testing::memory_directory());
+  const TempDir control(test::memory_directory());
   const std::string table = control / "weights";
   in_child([&] {
     std::map<std::int64_t, std::string> weights;
-    const TempDir files(testing::memory_directory());
+    const TempDir files(test::memory_directory());
     train(
         files.path(), [](std::int64_t) {}, &weights);
     std::FILE* out = std::fopen(table.c_str(), "w");
@@ -143,7 +142,7 @@ Tally kill_trainings(std::int64_t trials, std::mt19937_64& random) {
   });
   Tally tally;
   for (std::int64_t i = 0; i < trials; ++i) {
-    const TempDir dir(testing::memory_directory());
+    const TempDir dir(test::memory_directory());
     const std::int64_t safe =
         live_and_die([&](const Acknowledge& acknowledge) { train(dir.path(), acknowledge, nullptr); },
                      random_delay(random), tally);
@@ -152,7 +151,7 @@ Tally kill_trainings(std::int64_t trials, std::mt19937_64& random) {
       const LatestCheckpoint latest = latest_checkpoint(dir.path());
       if (!latest.skipped.empty()) return 10;
       if (latest.steps < safe) return 12;
-      Model model = testing::small_model({.seed = 3, .backend = &backend("cpu")});
+      Model model = test::small_model({.seed = 3, .backend = &backend("cpu")});
       model.load_weights(latest.path);
       char expected[80] = {};
       std::FILE* in = std::fopen(table.c_str(), "r");

@@ -25,7 +25,7 @@
 namespace ronde::rigs {
 namespace {
 
-using testing::TempDir;
+using test::TempDir;
 
 /// A file, and how to read one of its kind: its content in canonical bytes, or an InputError.
 struct Kind {
@@ -50,8 +50,8 @@ std::string npz_content(const std::string& bytes) {
 }
 
 std::vector<Kind> make_kinds() {
-  const TempDir dir(testing::memory_directory());
-  Model model = testing::small_model({.backend = &backend("cpu")});
+  const TempDir dir(test::memory_directory());
+  Model model = test::small_model({.backend = &backend("cpu")});
   const auto saved = [&](const std::string& name) {
     if (name.ends_with(".npz") || name.ends_with(".safetensors"))
       model.save_weights(dir / name);

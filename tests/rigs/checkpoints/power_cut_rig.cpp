@@ -17,7 +17,7 @@
 namespace ronde::rigs {
 namespace {
 
-using testing::TempDir;
+using test::TempDir;
 using Kind = SystemCall::Kind;
 
 /// A file, whatever its name.
@@ -107,7 +107,7 @@ struct Tally {
 
 /// Puts one state into a directory and looks at it.
 void look(const std::map<std::string, std::string>& state, std::int64_t safe, Tally& tally) {
-  const TempDir dir(testing::memory_directory());
+  const TempDir dir(test::memory_directory());
   for (const auto& [name, bytes] : state)
     std::ofstream(dir / std::filesystem::path(name).filename().string(), std::ios::binary) << bytes;
   const Found found = find(dir.path());
@@ -148,7 +148,7 @@ void look_at_all(const Disk& disk, std::int64_t safe, std::set<std::map<std::str
 
 Tally cut_power(Protocol protocol) {
   constexpr std::int64_t kSaves = 3;
-  const TempDir dir(testing::memory_directory());
+  const TempDir dir(test::memory_directory());
   std::vector<std::pair<std::size_t, std::int64_t>> safe_from;  // calls made when a step was said to be safe
   start(dir.path());
   for (std::int64_t step = 1; step <= kSaves; ++step)
