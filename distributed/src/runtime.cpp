@@ -74,7 +74,7 @@ World& the_world() {
 
 // The same error on every rank, that of the lowest which has a mistake to tell of.
 [[noreturn]] void refuse_settings(Communicator& communicator, const std::string& mistake) {
-  communicator.conclude({ExitStatus::usage, mistake, -1, kPatience});
+  communicator.conclude({.status = ExitStatus::usage, .message = mistake, .patience = kPatience});
   throw UsageError(mistake);  // there was nobody to tell
 }
 
@@ -124,6 +124,10 @@ void report(const std::string& message, int rank, bool is_alone) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void report(const std::string& message, const Communicator& communicator) {
+  report(message, communicator.rank(), communicator.size() == 1);
+}
+
 // A watchdog that ends the job kills stopped ranks. Their death is no error of its own: the watchdog's thread
 // ends this process too, with its own status.
 void leave_to_watchdog() {
@@ -132,45 +136,53 @@ void leave_to_watchdog() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
-// Tells the other ranks of this rank's error and reports it, unless another rank does; then returns the
-// status of the job. Ranks that do not hear of it, because they are busy or hang, are aborted.
-int end_in_failure(const Ending& ending) {
+// Before there was a world, and so nobody to tell.
+void report_without_world(const Ending& ending) {
+  const Launch launch = read_launch();
+  if (ending.rank < 0 || ending.rank == launch.rank)
+    report(ending.message, launch.rank, launch.launcher.empty());
+}
+
+// Tells the other ranks of this rank's error and reports it, unless another rank does. Returns the status of
+// the job; empty: they do not hear of it.
+std::optional<ExitStatus> tell_all_ranks(Communicator& communicator, const Ending& ending) {
+  try {
+    if (!communicator.conclude(ending)) return {};  // they are busy, or hang
+    report(ending.message, communicator);
+    return ending.status;
+  } catch (const RankLeft&) {
+    return {};  // who would report it has left, perhaps by the end of its process
+  } catch (const CollectiveError& first) {
+    if (first.rank() == communicator.rank()) report(first.what(), communicator);
+    return first.status();
+  } catch (const std::exception&) {
+    return {};  // the communicator itself is broken
+  }
+}
+
+// Returns the status of the job. Ranks that do not hear of the error are aborted.
+int end_in_failure(Ending ending) {
   leave_to_watchdog();
-  ExitStatus status = ending.status;
+  ending.patience = kPatience;
+  const auto own_status = static_cast<int>(ending.status);
   Communicator* communicator = the_world().communicator.get();
   if (!communicator) {
-    const Launch launch = read_launch();
-    if (ending.rank < 0 || ending.rank == launch.rank)
-      report(ending.message, launch.rank, launch.launcher.empty());
-    return static_cast<int>(status);
+    report_without_world(ending);
+    return own_status;
   }
-  const int rank = communicator->rank();
-  const bool is_alone = communicator->size() == 1;
   if (!the_world().is_here()) {
-    report(cat("child of a fork: ", ending.message), rank, is_alone);
-    return static_cast<int>(status);
+    report(cat("child of a fork: ", ending.message), *communicator);
+    return own_status;
   }
-  bool was_heard = false;
-  try {
-    was_heard = communicator->conclude(ending);
-    if (was_heard) report(ending.message, rank, is_alone);
-  } catch (const RankLeft&) {
-    // Who would report it has left, perhaps by the end of its process.
-  } catch (const CollectiveError& first) {
-    was_heard = true;
-    status = first.status();
-    if (first.rank() == rank) report(first.what(), rank, is_alone);
-  } catch (const std::exception&) {
-    // The communicator itself is broken.
-  }
-  if (!was_heard) {
-    report(ending.message, rank, is_alone);
+  const std::optional<ExitStatus> status = tell_all_ranks(*communicator, ending);
+  if (!status) {
+    report(ending.message, *communicator);
     // What ends the job: MPI, or the others' seeing that this process is gone.
-    if (mpi_is_running()) abort_mpi_job(status);
-    std::_Exit(static_cast<int>(status));
+    if (mpi_is_running()) abort_mpi_job(ending.status);
+    std::_Exit(own_status);
   }
   the_world().close();
-  return static_cast<int>(status);
+  return static_cast<int>(*status);
 }
 
 // As rank 0's environment says: a launcher need not take it to other machines.
@@ -289,17 +301,17 @@ int run_main(int argc, char** argv, const std::function<void(Communicator&)>& bo
     the_world().close();
     return 0;
   } catch (const RankLeft& error) {
-    return end_in_failure({error.status(), error.what(), -1, kPatience, true});
+    return end_in_failure({.status = error.status(), .message = error.what(), .follows = true});
   } catch (const RankGone& error) {
-    return end_in_failure({error.status(), error.what(), -1, kPatience, true});
+    return end_in_failure({.status = error.status(), .message = error.what(), .follows = true});
   } catch (const CollectiveError& error) {
-    return end_in_failure({error.status(), error.what(), error.world_rank(), kPatience});
+    return end_in_failure({.status = error.status(), .message = error.what(), .rank = error.world_rank()});
   } catch (const Error& error) {
-    return end_in_failure({error.status(), error.what(), -1, kPatience});
+    return end_in_failure({.status = error.status(), .message = error.what()});
   } catch (const std::exception& error) {
-    return end_in_failure({ExitStatus::failure, explanation(error), -1, kPatience});
+    return end_in_failure({.status = ExitStatus::failure, .message = explanation(error)});
   } catch (...) {
-    return end_in_failure({ExitStatus::failure, "unknown exception", -1, kPatience});
+    return end_in_failure({.status = ExitStatus::failure, .message = "unknown exception"});
   }
 }
 

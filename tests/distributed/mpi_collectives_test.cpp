@@ -157,7 +157,7 @@ TEST(MpiCommunicator, ConcludeBringsTheErrorToAll) {
   const int last = part->size() - 1;
   try {
     if (part->rank() == last) {
-      part->conclude({ExitStatus::io, "disk full", -1, 60.0});
+      part->conclude({.status = ExitStatus::io, .message = "disk full", .patience = 60.0});
     } else {
       const Work pending = part->barrier();
       part->barrier().wait();

@@ -17,7 +17,7 @@ TEST(SelfCommunicator, PassesTheSuite) {
 
 TEST(SelfCommunicator, ConcludesAtOnce) {
   SelfCommunicator self;
-  EXPECT_TRUE(self.conclude({ExitStatus::failure, "error", -1, 0.0}));
+  EXPECT_TRUE(self.conclude({.status = ExitStatus::failure, .message = "error", .patience = 0.0}));
   EXPECT_EQ(self.name(), "self");
   EXPECT_EQ(self.split(-1, 0), nullptr);
 }

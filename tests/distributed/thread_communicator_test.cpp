@@ -139,7 +139,7 @@ TEST(ThreadCommunicator, ConcludeBringsTheErrorToAll) {
   run_ranks(3, [](Communicator& c) {
     try {
       if (c.rank() == 1) {
-        c.conclude({ExitStatus::io, "disk full", -1, 30.0});
+        c.conclude({.status = ExitStatus::io, .message = "disk full", .patience = 30.0});
       } else {
         const Work pending = c.barrier();
         c.barrier().wait();
@@ -161,7 +161,7 @@ TEST(ThreadCommunicator, ConcludeNamesTheLowestFailedRank) {
       if (c.rank() == 0) {
         c.conclude({});
       } else {
-        c.conclude({ExitStatus::failure, cat("error ", c.rank()), -1, 30.0});
+        c.conclude({.status = ExitStatus::failure, .message = cat("error ", c.rank()), .patience = 30.0});
       }
       ADD_FAILURE() << "no error";
     } catch (const CollectiveError& error) {
@@ -177,7 +177,7 @@ TEST(ThreadCommunicator, ConcludeInPeace) {
 TEST(ThreadCommunicator, ConcludeLosesPatience) {
   run_ranks(2, [](Communicator& c) {
     if (c.rank() == 0) {
-      EXPECT_FALSE(c.conclude({ExitStatus::failure, "alone", -1, 0.05}));
+      EXPECT_FALSE(c.conclude({.status = ExitStatus::failure, .message = "alone", .patience = 0.05}));
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }

@@ -95,10 +95,16 @@ std::set<std::string> names_for_other_machines(const std::map<std::string, std::
 }  // namespace
 
 Supervisor::Start::Start(const Supervisor& supervisor, bool goes_on, bool is_held)
-    : beats(static_cast<int>(supervisor.options_.ranks)) {
+    : started(now()), beats(static_cast<int>(supervisor.options_.ranks)), patience(started) {
   if (is_held) beats.hold();
   const std::map<std::string, std::string> settings = supervisor.environment(goes_on, *this);
   job = std::make_unique<Job>(supervisor.command(settings), settings);
+}
+
+void Supervisor::Start::let_go() {
+  started = now();
+  patience = Patience(started);
+  beats.release();
 }
 
 Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
@@ -210,9 +216,9 @@ void Supervisor::ask_to_end() {
 
 void Supervisor::look() {
   const std::int64_t step = step_of(now_->beats);
-  if (step > 0 && first_step_ == 0) {
-    first_step_ = step;
-    say(cat("step ", step, " begins, ", seconds_text(now() - started_), " after the start",
+  if (step > 0 && now_->first_step == 0) {
+    now_->first_step = step;
+    say(cat("step ", step, " begins, ", seconds_text(now() - now_->started), " after the start",
             ended_ > 0.0 ? cat(", ", seconds_text(now() - ended_), " after the end before") : std::string()));
   }
   if (asked_to_end_ > 0.0) {
@@ -220,7 +226,7 @@ void Supervisor::look() {
     say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
     return now_->job->end(spare_process());
   }
-  const std::string complaint = patience_.complaint(now_->beats, now());
+  const std::string complaint = now_->patience.complaint(now_->beats, now());
   if (complaint.empty()) return;
   say(cat("the job hangs: ", complaint, ": it is killed"));
   now_->job->end(spare_process());
@@ -228,12 +234,11 @@ void Supervisor::look() {
 
 // See Note [Spare ranks].
 void Supervisor::keep_spare() {
-  if (!options_.standby || asked_to_end_ > 0.0 || first_step_ == 0) return;
+  if (!options_.standby || asked_to_end_ > 0.0 || now_->first_step == 0) return;
   if (options_.max_restarts && starts_ > *options_.max_restarts) return;
   if (spare_ && !spare_->job->has_ended()) return;
   if (spare_) lose_spare(describe_status(spare_->job->status()));
-  if (lost_spares_ >= kBarrenStarts || now() < next_spare_) return;
-  spare_started_ = now();
+  if (now_->lost_spares >= kBarrenStarts || now() < next_spare_) return;
   try {
     spare_ = std::make_unique<Start>(*this, true, true);
   } catch (const IoError& error) {  // too many processes: no reason to end those that train
@@ -242,23 +247,25 @@ void Supervisor::keep_spare() {
 }
 
 void Supervisor::lose_spare(const std::string& why) {
+  const bool was_steady = spare_ && now() - spare_->started > kSteady;
   spare_.reset();
-  lost_spares_ = now() - spare_started_ > kSteady ? 1 : lost_spares_ + 1;
-  next_spare_ = now() + pause_after(lost_spares_);
+  int& lost = now_->lost_spares;
+  lost = was_steady ? 1 : lost + 1;
+  next_spare_ = now() + pause_after(lost);
   say(cat("the ranks that stood by are lost: ", why,
-          lost_spares_ < kBarrenStarts ? ": others will" : ": none stand by until the next start"));
+          lost < kBarrenStarts ? ": others will" : ": none stand by until the next start"));
 }
 
 void Supervisor::begin() {
   ++starts_;
-  first_step_ = 0;
-  lost_spares_ = 0;
-  started_ = now();
   const bool is_ready = spare_ && !spare_->job->has_ended();
-  now_ = is_ready ? std::move(spare_) : std::make_unique<Start>(*this, goes_on_, false);
-  spare_.reset();
-  now_->beats.release();
-  patience_ = Patience(started_);
+  if (is_ready) {
+    now_ = std::move(spare_);
+    now_->let_go();
+  } else {
+    now_ = std::make_unique<Start>(*this, goes_on_, false);
+    spare_.reset();
+  }
   say(cat("start ", starts_, ": ", counted(options_.ranks, "rank"), " of ", options_.program.front(),
           is_ready ? ", which stood by" : "", ", mpirun is process ", now_->job->process()));
 }
@@ -268,7 +275,7 @@ int Supervisor::run_once() {
   Job& job = *now_->job;
   while (!job.has_ended()) {
     pollfd query{signals_, POLLIN, 0};
-    poll(&query, 1, static_cast<int>(1e3 * (first_step_ == 0 ? kCloseLook : kLook)));
+    poll(&query, 1, static_cast<int>(1e3 * (now_->first_step == 0 ? kCloseLook : kLook)));
     read_signals();
     if (job.has_ended()) break;
     look();
@@ -290,7 +297,7 @@ void Supervisor::drop_lost_hosts() {
 }
 
 int Supervisor::decide(int status) {
-  const StartFacts start = facts_of(now_->beats, ended_ - started_);
+  const StartFacts start = facts_of(now_->beats, ended_ - now_->started);
   barren_ = start.got_further_than(best_step_) ? 0 : barren_ + 1;
   best_step_ = std::max(best_step_, start.step);
   goes_on_ = goes_on_ || start.has_made_something();

@@ -42,12 +42,19 @@ class Supervisor {
   int run();
 
  private:
-  /// mpirun, its files, and the memory in which its ranks tell how far they are.
+  /// mpirun, its files, the memory in which its ranks tell how far they are, and what is known of them.
   struct Start {
     Start(const Supervisor& supervisor, bool goes_on, bool is_held);
+    /// The ranks that stood by go on.
+    void let_go();
+
+    double started;  // when it was made or, where it stood by, let go
     HeartbeatFile beats;
     Scratch scratch;
     std::unique_ptr<Job> job;
+    Patience patience;
+    std::int64_t first_step = 0;  // that it came to; 0: none yet
+    int lost_spares = 0;          // that died in a row beside it
   };
 
   /// One start of the job, until it has ended; its status.
@@ -73,16 +80,13 @@ class Supervisor {
   RunOptions options_;
   int signals_ = -1;              // a file of those that wait
   std::unique_ptr<Start> spare_;  // Note [Spare ranks]
-  int lost_spares_ = 0;           // that died in a row, beside what runs
-  double spare_started_ = 0.0, next_spare_ = 0.0;
-  std::unique_ptr<Start> now_;  // what runs, or ran last
-  Patience patience_{0.0};      // with what runs
+  double next_spare_ = 0.0;       // not before
+  std::unique_ptr<Start> now_;    // what runs, or ran last
   std::int64_t starts_ = 0;
-  std::int64_t best_step_ = 0;   // that any start has come to
-  std::int64_t first_step_ = 0;  // of this start
-  int barren_ = 0;               // starts in a row that came no further
-  bool goes_on_ = false;         // there may be something to go on from: Note [Earlier runs]
-  double started_ = 0.0, ended_ = 0.0;
+  std::int64_t best_step_ = 0;  // that any start has come to
+  int barren_ = 0;              // starts in a row that came no further
+  bool goes_on_ = false;        // there may be something to go on from: Note [Earlier runs]
+  double ended_ = 0.0;          // when the last start did; 0: none has
   double asked_to_end_ = 0.0;  // when; 0: not
   bool is_interrupted_ = false;
 };

@@ -94,6 +94,14 @@ Record Record::unpack(const std::string& packed) {
   return record;
 }
 
+Record objection(Record record, int rank, const std::string& text, ExitStatus status) {
+  record.kind = Record::Kind::objection;
+  record.rank = rank;
+  record.status = static_cast<std::int32_t>(status);
+  record.text = text;
+  return record;
+}
+
 std::vector<Record> exchange(Transport& transport, const Record& own) {
   const std::string packed = own.pack();
   const auto size = static_cast<std::size_t>(transport.place().size);

@@ -30,6 +30,10 @@ struct Record {
   static Record unpack(const std::string& packed);
 };
 
+/// What `rank` brings instead of its call, `record`. Carries the rank, so that the objections of two ranks
+/// are never taken for agreement.
+Record objection(Record record, int rank, const std::string& text, ExitStatus status);
+
 /// The records of all ranks. Collective.
 std::vector<Record> exchange(Transport& transport, const Record& own);
 

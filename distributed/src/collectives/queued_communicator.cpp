@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <exception>
 #include <numeric>
-#include <optional>
 
 #include <ronde/core/backend.h>
-#include <ronde/core/philox.h>
 #include <ronde/core/storage.h>
 
+#include "collectives/channel.h"
 #include "collectives/checks.h"
-#include "collectives/run_collective.h"
-#include "timeline/traced_collective.h"
-#include "transport/rank_left.h"
-#include "transport/ranks_text.h"
-#include "watchdog/flight_recorder.h"
 #include "watchdog/operation_label.h"
 
 namespace ronde::inline v0 {
@@ -24,21 +17,6 @@ namespace {
 
 constexpr double kUnwindPatience = 3.0;  // seconds
 constexpr const char* kWorld = "world";  // the recorder's name of what was not split from anything
-
-std::int64_t hash_of(const std::string& text) {
-  return static_cast<std::int64_t>(hash_name(text));
-}
-
-// What a meeting without data is for.
-std::string verb_of(const Record& record) {
-  if (record.kind == Record::Kind::done) return "end of the program";
-  if (record.kind == Record::Kind::failure || record.kind == Record::Kind::follower) return "end by an error";
-  return record.verb;
-}
-
-bool is_in_order(const std::vector<int>& world) {
-  return world.back() + 1 == static_cast<int>(world.size()) && std::is_sorted(world.begin(), world.end());
-}
 
 // What the ranks of this rank's part will be in the world, as those of `transport` are `world` there.
 std::vector<int> members_of(Transport& transport, int color, int key, const std::vector<int>& world) {
@@ -54,128 +32,15 @@ std::vector<int> members_of(Transport& transport, int color, int key, const std:
   return ranks;
 }
 
-// Carries the rank, so that the objections of two ranks are never taken for agreement.
-Record objection(Record record, int rank, const std::string& text, ExitStatus status) {
-  record.kind = Record::Kind::objection;
-  record.rank = rank;
-  record.status = static_cast<std::int32_t>(status);
-  record.text = text;
-  return record;
-}
-
-}  // namespace
-
-struct QueuedCommunicator::Channel {
-  Channel(std::unique_ptr<Transport> over, std::shared_ptr<FlightRecorder> in, const std::string& group,
-          std::vector<int> ranks)
-      : transport(std::move(over)),
-        world(std::move(ranks)),
-        recorder(std::move(in)),
-        flight(recorder->join(group)) {}
-
-  std::unique_ptr<Transport> transport;
-  std::vector<int> world;                    // what the ranks are there
-  std::shared_ptr<FlightRecorder> recorder;  // of this and of all that were split from it
-  std::unique_ptr<FlightRecorder::Group> flight;
-  std::optional<CollectiveError> closed;  // why no operation can run any more
-  std::atomic<std::int64_t> started = 0, finished = 0;
-  std::atomic<std::int64_t> notice = 0;  // of this rank, for the next meeting
-  std::atomic<std::int64_t> told = 0;    // highest of all ranks in the meetings so far
-
-  // Recorded while it lives.
-  class Flight {
-   public:
-    Flight(FlightRecorder::Group& group, RecordedOperation operation) : group_(group) {
-      group_.arrive(std::move(operation));
-    }
-    ~Flight() { group_.leave(); }
-    Flight(const Flight&) = delete;
-    Flight& operator=(const Flight&) = delete;
-
-   private:
-    FlightRecorder::Group& group_;
-  };
-
-  void meet(const Record& record) {
-    const Flight recorded(
-        *flight, {.verb = verb_of(record), .name = record.kind == Record::Kind::call ? record.text : ""});
-    in_world([&] { wait_for_ranks(record); });
-  }
-
-  // What is said of ranks that are not there any more has the transport's numbers.
-  template <class F>
-  void in_world(F&& f) const {
-    try {
-      f();
-    } catch (const RankLeft& left) {
-      throw RankLeft(left.rank(), world[static_cast<std::size_t>(left.rank())]);
-    } catch (const RankGone& gone) {
-      if (is_in_order(world)) throw;
-      throw RankGone(cat(gone.what(), ", as ranks are counted within the set of ", ranks_text(world)));
-    }
-  }
-
-  // See Note [Meeting].
-  void wait_for_ranks(const Record& record, const Announcement& next = {}) {
-    if (closed) throw *closed;
-    const TraceScope waiting("meeting", "wait for ranks");
-    std::int64_t news = notice.exchange(0);
-    const bool is_agreed = transport->meet(hash_of(record.pack()), news, next);
-    if (news > told.load(std::memory_order_relaxed)) told.store(news);
-    flight->met();
-    if (is_agreed && (record.kind == Record::Kind::call || record.kind == Record::Kind::done)) return;
-    const std::vector<Record> records = exchange(*transport, record);
-    if (const Record* failure = failure_in(records)) {
-      closed = CollectiveError(failure->text, static_cast<ExitStatus>(failure->status), failure->rank,
-                               world[static_cast<std::size_t>(failure->rank)]);
-      throw *closed;
-    }
-    throw disagreement_in(records, world);
-  }
-
-  void run(const Record& record, const Collective& call, const TraceArgument& tag, const char* label) {
-    const TraceScope scope("communication", traced_name(call), {"bytes", traced_bytes(call)}, tag);
-    const Flight recorded(
-        *flight, {.verb = verb_of(call), .name = record.name, .label = label, .bytes = traced_bytes(call)});
-    if (record.kind != Record::Kind::call) return wait_for_ranks(record);  // throws
-    const auto workspace = workspace_for(record, call);
-    wait_for_ranks(record, announcement_of(call));
-    const TraceScope moving("transfer", "move data");
-    run_collective(call, *workspace, *transport, [&](const std::string& error) {
-      wait_for_ranks(error.empty() ? record : own_objection(record, error));
-    });
-  }
-
-  Record own_objection(const Record& record, const std::string& error) const {
-    return objection(record, transport->place().rank, error, ExitStatus::failure);
-  }
-
-  // A rank without the memory comes to the meeting with that, and throws there like the others.
-  std::unique_ptr<Workspace> workspace_for(const Record& record, const Collective& call) {
-    std::string error;
-    try {
-      if (!closed) return std::make_unique<Workspace>(call, *transport);
-    } catch (const std::exception& failure) {
-      error = cat('[', record.verb, "] finds no memory to work in: ", failure.what());
-    }
-    wait_for_ranks(own_objection(record, error));
-    return nullptr;
-  }
-
-  // Counts an operation that ends, however it does.
-  struct Finish {
-    ~Finish() { channel.finished.fetch_add(1); }
-    Channel& channel;
-  };
-};
-
-std::shared_ptr<QueuedCommunicator::Channel> QueuedCommunicator::make_channel(
-    std::unique_ptr<Transport> transport) {
+// Of what was not split from anything.
+std::shared_ptr<Channel> make_channel(std::unique_ptr<Transport> transport) {
   std::vector<int> all(static_cast<std::size_t>(transport->place().size));
   std::iota(all.begin(), all.end(), 0);
   return std::make_shared<Channel>(std::move(transport), std::make_shared<FlightRecorder>(), kWorld,
                                    std::move(all));
 }
+
+}  // namespace
 
 QueuedCommunicator::QueuedCommunicator(std::unique_ptr<Transport> transport,
                                        std::shared_ptr<Executor> executor)
@@ -246,10 +111,9 @@ Work QueuedCommunicator::start(Collective call) {
     record = objection(std::move(record), rank(), error.what(), error.status());
   }
   const std::string name = record.kind == Record::Kind::call ? call.name : "";
-  const auto task = submit([record = std::move(record), call = std::move(call), tag = TraceTag::current(),
-                            label = OperationLabel::current()](Channel& channel) {
-    channel.in_world([&] { channel.run(record, call, tag, label); });
-  });
+  const auto task = submit(
+      [record = std::move(record), call = std::move(call), tag = TraceTag::current(),
+       label = OperationLabel::current()](Channel& channel) { channel.run(record, call, tag, label); });
   if (!name.empty()) names_.add(name, task);
   return Work(task);
 }

@@ -5,6 +5,7 @@
 /// waiting. When they do not, they exchange what they call and throw the same CollectiveError everywhere. A
 /// rank whose arguments are wrong comes with its objection instead of a call, and a rank that cannot go on
 /// with its error (`conclude`), so nobody waits for it in vain; after an error the communicator is closed.
+/// What is thrown where: Note [Errors of an operation] in channel.h.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,8 @@
 #include "transport/transport.h"
 
 namespace ronde::inline v0 {
+
+struct Channel;
 
 class QueuedCommunicator final : public Communicator {
  public:
@@ -45,9 +48,6 @@ class QueuedCommunicator final : public Communicator {
   std::shared_ptr<FlightRecorder> flight_recorder() override;
 
  private:
-  struct Channel;
-  /// Of what was not split from anything.
-  static std::shared_ptr<Channel> make_channel(std::unique_ptr<Transport> transport);
   /// The communicator of the parts of a sequence, which run at once; the transport is not its own.
   QueuedCommunicator(std::shared_ptr<Channel> channel, const Place& place, std::string name);
   /// A part of `parent`; `group` is its name for the recorder, `world` what its ranks are in the world.

@@ -2,11 +2,12 @@
 ///
 /// The first batch says which one the main batch is: its tensors and size. Others, as the smaller last one of
 /// an epoch, run as they are. Where the host needs nothing from the device before an update is made, the
-/// graph is the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. A
-/// guard's decision is part of it where no other rank has a say. Else it is forward and backward, and the
-/// rest follows, kernel by kernel. Only for nets and losses that compute the same each time: Ronde's own, and
-/// those that say so (Module::is_repeatable). Where a layer is frozen or unfrozen on the way there is another
-/// graph from then on. Whether there is one the ranks decide together, once. See RepeatedStep.
+/// graph is the whole step: forward, backward, the sums over the ranks, loss, metrics and the optimizer. So
+/// is a guard's decision, where no other rank has a say: Note [Calls of an update]. Else it is forward and
+/// backward, and the rest follows, kernel by kernel. Only for nets and losses that compute the same each
+/// time: Ronde's own, and those that say so (Module::is_repeatable). Where a layer is frozen or unfrozen on
+/// the way there is another graph from then on. Whether there is one the ranks decide together, once. See
+/// RepeatedStep.
 #pragma once
 
 #include <optional>
@@ -33,7 +34,7 @@ class CapturedPass {
   bool takes_update() const;
   /// Forward and backward.
   void run(const StepData& data, RunningTotals& totals);
-  /// The whole step; returns the samples of all ranks. The guard has been told that the device decides.
+  /// The whole step, behind the guard's begin_update_on_device; returns the samples of all ranks.
   std::int64_t run_with_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);
   /// Why steps are not repeated as a graph; told once, else empty.
   std::string take_fallback();

@@ -1,19 +1,30 @@
 /// NonFiniteGuard: keeps NaN and infinity out of the weights, for one `fit`. See non_finite.h.
 ///
-///     guard.begin_update(totals);      // before an update's first batch
-///     ...                              // the update asks may_update
-///     if (guard.refused()) guard.give_back(totals);
+/// Note [Calls of an update]: who calls what, from top to bottom. Where the host would wait for a GPU only to
+/// ask, the device decides: on one rank, when a graph is the whole step (CapturedPass::takes_update).
 ///
-/// Where the host would wait for a GPU only to ask, the device decides, and the host hears of it behind the
-/// step:
+///                  the host decides             the device decides         it does, and is heard late
+///     first batch  begin_update                 begin_update_on_device     begin_update_on_device
+///     gradients    TrainStep::add or            CapturedPass::             the same
+///                  ShardedStep::add             run_with_update; in it:
+///     decision     update of the same; the      look, GatedUpdates over    the same
+///                  gate it asks: may_update     totals and optimizer;
+///                                               the gate says yes
+///     its answer   at once                      end_update_on_device       end_update_on_device of the next
+///                                                                          update, or settle
+///     if refused   Trainer::update:             undo, Trainer::update:     undo, Trainer::recover_late:
+///                  recover, give_back           recover, give_back         back to its batch, recover,
+///                                                                          give_back
 ///
-///     guard.begin_update_on_device();
-///     const GatedUpdates gated(guard.look(loss));  // as part of a graph
-///     ...                                          // totals, and the update, which may_update lets pass
-///     guard.end_update_on_device(undo);            // of what the host has counted where the device changed nothing
+/// TrainStep::add begins an update here, Trainer::train_on that of a ShardedStep. `undo` takes back what the
+/// host has counted where the device changed nothing: optimizer steps, samples. give_back is for the rest:
+/// moving statistics and, where the host decides, the totals.
 ///
-/// Where nothing can come of a refusal but the end of the training, the host hears of it one update later,
-/// and the device is never without work: what it was given behind that update changes nothing either.
+/// Late is for `abort`, where nothing can come of a refusal but the end of the training: the device is never
+/// without work, and what it was given behind a refused update changes nothing either, as its verdict stays
+/// NaN. Between steps one answer at most is out (LateReader::kMost is 2), so recover_late goes back one step.
+/// settle waits for it: before an update that the host decides, logs of a batch, the end of an epoch, and a
+/// save.
 #pragma once
 
 #include <array>
@@ -31,8 +42,7 @@ namespace ronde::inline v0 {
 
 class NonFiniteGuard {
  public:
-  /// `end`: ends the training for the last update but those that have begun since, which was refused. Empty:
-  /// nothing is heard late.
+  /// `end`: ends the training when a refusal is heard late, as Trainer::recover_late. Empty: none is.
   NonFiniteGuard(Model::State& model, NonFiniteOptions options, std::function<void()> end = {});
   ~NonFiniteGuard();
   NonFiniteGuard(const NonFiniteGuard&) = delete;
@@ -44,11 +54,11 @@ class NonFiniteGuard {
   void begin_update(const RunningTotals& totals);
   /// Whether the device may decide: there is a GPU, and no rank to agree with.
   bool may_be_on_device() const;
-  /// The same as begin_update, where it does; waits for nothing.
+  /// Instead of begin_update; waits for nothing.
   void begin_update_on_device();
   /// Enqueues what the device decides by, from the gradients and this loss; the same tensor each time.
   const Tensor& look(const Tensor& loss);
-  /// Hears what it has decided, of this update or of the one before; calls the `undo` of one that it refused.
+  /// Hears what it has decided, of this update or late of the one before; calls the `undo` of one refused.
   void end_update_on_device(std::function<void()> undo);
   /// Waits for what it has decided of all updates so far.
   void settle();

@@ -1,7 +1,7 @@
 #include "training/one_plan.h"
 
 #include "json/json.h"
-#include "training/resume.h"
+#include "training/run_plan.h"
 
 namespace ronde::inline v0 {
 

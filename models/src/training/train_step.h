@@ -41,8 +41,7 @@ class NonFiniteGuard;
 
 class TrainStep {
  public:
-  /// Computes pieces of `micro_batch` samples; 0: a batch at once. Tells `guard`, if there is one, when an
-  /// update begins.
+  /// Computes pieces of `micro_batch` samples; 0: a batch at once. `guard`: see Note [Calls of an update].
   TrainStep(Model::State& model, std::int64_t micro_batch, NonFiniteGuard* guard = nullptr);
   ~TrainStep();
 

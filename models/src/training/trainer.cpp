@@ -16,6 +16,7 @@
 #include "training/non_finite_report.h"
 #include "training/one_plan.h"
 #include "training/resume.h"
+#include "training/run_plan.h"
 #include "weights/saved_run.h"
 
 namespace ronde::inline v0 {

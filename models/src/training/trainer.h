@@ -57,11 +57,12 @@ class Trainer {
   const Batch* next_batch();
   void train_on(const Batch& batch);
   void tune(const Batch& batch);
-  /// Changes the weights by the batches since the last update, which ends with this step.
+  /// Changes the weights by the batches since the last update, which ends with this step, unless they would
+  /// become NaN: Note [Calls of an update].
   void update(std::int64_t step);
-  /// After an update that would have made weights NaN or infinite.
+  /// After an update that was refused.
   void recover(std::int64_t step);
-  /// The same of the last step that is done, found out about later.
+  /// The same, heard late: of the last step that is done.
   void recover_late();
   void after_step();
   void end_epoch();
