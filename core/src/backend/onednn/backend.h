@@ -116,7 +116,7 @@ class OneDnnBackend final : public WithBfloat16 {
     std::optional<ConvKernels> front;
   };
   struct OwnBackward {
-    ConvProblem problem, front_problem, front_weight_problem;
+    ConvProblem input_problem, weight_problem, front_problem, front_weight_problem;  // each of its own pass
     std::optional<ConvKernels> input, weight, front, front_weight;
 
     bool is_tiled() const { return input == ConvKernels::tiles || weight == ConvKernels::tiles; }

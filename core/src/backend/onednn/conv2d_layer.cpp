@@ -85,19 +85,15 @@ std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2
 bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
   const std::optional<OwnForward> plan = plan_forward(layer);
   if (!plan || (layer.argmax.defined() && windows_overlap(layer.pool))) return false;
-  ConvProblem p = plan->problem;
-  for (const ConvPass pass : {ConvPass::backward_input, ConvPass::backward_weight}) {
-    p.pass = pass;
-    if (!own_kernels(p)) return false;
-  }
+  for (const ConvPass pass : {ConvPass::backward_input, ConvPass::backward_weight})
+    if (!own_kernels(with_pass(plan->problem, pass))) return false;
   const bool drops = layer.sample_keys.defined();
   if (drops && (layer.conv.epilogue != Epilogue::relu || !layer.sample_keys.is_contiguous() ||
                 !DropoutMask::make(layer.dropout)))
     return false;
   if (!layer.front) return drops;
-  ConvProblem front = plan->front_problem;
-  front.pass = ConvPass::backward_weight;
-  return own_kernels(front) && kLeastRatio * taps(front) <= taps(p);
+  const ConvProblem front = with_pass(plan->front_problem, ConvPass::backward_weight);
+  return own_kernels(front) && kLeastRatio * taps(front) <= taps(plan->problem);
 }
 
 // What one thread does for a layer forward.

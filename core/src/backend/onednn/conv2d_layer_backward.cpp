@@ -96,21 +96,21 @@ std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
   }
   const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
   const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
-  plan.problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
+  ConvProblem problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
   if (c.argmax.defined())
-    plan.problem = in_front_of_pool(plan.problem, c.grad_out.shape(), c.pool, layer.front.has_value());
-  plan.problem.has_bias = c.grad_bias.defined();
+    problem = in_front_of_pool(problem, c.grad_out.shape(), c.pool, layer.front.has_value());
+  problem.has_bias = c.grad_bias.defined();
+  plan.input_problem = problem;
+  plan.weight_problem = with_pass(problem, ConvPass::backward_weight);
   const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
-  if (wants_input && !(plan.input = own_kernels(plan.problem))) return std::nullopt;
-  plan.problem.pass = ConvPass::backward_weight;
-  if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.problem))) return std::nullopt;
+  if (wants_input && !(plan.input = own_kernels(plan.input_problem))) return std::nullopt;
+  if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.weight_problem))) return std::nullopt;
   if (!wants_input && !plan.weight) return std::nullopt;
   if (!layer.front) return plan;
   const auto kernels = [&](const ConvProblem& p) {
     return plan.is_tiled() ? own_kernels(p) : float_kernels(p);
   };
-  plan.front_weight_problem = plan.front_problem;
-  plan.front_weight_problem.pass = ConvPass::backward_weight;
+  plan.front_weight_problem = with_pass(plan.front_problem, ConvPass::backward_weight);
   plan.front_weight_problem.has_bias = layer.grad_front_bias.defined();
   plan.front = kernels(plan.front_problem);
   plan.front_weight = kernels(plan.front_weight_problem);
@@ -126,9 +126,9 @@ struct OneDnnBackend::BackwardPasses {
                  int chunks) {
     const Kernels& kernels = backend.kernels_;
     if (plan.input)
-      input.emplace(backend, kernels, *plan.input, input_problem(plan.problem),
-                    layer.conv.weight.data<float>(), nullptr);
-    if (plan.weight) weight.emplace(backend, kernels, *plan.weight, plan.problem, chunks);
+      input.emplace(backend, kernels, *plan.input, plan.input_problem, layer.conv.weight.data<float>(),
+                    nullptr);
+    if (plan.weight) weight.emplace(backend, kernels, *plan.weight, plan.weight_problem, chunks);
     if (!plan.front) return;
     front.emplace(backend, kernels, *plan.front, plan.front_problem, layer.front->weight.data<float>(),
                   floats_or_null(layer.front->bias));
@@ -143,7 +143,7 @@ class OneDnnBackend::BackwardRun {
   BackwardRun(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
               const BackwardPasses& passes, int chunk)
       : kernels_(backend.kernels_),
-        p_(plan.problem),
+        p_(plan.weight_problem),
         has_relu_in_front_(plan.front_problem.relu),
         step_(
             images_at_once(p_, (plan.front ? 2 * in_elements(p_) : 0) + widened_elements(layer.conv, p_.n))),
@@ -207,8 +207,8 @@ class OneDnnBackend::BackwardRun {
 // wanted.
 bool OneDnnBackend::shares_gradients(const OwnBackward& plan, std::int64_t& parts) const {
   parts = 0;
-  if (plan.weight) parts = parts_of_channels(plan.problem, *plan.weight);
-  if (plan.input) parts = std::max(parts, parts_of_channels(input_problem(plan.problem), *plan.input));
+  if (plan.weight) parts = parts_of_channels(plan.weight_problem, *plan.weight);
+  if (plan.input) parts = std::max(parts, parts_of_channels(plan.input_problem, *plan.input));
   return parts > 0;
 }
 
@@ -219,11 +219,11 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
     if (!is_alone(layer)) return false;
     const Conv2dBackward& c = layer.conv;
     if (plan->weight)
-      share_backward_weight(plan->problem, parts, c.grad_weight.data<float>(), floats_or_null(c.grad_bias),
-                            c.grad_out.data<float>(), c.x.data<float>());
+      share_backward_weight(plan->weight_problem, parts, c.grad_weight.data<float>(),
+                            floats_or_null(c.grad_bias), c.grad_out.data<float>(), c.x.data<float>());
     else
-      share_backward_input(input_problem(plan->problem), parts, c.grad_x.data<float>(),
-                           c.grad_out.data<float>(), c.weight.data<float>());
+      share_backward_input(plan->input_problem, parts, c.grad_x.data<float>(), c.grad_out.data<float>(),
+                           c.weight.data<float>());
     return true;
   }
   const auto run = [&](const Tensor& weight, const Tensor& front_weight, const Tensor& front_bias,
@@ -248,7 +248,7 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
 }
 
 void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan) {
-  const std::int64_t n = plan.problem.n;
+  const std::int64_t n = plan.weight_problem.n;
   const BackwardPasses passes(*this, layer, plan, threads().chunks(n, 1));
   threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
     BackwardRun(*this, layer, plan, passes, chunk)(begin, end);

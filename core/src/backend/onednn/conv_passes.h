@@ -42,9 +42,9 @@ inline ConvProblem problem_of(ConvPass pass, const Shape& x, const Shape& weight
           .kw = weight[2],
           .params = params};
 }
-/// Of the gradient of a convolution's input, for that of its weight.
-inline ConvProblem input_problem(ConvProblem p) {
-  p.pass = ConvPass::backward_input;
+/// Another pass of the same convolution.
+inline ConvProblem with_pass(ConvProblem p, ConvPass pass) {
+  p.pass = pass;
   return p;
 }
 /// From an image to the next one.

@@ -15,11 +15,9 @@ namespace ronde::inline v0 {
 namespace {
 
 // A first layer's gradient of one channel takes longer to be brought into tiles than it does in float.
-bool is_tiled_first_layer(ConvProblem p) {
-  const bool is_forward = p.pass == ConvPass::forward;
-  p.pass = ConvPass::forward;
-  const TileConvShape s = tile_shape(p);
-  return s.has_few_channels() && (is_forward || 2 * s.tap_depth() >= kTileColumns);
+bool is_tiled_first_layer(const ConvProblem& p) {
+  const TileConvShape s = tile_shape(with_pass(p, ConvPass::forward));
+  return s.has_few_channels() && (p.pass == ConvPass::forward || 2 * s.tap_depth() >= kTileColumns);
 }
 
 }  // namespace

@@ -150,15 +150,15 @@ struct OneDnnBackend::TileBackwardPasses {
 
   TileBackwardPasses(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
                      const Tensor& front_floats, int chunks)
-      : of_x(tile_shape(plan.problem).with_images(images_in_frame(backend, plan.problem))),
-        of_gradient(tile_shape(input_problem(plan.problem)).with_images(of_x.images)) {
+      : of_x(tile_shape(plan.weight_problem).with_images(images_in_frame(backend, plan.weight_problem))),
+        of_gradient(tile_shape(plan.input_problem).with_images(of_x.images)) {
     const Kernels& kernels = backend.kernels_;
     if (plan.input) {
-      input.emplace(backend, kernels, input_problem(plan.problem), of_x.images, layer.conv.weight, nullptr);
+      input.emplace(backend, kernels, plan.input_problem, of_x.images, layer.conv.weight, nullptr);
       input_places.emplace(backend, of_gradient, of_gradient.dense_result());
     }
     if (plan.weight) {
-      weight.emplace(backend, kernels, plan.problem, of_x.images, chunks);
+      weight.emplace(backend, kernels, plan.weight_problem, of_x.images, chunks);
       weight_places.emplace(backend, of_x, of_gradient.in_frame(), of_gradient.zero_pixel());
     }
     if (!plan.front) return;
@@ -175,7 +175,7 @@ class OneDnnBackend::TileBackward {
  public:
   TileBackward(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
                const TileBackwardPasses& passes, int chunk)
-      : p_(plan.problem),
+      : p_(plan.weight_problem),
         passes_(passes),
         gradient_(backend, backend.kernels_, layer, p_, passes.of_gradient),
         grad_x_(backend, backend.kernels_, layer.conv.grad_x, p_.n, 1),
@@ -235,7 +235,7 @@ class OneDnnBackend::TileBackward {
 
 void OneDnnBackend::run_tiles_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan,
                                        const Tensor& front_floats) {
-  const std::int64_t n = plan.problem.n;
+  const std::int64_t n = plan.weight_problem.n;
   const TileBackwardPasses passes(*this, layer, plan, front_floats, threads().chunks(n, 1));
   threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
     TileBackward(*this, layer, plan, passes, chunk)(begin, end);
