@@ -89,110 +89,72 @@ class OneDnnBackend final : public WithBfloat16 {
   void copy(const Tensor& out, const Tensor& x) override;
 
  private:
-  // Products of bf16 by tiles; false where these do not take them.
-  bool matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params);
-  bool dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                      Epilogue epilogue);
-  // Calls f(to, a, b, c, count) for elements of the tensors as floats; null for what is not defined. False
-  // where they are neither dense nor views in long runs.
-  class ElementRows;
-  template <class F>
-  bool for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c, const F& f);
-  bool copy_runs(const Tensor& out, const Tensor& x);
-  void binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& row);
+  // Norms; `addend` may be undefined.
   void normalise(const Tensor& out, const Tensor& x, const NormMap& map, const Tensor& addend = {});
-  // Sums of g, and of g * (x - mean); where g is behind an activation that is no relu, it is left in grad_x.
-  void sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out, const Tensor& x,
-                          const NormMap& map);
-  // Of the sums and the gradient they were made of.
-  void write_norm_gradients(const NormGradients& to, const double* totals, const Tensor& grad,
-                            const Tensor& x, const NormMap& map);
-  void normalise_backward(const NormGradients& to, const Tensor& grad_out, const Tensor& x,
-                          const NormMap& map);
-  // Which of our own kernels make a layer, and which make which of the gradients.
-  struct OwnForward {
-    ConvProblem problem, front_problem;
-    ConvKernels conv;
-    std::optional<ConvKernels> front;
-  };
-  struct OwnBackward {
-    ConvProblem input_problem, weight_problem, front_problem, front_weight_problem;  // each of its own pass
-    std::optional<ConvKernels> input, weight, front, front_weight;
 
-    bool is_tiled() const { return input == ConvKernels::tiles || weight == ConvKernels::tiles; }
-  };
-  class ForwardRun;
-  struct BackwardPasses;
-  class BackwardRun;
   // A convolution, the first of the ways of Note [Fast convolutions] in conv2d.cpp that takes it, and the
-  // norm behind it, which here and below may be null; false where the oracle has to do it.
+  // norm behind it, which here and below may be null; false where the oracle has to do it. The members of
+  // each way follow in the Note's order. Those that return bool are false where the way does not take it.
   bool fast_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv, const NormMap* norm);
-  // By our own kernels (conv2d_layer*.cpp), of images in f32 or bf16; false where these do not take the
-  // shape. Weights in bf16 are few, and widened. A norm is of a convolution in f32 alone.
-  bool own_conv2d(const Conv2dLayer& layer, const NormMap* norm = nullptr);
-  bool own_conv2d_backward(const Conv2dLayerBackward& layer);
-  // Of a bias, which may be undefined.
+  // The gradient of a bias, which may be undefined.
   void sum_pixels(const Tensor& grad_bias, const Tensor& grad_out);
-  bool parts_gradients(const Conv2dBackward& layer) const;
-  bool shares_gradients(const OwnBackward& plan, std::int64_t& parts) const;
-  // Of weights and their gradients in f32.
-  void run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan);
-  // Those by tiles (tile_layer*.cpp): biases and gradients in f32, and the front's weight in f32 too.
-  struct TileBackwardPasses;
-  class TileBackward;
-  void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats);
-  void run_tiles_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan,
-                          const Tensor& front_floats);
-  std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
-  std::optional<OwnBackward> plan_backward(const Conv2dLayerBackward& layer) const;
-  std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
-  std::optional<ConvKernels> float_kernels(const ConvProblem& problem) const;
-  // Fewer images than threads: Note [Few images] in few_images.cpp.
-  bool has_few_images(const ConvProblem& problem) const;
-  // In how many parts threads share an image of such a batch, and in how many ImageBands; 1: not. In how many
-  // parts the channels of a pass are made; 0: it takes images.
-  std::int64_t parts_of_image(const ConvProblem& problem) const;
-  std::int64_t bands_of_image(const ConvProblem& problem) const;
-  std::int64_t parts_of_channels(const ConvProblem& problem, ConvKernels kernels) const;
-  void share_conv2d(const ConvProblem& problem, std::int64_t parts, float* out, const float* x,
-                    const float* weight, const float* bias);
-  void share_backward_input(const ConvProblem& problem, std::int64_t parts, float* grad_x,
-                            const float* grad_out, const float* weight);
-  void share_backward_weight(const ConvProblem& problem, std::int64_t parts, float* grad_weight,
-                             float* grad_bias, const float* grad_out, const float* x);
-  bool is_direct(const ConvProblem& problem) const;
-  bool is_winograd(const ConvProblem& problem) const;
-  bool is_tiled(const ConvProblem& problem) const;
-  ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool,
-                               bool has_front) const;
-  // Convolutions as products of matrices: Note [Patches] in patch_conv2d.cpp. Pointers to biases may be null.
-  bool takes_patches(const ConvProblem& problem) const;
-  bool multiplies_all_patches(const ConvProblem& problem) const;
-  template <class F>
-  void for_patches(const ConvProblem& problem, const F& f);
-  void patch_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
-                    const float* bias, const NormMap* norm);
-  void patch_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
-                            const float* weight);
-  void patch_backward_weight(const ConvProblem& problem, float* grad_weight, const float* grad_out,
-                             const float* x);
-  void add_patch_gradients(const ConvProblem& problem, float* grad_weight, const float* grad_out,
-                           const float* x);
-  // As products of bf16, of 1x1 filters: Note [Pixels] in pixel_conv2d.cpp. False where it takes them not.
+
+  // bf16, 1x1 filters: products of matrices, Note [Pixels] in pixel_conv2d.cpp.
   bool takes_pixels(const Shape& weight, const Conv2dParams& params) const;
   bool pixel_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv);
   bool pixel_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                             const Conv2dParams& params);
   bool pixel_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                              const Tensor& x, const Conv2dParams& params);
-  // As such products with a stride, or of few pixels: Note [Patches of bf16] in half_patch_conv2d.cpp.
+
+  // bf16, a stride, or few pixels: products of patches, Note [Patches of bf16] in half_patch_conv2d.cpp.
   bool takes_half_patches(const ConvProblem& problem) const;
   bool half_patch_conv2d(const Tensor& out, const Tensor& x, const Conv2dStage& conv);
   bool half_patch_backward_input(const Tensor& grad_x, const Tensor& grad_out, const Tensor& weight,
                                  const Conv2dParams& params);
   bool half_patch_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                                   const Tensor& x, const Conv2dParams& params);
-  // Of each channel by itself, in depthwise_conv2d.cpp.
+
+  // Tiles: tile_conv2d.cpp, tile_layer*.cpp. Biases and gradients in f32, and the front's weight in f32 too.
+  bool is_tiled(const ConvProblem& problem) const;
+  void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats);
+  void run_tiles_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan,
+                          const Tensor& front_floats);
+
+  // Many weights: products of patches, Note [Patches] in patch_conv2d.cpp. Biases may be null.
+  bool takes_patches(const ConvProblem& problem) const;
+  void patch_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                    const float* bias, const NormMap* norm);
+  void patch_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
+                            const float* weight);
+  void patch_backward_weight(const ConvProblem& problem, float* grad_weight, const float* grad_out,
+                             const float* x);
+
+  // Winograd: winograd_conv2d.cpp. Threads that share channels: Note [Few images] in few_images.cpp.
+  bool is_winograd(const ConvProblem& problem) const;
+  void share_conv2d(const ConvProblem& problem, std::int64_t parts, float* out, const float* x,
+                    const float* weight, const float* bias);
+  void share_backward_input(const ConvProblem& problem, std::int64_t parts, float* grad_x,
+                            const float* grad_out, const float* weight);
+  void share_backward_weight(const ConvProblem& problem, std::int64_t parts, float* grad_weight,
+                             float* grad_bias, const float* grad_out, const float* x);
+
+  // Direct kernels: direct_conv2d.cpp.
+  bool is_direct(const ConvProblem& problem) const;
+
+  // Tiles, Winograd or direct, with what is fused: conv2d_layer*.cpp. Images in f32 or bf16; weights in bf16
+  // are few, and widened. A norm is of a convolution in f32 alone.
+  bool own_conv2d(const Conv2dLayer& layer, const NormMap* norm = nullptr);
+  bool own_conv2d_backward(const Conv2dLayerBackward& layer);
+  bool parts_gradients(const Conv2dBackward& layer) const;
+  std::optional<OwnForward> plan_forward(const Conv2dLayer& layer) const;
+  std::optional<OwnBackward> plan_backward(const Conv2dLayerBackward& layer) const;
+  std::optional<ConvKernels> own_kernels(const ConvProblem& problem) const;
+  std::optional<ConvKernels> float_kernels(const ConvProblem& problem) const;
+  ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool,
+                               bool has_front) const;
+
+  // Each channel by itself: depthwise_conv2d.cpp.
   bool takes_depthwise(const Shape& weight) const;
   void depthwise_conv2d(const ConvProblem& problem, const Tensor& out, const Tensor& x,
                         const Conv2dStage& conv, const NormMap* norm);
@@ -200,11 +162,8 @@ class OneDnnBackend final : public WithBfloat16 {
                                 const Tensor& weight);
   void depthwise_backward_weight(const ConvProblem& problem, const Tensor& grad_weight,
                                  const Tensor& grad_bias, const Tensor& grad_out, const Tensor& x);
-  // Through oneDNN, in packed_conv2d.cpp; false when it has nothing fast for the shape. How the batch
-  // is cut for that, and the different pieces, of which the first decides on the weights' layout.
-  struct PackedCut;
-  std::vector<ConvProblem> packed_pieces(const ConvProblem& problem, const PackedCut& cut) const;
-  PackedCut packed_cut(const ConvProblem& problem);
+
+  // oneDNN: Note [Packed weights] in packed_conv2d.cpp.
   bool packed_conv2d(const ConvProblem& problem, float* out, float* x, const float* weight,
                      const float* bias);
   bool packed_backward_weight(const ConvProblem& problem, float* grad_weight, float* grad_bias,

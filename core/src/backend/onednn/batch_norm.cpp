@@ -19,6 +19,66 @@ std::int64_t row_count(const Tensor& x) {
   return x.count() == 0 ? 0 : x.count() / x.shape().back();
 }
 
+// Sums of g, and of g * (x - mean); where g is behind an activation that is no relu, it is left in grad_x.
+void sum_norm_gradients(Backend& backend, const Kernels& kernels, double* totals, const Tensor& grad_x,
+                        const Tensor& grad_out, const Tensor& x, const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
+  sum_over_rows(backend, totals, rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
+    const std::int64_t most = map.has_other_activation()
+                                  ? std::min(count, kSummedInFloat)
+                                  : rows_at_a_time(count, c, kSummedInFloat, grad_out, x);
+    const WrittenRows before_activation(backend, kernels, grad_x, rows, most);
+    const Scratch<float> norm(backend, map.has_other_activation() ? most * c : 0);
+    const ReadRows behind(backend, kernels, grad_out, rows, most), from(backend, kernels, x, rows, most);
+    in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
+      const float *g = behind(first, some), *values = from(first, some);
+      if (map.has_other_activation()) {
+        float* here = before_activation.room(first);
+        map.activation_backward(here, norm.data(), g, values, some);
+        g = here;
+      }
+      kernels.sum_gradients(sums, sums + c, g, values, map.columns(), some, c);
+      if (map.has_other_activation()) before_activation.keep(first, some);
+    });
+  });
+}
+
+// Of the sums and the gradient they were made of.
+void write_norm_gradients(Backend& backend, const Kernels& kernels, const NormGradients& to,
+                          const double* totals, const Tensor& grad, const Tensor& x, const NormMap& map) {
+  const std::int64_t rows = row_count(x), c = map.channels();
+  const double *sum_g = totals, *sum_gx = sum_g + c;
+  // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
+  const Scratch<float> columns(backend, 2 * map.width());
+  float *mean_g = columns.data(), *slope = mean_g + map.width();
+  for (std::int64_t i = 0; i < c; ++i) {
+    const double inverse = map.inverse_deviation(i);
+    mean_g[i] = static_cast<float>(sum_g[i] / static_cast<double>(rows));
+    slope[i] = static_cast<float>(sum_gx[i] * inverse * inverse / static_cast<double>(rows));
+    if (to.beta.defined()) to.beta.data<float>()[i] = static_cast<float>(sum_g[i]);
+    if (to.gamma.defined()) to.gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
+  }
+  for (float* values : {mean_g, slope}) map.repeat(values);
+  backend.threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t most = rows_at_a_time(end - begin, c, 1, to.x, grad, x);
+    const WrittenRows grad_x(backend, kernels, to.x, rows, most);
+    const ReadRows g(backend, kernels, grad, rows, most), from(backend, kernels, x, rows, most);
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels.batch_norm_backward(grad_x.room(first), g(first, some), from(first, some), map.columns(),
+                                  mean_g, slope, some * c, map.width());
+      grad_x.keep(first, some);
+    });
+  });
+}
+
+void normalise_backward(Backend& backend, const Kernels& kernels, const NormGradients& to,
+                        const Tensor& grad_out, const Tensor& x, const NormMap& map) {
+  const Scratch<double> totals(backend, 2 * map.channels());
+  sum_norm_gradients(backend, kernels, totals.data(), to.x, grad_out, x, map);
+  write_norm_gradients(backend, kernels, to, totals.data(), map.has_other_activation() ? to.x : grad_out, x,
+                       map);
+}
+
 }  // namespace
 
 void OneDnnBackend::batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& x) {
@@ -85,7 +145,7 @@ void OneDnnBackend::batch_norm_backward(const Tensor& grad_x, const Tensor& grad
       !dense_or_missing(grad_gamma) || !dense_or_missing(grad_beta) || x.count() == 0)
     return WithBfloat16::batch_norm_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean, variance,
                                              gamma, params);
-  normalise_backward({grad_x, grad_gamma, grad_beta}, grad_out, x,
+  normalise_backward(*this, kernels_, {grad_x, grad_gamma, grad_beta}, grad_out, x,
                      NormMap(*this, kernels_, {mean, variance, gamma, {}}, params, {}));
 }
 
@@ -100,7 +160,7 @@ void OneDnnBackend::batch_norm_activation_backward(const Tensor& grad_x, const T
       !NormMap::takes_gradient(activation))
     return WithBfloat16::batch_norm_activation_backward(grad_x, grad_gamma, grad_beta, grad_out, x, mean,
                                                         variance, gamma, beta, params, activation);
-  normalise_backward({grad_x, grad_gamma, grad_beta}, grad_out, x,
+  normalise_backward(*this, kernels_, {grad_x, grad_gamma, grad_beta}, grad_out, x,
                      NormMap(*this, kernels_, {mean, variance, gamma, beta}, params, activation));
 }
 
@@ -121,64 +181,7 @@ void OneDnnBackend::batch_norm_add_relu_backward(const NormGradients& grads, con
                                   grad_out.data<float>() + first, out.data<float>() + first,
                                   x.data<float>() + first, map.columns(), count, c);
   });
-  write_norm_gradients(grads, totals.data(), grad_addend, x, map);
-}
-
-void OneDnnBackend::sum_norm_gradients(double* totals, const Tensor& grad_x, const Tensor& grad_out,
-                                       const Tensor& x, const NormMap& map) {
-  const std::int64_t rows = row_count(x), c = map.channels();
-  sum_over_rows(*this, totals, rows, 2 * c, [&](double* sums, std::int64_t row, std::int64_t count) {
-    const std::int64_t most = map.has_other_activation()
-                                  ? std::min(count, kSummedInFloat)
-                                  : rows_at_a_time(count, c, kSummedInFloat, grad_out, x);
-    const WrittenRows before_activation(*this, kernels_, grad_x, rows, most);
-    const Scratch<float> norm(*this, map.has_other_activation() ? most * c : 0);
-    const ReadRows behind(*this, kernels_, grad_out, rows, most), from(*this, kernels_, x, rows, most);
-    in_pieces(row, row + count, most, [&](std::int64_t first, std::int64_t some) {
-      const float *g = behind(first, some), *values = from(first, some);
-      if (map.has_other_activation()) {
-        float* here = before_activation.room(first);
-        map.activation_backward(here, norm.data(), g, values, some);
-        g = here;
-      }
-      kernels_.sum_gradients(sums, sums + c, g, values, map.columns(), some, c);
-      if (map.has_other_activation()) before_activation.keep(first, some);
-    });
-  });
-}
-
-void OneDnnBackend::normalise_backward(const NormGradients& to, const Tensor& grad_out, const Tensor& x,
-                                       const NormMap& map) {
-  const Scratch<double> totals(*this, 2 * map.channels());
-  sum_norm_gradients(totals.data(), to.x, grad_out, x, map);
-  write_norm_gradients(to, totals.data(), map.has_other_activation() ? to.x : grad_out, x, map);
-}
-
-void OneDnnBackend::write_norm_gradients(const NormGradients& to, const double* totals, const Tensor& grad,
-                                         const Tensor& x, const NormMap& map) {
-  const std::int64_t rows = row_count(x), c = map.channels();
-  const double *sum_g = totals, *sum_gx = sum_g + c;
-  // grad_x = gamma / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
-  const Scratch<float> columns(*this, 2 * map.width());
-  float *mean_g = columns.data(), *slope = mean_g + map.width();
-  for (std::int64_t i = 0; i < c; ++i) {
-    const double inverse = map.inverse_deviation(i);
-    mean_g[i] = static_cast<float>(sum_g[i] / static_cast<double>(rows));
-    slope[i] = static_cast<float>(sum_gx[i] * inverse * inverse / static_cast<double>(rows));
-    if (to.beta.defined()) to.beta.data<float>()[i] = static_cast<float>(sum_g[i]);
-    if (to.gamma.defined()) to.gamma.data<float>()[i] = static_cast<float>(sum_gx[i] * inverse);
-  }
-  for (float* values : {mean_g, slope}) map.repeat(values);
-  threads().parallel_for(rows, grain_of_rows(c), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t most = rows_at_a_time(end - begin, c, 1, to.x, grad, x);
-    const WrittenRows grad_x(*this, kernels_, to.x, rows, most);
-    const ReadRows g(*this, kernels_, grad, rows, most), from(*this, kernels_, x, rows, most);
-    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.batch_norm_backward(grad_x.room(first), g(first, some), from(first, some), map.columns(),
-                                   mean_g, slope, some * c, map.width());
-      grad_x.keep(first, some);
-    });
-  });
+  write_norm_gradients(*this, kernels_, grads, totals.data(), grad_addend, x, map);
 }
 
 }  // namespace ronde::inline v0

@@ -29,80 +29,13 @@ bool is_alone(const Conv2dLayer& layer) {
          !is_bfloat16(layer.out) && !is_bfloat16(layer.conv.weight);
 }
 
-}  // namespace
-
-std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) const {
-  return is_tiled(p) ? ConvKernels::tiles : float_kernels(p);
-}
-
-std::optional<ConvKernels> OneDnnBackend::float_kernels(const ConvProblem& p) const {
-  if (takes_patches(p)) return std::nullopt;
-  if (is_winograd(p)) return ConvKernels::winograd;
-  if (is_direct(p)) return ConvKernels::direct;
-  return std::nullopt;
-}
-
-// The convolution without the last rows and columns, where no window of the pooling reaches them: nobody sees
-// them, and their gradient is 0. A result of 13x13 of which 2x2 windows reach 12x12 then is 4 tiles of 6x6.
-// Only a frame has to have room for all of a front's result.
-ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shape& pooled,
-                                            const Pool2dParams& pool, bool has_front) const {
-  if (has_front && is_tiled(whole)) return whole;
-  const auto reached = [](std::int64_t windows, std::int64_t stride, std::int64_t window,
-                          std::int64_t before) { return (windows - 1) * stride + window - before; };
-  ConvProblem p = whole;
-  p.oh = std::min(p.oh, reached(pooled[1], pool.stride.h, pool.window.h, pool.padding.top));
-  p.ow = std::min(p.ow, reached(pooled[2], pool.stride.w, pool.window.w, pool.padding.left));
-  return is_tiled(p) || is_winograd(p) ? p : whole;
-}
-
-// Nothing where another path has to be taken.
-std::optional<OneDnnBackend::OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& given) const {
-  const Conv2dLayer layer = is_bfloat16(given.x) ? of_bfloat16(given) : given;
-  if (!dense_images(layer.conv.params, layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 ||
-      layer.x.count() == 0)
-    return std::nullopt;
-  if (layer.argmax.defined() && !is_byte_index(layer.argmax)) return std::nullopt;
-  OwnForward plan;
-  Shape x = layer.x.shape();
-  if (layer.front) {
-    plan.front_problem = stage_problem(x, *layer.front);
-    if (!dense_images(layer.front->params, layer.front->weight)) return std::nullopt;
-    x = out_shape(plan.front_problem);
-  }
-  plan.problem = stage_problem(x, layer.conv);
-  if (layer.argmax.defined())
-    plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool, layer.front.has_value());
-  const std::optional<ConvKernels> own = own_kernels(plan.problem);
-  if (!own) return std::nullopt;
-  plan.conv = *own;
-  if (!layer.front) return plan;
-  plan.front =
-      *own == ConvKernels::tiles ? own_kernels(plan.front_problem) : float_kernels(plan.front_problem);
-  return plan.front ? std::optional(plan) : std::nullopt;
-}
-
-bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
-  const std::optional<OwnForward> plan = plan_forward(layer);
-  if (!plan || (layer.argmax.defined() && windows_overlap(layer.pool))) return false;
-  for (const ConvPass pass : {ConvPass::backward_input, ConvPass::backward_weight})
-    if (!own_kernels(with_pass(plan->problem, pass))) return false;
-  const bool drops = layer.sample_keys.defined();
-  if (drops && (layer.conv.epilogue != Epilogue::relu || !layer.sample_keys.is_contiguous() ||
-                !DropoutMask::make(layer.dropout)))
-    return false;
-  if (!layer.front) return drops;
-  const ConvProblem front = with_pass(plan->front_problem, ConvPass::backward_weight);
-  return own_kernels(front) && kLeastRatio * taps(front) <= taps(plan->problem);
-}
-
 // What one thread does for a layer forward.
-class OneDnnBackend::ForwardRun {
+class ForwardRun {
  public:
   // `norm`, of a convolution that is_alone(), and `front` may be null.
-  ForwardRun(OneDnnBackend& backend, const Conv2dLayer& layer, const OwnForward& plan, const ImagePass* front,
-             const ImagePass& conv, const NormMap* norm)
-      : kernels_(backend.kernels_),
+  ForwardRun(Backend& backend, const Kernels& kernels, const Conv2dLayer& layer, const OwnForward& plan,
+             const ImagePass* front, const ImagePass& conv, const NormMap* norm)
+      : kernels_(kernels),
         layer_(layer),
         norm_(norm),
         p_(plan.problem),
@@ -110,8 +43,8 @@ class OneDnnBackend::ForwardRun {
         mask_(layer.sample_keys.defined() ? DropoutMask::make(layer.dropout) : std::nullopt),
         step_(images_at_once(p_, (front ? in_elements(p_) : 0) + widened_elements(layer.x, p_.n) +
                                      widened_elements(layer.out, p_.n))),
-        x_(backend, kernels_, layer.x, p_.n, step_),
-        out_(backend, kernels_, layer.out, p_.n, step_),
+        x_(backend, kernels, layer.x, p_.n, step_),
+        out_(backend, kernels, layer.out, p_.n, step_),
         conv_(conv),
         pools_(layer.argmax.defined() && conv.pools_by(pool_)),
         middle_(backend, front ? step_ * in_elements(p_) : 0),
@@ -171,13 +104,80 @@ class OneDnnBackend::ForwardRun {
   Scratch<float> middle_, whole_;
 };
 
+}  // namespace
+
+std::optional<ConvKernels> OneDnnBackend::own_kernels(const ConvProblem& p) const {
+  return is_tiled(p) ? ConvKernels::tiles : float_kernels(p);
+}
+
+std::optional<ConvKernels> OneDnnBackend::float_kernels(const ConvProblem& p) const {
+  if (takes_patches(p)) return std::nullopt;
+  if (is_winograd(p)) return ConvKernels::winograd;
+  if (is_direct(p)) return ConvKernels::direct;
+  return std::nullopt;
+}
+
+// The convolution without the last rows and columns, where no window of the pooling reaches them: nobody sees
+// them, and their gradient is 0. A result of 13x13 of which 2x2 windows reach 12x12 then is 4 tiles of 6x6.
+// Only a frame has to have room for all of a front's result.
+ConvProblem OneDnnBackend::in_front_of_pool(const ConvProblem& whole, const Shape& pooled,
+                                            const Pool2dParams& pool, bool has_front) const {
+  if (has_front && is_tiled(whole)) return whole;
+  const auto reached = [](std::int64_t windows, std::int64_t stride, std::int64_t window,
+                          std::int64_t before) { return (windows - 1) * stride + window - before; };
+  ConvProblem p = whole;
+  p.oh = std::min(p.oh, reached(pooled[1], pool.stride.h, pool.window.h, pool.padding.top));
+  p.ow = std::min(p.ow, reached(pooled[2], pool.stride.w, pool.window.w, pool.padding.left));
+  return is_tiled(p) || is_winograd(p) ? p : whole;
+}
+
+// Nothing where another path has to be taken.
+std::optional<OwnForward> OneDnnBackend::plan_forward(const Conv2dLayer& given) const {
+  const Conv2dLayer layer = is_bfloat16(given.x) ? of_bfloat16(given) : given;
+  if (!dense_images(layer.conv.params, layer.out, layer.x, layer.conv.weight) || layer.out.count() == 0 ||
+      layer.x.count() == 0)
+    return std::nullopt;
+  if (layer.argmax.defined() && !is_byte_index(layer.argmax)) return std::nullopt;
+  OwnForward plan;
+  Shape x = layer.x.shape();
+  if (layer.front) {
+    plan.front_problem = stage_problem(x, *layer.front);
+    if (!dense_images(layer.front->params, layer.front->weight)) return std::nullopt;
+    x = out_shape(plan.front_problem);
+  }
+  plan.problem = stage_problem(x, layer.conv);
+  if (layer.argmax.defined())
+    plan.problem = in_front_of_pool(plan.problem, layer.out.shape(), layer.pool, layer.front.has_value());
+  const std::optional<ConvKernels> own = own_kernels(plan.problem);
+  if (!own) return std::nullopt;
+  plan.conv = *own;
+  if (!layer.front) return plan;
+  plan.front =
+      *own == ConvKernels::tiles ? own_kernels(plan.front_problem) : float_kernels(plan.front_problem);
+  return plan.front ? std::optional(plan) : std::nullopt;
+}
+
+bool OneDnnBackend::fuses(const Conv2dLayer& layer) const {
+  const std::optional<OwnForward> plan = plan_forward(layer);
+  if (!plan || (layer.argmax.defined() && windows_overlap(layer.pool))) return false;
+  for (const ConvPass pass : {ConvPass::backward_input, ConvPass::backward_weight})
+    if (!own_kernels(with_pass(plan->problem, pass))) return false;
+  const bool drops = layer.sample_keys.defined();
+  if (drops && (layer.conv.epilogue != Epilogue::relu || !layer.sample_keys.is_contiguous() ||
+                !DropoutMask::make(layer.dropout)))
+    return false;
+  if (!layer.front) return drops;
+  const ConvProblem front = with_pass(plan->front_problem, ConvPass::backward_weight);
+  return own_kernels(front) && kLeastRatio * taps(front) <= taps(plan->problem);
+}
+
 bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
   const std::optional<OwnForward> plan = plan_forward(layer);
   if (!plan) return false;
   const ConvProblem& p = plan->problem;
-  const std::int64_t channel_parts = parts_of_channels(p, plan->conv);
+  const std::int64_t channel_parts = parts_of_channels(threads(), p, plan->conv);
   const bool alone = is_alone(layer), is_tiled = plan->conv == ConvKernels::tiles;
-  if (!alone && (channel_parts > 0 || parts_of_image(p) > 1) && !is_tiled) return false;
+  if (!alone && (channel_parts > 0 || parts_of_image(threads(), p) > 1) && !is_tiled) return false;
   if (channel_parts > 0) {
     share_conv2d(p, channel_parts, layer.out.data<float>(), layer.x.data<float>(),
                  layer.conv.weight.data<float>(), floats_or_null(layer.conv.bias));
@@ -198,10 +198,10 @@ bool OneDnnBackend::own_conv2d(const Conv2dLayer& layer, const NormMap* norm) {
     if (plan->front)
       front.emplace(*this, kernels_, *plan->front, plan->front_problem, front_weight.data<float>(),
                     floats_or_null(front_bias));
-    const std::int64_t parts = alone && conv.has_parts() ? parts_of_image(p) : 1;
+    const std::int64_t parts = alone && conv.has_parts() ? parts_of_image(threads(), p) : 1;
     const NormMap* of_images = parts == 1 ? norm : nullptr;
     threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-      const ForwardRun images(*this, layer, *plan, front ? &*front : nullptr, conv, of_images);
+      const ForwardRun images(*this, kernels_, layer, *plan, front ? &*front : nullptr, conv, of_images);
       if (parts == 1) return images(begin, end);
       for (std::int64_t i = begin; i < end; ++i) images(i / parts, ImagePart{i % parts, parts});
     });

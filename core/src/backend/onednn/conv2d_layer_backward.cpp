@@ -79,52 +79,13 @@ class GradientSource {
   Scratch<float> made_;
 };
 
-}  // namespace
-
-// Nothing where another path has to be taken.
-std::optional<OneDnnBackend::OwnBackward> OneDnnBackend::plan_backward(
-    const Conv2dLayerBackward& given) const {
-  const Conv2dLayerBackward layer = is_bfloat16(given.conv.grad_out) ? of_bfloat16(given) : given;
-  const Conv2dBackward& c = layer.conv;
-  if (!can_fuse(c)) return std::nullopt;
-  OwnBackward plan;
-  Shape x = c.x.defined() ? c.x.shape() : c.grad_x.shape();
-  if (layer.front) {
-    if (layer.grad_front_bias.defined() && !layer.grad_front_weight.defined()) return std::nullopt;
-    plan.front_problem = stage_problem(x, *layer.front);
-    x = out_shape(plan.front_problem);
-  }
-  const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
-  const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
-  ConvProblem problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
-  if (c.argmax.defined())
-    problem = in_front_of_pool(problem, c.grad_out.shape(), c.pool, layer.front.has_value());
-  problem.has_bias = c.grad_bias.defined();
-  plan.input_problem = problem;
-  plan.weight_problem = with_pass(problem, ConvPass::backward_weight);
-  const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
-  if (wants_input && !(plan.input = own_kernels(plan.input_problem))) return std::nullopt;
-  if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.weight_problem))) return std::nullopt;
-  if (!wants_input && !plan.weight) return std::nullopt;
-  if (!layer.front) return plan;
-  const auto kernels = [&](const ConvProblem& p) {
-    return plan.is_tiled() ? own_kernels(p) : float_kernels(p);
-  };
-  plan.front_weight_problem = with_pass(plan.front_problem, ConvPass::backward_weight);
-  plan.front_weight_problem.has_bias = layer.grad_front_bias.defined();
-  plan.front = kernels(plan.front_problem);
-  plan.front_weight = kernels(plan.front_weight_problem);
-  return plan.front && plan.front_weight ? std::optional(plan) : std::nullopt;
-}
-
 // The passes of a backward pass, prepared for all threads.
-struct OneDnnBackend::BackwardPasses {
+struct BackwardPasses {
   std::optional<ImagePass> front, input;
   std::optional<WeightGradientPass> weight, front_weight;
 
-  BackwardPasses(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
-                 int chunks) {
-    const Kernels& kernels = backend.kernels_;
+  BackwardPasses(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
+                 const OwnBackward& plan, int chunks) {
     if (plan.input)
       input.emplace(backend, kernels, *plan.input, plan.input_problem, layer.conv.weight.data<float>(),
                     nullptr);
@@ -138,18 +99,18 @@ struct OneDnnBackend::BackwardPasses {
 };
 
 // What one thread does for one chunk of the images.
-class OneDnnBackend::BackwardRun {
+class BackwardRun {
  public:
-  BackwardRun(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
-              const BackwardPasses& passes, int chunk)
-      : kernels_(backend.kernels_),
+  BackwardRun(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
+              const OwnBackward& plan, const BackwardPasses& passes, int chunk)
+      : kernels_(kernels),
         p_(plan.weight_problem),
         has_relu_in_front_(plan.front_problem.relu),
         step_(
             images_at_once(p_, (plan.front ? 2 * in_elements(p_) : 0) + widened_elements(layer.conv, p_.n))),
-        x_(backend, kernels_, layer.conv.x, p_.n, step_),
-        grad_x_(backend, kernels_, layer.conv.grad_x, p_.n, step_),
-        gradient_(backend, kernels_, layer, p_, step_),
+        x_(backend, kernels, layer.conv.x, p_.n, step_),
+        grad_x_(backend, kernels, layer.conv.grad_x, p_.n, step_),
+        gradient_(backend, kernels, layer, p_, step_),
         middle_(backend, plan.front ? step_ * in_elements(p_) : 0),
         grad_middle_(backend, plan.front ? step_ * in_elements(p_) : 0) {
     if (passes.front) front_.emplace(*passes.front);
@@ -203,19 +164,67 @@ class OneDnnBackend::BackwardRun {
   Scratch<float> middle_, grad_middle_;  // the front's result, and its gradient
 };
 
+// Of weights and their gradients in f32.
+void run_backward(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
+                  const OwnBackward& plan) {
+  const std::int64_t n = plan.weight_problem.n;
+  const BackwardPasses passes(backend, kernels, layer, plan, backend.threads().chunks(n, 1));
+  backend.threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    BackwardRun(backend, kernels, layer, plan, passes, chunk)(begin, end);
+  });
+  collect_weights(passes, layer);
+}
+
 // Whether threads share the channels of the gradients, one call for each. Sets `parts` for the one that is
 // wanted.
-bool OneDnnBackend::shares_gradients(const OwnBackward& plan, std::int64_t& parts) const {
+bool shares_gradients(const ThreadPool& threads, const OwnBackward& plan, std::int64_t& parts) {
   parts = 0;
-  if (plan.weight) parts = parts_of_channels(plan.weight_problem, *plan.weight);
-  if (plan.input) parts = std::max(parts, parts_of_channels(plan.input_problem, *plan.input));
+  if (plan.weight) parts = parts_of_channels(threads, plan.weight_problem, *plan.weight);
+  if (plan.input) parts = std::max(parts, parts_of_channels(threads, plan.input_problem, *plan.input));
   return parts > 0;
+}
+
+}  // namespace
+
+// Nothing where another path has to be taken.
+std::optional<OwnBackward> OneDnnBackend::plan_backward(const Conv2dLayerBackward& given) const {
+  const Conv2dLayerBackward layer = is_bfloat16(given.conv.grad_out) ? of_bfloat16(given) : given;
+  const Conv2dBackward& c = layer.conv;
+  if (!can_fuse(c)) return std::nullopt;
+  OwnBackward plan;
+  Shape x = c.x.defined() ? c.x.shape() : c.grad_x.shape();
+  if (layer.front) {
+    if (layer.grad_front_bias.defined() && !layer.grad_front_weight.defined()) return std::nullopt;
+    plan.front_problem = stage_problem(x, *layer.front);
+    x = out_shape(plan.front_problem);
+  }
+  const Tensor& weight = c.weight.defined() ? c.weight : c.grad_weight;
+  const Shape whole{x[0], c.conv_out.h, c.conv_out.w, c.grad_out.size(3)};
+  ConvProblem problem = problem_of(ConvPass::backward_input, x, weight.shape(), whole, c.params);
+  if (c.argmax.defined())
+    problem = in_front_of_pool(problem, c.grad_out.shape(), c.pool, layer.front.has_value());
+  problem.has_bias = c.grad_bias.defined();
+  plan.input_problem = problem;
+  plan.weight_problem = with_pass(problem, ConvPass::backward_weight);
+  const bool wants_input = c.grad_x.defined() || layer.grad_front_weight.defined();
+  if (wants_input && !(plan.input = own_kernels(plan.input_problem))) return std::nullopt;
+  if (c.grad_weight.defined() && !(plan.weight = own_kernels(plan.weight_problem))) return std::nullopt;
+  if (!wants_input && !plan.weight) return std::nullopt;
+  if (!layer.front) return plan;
+  const auto kernels = [&](const ConvProblem& p) {
+    return plan.is_tiled() ? own_kernels(p) : float_kernels(p);
+  };
+  plan.front_weight_problem = with_pass(plan.front_problem, ConvPass::backward_weight);
+  plan.front_weight_problem.has_bias = layer.grad_front_bias.defined();
+  plan.front = kernels(plan.front_problem);
+  plan.front_weight = kernels(plan.front_weight_problem);
+  return plan.front && plan.front_weight ? std::optional(plan) : std::nullopt;
 }
 
 bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
   const std::optional<OwnBackward> plan = plan_backward(layer);
   if (!plan) return false;
-  if (std::int64_t parts; shares_gradients(*plan, parts)) {
+  if (std::int64_t parts; shares_gradients(threads(), *plan, parts)) {
     if (!is_alone(layer)) return false;
     const Conv2dBackward& c = layer.conv;
     if (plan->weight)
@@ -238,22 +247,13 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
     wide.grad_front_weight = grad_front_weight;
     wide.grad_front_bias = grad_front_bias;
     if (plan->is_tiled()) return run_tiles_backward(wide, *plan, front_weight);
-    run_backward(wide, *plan);
+    run_backward(*this, kernels_, wide, *plan);
   };
   const Conv2dStage front = layer.front.value_or(Conv2dStage{});
   with_floats(run, read(plan->is_tiled() ? Tensor() : layer.conv.weight), read(front.weight), read(front.bias),
               written(layer.conv.grad_weight), written(layer.conv.grad_bias),
               written(layer.grad_front_weight), written(layer.grad_front_bias));
   return true;
-}
-
-void OneDnnBackend::run_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan) {
-  const std::int64_t n = plan.weight_problem.n;
-  const BackwardPasses passes(*this, layer, plan, threads().chunks(n, 1));
-  threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    BackwardRun(*this, layer, plan, passes, chunk)(begin, end);
-  });
-  collect_weights(passes, layer);
 }
 
 // Whether gradients in bf16 are made apart, of the tensors as they lie.

@@ -71,6 +71,20 @@ WinogradShape winograd_shape(const ConvProblem& problem);
 /// Of the convolution that is run, which for the gradient of the input is another one.
 TileConvShape tile_shape(const ConvProblem& problem);
 
+/// Which of our own kernels make a layer, and which make which of the gradients. Each problem is of its own
+/// pass.
+struct OwnForward {
+  ConvProblem problem, front_problem;
+  ConvKernels conv;
+  std::optional<ConvKernels> front;
+};
+struct OwnBackward {
+  ConvProblem input_problem, weight_problem, front_problem, front_weight_problem;
+  std::optional<ConvKernels> input, weight, front, front_weight;
+
+  bool is_tiled() const { return input == ConvKernels::tiles || weight == ConvKernels::tiles; }
+};
+
 /// Images of which a thread has the convolution's result, and `more` floats of each, in its scratch at a
 /// time: three quarters of a megabyte, but enough for a block of Winograd's tiles. Less was slower, as blocks
 /// are left half empty; more did not fit.
@@ -94,6 +108,14 @@ struct ImagePart {
   std::int64_t begin(std::int64_t count) const { return count * number / parts; }
   std::int64_t end(std::int64_t count) const { return count * (number + 1) / parts; }
 };
+
+/// Fewer images than threads: Note [Few images] in few_images.cpp.
+bool has_few_images(const ThreadPool& threads, const ConvProblem& problem);
+/// In how many parts threads share an image of such a batch, and in how many ImageBands; 1: not. In how many
+/// parts the channels of a pass are made; 0: it takes images.
+std::int64_t parts_of_image(const ThreadPool& threads, const ConvProblem& problem);
+std::int64_t bands_of_image(const ThreadPool& threads, const ConvProblem& problem);
+std::int64_t parts_of_channels(const ThreadPool& threads, const ConvProblem& problem, ConvKernels kernels);
 
 /// Rows of a result that stay in the second level cache beside what they are made of.
 inline std::int64_t rows_in_cache(const ConvProblem& p) {

@@ -269,7 +269,8 @@ void OneDnnBackend::depthwise_conv2d(const ConvProblem& p, const Tensor& out, co
   const ReadRows weight(*this, kernels_, conv.weight, 1, 1), all_bias(*this, kernels_, conv.bias, 1, 1);
   transpose(filters.data(), weight(0, 1), p.o, taps);
   const float* bias = all_bias(0, 1);
-  const LineBands bands(p.oh, bands_of_image(p), lines_at_a_time(p, norm ? rows_in_cache(p) : p.oh, out, x));
+  const LineBands bands(p.oh, bands_of_image(threads(), p),
+                        lines_at_a_time(p, norm ? rows_in_cache(p) : p.oh, out, x));
   threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const BandSource source(*this, kernels_, x, p, bands.longest());
     const WrittenRows to(*this, kernels_, out, p.n * p.oh, bands.longest());
@@ -290,7 +291,7 @@ void OneDnnBackend::depthwise_backward_input(const ConvProblem& p, const Tensor&
                                              const Tensor& grad_out, const Tensor& weight) {
   const std::int64_t stride = p.params.stride.h;
   const InputPhases phases(*this, kernels_, p, weight);
-  const LineBands bands(ceil_divide(p.h, stride), bands_of_image(p),
+  const LineBands bands(ceil_divide(p.h, stride), bands_of_image(threads(), p),
                         lines_at_a_time(p, p.h, grad_x, grad_out));
   threads().parallel_for(p.n * bands.parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t longest = bands.longest() * stride;
@@ -316,7 +317,7 @@ void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, const Tensor
                                               const Tensor& grad_bias, const Tensor& grad_out,
                                               const Tensor& x) {
   const std::int64_t taps = p.kh * p.kw, weights = taps * p.o;
-  const LineBands bands(p.oh, bands_of_image(p), lines_at_a_time(p, p.oh, grad_out, x));
+  const LineBands bands(p.oh, bands_of_image(threads(), p), lines_at_a_time(p, p.oh, grad_out, x));
   const int chunks = threads().chunks(p.n * bands.parts, 1);
   const Scratch<float> sums(*this, weights * chunks);
   std::fill_n(sums.data(), weights * chunks, 0.0f);

@@ -62,18 +62,16 @@ class ValueRuns {
   bool are_long_;
 };
 
-}  // namespace
-
 // What a thread has of the tensors of a call, as floats.
-class OneDnnBackend::ElementRows {
+class ElementRows {
  public:
-  ElementRows(OneDnnBackend& backend, std::int64_t most, const Tensor& out, const Tensor& a, const Tensor& b,
-              const Tensor& c)
+  ElementRows(Backend& backend, const Kernels& kernels, std::int64_t most, const Tensor& out, const Tensor& a,
+              const Tensor& b, const Tensor& c)
       : most_(rows_at_a_time(most, 1, 1, out, a, b, c)),
-        out_(backend, backend.kernels_, out, out.count(), most_),
-        a_(backend, backend.kernels_, a, out.count(), most_),
-        b_(backend, backend.kernels_, b, out.count(), most_),
-        c_(backend, backend.kernels_, c, out.count(), most_) {}
+        out_(backend, kernels, out, out.count(), most_),
+        a_(backend, kernels, a, out.count(), most_),
+        b_(backend, kernels, b, out.count(), most_),
+        c_(backend, kernels, c, out.count(), most_) {}
 
   // Calls f(out, a, b, c, count) for `count` elements from these offsets on.
   template <class F>
@@ -91,20 +89,23 @@ class OneDnnBackend::ElementRows {
   ReadRows a_, b_, c_;
 };
 
+// Calls f(to, a, b, c, count) for elements of the tensors as floats; null for what is not defined. False
+// where they are neither dense nor views in long runs.
 template <class F>
-bool OneDnnBackend::for_elements(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& c,
-                                 const F& f) {
+bool for_elements(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& a,
+                  const Tensor& b, const Tensor& c, const F& f) {
   const auto is_dense_or_missing = [](const Tensor& x) { return !x.defined() || dense_values(x); };
   if (dense_values(out) && is_dense_or_missing(a) && is_dense_or_missing(b) && is_dense_or_missing(c)) {
-    threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-      ElementRows(*this, end - begin, out, a, b, c).run({begin, begin, begin, begin}, end - begin, f);
+    backend.threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+      ElementRows(backend, kernels, end - begin, out, a, b, c)
+          .run({begin, begin, begin, begin}, end - begin, f);
     });
     return true;
   }
   const ValueRuns runs(out, a, b, c);
   if (!runs.are_long()) return false;
-  threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-    const ElementRows rows(*this, end - begin, out, a, b, c);
+  backend.threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    const ElementRows rows(backend, kernels, end - begin, out, a, b, c);
     runs.loop().for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t count) {
       rows.run(offsets, count, f);
     });
@@ -113,10 +114,10 @@ bool OneDnnBackend::for_elements(const Tensor& out, const Tensor& a, const Tenso
 }
 
 // Between views of one type in long runs.
-bool OneDnnBackend::copy_runs(const Tensor& out, const Tensor& x) {
+bool copy_runs(ThreadPool& threads, const Tensor& out, const Tensor& x) {
   const ValueRuns runs(out, x, {}, {});
   if (out.dtype() != x.dtype() || !runs.are_long()) return false;
-  threads().parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+  threads.parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
     runs.loop().for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t count) {
       if (out.dtype() == DType::f32)
         std::copy_n(x.data<float>() + offsets[1], count, out.data<float>() + offsets[0]);
@@ -127,8 +128,28 @@ bool OneDnnBackend::copy_runs(const Tensor& out, const Tensor& x) {
   return true;
 }
 
+// a and a stretched row, as rows of many such rows.
+void binary_with_row(Backend& backend, const Kernels& kernels, BinaryOp op, const Tensor& out,
+                     const Tensor& a, const Tensor& row) {
+  const std::int64_t c = row.shape().back(), rows = out.count() / c, most = 512 / c;
+  const ReadRows once(backend, kernels, row, rows, 1);
+  const Scratch<float> repeated(backend, most * c);
+  const float* values = once(0, 1);
+  for (std::int64_t i = 0; i < most; ++i) std::copy_n(values, c, repeated.data() + i * c);
+  backend.threads().parallel_for(rows, kElementGrain / c, [&](std::int64_t begin, std::int64_t end) {
+    const WrittenRows to(backend, kernels, out, rows, most);
+    const ReadRows from(backend, kernels, a, rows, most);
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels.binary(op, to.room(first), from(first, some), repeated.data(), some * c);
+      to.keep(first, some);
+    });
+  });
+}
+
+}  // namespace
+
 void OneDnnBackend::copy(const Tensor& out, const Tensor& x) {
-  if (copy_runs(out, x)) return;
+  if (copy_runs(threads(), out, x)) return;
   const bool rounds = is_dense(out, DType::bf16) && is_dense(x, DType::f32),
              widens = is_dense(out, DType::f32) && is_dense(x, DType::bf16);
   if ((!rounds && !widens) || out.shape() != x.shape()) return WithBfloat16::copy(out, x);
@@ -144,7 +165,8 @@ void OneDnnBackend::unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryP
   const auto run = [&](float* to, const float* from, const float*, const float*, std::int64_t count) {
     kernels_.unary(op, to, from, count, static_cast<float>(params.alpha), static_cast<float>(params.beta));
   };
-  if (!kernels_.has_unary(op) || !for_elements(out, x, {}, {}, run)) WithBfloat16::unary(op, out, x, params);
+  if (!kernels_.has_unary(op) || !for_elements(*this, kernels_, out, x, {}, {}, run))
+    WithBfloat16::unary(op, out, x, params);
 }
 
 void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
@@ -153,30 +175,14 @@ void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tenso
     kernels_.unary_backward(op, to, g, at_x, at_y, count, static_cast<float>(params.alpha),
                             static_cast<float>(params.beta));
   };
-  if (!kernels_.has_unary_backward(op) || !for_elements(grad_x, grad_y, x, y, run))
+  if (!kernels_.has_unary_backward(op) || !for_elements(*this, kernels_, grad_x, grad_y, x, y, run))
     WithBfloat16::unary_backward(op, grad_x, grad_y, x, y, params);
-}
-
-// As rows of many such rows.
-void OneDnnBackend::binary_with_row(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& row) {
-  const std::int64_t c = row.shape().back(), rows = out.count() / c, most = 512 / c;
-  const ReadRows once(*this, kernels_, row, rows, 1);
-  const Scratch<float> repeated(*this, most * c);
-  const float* values = once(0, 1);
-  for (std::int64_t i = 0; i < most; ++i) std::copy_n(values, c, repeated.data() + i * c);
-  threads().parallel_for(rows, kElementGrain / c, [&](std::int64_t begin, std::int64_t end) {
-    const WrittenRows to(*this, kernels_, out, rows, most);
-    const ReadRows from(*this, kernels_, a, rows, most);
-    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
-      kernels_.binary(op, to.room(first), from(first, some), repeated.data(), some * c);
-      to.keep(first, some);
-    });
-  });
 }
 
 void OneDnnBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
   const bool scalar = is_stretched_scalar(b);
-  if (!scalar && is_stretched_row(b) && dense_values(out, a)) return binary_with_row(op, out, a, b);
+  if (!scalar && is_stretched_row(b) && dense_values(out, a))
+    return binary_with_row(*this, kernels_, op, out, a, b);
   const ReadRows first(*this, kernels_, scalar ? b : Tensor(), b.count(), 1);
   const float* value = first(0, 1);
   const auto run = [&](float* to, const float* left, const float* right, const float*, std::int64_t count) {
@@ -185,7 +191,8 @@ void OneDnnBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, cons
     else
       kernels_.binary(op, to, left, right, count);
   };
-  if (!for_elements(out, a, scalar ? Tensor() : b, {}, run)) WithBfloat16::binary(op, out, a, b);
+  if (!for_elements(*this, kernels_, out, a, scalar ? Tensor() : b, {}, run))
+    WithBfloat16::binary(op, out, a, b);
 }
 
 void OneDnnBackend::accumulate(const Tensor& x, const Tensor& y, double alpha) {
@@ -193,7 +200,7 @@ void OneDnnBackend::accumulate(const Tensor& x, const Tensor& y, double alpha) {
     if (to != at) std::copy_n(at, count, to);
     kernels_.accumulate(to, from, static_cast<float>(alpha), count);
   };
-  if (!for_elements(x, x, y, {}, run)) WithBfloat16::accumulate(x, y, alpha);
+  if (!for_elements(*this, kernels_, x, x, y, {}, run)) WithBfloat16::accumulate(x, y, alpha);
 }
 
 }  // namespace ronde::inline v0

@@ -83,27 +83,27 @@ ImageBand::ImageBand(const ConvProblem& whole, ImagePart part) : problem(whole) 
   out = begin * whole.ow * whole.o;
 }
 
-bool OneDnnBackend::has_few_images(const ConvProblem& p) const {
-  return threads().chunks(p.n + 1, 1) > p.n;
+bool has_few_images(const ThreadPool& threads, const ConvProblem& p) {
+  return threads.chunks(p.n + 1, 1) > p.n;
 }
 
-std::int64_t OneDnnBackend::parts_of_image(const ConvProblem& p) const {
-  if (!has_few_images(p)) return 1;
+std::int64_t parts_of_image(const ThreadPool& threads, const ConvProblem& p) {
+  if (!has_few_images(threads, p)) return 1;
   const std::int64_t most = std::min(p.oh, products_of(p) / kPartGrain + 1);
-  return std::min<std::int64_t>(ceil_divide<std::int64_t>(threads().chunks(p.n * most, 1), p.n), most);
+  return std::min<std::int64_t>(ceil_divide<std::int64_t>(threads.chunks(p.n * most, 1), p.n), most);
 }
 
-std::int64_t OneDnnBackend::bands_of_image(const ConvProblem& p) const {
-  const std::int64_t parts = parts_of_image(p);
+std::int64_t bands_of_image(const ThreadPool& threads, const ConvProblem& p) {
+  const std::int64_t parts = parts_of_image(threads, p);
   for (std::int64_t i = 0; i < parts; ++i)
     if (ImageBand(p, {i, parts}).problem.h == 0) return 1;  // all of it is padding
   return parts;
 }
 
-std::int64_t OneDnnBackend::parts_of_channels(const ConvProblem& p, ConvKernels kernels) const {
-  if (kernels != ConvKernels::winograd || !(has_few_tiles(p) || has_few_images(p))) return 0;
+std::int64_t parts_of_channels(const ThreadPool& threads, const ConvProblem& p, ConvKernels kernels) {
+  if (kernels != ConvKernels::winograd || !(has_few_tiles(p) || has_few_images(threads, p))) return 0;
   const std::int64_t most = std::min(shared_channels(p) / kLeastChannels, products_of(p) / kPartGrain);
-  const std::int64_t parts = threads().chunks(std::max<std::int64_t>(most, 1), 1);
+  const std::int64_t parts = threads.chunks(std::max<std::int64_t>(most, 1), 1);
   if (has_few_tiles(p)) return parts;
   const bool has_many_tiles = p.pass == ConvPass::forward && winograd_shape(p).tiles() >= kLeastTiles * parts;
   return parts == 1 || has_many_tiles ? 0 : parts;

@@ -15,12 +15,6 @@
 
 namespace ronde::inline v0 {
 
-/// Calls of so many images, or of the bands that an image is cut into.
-struct OneDnnBackend::PackedCut {
-  std::int64_t images = 1, bands = 1;
-  ConvProblem first = {};  // of the pieces
-};
-
 namespace {
 
 // Images per call: enough that going through the weights once more costs little, few enough for the cache.
@@ -40,37 +34,46 @@ ConvProblem of_images(const ConvProblem& whole, std::int64_t images) {
   return p;
 }
 
-}  // namespace
+// Calls of so many images, or of the bands that an image is cut into.
+struct PackedCut {
+  std::int64_t images = 1, bands = 1;
+  ConvProblem first = {};  // of the pieces
+};
 
-std::vector<ConvProblem> OneDnnBackend::packed_pieces(const ConvProblem& whole, const PackedCut& cut) const {
+// The different pieces, of which the first decides on the weights' layout.
+std::vector<ConvProblem> pieces_of(const ThreadPool& threads, const ConvProblem& whole,
+                                   const PackedCut& cut) {
   std::vector<ConvProblem> pieces;
   if (cut.bands > 1) {
     for (std::int64_t i = 0; i < cut.bands; ++i) pieces.push_back(ImageBand(whole, {i, cut.bands}).problem);
     return pieces;
   }
   pieces.push_back(of_images(whole, cut.images));
-  const int chunks = threads().chunks(whole.n, 1);  // of two lengths, if any
+  const int chunks = threads.chunks(whole.n, 1);  // of two lengths, if any
   for (const std::int64_t length : {whole.n / chunks, ceil_divide<std::int64_t>(whole.n, chunks)})
     if (length % cut.images != 0) pieces.push_back(of_images(whole, length % cut.images));
   return pieces;
 }
 
-OneDnnBackend::PackedCut OneDnnBackend::packed_cut(const ConvProblem& whole) {
-  const std::int64_t bands = whole.pass == ConvPass::forward ? bands_of_image(whole) : 1;
+// How the batch is cut.
+PackedCut cut_for(const ThreadPool& threads, ConvCache& cache, const ConvProblem& whole) {
+  const std::int64_t bands = whole.pass == ConvPass::forward ? bands_of_image(threads, whole) : 1;
   for (PackedCut cut : {PackedCut{.bands = bands}, PackedCut{.images = images_per_call(whole)}}) {
     if (cut.images == 1 && cut.bands == 1) continue;
-    const std::vector<ConvProblem> pieces = packed_pieces(whole, cut);
+    const std::vector<ConvProblem> pieces = pieces_of(threads, whole, cut);
     cut.first = pieces.front();
-    const auto first = conv_cache_.take(cut.first);
-    const auto fits = [&](const ConvProblem& piece) { return conv_cache_.take(piece, &first)->is_fast(); };
+    const auto first = cache.take(cut.first);
+    const auto fits = [&](const ConvProblem& piece) { return cache.take(piece, &first)->is_fast(); };
     if (first->is_fast() && std::all_of(pieces.begin() + 1, pieces.end(), fits)) return cut;
   }
   return {.first = of_images(whole, 1)};
 }
 
+}  // namespace
+
 bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x, const float* weight,
                                   const float* bias) {
-  const PackedCut cut = packed_cut(whole);
+  const PackedCut cut = cut_for(threads(), conv_cache_, whole);
   const auto first = conv_cache_.take(cut.first);
   if (!first->is_fast()) return false;
   const Scratch<float> packed(*this, first->packed_count());
@@ -97,7 +100,7 @@ bool OneDnnBackend::packed_conv2d(const ConvProblem& whole, float* out, float* x
 
 bool OneDnnBackend::packed_backward_weight(const ConvProblem& whole, float* grad_weight, float* grad_bias,
                                            float* grad_out, float* x) {
-  const PackedCut cut = packed_cut(whole);
+  const PackedCut cut = cut_for(threads(), conv_cache_, whole);
   const auto first = conv_cache_.take(cut.first);
   if (!first->is_fast()) return false;
   // Per thread: the sum so far and what the next call adds, each weight then bias.

@@ -67,30 +67,54 @@ class AllPatches {
   Scratch<float> copied_;
 };
 
+// Whether all patches are multiplied together, not those of some images at a time.
+bool multiplies_all_patches(const ThreadPool& threads, const ConvProblem& p) {
+  return is_pixel_by_pixel(p) || sums_few_pixels(p) || has_few_images(threads, p);
+}
+
+// Calls f(chunk, first image, images, patches) for some images at a time, each chunk on one thread.
+template <class F>
+void for_patches(Backend& backend, const ConvProblem& p, const F& f) {
+  const Patches patches(p);
+  const std::int64_t step = patches.images_at_once();
+  backend.threads().parallel_chunks(p.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    const Scratch<float> copied(backend, patches.rows(step) * patches.depth());
+    for (std::int64_t i = begin; i < end; i += step) f(chunk, i, std::min(step, end - i), copied.data());
+  });
+}
+
+// Each thread adds up the gradients of some images, and all of them these sums.
+void add_patch_gradients(Backend& backend, const Kernels& kernels, const ConvProblem& p, float* grad_weight,
+                         const float* grad_out, const float* x) {
+  const Patches patches(p);
+  const std::int64_t depth = patches.depth(), weights = p.o * depth;
+  const int chunks = backend.threads().chunks(p.n, 1);
+  const bool by_tiles = pays_in_tiles(kernels, p);
+  const Scratch<float> sums(backend, weights * chunks);
+  std::fill_n(sums.data(), weights * chunks, 0.0f);
+  for_patches(backend, p, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
+    const Scratch<float> next(backend, weights);
+    patches.gather(copied, x + first * in_elements(p), 0, patches.rows(images));
+    multiply(backend, kernels, by_tiles, next.data(), grad_out + first * out_elements(p), copied,
+             {p.o, depth, patches.rows(images), depth, p.o, depth, true, false});
+    kernels.accumulate(sums.data() + weights * chunk, next.data(), 1.0f, weights);
+  });
+  backend.threads().parallel_for(p.o, 1, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t from = begin * depth, count = (end - begin) * depth;
+    std::copy_n(sums.data() + from, count, grad_weight + from);
+    for (int chunk = 1; chunk < chunks; ++chunk)
+      kernels.accumulate(grad_weight + from, sums.data() + weights * chunk + from, 1.0f, count);
+  });
+}
+
 }  // namespace
 
 bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (p.o % kernels_.lanes != 0 || p.c % kernels_.lanes != 0) return false;
-  if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(p)) return true;
+  if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(threads(), p)) return true;
   return p.kh * p.kw * p.c * p.o > kMostDirectWeights &&
          (!is_plain(p) || is_pixel_by_pixel(p) || sums_few_pixels(p));
-}
-
-// Whether all patches are multiplied together, not those of some images at a time.
-bool OneDnnBackend::multiplies_all_patches(const ConvProblem& p) const {
-  return is_pixel_by_pixel(p) || sums_few_pixels(p) || has_few_images(p);
-}
-
-// Calls f(chunk, first image, images, patches) for some images at a time, each chunk on one thread.
-template <class F>
-void OneDnnBackend::for_patches(const ConvProblem& p, const F& f) {
-  const Patches patches(p);
-  const std::int64_t step = patches.images_at_once();
-  threads().parallel_chunks(p.n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    const Scratch<float> copied(*this, patches.rows(step) * patches.depth());
-    for (std::int64_t i = begin; i < end; i += step) f(chunk, i, std::min(step, end - i), copied.data());
-  });
 }
 
 void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
@@ -99,7 +123,7 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
   const std::int64_t depth = patches.depth();
   const Epilogue epilogue = p.relu ? Epilogue::relu : Epilogue::none;
   const bool by_tiles = pays_in_tiles(kernels_, p);
-  if (multiplies_all_patches(p)) {
+  if (multiplies_all_patches(threads(), p)) {
     const AllPatches all(*this, patches, p);
     const FloatProduct product{*this,
                                kernels_,
@@ -113,7 +137,7 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
                                by_tiles};
     return run_parallel(threads(), FinishedProduct{product, bias, epilogue, norm});
   }
-  for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
+  for_patches(*this, p, [&](int, std::int64_t first, std::int64_t images, float* copied) {
     const std::int64_t rows = patches.rows(images);
     float* y = out + first * out_elements(p);
     patches.gather(copied, x + first * in_elements(p), 0, rows);
@@ -129,7 +153,7 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
   const Patches patches(p);
   const std::int64_t depth = patches.depth();
   const bool by_tiles = pays_in_tiles(kernels_, p);
-  if (multiplies_all_patches(p)) {
+  if (multiplies_all_patches(threads(), p)) {
     const AllPatches all(*this, patches, p);
     run_parallel(threads(), FloatProduct{*this,
                                          kernels_,
@@ -143,7 +167,7 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
                                          by_tiles});
     return all.add_up(threads(), kernels_, patches, grad_x, p);
   }
-  for_patches(p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
+  for_patches(*this, p, [&](int, std::int64_t first, std::int64_t images, float* grad_patches) {
     multiply(*this, kernels_, by_tiles, grad_patches, grad_out + first * out_elements(p), weight,
              {patches.rows(images), depth, p.o, depth, p.o, depth, false, false});
     patches.scatter(kernels_, grad_x + first * in_elements(p), grad_patches, images, {0, p.c});
@@ -153,7 +177,7 @@ void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, co
 void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weight, const float* grad_out,
                                           const float* x) {
   const Patches patches(p);
-  if (multiplies_all_patches(p)) {
+  if (multiplies_all_patches(threads(), p)) {
     const AllPatches all(*this, patches, p);
     run_parallel(threads(), FloatProduct{*this,
                                          kernels_,
@@ -166,31 +190,8 @@ void OneDnnBackend::patch_backward_weight(const ConvProblem& p, float* grad_weig
                                          all.of(threads(), patches, x),
                                          pays_in_tiles(kernels_, p)});
   } else {
-    add_patch_gradients(p, grad_weight, grad_out, x);
+    add_patch_gradients(*this, kernels_, p, grad_weight, grad_out, x);
   }
-}
-
-void OneDnnBackend::add_patch_gradients(const ConvProblem& p, float* grad_weight, const float* grad_out,
-                                        const float* x) {
-  const Patches patches(p);
-  const std::int64_t depth = patches.depth(), weights = p.o * depth;
-  const int chunks = threads().chunks(p.n, 1);
-  const bool by_tiles = pays_in_tiles(kernels_, p);
-  const Scratch<float> sums(*this, weights * chunks);
-  std::fill_n(sums.data(), weights * chunks, 0.0f);
-  for_patches(p, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
-    const Scratch<float> next(*this, weights);
-    patches.gather(copied, x + first * in_elements(p), 0, patches.rows(images));
-    multiply(*this, kernels_, by_tiles, next.data(), grad_out + first * out_elements(p), copied,
-             {p.o, depth, patches.rows(images), depth, p.o, depth, true, false});
-    kernels_.accumulate(sums.data() + weights * chunk, next.data(), 1.0f, weights);
-  });
-  threads().parallel_for(p.o, 1, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t from = begin * depth, count = (end - begin) * depth;
-    std::copy_n(sums.data() + from, count, grad_weight + from);
-    for (int chunk = 1; chunk < chunks; ++chunk)
-      kernels_.accumulate(grad_weight + from, sums.data() + weights * chunk + from, 1.0f, count);
-  });
 }
 
 }  // namespace ronde::inline v0

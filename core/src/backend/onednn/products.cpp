@@ -44,6 +44,41 @@ void pad(float* to, std::int64_t to_rows, std::int64_t to_columns, const float* 
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * pitch, columns, to + r * to_columns);
 }
 
+// Products of bf16 by tiles; false where these do not take them.
+bool matmul_bfloat16(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& a,
+                     const Tensor& b, MatmulParams params) {
+  if (!kernels.tiles || !takes_tiles(out, a, b, {})) return false;
+  const TileProduct product{backend,
+                            *kernels.tiles,
+                            out.size(0),
+                            out.size(1),
+                            a.size(params.transpose_a ? 0 : 1),
+                            params,
+                            tile_result(out, out.size(1)),
+                            bits_of(a),
+                            bits_of(b)};
+  run_parallel(backend.threads(), product);
+  return true;
+}
+
+bool dense_bfloat16(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& x,
+                    const Tensor& weight, const Tensor& bias, Epilogue epilogue) {
+  if (!kernels.tiles || !takes_tiles(out, x, weight, bias)) return false;
+  const TileProduct product{backend,
+                            *kernels.tiles,
+                            out.size(0),
+                            out.size(1),
+                            x.size(1),
+                            {},
+                            tile_result(out, out.size(1)),
+                            bits_of(x),
+                            bits_of(weight),
+                            floats_or_null(bias),
+                            epilogue};
+  run_parallel(backend.threads(), product);
+  return true;
+}
+
 }  // namespace
 
 void FloatProduct::run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a,
@@ -95,7 +130,7 @@ TileResult tile_result(const Tensor& out, std::int64_t pitch) {
 }
 
 void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, MatmulParams params) {
-  if (matmul_bfloat16(out, a, b, params)) return;
+  if (matmul_bfloat16(*this, kernels_, out, a, b, params)) return;
   const std::int64_t k = a.size(params.transpose_a ? -2 : -1), m = out.size(-2), n = out.size(-1);
   if (!dense_floats(out, a, b) || out.count() == 0 || k == 0) return WithBfloat16::matmul(out, a, b, params);
   const bool is_shared = out.rank() == 2;  // otherwise threads share the matrices
@@ -125,7 +160,7 @@ void OneDnnBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, 
 
 void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias,
                           Epilogue epilogue) {
-  if (dense_bfloat16(out, x, weight, bias, epilogue)) return;
+  if (dense_bfloat16(*this, kernels_, out, x, weight, bias, epilogue)) return;
   if (!dense_floats(out, x, weight) || out.count() == 0 || x.count() == 0)
     return WithBfloat16::dense(out, x, weight, bias, epilogue);
   const std::int64_t m = out.size(0), n = out.size(1), k = x.size(1);
@@ -140,40 +175,6 @@ void OneDnnBackend::dense(const Tensor& out, const Tensor& x, const Tensor& weig
                              weight.data<float>(),
                              pays_in_tiles(threads(), kernels_, m, n, k)};
   run_parallel(threads(), FinishedProduct{product, floats_or_null(bias), epilogue});
-}
-
-bool OneDnnBackend::matmul_bfloat16(const Tensor& out, const Tensor& a, const Tensor& b,
-                                    MatmulParams params) {
-  if (!kernels_.tiles || !takes_tiles(out, a, b, {})) return false;
-  const TileProduct product{*this,
-                            *kernels_.tiles,
-                            out.size(0),
-                            out.size(1),
-                            a.size(params.transpose_a ? 0 : 1),
-                            params,
-                            tile_result(out, out.size(1)),
-                            bits_of(a),
-                            bits_of(b)};
-  run_parallel(threads(), product);
-  return true;
-}
-
-bool OneDnnBackend::dense_bfloat16(const Tensor& out, const Tensor& x, const Tensor& weight,
-                                   const Tensor& bias, Epilogue epilogue) {
-  if (!kernels_.tiles || !takes_tiles(out, x, weight, bias)) return false;
-  const TileProduct product{*this,
-                            *kernels_.tiles,
-                            out.size(0),
-                            out.size(1),
-                            x.size(1),
-                            {},
-                            tile_result(out, out.size(1)),
-                            bits_of(x),
-                            bits_of(weight),
-                            floats_or_null(bias),
-                            epilogue};
-  run_parallel(threads(), product);
-  return true;
 }
 
 }  // namespace ronde::inline v0

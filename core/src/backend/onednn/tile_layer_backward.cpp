@@ -135,10 +135,8 @@ class FrontGradients {
   std::optional<TileWeightGradient::Runner> tile_weight_;
 };
 
-}  // namespace
-
 // The passes of a backward pass by tiles, prepared for all threads, and where pixels go.
-struct OneDnnBackend::TileBackwardPasses {
+struct TileBackwardPasses {
   TileConvShape of_x, of_gradient;
   std::optional<TileFront> front;
   std::optional<TileConv> input;
@@ -148,11 +146,10 @@ struct OneDnnBackend::TileBackwardPasses {
   std::optional<FrontWeightPass> front_weight;
   std::optional<PlaceTable> relu_places;  // of a front's result that its gradient is masked by
 
-  TileBackwardPasses(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
-                     const Tensor& front_floats, int chunks)
+  TileBackwardPasses(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
+                     const OwnBackward& plan, const Tensor& front_floats, int chunks)
       : of_x(tile_shape(plan.weight_problem).with_images(images_in_frame(backend, plan.weight_problem))),
         of_gradient(tile_shape(plan.input_problem).with_images(of_x.images)) {
-    const Kernels& kernels = backend.kernels_;
     if (plan.input) {
       input.emplace(backend, kernels, plan.input_problem, of_x.images, layer.conv.weight, nullptr);
       input_places.emplace(backend, of_gradient, of_gradient.dense_result());
@@ -171,16 +168,15 @@ struct OneDnnBackend::TileBackwardPasses {
 };
 
 // What one thread does for one chunk of the images.
-class OneDnnBackend::TileBackward {
+class TileBackward {
  public:
-  TileBackward(OneDnnBackend& backend, const Conv2dLayerBackward& layer, const OwnBackward& plan,
-               const TileBackwardPasses& passes, int chunk)
+  TileBackward(Backend& backend, const Kernels& kernels, const Conv2dLayerBackward& layer,
+               const OwnBackward& plan, const TileBackwardPasses& passes, int chunk)
       : p_(plan.weight_problem),
         passes_(passes),
-        gradient_(backend, backend.kernels_, layer, p_, passes.of_gradient),
-        grad_x_(backend, backend.kernels_, layer.conv.grad_x, p_.n, 1),
+        gradient_(backend, kernels, layer, p_, passes.of_gradient),
+        grad_x_(backend, kernels, layer.conv.grad_x, p_.n, 1),
         grad_x_halves_(is_bfloat16(layer.conv.grad_x) ? bits_of(layer.conv.grad_x) : nullptr) {
-    const Kernels& kernels = backend.kernels_;
     if (layer.conv.x.defined())
       x_.emplace(backend, kernels, layer.conv.x, p_.n, passes.front ? &*passes.front : nullptr, passes.of_x);
     if (passes.weight) weight_.emplace(*passes.weight, chunk);
@@ -233,12 +229,14 @@ class OneDnnBackend::TileBackward {
   std::optional<FrontGradients> front_;
 };
 
+}  // namespace
+
 void OneDnnBackend::run_tiles_backward(const Conv2dLayerBackward& layer, const OwnBackward& plan,
                                        const Tensor& front_floats) {
   const std::int64_t n = plan.weight_problem.n;
-  const TileBackwardPasses passes(*this, layer, plan, front_floats, threads().chunks(n, 1));
+  const TileBackwardPasses passes(*this, kernels_, layer, plan, front_floats, threads().chunks(n, 1));
   threads().parallel_chunks(n, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
-    TileBackward(*this, layer, plan, passes, chunk)(begin, end);
+    TileBackward(*this, kernels_, layer, plan, passes, chunk)(begin, end);
   });
   collect_weights(passes, layer);
 }
