@@ -10,6 +10,20 @@
 /// what is small on its stage. A sum of medium size, in shared memory, is made by the last rank to arrive,
 /// for all of them: it waits for nobody, which is what a step's last bucket costs the slowest rank.
 ///
+/// What it has done is in `ahead_`. `meet` sets it where all ranks agree; the call that it is good for takes
+/// it, and finds `nothing` otherwise. What no call takes, as a small broadcast goes by stages anyway, is gone
+/// with the next meeting.
+///
+///     ahead_          what is announced                          what each rank has done  taken by
+///     staged          an all-reduce of up to 32 KB *             filled its stage         allreduce_small
+///     buffers_known   any other call, with its buffers           said where they lie      exchange_buffers
+///     summed          of those, an all-reduce of up to 1 MB *    got its sum              allreduce
+///                     whose buffers lie in one share
+///     nothing         a call without (alltoallv, several         nothing                  nobody
+///                     tensors, what is scaled first)
+///
+///     * of all ranks together
+///
 /// Once made, it needs nothing of what started the ranks. It is independent of other transports.
 #pragma once
 
@@ -67,8 +81,9 @@ class NodeTransport final : public Transport {
   std::uint64_t parity() const { return meeting_ % 2; }
   char* stage(int r, std::uint64_t turn) const { return group_->stage(r, turn); }
   std::vector<const void*> stages(std::uint64_t turn) const;
-  /// What of the announced operation the last meeting has done.
+  /// What of the announced operation the last meeting has done: Note [Ahead of a meeting].
   enum class Ahead { nothing, buffers_known, staged, summed };
+  /// This rank's part of that, before it arrives.
   Ahead begin(const Announcement& next);
   /// Whether it did: for the last rank that arrives.
   bool sum_for_all(const Announcement& next);
