@@ -31,6 +31,24 @@ Module::Module(Module&& other) {
 
 // --- calls
 
+// Note [Dry run]
+// Layers get their weights in a call of the net on zeros, the dry run, where each sees the shape of its
+// input. What a call does ahead of `forward`, and `build`:
+//
+//     the module is ...               built           not built
+//     called in a dry run: a trace    enter           enter: make_weights and, if it is no part of the net,
+//                                                     require_no_weights
+//     called below a net that is not  nothing         enter_late: dry_run of this module alone
+//     built, or is one itself
+//     called below a net that is      nothing         enter_late: make_weights, which must not find any
+//     called in `forward` of a dry    nothing         enter_late: an error
+//     run, without its context
+//     built: build(shape)             an error if of  dry_run
+//                                     another shape
+//
+// `dry_run` calls the module with a trace, so that all it reaches does `enter`, which notes the order of
+// execution. One that throws takes back what it built.
+
 Variable Module::operator()(const Variable& x, const Context& context) {
   const TraceLayer traced(path_);
   begin_call({&x, 1}, context);
