@@ -12,6 +12,24 @@
 
 namespace ronde::inline v0::cuda {
 
+/// Note [Fused kernels]
+/// What would go through memory again is done where it is in registers. One kernel makes
+///
+///     forward     behind a convolution: bias, relu           conv2d
+///                 pooling, dropout                           max_pool2d with sample keys
+///                 behind a dense product: bias (unless       dense: ProductPlan
+///                 cuBLASLt adds it), relu, dropout
+///                 batch norm, relu                           batch_norm with that epilogue
+///                 a sum of two, relu                         binary: BinaryOp::add_relu
+///     gradients   of dropout, pooling, the relu in front     max_pool2d_backward
+///                 and the bias in front of that
+///                 of a relu and the bias in front of it      relu_backward
+///                 of batch norm and the relu behind it       batch_norm_backward; not of a frozen one
+///
+/// `ronde_gpu_step` (tests/cuda) lists what a step consists of, and how much memory its kernels go through.
+/// What it counts as one operation may be two kernels: sums by pieces and then their sum, a product and what
+/// is behind it.
+
 /// Named as the kernels of Backend, which say what each one computes. Operands: outputs first, then inputs,
 /// each in Backend's order.
 enum class Op : std::uint8_t {

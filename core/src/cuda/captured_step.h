@@ -12,6 +12,14 @@
 /// run. When the body waits for the device, copies from the host or needs memory anew while it is captured,
 /// it stays as it is, run each time, and `fallback` says why.
 ///
+/// Note [Steps as graphs]: what the host still does of a training step that is repeated (CapturedPass in the
+/// room of models says which are). It copies the batch to the tensors made before, or keys and labels where
+/// the device has the inputs (ResidentInputs in the room of data), and the optimizer's numbers when they
+/// change; then it replays. All else is in the graph: forward, backward, gradients of weights beside those of
+/// inputs (side_stream.h), the ranks' sums on a stream of their own (DeviceGroup), loss and metrics, and the
+/// update, behind a gate (`Call::gate`) where the device decides whether gradients are finite. Of that the
+/// host hears once a step, or one step later (LateReader).
+///
 /// What a body counts on the host is the business of its second half, that follows the first and is called
 /// for repetitions too, with all its calls to the device left out. When a capture is given up, it has been
 /// called for nothing: `AroundCapture::undo` takes that back. Not thread safe.

@@ -6,6 +6,10 @@
 /// tensor. Both only when the device is done with all that it was given, because the other ranks read here;
 /// a call that has run here is over for them too. While an error unwinds nobody waits, as what is under way
 /// may never end: then it is done with the next window, or with the group.
+///
+/// Gradients lie in a window where all ranks have memory for one, which they tell each other by their hosts
+/// (NcclCommunicator::shared_tensor); else, as with RONDE_NCCL_WINDOWS=off, all register ordinary memory. One
+/// that cannot be opened after that ends the job, as NCCL has no way back from there.
 #pragma once
 
 #include <cstddef>

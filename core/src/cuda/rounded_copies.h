@@ -2,7 +2,8 @@
 ///
 /// Products in mixed precision read weights rounded to bf16. Of a buffer that was named to `keep`, the first
 /// such weight has all of it rounded, by one kernel; from then on an optimizer's kernel writes the copy along
-/// with the weights, so that a step has nothing to round.
+/// with the weights, so that a step has nothing to round. It costs two bytes a weight, also of an
+/// embedding's, which nobody reads in bf16.
 ///
 /// Note [True copies]: a copy is true as long as only optimizer steps with that copy `beside` them write to
 /// the weights. The device's memory is written to in three places: outputs of kernels and copies from the

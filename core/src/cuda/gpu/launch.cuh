@@ -31,7 +31,7 @@ __device__ inline Index element_step() {
   return static_cast<Index>(gridDim.x) * blockDim.x;
 }
 
-/// Whether kernels may be brought to the device while those before them run.
+/// Whether kernels may be brought to the device while those before them run: Note [Early kernels].
 inline bool may_be_early() {
   static const bool may = [] {
     int device = 0, major = 0;

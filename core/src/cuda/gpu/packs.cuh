@@ -1,5 +1,12 @@
 /// Neighbouring elements that a thread reads or writes at once: 16 bytes, as many as the memory gives by one
 /// access. A kernel that takes one element of two bytes a thread does not reach the memory's speed.
+///
+/// Note [Packs]: what goes by packs. Streams of elements that are dense and begin at such an address, what is
+/// left of them one by one (`for_each_pack`): casts, sums, relu and its gradient, a bias behind a product,
+/// optimizers. Rows, where their length allows (`with_packs`): dropout, pooling, norms, the gradient of a
+/// bias. Where an element is in its tensor costs a division of 64 bits, many instructions on a GPU: kernels
+/// have it from rows and columns of the grid (row_grid.cuh, column_sums.cuh), or by a product with what the
+/// host divided (divisor.cuh).
 #pragma once
 
 #include <bit>
