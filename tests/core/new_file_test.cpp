@@ -58,7 +58,7 @@ TEST(NewFile, WithoutPublishNothingIsLeft) {
 
 TEST(NewFile, HasItsModeLessTheUmask) {
   const TempDir dir;
-  const mode_t before = ::umask(027);
+  const mode_t before = ::umask(007);
   NewFile(dir / "ordinary").publish();
   NewFile(dir / "secret", 0600).publish();
   ::umask(before);
@@ -66,7 +66,7 @@ TEST(NewFile, HasItsModeLessTheUmask) {
   }, secret{};
   ASSERT_EQ(::stat((dir / "ordinary").c_str(), &ordinary), 0);
   ASSERT_EQ(::stat((dir / "secret").c_str(), &secret), 0);
-  EXPECT_EQ(ordinary.st_mode & 0777, 0640u);
+  EXPECT_EQ(ordinary.st_mode & 0777, 0660u);
   EXPECT_EQ(secret.st_mode & 0777, 0600u);
 }
 

@@ -27,7 +27,7 @@ namespace ronde::inline v0 {
 class RONDE_API NewFile {
  public:
   /// The directory must be there. `mode` is the file's, less the umask.
-  explicit NewFile(std::string path, mode_t mode = 0644);
+  explicit NewFile(std::string path, mode_t mode = 0666);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
