@@ -22,7 +22,7 @@
 namespace ronde::inline v0 {
 namespace {
 
-constexpr std::size_t kFields = 10;
+constexpr std::size_t kFields = 11;
 
 // A field on each line; none of them holds one.
 std::string encode(const RankFacts& facts) {
@@ -30,7 +30,7 @@ std::string encode(const RankFacts& facts) {
       cat(facts.host, '\n', facts.node, '\n', facts.process, '\n', facts.core_limit, '\n', facts.threads,
           '\n', facts.version, '\n', facts.mpi, '\n', facts.kernels, '\n', facts.float_kernels, '\n');
   for (const int core : facts.cores) text += cat(core, ' ');
-  return text + '\n';
+  return cat(text, '\n', facts.rank);
 }
 
 int number(const std::string& text) {
@@ -42,7 +42,8 @@ int number(const std::string& text) {
 RankFacts decode(const std::string& text) {
   std::vector<std::string> fields = split(text, '\n');
   fields.resize(kFields);
-  RankFacts facts{.host = fields[0],
+  RankFacts facts{.rank = number(fields[10]),
+                  .host = fields[0],
                   .node = number(fields[1]),
                   .process = number(fields[2]),
                   .cores = {},
@@ -66,12 +67,20 @@ std::string kernels(DType computed) {
 
 // "0.1.0 on ranks 0-2 (node1), 0.2.0 on rank 3 (node2)"
 std::string who_has_what(const std::vector<RankFacts>& ranks, std::string RankFacts::*what) {
-  std::map<std::string, std::vector<int>> having;
-  for (std::size_t r = 0; r < ranks.size(); ++r) having[ranks[r].*what].push_back(static_cast<int>(r));
+  struct Owners {
+    std::string host;  // of the first
+    std::vector<int> ranks;
+  };
+  std::map<std::string, Owners> having;
+  for (const RankFacts& rank : ranks) {
+    Owners& owners = having[rank.*what];
+    if (owners.ranks.empty()) owners.host = rank.host;
+    owners.ranks.push_back(rank.rank);
+  }
   std::string text;
-  for (const auto& [value, numbers] : having)
-    text += cat(text.empty() ? "" : ", ", value.empty() ? "none" : value, " on ", ranks_text(numbers), " (",
-                ranks[static_cast<std::size_t>(numbers.front())].host, numbers.size() > 1 ? ", ...)" : ")");
+  for (const auto& [value, owners] : having)
+    text += cat(text.empty() ? "" : ", ", value.empty() ? "none" : value, " on ", ranks_text(owners.ranks),
+                " (", owners.host, owners.ranks.size() > 1 ? ", ...)" : ")");
   return text;
 }
 
@@ -81,7 +90,7 @@ void require_same(const std::vector<RankFacts>& ranks, std::string RankFacts::*w
                                 [&](const RankFacts& rank) { return rank.*what == ranks.front().*what; });
   if (!same)
     throw CollectiveError(cat("[ranks] ", problem, ": ", who_has_what(ranks, what), "; ", advice),
-                          ExitStatus::usage, 0);
+                          ExitStatus::usage, 0, ranks.front().rank);
 }
 
 // The ranks of a node whose cores all lie within `cores`, against these cores.
@@ -89,13 +98,12 @@ CrowdedNode load_of(const std::vector<RankFacts>& ranks, int node, const std::se
   CrowdedNode load{.host = {}, .ranks = {}, .threads = 0, .cores = static_cast<int>(cores.size())};
   std::set<int> processes;
   double limit = 0.0;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const RankFacts& rank = ranks[r];
+  for (const RankFacts& rank : ranks) {
     const bool is_within =
         std::all_of(rank.cores.begin(), rank.cores.end(), [&](int core) { return cores.contains(core); });
     if (rank.node != node || !is_within) continue;
     load.host = rank.host;
-    load.ranks.push_back(static_cast<int>(r));
+    load.ranks.push_back(rank.rank);
     limit = std::max(limit, rank.core_limit);
     // Ranks that are threads of a process share its pool.
     if (processes.insert(rank.process).second) load.threads += rank.threads;
@@ -113,7 +121,8 @@ double crowding(const CrowdedNode& load) {
 RankFacts own_rank_facts(const Communicator& communicator) {
   const Machine machine = this_machine();
   const std::string mpi = communicator.name() == "mpi" ? mpi_library_version() : "";
-  return {.host = machine.host,
+  return {.rank = communicator.world_rank(communicator.rank()),
+          .host = machine.host,
           .node = communicator.cross_rank(),
           .process = static_cast<int>(::getpid()),
           .cores = machine.cores,

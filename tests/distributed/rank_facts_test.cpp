@@ -13,10 +13,11 @@
 namespace ronde {
 namespace {
 
-/// Rank r of a job, in a process of its own.
+/// In a process of its own.
 RankFacts rank_on(int node, std::vector<int> cores, int threads) {
   static int process = 100;
-  return {.host = "node" + std::to_string(node),
+  return {.rank = 0,
+          .host = "node" + std::to_string(node),
           .node = node,
           .process = ++process,
           .cores = std::move(cores),
@@ -26,6 +27,12 @@ RankFacts rank_on(int node, std::vector<int> cores, int threads) {
           .mpi = "Open MPI v4.1.4",
           .kernels = "oneDNN 2.6.3, avx512_bf16",
           .float_kernels = "oneDNN 2.6.3, avx512"};
+}
+
+/// Every second rank of a world.
+std::vector<RankFacts> even_ranks(std::vector<RankFacts> ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].rank = static_cast<int>(2 * i);
+  return ranks;
 }
 
 template <class... Computed>
@@ -48,11 +55,11 @@ TEST(CrowdedNodes, NoneWhenEachThreadHasACore) {
 
 TEST(CrowdedNodes, CountsTheThreadsOfANode) {
   const std::vector<CrowdedNode> found =
-      find_crowded_nodes({rank_on(0, {0, 1}, 1), rank_on(0, {0, 1}, 1), rank_on(1, {0, 1}, 1),
-                          rank_on(1, {0, 1}, 2), rank_on(1, {0, 1}, 1)});
+      find_crowded_nodes(even_ranks({rank_on(0, {0, 1}, 1), rank_on(0, {0, 1}, 1), rank_on(1, {0, 1}, 1),
+                                     rank_on(1, {0, 1}, 2), rank_on(1, {0, 1}, 1)}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].host, "node1");
-  EXPECT_EQ(found[0].ranks, (std::vector<int>{2, 3, 4}));
+  EXPECT_EQ(found[0].ranks, (std::vector<int>{4, 6, 8}));
   EXPECT_EQ(found[0].threads, 4);
   EXPECT_EQ(found[0].cores, 2);
   const std::string text = describe(found[0]);
@@ -61,10 +68,10 @@ TEST(CrowdedNodes, CountsTheThreadsOfANode) {
 }
 
 TEST(CrowdedNodes, RanksBoundToTheSameCoreOfALargeNode) {
-  const std::vector<CrowdedNode> found =
-      find_crowded_nodes({rank_on(0, {0}, 1), rank_on(0, {0}, 1), rank_on(0, {1, 2, 3, 4, 5, 6, 7}, 1)});
+  const std::vector<CrowdedNode> found = find_crowded_nodes(
+      even_ranks({rank_on(0, {0}, 1), rank_on(0, {0}, 1), rank_on(0, {1, 2, 3, 4, 5, 6, 7}, 1)}));
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(found[0].ranks, (std::vector<int>{0, 2}));
   EXPECT_EQ(found[0].cores, 1);
 }
 
@@ -83,35 +90,35 @@ TEST(CrowdedNodes, RanksOfOneProcessShareItsThreads) {
 }
 
 TEST(SameLibraries, NamesRanksAndVersions) {
-  std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(0, {1}, 1), rank_on(1, {0}, 1)};
+  std::vector<RankFacts> ranks = even_ranks({rank_on(0, {0}, 1), rank_on(0, {1}, 1), rank_on(1, {0}, 1)});
   EXPECT_EQ(error_of(require_same_libraries, ranks), "");
   ranks[2].version = "2.0.0";
   const std::string text = error_of(require_same_libraries, ranks);
-  EXPECT_NE(text.find("1.0.0 on ranks 0, 1 (node0"), std::string::npos) << text;
-  EXPECT_NE(text.find("2.0.0 on rank 2 (node1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.0.0 on ranks 0, 2 (node0"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.0.0 on rank 4 (node1)"), std::string::npos) << text;
   ranks[2].version = "1.0.0";
   ranks[0].mpi = "MPICH 4.0";
   EXPECT_NE(error_of(require_same_libraries, ranks).find("MPICH 4.0 on rank 0"), std::string::npos);
 }
 
 TEST(SameKernels, OnlyTheyMatterForBits) {
-  std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(1, {0}, 3)};
+  std::vector<RankFacts> ranks = even_ranks({rank_on(0, {0}, 1), rank_on(1, {0}, 3)});
   EXPECT_EQ(error_of(require_same_kernels, ranks, DType::f32), "");
   ranks[0].kernels = ranks[0].float_kernels = "oneDNN 2.6.3, avx2";
   EXPECT_EQ(error_of(require_same_libraries, ranks), "");
   const std::string text = error_of(require_same_kernels, ranks, DType::f32);
   EXPECT_NE(text.find("avx2 on rank 0"), std::string::npos) << text;
-  EXPECT_NE(text.find("avx512 on rank 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("avx512 on rank 2"), std::string::npos) << text;
   EXPECT_NE(text.find("RONDE_ISA"), std::string::npos) << text;
 }
 
 TEST(SameKernels, WhatDiffersInBfloat16MattersToItAlone) {
-  std::vector<RankFacts> ranks{rank_on(0, {0}, 1), rank_on(1, {0}, 1)};
+  std::vector<RankFacts> ranks = even_ranks({rank_on(0, {0}, 1), rank_on(1, {0}, 1)});
   ranks[0].kernels = "oneDNN 2.6.3, amx";
   EXPECT_EQ(error_of(require_same_kernels, ranks, DType::f32), "");
   const std::string text = error_of(require_same_kernels, ranks, DType::bf16);
   EXPECT_NE(text.find("amx on rank 0"), std::string::npos) << text;
-  EXPECT_NE(text.find("avx512_bf16 on rank 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("avx512_bf16 on rank 2"), std::string::npos) << text;
 }
 
 TEST(RankFactsTest, TravelWhole) {
@@ -130,8 +137,17 @@ TEST(RankFactsTest, TravelWhole) {
       EXPECT_EQ(rank.float_kernels, own.float_kernels);
       EXPECT_EQ(rank.node, 0);
     }
+    EXPECT_EQ(all[2].rank, 2);
     require_same_libraries(all);
     require_same_kernels(all, DType::bf16);
+  });
+}
+
+TEST(RankFactsTest, OfAGroupHaveNumbersOfTheWorld) {
+  test::run_ranks(3, [](Communicator& world) {
+    const auto group = world.split(world.rank() == 0 ? 0 : 1, 0);
+    const std::vector<RankFacts> all = gather_rank_facts(*group);
+    EXPECT_EQ(all.back().rank, world.rank() == 0 ? 0 : 2);
   });
 }
 

@@ -47,7 +47,8 @@ std::string first_reason(Communicator& communicator, const std::string& own) {
   const std::vector<std::string> all = allgather_strings(communicator, own);
   const auto first =
       std::find_if(all.begin(), all.end(), [](const std::string& why) { return !why.empty(); });
-  return first == all.end() ? std::string() : cat("rank ", first - all.begin(), ": ", *first);
+  if (first == all.end()) return {};
+  return cat("rank ", communicator.world_rank(static_cast<int>(first - all.begin())), ": ", *first);
 }
 
 /// A user's metric may read what it is given, and so do many of Keras', and accuracy of outputs (n, ..., 1).
@@ -107,7 +108,9 @@ bool CapturedPass::agree_on_graphs() {
   if (off == all.end()) return true;
   // An environment that only some ranks were given: a setting of one of them is not lost that way.
   if (std::find(all.begin(), all.end(), true) != all.end())
-    obstacle_ = cat("RONDE_CUDA_GRAPHS=off on rank ", off - all.begin(), ", which counts for all");
+    obstacle_ =
+        cat("RONDE_CUDA_GRAPHS=off on rank ",
+            model_.communicator->world_rank(static_cast<int>(off - all.begin())), ", which counts for all");
   pass_.reset();
   step_.reset();
   return false;

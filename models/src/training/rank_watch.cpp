@@ -58,19 +58,20 @@ namespace {
 
 // " (threads: 1, rank 0: 4)" where they have not the same.
 template <class T>
-std::string difference(const char* what, const T& own, int other_rank, const T& other) {
-  return own == other ? "" : cat(" (", what, ": ", own, ", rank ", other_rank, ": ", other, ")");
+std::string difference(const char* what, const RankFacts& own, const RankFacts& other, T RankFacts::*fact) {
+  return own.*fact == other.*fact
+             ? ""
+             : cat(" (", what, ": ", own.*fact, ", rank ", other.rank, ": ", other.*fact, ")");
 }
 
 }  // namespace
 
 std::string describe(const Straggler& straggler, const std::vector<RankFacts>& ranks) {
-  const int compared = straggler.rank == 0 ? 1 : 0;
   const RankFacts& slow = ranks[static_cast<std::size_t>(straggler.rank)];
-  const RankFacts& other = ranks[static_cast<std::size_t>(compared)];
-  const std::string differences = difference("threads", slow.threads, compared, other.threads) +
-                                  difference("kernels", slow.kernels, compared, other.kernels);
-  return cat("rank ", straggler.rank, " on ", slow.host, differences, " takes ",
+  const RankFacts& other = ranks[straggler.rank == 0 ? 1 : 0];
+  const std::string differences = difference("threads", slow, other, &RankFacts::threads) +
+                                  difference("kernels", slow, other, &RankFacts::kernels);
+  return cat("rank ", slow.rank, " on ", slow.host, differences, " takes ",
              formatted("%.1f", straggler.seconds / straggler.others_seconds),
              " times as long as the others for its part of a step (",
              formatted("%.3g", 1e3 * straggler.seconds), " ms, the others ",

@@ -128,15 +128,15 @@ TEST(StragglerDetectorTest, SmallDifferencesAreNone) {
 
 TEST(RankWatchTest, SaysWhichRankItIs) {
   std::vector<RankFacts> ranks(2);
-  ranks[0].host = "a", ranks[0].threads = 4;
-  ranks[1].host = "b", ranks[1].threads = 1;
+  ranks[0].rank = 3, ranks[0].host = "a", ranks[0].threads = 4;
+  ranks[1].rank = 5, ranks[1].host = "b", ranks[1].threads = 1;
   const std::string text = describe(Straggler{1, 0.030, 0.010}, ranks);
-  EXPECT_NE(text.find("rank 1 on b (threads: 1, rank 0: 4) takes 3.0 times as long"), std::string::npos)
+  EXPECT_NE(text.find("rank 5 on b (threads: 1, rank 3: 4) takes 3.0 times as long"), std::string::npos)
       << text;
   EXPECT_NE(text.find("(30 ms, the others 10 ms)"), std::string::npos) << text;
   ranks[1].threads = 4, ranks[1].kernels = "slow", ranks[0].kernels = "fast";
   EXPECT_NE(
-      describe(Straggler{1, 0.030, 0.010}, ranks).find("rank 1 on b (kernels: slow, rank 0: fast) takes"),
+      describe(Straggler{1, 0.030, 0.010}, ranks).find("rank 5 on b (kernels: slow, rank 3: fast) takes"),
       std::string::npos);
 }
 

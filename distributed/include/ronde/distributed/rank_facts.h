@@ -17,6 +17,7 @@
 namespace ronde::inline v0 {
 
 struct RankFacts {
+  int rank = 0;  ///< in the world
   std::string host;
   int node = 0;             ///< Communicator::cross_rank
   int process = 0;          ///< its id; several ranks may be threads of one process
@@ -43,7 +44,7 @@ RONDE_API void require_same_kernels(const std::vector<RankFacts>& ranks, DType c
 /// More threads that compute than cores for them.
 struct CrowdedNode {
   std::string host;
-  std::vector<int> ranks;  ///< that share these cores
+  std::vector<int> ranks;  ///< of the world, that share these cores
   int threads = 0;         ///< of all of them
   int cores = 0;
 };
