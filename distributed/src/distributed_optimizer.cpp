@@ -103,10 +103,11 @@ void DistributedOptimizer::prepare_step() {
 }
 
 void DistributedOptimizer::expect(StepSamples samples) {
+  // First: what has left of a pass that was broken off may still read what was expected of it.
+  if (buckets_) buckets_->restart();
   prepare_step();
   expected_ = samples;
   if (!buckets_) return;
-  buckets_->restart();
   exchange_->expect({.updates = optimizer_->iterations(),
                      .samples = static_cast<double>(samples.samples),
                      .knows_samples = true,
