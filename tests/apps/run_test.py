@@ -325,6 +325,13 @@ class Supervised(Interrupted):
             self.assertEqual(job.finish(), 137 if hangs else 0, job.out)
             self.assertEqual("the job hangs" in job.out, hangs, job.out)
 
+    def test_mpirun_that_does_not_end(self):
+        """As when a rank is killed while it connects to it: its ranks have ended, and it waits for ever."""
+        launcher = self.script("[ -e started ] && exit 0\ntouch started\nsleep 2.5\nmkfifo silent\nread nothing < silent\n")
+        job = harness.execute(self.supervised("sleep", "2.5"), self.work, {"RONDE_MPIEXEC": str(launcher)})
+        self.assertEqual(job.status, 0, job)
+        self.assertIn("mpirun has not ended after its ranks have: it is killed", job.err)
+
     def test_variables_for_other_machines(self):
         """All that are ours; mpirun takes the values from its environment."""
         launcher = self.script('echo "$@" > words\n')

@@ -1,5 +1,6 @@
 #include "ronde/run/job.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -7,6 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
@@ -98,6 +103,23 @@ bool Job::has_ended() {
 
 void Job::signal(int number) const {
   if (status_ < 0) kill(process_, number);
+}
+
+// A process that has ended, but not for its parent yet, has no words any more.
+std::vector<std::string> Job::commands() const {
+  std::vector<std::string> found;
+  std::error_code error;
+  std::filesystem::directory_iterator thread(cat("/proc/", process_, "/task"), error);
+  for (; !error && thread != std::filesystem::directory_iterator(); thread.increment(error)) {
+    std::ifstream numbers(thread->path() / "children");
+    for (pid_t child = 0; numbers >> child;) {
+      std::ifstream words(cat("/proc/", child, "/cmdline"), std::ios::binary);
+      std::string command{std::istreambuf_iterator<char>(words), {}};
+      std::replace(command.begin(), command.end(), '\0', ' ');
+      if (!command.empty()) found.push_back(std::move(command));
+    }
+  }
+  return found;
 }
 
 // See Note [No orphans].

@@ -28,6 +28,8 @@ class Job {
   /// As the shell has it, once it has ended.
   int status() const { return status_; }
   void signal(int number) const;
+  /// The words of the processes that mpirun has started here and that live, each with blanks between.
+  std::vector<std::string> commands() const;
   /// Kills whatever is left of the job: every child of this process but `other`, another job's mpirun.
   void end(pid_t other = -1);
 

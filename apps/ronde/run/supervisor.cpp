@@ -19,6 +19,7 @@
 
 #include "common/environment.h"
 #include "ronde/run/ending.h"
+#include "ronde/run/hosts.h"
 #include "ronde/run/program_path.h"
 #include "ronde/run/start_facts.h"
 
@@ -30,6 +31,7 @@ constexpr int kBarrenStarts = 3;
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
 constexpr double kSameBreath = 1.0;     // seconds in which what processes say twice is meant once
+constexpr double kDeserted = 10.0;      // seconds that mpirun has to end after its last rank
 constexpr double kSteady = 60.0;        // seconds after which spare ranks that die are not soon to die again
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
@@ -105,6 +107,18 @@ void Supervisor::Start::let_go() {
   started = now();
   patience = Patience(started);
   beats.release();
+}
+
+// A rank that is killed while it connects to mpirun (4.1.4) may leave it waiting for ever.
+bool Supervisor::Start::is_deserted(const std::string& program) {
+  if (now() < next_count) return false;
+  next_count = now() + 1.0;
+  const std::vector<std::string> commands = job->commands();
+  had_ranks = had_ranks || std::any_of(commands.begin(), commands.end(), [&](const std::string& command) {
+                return command.find(program) != std::string::npos;
+              });
+  if (!had_ranks || !commands.empty()) last_seen = now();
+  return now() - last_seen > kDeserted;
 }
 
 Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
@@ -224,6 +238,10 @@ void Supervisor::look() {
   if (asked_to_end_ > 0.0) {
     if (now() - asked_to_end_ < options_.grace) return;
     say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
+    return now_->job->end(spare_process());
+  }
+  if (is_one_machine(options_.hosts) && now_->is_deserted(options_.program.front())) {
+    say("mpirun has not ended after its ranks have: it is killed");
     return now_->job->end(spare_process());
   }
   const std::string complaint = now_->patience.complaint(now_->beats, now());

@@ -47,6 +47,8 @@ class Supervisor {
     Start(const Supervisor& supervisor, bool goes_on, bool is_held);
     /// The ranks that stood by go on.
     void let_go();
+    /// Whether ranks of `program` have run here, and mpirun alone is left for a while.
+    bool is_deserted(const std::string& program);
 
     double started;  // when it was made or, where it stood by, let go
     HeartbeatFile beats;
@@ -55,6 +57,9 @@ class Supervisor {
     Patience patience;
     std::int64_t first_step = 0;  // that it came to; 0: none yet
     int lost_spares = 0;          // that died in a row beside it
+    bool had_ranks = false;       // of this machine
+    double last_seen = 0.0;       // when mpirun had a process the last time, or none yet
+    double next_count = 0.0;      // of them, not before
   };
 
   /// One start of the job, until it has ended; its status.
