@@ -109,9 +109,8 @@ struct FinishedProduct {
   std::int64_t m = product.m, n = product.n, k = product.k;
 
   void run_rows(std::int64_t begin, std::int64_t end) const {
-    constexpr std::int64_t kRows = 10 * kProductStrip;  // as many as the kernel takes at a time
-    for (; begin < end; begin += kRows) {
-      const std::int64_t behind = std::min(begin + kRows, end);
+    for (; begin < end; begin += kProductRowsAtOnce) {
+      const std::int64_t behind = std::min(begin + kProductRowsAtOnce, end);
       product.run_rows(begin, behind);
       finish(begin, behind, 0, n);
     }

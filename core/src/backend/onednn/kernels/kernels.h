@@ -81,6 +81,9 @@ struct ProductShape {
 };
 /// Rows of a, columns of b, and values of the inner dimension that go through the caches together.
 constexpr std::int64_t kProductStrip = 48, kProductColumns = 256, kProductDepth = 128;
+/// Rows that go through all of b before the next ones do: their part of the result stays in the second level
+/// cache while the inner dimension goes by.
+constexpr std::int64_t kProductRowsAtOnce = 10 * kProductStrip;
 constexpr std::int64_t kProductScratch =
     kProductColumns * kProductDepth + kProductStrip * (kProductDepth + 16);
 

@@ -229,10 +229,6 @@ inline Lines lines_of_right(const float* b, const ProductShape& s, std::int64_t 
                        : Lines(b + k * s.b_pitch + c, s.b_pitch, depth, columns);
 }
 
-// Rows that go through all of b before the next ones do: their part of the result stays in the second level
-// cache while the inner dimension goes by.
-constexpr std::int64_t kProductRowsAtOnce = 10 * kProductStrip;
-
 // Columns [c, c + columns) of some rows.
 inline void product_columns(float* out, const float* a, const float* b, const ProductShape& s, std::int64_t c,
                             float* scratch) {
