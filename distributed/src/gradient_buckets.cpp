@@ -71,18 +71,23 @@ struct GradientBuckets::State {
     ++next;
   }
 
-  // See Note [Begun anew].
-  void begin_anew() {
-    if (!is_begun && !has_failed) return;
+  // What has left is waited for, whatever comes of it.
+  void drop_pass() {
     const std::vector<Work> of_old_pass = std::move(works);
     begin_pass();
-    has_failed = true;
     for (const Work& work : of_old_pass) {
       try {
         work.wait();
       } catch (const CollectiveError&) {
       }
     }
+  }
+
+  // See Note [Begun anew].
+  void begin_anew() {
+    if (!is_begun && !has_failed) return;
+    has_failed = true;
+    drop_pass();
     // A rank that is elsewhere has at most all its buckets before it comes here.
     for (std::size_t left = buckets.size(); has_failed; --left) {
       try {
@@ -199,9 +204,8 @@ void GradientBuckets::restart() {
 }
 
 void GradientBuckets::abandon() {
-  const std::vector<Work> works = std::move(state_->works);
-  state_->begin_pass();
-  for (const Work& work : works) work.wait();
+  state_->has_failed = false;
+  state_->drop_pass();
 }
 
 void GradientBuckets::finish() {

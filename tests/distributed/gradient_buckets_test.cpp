@@ -4,6 +4,7 @@
 
 #include "distributed/recording_communicator.h"
 #include "distributed/small_net.h"
+#include "support/thread_ranks.h"
 
 namespace ronde::test {
 namespace {
@@ -163,6 +164,40 @@ TEST(GradientBuckets, BeginAnewAfterAPassThatDidNotEnd) {
   EXPECT_EQ(c.allreduced.size(), 5u);
   buckets.finish();
   EXPECT_EQ(c.allreduced.size(), 6u);
+  EXPECT_EQ(c.barriers, 1);
+}
+
+// Another rank may have come less far in it, and would not be there to begin it anew with.
+TEST(GradientBuckets, AbandonAPassWithoutTheOthers) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  net.loss(make_samples(0, 4)).backward();
+  buckets.abandon();
+  buckets.restart();
+  arena.zero_gradients();
+  EXPECT_EQ(c.barriers, 0);
+  c.allreduced.clear();
+  net.loss(make_samples(4, 4)).backward();
+  buckets.finish();
+  EXPECT_EQ(c.allreduced.size(), 6u);
+}
+
+// The operations of ranks that call different things fail on all of them.
+TEST(GradientBuckets, AbandonAPassWhoseEndFailed) {
+  run_ranks(2, [](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    GradientBuckets buckets(arena, world, {});
+    if (world.rank() == 0)
+      EXPECT_THROW(buckets.finish(), CollectiveError);
+    else
+      EXPECT_THROW(world.barrier().wait(), CollectiveError);
+    buckets.abandon();
+    arena.zero_gradients();  // nobody is waited for
+    buckets.finish();
+  });
 }
 
 struct Parameters : Module {

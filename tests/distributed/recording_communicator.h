@@ -9,6 +9,7 @@ namespace ronde::test {
 
 struct RecordingCommunicator final : Communicator {
   std::vector<Tensor> allreduced;
+  int barriers = 0;
 
   int rank() const override { return 0; }
   int size() const override { return 2; }
@@ -20,6 +21,7 @@ struct RecordingCommunicator final : Communicator {
   Work start(Collective call) override {
     if (call.verb == Collective::Verb::allreduce)
       allreduced.insert(allreduced.end(), call.tensors.begin(), call.tensors.end());
+    barriers += call.verb == Collective::Verb::barrier;
     return {};
   }
   std::unique_ptr<Communicator> split(int, int) override { return nullptr; }
