@@ -18,6 +18,7 @@
 #include <ronde/core/error.h>
 #include <ronde/models/file_io.h>
 
+#include "ronde/run/desertion.h"
 #include "ronde/run/ending.h"
 #include "ronde/run/hosts.h"
 #include "ronde/run/patience.h"
@@ -158,6 +159,27 @@ class Patient {
   Patience patience_;
   double now_ = 100.0;
 };
+
+// Seconds after which it is told of `commands` each, until it says so; -1: never.
+double deserted_after(const std::vector<std::vector<std::string>>& commands) {
+  Desertion desertion;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const auto now = static_cast<double>(i);
+    EXPECT_TRUE(desertion.is_due(now));
+    if (desertion.add(commands[std::min(i, commands.size() - 1)], "./train", now)) return now;
+    EXPECT_FALSE(desertion.is_due(now + 0.5));
+  }
+  return -1;
+}
+
+TEST(Desertion, IsTenSecondsAfterTheLastRank) {
+  const std::vector<std::string> rank{"./train --epochs 1 "}, other{"orted "}, none;
+  EXPECT_EQ(deserted_after({none, rank, rank, none}), 13.0);
+  EXPECT_EQ(deserted_after({rank, none, none, other, none}), 14.0);
+  EXPECT_EQ(deserted_after({rank}), -1.0);
+  EXPECT_EQ(deserted_after({none}), -1.0) << "it starts";
+  EXPECT_EQ(deserted_after({other, none}), -1.0) << "its ranks are elsewhere";
+}
 
 TEST(Patience, EndsWhenNothingMoves) {
   Patient job(20.0, 10.0);

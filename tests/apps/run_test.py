@@ -330,7 +330,7 @@ class Supervised(Interrupted):
         launcher = self.script("[ -e started ] && exit 0\ntouch started\nsleep 2.5\nmkfifo silent\nread nothing < silent\n")
         job = harness.execute(self.supervised("sleep", "2.5"), self.work, {"RONDE_MPIEXEC": str(launcher)})
         self.assertEqual(job.status, 0, job)
-        self.assertIn("mpirun has not ended after its ranks have: it is killed", job.err)
+        self.assertIn("the job hangs: mpirun has not ended after its ranks have: it is killed", job.err)
 
     def test_variables_for_other_machines(self):
         """All that are ours; mpirun takes the values from its environment."""

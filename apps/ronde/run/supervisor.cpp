@@ -31,7 +31,6 @@ constexpr int kBarrenStarts = 3;
 constexpr double kFirstPause = 1.0,
                  kLongestPause = 30.0;  // seconds before starting again, when it got no further
 constexpr double kSameBreath = 1.0;     // seconds in which what processes say twice is meant once
-constexpr double kDeserted = 10.0;      // seconds that mpirun has to end after its last rank
 constexpr double kSteady = 60.0;        // seconds after which spare ranks that die are not soon to die again
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
@@ -109,16 +108,10 @@ void Supervisor::Start::let_go() {
   beats.release();
 }
 
-// A rank that is killed while it connects to mpirun (4.1.4) may leave it waiting for ever.
-bool Supervisor::Start::is_deserted(const std::string& program) {
-  if (now() < next_count) return false;
-  next_count = now() + 1.0;
-  const std::vector<std::string> commands = job->commands();
-  had_ranks = had_ranks || std::any_of(commands.begin(), commands.end(), [&](const std::string& command) {
-                return command.find(program) != std::string::npos;
-              });
-  if (!had_ranks || !commands.empty()) last_seen = now();
-  return now() - last_seen > kDeserted;
+std::string Supervisor::Start::complaint(const std::string& program) {
+  if (!program.empty() && desertion.is_due(now()) && desertion.add(job->commands(), program, now()))
+    return "mpirun has not ended after its ranks have";
+  return patience.complaint(beats, now());
 }
 
 Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
@@ -240,11 +233,8 @@ void Supervisor::look() {
     say(cat("the ranks have not ended within ", seconds_text(options_.grace), ": the job is killed"));
     return now_->job->end(spare_process());
   }
-  if (is_one_machine(options_.hosts) && now_->is_deserted(options_.program.front())) {
-    say("mpirun has not ended after its ranks have: it is killed");
-    return now_->job->end(spare_process());
-  }
-  const std::string complaint = now_->patience.complaint(now_->beats, now());
+  const std::string complaint =
+      now_->complaint(is_one_machine(options_.hosts) ? options_.program.front() : "");
   if (complaint.empty()) return;
   say(cat("the job hangs: ", complaint, ": it is killed"));
   now_->job->end(spare_process());

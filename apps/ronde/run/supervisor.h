@@ -25,6 +25,7 @@
 
 #include <ronde/distributed/heartbeat.h>
 
+#include "ronde/run/desertion.h"
 #include "ronde/run/job.h"
 #include "ronde/run/options.h"
 #include "ronde/run/patience.h"
@@ -47,8 +48,8 @@ class Supervisor {
     Start(const Supervisor& supervisor, bool goes_on, bool is_held);
     /// The ranks that stood by go on.
     void let_go();
-    /// Whether ranks of `program` have run here, and mpirun alone is left for a while.
-    bool is_deserted(const std::string& program);
+    /// Why it is given up; empty: it is not. `program`: of ranks that all run here; empty: they may not.
+    std::string complaint(const std::string& program);
 
     double started;  // when it was made or, where it stood by, let go
     HeartbeatFile beats;
@@ -57,9 +58,7 @@ class Supervisor {
     Patience patience;
     std::int64_t first_step = 0;  // that it came to; 0: none yet
     int lost_spares = 0;          // that died in a row beside it
-    bool had_ranks = false;       // of this machine
-    double last_seen = 0.0;       // when mpirun had a process the last time, or none yet
-    double next_count = 0.0;      // of them, not before
+    Desertion desertion;
   };
 
   /// One start of the job, until it has ended; its status.
