@@ -53,6 +53,20 @@ TEST(DistributedOptimizer, FailureInBackwardReachesAllRanks) {
   EXPECT_THROW(std::rethrow_exception(errors[2]), InputError);
 }
 
+// By a loop that has no `zero_gradients` between two passes, as one that adds up gradients.
+TEST(DistributedOptimizer, ExpectBeginsAPassAnewWhoseBucketsHaveLeft) {
+  run_ranks(2, [](Communicator& world) {
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+    optimizer.attach(arena);
+    net.loss(make_samples(3 * world.rank(), 3)).backward();
+    optimizer.expect({.samples = 3});
+    net.loss(make_samples(3 * world.rank(), 3)).backward();
+    EXPECT_EQ(optimizer.step({.samples = 3}), 6);
+  });
+}
+
 // Trains for some steps, of which in the second the ranks of `where` break off the backward pass as the
 // gradient of that parameter arrives. Every rank catches what it gets to hear and goes on. `begin`: what it
 // does before it zeroes the gradients.

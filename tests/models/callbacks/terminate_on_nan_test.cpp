@@ -73,6 +73,21 @@ TEST(TerminateOnNaN, RaisesOnAllRanksWhenAskedTo) {
   for (const auto& error : errors) EXPECT_FALSE(error);
 }
 
+TEST(TerminateOnNaN, RaisesForTheWorldsRankWhereAGroupTrains) {
+  const InMemoryDataset data = with_bad_target(4, std::nan(""));
+  test::run_ranks(4, [&](Communicator& world) {
+    const auto pair = world.split(world.rank() / 2, world.rank());
+    TerminateOnNaN guard({.raise_error = true});
+    Model model = one_weight_model(0.1, 0.0, &*pair);
+    try {
+      model.fit(data, guarded(guard));
+      ADD_FAILURE() << "it went on";
+    } catch (const CollectiveError& error) {
+      EXPECT_EQ(error.world_rank(), world.rank() / 2 * 2);
+    }
+  });
+}
+
 TEST(TerminateOnNaN, LeavesAGoodRunAlone) {
   const InMemoryDataset data = with_bad_target(0, 0.25);
   TerminateOnNaN guard;

@@ -80,6 +80,24 @@ TEST(StepAudit, ATurnedBitIsFoundInEitherPassAndAllRanksNameTheRank) {
   EXPECT_EQ(train_audited(1, 0, 5, {.audit_every = 2})[0].message.substr(0, 22), "0: [fit] step 4: rank ");
 }
 
+TEST(StepAudit, TheRankOfAGroupIsNamedAsItIsInTheWorld) {
+  const InMemoryDataset data = small_images(48);
+  test::run_ranks(4, [&](Communicator& world) {
+    const auto pair = world.split(world.rank() / 2, world.rank());
+    Model model(net_with_fault(pair->rank() == 1 ? 2 : 0), {6, 6, 1}, {.communicator = &*pair});
+    model.compile(small_compile());
+    try {
+      model.fit(data, {.global_batch_size = 12, .audit_every = 2, .verbose = 0});
+      ADD_FAILURE() << "it went on";
+    } catch (const CollectiveError& error) {
+      const int bad = world.rank() / 2 * 2 + 1;
+      EXPECT_EQ(error.world_rank(), bad);
+      EXPECT_NE(std::string(error.what()).find(cat("rank ", bad, " has computed")), std::string::npos)
+          << error.what();
+    }
+  });
+}
+
 TEST(StepAudit, TheWeightsHaveNotChangedWhenItIsFound) {
   const std::vector<float> before = train_audited(1, 0, 0, {.max_steps = 1})[0].trained;
   EXPECT_EQ(train_audited(1, 0, 2, {.audit_every = 2})[0].trained, before);
