@@ -28,12 +28,10 @@ void broadcast_counters(Optimizer& optimizer, Communicator& communicator, int ro
   optimizer.set_averaged(values[2] != 0.0);
 }
 
-// Of ranks whose arenas have the same layout.
+// Of ranks whose arenas have the same layout. One after the other: an error leaves nothing under way.
 void broadcast_values(ParameterArena& arena, Communicator& communicator, int root) {
-  const Work values = communicator.broadcast(arena.values(), root, "parameters");
-  const Work buffers = communicator.broadcast(arena.buffers(), root, "moving statistics");
-  values.wait();
-  buffers.wait();
+  communicator.broadcast(arena.values(), root, "parameters").wait();
+  communicator.broadcast(arena.buffers(), root, "moving statistics").wait();
   arena.bump_version();
 }
 

@@ -1,5 +1,7 @@
 #include <ronde/distributed/gradient_buckets.h>
 
+#include <exception>
+
 #include <ronde/core/trace.h>
 
 #include "exchange/gradient_exchange.h"
@@ -71,23 +73,28 @@ struct GradientBuckets::State {
     ++next;
   }
 
-  // What has left is waited for, whatever comes of it.
-  void drop_pass() {
-    const std::vector<Work> of_old_pass = std::move(works);
+  // The pass is over. What has left is waited for, all of it: who hears of an error may write next what the
+  // operations behind the one that failed read. Gives the first error of all ranks; one of this rank alone
+  // leaves at once, as the others may never come to what is behind it.
+  std::exception_ptr end_pass() {
+    const std::vector<Work> of_pass = std::move(works);
     begin_pass();
-    for (const Work& work : of_old_pass) {
+    std::exception_ptr first;
+    for (const Work& work : of_pass) {
       try {
         work.wait();
       } catch (const CollectiveError&) {
+        if (!first) first = std::current_exception();
       }
     }
+    return first;
   }
 
   // See Note [Begun anew].
   void begin_anew() {
     if (!is_begun && !has_failed) return;
     has_failed = true;
-    drop_pass();
+    end_pass();
     // A rank that is elsewhere has at most all its buckets before it comes here.
     for (std::size_t left = buckets.size(); has_failed; --left) {
       try {
@@ -205,18 +212,16 @@ void GradientBuckets::restart() {
 
 void GradientBuckets::abandon() {
   state_->has_failed = false;
-  state_->drop_pass();
+  state_->end_pass();
 }
 
 void GradientBuckets::finish() {
   State& state = *state_;
   state.arena.complete_gradients();
   while (state.next < state.buckets.size()) state.launch_next();
-  const std::vector<Work> works = std::move(state.works);
-  state.begin_pass();
   const TraceScope scope("wait", "wait for gradients");
   state.has_failed = true;
-  for (const Work& work : works) work.wait();
+  if (const std::exception_ptr error = state.end_pass()) std::rethrow_exception(error);
   state.has_failed = false;
 }
 

@@ -1,6 +1,7 @@
 // What goes wrong on one rank ends on all.
 #include <functional>
 #include <map>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <ronde/distributed/values.h>
@@ -124,6 +125,52 @@ TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOff) {
 // The others' only bucket leaves when their pass is over: none of theirs has left yet, nor one of its own.
 TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOffBeforeAnythingLeft) {
   for (const std::size_t where : {0, 4}) expect_to_go_on_after({{1, where}}, {});
+}
+
+// Of another one, of which all ranks have no memory for the first bucket that leaves.
+struct OutOfMemoryOnce final : Communicator {
+  explicit OutOfMemoryOnce(Communicator& under_in) : under(under_in) {}
+  int rank() const override { return under.rank(); }
+  int size() const override { return under.size(); }
+  int local_rank() const override { return under.local_rank(); }
+  int local_size() const override { return under.local_size(); }
+  int cross_rank() const override { return under.cross_rank(); }
+  int cross_size() const override { return under.cross_size(); }
+  std::string name() const override { return under.name(); }
+  Work start(Collective call) override { return under.start(std::move(call)); }
+  Work sequence(const std::string& call, std::function<void(Communicator&)> body) override {
+    if (!std::exchange(is_short, false)) return under.sequence(call, std::move(body));
+    return under.sequence(
+        call, [](Communicator& parts) { agree(parts, "no memory to work in", ExitStatus::failure); });
+  }
+  std::unique_ptr<Communicator> split(int color, int key) override { return under.split(color, key); }
+  bool conclude(const Ending& ending) override { return under.conclude(ending); }
+
+  Communicator& under;
+  bool is_short = false;
+};
+
+// What is said of the next step must not be written while the buckets behind the failed one read what was
+// said of this one: ThreadSanitizer sees that.
+TEST(DistributedOptimizer, NothingOfAStepRunsWhenItsErrorIsCaught) {
+  const DistributedOptions options{.buckets = {.first_bucket_bytes = 1, .bucket_bytes = 1},
+                                   .compression = compression::TopK()};
+  run_ranks(2, [&](Communicator& world) {
+    OutOfMemoryOnce some(world);
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), some, options);
+    optimizer.attach(arena);
+    for (int step = 0; step < 3; ++step) {
+      arena.zero_gradients();
+      some.is_short = step == 1;
+      net.loss(make_samples(step * 6 + world.rank() * 3, 3)).backward();
+      if (step == 1)
+        EXPECT_THROW(optimizer.step({.samples = 3}), CollectiveError);
+      else
+        EXPECT_EQ(optimizer.step({.samples = 3}), 6);
+    }
+  });
 }
 
 TEST(DistributedOptimizer, NeedsAnOptimizer) {

@@ -1,5 +1,7 @@
 #include <ronde/distributed/gradient_buckets.h>
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "distributed/recording_communicator.h"
@@ -198,6 +200,64 @@ TEST(GradientBuckets, AbandonAPassWhoseEndFailed) {
     arena.zero_gradients();  // nobody is waited for
     buckets.finish();
   });
+}
+
+// An operation that is under way until somebody has waited for it, and then throws what it is given.
+struct UnderWay final : Work::State {
+  explicit UnderWay(std::function<void()> end_in = [] {}) : end(std::move(end_in)) {}
+  bool done() override { return is_over; }
+  void wait() override {
+    is_over = true;
+    end();
+  }
+  bool wait_for(double) override { return is_over; }
+
+  std::function<void()> end;
+  bool is_over = false;
+};
+
+std::function<void()> error_of_all(const char* message) {
+  return [=] { throw CollectiveError(message, ExitStatus::failure, 1); };
+}
+
+// Who catches it may write next what those behind the failed one still read.
+TEST(GradientBuckets, AnErrorOfAllRanksLeavesNothingUnderWay) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  std::vector<std::shared_ptr<UnderWay>> works;
+  for (int b = 0; b < 6; ++b) works.push_back(std::make_shared<UnderWay>());
+  works[1]->end = error_of_all("first");
+  works[3]->end = error_of_all("second");
+  c.states.assign(works.begin(), works.end());
+  arena.zero_gradients();
+  try {
+    buckets.finish();
+    ADD_FAILURE() << "no error";
+  } catch (const CollectiveError& error) {
+    EXPECT_STREQ(error.what(), "first");
+  }
+  for (const auto& work : works) EXPECT_TRUE(work->done());
+}
+
+// The others may never come to what is behind it.
+TEST(GradientBuckets, AnErrorOfThisRankAloneIsToldAtOnce) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {.first_bucket_bytes = 1, .bucket_bytes = 1});
+  const auto broken = std::make_shared<UnderWay>([] { throw Error("rank 1 has died"); });
+  const auto behind = std::make_shared<UnderWay>();
+  c.states = {std::make_shared<UnderWay>(error_of_all("of all")), broken, behind};
+  arena.zero_gradients();
+  try {
+    buckets.finish();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 1 has died");
+  }
+  EXPECT_FALSE(behind->done());
 }
 
 struct Parameters : Module {
