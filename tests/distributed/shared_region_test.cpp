@@ -1,10 +1,15 @@
 #include "shm/shared_region.h"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include <dirent.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,6 +153,64 @@ TEST(NodeTransport, DeathOfARankIsNoticed) {
     EXPECT_EQ(error.what(), cat("[distributed] rank 1 (process ", child, ") has died"));
   }
   waitpid(child, nullptr, 0);
+}
+
+// Rank 0 of two, in a process that stops before it comes to a meeting. Exit status 1: it was told that the
+// other rank has gone.
+int meet_when_told(const SharedRegion::Ticket& region, const std::vector<int>& processes) {
+  NodeGroup group(SharedRegion::attach(region), 0, processes, nullptr);
+  if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) return 2;
+  raise(SIGSTOP);
+  try {
+    group.arrive();
+  } catch (const Error&) {
+    return 1;
+  }
+  return 0;
+}
+
+struct StepsTaken {
+  bool may_trace = true, has_slept = false;
+  int status = 0;  // of rank 0's process
+};
+
+// Rank 1 comes to the meeting, and leaves, when rank 0 has gone so many instructions from where it says that
+// it is about to sleep.
+StepsTaken leave_after(int steps) {
+  const auto region = SharedRegion::create(Kind::anonymous, NodeGroup::bytes_for(2));
+  const pid_t child = fork();
+  if (child == 0) _exit(meet_when_told(region->ticket(), {getpid(), getppid()}));
+  auto group = std::make_unique<NodeGroup>(region, 1, std::vector<int>{child, getpid()}, nullptr);
+  StepsTaken taken;
+  waitpid(child, &taken.status, 0);
+  taken.may_trace = WIFSTOPPED(taken.status);
+  const auto step = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr);
+    waitpid(child, &taken.status, 0);
+    taken.has_slept |= std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(25);
+  };
+  // The third line of the region.
+  const auto& sleepers = *reinterpret_cast<const std::atomic<std::uint32_t>*>(region->data() + 128);
+  while (taken.may_trace && WIFSTOPPED(taken.status) && sleepers == 0) step();
+  for (int k = 0; k < steps && WIFSTOPPED(taken.status); ++k) step();
+  if (taken.may_trace) group->arrive();
+  group.reset();
+  if (!taken.may_trace) return taken;
+  ptrace(PTRACE_DETACH, child, nullptr, nullptr);
+  waitpid(child, &taken.status, 0);
+  return taken;
+}
+
+// Wherever a rank is on its way to sleep: who comes last and leaves at once was there.
+TEST(NodeGroup, WhoLeavesAfterAMeetingWasThere) {
+  constexpr int kSteps = 200;  // to beyond its last look, but for builds with sanitizers
+  StepsTaken taken;
+  for (int steps = 0; steps < kSteps && !taken.has_slept; ++steps) {
+    taken = leave_after(steps);
+    if (!taken.may_trace) GTEST_SKIP() << "processes may not be traced here";
+    ASSERT_EQ(taken.status, 0) << "after " << steps << " instructions";
+  }
 }
 
 }  // namespace

@@ -92,23 +92,22 @@ void NodeGroup::arrive(const std::function<void()>& last) {
 void NodeGroup::sleep_through(std::uint32_t generation) {
   Header& h = header();
   h.sleepers.fetch_add(1);
-  while (h.generation.load() == generation) {
-    // Who was the last to arrive may have left since.
-    const std::int32_t mark = h.gone.load(std::memory_order_acquire);
-    if (mark != 0 && h.generation.load() == generation) throw_gone(mark);
+  for (;;) {
+    // Looked at first: a rank that leaves after this meeting has seen the end of it.
+    const std::int32_t mark = h.gone.load();
+    if (h.generation.load() != generation) break;
+    if (mark != 0) throw_gone(mark);
     const auto asleep = Clock::now();
     futex_sleep(h.generation, generation, kNapSeconds);
-    if (Clock::now() - asleep >= std::chrono::duration<double>(kNapSeconds)) look_around(generation);
+    if (Clock::now() - asleep >= std::chrono::duration<double>(kNapSeconds)) look_around();
   }
   h.sleepers.fetch_sub(1);
 }
 
-void NodeGroup::look_around(std::uint32_t generation) {
+void NodeGroup::look_around() {
   if (idle_) idle_();
   if (!watch_) watch_ = std::make_unique<PeerWatch>(processes_);
-  const int dead = watch_->find_dead();
-  // It may have been the last to arrive before it ended.
-  if (dead >= 0 && header().generation.load() == generation) mark_gone(-(dead + 1));
+  if (const int dead = watch_->find_dead(); dead >= 0) mark_gone(-(dead + 1));
 }
 
 void NodeGroup::mark_gone(std::int32_t mark) {

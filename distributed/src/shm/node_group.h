@@ -75,7 +75,7 @@ class NodeGroup {
   struct Header;
   Header& header() const;
   void sleep_through(std::uint32_t generation);
-  void look_around(std::uint32_t generation);
+  void look_around();
   void mark_gone(std::int32_t mark);
   [[noreturn]] void throw_gone(std::int32_t mark) const;
 
