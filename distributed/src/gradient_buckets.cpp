@@ -21,7 +21,9 @@ namespace ronde::inline v0 {
 // in its `zero_gradients` while the others still want its buckets. There it starts barriers instead of
 // buckets: each is an error to a rank that is elsewhere, and ends that one's pass too, until all ranks are in
 // `zero_gradients` and their barriers meet. No bucket of the old pass can take one of the new pass for its
-// own.
+// own. A rank of which no gradient has arrived has broken a pass off if it zeroes them again before a step:
+// in the forward pass perhaps, while the others were in a sum of a synchronized layer, or went on. Who does
+// so in good order does it on all ranks, and they only wait for each other once more.
 
 namespace {
 
@@ -58,6 +60,7 @@ struct GradientBuckets::State {
 
   void begin_pass() {
     next = 0;
+    is_zeroed = false;
     is_begun = false;
     works.clear();
     ready.assign(ready.size(), false);
@@ -91,8 +94,13 @@ struct GradientBuckets::State {
   }
 
   // See Note [Begun anew].
+  void on_zero() {
+    const bool counts = synchronize && holders == 0;
+    if (is_begun || has_failed || (is_zeroed && counts)) begin_anew();
+    is_zeroed |= counts;
+  }
+
   void begin_anew() {
-    if (!is_begun && !has_failed) return;
     has_failed = true;
     end_pass();
     // A rank that is elsewhere has at most all its buckets before it comes here.
@@ -135,6 +143,7 @@ struct GradientBuckets::State {
   std::size_t next = 0;  // the first bucket that has not left
   bool synchronize = true;
   int holders = 0;
+  bool is_zeroed = false;   // for this pass, unless held
   bool is_begun = false;    // this pass: a gradient has arrived
   bool has_failed = false;  // the last pass
 };
@@ -183,7 +192,7 @@ GradientBuckets::GradientBuckets(ParameterArena& arena, Communicator& communicat
     }
   }
   arena.on_zero_gradients([state = std::weak_ptr<State>(state_)] {
-    if (const auto alive = state.lock()) alive->begin_anew();
+    if (const auto alive = state.lock()) alive->on_zero();
   });
 }
 
@@ -207,7 +216,7 @@ void GradientBuckets::release() {
 }
 
 void GradientBuckets::restart() {
-  state_->begin_anew();
+  if (state_->is_begun || state_->has_failed) state_->begin_anew();
 }
 
 void GradientBuckets::abandon() {

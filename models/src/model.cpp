@@ -221,6 +221,8 @@ void check_batch(const Module& net, const Tensor& inputs, const Tensor& targets,
 
 double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const TrainBatchOptions& options) {
   state_->require_trainable("train_on_batch");
+  TrainStep step(*state_, 0);
+  step.begin();
   check_batch(module(), inputs, targets, options);
   Backend& backend = state_->backend();
   RunningTotals totals(backend, state_->metrics, {}, state_->arena.get());
@@ -233,7 +235,6 @@ double Model::train_on_batch(const Tensor& inputs, const Tensor& targets, const 
   const LossWeightsInUse weights(  // rather than those of a `fit`, which may be running
       state_->loss_weights, {.of_classes = class_table(options.class_weight, table),
                              .of_batch = weight_table(options.sample_weight, table)});
-  TrainStep step(*state_, 0);
   StepAudit audit(*state_, 0);
   step.add({inputs.to(backend).to(state_->options.dtype), targets.to(backend), keys.to(backend)},
            BatchPosition::last, totals, audit);

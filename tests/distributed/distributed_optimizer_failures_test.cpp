@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <ronde/distributed/values.h>
+#include <ronde/nn/batch_normalization.h>
 
 #include "distributed/small_training.h"
 #include "support/thread_ranks.h"
@@ -125,6 +126,102 @@ TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOff) {
 // The others' only bucket leaves when their pass is over: none of theirs has left yet, nor one of its own.
 TEST(DistributedOptimizer, GoesOnAfterAPassThatOneRankBrokeOffBeforeAnythingLeft) {
   for (const std::size_t where : {0, 4}) expect_to_go_on_after({{1, where}}, {});
+}
+
+// With a layer whose sums over the ranks are part of the forward pass, and a place behind that.
+struct SynchronizedNet : Module {
+  Dense hidden{{.units = 5}};
+  BatchNormalization norm{{.synchronized = true}};
+  Dense out{{.units = 3}};
+  std::function<void()> behind_norm = [] {};
+
+  SynchronizedNet() {
+    add_module("hidden", hidden);
+    add_module("norm", norm);
+    add_module("out", out);
+    build({6}, {.seed = 1, .dtype = DType::f64, .backend = &backend("cpu")});
+  }
+  Variable forward(const Variable& x, const Context& context) override {
+    const Variable y = norm(hidden(x, context), context);
+    behind_norm();
+    return out(y, context);
+  }
+};
+
+enum class Fails { before_forward, behind_norm };
+
+// Rank 1 fails in the second of five steps before a gradient of it has arrived. Each step has another number
+// of samples, so sums of two different ones show. `before_zero` and `behind_zero`: what the loop says to the
+// optimizer there.
+void go_on_after_forward(Module& net, Communicator& world, const std::function<void(int)>& forward,
+                         const std::function<void(DistributedOptimizer&)>& before_zero,
+                         const std::function<void(DistributedOptimizer&)>& behind_zero) {
+  ParameterArena arena(net);
+  DistributedOptimizer optimizer(make_adam(), world, kSmallBuckets);
+  optimizer.attach(arena);
+  for (int step = 0; step < 5; ++step) {
+    const bool is_broken = step == 1;
+    try {
+      before_zero(optimizer);
+      arena.zero_gradients();
+      behind_zero(optimizer);
+      forward(step);
+      EXPECT_EQ(optimizer.step({.samples = 3 + step}), world.size() * (3 + step)) << "rank " << world.rank();
+      EXPECT_FALSE(is_broken);
+    } catch (const CollectiveError& error) {
+      EXPECT_TRUE(is_broken && world.rank() != 1) << error.what();
+      const std::string what = error.what();
+      EXPECT_NE(what.find("rank 1 calls barrier 'gradients begun anew'"), std::string::npos) << what;
+    } catch (const InputError&) {
+      EXPECT_TRUE(is_broken && world.rank() == 1) << "rank " << world.rank() << ", step " << step;
+    }
+  }
+  EXPECT_EQ(optimizer.optimizer().iterations(), 4);
+  const std::vector<double> own = weights_of(arena);
+  std::vector<double> first = own;
+  broadcast(world, first).wait();
+  EXPECT_EQ(own, first) << "rank " << world.rank();
+}
+
+using Says = std::function<void(DistributedOptimizer&)>;
+
+void expect_to_go_on_after_forward(
+    const std::function<void(Communicator&, const Says&, const Says&)>& train) {
+  const Says nothing = [](DistributedOptimizer&) {};
+  const Says samples = [](DistributedOptimizer& optimizer) { optimizer.expect({.samples = 3}); };
+  run_ranks(3, [&](Communicator& world) { train(world, nothing, nothing); });
+  run_ranks(3, [&](Communicator& world) { train(world, samples, nothing); });
+  run_ranks(3, [&](Communicator& world) { train(world, nothing, samples); });
+}
+
+// The others have all of their gradients, and wait for sums.
+TEST(DistributedOptimizer, GoesOnAfterAForwardPassThatOneRankBrokeOff) {
+  expect_to_go_on_after_forward([](Communicator& world, const Says& before_zero, const Says& behind_zero) {
+    SmallNet net;
+    const auto forward = [&](int step) {
+      require<InputError>(step != 1 || world.rank() != 1, "bad sample");
+      net.loss(make_samples(step * 9 + world.rank() * 3, 3)).backward();
+    };
+    go_on_after_forward(net, world, forward, before_zero, behind_zero);
+  });
+}
+
+// The others wait in the forward pass, or in the backward pass.
+TEST(DistributedOptimizer, GoesOnAfterAForwardPassOfSynchronizedLayersThatOneRankBrokeOff) {
+  for (const Fails where : {Fails::before_forward, Fails::behind_norm})
+    expect_to_go_on_after_forward([=](Communicator& world, const Says& before_zero, const Says& behind_zero) {
+      SynchronizedNet net;
+      const Context context{.training = true,
+                            .sum_over_ranks = [&](const Tensor& values) { world.allreduce(values).wait(); }};
+      const auto forward = [&](int step) {
+        const bool fails = step == 1 && world.rank() == 1;
+        require<InputError>(!fails || where != Fails::before_forward, "bad sample");
+        net.behind_norm = [=] { require<InputError>(!fails, "bad sample"); };
+        const Samples samples = make_samples(step * 9 + world.rank() * 3, 3);
+        sum(squared_error(net(samples.x, context), samples.y)).backward();
+      };
+      go_on_after_forward(net, world, forward, before_zero, behind_zero);
+    });
 }
 
 // Of another one, of which all ranks have no memory for the first bucket that leaves.

@@ -169,6 +169,34 @@ TEST(GradientBuckets, BeginAnewAfterAPassThatDidNotEnd) {
   EXPECT_EQ(c.barriers, 1);
 }
 
+// A rank that zeroes its gradients twice has begun two passes, and tells the others; unless it keeps both to
+// itself.
+TEST(GradientBuckets, BeginAnewAfterAPassWithoutGradients) {
+  SmallNet net;
+  ParameterArena arena(net);
+  RecordingCommunicator c;
+  GradientBuckets buckets(arena, c, {});
+  for (int pass = 0; pass < 2; ++pass) {
+    arena.zero_gradients();
+    buckets.finish();
+  }
+  buckets.hold();
+  for (int times = 0; times < 2; ++times) arena.zero_gradients();
+  buckets.release();
+  buckets.set_synchronize(false);
+  for (int times = 0; times < 2; ++times) arena.zero_gradients();
+  buckets.set_synchronize(true);
+  arena.zero_gradients();
+  EXPECT_EQ(c.barriers, 0);
+  for (int times = 1; times < 3; ++times) {
+    arena.zero_gradients();
+    EXPECT_EQ(c.barriers, times);
+  }
+  buckets.finish();
+  arena.zero_gradients();
+  EXPECT_EQ(c.barriers, 2);
+}
+
 // Another rank may have come less far in it, and would not be there to begin it anew with.
 TEST(GradientBuckets, AbandonAPassWithoutTheOthers) {
   SmallNet net;

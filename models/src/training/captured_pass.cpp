@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <typeinfo>
+#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
@@ -143,7 +144,6 @@ bool CapturedPass::takes_update() const {
 }
 
 void CapturedPass::forward_and_backward(Results& results) {
-  model_.arena->zero_gradients();  // again, when a capture was broken off
   const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
   const TrainingLoss loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
   if (!seed_.defined()) seed_ = Tensor::full(loss.sum.shape(), 1.0, loss.sum.value().options());
@@ -156,7 +156,10 @@ void CapturedPass::forward_and_backward(Results& results) {
 void CapturedPass::run(const StepData& data, RunningTotals& totals) {
   // The sums over the ranks follow the graph.
   const DistributedOptimizer::NoSync held_back(*model_.optimizer);
-  const bool called = pass_->run([&] { forward_and_backward(of_pass_); });
+  const bool called = pass_->run([&] {
+    model_.arena->zero_gradients();  // again, when a capture was broken off
+    forward_and_backward(of_pass_);
+  });
   // The device has written them all.
   if (!called) model_.arena->use_gradients(model_.arena->gradients());
   totals.add({of_pass_.loss, of_pass_.outputs, data.targets, of_pass_.weights});
@@ -170,6 +173,12 @@ std::int64_t CapturedPass::count_and_update(const StepData& data, const StepSamp
   return model_.optimizer->step(samples);
 }
 
+// When a capture was given up, on all ranks.
+void CapturedPass::begin_pass_anew(const StepSamples& samples) {
+  model_.optimizer->expect(samples);
+  model_.arena->zero_gradients();
+}
+
 std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSamples& samples,
                                            RunningTotals& totals) {
   Optimizer& optimizer = model_.optimizer->optimizer();
@@ -180,9 +189,8 @@ std::int64_t CapturedPass::run_with_update(const StepData& data, const StepSampl
   bool called = false;
   step_->run(
       [&] {
-        model_.optimizer->expect(samples);
+        if (std::exchange(called, true)) begin_pass_anew(samples);
         forward_and_backward(of_step_);
-        called = true;
       },
       [&] {
         if (!called) model_.arena->use_gradients(model_.arena->gradients());

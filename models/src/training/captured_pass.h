@@ -52,6 +52,7 @@ class CapturedPass {
     Tensor outputs, loss, weights;
   };
   void forward_and_backward(Results& results);
+  void begin_pass_anew(const StepSamples& samples);
   std::int64_t count_and_update(const StepData& data, const StepSamples& samples, RunningTotals& totals);
 
   Model::State& model_;

@@ -49,11 +49,15 @@ std::string TrainStep::take_fallback() {
   return captured_->take_fallback();
 }
 
+void TrainStep::begin() {
+  if (!std::exchange(has_begun_, true)) model_.arena->zero_gradients();
+}
+
 // A batch goes one of three ways: as a graph that makes the update too (`updates`), as a graph of forward and
 // backward (`is_repeated`), or in pieces, which an audit may compute twice.
 void TrainStep::add(const StepData& data, BatchPosition position, RunningTotals& totals, StepAudit& audit) {
+  begin();
   const bool is_first = !std::exchange(has_batches_, true);
-  if (is_first) model_.arena->zero_gradients();
   const std::int64_t count = data.inputs.size(0);
   samples_.samples += count;
   samples_.of_all_ranks += data.global_count;
@@ -93,7 +97,7 @@ void TrainStep::add_in_pieces(const StepData& data, std::int64_t piece, RunningT
 }
 
 std::int64_t TrainStep::update(double witness) {
-  has_batches_ = false;
+  has_begun_ = has_batches_ = false;
   samples_.witness = witness;
   const StepSamples samples = std::exchange(samples_, {});
   const std::int64_t of_all_ranks = updated_ ? *updated_ : model_.optimizer->step(samples);

@@ -45,6 +45,9 @@ class TrainStep {
   TrainStep(Model::State& model, std::int64_t micro_batch, NonFiniteGuard* guard = nullptr);
   ~TrainStep();
 
+  /// What `add` begins with, for who may fail before that: whoever begins an update twice, because it has
+  /// broken off the first one, tells the other ranks by that.
+  void begin();
   /// Forward and backward of a batch; loss and metrics go to `totals`. Gradients are sums over the samples
   /// since the last update; they travel with the last piece of the last batch, or with the update when this
   /// step is audited. Where a graph repeats whole steps, the update is made here as well. Collective when a
@@ -67,7 +70,8 @@ class TrainStep {
   std::unique_ptr<CapturedPass> captured_;
   StepSamples samples_;                  // since the last update
   std::optional<std::int64_t> updated_;  // `add` has made the update, of so many samples
-  bool has_batches_ = false;             // since the last update
+  bool has_begun_ = false;               // these two: since the last update
+  bool has_batches_ = false;
 };
 
 }  // namespace ronde::inline v0

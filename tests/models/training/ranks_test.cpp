@@ -194,6 +194,31 @@ TEST(Ranks, TrainOnBatchReturnsTheMeanOverAllSamples) {
   });
 }
 
+// A batch that one rank cannot take ends the step of all; nobody's next step is taken for this one.
+TEST(Ranks, GoOnTogetherAfterABatchThatOneOfThemCouldNotTake) {
+  const InMemoryDataset data = small_images(12);
+  std::mutex lock;
+  std::map<std::string, int> hashes;
+  run_ranks(2, [&](Communicator& world) {
+    Model model(small_net(), {6, 6, 1}, {.communicator = &world, .seed = 5});
+    model.compile(small_compile(0.03));
+    const Tensor inputs = data.inputs().slice(0, 0, 6), targets = data.targets().slice(0, 0, 6);
+    for (int step = 0; step < 4; ++step) {
+      const bool is_odd = step == 1 && world.rank() == 1;
+      if (step == 1)
+        EXPECT_THROW(model.train_on_batch(inputs, is_odd ? targets.slice(0, 0, 5) : targets), Error);
+      else
+        model.train_on_batch(inputs, targets);
+    }
+    EXPECT_EQ(model.progress().steps, 3);
+    EXPECT_EQ(model.optimizer().iterations(), 3);
+    const std::string hash = model.weights_sha256();
+    const std::lock_guard guard(lock);
+    ++hashes[hash];
+  });
+  EXPECT_EQ(hashes.size(), 1u) << "the ranks' weights differ";
+}
+
 /// Whose pictures this machine cannot read.
 class Unreadable final : public ForwardingDataset {
  public:

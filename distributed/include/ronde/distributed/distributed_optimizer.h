@@ -8,11 +8,13 @@
 ///
 /// Averages are exact: gradients are sums over samples, divided once by the number of samples of all ranks,
 /// so shards may be unequal or empty (a rank without samples need not run backward at all). All ranks must
-/// call `step` equally often. A loop that catches an exception of the backward pass or of `step` goes on with
-/// `zero_gradients` on all ranks: a rank that did not see the exception gets an error of its own, from `step`
-/// at the latest. One that fails before its first gradient has arrived, in the forward pass of a net without
-/// synchronized layers, keeps pace with `step({.samples = 0})`. On one rank nothing is communicated.
-/// DistributedOptions trades exactness for bytes, or memory for bytes.
+/// call `step` equally often. A loop that catches an exception of the forward pass, of the backward pass or
+/// of `step` goes on with `zero_gradients` on all ranks: a rank that did not see the exception gets an error
+/// of its own, from `step` at the latest. No sum has terms of two passes: a rank that zeroes its gradients
+/// again before a step has broken a pass off. (Where all ranks do so, they wait for each other once more.)
+/// One that fails before its first gradient has arrived, in a net without synchronized layers, may save the
+/// others' step with `step({.samples = 0})`. On one rank nothing is communicated. DistributedOptions trades
+/// exactness for bytes, or memory for bytes.
 ///
 /// The number of samples travels with the gradients, in their dtype: up to 2^24 in a global batch with f32.
 #pragma once

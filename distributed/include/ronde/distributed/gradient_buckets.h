@@ -54,7 +54,8 @@ class RONDE_API GradientBuckets {
   void hold();
   void release();
   /// A pass that was broken off is begun anew, with gradients from zero, wherever in it each rank was;
-  /// nothing where none was. The arena's `zero_gradients` does that too: Note [Begun anew].
+  /// nothing where none was. The arena's `zero_gradients` does that too, also where it is the second of a
+  /// pass of which no gradient has arrived: Note [Begun anew].
   void restart();
   /// The pass has not taken place, on any rank, wherever in it each of them was: as one that was captured for
   /// a graph which not all can have. Nothing is exchanged.
