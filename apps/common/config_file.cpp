@@ -7,11 +7,13 @@
 #include <string_view>
 
 #include <ronde/core/error.h>
+#include <ronde/distributed/runtime.h>
 
 namespace ronde::apps {
 namespace {
 
 constexpr const char* kBlanks = " \t\r";
+constexpr const char* kDescriptors = "/dev/fd/";  // where a shell has what <(...) writes
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
@@ -49,8 +51,14 @@ class Reader {
     require<UsageError>(
         !std::filesystem::is_character_file(status) && !std::filesystem::is_block_file(status), "--config ",
         path_, ": is a device, not a file of options");
+    require<UsageError>(!std::filesystem::is_fifo(status) || !has_launcher(), "--config ", path_,
+                        ": is a pipe, which one process alone can read, and every rank reads its options: "
+                        "write them to a file");
     std::ifstream file(path_);
-    require<UsageError>(file.is_open(), "--config ", path_, ": ", std::strerror(errno));
+    require<UsageError>(file.is_open(), "--config ", path_, ": ", std::strerror(errno),
+                        has_launcher() && path_.starts_with(kDescriptors)
+                            ? ": a launcher does not pass <(...) on to the ranks: write the options to a file"
+                            : "");
     for (std::string line; std::getline(file, line);) {
       const bool is_first = number_++ == 0;
       const std::string_view text = trimmed(is_first ? without_mark(line) : line);

@@ -292,6 +292,10 @@ int launch_rank() {
   return read_launch().rank;
 }
 
+bool has_launcher() {
+  return !read_launch().launcher.empty();
+}
+
 int run_main(int argc, char** argv, const std::function<void(Communicator&)>& body) {
   try {
     init(argc, argv);

@@ -1,5 +1,6 @@
 """Where options come from: a flag beats the environment, which beats a file, which beats the recipe."""
 
+import os
 import pathlib
 import re
 
@@ -81,6 +82,17 @@ class Options(harness.ProgramTest):
                                ("dir = 'a' b\n", "unexpected b")):
             (self.work / "run.toml").write_text("seed = 4\n" + lines)
             self.assert_refused(self.train("--config", "run.toml"), 2, r"run\.toml:2: " + problem)
+
+    def test_pipes(self):
+        """What <(...) of a shell makes; each rank of several would wait for a writer of its own."""
+        (self.work / "run.toml").write_text("epochs = 0\n")
+        os.mkfifo(self.work / "pipe")
+        writer = ["sh", "-c", 'cat run.toml > pipe & exec "$@"', "sh"]
+        alone = [str(word) for word in self.job("--config", "pipe")]
+        self.assert_refused(harness.execute(writer + alone, self.work), 2, "pipe:1: epochs = 0: give a whole number")
+        self.assert_refused(self.train("--config", "pipe", ranks=2), 2, "--config pipe: is a pipe.*: write them to a file")
+        self.assert_refused(self.train("--config", "/dev/fd/77", ranks=2), 2,
+                            r"/dev/fd/77: No such file.*: a launcher does not pass <\(...\) on")
 
     def test_variables_that_nothing_reads(self):
         wrong = {"RONDE_EPOCH": "1", "RONDE_SOMETHING": "else", "RONDE_ISA": "", "RONDE_RUN_OPTIONS": "--standby"}
