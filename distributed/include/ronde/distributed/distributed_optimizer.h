@@ -11,10 +11,11 @@
 /// call `step` equally often. A loop that catches an exception of the forward pass, of the backward pass or
 /// of `step` goes on with `zero_gradients` on all ranks: a rank that did not see the exception gets an error
 /// of its own, from `step` at the latest. No sum has terms of two passes: a rank that zeroes its gradients
-/// again before a step has broken a pass off. (Where all ranks do so, they wait for each other once more.)
-/// One that fails before its first gradient has arrived, in a net without synchronized layers, may save the
-/// others' step with `step({.samples = 0})`. On one rank nothing is communicated. DistributedOptions trades
-/// exactness for bytes, or memory for bytes.
+/// again before a step has broken a pass off. (Where all ranks do so, they wait for each other once more.) So
+/// zero them before what may fail on one rank alone, as reading a batch. A rank that fails before its first
+/// gradient has arrived, in a net without synchronized layers, may save the others' step with
+/// `step({.samples = 0})`. On one rank nothing is communicated. DistributedOptions trades exactness for
+/// bytes, or memory for bytes.
 ///
 /// The number of samples travels with the gradients, in their dtype: up to 2^24 in a global batch with f32.
 #pragma once
