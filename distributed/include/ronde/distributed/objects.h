@@ -84,6 +84,25 @@ struct ContainerBytes {
 
 template <class T>
 struct ObjectBytes<std::vector<T>> : ContainerBytes<std::vector<T>, T> {};
+
+/// Elements that are nothing but their bytes, in one piece: there may be millions of them.
+template <class T>
+requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
+         !std::is_same_v<T, bool>) struct ObjectBytes<std::vector<T>> {
+  static void append(std::string& bytes, const std::vector<T>& value) {
+    ObjectBytes<std::size_t>::append(bytes, value.size());
+    bytes.append(reinterpret_cast<const char*>(value.data()), value.size() * sizeof(T));
+  }
+  static std::vector<T> take(std::string_view& bytes) {
+    const auto count = ObjectBytes<std::size_t>::take(bytes);
+    require(bytes.size() / sizeof(T) >= count, "[objects] expects ", count, " elements of ", sizeof(T),
+            " bytes, got ", bytes.size(), " bytes");
+    std::vector<T> value(count);
+    if (count > 0) std::memcpy(value.data(), bytes.data(), count * sizeof(T));
+    bytes.remove_prefix(count * sizeof(T));
+    return value;
+  }
+};
 template <class K, class V>
 struct ObjectBytes<std::map<K, V>> : ContainerBytes<std::map<K, V>, std::pair<const K, V>> {};
 
