@@ -233,6 +233,9 @@ TEST(ModelFiles, ANetThatHasBecomeAPartOfAnotherIsSavedAsItIs) {
     model.load_weights(dir / name);
     EXPECT_EQ(model.optimizer().iterations(), 1);
   }
+  model.save(dir / "for_keras.keras", {.keras_optimizer_state = KerasOptimizerState::keras3});
+  const SavedModel file = read_saved_model(dir / "for_keras.keras");
+  EXPECT_EQ(file.optimizer_weights.size(), 2u + 2u * 4u);  // count, rate; two slots of each weight
 }
 
 TEST(ModelFiles, SaveWeightsLeavesOutTheRest) {

@@ -43,6 +43,7 @@ std::vector<Entry> entries_in(Order order, const Optimizer& optimizer, std::size
 std::vector<Parameter> trained_weights(const Module& module) {
   std::vector<Parameter> weights = weights_in_keras_order(module);
   std::erase_if(weights, [](const Parameter& weight) { return !weight.variable.requires_grad(); });
+  for (Parameter& weight : weights) weight.name = name_alone(module, weight.name);
   return weights;
 }
 
@@ -57,12 +58,6 @@ void leave_out_trained(const std::vector<Parameter>& weights, SavedOptimizer& sa
   SavedSlot& average = saved.slots.front();
   average = {kAverageSlot, {}};
   for (const Parameter& weight : weights) average.weights.push_back({weight.name, to_keras_layout(weight)});
-}
-
-const SavedWeight& find_weight(const SavedSlot& slot, const std::string& name) {
-  for (const SavedWeight& weight : slot.weights)
-    if (weight.name == name) return weight;
-  throw Error(cat("[save] the optimizer has no ", slot.name, " of ", name));
 }
 
 /// What the file says of its optimizer; null when it says nothing.
@@ -208,11 +203,13 @@ std::vector<SavedWeight> save_keras_optimizer(const Optimizer& optimizer,
   const bool keeps_zeros = state == KerasOptimizerState::tf2 && !legacy && optimizer.name() == "SGD";
   const std::size_t averages = optimizer.moving_average() ? 1 : 0;
   if (keeps_zeros && saved.slots.size() == averages) saved.slots.push_back(zeros_for(weights));
+  std::vector<std::map<std::string, Tensor>> values;  // of each slot
+  for (const SavedSlot& slot : saved.slots) values.push_back(values_by_name(slot));
   const Order order = legacy ? Order::slot_by_slot : Order::pairs;
   for (const Entry& entry : entries_in(order, optimizer, saved.slots.size(), weights.size())) {
-    const SavedSlot& slot = saved.slots[entry.slot];
     const std::string& weight = weights[entry.weight].name;
-    result.push_back({cat(prefix, weight, "/", slot.name, ":0"), find_weight(slot, weight).values});
+    result.push_back(
+        {cat(prefix, weight, "/", saved.slots[entry.slot].name, ":0"), values[entry.slot].at(weight)});
   }
   const auto* nadam = dynamic_cast<const Nadam*>(&optimizer);
   if (nadam != nullptr && state == KerasOptimizerState::keras3)

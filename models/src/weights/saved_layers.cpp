@@ -31,16 +31,33 @@ std::optional<std::vector<Module*>> layers_of(const Module& module) {
   return std::nullopt;
 }
 
-/// Moves the weights of one layer from `all` to `group`; those of a nested net layer by layer.
-void take_weights(const Module& layer, std::vector<Parameter>& all, Group& group) {
-  if (const auto nested = layers_of(layer))
-    for (const Module* inner : *nested) take_weights(*inner, all, group);
-  const std::string prefix = layer.path() + "/";
-  const auto rest = std::stable_partition(
-      all.begin(), all.end(), [&](const Parameter& weight) { return !weight.name.starts_with(prefix); });
-  group.weights.insert(group.weights.end(), rest, all.end());
-  all.erase(rest, all.end());
-}
+/// The weights of a net that no group has taken yet.
+class Ungrouped {
+ public:
+  explicit Ungrouped(std::vector<Parameter> all) : all_(std::move(all)) {
+    for (std::size_t i = 0; i < all_.size(); ++i) index_.emplace(all_[i].name, i);
+  }
+
+  /// Moves the weights of one layer to `group`; those of a nested net layer by layer.
+  void take(const Module& layer, Group& group) {
+    if (const auto nested = layers_of(layer))
+      for (const Module* inner : *nested) take(*inner, group);
+    take(layer.path() + "/", group);
+  }
+
+  /// Moves those whose names begin so to `group`, in the net's order.
+  void take(const std::string& prefix, Group& group) {
+    std::set<std::size_t> taken;
+    auto entry = index_.lower_bound(prefix);
+    for (; entry != index_.end() && entry->first.starts_with(prefix); entry = index_.erase(entry))
+      taken.insert(entry->second);
+    for (const std::size_t i : taken) group.weights.push_back(std::move(all_[i]));
+  }
+
+ private:
+  std::vector<Parameter> all_;
+  std::multimap<std::string, std::size_t> index_;  // of the names
+};
 
 /// The path of the layer that it belongs to.
 std::string owner_of(const Parameter& weight) {
@@ -67,18 +84,20 @@ bool is_frozen_graph(const Module& layer) {
 }
 
 std::vector<Group> groups_of_layers(const Module& module, const std::vector<Module*>& layers) {
-  std::vector<Parameter> all = module.parameters();
+  Ungrouped all(module.parameters());
   std::vector<Group> groups;
   for (const Module* layer : layers) {
     Group group{layer->name(), {}};
-    take_weights(*layer, all, group);
+    all.take(*layer, group);
     if (!is_frozen_graph(*layer))
       put_trained_first(group.weights);
     else
       group.has_two_orders = std::any_of(group.weights.begin(), group.weights.end(), is_trained);
     groups.push_back(std::move(group));
   }
-  if (!all.empty()) groups.push_back({kTopLevel, std::move(all)});
+  Group rest{kTopLevel, {}};
+  all.take("", rest);
+  if (!rest.weights.empty()) groups.push_back(std::move(rest));
   return groups;
 }
 

@@ -1,7 +1,6 @@
 #include "weights/saved_optimizer.h"
 
 #include <algorithm>
-#include <map>
 
 #include <ronde/nn/weight_layout.h>
 
@@ -10,12 +9,6 @@ namespace ronde::inline v0 {
 namespace {
 
 using WeightsByName = std::map<std::string, Parameter>;
-
-/// What a weight is called in the net alone, also if that is a part of another one by now.
-std::string name_alone(const Module& net, const std::string& name) {
-  const std::string prefix = net.path() + "/";
-  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-}
 
 WeightsByName weights_by_name(const Module& net) {
   WeightsByName result;
@@ -31,11 +24,10 @@ Parameter part_of(const OptimizerSlot& slot, const Segment& segment, const std::
   return part;
 }
 
-template <class Named>
-const Named& find_named(const std::vector<Named>& all, const std::string& name, const std::string& what) {
-  for (const Named& one : all)
-    if (one.name == name) return one;
-  throw InputError(cat("the optimizer's state has no ", what));
+const SavedSlot& find_slot(const SavedOptimizer& saved, const std::string& name) {
+  for (const SavedSlot& slot : saved.slots)
+    if (slot.name == name) return slot;
+  throw InputError(cat("the optimizer's state has no \"", name, "\""));
 }
 
 bool is_of_average(const std::string& slot) {
@@ -53,6 +45,17 @@ std::string name_in(const SavedOptimizer& saved, const OptimizerSlot& slot) {
 bool is_averaged(const SavedOptimizer& saved) {
   return std::any_of(saved.slots.begin(), saved.slots.end(),
                      [](const SavedSlot& slot) { return slot.name == kTrainedSlot; });
+}
+
+std::string name_alone(const Module& net, const std::string& name) {
+  const std::string prefix = net.path() + "/";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+std::map<std::string, Tensor> values_by_name(const SavedSlot& slot) {
+  std::map<std::string, Tensor> values;
+  for (const SavedWeight& weight : slot.weights) values.emplace(weight.name, weight.values);
+  return values;
 }
 
 SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<OptimizerSlot>& slots,
@@ -78,12 +81,14 @@ std::vector<WeightAssignment> match_optimizer(const Optimizer& optimizer,
   std::vector<WeightAssignment> assignments;
   for (const OptimizerSlot& slot : slots) {
     const std::string name = name_in(saved, slot);
-    const SavedSlot& saved_slot = find_named(saved.slots, name, cat("\"", name, "\""));
+    const std::map<std::string, Tensor> values_of = values_by_name(find_slot(saved, name));
     for (const Segment& segment : optimizer.arena().segments()) {
       if (segment.frozen) continue;
       const std::string weight = name_alone(module, segment.name);
       const Parameter part = part_of(slot, segment, weight, weights);
-      const Tensor& values = find_named(saved_slot.weights, weight, cat(name, " of ", weight)).values;
+      const auto found = values_of.find(weight);
+      require<InputError>(found != values_of.end(), "the optimizer's state has no ", name, " of ", weight);
+      const Tensor& values = found->second;
       const Shape expected = keras_shape(part);
       require<InputError>(values.shape() == expected || (expected.rank() == 0 && values.count() == 1),
                           "the optimizer's ", name, " of ", weight, " is ", values.shape(), ", this net has ",

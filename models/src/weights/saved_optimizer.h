@@ -2,6 +2,9 @@
 /// arena's layout.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/optimizer.h>
 
@@ -12,6 +15,12 @@ namespace ronde::inline v0 {
 /// `slots` hold the optimizer's whole state, wherever it is kept.
 SavedOptimizer save_optimizer(const Optimizer& optimizer, const std::vector<OptimizerSlot>& slots,
                               const Module& module);
+
+/// What a weight is called in the net alone, also if that is a part of another one by now.
+std::string name_alone(const Module& net, const std::string& name);
+
+/// What a slot holds of each weight, by the weights' names.
+std::map<std::string, Tensor> values_by_name(const SavedSlot& slot);
 
 /// Whether the weights saved with it are its moving averages.
 bool is_averaged(const SavedOptimizer& saved);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
@@ -24,6 +25,8 @@ Module::Module(Module&& other) {
   output_shape_ = other.output_shape_;
   parameters_ = std::move(other.parameters_);
   children_ = std::move(other.children_);
+  child_named_ = std::move(other.child_named_);
+  children_of_class_ = std::move(other.children_of_class_);
   execution_order_ = std::move(other.execution_order_);
   for (const Child& child : children_) child.module->parent_ = this;
   std::replace(execution_order_.begin(), execution_order_.end(), &other, this);
@@ -98,8 +101,7 @@ void Module::enter(const Variable& x, const Context& context) {
     if (!is_part) require_no_weights();
   }
   if (!is_part && parameters_.empty()) return;
-  auto& order = context.trace->order;
-  if (std::find(order.begin(), order.end(), this) == order.end()) order.push_back(this);
+  if (context.trace->reached.insert(this).second) context.trace->order.push_back(this);
 }
 
 void Module::require_no_weights() {
@@ -208,8 +210,11 @@ Variable Module::add_parameter(Parameter parameter) {
 }
 
 std::vector<Parameter> Module::parameters() const {
-  std::vector<Module*> modules = execution_order_;
-  const_cast<Module*>(this)->collect(modules);
+  std::vector<Module*> modules = execution_order_, all;
+  const_cast<Module*>(this)->collect(all);
+  const std::set<const Module*> reached(modules.begin(), modules.end());
+  std::copy_if(all.begin(), all.end(), std::back_inserter(modules),
+               [&](const Module* module) { return !reached.contains(module); });
   std::vector<Parameter> result;
   for (const Module* module : modules) {
     for (const bool trainable : {true, false}) {
@@ -261,12 +266,16 @@ void Module::adopt(const std::string& name, Module& child) {
   require_free_name(name, nullptr);
   child.parent_ = this;
   child.name_ = name;
+  child_named_.emplace(name, &child);
+  ++children_of_class_[child.class_name()];
   child.update_paths();
 }
 
 void Module::set_name(const std::string& name) {
   if (parent_ != nullptr) {
     parent_->require_free_name(name, this);
+    parent_->child_named_.erase(name_);
+    parent_->child_named_.emplace(name, this);
   } else {
     require(!name.empty() && name.find('/') == std::string::npos, "[", label(), "] cannot be named \"", name,
             "\": a name is not empty and has no '/'");
@@ -279,9 +288,19 @@ void Module::set_name(const std::string& name) {
 void Module::require_free_name(const std::string& name, const Module* owner) const {
   require(!name.empty() && name.find('/') == std::string::npos, "[", label(), "] cannot name a child \"",
           name, "\": a name is not empty and has no '/'");
-  for (const Child& child : children_)
-    require(child.module == owner || child.module->name_ != name, "[", label(), "] has two children named \"",
-            name, "\"");
+  const auto found = child_named_.find(name);
+  require(found == child_named_.end() || found->second == owner, "[", label(), "] has two children named \"",
+          name, "\"");
+}
+
+std::string Module::name_for(const Module& layer) const {
+  if (!layer.name().empty()) return layer.name();
+  const std::string base = snake_case(layer.class_name());
+  const auto found = children_of_class_.find(layer.class_name());
+  int number = found == children_of_class_.end() ? 0 : found->second;
+  std::string name = number == 0 ? base : cat(base, '_', number);
+  while (child_named_.contains(name)) name = cat(base, '_', ++number);
+  return name;
 }
 
 void Module::update_paths() {
@@ -295,9 +314,9 @@ std::vector<Module*> Module::children() const {
   return result;
 }
 
-/// Appends this module and everything below it, unless already there.
+/// Appends this module and everything below it.
 void Module::collect(std::vector<Module*>& modules) {
-  if (std::find(modules.begin(), modules.end(), this) == modules.end()) modules.push_back(this);
+  modules.push_back(this);
   for (const Child& child : children_) child.module->collect(modules);
 }
 

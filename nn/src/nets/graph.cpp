@@ -6,7 +6,6 @@
 
 #include <ronde/core/counted.h>
 
-#include "config/auto_name.h"
 #include "runs/add_run.h"
 #include "runs/conv_norm_run.h"
 #include "runs/norm_run.h"
@@ -69,15 +68,13 @@ Symbol Graph::add_input(NetPart part) {
 Symbol Graph::append(std::unique_ptr<Module> layer, const std::vector<Symbol>& inputs) {
   require(layer != nullptr, "[", label(), "] cannot add a null pointer");
   require_open(*layer);
-  const std::string name = layer->name().empty() ? auto_name(*layer, children()) : layer->name();
+  const std::string name = name_for(*layer);
   return call(add_module(name, std::move(layer)), inputs);
 }
 
 Symbol Graph::append(Module& layer, const std::vector<Symbol>& inputs) {
   require_open(layer);
-  const std::vector<Module*> known = children();
-  if (std::find(known.begin(), known.end(), &layer) == known.end())
-    add_module(layer.name().empty() ? auto_name(layer, known) : layer.name(), layer);
+  if (!is_child(layer)) add_module(name_for(layer), layer);
   return call(layer, inputs);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <ronde/nn/graph.h>
 #include <ronde/nn/sequential.h>
@@ -21,49 +22,59 @@ bool is_net(const Module& module) {
          dynamic_cast<const Sequential*>(&module) != nullptr;
 }
 
-/// What stands for a node's result in the list of inputs of another: layer, number of the call, number of
-/// the result.
-ConfigList reference(const Graph& graph, int node) {
-  const auto& nodes = graph.nodes();
-  const Module* layer = nodes[static_cast<std::size_t>(node)].layer;
-  if (layer == nullptr) return {graph.input_parts()[static_cast<std::size_t>(node)].name, 0, 0};
-  const auto calls_before = std::count_if(nodes.begin(), nodes.begin() + node,
-                                          [&](const GraphNode& other) { return other.layer == layer; });
-  return {layer->name(), is_net(*layer) ? 2 * calls_before + 1 : calls_before, 0};
-}
+/// How a config describes the calls of a graph.
+class Calls {
+ public:
+  explicit Calls(const Graph& graph) {
+    const std::vector<NetPart> inputs = graph.input_parts();
+    for (const GraphNode& node : graph.nodes())
+      if (node.layer == nullptr)
+        references_.push_back({inputs[references_.size()].name, 0, 0});
+      else
+        add(node);
+  }
 
-ConfigList calls_of(const Graph& graph, const Module& layer) {
-  ConfigList calls;
-  for (const GraphNode& node : graph.nodes()) {
-    if (node.layer != &layer) continue;
+  ConfigList& of(const Module& layer) { return of_layer_[&layer]; }
+
+  /// What stands for a node's result in the list of inputs of another: layer, number of the call, number of
+  /// the result.
+  const ConfigList& reference(int node) const { return references_[static_cast<std::size_t>(node)]; }
+
+  /// Of nodes that are the net's inputs or outputs. One alone is not in a list, as Keras 2 writes it: Keras 3
+  /// would make the net return a list.
+  ConfigList references(const std::vector<int>& nodes) const {
+    if (nodes.size() == 1) return reference(nodes.front());
+    ConfigList list;
+    for (const int node : nodes) list.emplace_back(reference(node));
+    return list;
+  }
+
+ private:
+  void add(const GraphNode& node) {
     ConfigList inputs;
     for (const int input : node.inputs) {
-      inputs.emplace_back(reference(graph, input));
-      ConfigList with_arguments = inputs.back().as_list();
+      ConfigList with_arguments = reference(input);
       with_arguments.emplace_back(ConfigDict{});
-      inputs.back() = with_arguments;
+      inputs.emplace_back(with_arguments);
     }
+    ConfigList& calls = of(*node.layer);
     calls.emplace_back(inputs);
-    if (is_net(layer)) calls.emplace_back(inputs);
+    references_.push_back({node.layer->name(), std::ssize(calls) - 1, 0});
+    if (!is_net(*node.layer)) return;
+    calls.emplace_back(inputs);
+    references_.back()[1] = std::ssize(calls) - 1;
   }
-  return calls;
-}
 
-/// Of nodes that are the net's inputs or outputs. One alone is not in a list, as Keras 2 writes it: Keras 3
-/// would make the net return a list.
-ConfigList references(const Graph& graph, const std::vector<int>& nodes) {
-  if (nodes.size() == 1) return reference(graph, nodes.front());
-  ConfigList list;
-  for (const int node : nodes) list.emplace_back(reference(graph, node));
-  return list;
-}
+  std::vector<ConfigList> references_;  // to each node
+  std::map<const Module*, ConfigList> of_layer_;
+};
 
 /// Those of outputs that have names.
-ConfigDict named_references(const Graph& graph) {
+ConfigDict named_references(const Graph& graph, const Calls& calls) {
   const std::vector<NetPart> parts = graph.output_parts();
   ConfigDict dict;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    dict.emplace_back(parts[i].name, reference(graph, graph.output_nodes()[i]));
+    dict.emplace_back(parts[i].name, calls.reference(graph.output_nodes()[i]));
   return dict;
 }
 
@@ -71,6 +82,7 @@ ConfigDict named_references(const Graph& graph) {
 
 ConfigDict Graph::config() const {
   require_output();
+  Calls calls(*this);
   ConfigList layers;
   for (const NetPart& part : input_parts()) {
     ConfigDict input = input_layer(part.name, is_built() ? &part.shape : nullptr);
@@ -84,12 +96,12 @@ ConfigDict Graph::config() const {
     layers.emplace_back(ConfigDict{{"class_name", layer->class_name()},
                                    {"config", layer->config()},
                                    {"name", layer->name()},
-                                   {"inbound_nodes", calls_of(*this, *layer)}});
+                                   {"inbound_nodes", calls.of(*layer)}});
   ConfigDict config{{"name", name().empty() ? "functional" : name()},
                     {"layers", layers},
-                    {"input_layers", references(*this, inputs)},
-                    {"output_layers", has_named_outputs() ? ConfigValue(named_references(*this))
-                                                          : ConfigValue(references(*this, outputs_))}};
+                    {"input_layers", calls.references(inputs)},
+                    {"output_layers", has_named_outputs() ? ConfigValue(named_references(*this, calls))
+                                                          : ConfigValue(calls.references(outputs_))}};
   // Of the whole net it would mean to Keras that nothing is trained, whatever its layers say.
   if (!trainable() && !path().empty()) config.emplace_back("trainable", false);
   append_left_out(*this, config);
@@ -152,10 +164,10 @@ std::vector<Module*> Graph::layers() const {
       depth[static_cast<std::size_t>(input)] = std::max(depth[static_cast<std::size_t>(input)], own + 1);
   }
   std::vector<Module*> layers;
+  std::set<const Module*> listed;
   for (const int node : walk.entered) {
     Module* layer = nodes_[static_cast<std::size_t>(node)].layer;
-    if (layer != nullptr && std::find(layers.begin(), layers.end(), layer) == layers.end())
-      layers.push_back(layer);
+    if (layer != nullptr && listed.insert(layer).second) layers.push_back(layer);
   }
   std::stable_sort(layers.begin(), layers.end(),
                    [&](const Module* a, const Module* b) { return layer_depth.at(a) > layer_depth.at(b); });

@@ -1,7 +1,6 @@
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/sequential.h>
 
-#include "config/auto_name.h"
 #include "module/layer_config.h"
 #include "runs/conv_norm_run.h"
 #include "runs/dense_run.h"
@@ -14,7 +13,7 @@ namespace ronde::inline v0 {
 Module& Sequential::append(std::unique_ptr<Module> layer) {
   require(layer != nullptr, "[", label(), "] cannot add a null pointer");
   require(!is_built(), "[", label(), "] is built: no layer can be added any more");
-  const std::string name = layer->name().empty() ? auto_name(*layer, children()) : layer->name();
+  const std::string name = name_for(*layer);
   return add_module(name, std::move(layer));
 }
 

@@ -260,6 +260,9 @@ TEST(Module, NamesAreUniqueAndPlain) {
   EXPECT_THROW(net.left.set_name("a/b"), Error);
   EXPECT_THROW(net.set_name(""), Error);
   net.left.set_name("left");  // its own
+  net.left.set_name("first");
+  EXPECT_THROW(net.right.set_name("first"), Error);
+  net.right.set_name("left");  // which is free again
   struct Doubled : Module {
     Dense a{{.units = 1}}, b{{.units = 1}};
     Doubled() {

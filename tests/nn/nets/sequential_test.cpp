@@ -63,6 +63,29 @@ TEST(Sequential, KeepsGivenNamesAndAvoidsThem) {
   EXPECT_THROW(net.add(Dense({.units = 1, .name = "head"})), Error);
 }
 
+TEST(Sequential, NamesGoOnInANetThatHasMoved) {
+  Sequential net(Dense({.units = 1}), Dense({.units = 1, .name = "head"}));
+  Sequential moved(std::move(net));
+  EXPECT_EQ(moved.add(Dense({.units = 1})).name(), "dense_2");
+  EXPECT_THROW(moved.add(Dense({.units = 1, .name = "head"})), Error);
+}
+
+// A net of thousands of layers would wait for the square of their number.
+TEST(Sequential, ANewLayerDoesNotAskAllOthersForTheirNames) {
+  struct Counted : Module {
+    explicit Counted(int* asked) : asked_(asked) {}
+    std::string class_name() const override { return ++*asked_, "Counted"; }
+    Variable forward(const Variable& x, const Context&) override { return x; }
+    int* asked_;
+  };
+  constexpr int kLayers = 50;
+  int asked = 0;
+  Sequential net;
+  for (int i = 0; i < kLayers; ++i) net.add(Counted(&asked));
+  EXPECT_EQ(net.layers().back()->name(), cat("counted_", kLayers - 1));
+  EXPECT_LE(asked, 5 * kLayers);
+}
+
 TEST(Sequential, CannotGrowOnceBuilt) {
   Sequential net(Dense({.units = 1}));
   net.build({2});

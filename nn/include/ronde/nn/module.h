@@ -37,8 +37,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -59,6 +61,7 @@ struct BuildTrace {
   const Module* net = nullptr;      ///< that is built
   bool draws = true;                ///< as in BuildOptions
   std::vector<Module*> order = {};  ///< of execution
+  std::set<const Module*> reached = {};  ///< those in `order`
 };
 
 /// What a forward pass needs to know besides its input.
@@ -187,6 +190,11 @@ class RONDE_API Module {
   void add_module(std::string name, Module& child);
   /// Registers and keeps a child.
   Module& add_module(std::string name, std::unique_ptr<Module> child);
+  bool is_child(const Module& module) const { return module.parent_ == this; }
+  /// The name that `layer` would be registered under: its own, else Keras' for one more child of its class,
+  /// as snake case with the number of children of that class so far behind it, or the next number that is
+  /// free.
+  std::string name_for(const Module& layer) const;
 
  private:
   struct Child {
@@ -218,6 +226,8 @@ class RONDE_API Module {
   Shape output_shape_;
   std::vector<Parameter> parameters_;
   std::vector<Child> children_;
+  std::map<std::string, const Module*> child_named_;
+  std::map<std::string, int> children_of_class_;
   std::vector<Module*> execution_order_;  // of the root, as found by build
 };
 
