@@ -1,4 +1,6 @@
 // Graphs in files: what is saved loads again, in the order that Keras expects.
+#include <filesystem>
+
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
@@ -57,6 +59,45 @@ TEST(GraphFiles, LoadedGraphIsTheSavedOne) {
   saved.fit(data, more);
   loaded.fit(data, more);
   EXPECT_EQ(loaded.weights_sha256(), saved.weights_sha256());
+}
+
+/// Nets within nets.
+std::unique_ptr<Module> nested(int levels, bool in_graphs) {
+  auto net = std::make_unique<Sequential>();
+  net->add(Dense({.units = 2}));
+  std::unique_ptr<Module> inner = std::move(net);
+  for (int level = 1; level < levels; ++level) {
+    if (in_graphs) {
+      auto outer = std::make_unique<Graph>();
+      outer->output(outer->add(std::move(inner), outer->input()));
+      inner = std::move(outer);
+    } else {
+      auto outer = std::make_unique<Sequential>();
+      outer->add(std::move(inner));
+      inner = std::move(outer);
+    }
+  }
+  return inner;
+}
+
+TEST(GraphFiles, WhatIsSavedIsNotNestedTooDeepToBeRead) {
+  const TempDir dir(memory_directory());
+  const ModelOptions options{.backend = &backend("cpu")};
+  for (const bool in_graphs : {false, true}) {
+    Model deep(nested(100, in_graphs), {2}, options), deeper(nested(110, in_graphs), {2}, options);
+    for (const std::string name : {"net.h5", "net.keras", "net.weights.h5"}) {
+      SCOPED_TRACE(name);
+      Model other(nested(100, in_graphs), {2}, {.seed = 7, .backend = &backend("cpu")});
+      deep.save(dir / name);
+      EXPECT_EQ(Model::load(dir / name, options).weights_sha256(), deep.weights_sha256());
+      other.load_weights(dir / name);
+      EXPECT_EQ(other.weights_sha256(), deep.weights_sha256());
+      std::filesystem::remove(dir / name);
+      const std::string refusal = message_of<CollectiveError>([&] { deeper.save(dir / name); });
+      EXPECT_NE(refusal.find("100 levels of nets within nets"), std::string::npos) << refusal;
+      EXPECT_FALSE(std::filesystem::exists(dir / name));
+    }
+  }
 }
 
 TEST(GraphFiles, LayersAndWeightsAreInTheOrderOfKeras) {

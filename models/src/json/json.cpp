@@ -13,14 +13,14 @@
 #include <ronde/core/counted.h>
 #include <ronde/core/utf8.h>
 
+#include "files/nesting.h"
+
 namespace ronde::inline v0 {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Deeper nesting than any net has: a file could otherwise exhaust the stack.
-constexpr std::size_t kMaxDepth = 100;
 /// Larger than any description of a net, and than what names a million arrays: a few bytes of a zip archive
 /// could otherwise become all that memory holds.
 constexpr std::size_t kMaxText = std::size_t{128} << 20;
@@ -74,19 +74,23 @@ std::string from_characters(std::string_view text) {
   return result;
 }
 
-Json encode(const ConfigValue& value) {
+/// `depth`: of the lists and dicts around it.
+Json encode(const ConfigValue& value, std::size_t depth) {
+  require<UsageError>(depth < kMaxJsonDepth || !(value.is_list() || value.is_dict()),
+                      "[save] lists and dicts are nested deeper than the ", kMaxJsonDepth,
+                      " that a file holds, ", kMaxNetDepth, " levels of nets within nets");
   return std::visit(
-      [](const auto& held) -> Json {
+      [depth](const auto& held) -> Json {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::monostate>) {
           return nullptr;
         } else if constexpr (std::is_same_v<T, ConfigList>) {
           Json list = Json::array();
-          for (const ConfigValue& item : held) list.push_back(encode(item));
+          for (const ConfigValue& item : held) list.push_back(encode(item, depth + 1));
           return list;
         } else if constexpr (std::is_same_v<T, ConfigDict>) {
           Json dict = Json::object();
-          for (const auto& [key, item] : held) dict[to_characters(key)] = encode(item);
+          for (const auto& [key, item] : held) dict[to_characters(key)] = encode(item, depth + 1);
           return dict;
         } else if constexpr (std::is_same_v<T, std::string>) {
           return to_characters(held);
@@ -140,7 +144,7 @@ class Builder {
   };
 
   bool open(std::variant<ConfigDict, ConfigList> values) {
-    require<InputError>(open_.size() < kMaxDepth, "JSON nested deeper than ", kMaxDepth);
+    require<InputError>(open_.size() < kMaxJsonDepth, "JSON nested deeper than ", kMaxJsonDepth);
     open_.push_back({std::move(values), {}});
     return true;
   }
@@ -166,7 +170,7 @@ class Builder {
 }  // namespace
 
 std::string to_json(const ConfigValue& value) {
-  return encode(value).dump();
+  return encode(value, 0).dump();
 }
 
 ConfigValue from_json(const std::string& text) {

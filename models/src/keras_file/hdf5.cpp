@@ -85,13 +85,17 @@ Handle open_image(std::string_view bytes) {
 Handle ensure_group(hid_t parent, const std::string& path) {
   // One level at a time: groups that HDF5 makes on the way by itself would carry time stamps.
   const Handle creation = without_times(H5P_GROUP_CREATE);
-  for (auto slash = path.find('/');; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
-    if (!has_object(parent, part))
-      Handle(H5Gcreate2(parent, part.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
-             cat("making group ", part));
-    if (slash == std::string::npos) return open_object(parent, path);
-  }
+  std::vector<Handle> way;
+  std::string_view rest = path;
+  do {
+    const hid_t where = way.empty() ? parent : hid_t{way.back()};
+    const std::string part = next_part(rest);
+    if (!has_object(where, part))
+      Handle(H5Gcreate2(where, part.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
+             cat("making group ", path));
+    way.push_back(open_object(where, part));
+  } while (!rest.empty());
+  return std::move(way.back());
 }
 
 Handle open_object(hid_t parent, const std::string& path) {

@@ -7,6 +7,7 @@
 
 #include <ronde/core/counted.h>
 
+#include "files/nesting.h"
 #include "keras_file/hdf5_dataset.h"
 #include "keras_file/layout.h"
 
@@ -25,7 +26,6 @@ constexpr std::string_view kLayers = "layers";
 constexpr std::string_view kLayersBefore2_14 = "_layer_checkpoint_dependencies";
 
 /// More than any net has: a file whose groups contain each other would never end.
-constexpr int kMaxGroupDepth = 32;
 constexpr std::size_t kMaxGroups = 100'000;
 
 std::vector<std::string> names_in(hid_t group) {
@@ -52,7 +52,7 @@ class Keras3Reader {
  public:
   explicit Keras3Reader(SavedModel& model) : model_(model) {}
 
-  void read(hid_t group, const std::string& path, int depth) {
+  void read(hid_t group, const std::string& path, std::size_t depth) {
     require<Hdf5Error>(depth <= kMaxGroupDepth && ++groups_ <= kMaxGroups, "its groups do not end");
     for (const std::string& name : names_in(group)) {
       const std::string known = name == kLayersBefore2_14 ? std::string(kLayers) : name;
@@ -103,6 +103,9 @@ void write_keras3_layers(hid_t file, SavedModel& model) {
   require(!layers.empty(), "[save] the layers of this model are not known by their classes");
   hdf5::ensure_group(file, kVars);  // weights of the model itself, which every such file has a place for
   for (SavedLayer& layer : layers) {
+    const auto depth = static_cast<std::size_t>(std::count(layer.name.begin(), layer.name.end(), '/')) + 1;
+    require<UsageError>(depth <= kMaxGroupDepth, "[save] weights lie in ", depth, " groups, more than the ",
+                        kMaxGroupDepth, " that a file holds, ", kMaxNetDepth, " levels of nets within nets");
     const Handle vars = hdf5::ensure_group(file, layer.name.empty() ? kVars : cat(layer.name, "/", kVars));
     for (std::size_t i = 0; i < layer.weights.size(); ++i)
       hdf5::write_dataset(vars, std::to_string(i), std::exchange(layer.weights[i].values, {}));
