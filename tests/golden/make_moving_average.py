@@ -28,6 +28,16 @@ TRACES = {
 }
 
 
+# One update for each three gradients.
+ACCUMULATED = {
+    "sgd": {"class_name": "SGD", "config": {"learning_rate": 0.05, "momentum": 0.5, "ema_momentum": 0.8,
+                                            "gradient_accumulation_steps": 3}},
+    "adam_overwritten": {"class_name": "Adam", "config": {"learning_rate": 0.02, "ema_momentum": 0.8,
+                                                          "ema_overwrite_frequency": 1,
+                                                          "gradient_accumulation_steps": 3}},
+}
+
+
 def trace(description):
     optimizer = keras.optimizers.get({**description, "config": {"use_ema": True, **description["config"]}})
     weight = keras.Variable(np.cos(np.arange(6.0)), dtype="float64")
@@ -40,8 +50,9 @@ def trace(description):
     return {**description, "weights": weights, "averages": averages}
 
 
-with open(folder + "/traces.json", "w") as file:
-    json.dump({name: trace(description) for name, description in TRACES.items()}, file, indent=0)
+for name, descriptions in {"traces": TRACES, "accumulated": ACCUMULATED}.items():
+    with open(f"{folder}/{name}.json", "w") as file:
+        json.dump({name: trace(description) for name, description in descriptions.items()}, file, indent=0)
 
 keras.backend.set_floatx("float32")
 keras.utils.set_random_seed(3)

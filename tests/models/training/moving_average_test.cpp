@@ -58,6 +58,22 @@ TEST(MovingAverageFit, EndsWithTheAveragesAndKeepsTheTrainedWeights) {
   EXPECT_TRUE(model.optimizer().is_averaged());
 }
 
+TEST(MovingAverageFit, OfSeveralBatchesPerUpdateIsThatOfOneLargeBatch) {
+  Model small = averaging_model(), large = averaging_model();
+  FitOptions fit = quiet(3);
+  fit.shuffle = false;
+  fit.backward_passes_per_step = 3;
+  small.fit(small_images(30), fit);
+  fit.backward_passes_per_step = 1;
+  fit.global_batch_size = 15;
+  large.fit(small_images(30), fit);
+  EXPECT_EQ(small.optimizer().iterations(), 6);
+  for (const auto values : {weights_of, slot_of}) {
+    const Values of_small = values(small), of_large = values(large);
+    for (std::size_t i = 0; i < of_large.size(); ++i) ASSERT_NEAR(of_small[i], of_large[i], 1e-5) << i;
+  }
+}
+
 TEST(MovingAverageFit, GoesOnFromTheTrainedWeightsWhenItResumes) {
   const TempDir dir(memory_directory());
   const InMemoryDataset data = small_images(14);

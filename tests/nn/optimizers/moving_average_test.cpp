@@ -184,27 +184,71 @@ TEST(MovingAverage, SurvivesARoundTripOfConfigs) {
             "[optimizer] the momentum of a moving average must be in [0, 1], got 2");
 }
 
+/// The optimizer of one of Keras' traces, with `momentum` for the averages.
+std::unique_ptr<Optimizer> traced_optimizer(const nlohmann::json& trace, double momentum) {
+  ConfigDict config{{"use_ema", true}, {"ema_momentum", momentum}};
+  for (const auto& [key, value] : trace.at("config").items())
+    if (key != "ema_momentum" && key != "gradient_accumulation_steps")
+      config.emplace_back(key, value.get<double>());
+  return optimizer_from_config(trace.at("class_name"), config);
+}
+
+VectorNet traced_net() {
+  Values start;
+  for (int i = 0; i < 6; ++i) start.push_back(std::cos(i));
+  return {start, DType::f64};
+}
+
+/// The mean of `count` gradients from number t on.
+Values traced_gradient(std::size_t t, std::size_t count) {
+  Values gradient(6);
+  for (std::size_t k = t; k < t + count; ++k)
+    for (std::size_t i = 0; i < 6; ++i)
+      gradient[i] += std::sin(0.7 * static_cast<double>(i) + 0.3 * static_cast<double>(k)) *
+                     (1.0 + 0.1 * static_cast<double>(i)) / static_cast<double>(count);
+  return gradient;
+}
+
 TEST(MovingAverage, IsThatOfKeras) {
   const nlohmann::json traces = read_golden("moving_average_keras3.15.1/traces.json");
   ASSERT_EQ(traces.size(), 3u);
   for (const auto& [name, trace] : traces.items()) {
     SCOPED_TRACE(name);
-    ConfigDict config{{"use_ema", true}};
-    for (const auto& [key, value] : trace.at("config").items()) config.emplace_back(key, value.get<double>());
-    const auto optimizer = optimizer_from_config(trace.at("class_name"), config);
-    Values start, gradient(6);
-    for (int i = 0; i < 6; ++i) start.push_back(std::cos(i));
-    VectorNet net(start, DType::f64);
+    const auto optimizer = traced_optimizer(trace, trace.at("config").value("ema_momentum", 0.99));
+    VectorNet net = traced_net();
     optimizer->attach(net.arena());
     const auto weights = trace.at("weights").get<std::vector<Values>>();
     const auto averages = trace.at("averages").get<std::vector<Values>>();
     for (std::size_t t = 0; t < weights.size(); ++t) {
-      for (int i = 0; i < 6; ++i)
-        gradient[static_cast<std::size_t>(i)] =
-            std::sin(0.7 * i + 0.3 * static_cast<double>(t)) * (1.0 + 0.1 * i);
-      descend(*optimizer, net, gradient);
+      descend(*optimizer, net, traced_gradient(t, 1));
       expect_close(net.value(), weights[t], 1e-12, cat("weights of step ", t));
       expect_close(f64_tensor({6}, average_of(*optimizer)), averages[t], 1e-7, cat("averages of step ", t));
+    }
+  }
+}
+
+// Keras moves the average towards the weights at each batch, so N times by the time of the next update, which
+// is once with its momentum to the power of N. Weights that each update overwrites stay where they are until
+// then.
+TEST(MovingAverage, OfSeveralBatchesPerUpdateIsThatOfKerasByTheNextUpdate) {
+  constexpr std::size_t kBatches = 3;
+  const nlohmann::json traces = read_golden("moving_average_keras3.15.1/accumulated.json");
+  ASSERT_EQ(traces.size(), 2u);
+  for (const auto& [name, trace] : traces.items()) {
+    SCOPED_TRACE(name);
+    const bool is_overwritten = trace.at("config").contains("ema_overwrite_frequency");
+    const double momentum = trace.at("config").at("ema_momentum");
+    const auto optimizer = traced_optimizer(trace, is_overwritten ? momentum : std::pow(momentum, kBatches));
+    VectorNet net = traced_net();
+    optimizer->attach(net.arena());
+    const auto weights = trace.at("weights").get<std::vector<Values>>();
+    const auto averages = trace.at("averages").get<std::vector<Values>>();
+    for (std::size_t t = 0; t + 2 * kBatches <= weights.size(); t += kBatches) {
+      descend(*optimizer, net, traced_gradient(t, kBatches));
+      const std::size_t before_next = t + 2 * kBatches - 2;
+      expect_close(net.value(), weights[before_next], 1e-7, cat("weights of batch ", before_next));
+      expect_close(f64_tensor({6}, average_of(*optimizer)), averages[before_next], 1e-7,
+                   cat("averages of batch ", before_next));
     }
   }
 }

@@ -37,7 +37,8 @@ struct ClipOptions {
 ///
 ///     average = momentum * average + (1 - momentum) * w
 ///
-/// and the first update's is w itself. Frozen weights and moving statistics have none.
+/// and the first update's is w itself. Frozen weights and moving statistics have none. Updates count, also
+/// those of several batches each (`FitOptions.backward_passes_per_step`): they are as of one large batch.
 struct MovingAverageOptions {
   double momentum = 0.99;                ///< Keras' ema_momentum, in [0, 1]
   std::int64_t overwrite_frequency = 0;  ///< after every so many updates w becomes the average; 0: never
