@@ -4,7 +4,6 @@
 
 #include <ronde/models/saved_model.h>
 #include <ronde/models/weights_npz.h>
-#include <ronde/nn/embedding.h>
 
 #include "json/json.h"
 #include "models/testing.h"
@@ -301,22 +300,6 @@ TEST_P(LeftOut, DtypesThatAreNotThoseOfTheModel) {
   file_.model_config = as_it_is;
   load({.compute_dtype = DType::bf16});  // whoever asks for it knows
   EXPECT_EQ(lines_, Lines{});
-}
-
-// Keras makes whole numbers of what such an input gets; what is embedded has to be some anyway.
-TEST_P(LeftOut, DtypesOfInputs) {
-  file_.model_config = with(file_.model_config, "dtype", "int32");
-  load();
-  EXPECT_EQ(lines_,
-            (Lines{cat(path_, ": dtype int32 of 5 layers: computed in float32 here"),
-                   cat(path_, ": dtype int32 of an input: fractions of what it gets are not cut off here")}));
-  lines_.clear();
-  auto words = std::make_unique<Sequential>(Embedding({.input_dim = 4, .output_dim = 2}), Flatten());
-  Model(std::move(words), {3}).save(path_);
-  file_ = read_saved_model(path_);
-  file_.model_config = with(file_.model_config, "dtype", "int32");
-  load();
-  EXPECT_EQ(lines_, Lines{cat(path_, ": dtype int32 of 2 layers: computed in float32 here")});
 }
 
 // Keras 2 allows them, as in its DenseNet121; Keras 3 does not.

@@ -6,6 +6,8 @@
 #include <ronde/nn/initializer.h>
 #include <ronde/nn/layer_factory.h>
 
+#include "weights/input_dtypes.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -50,38 +52,35 @@ void append_options(const std::string& class_name, const ConfigValue& config,
     unknown.push_back(cat(option, " of ", name_in(config)));
 }
 
-/// "mixed_bfloat16", from a name or a policy {"class_name": "DTypePolicy", "config": {"name": ...}}; empty
-/// where nothing is said.
-std::string dtype_in(const ConfigValue& config) {
-  const ConfigValue* dtype = config.find("dtype");
-  if (dtype && dtype->is_dict()) dtype = dtype->find("config");
-  if (dtype && dtype->is_dict()) dtype = dtype->find("name");
-  return dtype && dtype->is_string() ? dtype->as_string() : "";
-}
-
 /// Keras' name of what a model with these options computes in.
 std::string policy_of(const ModelOptions& options) {
   if (options.compute_dtype && *options.compute_dtype == DType::bf16) return "mixed_bfloat16";
   return options.dtype == DType::f64 ? "float64" : options.dtype == DType::bf16 ? "bfloat16" : "float32";
 }
 
-/// Of layers that another dtype was asked for than float32, which is nobody's wish but Keras' default.
-std::vector<std::string> other_dtypes(const ConfigValue& net, const std::string& here) {
+/// Of layers and inputs that another dtype was asked for than float32, which is nobody's wish but Keras'
+/// default.
+std::vector<std::string> other_dtypes(const ConfigValue& described, const Module& net,
+                                      const std::string& here) {
   std::map<std::string, std::int64_t> layers;
-  std::string whole;    // the dtype of an input that Keras makes whole numbers of
-  bool embeds = false;  // which refuses others
-  for_each_layer(net, [&](const std::string& class_name, const ConfigValue& config) {
-    const std::string dtype = dtype_in(config);
-    embeds |= class_name == "Embedding";
-    if (class_name == "InputLayer" && dtype.find("int") != std::string::npos) whole = dtype;
-    if (class_name != "InputLayer" && !config.find("layers")) ++layers[dtype];
+  for_each_layer(described, [&](const std::string& class_name, const ConfigValue& config) {
+    if (class_name != "InputLayer" && !config.find("layers")) ++layers[dtype_in(config)];
   });
-  for (const std::string& expected : {std::string(), std::string("float32"), here}) layers.erase(expected);
+  std::set<std::string> inputs = input_dtypes(described, net);
+  for (const auto& [dtype, count] : layers) inputs.erase(dtype);  // which are told of, if anything is
+  for (const std::string& expected : {std::string(), std::string("float32"), here}) {
+    layers.erase(expected);
+    inputs.erase(expected);
+  }
+  inputs.erase("float64");  // no digits are lost there
   std::vector<std::string> lines;
   for (const auto& [dtype, count] : layers)
     lines.push_back(cat("dtype ", dtype, " of ", counted(count, "layer"), ": computed in ", here, " here"));
-  if (!whole.empty() && !embeds)
-    lines.push_back(cat("dtype ", whole, " of an input: fractions of what it gets are not cut off here"));
+  for (const std::string& dtype : inputs)
+    lines.push_back(cat("dtype ", dtype,
+                        " of an input: other numbers are used as they are here, where Keras "
+                        "makes ",
+                        dtype, " of them"));
   return lines;
 }
 
@@ -120,7 +119,7 @@ LeftOut find_left_out(const std::string& path, const ConfigValue& described, con
                    .of_training = training.unknown,
                    .of_loss = training.unknown_factors,
                    .of_layers = left_out_of_training(net),
-                   .of_computing = other_dtypes(described, policy_of(options))};
+                   .of_computing = other_dtypes(described, net, policy_of(options))};
   for_each_layer(described, [&](const std::string& class_name, const ConfigValue& config) {
     append_initializers(config, left_out.of_start);
     append_options(class_name, config, left_out.of_options);
