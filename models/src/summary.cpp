@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
+#include <string_view>
 
+#include <ronde/core/utf8.h>
 #include <ronde/models/model.h>
 
 #include "state/model_state.h"
@@ -8,28 +11,35 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// Where Keras 2's columns end.
-constexpr std::size_t kColumns[] = {29, 55, 65};
 constexpr std::size_t kLineLength = 65;
+/// Where Keras 2's columns end.
+constexpr std::size_t kColumns[] = {29, 55, kLineLength};
 
 using Row = std::array<std::string, 3>;
 
+/// The character at the front, which is cut off; a byte that is none counts as one.
+std::string_view next_character(std::string_view& text) {
+  const std::string_view character = text.substr(0, std::max<std::size_t>(utf8_length(text), 1));
+  text.remove_prefix(character.size());
+  return character;
+}
+
 /// A cell too long for its column goes on in the next line; two characters stay free between columns.
-std::string format_row(Row row) {
+std::string format_row(const Row& row) {
   std::string text;
-  for (bool first = true; first || !(row[0] + row[1] + row[2]).empty(); first = false) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::size_t begin = i == 0 ? 0 : kColumns[i - 1];
-      line.resize(begin, ' ');
-      if (i == 0) line += ' ';
-      const std::size_t room = kColumns[i] - line.size() - (i + 1 < row.size() ? 2 : 0);
-      line += row[i].substr(0, room);
-      row[i].erase(0, room);
+  std::array<std::string_view, 3> rest{row[0], row[1], row[2]};
+  const auto is_done = [&] { return rest[0].empty() && rest[1].empty() && rest[2].empty(); };
+  do {
+    text += ' ';
+    std::size_t width = 1;  // of the line, in characters
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const std::size_t end = kColumns[i] - (i + 1 < rest.size() ? 2 : 0);
+      for (; width < end && !rest[i].empty(); ++width) text += next_character(rest[i]);
+      text.append(kColumns[i] - width, ' ');
+      width = kColumns[i];
     }
-    line.resize(kLineLength, ' ');
-    text += line + "\n";
-  }
+    text += '\n';
+  } while (!is_done());
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "data/make_npz.h"
 #include "data/testing.h"
+#include "support/message_of.h"
 
 namespace ronde {
 namespace {
@@ -31,6 +32,16 @@ TEST(Zip, ReadsWhatItWrites) {
     EXPECT_EQ(read[i].name, entries[i].name);
     EXPECT_EQ(read[i].bytes, entries[i].bytes);
   }
+}
+
+TEST(Zip, NamesAreOfAnyLengthButHaveNoControlCharacters) {
+  const std::string longest(65535, 'n');
+  EXPECT_EQ(decode_zip(encode_zip({{longest, "x"}}), "x.zip").at(0).name, longest);
+  EXPECT_THROW(encode_zip({{longest + "n", "x"}}), Error);
+  EXPECT_EQ(message_of<Error>([] {
+              encode_zip({{"a\nb", "x"}});
+            }),
+            "[zip] member a?b has a control character in its name, which no reader takes");
 }
 
 // Nets have more arrays than one thinks, and what is written must be read.

@@ -178,6 +178,21 @@ TEST(Model, AveragesViewsBeforeTheSoftmax) {
   EXPECT_NE(both, plain);
 }
 
+TEST(Summary, CountsAndCutsCharacters) {
+  const Model model(std::make_unique<Sequential>(
+                        Dense({.units = 2,
+                               .name = "schicht_\u00e4\u00f6\u00fc_\u65e5\u672c\u8a9e_\u00e4\u00f6\u00fc_"
+                                       "\u65e5\u672c\u8a9e_\u65e5\u672c\u8a9e"})),
+                    {3});
+  const std::string text = model.summary();
+  EXPECT_NE(text.find(cat(" schicht_\u00e4\u00f6\u00fc_\u65e5\u672c\u8a9e_\u00e4\u00f6\u00fc_"
+                          "\u65e5\u672c\u8a9e_\u65e5\u672c  (None, 2)",
+                          std::string(17, ' '), "8", std::string(9, ' '), "\n", " \u8a9e (Dense)",
+                          std::string(55, ' '), "\n")),
+            std::string::npos)
+      << text;
+}
+
 // Keras 2.15's text for this net.
 TEST(Summary, IsKerasTable) {
   const Model model(std::make_unique<Sequential>(Conv2D({.filters = 32, .activation = Activation::relu}),

@@ -6,6 +6,7 @@
 #include <ronde/core/error.h>
 #include <ronde/data/zip.h>
 
+#include "files/input_file.h"
 #include "files/zip.h"
 
 namespace ronde::inline v0 {
@@ -47,6 +48,8 @@ void check(const std::vector<ZipPart>& entries) {
   for (const ZipPart& entry : entries) {
     require(!entry.name.empty() && entry.name.size() <= UINT16_MAX, "[zip] a member's name has ",
             entry.name.size(), " bytes");
+    require(!has_control_characters(entry.name), "[zip] member ", printable(entry.name),
+            " has a control character in its name, which no reader takes");
     require(names.insert(entry.name).second, "[zip] member ", entry.name, " comes twice");
     bytes += entry.bytes.size() + 2 * entry.name.size() + 128;  // more than its two headers take
   }

@@ -15,10 +15,21 @@ void fail_system(const std::string& path, int error, const char* doing) {
   throw IoError(cat("data: ", path, ": ", doing, std::generic_category().message(error)));
 }
 
+namespace {
+
+bool is_control(unsigned char c) {
+  return c < 0x20 || c == 0x7f;
+}
+
+}  // namespace
+
+bool has_control_characters(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), is_control);
+}
+
 std::string printable(std::string_view name) {
   std::string text(name.substr(0, 64));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(text.begin(), text.end(), is_control, '?');
   return text;
 }
 

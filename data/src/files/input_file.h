@@ -43,6 +43,9 @@ class InputFile {
 /// IoError "data: PATH: No such file or directory" for the value of errno.
 [[noreturn]] void fail_system(const std::string& path, int error, const char* doing = "");
 
+/// Whether a name holds a control character, which no member of an archive may have.
+bool has_control_characters(std::string_view name);
+
 /// A name out of a file, fit for a message: cut after 64 bytes, control characters as "?".
 std::string printable(std::string_view name);
 

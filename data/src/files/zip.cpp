@@ -72,7 +72,7 @@ void locate(const InputFile& file, ZipMember& member, std::uint64_t header, std:
 ZipMember read_member(const InputFile& file, const Fields& directory, std::size_t at, std::size_t name_bytes,
                       std::uint64_t limit) {
   ZipMember member{.name = directory.text(at + kDirectoryEntry, name_bytes), .section = {}};
-  file.expect(printable(member.name) == member.name, "zip member with an odd name: ", printable(member.name));
+  file.expect(!has_control_characters(member.name), "zip member with an odd name: ", printable(member.name));
   const std::uint32_t method = directory.u16(at + 10);
   const std::uint32_t packed = directory.u32(at + 20), size = directory.u32(at + 24);
   file.expect((directory.u16(at + 8) & 1) == 0, "zip member ", member.name, " is encrypted");

@@ -215,6 +215,21 @@ TEST(NamedWeights, OfEitherFlavourMakeTheSameNet) {
   }
 }
 
+// Paths of layers in nets within nets, each as long as people call them.
+TEST(NamedWeights, HaveNamesOfAnyLength) {
+  const TempDir dir;
+  const auto net = [] {
+    return std::make_unique<Sequential>(Dense({.units = 2, .name = std::string(300, 'n')}));
+  };
+  Model model(net(), {3});
+  for (const char* name : {"net.npz", "net.safetensors"}) {
+    model.save_weights(dir / name);
+    Model other(net(), {3}, {.seed = 9});
+    other.load_weights(dir / name);
+    EXPECT_EQ(other.weights_sha256(), model.weights_sha256()) << name;
+  }
+}
+
 TEST(NamedWeights, AreComparedBeforeAnythingIsAssigned) {
   Model model = counted_model(image_net(), {3, 4, 2});
   const std::string before = model.weights_sha256();
