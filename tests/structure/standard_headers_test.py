@@ -29,6 +29,7 @@ HEADERS = {
     "initializer_list": "initializer_list",
     "limits": "numeric_limits",
     "map": "map",
+    "set": "set",
     "memory": "make_shared make_unique shared_ptr unique_ptr",
     "numbers": "numbers",
     "optional": "nullopt optional",
