@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -22,52 +23,63 @@ using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
-// --- The calls that differ between oneDNN 2 and 3: here 2.
-
 struct ConvArgs {
   Desc x, weight, bias, out;
   Dims stride, dilation, low, high;
 };
 
-dnnl::convolution_forward::primitive_desc describe_forward(const dnnl::engine& engine, const ConvArgs& a,
-                                                           bool has_bias) {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  using Forward = dnnl::convolution_forward;
-  constexpr auto kTraining = dnnl::prop_kind::forward_training;
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-  const auto desc =
-      has_bias ? Forward::desc(kTraining, kDirect, a.x, a.weight, a.bias, a.out, a.stride, a.dilation, a.low,
-                               a.high)
-               : Forward::desc(kTraining, kDirect, a.x, a.weight, a.out, a.stride, a.dilation, a.low, a.high);
-  return {desc, attributes, engine};
-}
-
-dnnl::primitive_attr backward_attributes() {
+dnnl::primitive_attr with_our_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
 }
 
+/// What a primitive is made from: oneDNN 2 describes the operation in an object of its own, oneDNN 3 at once.
+template <class Primitive, class... Hints, class... Operation>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine, const std::tuple<Hints...>& hints,
+                                            const Operation&... operation) {
+  const dnnl::primitive_attr attributes = with_our_scratchpad();
+  return std::apply(
+      [&](const auto&... hint) -> typename Primitive::primitive_desc {
+        if constexpr (requires { typename Primitive::desc; })
+          return {typename Primitive::desc(operation...), attributes, engine, hint...};
+        else
+          return {engine, operation..., hint..., attributes};
+      },
+      hints);
+}
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+dnnl::convolution_forward::primitive_desc describe_forward(const dnnl::engine& engine, const ConvArgs& a,
+                                                           bool has_bias) {
+  using Forward = dnnl::convolution_forward;
+  constexpr auto kTraining = dnnl::prop_kind::forward_training;
+  if (has_bias)
+    return describe<Forward>(engine, std::tuple(), kTraining, kDirect, a.x, a.weight, a.bias, a.out, a.stride,
+                             a.dilation, a.low, a.high);
+  return describe<Forward>(engine, std::tuple(), kTraining, kDirect, a.x, a.weight, a.out, a.stride,
+                           a.dilation, a.low, a.high);
+}
+
 dnnl::convolution_backward_data::primitive_desc describe_backward_input(const dnnl::engine& engine,
                                                                         const ConvArgs& a) {
-  const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, a.x, a.weight, a.out,
-                                                   a.stride, a.dilation, a.low, a.high);
-  return {desc, backward_attributes(), engine, describe_forward(engine, a, false)};
+  return describe<dnnl::convolution_backward_data>(engine, std::tuple(describe_forward(engine, a, false)),
+                                                   kDirect, a.x, a.weight, a.out, a.stride, a.dilation, a.low,
+                                                   a.high);
 }
 
 dnnl::convolution_backward_weights::primitive_desc describe_backward_weight(const dnnl::engine& engine,
                                                                             const ConvArgs& a,
                                                                             bool has_bias) {
   using Backward = dnnl::convolution_backward_weights;
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-  const auto desc =
-      has_bias ? Backward::desc(kDirect, a.x, a.weight, a.bias, a.out, a.stride, a.dilation, a.low, a.high)
-               : Backward::desc(kDirect, a.x, a.weight, a.out, a.stride, a.dilation, a.low, a.high);
-  return {desc, backward_attributes(), engine, describe_forward(engine, a, has_bias)};
+  const std::tuple forward(describe_forward(engine, a, has_bias));
+  if (has_bias)
+    return describe<Backward>(engine, forward, kDirect, a.x, a.weight, a.bias, a.out, a.stride, a.dilation,
+                              a.low, a.high);
+  return describe<Backward>(engine, forward, kDirect, a.x, a.weight, a.out, a.stride, a.dilation, a.low,
+                            a.high);
 }
-
-// --- The same in all versions.
 
 // Our OHWI weights, group by group, in oneDNN's order of dimensions.
 Desc plain_weight(const ConvProblem& p) {
