@@ -15,6 +15,11 @@ target_compile_options(ronde_flags INTERFACE
 # Fused multiply-adds in kernels only, which ask for them. Elsewhere compilers would use them on ARM, whose processors
 # all have them, and not on x86-64: what ranks compute each for themselves would depend on the processor.
 target_compile_options(ronde_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+set(RONDE_FUSED_FLAGS -ffp-contract=fast)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND RONDE_PROCESSOR STREQUAL "x86")
+  # GCC 14 multiplies and adds in two instructions where a sum is one chain: sums of one row would be other bits.
+  list(APPEND RONDE_FUSED_FLAGS --param=avoid-fma-max-bits=0)
+endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(ronde_flags INTERFACE -Wno-pass-failed)  # what could not be made of a loop is no defect
 endif()
