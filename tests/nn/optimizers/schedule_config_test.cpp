@@ -28,7 +28,7 @@ TEST(ScheduleConfig, AllOfKerasAreReadAndWritten) {
     SCOPED_TRACE(entry.at("described").dump());
     const auto read = with_rate(from_json(ordered_json::parse(entry.at("described").dump())));
     const ConfigValue written = ConfigValue(read->config()).at("learning_rate");
-    EXPECT_EQ(written.at("class_name").as_string(), entry.at("described").at("class_name"));
+    EXPECT_EQ(written.at("class_name").as_string(), entry.at("described").at("class_name").get<std::string>());
     EXPECT_TRUE(written.at("config").at("name").is_string());  // or Keras 3 does not train on
     const auto again = with_rate(written);
     for (std::size_t i = 0; i < record.at("positions").size(); ++i) {
