@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <memory>
 #include <sstream>
 
 #include <ronde/core/error.h>
 #include <ronde/core/nearest_word.h>
+#include <ronde/distributed/communicator.h>
 #include <ronde/distributed/runtime.h>
 #include <CLI/CLI.hpp>
 
@@ -228,6 +230,13 @@ std::vector<char*> with_help_behind(std::vector<char*> words) {
   return words;
 }
 
+// By all ranks together: one that ended before rank 0 has spoken would end it, too.
+int refuse(int argc, char** argv, const std::exception_ptr& mistake) {
+  return run_main(argc, argv, [&](Communicator& world) {
+    collectively(world, [&] { std::rethrow_exception(mistake); });
+  });
+}
+
 int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
   Parser parser(commands);
   const Command* command = nullptr;
@@ -239,12 +248,10 @@ int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
   } catch (const CLI::Success& wanted) {
     return launch_rank() == 0 ? parser.print(wanted) : 0;
   } catch (const NoCommand& error) {
-    if (launch_rank() == 0)
-      std::fprintf(stderr, "%s\nronde: %s\n", for_terminal(error.help()).c_str(), error.what());
-    return static_cast<int>(error.status());
-  } catch (const Error& error) {
-    if (launch_rank() == 0) std::fprintf(stderr, "ronde: %s\n", error.what());
-    return static_cast<int>(error.status());
+    if (launch_rank() == 0) std::fprintf(stderr, "%s\n", for_terminal(error.help()).c_str());
+    return refuse(argc, argv, std::current_exception());
+  } catch (const Error&) {
+    return refuse(argc, argv, std::current_exception());
   }
   // They are for training: a command that reads a timeline must not overwrite it.
   for (const char* name : {"RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);

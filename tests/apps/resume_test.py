@@ -384,7 +384,7 @@ class Resume(harness.ProgramTest):
         for ranks in (1, 2):
             command = self.job(*MNIST, "--checkpoint", "checkpoint.h5", ranks=ranks)
             command.insert(0 if ranks == 1 else 3, script)
-            result = harness.execute(command, self.work)
+            result = harness.execute(command, self.work, {"OMPI_MCA_btl_vader_segment_size": "4194304"})  # a file, too
             self.assertEqual(result.status, 74, result)
             self.assertRegex(result.out, r"Test loss: [0-9.]+\nTest accuracy: [0-9.]+\n$")
             self.assertEqual(len(result.warnings), 4, result)

@@ -102,6 +102,7 @@ TEST(Scratch, LeavesNothingOfItsOwnNorOfThoseThatWereKilled) {
     const Scratch scratch;
     own = scratch.settings().at("OMPI_MCA_orte_tmpdir_base");
     EXPECT_TRUE(own.starts_with(dir / "mpirun-of-ronde-")) << own;
+    EXPECT_EQ(scratch.settings().at("PRTE_MCA_prte_tmpdir_base"), own);  // the name of Open MPI 5
     atomic_write_file(own + "/file", "of mpirun");
     const Scratch spare;
     EXPECT_NE(spare.settings().at("OMPI_MCA_orte_tmpdir_base"), own);
@@ -120,9 +121,11 @@ TEST(Hosts, ThoseThatAnswer) {
   const std::string agent = dir / "agent";
   atomic_write_file(agent, "#!/bin/sh\n[ \"$1\" = here ] && [ \"$2\" = true ]\n");
   ASSERT_EQ(chmod(agent.c_str(), 0700), 0);
-  setenv("OMPI_MCA_plm_rsh_agent", agent.c_str(), 1);
-  EXPECT_EQ(to_text(find_alive(parse_hosts("localhost:1,here:2,gone:2"))), "localhost:1,here:2");
-  unsetenv("OMPI_MCA_plm_rsh_agent");
+  for (const char* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"}) {  // of Open MPI 4, and of 5
+    setenv(name, agent.c_str(), 1);
+    EXPECT_EQ(to_text(find_alive(parse_hosts("localhost:1,here:2,gone:2"))), "localhost:1,here:2") << name;
+    unsetenv(name);
+  }
 }
 
 // The first complaint of a supervisor that looks twice a second, from 100 s on, at two ranks: processes 7

@@ -168,6 +168,7 @@ class Supervised(Interrupted):
         """That one does not listen yet: it would die."""
         own = self.script('[ $OMPI_COMM_WORLD_RANK = 0 ] || while [ -e own.sh ]; do sleep 0.1; done\nexec "$@"\n')
         job = self.start(self.supervised(own, *self.command(*SAVING, "--epochs", "1")))
+        job.wait_for("start 1")
         for _ in range(15):
             time.sleep(0.1)
             job.process.send_signal(signal.SIGUSR1)

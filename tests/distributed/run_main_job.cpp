@@ -1,6 +1,7 @@
 #include "distributed/run_main_job.h"
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 
 #include <sys/wait.h>
@@ -42,11 +43,12 @@ Job run_alone(const std::string& mode) {
 namespace {
 
 /// Of jobs that end by MPI_Abort while another rank leaves by itself, some in a hundred on a busy machine
-/// have Open MPI 4.1.4's launcher crash or wait for ever when all ranks are gone, in PMIx_server_finalize.
+/// have Open MPI 4.1.4's launcher crash or wait for ever when all ranks are gone, in PMIx_server_finalize, and
+/// Open MPI 5.0.7's crash.
 bool launcher_failed(const Job& job) {
-  constexpr int kTimeIsOver = 124;  // as timeout has it
+  constexpr int kTimeIsOver = 124, kCrashed = 128 + SIGSEGV;  // as timeout has them
   return job.count("(PMIx_server_finalize") > 0 ||
-         (job.status == kTimeIsOver && job.count("MPI_ABORT was invoked") > 0);
+         ((job.status == kTimeIsOver || job.status == kCrashed) && job.count("MPI_ABORT was invoked") > 0);
 }
 
 }  // namespace

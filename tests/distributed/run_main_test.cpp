@@ -136,7 +136,9 @@ int main(int argc, char** argv) {
                            "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"}) {
     setenv(name, "1", 1);
   }
-  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
+  for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
+    setenv(name, "none", 1);
+  setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
   setenv("OMPI_MCA_btl", "vader,self", 1);
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
   unsetenv("RONDE_THREADS");

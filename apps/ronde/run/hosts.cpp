@@ -94,10 +94,16 @@ bool is_here(const std::string& name) {
   });
 }
 
+// That of Open MPI 5 or 4, whichever variable is set.
+const char* remote_shell() {
+  for (const char* name : {"PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent"})
+    if (const char* agent = std::getenv(name); agent && *agent) return agent;
+  return "ssh -o BatchMode=yes";
+}
+
 // A process that ends with 0 when the machine answers.
 pid_t ask(const std::string& host) {
-  const char* agent = std::getenv("OMPI_MCA_plm_rsh_agent");
-  std::vector<std::string> words = words_of(agent && *agent ? agent : "ssh -o BatchMode=yes", " ");
+  std::vector<std::string> words = words_of(remote_shell(), " ");
   words.insert(words.end(), {host, "true"});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -20,7 +20,7 @@ std::int64_t slots_of(const std::vector<Host>& hosts);
 /// None, or all of them this one.
 bool is_one_machine(const std::vector<Host>& hosts);
 /// Those that answer within a few seconds, asked all at once through mpirun's remote shell
-/// ($OMPI_MCA_plm_rsh_agent, else ssh). This machine is always there.
+/// ($PRTE_MCA_plm_ssh_agent or $OMPI_MCA_plm_rsh_agent, else ssh). This machine is always there.
 std::vector<Host> find_alive(const std::vector<Host>& hosts);
 
 }  // namespace ronde::apps

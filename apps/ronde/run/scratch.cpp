@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <initializer_list>
 #include <system_error>
 
 #include <fcntl.h>
@@ -51,8 +52,9 @@ void remove_abandoned(const std::string& parent) {
 
 Scratch::Scratch() {
   const char* temporary = std::getenv("TMPDIR");
-  add(temporary && *temporary ? temporary : "/tmp", "OMPI_MCA_orte_tmpdir_base");
-  add("/dev/shm", "OMPI_MCA_btl_vader_backing_directory");
+  add(temporary && *temporary ? temporary : "/tmp",
+      {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"});
+  add("/dev/shm", {"OMPI_MCA_btl_vader_backing_directory"});
 }
 
 Scratch::~Scratch() {
@@ -64,12 +66,12 @@ Scratch::~Scratch() {
 }
 
 // With a name that nobody can know before, for this user alone.
-void Scratch::add(const std::string& parent, const char* variable) {
+void Scratch::add(const std::string& parent, std::initializer_list<const char*> variables) {
   remove_abandoned(parent);
   std::string name = cat(parent, '/', kPrefix, "XXXXXX");
   if (!mkdtemp(name.data())) return;
   directories_.push_back({name, lock_directory(name)});
-  settings_[variable] = name;
+  for (const char* variable : variables) settings_[variable] = name;
 }
 
 }  // namespace ronde::apps

@@ -5,6 +5,7 @@
 /// supervisor that is killed itself leaves them to the next one: who uses a directory holds a lock on it.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ class Scratch {
     std::string path;
     int lock;  // a file descriptor
   };
-  void add(const std::string& parent, const char* variable);
+  void add(const std::string& parent, std::initializer_list<const char*> variables);
 
   std::vector<Directory> directories_;
   std::map<std::string, std::string> settings_;

@@ -20,6 +20,7 @@
 #include "common/environment.h"
 #include "ronde/run/ending.h"
 #include "ronde/run/hosts.h"
+#include "ronde/run/ignored_signals.h"
 #include "ronde/run/program_path.h"
 #include "ronde/run/start_facts.h"
 
@@ -64,11 +65,8 @@ double pause_after(int failures) {
   return std::min(kLongestPause, kFirstPause * std::pow(2.0, failures - 1));
 }
 
-// nohup, and shells for what they start in the background, ignore these for their children's sake.
 bool is_to_stay_ignored(int number) {
-  struct sigaction before {};
-  sigaction(number, nullptr, &before);
-  return (number == SIGHUP || number == SIGINT || number == SIGQUIT) && before.sa_handler == SIG_IGN;
+  return (number == SIGHUP || number == SIGINT || number == SIGQUIT) && was_started_ignoring(number);
 }
 
 // Of a pipe, as in `ronde run ... | head`: mpirun ends its job when it cannot write.
@@ -120,7 +118,10 @@ Supervisor::Supervisor(RunOptions options) : options_(std::move(options)) {
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int number : kSignals)
-    if (!is_to_stay_ignored(number)) sigaddset(&wanted, number);
+    if (is_to_stay_ignored(number))
+      std::signal(number, SIG_IGN);  // also if a library has meanwhile set a handler
+    else
+      sigaddset(&wanted, number);
   sigset_t blocked = wanted;
   sigaddset(&blocked, SIGPIPE);  // it would leave files of mpirun behind when whoever reads the log goes
   sigprocmask(SIG_BLOCK, &blocked, nullptr);
@@ -147,18 +148,22 @@ std::vector<std::string> Supervisor::command(const std::map<std::string, std::st
   return words;
 }
 
-// Variables of Open MPI, as another MPI may not know its options. What the user has set stays.
+// Variables of Open MPI, as another MPI may not know its options; of version 4 and, PRTE_..., of version 5.
+// What the user has set stays.
 std::map<std::string, std::string> Supervisor::environment(bool goes_on, const Start& start) const {
   std::map<std::string, std::string> wanted{
       {"OMPI_MCA_odls_base_sigkill_timeout", "0"},  // else a job takes two seconds to end
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+      {"PRTE_MCA_hwloc_default_binding_policy", "none"},
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+      {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
   };
   if (is_one_machine(options_.hosts)) {
     wanted["OMPI_MCA_btl"] = std::string("vader,self");  // no rank listens on a network
     wanted.insert(start.scratch.settings().begin(), start.scratch.settings().end());
   } else {
-    for (const char* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "RONDE_IFACE"})
+    for (const char* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
+                             "PRTE_MCA_oob_tcp_if_include", "RONDE_IFACE"})
       wanted[name] = options_.iface;
   }
   if (options_.ranks > sysconf(_SC_NPROCESSORS_ONLN))
