@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -230,9 +231,15 @@ std::vector<char*> with_help_behind(std::vector<char*> words) {
   return words;
 }
 
+int run_on_ranks(int argc, char** argv, const std::function<void(Communicator&)>& body) {
+  // They are for training: a command that reads a timeline must not overwrite it.
+  for (const char* name : {"RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);
+  return run_main(argc, argv, body);
+}
+
 // By all ranks together: one that ended before rank 0 has spoken would end it, too.
 int refuse(int argc, char** argv, const std::exception_ptr& mistake) {
-  return run_main(argc, argv, [&](Communicator& world) {
+  return run_on_ranks(argc, argv, [&](Communicator& world) {
     collectively(world, [&] { std::rethrow_exception(mistake); });
   });
 }
@@ -253,9 +260,7 @@ int run_tool(int argc, char** argv, const std::vector<Command>& commands) {
   } catch (const Error&) {
     return refuse(argc, argv, std::current_exception());
   }
-  // They are for training: a command that reads a timeline must not overwrite it.
-  for (const char* name : {"RONDE_TIMELINE", "HOROVOD_TIMELINE"}) ::unsetenv(name);
-  return run_main(argc, argv, [&](Communicator& world) { command->run(world); });
+  return run_on_ranks(argc, argv, [&](Communicator& world) { command->run(world); });
 }
 
 }  // namespace

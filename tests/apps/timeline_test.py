@@ -176,8 +176,12 @@ class Timelines(harness.ProgramTest):
         again = harness.execute([harness.BIN / "ronde", "report", "d", "--output", "again.html"], self.work)
         self.assertEqual(again.status, 0, again)
         self.assertEqual((self.work / "again.html").read_text(), page)
-        summary = harness.execute([harness.BIN / "ronde", "report", "t.json"], self.work,
-                                  {"RONDE_TIMELINE": "t.json"})
+        before = (self.work / "t.json").read_bytes()
+        for words, status in (("report", "t.json"), 0), (("report", "--typo"), 2), ((), 2):  # none writes one of its own
+            summary = harness.execute([harness.BIN / "ronde", *words], self.work, {"RONDE_TIMELINE": "t.json"})
+            self.assertEqual(summary.status, status, summary)
+            self.assertEqual((self.work / "t.json").read_bytes(), before)
+        summary = harness.execute([harness.BIN / "ronde", "report", "t.json"], self.work)
         self.assertEqual(summary.status, 0, summary)
         self.assertRegex(summary.out, r"(?m)^ +0 +4 +\d")
         self.assertRegex(summary.out, r"slowest rank: [01], with")
