@@ -33,8 +33,9 @@ TEST(CpuMatmul, AllTransposesAndBatches) {
   for (const std::int64_t batches : {0, 1, 3})  // 0: rank 2
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
-        for (const auto& [m, k, n] : {std::tuple{1, 1, 1}, {5, 3, 7}, {65, 9, 130}, {2, 0, 3}, {0, 4, 3}})
-          for_each_real([&, m = m, k = k, n = n](DType dtype) {
+        for (const auto& sizes : {std::tuple{1, 1, 1}, {5, 3, 7}, {65, 9, 130}, {2, 0, 3}, {0, 4, 3}})
+          for_each_real([&](DType dtype) {
+            const auto& [m, k, n] = sizes;
             SCOPED_TRACE(cat(m, " ", k, " ", n, " ", transpose_a, transpose_b));
             const Tensor a = random_tensor(cpu, matrix_shape(batches, m, k, transpose_a), dtype, 1);
             const Tensor b = random_tensor(cpu, matrix_shape(batches, k, n, transpose_b), dtype, 2);

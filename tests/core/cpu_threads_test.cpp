@@ -117,8 +117,9 @@ TEST(CpuThreads, KernelsMayRunSideBySide) {
   CpuBackend cpu;
   cpu.threads().resize(3);
   std::vector<std::thread> callers;
-  for (const auto& [name, kernel] : kKernels)
-    callers.emplace_back([&cpu, name = name, kernel = kernel] {
+  for (const auto& named : kKernels)
+    callers.emplace_back([&cpu, named] {
+      const auto& [name, kernel] = named;
       CpuBackend alone;
       EXPECT_TRUE(same_bits(kernel(cpu), kernel(alone))) << name;
     });
