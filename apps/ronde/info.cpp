@@ -2,18 +2,11 @@
 #include <cstdio>
 #include <memory>
 
-#include <ronde/distributed/mpi_communicator.h>
-
 #include "common/terminal_text.h"
 #include "ronde/commands.h"
 #include "ronde/info_facts.h"
 
 namespace ronde::apps {
-
-std::string mpi_version() {
-  const std::string all = mpi_library_version();
-  return all.substr(0, all.find(','));
-}
 
 InfoFacts gather_info(Communicator& world) {
   return {.machine = this_machine(),

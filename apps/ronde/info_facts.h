@@ -19,9 +19,6 @@ struct InfoFacts {
 /// Collective.
 InfoFacts gather_info(Communicator& world);
 
-/// "Open MPI v4.1.4"; empty in a build without MPI.
-std::string mpi_version();
-
 std::string info_text(const InfoFacts& facts);
 std::string info_json(const InfoFacts& facts);
 

@@ -31,7 +31,7 @@ Json build_json() {
           {"default_backend", default_backend().name()},
           {"onednn", onednn_version()},
           {"instruction_set", instruction_set()},
-          {"mpi", mpi_version()},
+          {"mpi", mpi_library_version()},
           {"mpi_thread_level", mpi_thread_level()},
           {"hdf5", hdf5_version()},
           {"gpu", is_any_gpu_usable()}};

@@ -33,7 +33,7 @@ std::string onednn_line() {
 
 std::string mpi_line() {
   if (!has_mpi()) return "not built in";
-  const std::string version = mpi_version();
+  const std::string version = mpi_library_version();
   if (!mpi_is_running()) return version;
   return cat(version, ", ", mpi_thread_level(),
              mpi_overlaps() ? "" : ": collectives do not overlap with computing");

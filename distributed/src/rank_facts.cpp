@@ -120,7 +120,6 @@ double crowding(const CrowdedNode& load) {
 
 RankFacts own_rank_facts(const Communicator& communicator) {
   const Machine machine = this_machine();
-  const std::string mpi = communicator.name() == "mpi" ? mpi_library_version() : "";
   return {.rank = communicator.world_rank(communicator.rank()),
           .host = machine.host,
           .node = communicator.cross_rank(),
@@ -129,7 +128,7 @@ RankFacts own_rank_facts(const Communicator& communicator) {
           .core_limit = machine.core_limit,
           .threads = default_backend().threads().size(),
           .version = library_version(),
-          .mpi = mpi.substr(0, mpi.find_first_of(",\n")),
+          .mpi = communicator.name() == "mpi" ? mpi_library_version() : "",
           .kernels = kernels(DType::bf16),
           .float_kernels = kernels(DType::f32)};
 }

@@ -98,9 +98,11 @@ std::unique_ptr<Communicator> make_world(const Launch& launch, double patience) 
   }
   std::unique_ptr<Communicator> world = make_mpi_communicator();
   if (launch.size > 1 && world->size() == 1) {
-    refuse_launch(cat(launch.launcher, " started ", launch.size,
-                      " processes, but MPI sees only one: each would "
-                      "train alone. With Slurm: srun --mpi=pmix"));
+    refuse_launch(
+        cat(launch.launcher, " started ", launch.size, " processes, but ", mpi_library_version(),
+            ", which this build of Ronde uses, sees only one: each would train alone. Start it with "
+            "the mpirun of that MPI (`ronde run` takes $RONDE_MPIEXEC), with Slurm: srun --mpi=pmix "
+            "or pmi2"));
   }
   return world;
 }
@@ -136,9 +138,12 @@ void leave_to_watchdog() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
-// Before there was a world, and so nobody to tell.
+// Before there was a world, and so nobody to tell. A launcher ends all when the first leaves: not before one
+// has spoken for all.
 void report_without_world(const Ending& ending) {
   const Launch launch = read_launch();
+  if (ending.rank >= 0 && ending.rank != launch.rank)
+    std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
   if (ending.rank < 0 || ending.rank == launch.rank)
     report(ending.message, launch.rank, launch.launcher.empty());
 }

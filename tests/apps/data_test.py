@@ -101,7 +101,7 @@ class Data(harness.ProgramTest):
         harness.write_mnist(other, train=41, test=20)
         # The same options, so each rank finds its data through a link of its own.
         script = self.work / "rank.sh"
-        script.write_text(f'#!/bin/sh\nexport RONDE_DATA="{self.work}/rank$OMPI_COMM_WORLD_RANK"\nexec "$@"\n')
+        script.write_text(f'#!/bin/sh\nexport RONDE_DATA="{self.work}/rank{harness.RANK}"\nexec "$@"\n')
         script.chmod(0o755)
         os.symlink(self.bad, self.work / "rank0")
         os.symlink(other, self.work / "rank1")

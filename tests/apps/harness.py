@@ -18,6 +18,7 @@ import unittest
 BIN = pathlib.Path(os.environ["RONDE_BIN"])
 MPIEXEC = os.environ.get("RONDE_MPIEXEC", "")
 TIMEOUT = 120
+RANK = "${OMPI_COMM_WORLD_RANK-$PMI_RANK}"  # in a shell: as Open MPI or MPICH tells it
 
 
 class Result:
@@ -58,7 +59,7 @@ class Result:
 
 def execute(command, cwd, env=None):
     environment = {key: value for key, value in os.environ.items()
-                   if not key.startswith("RONDE_") or key in ("RONDE_BACKEND",)}
+                   if not key.startswith("RONDE_") or key in ("RONDE_BACKEND", "RONDE_MPIEXEC")}
     environment.update(env or {})
     begin = time.monotonic()
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment, text=True, capture_output=True,
@@ -72,6 +73,20 @@ def children(pid):
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         found += [int(child) for child in (task / "children").read_text().split()]
     return found
+
+
+def ranks_of(mpirun):
+    """Processes that it started, or MPICH's proxies did for it."""
+    found = []
+    for pid in children(mpirun):
+        name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        found += children(pid) if name == "hydra_pmi_proxy" else [pid]
+    return found
+
+
+def is_mpich():
+    """Whether MPIEXEC is MPICH's, which passes on TERM and dies of USR2; with Open MPI's it is the other way round."""
+    return "HYDRA" in subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False).stdout
 
 
 def write_idx(path, array, shape, magic=None):
@@ -182,7 +197,7 @@ class ProgramTest(unittest.TestCase):
                 self.assertIsNone(job.poll(), log.read_text())
                 self.assertLess(time.monotonic(), deadline, log.read_text())
                 time.sleep(0.002)
-            victims = children(job.pid) if ranks > 1 else [job.pid]
+            victims = ranks_of(job.pid) if ranks > 1 else [job.pid]
             os.kill(random.choice(victims), signal.SIGKILL)
             job.wait(TIMEOUT)
         finally:
@@ -193,7 +208,7 @@ class ProgramTest(unittest.TestCase):
     def train_apart(self, *option_lists, env=None):
         """One rank for each list of options, all of one job. (mpirun of Open MPI 5.0.7 crashes where it is given two programs.)"""
         cases = [f"{rank}) exec {shlex.join(map(str, self.command(*options)))};;" for rank, options in enumerate(option_lists)]
-        script = f"case $OMPI_COMM_WORLD_RANK in {' '.join(cases)} esac"
+        script = f"case {RANK} in {' '.join(cases)} esac"
         return execute([MPIEXEC, "-np", len(option_lists), "sh", "-c", script], self.work, env)
 
     def assert_trained(self, result, warnings=()):

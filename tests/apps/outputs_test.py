@@ -186,7 +186,7 @@ class Outputs(harness.ProgramTest):
         script = self.work / "traced.sh"
         script.write_text(
             f'#!/bin/sh\nexec strace -f -qq -e trace=open,openat,creat,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat '
-            f'-o "{trace}/$OMPI_COMM_WORLD_RANK" "$@"\n')
+            f'-o "{trace}/{harness.RANK}" "$@"\n')
         script.chmod(0o755)
         command = [harness.MPIEXEC, "-np", 3, script,
                    *self.command(*SHORT, "--dir", "out", "--log-dir", "logs", "--save-steps", "1", "--keep", "1",

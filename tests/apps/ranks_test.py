@@ -36,14 +36,14 @@ class Ranks(harness.ProgramTest):
             for line in job.stdout:
                 if line.startswith("Epoch 2/"):
                     break
-            os.kill(harness.children(job.pid)[1], signal.SIGSTOP)
+            os.kill(harness.ranks_of(job.pid)[1], signal.SIGSTOP)
             errors = job.communicate()[1]
         self.assertEqual(job.returncode, 86, errors)
         self.assertTrue(list((self.work / "out").glob("ronde-flight-rank-*.txt")), errors)
 
     def test_one_rank_without_data(self):
         script = self.work / "rank.sh"
-        script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] && export RONDE_DATA=/nowhere\nexec "$@"\n')
+        script.write_text(f'#!/bin/sh\n[ "{harness.RANK}" = 1 ] && export RONDE_DATA=/nowhere\nexec "$@"\n')
         script.chmod(0o755)
         command = [harness.MPIEXEC, "-np", 2, script, *self.command(data=False)]
         result = harness.execute(command, self.work, {"RONDE_DATA": str(self.data)})
@@ -57,7 +57,7 @@ class Ranks(harness.ProgramTest):
         return harness.execute([harness.MPIEXEC, "-np", ranks, script, *self.command(*options)], self.work)
 
     def test_other_kernels(self):
-        shell = 'export RONDE_ISA=portable; [ "$OMPI_COMM_WORLD_RANK" = 1 ] && unset RONDE_ISA'
+        shell = f'export RONDE_ISA=portable; [ "{harness.RANK}" = 1 ] && unset RONDE_ISA'
         options = ("--epochs", "1", "--train-samples", "32", "--test-samples", "32")
         facts = harness.execute([harness.BIN / "ronde", "info", "--json"], self.work)
         if '"instruction_set": "portable"' in facts.out or '"onednn": ""' in facts.out:

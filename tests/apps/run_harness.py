@@ -49,7 +49,8 @@ class Running:
 
     def __init__(self, command, work, **more):
         self.log = work.with_suffix(f".{random.random()}.log")
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("RONDE_")}
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("RONDE_") or key == "RONDE_MPIEXEC"}
         with open(self.log, "w") as output:
             self.process = subprocess.Popen([str(word) for word in command], cwd=work, env={**environment, **more},
                                             stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
@@ -100,7 +101,7 @@ class Interrupted(harness.ProgramTest):
         """As soon as there is one."""
         mpirun, = harness.children(job.process.pid)
         deadline = time.monotonic() + harness.TIMEOUT
-        while not (ranks := [pid for pid in harness.children(mpirun) if self.is_rank(pid)]):
+        while not (ranks := [pid for pid in harness.ranks_of(mpirun) if self.is_rank(pid)]):
             self.assertLess(time.monotonic(), deadline, job.out)
         os.kill(random.choice(ranks), signal.SIGKILL)
 

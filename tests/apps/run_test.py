@@ -12,6 +12,8 @@ import time
 import harness
 from run_harness import OPTIONS, SAVING, SMALL, Interrupted, descendants, shared_memory_of
 
+KILLED = r"(signal 9 \(Killed\)|failed \(exit status 9\))"  # as mpirun of Open MPI says of a rank, or MPICH's
+
 
 class Signals(Interrupted):
     def test_mpirun_passes_on_what_saves(self):
@@ -24,7 +26,7 @@ class Signals(Interrupted):
             self.assertIsNone(job.process.poll(), job.out)
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.005)
-        job.process.send_signal(signal.SIGUSR2)
+        job.process.send_signal(signal.SIGTERM if harness.is_mpich() else signal.SIGUSR2)
         self.assertEqual(job.finish(), 75, job.out)
         self.assertEqual(len(re.findall(r"^ronde: ", job.out, re.MULTILINE)), 1, job.out)
         self.assertRegex(job.out, r"ronde: \[rank 0\] \[fit\] told to end by a signal: saved out/on-signal.h5 after "
@@ -87,13 +89,13 @@ class Supervised(Interrupted):
         job = self.start(self.supervised(*self.command(*SAVING)))
         self.wait_for_steps(job)
         mpirun, = harness.children(job.process.pid)
-        os.kill(random.choice(harness.children(mpirun)), signal.SIGKILL)
+        os.kill(random.choice(harness.ranks_of(mpirun)), signal.SIGKILL)
         job.wait_for(r"\] step \d+ begins", 2)
         mpirun, = harness.children(job.process.pid)
         os.kill(mpirun, signal.SIGKILL)  # mpirun itself, too
         self.assertEqual(job.finish(), 0, job.out)
         self.assertEqual(self.weights(), expected, job.out)
-        self.assertRegex(job.out, r"start 1 ended after .* s in step \d+: signal 9 \(Killed\)")
+        self.assertRegex(job.out, r"start 1 ended after .* s in step \d+: " + KILLED)
         self.assertRegex(job.out, r"\] done, after 2 restarts")
 
     def test_files_of_an_earlier_run(self):
@@ -107,7 +109,7 @@ class Supervised(Interrupted):
         self.wait_for_steps(job)
         self.kill_a_rank(job)
         self.assertEqual(job.finish(), 0, job.out)
-        self.assertRegex(job.out, r"start 1 ended after .* in step 0: signal 9")
+        self.assertRegex(job.out, r"start 1 ended after .* in step 0: " + KILLED)
         self.assertRegex(job.out, r"resume +no: a new run; out/\S+ is of an earlier one")
         self.assertRegex(job.out, r"warning: \d+ checkpoints? (is|are) of an earlier run, as out/.new-run says")
         self.assertEqual(self.weights(), expected, job.out)
@@ -123,7 +125,7 @@ class Supervised(Interrupted):
         everyone = descendants(job.process.pid)
         memory = {shared_memory_of(pid) for pid in everyone} - {None}
         self.assertEqual(len(memory), 2, "one for the ranks, one for those that stand by")
-        os.kill(random.choice(harness.children(mpirun)), signal.SIGKILL)
+        os.kill(random.choice(harness.ranks_of(mpirun)), signal.SIGKILL)
         self.assertEqual(job.finish(), 0, job.out)
         self.assertRegex(job.out, r"start 2: 2 ranks of .*, which stood by, mpirun is process")
         self.assertEqual(self.weights(), expected, job.out)
@@ -136,9 +138,9 @@ class Supervised(Interrupted):
         self.wait_for_steps(job)
         first, = map(int, re.findall(r"mpirun is process (\d+)", job.out))
         os.kill(self.spare_of(job, first), signal.SIGKILL)
-        job.wait_for(r"the ranks that stood by are lost: signal 9 \(Killed\): others will")
+        job.wait_for(f"the ranks that stood by are lost: {KILLED}: others will")
         self.spare_of(job, first)
-        os.kill(random.choice(harness.children(first)), signal.SIGKILL)
+        os.kill(random.choice(harness.ranks_of(first)), signal.SIGKILL)
         job.wait_for("start 2: 2 ranks of .*, which stood by")
         job.process.terminate()
         self.assertEqual(job.finish(), 75, job.out)
@@ -148,7 +150,7 @@ class Supervised(Interrupted):
         deadline = time.monotonic() + harness.TIMEOUT
         while time.monotonic() < deadline:
             for pid in harness.children(job.process.pid):
-                if pid != first and len(descendants(pid)) == 2:
+                if pid != first and sum(map(self.is_rank, descendants(pid))) == 2:
                     return pid
         raise AssertionError(job.out)
 
@@ -166,7 +168,7 @@ class Supervised(Interrupted):
 
     def test_told_to_save_while_a_rank_starts(self):
         """That one does not listen yet: it would die."""
-        own = self.script('[ $OMPI_COMM_WORLD_RANK = 0 ] || while [ -e own.sh ]; do sleep 0.1; done\nexec "$@"\n')
+        own = self.script(f'[ {harness.RANK} = 0 ] || while [ -e own.sh ]; do sleep 0.1; done\nexec "$@"\n')
         job = self.start(self.supervised(own, *self.command(*SAVING, "--epochs", "1")))
         job.wait_for("start 1")
         for _ in range(15):
@@ -346,8 +348,21 @@ class Supervised(Interrupted):
         self.assertEqual(names, ["RONDE_HANG_TIMEOUT", "RONDE_IFACE", "RONDE_MPIEXEC", "RONDE_THREADS", "RONDE_TOKEN"])
         self.assertNotIn("secret", words)
 
+    def test_mpich_is_for_one_machine(self):
+        """Its mpiexec has other options, and other ways to keep ranks from listening everywhere."""
+        launcher = self.script('[ "$1" = --version ] && exec echo "HYDRA build details:"\necho "$@" > words\n')
+        far = self.supervised("true", run_options=("--hosts", "192.0.2.1:1,192.0.2.2:1", "--iface", "127.0.0.0/8"))
+        job = harness.execute(far, self.work, {"RONDE_MPIEXEC": str(launcher)})
+        self.assertEqual(job.status, 2, job)
+        self.assertEqual(job.err, f"ronde: --hosts with several machines wants Open MPI's mpirun, but {launcher} is MPICH's: "
+                                  "start the ranks with it, without `ronde run`\n")
+        here = self.supervised("true", run_options=("--hosts", "localhost:2"))
+        self.assertEqual(harness.execute(here, self.work, {"RONDE_MPIEXEC": str(launcher)}).status, 0)
+        words = (self.work / "words").read_text()
+        self.assertRegex(words, r"^-np 2 --host localhost:2 \S*true\n$")
+
     def test_no_launcher(self):
-        for more, launcher in (({"PATH": "/nonexistent"}, "mpirun"), ({"RONDE_MPIEXEC": "/no/mpirun"}, "/no/mpirun")):
+        for more, launcher in (({"PATH": "/nonexistent", "RONDE_MPIEXEC": ""}, "mpirun"), ({"RONDE_MPIEXEC": "/no/mpirun"}, "/no/mpirun")):
             job = harness.execute(self.supervised(harness.BIN / self.program, run_options=()), self.work, more)
             self.assertEqual(job.status, 2, job)
             self.assertEqual(job.err, f"ronde: {launcher}: not found: apt-get install openmpi-bin, or name one in RONDE_MPIEXEC\n")

@@ -158,7 +158,7 @@ class Timelines(harness.ProgramTest):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.01)
             time.sleep(random.random() * 0.5)
-            for victim in harness.children(job.pid) if job.poll() is None else []:
+            for victim in harness.ranks_of(job.pid) if job.poll() is None else []:
                 os.kill(victim, signal.SIGKILL)
             job.kill()
             job.wait()

@@ -36,6 +36,15 @@ TEST(Launch, OpenMpi) {
   EXPECT_TRUE(launch.needs_mpi());
 }
 
+TEST(Launch, Mpich) {
+  const Launch launch = launch_in({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"PMI_FD", "7"}});
+  EXPECT_EQ(launch.launcher, "MPICH");
+  EXPECT_EQ(launch.rank, 1);
+  EXPECT_EQ(launch.size, 4);
+  EXPECT_TRUE(launch.loses_exits);
+  EXPECT_FALSE(launch_in({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}}).loses_exits);
+}
+
 TEST(Launch, OneProcessNeedsNoMpi) {
   EXPECT_FALSE(launch_in({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}).needs_mpi());
 }

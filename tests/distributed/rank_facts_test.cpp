@@ -8,6 +8,7 @@
 #include <ronde/core/machine.h>
 #include <ronde/distributed/self_communicator.h>
 
+#include "mpi/library_name.h"
 #include "support/thread_ranks.h"
 
 namespace ronde {
@@ -45,6 +46,16 @@ std::string error_of(void (*check)(const std::vector<RankFacts>&, Computed...),
     return error.what();
   }
   return "";
+}
+
+TEST(LibraryName, IsWhatUsersKnow) {
+  EXPECT_EQ(library_name("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
+  EXPECT_EQ(library_name("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"),
+            "MPICH 4.0.2");
+  EXPECT_EQ(library_name("MVAPICH2 Version      :\t2.3.7\n"), "MVAPICH2 2.3.7");
+  EXPECT_EQ(library_name("Intel(R) MPI Library 2021.8 for Linux* OS\n"),
+            "Intel(R) MPI Library 2021.8 for Linux* OS");
+  EXPECT_EQ(library_name(""), "");
 }
 
 TEST(CrowdedNodes, NoneWhenEachThreadHasACore) {

@@ -52,8 +52,8 @@ Job run_with_another(const std::string& first, const std::string& second, const 
   const auto rank = [&](const std::string& variable) {
     return cat("exec env ", variable, ' ', RONDE_PROGRAM, ' ', mode);
   };
-  return run(cat(RONDE_MPIEXEC, " -n 2 sh -c '[ $OMPI_COMM_WORLD_RANK = 1 ] || ", rank(first), "; ",
-                 rank(second), "'"));
+  return run(cat(RONDE_MPIEXEC, " -n 2 sh -c '[ ${OMPI_COMM_WORLD_RANK-$PMI_RANK} = 1 ] || ", rank(first),
+                 "; ", rank(second), "'"));
 }
 
 TEST_F(RunMain, WrongThreadsOfOneRankAreAnErrorOfAll) {

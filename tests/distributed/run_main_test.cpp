@@ -108,6 +108,7 @@ TEST_F(RunMain, OneRankExits) {
 
 // Nor does it those that go on after the first error.
 TEST_F(RunMain, OneRankExitsAndTheOthersIgnoreIt) {
+  if (mpi_library_version().starts_with("MPICH")) GTEST_SKIP() << "its mpiexec may kill the others first";
   setenv("RONDE_HANG_TIMEOUT", "20", 1);
   const Job job = run_ranks(2, "exit_unheard");
   unsetenv("RONDE_HANG_TIMEOUT");

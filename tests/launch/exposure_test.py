@@ -66,6 +66,8 @@ class Exposure(harness.ProgramTest):
             time.sleep(0.02)
 
     def test_supervised_ranks_listen_nowhere(self):
+        if harness.is_mpich():
+            self.skipTest("MPICH's mpiexec listens, and its ranks inherit that")
         job = self.start([harness.BIN / "ronde", "run", "-np", 2, "--allow-root", "--grace", 0, "--",
                           *self.command(*OPTIONS)])
         self.wait_for_training()

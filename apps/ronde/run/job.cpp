@@ -74,6 +74,19 @@ std::vector<pid_t> children() {
   return found;
 }
 
+// Of /proc/PROCESS/status; 0: there is no such process.
+unsigned long long status_field(pid_t process, const std::string& name, int base) {
+  unsigned long long value = 0;
+  FILE* file = std::fopen(cat("/proc/", process, "/status").c_str(), "re");
+  if (!file) return value;
+  std::array<char, 256> line{};
+  while (std::fgets(line.data(), line.size(), file))
+    if (std::strncmp(line.data(), name.c_str(), name.size()) == 0)
+      value = std::strtoull(line.data() + name.size(), nullptr, base);
+  std::fclose(file);
+  return value;
+}
+
 }  // namespace
 
 Job::Job(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
@@ -144,6 +157,15 @@ std::string launcher_program() {
   return chosen && *chosen ? chosen : "mpirun";
 }
 
+bool launcher_is_hydra() {
+  FILE* pipe = popen("\"${RONDE_MPIEXEC:-mpirun}\" --version 2>/dev/null </dev/null", "r");
+  if (!pipe) return false;
+  std::string version(4096, '\0');
+  version.resize(std::fread(version.data(), 1, version.size(), pipe));
+  pclose(pipe);
+  return version.find("HYDRA") != std::string::npos;
+}
+
 void become_subreaper() {
   prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
 }
@@ -153,15 +175,13 @@ void collect_orphans(pid_t running, pid_t spare) {
     if (child != running && child != spare) waitpid(child, nullptr, WNOHANG);
 }
 
+bool descends_from(pid_t process, pid_t ancestor) {
+  while (process > 1 && process != ancestor) process = static_cast<pid_t>(status_field(process, "PPid:", 10));
+  return process == ancestor;
+}
+
 bool catches_signal(pid_t process, int number) {
-  FILE* file = std::fopen(cat("/proc/", process, "/status").c_str(), "re");
-  if (!file) return false;
-  std::array<char, 256> line{};
-  unsigned long long caught = 0;
-  while (std::fgets(line.data(), line.size(), file))
-    if (std::sscanf(line.data(), "SigCgt: %llx", &caught) == 1) break;
-  std::fclose(file);
-  return (caught >> (number - 1)) & 1;
+  return (status_field(process, "SigCgt:", 16) >> (number - 1)) & 1;
 }
 
 }  // namespace ronde::apps

@@ -40,11 +40,15 @@ class Job {
 
 /// What starts the ranks: $RONDE_MPIEXEC, else "mpirun".
 std::string launcher_program();
+/// Whether that is MPICH's, as it says itself when asked for its version.
+bool launcher_is_hydra();
 /// Once, before the first job: processes that lose their parent become this one's children.
 void become_subreaper();
 /// Such children that have ended, whose entries the system keeps until then; not `running` nor `spare`, the
 /// mpiruns whose status somebody wants to know.
 void collect_orphans(pid_t running, pid_t spare);
+/// Whether the process is a child of `ancestor`, or a child's child, ...
+bool descends_from(pid_t process, pid_t ancestor);
 /// Whether the process would survive the signal.
 bool catches_signal(pid_t process, int number);
 

@@ -37,6 +37,8 @@ struct Asked {
 void check_network(const Asked& asked) {
   const RunOptions& options = asked.options;
   if (is_one_machine(options.hosts)) return;
+  require<UsageError>(!launcher_is_hydra(), "--hosts with several machines wants Open MPI's mpirun, but ",
+                      launcher_program(), " is MPICH's: start the ranks with it, without `ronde run`");
   require<UsageError>(!options.iface.empty(),
                       "--hosts with several machines needs --iface, the private network between them: an "
                       "interface (eth1) or a network (10.0.0.0/24)");

@@ -106,6 +106,16 @@ void Supervisor::Start::let_go() {
   beats.release();
 }
 
+// Launchers do not agree on what they pass on: TERM ends a job of Open MPI's, which passes on USR2; Hydra,
+// which is MPICH's, passes on TERM and dies of USR2.
+void Supervisor::Start::signal_ranks(int number) const {
+  std::vector<pid_t> ranks;
+  for (int r = 0; r < beats.ranks(); ++r) ranks.push_back(beats.slot(r).process.load());
+  const auto is_here = [&](pid_t rank) { return rank > 0 && descends_from(rank, job->process()); };
+  if (!std::all_of(ranks.begin(), ranks.end(), is_here)) return job->signal(number);
+  for (const pid_t rank : ranks) kill(rank, number);
+}
+
 std::string Supervisor::Start::complaint(const std::string& program) {
   if (!program.empty() && desertion.is_due(now()) && desertion.add(job->commands(), program, now()))
     return "mpirun has not ended after its ranks have";
@@ -138,9 +148,10 @@ std::vector<std::string> Supervisor::command(const std::map<std::string, std::st
   words.insert(words.end(), {"-np", std::to_string(options_.ranks)});
   if (!options_.hosts.empty()) {
     words.insert(words.end(), {"--host", to_text(options_.hosts)});
+  }
+  if (!is_one_machine(options_.hosts))
     for (const std::string& name : names_for_other_machines(settings))
       words.insert(words.end(), {"-x", name});
-  }
   const std::vector<std::string>& program = options_.program;
   const std::string path = path_of_program(program.front());
   words.push_back(path.empty() ? program.front() : path);
@@ -149,7 +160,7 @@ std::vector<std::string> Supervisor::command(const std::map<std::string, std::st
 }
 
 // Variables of Open MPI, as another MPI may not know its options; of version 4 and, PRTE_..., of version 5.
-// What the user has set stays.
+// UCX is what MPICH sends by. What the user has set stays.
 std::map<std::string, std::string> Supervisor::environment(bool goes_on, const Start& start) const {
   std::map<std::string, std::string> wanted{
       {"OMPI_MCA_odls_base_sigkill_timeout", "0"},  // else a job takes two seconds to end
@@ -160,6 +171,7 @@ std::map<std::string, std::string> Supervisor::environment(bool goes_on, const S
   };
   if (is_one_machine(options_.hosts)) {
     wanted["OMPI_MCA_btl"] = std::string("vader,self");  // no rank listens on a network
+    wanted["UCX_TLS"] = std::string("self,sm");          // nor under MPICH
     wanted.insert(start.scratch.settings().begin(), start.scratch.settings().end());
   } else {
     for (const char* name : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include",
@@ -214,7 +226,7 @@ void Supervisor::ask_to_save() {
     do_all = listens || (is_remote && rank == 0);
   }
   const bool can_save = do_some && do_all;
-  if (can_save) now_->job->signal(SIGUSR1);
+  if (can_save) now_->signal_ranks(SIGUSR1);
   say(cat("told to save (SIGUSR1)", can_save ? "" : ", which not all ranks listen for"));
 }
 
@@ -223,7 +235,8 @@ void Supervisor::ask_to_end() {
   if (!now_) return;
   const pid_t first = now_->beats.slot(0).process.load();
   const bool is_remote = !options_.hosts.empty() && first == 0;
-  now_->job->signal(is_remote || (first > 0 && catches_signal(first, SIGUSR2)) ? SIGUSR2 : SIGTERM);
+  if (is_remote || (first > 0 && catches_signal(first, SIGUSR2))) return now_->signal_ranks(SIGUSR2);
+  now_->job->signal(SIGTERM);
 }
 
 void Supervisor::look() {

@@ -48,6 +48,8 @@ class Supervisor {
     Start(const Supervisor& supervisor, bool goes_on, bool is_held);
     /// The ranks that stood by go on.
     void let_go();
+    /// The ranks themselves, if all are known to run here, else mpirun, which may pass it on.
+    void signal_ranks(int number) const;
     /// Why it is given up; empty: it is not. `program`: of ranks that all run here; empty: they may not.
     std::string complaint(const std::string& program);
 

@@ -15,13 +15,14 @@ struct Launcher {
   const char* name;
   const char* rank;
   const char* size;  // nullptr: it has no such variable
+  bool loses_exits = false;
 };
 
 // The first whose rank is set. Inside a batch script Slurm sets SLURM_PROCID and SLURM_NTASKS too, but only
 // srun says how many tasks its step has.
 constexpr std::array kLaunchers{
     Launcher{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    Launcher{"MPICH", "PMI_RANK", "PMI_SIZE"},
+    Launcher{"MPICH", "PMI_RANK", "PMI_SIZE", true},
     Launcher{"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
     Launcher{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
     Launcher{"PMIx", "PMIX_RANK", nullptr},
@@ -67,7 +68,11 @@ Launch read_launch(const char* (*get)(const char* name)) {
   for (const Launcher& launcher : kLaunchers) {
     const char* rank = get(launcher.rank);
     const char* size = launcher.size ? get(launcher.size) : "0";
-    if (rank && size) return {.launcher = launcher.name, .rank = std::atoi(rank), .size = std::atoi(size)};
+    if (rank && size)
+      return {.launcher = launcher.name,
+              .rank = std::atoi(rank),
+              .size = std::atoi(size),
+              .loses_exits = launcher.loses_exits};
   }
   // Else each of them would be a job of its own, and write where the others do.
   if (const std::string size = text_or_empty(get("RONDE_WORLD_SIZE")); !size.empty() && size != "1")

@@ -15,6 +15,10 @@ struct Launch {
   std::string rendezvous = {};
   std::string token = {};
   std::string iface = {};  ///< $RONDE_IFACE
+  /// Whether a rank that leaves without MPI_Finalize may have the launcher kill the others and report that,
+  /// not the rank's status; that of MPI_Abort it reports. So does Hydra, mpiexec of MPICH: once in five
+  /// times.
+  bool loses_exits = false;
   /// What is wrong with these variables; empty: nothing.
   std::string problem = {};
   bool needs_tcp() const { return launcher == kByVariables && size != 1; }

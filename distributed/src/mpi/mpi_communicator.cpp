@@ -1,6 +1,7 @@
 #include <ronde/distributed/mpi_communicator.h>
 
 #include "collectives/queued_communicator.h"
+#include "mpi/library_name.h"
 #include "mpi/mpi_transport.h"
 #include "shm/node_transport.h"
 #include "shm/with_shared_memory.h"
@@ -48,7 +49,7 @@ std::string mpi_library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
-  return std::string(text, static_cast<std::size_t>(length));
+  return library_name(std::string(text, static_cast<std::size_t>(length)));
 }
 
 bool mpi_is_running() {

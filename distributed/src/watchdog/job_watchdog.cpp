@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <ronde/core/machine.h>
+#include <ronde/distributed/mpi_communicator.h>
 #include <ronde/distributed/values.h>
 
 #include "shm/shared_region.h"
@@ -59,11 +60,17 @@ void wait_for_others(const ProgressAlarm& board, std::int32_t listeners) {
 // Whether the process's parent, mpirun or srun, is there to end the other ranks.
 using HasLauncher = std::function<bool()>;
 
-[[noreturn]] void end_process(int rank, const HangAlarm& alarm, const HasLauncher& has_launcher) {
-  write_flight(cat(flight_prefix(), rank, ".txt"), cat(alarm.message, '\n', alarm.flight));
+// Nothing of the hung process may run: destructors would wait for what never comes.
+[[noreturn]] void leave(bool by_abort) {
+  if (by_abort && mpi_is_running() && mpi_overlaps()) abort_mpi_job(ExitStatus::hang);
+  _exit(static_cast<int>(ExitStatus::hang));
+}
+
+[[noreturn]] void end_process(const Launch& launch, const HangAlarm& alarm, const HasLauncher& has_launcher) {
+  write_flight(cat(flight_prefix(), launch.rank, ".txt"), cat(alarm.message, '\n', alarm.flight));
   if (alarm.board) alarm.board->dumped.fetch_add(1);
   if (alarm.speaks) {
-    print_line(rank, "", alarm.message);
+    print_line(launch.rank, "", alarm.message);
     if (alarm.board) alarm.board->state.store(ProgressAlarm::printed);
   }
   if (alarm.board) wait_for_others(*alarm.board, alarm.listeners);
@@ -72,8 +79,7 @@ using HasLauncher = std::function<bool()>;
     const char state = process_state(process);
     if (state == 'T' || state == 'D') kill(process, SIGKILL);
   }
-  // Nothing of the hung process may run: destructors would wait for what never comes.
-  _exit(static_cast<int>(ExitStatus::hang));
+  leave(launch.loses_exits && has_launcher());
 }
 
 struct RankPlacement {
@@ -123,8 +129,8 @@ std::unique_ptr<Watchdog> start_job_watchdog(const Launch& launch,
   };
   return std::make_unique<Watchdog>(WatchdogOptions{
       .deadlines = *deadlines,
-      .on_alarm = [rank = launch.rank,
-                   has_launcher](const HangAlarm& alarm) { end_process(rank, alarm, has_launcher); },
+      .on_alarm = [launch,
+                   has_launcher](const HangAlarm& alarm) { end_process(launch, alarm, has_launcher); },
       .advice = cat("; the last operations of each rank: ", flight_prefix(), "*.txt. If that was no hang, ",
                     Deadlines::kVariable, "=SECONDS waits longer"),
       .warn = [rank = launch.rank](const std::string& what) { print_line(rank, "warning: ", what); },

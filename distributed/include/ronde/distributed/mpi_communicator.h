@@ -19,7 +19,7 @@ namespace ronde::inline v0 {
 
 /// Whether this build can use MPI.
 RONDE_API bool has_mpi();
-/// "Open MPI v4.1.4, ..."; empty in a build without MPI. Does not start MPI.
+/// "Open MPI v4.1.4"; empty in a build without MPI. Does not start MPI.
 RONDE_API std::string mpi_library_version();
 /// Whether somebody, Ronde or the application, has started MPI in this process.
 RONDE_API bool mpi_is_running();
