@@ -34,6 +34,7 @@ namespace ronde::inline v0 {
 namespace {
 
 constexpr double kAnswerPatience = 10.0;  // seconds for messages of ranks that are there, at the start
+constexpr double kSpeakingTime = 0.3;     // seconds for the rank that reports what is wrong on all
 constexpr double kPatience = 3.0;         // seconds a failing rank waits until the others hear of it
 
 // The world of this process. One per process by nature, as the process is one rank.
@@ -142,8 +143,8 @@ void leave_to_watchdog() {
 // has spoken for all.
 void report_without_world(const Ending& ending) {
   const Launch launch = read_launch();
-  if (ending.rank >= 0 && ending.rank != launch.rank)
-    std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
+  if (ending.rank >= 0 && ending.rank != launch.rank && launch.needs_mpi())
+    std::this_thread::sleep_for(std::chrono::duration<double>(kSpeakingTime));
   if (ending.rank < 0 || ending.rank == launch.rank)
     report(ending.message, launch.rank, launch.launcher.empty());
 }

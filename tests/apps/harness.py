@@ -85,7 +85,7 @@ def ranks_of(mpirun):
 
 
 def is_mpich():
-    """Whether MPIEXEC is MPICH's, which passes on TERM and dies of USR2; with Open MPI's it is the other way round."""
+    """Whether MPIEXEC is MPICH's."""
     return "HYDRA" in subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False).stdout
 
 

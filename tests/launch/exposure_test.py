@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
 import harness  # noqa: E402
@@ -65,9 +66,8 @@ class Exposure(harness.ProgramTest):
             self.assertLess(time.monotonic(), deadline, log.read_text())
             time.sleep(0.02)
 
+    @unittest.skipIf(harness.is_mpich(), "MPICH's mpiexec listens, and its ranks inherit that")
     def test_supervised_ranks_listen_nowhere(self):
-        if harness.is_mpich():
-            self.skipTest("MPICH's mpiexec listens, and its ranks inherit that")
         job = self.start([harness.BIN / "ronde", "run", "-np", 2, "--allow-root", "--grace", 0, "--",
                           *self.command(*OPTIONS)])
         self.wait_for_training()
@@ -88,6 +88,7 @@ class Exposure(harness.ProgramTest):
         for pid in (first.pid, second.pid):
             self.assertTrue(all(one.is_loopback for one in listeners(pid)), listeners(pid))
 
+    @unittest.skipIf(harness.is_mpich(), "MPICH is for one machine: tests/apps/run_test.py")
     def test_several_machines_need_a_private_network(self):
         def run(*options):
             return harness.execute([harness.BIN / "ronde", "run", "-np", 2, "--allow-root", *options, "--", "true"], self.work)
