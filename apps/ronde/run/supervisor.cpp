@@ -146,9 +146,7 @@ Supervisor::~Supervisor() {
 std::vector<std::string> Supervisor::command(const std::map<std::string, std::string>& settings) const {
   std::vector<std::string> words{launcher_program()};
   words.insert(words.end(), {"-np", std::to_string(options_.ranks)});
-  if (!options_.hosts.empty()) {
-    words.insert(words.end(), {"--host", to_text(options_.hosts)});
-  }
+  if (!options_.hosts.empty()) words.insert(words.end(), {"--host", to_text(options_.hosts)});
   if (!is_one_machine(options_.hosts))
     for (const std::string& name : names_for_other_machines(settings))
       words.insert(words.end(), {"-x", name});
