@@ -55,6 +55,7 @@ Scratch::Scratch() {
   add(temporary && *temporary ? temporary : "/tmp",
       {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"});
   add("/dev/shm", {"OMPI_MCA_btl_vader_backing_directory"});
+  settings_["PMIX_MCA_gds"] = "^shmem";  // of PMIx 5.0, as with Ubuntu 24.04: its files have no other place
 }
 
 Scratch::~Scratch() {
