@@ -7,15 +7,7 @@ build_packages=(ca-certificates g++ make cmake ninja-build openmpi-bin libopenmp
 test_packages=(libgtest-dev binutils pkg-config python3 python3-yaml strace valgrind clang libclang-rt-dev lld
   dpkg-dev file)
 
-mpi_settings=(  # PRTE_...: of Open MPI 5, whose launcher is PRRTE; the others of both or of Open MPI 4
-  OMPI_MCA_rmaps_base_oversubscribe=1            # more ranks than cores is fine
-  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-  OMPI_MCA_hwloc_base_binding_policy=none        # a rank may use several cores
-  PRTE_MCA_hwloc_default_binding_policy=none
-  OMPI_MCA_mpi_yield_when_idle=1                 # who waits gives its core away
-  OMPI_MCA_btl="vader,self"                      # one machine: shared memory, no open ports
-  OMPI_MCA_btl_vader_single_copy_mechanism=none  # containers forbid reading another process' memory
-)
+mapfile -t mpi_settings < <(sed -n 's/^\([A-Z][^ ]*\).*/\1/p' "${BASH_SOURCE[0]%/*}/mpi.env")
 [ "$(id -u)" -ne 0 ] || mpi_settings+=(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 
 say() { printf '\n== %s\n' "$*"; }

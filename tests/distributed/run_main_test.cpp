@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <ronde/core/text.h>
+
 #include "distributed/run_main_job.h"
 
 namespace ronde::test {
@@ -132,16 +134,10 @@ TEST_F(RunMain, OneRankIsKilled) {
 }  // namespace ronde::test
 
 int main(int argc, char** argv) {
-  // What mpirun needs as root and on a machine with few cores.
-  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-                           "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_mpi_yield_when_idle"}) {
-    setenv(name, "1", 1);
+  for (const std::string& setting : ronde::split(RONDE_MPI_SETTINGS, ' ')) {
+    const std::size_t name = setting.find('=');
+    setenv(setting.substr(0, name).c_str(), setting.substr(name + 1).c_str(), 1);
   }
-  for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
-    setenv(name, "none", 1);
-  setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
-  setenv("OMPI_MCA_btl", "vader,self", 1);
-  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
   unsetenv("RONDE_THREADS");
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
