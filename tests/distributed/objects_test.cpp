@@ -15,6 +15,29 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
+// Which its program gives another form.
+struct Tagged {
+  int number = 0;
+  bool operator==(const Tagged&) const = default;
+};
+
+}  // namespace
+}  // namespace ronde::test
+
+template <>
+struct ronde::ObjectBytes<ronde::test::Tagged> {
+  static void append(std::string& bytes, const test::Tagged& value) { bytes += cat('#', value.number, ';'); }
+  static test::Tagged take(std::string_view& bytes) {
+    const std::size_t end = bytes.find(';');
+    const test::Tagged value{std::stoi(std::string(bytes.substr(1, end - 1)))};
+    bytes.remove_prefix(end + 1);
+    return value;
+  }
+};
+
+namespace ronde::test {
+namespace {
+
 template <class T>
 void expect_back(const T& value) {
   const std::string bytes = object_bytes(value);
@@ -31,6 +54,12 @@ TEST(Objects, ComeBackAsTheyWere) {
   expect_back(std::vector<std::vector<int>>{{}, {1}, {2, 3}});
   expect_back(std::vector<std::pair<char, double>>{{'a', 1.0}, {'b', 2.0}});
   expect_back(std::map<std::string, std::vector<std::int64_t>>{{"", {}}, {"losses", {3, 4}}});
+}
+
+TEST(Objects, ElementsKeepAFormOfTheirOwn) {
+  const std::vector<Tagged> values{{17}, {4}};
+  expect_back(values);
+  EXPECT_NE(object_bytes(values).find("#17;#4;"), std::string::npos);
 }
 
 // One element after the other, 100 MB of them took half a minute.

@@ -28,6 +28,7 @@ struct ObjectBytes {
   static_assert(
       std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>,
       "expects a trivially copyable type, std::string, or std::vector, std::pair, std::map of these");
+  static constexpr bool is_plain = true;  // nothing but its bytes
   static void append(std::string& bytes, const T& value) {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
@@ -85,10 +86,9 @@ struct ContainerBytes {
 template <class T>
 struct ObjectBytes<std::vector<T>> : ContainerBytes<std::vector<T>, T> {};
 
-/// Elements that are nothing but their bytes, in one piece: there may be millions of them.
+/// Plain elements in one piece: there may be millions of them.
 template <class T>
-requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
-         !std::is_same_v<T, bool>) struct ObjectBytes<std::vector<T>> {
+requires(ObjectBytes<T>::is_plain && !std::is_same_v<T, bool>) struct ObjectBytes<std::vector<T>> {
   static void append(std::string& bytes, const std::vector<T>& value) {
     ObjectBytes<std::size_t>::append(bytes, value.size());
     bytes.append(reinterpret_cast<const char*>(value.data()), value.size() * sizeof(T));
@@ -103,6 +103,7 @@ requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> &&
     return value;
   }
 };
+
 template <class K, class V>
 struct ObjectBytes<std::map<K, V>> : ContainerBytes<std::map<K, V>, std::pair<const K, V>> {};
 
