@@ -51,12 +51,12 @@ class Reader {
     require<UsageError>(
         !std::filesystem::is_character_file(status) && !std::filesystem::is_block_file(status), "--config ",
         path_, ": is a device, not a file of options");
-    require<UsageError>(!std::filesystem::is_fifo(status) || !has_launcher(), "--config ", path_,
+    require<UsageError>(!std::filesystem::is_fifo(status) || !was_launched(), "--config ", path_,
                         ": is a pipe, which one process alone can read, and every rank reads its options: "
                         "write them to a file");
     std::ifstream file(path_);
     require<UsageError>(file.is_open(), "--config ", path_, ": ", std::strerror(errno),
-                        has_launcher() && path_.starts_with(kDescriptors)
+                        was_launched() && path_.starts_with(kDescriptors)
                             ? ": a launcher does not pass <(...) on to the ranks: write the options to a file"
                             : "");
     for (std::string line; std::getline(file, line);) {

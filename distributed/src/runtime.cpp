@@ -298,7 +298,7 @@ int launch_rank() {
   return read_launch().rank;
 }
 
-bool has_launcher() {
+bool was_launched() {
   return !read_launch().launcher.empty();
 }
 

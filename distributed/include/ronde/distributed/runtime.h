@@ -35,7 +35,7 @@ RONDE_API int cross_size();
 /// alone. Needs no init.
 RONDE_API int launch_rank();
 /// Whether one of these has started it, perhaps as one rank of several. Needs no init.
-RONDE_API bool has_launcher();
+RONDE_API bool was_launched();
 
 /// Body of a program's `main`: init, `body(world())`, shutdown; returns the exit status. An exception on any
 /// rank becomes one line on stderr, `ronde: [rank 2] message` (`ronde: message` in a world of one), printed
