@@ -1,6 +1,7 @@
 #include "keras_file/hdf5.h"
 
 #include <mutex>
+#include <optional>
 
 namespace ronde::inline v0::hdf5 {
 
@@ -85,17 +86,17 @@ Handle open_image(std::string_view bytes) {
 Handle ensure_group(hid_t parent, const std::string& path) {
   // One level at a time: groups that HDF5 makes on the way by itself would carry time stamps.
   const Handle creation = without_times(H5P_GROUP_CREATE);
-  std::vector<Handle> way;
+  std::optional<Handle> group;
   std::string_view rest = path;
   do {
-    const hid_t where = way.empty() ? parent : hid_t{way.back()};
+    const hid_t where = group ? hid_t{*group} : parent;
     const std::string part = next_part(rest);
     if (!has_object(where, part))
       Handle(H5Gcreate2(where, part.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
              cat("making group ", path));
-    way.push_back(open_object(where, part));
+    group.emplace(open_object(where, part));
   } while (!rest.empty());
-  return std::move(way.back());
+  return std::move(*group);
 }
 
 Handle open_object(hid_t parent, const std::string& path) {

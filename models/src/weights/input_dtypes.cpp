@@ -46,24 +46,30 @@ std::string name_here(const ConfigValue& config) {
   return text;
 }
 
-void collect(const ConfigValue& config, const Module& net, std::set<std::string>& dtypes) {
-  const ConfigValue* layers = config.is_dict() ? config.find("layers") : &config;
-  if (layers == nullptr || !layers->is_list()) return;
+void collect(const ConfigList& layers, const Module& net, std::set<std::string>& dtypes) {
   const std::vector<Module*> children = net.children();
-  for (const ConfigValue& layer : layers->as_list()) {
-    const ConfigValue& inner = layer.at("config");
-    const std::string name = name_here(inner);
-    if (layer.at("class_name").as_string() == "InputLayer") {
-      if (!embeds_input(net, name)) dtypes.insert(dtype_in(inner));
+  for (const ConfigValue& layer : layers) {
+    const ConfigValue& config = layer.at("config");
+    const ConfigList* const inner = layers_in(config);
+    const bool is_input = layer.at("class_name").as_string() == "InputLayer";
+    if (!inner && !is_input) continue;
+    const std::string name = name_here(config);
+    if (is_input) {
+      if (!embeds_input(net, name)) dtypes.insert(dtype_in(config));
       continue;
     }
     const auto child = std::find_if(children.begin(), children.end(),
                                     [&](const Module* module) { return module->name() == name; });
-    if (child != children.end()) collect(inner, **child, dtypes);
+    if (child != children.end()) collect(*inner, **child, dtypes);
   }
 }
 
 }  // namespace
+
+const ConfigList* layers_in(const ConfigValue& config) {
+  const ConfigValue* layers = config.is_dict() ? config.find("layers") : &config;
+  return layers != nullptr && layers->is_list() ? &layers->as_list() : nullptr;
+}
 
 std::string dtype_in(const ConfigValue& config) {
   const ConfigValue* dtype = config.find("dtype");
@@ -75,7 +81,8 @@ std::string dtype_in(const ConfigValue& config) {
 std::set<std::string> input_dtypes(const ConfigValue& described, const Module& net) {
   std::set<std::string> dtypes;
   const ConfigValue* config = described.is_dict() ? described.find("config") : nullptr;
-  if (config != nullptr) collect(*config, net, dtypes);
+  const ConfigList* layers = config != nullptr ? layers_in(*config) : nullptr;
+  if (layers != nullptr) collect(*layers, net, dtypes);
   return dtypes;
 }
 

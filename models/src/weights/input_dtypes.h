@@ -9,6 +9,9 @@
 
 namespace ronde::inline v0 {
 
+/// Those that the config of a net lists, or that are all of it; null for another layer.
+const ConfigList* layers_in(const ConfigValue& config);
+
 /// "mixed_bfloat16", from a name or a policy {"class_name": "DTypePolicy", "config": {"name": ...}}; empty
 /// where nothing is said.
 std::string dtype_in(const ConfigValue& config);

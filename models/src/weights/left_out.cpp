@@ -16,9 +16,9 @@ namespace {
 template <class Visit>
 void for_each_layer(const ConfigValue& net, Visit&& visit) {
   const ConfigValue* config = net.is_dict() ? net.find("config") : nullptr;
-  const ConfigValue* layers = config && config->is_dict() ? config->find("layers") : config;
-  if (!layers || !layers->is_list()) return;
-  for (const ConfigValue& layer : layers->as_list()) {
+  const ConfigList* layers = config ? layers_in(*config) : nullptr;
+  if (!layers) return;
+  for (const ConfigValue& layer : *layers) {
     const ConfigValue& inner = layer.at("config");
     if (inner.is_dict()) visit(layer.at("class_name").as_string(), inner);
     for_each_layer(layer, visit);
