@@ -192,6 +192,26 @@ class Supervised(Interrupted):
         self.assertIn("saved out/on-signal.h5", job.out)
         self.assertNotIn("start 2", job.out)
 
+    def test_told_to_end_under_a_launcher_that_would_die_of_it(self):
+        """As MPICH's does, and a shell: the ranks are told themselves."""
+        launcher = self.script('"$LAUNCHER" "$@" &\nwait $!\n')
+        job = self.start(self.supervised(*self.command(*SAVING)), RONDE_MPIEXEC=str(launcher), LAUNCHER=harness.MPIEXEC)
+        self.wait_for_steps(job)
+        job.process.terminate()
+        self.assertEqual(job.finish(), 75, job.out)
+        self.assertIn("saved out/on-signal.h5", job.out)
+
+    def test_settings_of_all_launchers(self):
+        """Each reads its own; what the user has set stays."""
+        wanted = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+                  "OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none",
+                  "PMIX_MCA_gds": "^shmem"}
+        job = self.start(self.supervised("true"), RONDE_MPIEXEC=str(self.script("env\n")), UCX_TLS="tcp",
+                         **dict.fromkeys(wanted, ""))
+        self.assertEqual(job.finish(), 0, job.out)
+        for name, value in {**wanted, "UCX_TLS": "tcp"}.items():
+            self.assertIn(f"\n{name}={value}\n", job.out)
+
     def test_told_twice_in_one_breath(self):
         """`timeout` signals its child, and then its process group with the child in it."""
         job = self.start(["timeout", "1000", *self.supervised(*self.command(*SAVING, "--epochs", "1000"))])
@@ -228,8 +248,9 @@ class Supervised(Interrupted):
         self.assertNotIn("start 2", job.out)
 
     def test_what_is_ignored_stays_so(self):
-        """nohup, and shells that start it in the background, want it to outlive the terminal."""
-        job = self.start(["sh", "-c", 'trap "" HUP INT QUIT; exec "$@"', "sh", *self.supervised(*self.command(*SAVING))])
+        """nohup, and shells that start it in the background, want it to outlive the terminal; whatever libraries catch."""
+        job = self.start(["sh", "-c", 'trap "" HUP INT QUIT; exec "$@"', "sh", *self.supervised(*self.command(*SAVING))],
+                         LD_PRELOAD=os.environ["RONDE_CATCHES_HANGUP"])
         self.wait_for_steps(job)
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
             job.process.send_signal(number)

@@ -38,7 +38,8 @@ class Usage(ToolTest):
             for ranks in (1, 2):
                 result = self.ronde(*words, ranks=ranks)
                 name = " ".join(("ronde", *words))
-                self.assert_refused(result, 2, f"no command given: see `{name} --help`")
+                speaker = "" if ranks == 1 else r"\[rank 0\] "  # for all, of whom none leaves before
+                self.assert_refused(result, 2, f"ronde: {speaker}no command given: see `{name} --help`")
                 self.assertEqual(result.err.count(self.done(*words, "--help")), 1, result)
                 self.assertEqual(result.out, "")
 

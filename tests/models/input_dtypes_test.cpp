@@ -82,5 +82,13 @@ TEST(InputDtypes, MatterWhereAnotherLayerTakesTheInputToo) {
   EXPECT_EQ(with_inputs_of("int32", std::move(net), {3}), Lines{line_of("int32")});
 }
 
+TEST(InputDtypes, OfNetsWithinNets) {
+  auto inner = std::make_unique<Graph>();
+  inner->output(inner->add(Dense({.units = 2}), inner->input("numbers", {6})));
+  auto net = std::make_unique<Graph>();
+  net->output(net->add(std::move(inner), net->add(Flatten(), net->add(words(), net->input("words", {3})))));
+  EXPECT_EQ(with_inputs_of("int32", std::move(net), {3}), Lines{line_of("int32")});
+}
+
 }  // namespace
 }  // namespace ronde::test
