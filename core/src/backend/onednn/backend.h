@@ -22,6 +22,8 @@ class OneDnnBackend final : public WithBfloat16 {
   void unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryParams params) override;
   void unary_backward(UnaryOp op, const Tensor& grad_x, const Tensor& grad_y, const Tensor& x,
                       const Tensor& y, UnaryParams params) override;
+  void relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y, const Tensor& y,
+                     double scale) override;
   void binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) override;
   void accumulate(const Tensor& x, const Tensor& y, double alpha) override;
   void reduce(ReduceOp op, const Tensor& out, const Tensor& x) override;

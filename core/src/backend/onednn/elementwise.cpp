@@ -179,6 +179,16 @@ void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tenso
     WithBfloat16::unary_backward(op, grad_x, grad_y, x, y, params);
 }
 
+void OneDnnBackend::relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y,
+                                  const Tensor& y, double scale) {
+  const auto run = [&](float* to, const float* g, const float* at_y, const float*, std::int64_t count) {
+    kernels_.unary_backward(UnaryOp::relu, to, g, at_y, at_y, count, 0.0f, 0.0f);
+    if (scale != 1.0) kernels_.unary(UnaryOp::affine, to, to, count, static_cast<float>(scale), 0.0f);
+  };
+  if (grad_bias.defined() || !for_elements(*this, kernels_, grad_x, grad_y, y, {}, run))
+    WithBfloat16::relu_backward(grad_x, grad_bias, grad_y, y, scale);
+}
+
 void OneDnnBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
   const bool scalar = is_stretched_scalar(b);
   if (!scalar && is_stretched_row(b) && dense_values(out, a))
