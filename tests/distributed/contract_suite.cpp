@@ -96,8 +96,9 @@ void check_mismatch(Communicator& c) {
          "barrier 'line\n'1'' ()");
   expect(c.broadcast(host_zeros({4}), is_odd ? 1 : 0), "[broadcast] ", "broadcast(f32 (4,), root 0)",
          "broadcast(f32 (4,), root 1)");
-  const Tensor group = host_zeros({2});
-  expect(c.grouped_allreduce(std::vector<Tensor>(is_odd ? 2 : 3, group)), "[grouped_allreduce] ",
+  std::vector<Tensor> group{host_zeros({2}), host_zeros({2}), host_zeros({2})};
+  if (is_odd) group.pop_back();
+  expect(c.grouped_allreduce(group), "[grouped_allreduce] ",
          "grouped_allreduce(sum, f32 (2,), f32 (2,), f32 (2,))",
          "grouped_allreduce(sum, f32 (2,), f32 (2,))");
   expect(is_odd ? c.barrier() : c.allreduce(host_zeros({2, 3}, DType::i32), Reduction::max), "[distributed] ",
@@ -152,6 +153,11 @@ void check_arguments(Communicator& c) {
          "[allreduce] expects contiguous tensors, got a view of i32 (6, 4); contiguous() makes a copy");
   expect(c.allreduce(Tensor()), "[allreduce] got an undefined tensor");
   expect(c.grouped_allreduce({}), "[grouped_allreduce] expects at least one tensor");
+  const Tensor floats = host_zeros({4, 2}), empty = host_zeros({0});
+  expect(c.grouped_allreduce({floats, ints, empty, floats}),
+         "[grouped_allreduce] tensors 0 and 3 overlap: f32 (4, 2) and f32 (4, 2)");
+  expect(c.grouped_allreduce({ints, floats.slice(0, 1, 3), floats.slice(0, 0, 2)}),
+         "[grouped_allreduce] tensors 1 and 2 overlap: f32 (2, 2) and f32 (2, 2)");
   expect(c.broadcast(ints, c.size()),
          cat("[broadcast] root ", c.size(), " is not one of ", counted(c.size(), "rank")));
   expect(c.broadcast(ints, -1), cat("[broadcast] root -1 is not one of ", counted(c.size(), "rank")));

@@ -115,7 +115,26 @@ class Check {
       tensor(data);
       reduction(data);
     }
+    apart();
   }
+
+  // What two tensors of a group share would be reduced twice.
+  void apart() const {
+    if (call_.tensors.size() < 2) return;
+    std::vector<const Tensor*> tensors;
+    for (const Tensor& data : call_.tensors)
+      if (data.byte_size() > 0) tensors.push_back(&data);
+    std::ranges::sort(tensors, {}, begin_of);
+    const auto shared = std::ranges::adjacent_find(tensors, [](const Tensor* low, const Tensor* high) {
+      return begin_of(high) < begin_of(low) + low->byte_size();
+    });
+    if (shared == tensors.end()) return;
+    const auto [first, second] =
+        std::minmax({shared[0] - call_.tensors.data(), shared[1] - call_.tensors.data()});
+    expect(false, "tensors ", first, " and ", second, " overlap: ", call_.tensors[first], " and ",
+           call_.tensors[second]);
+  }
+  static const char* begin_of(const Tensor* tensor) { return static_cast<const char*>(tensor->raw()); }
 
   void broadcast() const {
     expect(call_.root >= 0 && call_.root < size_, "root ", call_.root, " is not one of ",

@@ -61,7 +61,7 @@ class RONDE_API Communicator {
   Work allreduce(const Tensor& data, Reduction op = Reduction::sum);
   Work allreduce(const Tensor& data, const AllreduceOptions& options);
   /// Several tensors, dtypes may differ, in one operation: all or none of them, with one meeting of the
-  /// ranks. Each gets the bits that `allreduce` gives.
+  /// ranks. Each gets the bits that `allreduce` gives. No two of them may share memory.
   Work grouped_allreduce(const std::vector<Tensor>& tensors, const AllreduceOptions& options = {});
   /// In place; everybody gets root's values.
   Work broadcast(const Tensor& data, int root = 0, const std::string& name = {});
