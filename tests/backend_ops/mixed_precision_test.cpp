@@ -211,18 +211,32 @@ TEST(MixedKernels, GradientsBehindReluAndDropoutAreScaled) {
   for_each_setting(check, {DType::f32, DType::bf16});
 }
 
+TEST(MixedKernels, Softmax) {
+  for (const Shape& shape : {Shape{33, 10}, {9, 40}})
+    compare_mixed(
+        {{blank(shape), blank(shape), blank(shape), blank(shape)}},
+        {{random(shape, 1, -30, 30), random(shape, 2), random(shape, 3, 0, 1), random(shape, 4, -3, 0)}},
+        [&](Backend& b, Tensors out, Tensors in) {
+          b.softmax(out[0], in[0]);
+          b.softmax_backward(out[1], in[1], in[2]);
+          b.log_softmax(out[2], in[0]);
+          b.log_softmax_backward(out[3], in[1], in[3]);
+        });
+}
+
 TEST(MixedKernels, PreciseLosses) {
-  const Shape shape{33, 10};
-  const Tensor labels = Tensor::full({shape[0]}, 3, {.dtype = DType::i32, .backend = &oracle()});
-  compare_mixed({{blank({shape[0]}), blank(shape)}, 2}, {{random(shape, 1, -30, 30)}},
-                [&](Backend& b, Tensors out, Tensors in) {
-                  b.softmax_cross_entropy(out[0], out[1], in[0], labels.to(b), 0.1);
-                });
-  compare_mixed({{blank(shape)}}, {{random({}, 2), random(shape, 3, 0, 1)}, 2},
-                [&](Backend& b, Tensors out, Tensors in) {
-                  b.softmax_cross_entropy_backward(out[0], in[0].broadcast_to({shape[0]}), in[1],
-                                                   labels.to(b), 0.1);
-                });
+  for (const Shape& shape : {Shape{33, 10}, {9, 40}}) {
+    const Tensor labels = Tensor::full({shape[0]}, 3, {.dtype = DType::i32, .backend = &oracle()});
+    compare_mixed({{blank({shape[0]}), blank(shape)}, 2}, {{random(shape, 1, -30, 30)}},
+                  [&](Backend& b, Tensors out, Tensors in) {
+                    b.softmax_cross_entropy(out[0], out[1], in[0], labels.to(b), 0.1);
+                  });
+    compare_mixed({{blank(shape)}}, {{random({}, 2), random(shape, 3, 0, 1)}, 2},
+                  [&](Backend& b, Tensors out, Tensors in) {
+                    b.softmax_cross_entropy_backward(out[0], in[0].broadcast_to({shape[0]}), in[1],
+                                                     labels.to(b), 0.1);
+                  });
+  }
 }
 
 TEST(MixedKernels, PreciseSumsOverRows) {

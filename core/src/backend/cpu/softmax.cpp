@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ronde/core/counted.h>
-
+#include "backend/cpu/class_labels.h"
 #include "backend/cpu/cpu_backend.h"
 
 namespace ronde::inline v0 {
@@ -35,19 +34,9 @@ double log_sum_exp(const T* x, std::int64_t k) {
 }
 
 template <class T>
-void softmax_row(T* y, const T* x, std::int64_t k) {
-  const double normaliser = log_sum_exp(x, k);
+void softmax_row(T* y, const T* x, double normaliser, std::int64_t k) {
   for (std::int64_t i = 0; i < k; ++i)
     y[i] = static_cast<T>(std::exp(static_cast<double>(x[i]) - normaliser));
-}
-
-// The labels of all rows, checked: what follows indexes with them.
-const std::int32_t* checked_labels(const Tensor& labels, std::int64_t k) {
-  const auto* label = labels.data<std::int32_t>();
-  for (std::int64_t i = 0; i < labels.count(); ++i)
-    require(label[i] >= 0 && label[i] < k, "[softmax_cross_entropy] label ", label[i], " of row ", i,
-            " is none of the ", counted(k, "class", "classes"));
-  return label;
 }
 
 }  // namespace
@@ -56,8 +45,9 @@ void CpuBackend::softmax(const Tensor& out, const Tensor& x) {
   visit_real(out.dtype(), "softmax", [&]<class T>(T) {
     T* to = out.data<T>();
     const T* from = x.data<T>();
-    for_each_row(threads_, x,
-                 [=](std::int64_t row, std::int64_t k) { softmax_row(to + row, from + row, k); });
+    for_each_row(threads_, x, [=](std::int64_t row, std::int64_t k) {
+      softmax_row(to + row, from + row, log_sum_exp(from + row, k), k);
+    });
   });
 }
 
@@ -115,8 +105,9 @@ void CpuBackend::softmax_cross_entropy(const Tensor& losses, const Tensor& proba
       double weighted = (1 - smoothing) * static_cast<double>(z[row + label[row / k]]);
       for (std::int64_t i = row; i < row + k && smoothing != 0; ++i)
         weighted += smoothing / static_cast<double>(k) * static_cast<double>(z[i]);
-      loss[row / k] = static_cast<T>(log_sum_exp(z + row, k) - weighted);
-      softmax_row(p + row, z + row, k);
+      const double normaliser = log_sum_exp(z + row, k);
+      loss[row / k] = static_cast<T>(normaliser - weighted);
+      softmax_row(p + row, z + row, normaliser, k);
     });
   });
 }

@@ -78,6 +78,15 @@ class OneDnnBackend final : public WithBfloat16 {
   void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                            const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                            const Tensor& variance, const Tensor& gamma, double epsilon) override;
+  void softmax(const Tensor& out, const Tensor& x) override;
+  void softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) override;
+  void log_softmax(const Tensor& out, const Tensor& x) override;
+  void log_softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) override;
+  void softmax_cross_entropy(const Tensor& losses, const Tensor& probabilities, const Tensor& logits,
+                             const Tensor& labels, double smoothing) override;
+  void softmax_cross_entropy_backward(const Tensor& grad_logits, const Tensor& grad_losses,
+                                      const Tensor& probabilities, const Tensor& labels,
+                                      double smoothing) override;
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                 SgdParams params) override;
   void rmsprop_step(const Tensor& w, const Tensor& g, const Tensor& velocity, const Tensor& momentum,

@@ -14,6 +14,7 @@
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/product_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
+#include "backend/onednn/kernels/softmax_loops.h"
 #include "backend/onednn/kernels/winograd_loops.h"
 // last, as clang rounds what stands behind it like the optimizers
 #include "backend/onednn/kernels/optimizer_loops.h"
@@ -41,6 +42,8 @@ const Kernels RONDE_KERNEL_TABLE{
     .batch_norm_backward = batch_norm_backward,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
+    .softmax = softmax,
+    .softmax_backward = softmax_backward,
     .fetch = fetch,
     .max_pool = max_pool,
     .max_pool_backward = max_pool_backward,

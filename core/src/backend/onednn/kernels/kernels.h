@@ -92,6 +92,12 @@ struct StepFactors {
   float learning_rate, grad_scale, clip, decay;
 };
 
+/// Of the values of a row: the largest, and the sum of e^(x - largest).
+struct ExponentialSum {
+  float largest;
+  double total;
+};
+
 struct Kernels {
   // --- elementwise
   bool (*has_unary)(UnaryOp op);
@@ -142,6 +148,10 @@ struct Kernels {
                      std::int64_t rows, std::int64_t k);
   void (*layer_norm_backward)(const RowNormGradients& to, const float* g, const float* x, const float* mean,
                               const float* variance, const RowNorm& norm, std::int64_t rows, std::int64_t k);
+
+  // --- softmax of a row of n values; y may be x
+  ExponentialSum (*softmax)(float* y, const float* x, std::int64_t n);
+  void (*softmax_backward)(float* grad_x, const float* g, const float* y, std::int64_t n);
 
   // --- pooling, one image
   /// Brings x into the cache by one straight pass.
