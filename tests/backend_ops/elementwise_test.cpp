@@ -120,12 +120,35 @@ TEST(Elementwise, ViewsMayBeginAnywhere) {
     }
 }
 
+// Results near 0 have as many digits as others.
+TEST(Elementwise, LogarithmsOfAllMagnitudes) {
+  const auto expect = [](UnaryOp op, const Values& values, double (*exact)(double)) {
+    for (Backend* backend : tested_backends()) {
+      SCOPED_TRACE(backend->name());
+      const Tensor x = tensor(*backend, {static_cast<std::int64_t>(values.size())}, values, DType::f32),
+                   y = Tensor::empty_like(x);
+      backend->unary(op, y, x, {});
+      const std::vector<float> given = x.to_vector<float>(), got = y.to_vector<float>();
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const double want = exact(static_cast<double>(given[i]));
+        EXPECT_NEAR(static_cast<double>(got[i]), want, 4e-7 * std::abs(want)) << given[i];
+      }
+    }
+  };
+  Values positive, all;
+  for (double x = 1.2e-38; x < 3e38; x *= 1.37) positive.push_back(x);
+  for (double step = 1e-7; step < 1; step *= 1.7) positive.insert(positive.end(), {1 - step / 2, 1 + step});
+  expect(UnaryOp::log, positive, [](double x) { return std::log(x); });
+  for (double x = 1e-3; x < 85; x *= 1.11) all.insert(all.end(), {x, -x});
+  expect(UnaryOp::softplus, all, [](double x) { return std::log1p(std::exp(x)); });
+}
+
 TEST(Elementwise, SpecialValuesStaySpecial) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const Values values{nan, inf, -inf, 0.0, -0.0, 90.0, -90.0, 1e30, -1e30};
-  for (const UnaryOp op :
-       {UnaryOp::relu, UnaryOp::leaky_relu, UnaryOp::sigmoid, UnaryOp::exp, UnaryOp::abs, UnaryOp::clamp,
-        UnaryOp::square, UnaryOp::tanh, UnaryOp::elu, UnaryOp::gelu, UnaryOp::silu}) {
+  for (const UnaryOp op : {UnaryOp::relu, UnaryOp::leaky_relu, UnaryOp::sigmoid, UnaryOp::exp, UnaryOp::abs,
+                           UnaryOp::clamp, UnaryOp::square, UnaryOp::tanh, UnaryOp::elu, UnaryOp::gelu,
+                           UnaryOp::silu, UnaryOp::log, UnaryOp::softplus}) {
     SCOPED_TRACE(cat("op ", static_cast<int>(op)));
     const Shape shape{static_cast<std::int64_t>(values.size())};
     for (Backend* backend : tested_backends()) {

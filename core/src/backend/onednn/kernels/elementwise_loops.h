@@ -22,9 +22,7 @@ inline void map2(float* y, const float* a, const float* b, std::int64_t n, F f) 
 
 bool has_unary(UnaryOp op) {
   switch (op) {
-    case UnaryOp::log:
     case UnaryOp::power:
-    case UnaryOp::softplus:
     case UnaryOp::sin:
     case UnaryOp::cos:
       return false;
@@ -53,12 +51,16 @@ void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, fl
       return map(y, x, n, [](float v) { return tanh_of(v); });
     case UnaryOp::exp:
       return map(y, x, n, [](float v) { return exp_of(v); });
+    case UnaryOp::log:
+      return map(y, x, n, [](float v) { return log_of(v); });
     case UnaryOp::sqrt:
       return map(y, x, n, [](float v) { return __builtin_sqrtf(v); });
     case UnaryOp::square:
       return map(y, x, n, [](float v) { return v * v; });
     case UnaryOp::abs:
       return map(y, x, n, [](float v) { return __builtin_fabsf(v); });
+    case UnaryOp::softplus:
+      return map(y, x, n, [](float v) { return softplus_of(v); });
     case UnaryOp::clamp:
       return map(y, x, n, [=](float v) { return v < alpha ? alpha : (v > beta ? beta : v); });
     case UnaryOp::clipped_relu:
@@ -99,6 +101,10 @@ void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, cons
       return map2(gx, gy, y, n, [](float g, float at) { return g * (1 - at * at); });
     case UnaryOp::exp:
       return map2(gx, gy, y, n, [](float g, float at) { return g * at; });
+    case UnaryOp::log:
+      return map2(gx, gy, x, n, [](float g, float at) { return g / at; });
+    case UnaryOp::softplus:
+      return map2(gx, gy, x, n, [](float g, float at) { return g * logistic(at); });
     case UnaryOp::sqrt:
       return map2(gx, gy, y, n, [](float g, float at) { return g * (0.5f / at); });
     case UnaryOp::square:

@@ -76,6 +76,35 @@ inline float logistic(float x) {
   return x < -kHighestPower ? 0.0f : 1.0f / (1.0f + clamped_exp_of(-x));
 }
 
+// log(1 + f) = 2 artanh(s) = f - s * (f - r) with s = f / (2 + f) and r = 2 s^2 / 3 + 2 s^4 / 5 + ..., the
+// first `terms` of these.
+template <int terms>
+inline float log1p_of(float f) {
+  const float s = f / (2.0f + f), z = s * s;
+  float r = 2.0f / (2 * terms + 1);
+#pragma GCC unroll 8
+  for (int i = terms - 1; i > 0; --i) r = r * z + 2.0f / static_cast<float>(2 * i + 1);
+  return f - s * (f - r * z);
+}
+
+// To 2 units in the last place. x = 2^k * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
+inline float log_of(float x) {
+  constexpr float kLeastNormal = 1.17549435e-38f, kTwoTo23 = 8388608.0f;
+  const bool is_small = x < kLeastNormal;
+  const int bits = __builtin_bit_cast(int, is_small ? x*kTwoTo23 : x), above = bits - 0x3f3504f3;
+  const float k = static_cast<float>((above >> 23) - (is_small ? 23 : 0));
+  const float f = __builtin_bit_cast(float, (above & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  const float y = k * 0.693145752f + (log1p_of<4>(f) + k * 1.42860677e-6f);
+  const float otherwise = x == 0 ? -__builtin_inff() : (x < 0 ? __builtin_nanf("") : x);  // infinite, a NaN
+  return x > 0 && x < __builtin_inff() ? y : otherwise;
+}
+
+// log(1 + e^x), to 3 units in the last place; 0 where e^x is no normal number.
+inline float softplus_of(float x) {
+  const float rest = log1p_of<8>(exp_of_negative(-__builtin_fabsf(x)));
+  return x > 0 ? x + rest : (x == x ? rest : x);
+}
+
 // Of the standard normal distribution.
 struct NormalCdf {
   float value, density;
