@@ -23,6 +23,9 @@ StridedLoop::StridedLoop(const Shape& shape, std::span<const Shape> strides) : c
   if (rank_ == 0) return;
   inner_extent_ = std::max<std::int64_t>(axes_[static_cast<std::size_t>(rank_ - 1)].extent, 1);
   inner_strides_ = axes_[static_cast<std::size_t>(rank_ - 1)].strides;
+  if (rank_ == 1) return;
+  runs_ = axes_[static_cast<std::size_t>(rank_ - 2)].extent;
+  run_strides_ = axes_[static_cast<std::size_t>(rank_ - 2)].strides;
 }
 
 bool StridedLoop::inner_is_dense(int operands) const {
@@ -32,26 +35,27 @@ bool StridedLoop::inner_is_dense(int operands) const {
 
 StridedLoop::Place StridedLoop::place_of(std::int64_t index) const {
   Place place{};
-  for (auto i = static_cast<std::size_t>(rank_); i-- > 0;) {
+  index /= inner_extent_;
+  const std::int64_t run = index % runs_;
+  place.runs = runs_ - run;
+  advance(place.offsets, run_strides_, run);
+  index /= runs_;
+  for (auto i = static_cast<std::size_t>(std::max(rank_ - 2, 0)); i-- > 0;) {
     place.along[i] = index % axes_[i].extent;
     index /= axes_[i].extent;
-    for (std::size_t k = 0; k < kMaxOperands; ++k) place.offsets[k] += place.along[i] * axes_[i].strides[k];
+    advance(place.offsets, axes_[i].strides, place.along[i]);
   }
   return place;
 }
 
-void StridedLoop::next_run(Place& place) const {
-  const auto move = [&](std::size_t i, std::int64_t by) {
-    place.along[i] += by;
-    for (std::size_t k = 0; k < kMaxOperands; ++k) place.offsets[k] += by * axes_[i].strides[k];
-  };
-  if (rank_ == 0) return;
-  auto i = static_cast<std::size_t>(rank_ - 1);
-  move(i, -place.along[i]);
-  while (i-- > 0) {
-    move(i, 1);
-    if (place.along[i] < axes_[i].extent) return;
-    move(i, -place.along[i]);
+void StridedLoop::to_next_axis(Place& place) const {
+  advance(place.offsets, run_strides_, place.runs - runs_);
+  place.runs = runs_;
+  for (auto i = static_cast<std::size_t>(std::max(rank_ - 2, 0)); i-- > 0;) {
+    advance(place.offsets, axes_[i].strides, 1);
+    if (++place.along[i] < axes_[i].extent) return;
+    advance(place.offsets, axes_[i].strides, -place.along[i]);
+    place.along[i] = 0;
   }
 }
 

@@ -36,26 +36,37 @@ class StridedLoop {
   template <class F>
   void for_each_run(std::int64_t begin, std::int64_t end, F&& run) const {
     if (begin >= end) return;  // an axis may have no elements
+    const std::int64_t skipped = begin % inner_extent_;  // of the first run
+    begin -= skipped;
     Place place = place_of(begin);
-    std::int64_t left = inner_extent_ - begin % inner_extent_;  // of the run
-    while (begin < end) {
-      const std::int64_t length = std::min(left, end - begin);
-      run(std::as_const(place.offsets), length);
-      begin += length;
-      left = inner_extent_;
-      next_run(place);
+    Offsets first = place.offsets;
+    advance(first, inner_strides_, skipped);
+    run(std::as_const(first), std::min(inner_extent_, end - begin) - skipped);
+    while ((begin += inner_extent_) < end) {
+      if (place.runs > 1) {
+        --place.runs;
+        advance(place.offsets, run_strides_, 1);
+      } else {
+        to_next_axis(place);
+      }
+      run(std::as_const(place.offsets), std::min(inner_extent_, end - begin));
     }
   }
 
  private:
-  /// An element's index along each axis, and its offset in each operand.
+  /// Where a run begins: its index along each axis but the two innermost ones, its offset in each operand,
+  /// and how many runs are left along the axis outside of it.
   struct Place {
     std::array<std::int64_t, Shape::kMaxRank> along;
     Offsets offsets;
+    std::int64_t runs;
   };
   Place place_of(std::int64_t index) const;
-  /// To the beginning of the run behind this one.
-  void next_run(Place& place) const;
+  /// From the last of these runs to the first one behind it.
+  void to_next_axis(Place& place) const;
+  static void advance(Offsets& offsets, const Offsets& strides, std::int64_t by) {
+    for (std::size_t k = 0; k < kMaxOperands; ++k) offsets[k] += by * strides[k];
+  }
 
   struct Axis {
     std::int64_t extent;
@@ -66,6 +77,8 @@ class StridedLoop {
   std::int64_t count_;
   std::int64_t inner_extent_ = 1;
   Offsets inner_strides_{};
+  std::int64_t runs_ = 1;  // along the axis outside of the innermost one
+  Offsets run_strides_{};
 };
 
 template <class T>

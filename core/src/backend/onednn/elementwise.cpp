@@ -113,18 +113,23 @@ bool for_elements(Backend& backend, const Kernels& kernels, const Tensor& out, c
   return true;
 }
 
+template <class T>
+void copy_runs(ThreadPool& threads, const StridedLoop& loop, T* to, const T* from) {
+  threads.parallel_for(loop.count(), kElementGrain, [&loop, to, from](std::int64_t begin, std::int64_t end) {
+    loop.for_each_run(begin, end, [to, from](const StridedLoop::Offsets& offsets, std::int64_t count) {
+      std::copy_n(from + offsets[1], count, to + offsets[0]);
+    });
+  });
+}
+
 // Between views of one type in long runs.
 bool copy_runs(ThreadPool& threads, const Tensor& out, const Tensor& x) {
   const ValueRuns runs(out, x, {}, {});
   if (out.dtype() != x.dtype() || !runs.are_long()) return false;
-  threads.parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-    runs.loop().for_each_run(begin, end, [&](const StridedLoop::Offsets& offsets, std::int64_t count) {
-      if (out.dtype() == DType::f32)
-        std::copy_n(x.data<float>() + offsets[1], count, out.data<float>() + offsets[0]);
-      else
-        std::copy_n(bits_of(x) + offsets[1], count, bits_of(out) + offsets[0]);
-    });
-  });
+  if (out.dtype() == DType::f32)
+    copy_runs(threads, runs.loop(), out.data<float>(), x.data<float>());
+  else
+    copy_runs(threads, runs.loop(), bits_of(out), bits_of(x));
   return true;
 }
 
