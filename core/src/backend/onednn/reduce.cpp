@@ -27,6 +27,24 @@ struct AxisRun {
   }
 };
 
+// Sums of rows of few values, times `scale`.
+void reduce_short_rows(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& x,
+                       std::int64_t rows, std::int64_t k, double scale) {
+  constexpr std::int64_t kMost = 256;
+  backend.threads().parallel_for(rows, grain_of_rows(k), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t most = std::min(kMost, rows_at_a_time(end - begin, k, 1, out, x));
+    const WrittenRows to(backend, kernels, out, rows, most);
+    const ReadRows from(backend, kernels, x, rows, most);
+    double sums[kMost];
+    in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
+      kernels.sum_rows(sums, from(first, some), some, k);
+      std::transform(sums, sums + some, to.room(first),
+                     [=](double sum) { return static_cast<float>(sum * scale); });
+      to.keep(first, some);
+    });
+  });
+}
+
 }  // namespace
 
 void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
@@ -36,6 +54,9 @@ void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
     return WithBfloat16::reduce(op, out, x);
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(run.reduced) : 1.0;
   const std::int64_t columns = run.inner;
+  constexpr std::int64_t kFewValues = 512;
+  if (columns == 1 && run.outer > 1 && run.reduced <= kFewValues)
+    return reduce_short_rows(*this, kernels_, out, x, run.outer, run.reduced, scale);
   const auto add = [&](double* totals, const float* rows, std::int64_t count) {
     if (columns == 1)
       *totals += kernels_.sum(rows, count);

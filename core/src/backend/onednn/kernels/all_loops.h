@@ -34,6 +34,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .from_bfloat16 = from_bfloat16,
     .sum = sum,
     .sum_of_squares = sum_of_squares,
+    .sum_rows = sum_rows,
     .sum_columns = sum_columns,
     .sum_distances = sum_distances,
     .map_columns = map_columns,

@@ -121,6 +121,8 @@ struct Kernels {
   // --- sums; float inside a block of rows, double beyond
   double (*sum)(const float* x, std::int64_t n);
   double (*sum_of_squares)(const float* x, std::int64_t n);
+  /// sums (rows) = row sums of x (rows, k)
+  void (*sum_rows)(double* sums, const float* x, std::int64_t rows, std::int64_t k);
   /// totals (c) += column sums of x (rows, c)
   void (*sum_columns)(double* totals, const float* x, std::int64_t rows, std::int64_t c);
 
@@ -149,9 +151,9 @@ struct Kernels {
   void (*layer_norm_backward)(const RowNormGradients& to, const float* g, const float* x, const float* mean,
                               const float* variance, const RowNorm& norm, std::int64_t rows, std::int64_t k);
 
-  // --- softmax of a row of n values; y may be x
-  ExponentialSum (*softmax)(float* y, const float* x, std::int64_t n);
-  void (*softmax_backward)(float* grad_x, const float* g, const float* y, std::int64_t n);
+  // --- softmax of rows of n values; y may be x
+  void (*softmax)(float* y, ExponentialSum* sums, const float* x, std::int64_t rows, std::int64_t n);
+  void (*softmax_backward)(float* grad_x, const float* g, const float* y, std::int64_t rows, std::int64_t n);
 
   // --- pooling, one image
   /// Brings x into the cache by one straight pass.

@@ -39,6 +39,22 @@ double sum_of_squares(const float* x, std::int64_t n) {
       [=](std::int64_t i) { return x[i] * x[i]; });
 }
 
+// Of several short rows at once, as an addition waits for the one before it.
+template <int rows>
+inline void sum_short_rows(double* sums, const float* x, std::int64_t k) {
+  double totals[rows] = {};
+  for (std::int64_t i = 0; i < k; ++i)
+    for (int r = 0; r < rows; ++r) totals[r] += static_cast<double>(x[r * k + i]);
+  for (int r = 0; r < rows; ++r) sums[r] = totals[r];
+}
+
+void sum_rows(double* sums, const float* x, std::int64_t rows, std::int64_t k) {
+  constexpr int kAtOnce = 4;
+  std::int64_t r = 0;
+  for (; k < 4 * kLanes && r + kAtOnce <= rows; r += kAtOnce) sum_short_rows<kAtOnce>(sums + r, x + r * k, k);
+  for (; r < rows; ++r) sums[r] = sum(x + r * k, k);
+}
+
 [[gnu::cold]] inline void sum_columns_of_short_rows(double* totals, const float* x, std::int64_t rows,
                                                     std::int64_t c) {
   in_blocks(rows, [=](std::int64_t start, std::int64_t some) {

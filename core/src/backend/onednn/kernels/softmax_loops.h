@@ -1,4 +1,4 @@
-/// Softmax of a row: e^(x - largest), which nothing overflows, over their sum.
+/// Softmax of rows: e^(x - largest), which nothing overflows, over their sum.
 #pragma once
 
 #include "backend/onednn/kernels/elementwise_loops.h"
@@ -7,38 +7,72 @@
 namespace ronde::inline v0 {
 namespace {
 
-// Of at least one value. What a NaN is compared with stays.
+template <int by, int... lane>
+inline Vector larger_of_neighbours(Vector v, LaneList<lane...>) {
+  const Vector other = __builtin_shufflevector(v, v, (lane ^ by)...);
+  return select(other > v, other, v);
+}
+template <int by>
+inline Vector largest_in_all_lanes(Vector v) {
+  v = larger_of_neighbours<by>(v, LanesTo<kLanes>::List());
+  if constexpr (by > 1)
+    return largest_in_all_lanes<by / 2>(v);
+  else
+    return v;
+}
+
+// Of at least one value; where there is a NaN, perhaps that.
 inline float largest_of(const float* x, std::int64_t n) {
-  float largest = x[0];
-  if (n >= kLanes) {
-    Vector most = load(x);
-    cover(n, [&](std::int64_t i) { most = select(load(x + i) > most, load(x + i), most); });
-    for (int lane = 0; lane < kLanes; ++lane) largest = most[lane] > largest ? most[lane] : largest;
+  if (n < kLanes) {
+    float largest = x[0];
+    for (std::int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
     return largest;
   }
-  for (std::int64_t i = 1; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
-  return largest;
+  Vector most = load(x);
+  cover(n, [&](std::int64_t i) { most = select(load(x + i) > most, load(x + i), most); });
+  return largest_in_all_lanes<kLanes / 2>(most)[0];
 }
 
-ExponentialSum softmax(float* y, const float* x, std::int64_t n) {
-  ExponentialSum s{largest_of(x, n), 0};
-  const float largest = s.largest;
-  constexpr std::int64_t kPart = 1024;  // is added up while it lies in the first level cache
-  for (std::int64_t i = 0; i < n; i += kPart) {
-    const std::int64_t count = i + kPart < n ? kPart : n - i;
-    map(y + i, x + i, count, [=](float v) { return exp_of_negative(v - largest); });
-    s.total += sum(y + i, count);
+// Of rows that lie in the cache together: exponentials are made of all their values in one loop.
+inline void softmax_together(float* y, ExponentialSum* sums, double* totals, const float* x,
+                             std::int64_t rows, std::int64_t n) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float largest = sums[r].largest = largest_of(x + r * n, n);
+    map(y + r * n, x + r * n, n, [=](float v) { return v - largest; });
   }
-  const float scale = static_cast<float>(1 / s.total);
-  map(y, y, n, [=](float e) { return e * scale; });
-  return s;
+  map(y, y, rows * n, [](float v) { return exp_of_negative(v); });
+  sum_rows(totals, y, rows, n);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    sums[r].total = totals[r];
+    const float scale = static_cast<float>(1 / totals[r]);
+    map(y + r * n, y + r * n, n, [=](float e) { return e * scale; });
+  }
 }
 
-void softmax_backward(float* grad_x, const float* g, const float* y, std::int64_t n) {
-  const float product = static_cast<float>(blocked_sum(
-      n, [=](std::int64_t i) { return load(g + i) * load(y + i); },
-      [=](std::int64_t i) { return g[i] * y[i]; }));
-  map2(grad_x, g, y, n, [=](float grad, float p) { return p * (grad - product); });
+// Calls f(first row, rows) for some rows at a time, of which there are at most kMostTogether.
+constexpr std::int64_t kMostTogether = 256;
+template <class F>
+inline void for_rows_together(std::int64_t rows, std::int64_t n, F f) {
+  constexpr std::int64_t kValues = 1024;
+  std::int64_t most = kValues / n;
+  most = most < 1 ? 1 : (most > kMostTogether ? kMostTogether : most);
+  for (std::int64_t r = 0; r < rows; r += most) f(r, r + most < rows ? most : rows - r);
+}
+
+void softmax(float* y, ExponentialSum* sums, const float* x, std::int64_t rows, std::int64_t n) {
+  double totals[kMostTogether];
+  for_rows_together(rows, n, [&](std::int64_t r, std::int64_t some) {
+    softmax_together(y + r * n, sums + r, totals, x + r * n, some, n);
+  });
+}
+
+void softmax_backward(float* grad_x, const float* g, const float* y, std::int64_t rows, std::int64_t n) {
+  for (std::int64_t r = 0; r < rows; ++r, grad_x += n, g += n, y += n) {
+    const float product = static_cast<float>(blocked_sum(
+        n, [=](std::int64_t i) { return load(g + i) * load(y + i); },
+        [=](std::int64_t i) { return g[i] * y[i]; }));
+    map2(grad_x, g, y, n, [=](float grad, float p) { return p * (grad - product); });
+  }
 }
 
 }  // namespace
