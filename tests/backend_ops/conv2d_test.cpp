@@ -54,6 +54,17 @@ const ConvCase kConvCases[] = {
     {2, 6, 7, 17, 32, 3, 3, {}},
     {3, 6, 7, 32, 3, 2, 2, {}},
     {2, 6, 7, 33, 48, 1, 1, {}},
+    // Few filters: one to more than a block, rows under a filter that are no whole vectors, rows of few
+    // pixels,
+    // strides, and padding that leaves no frame or more than one for the gradient.
+    {3, 6, 7, 16, 1, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {3, 9, 5, 21, 3, 3, 3, {.padding = {2, 0, 1, 2}}},
+    {2, 5, 3, 40, 6, 1, 1, {}},
+    {1, 19, 2, 17, 2, 5, 1, {.padding = {2, 2, 0, 0}}},
+    {3, 9, 12, 32, 7, 3, 3, {.stride = {2, 2}, .padding = {0, 1, 0, 1}}},
+    {2, 6, 9, 5, 4, 2, 4, {.padding = {0, 1, 1, 2}}},
+    {2, 4, 4, 16, 3, 2, 2, {.padding = {3, 3, 3, 3}}},
+    {3, 7, 9, 3, 20, 3, 2, {.padding = {0, 1, 1, 0}}},
     // Few input channels: sizes that do not fill a block, strides, frames.
     {2, 13, 30, 1, 48, 3, 3, {}},
     {2, 12, 17, 2, 64, 5, 5, {.stride = {2, 2}, .padding = {1, 2, 1, 2}}},

@@ -165,6 +165,15 @@ class OneDnnBackend final : public WithBfloat16 {
   ConvProblem in_front_of_pool(const ConvProblem& whole, const Shape& pooled, const Pool2dParams& pool,
                                bool has_front) const;
 
+  // Few filters over many channels, or few channels of many filters: few_filters.cpp. The bias may be null.
+  bool takes_few_filters(const ConvProblem& problem) const;
+  void few_filters_conv2d(const ConvProblem& problem, float* out, const float* x, const float* weight,
+                          const float* bias);
+  void few_filters_backward_input(const ConvProblem& problem, float* grad_x, const float* grad_out,
+                                  const float* weight);
+  void few_filters_backward_weight(const ConvProblem& problem, float* grad_weight, const float* grad_out,
+                                   const float* x);
+
   // Each channel by itself: depthwise_conv2d.cpp.
   bool takes_depthwise(const Shape& weight) const;
   void depthwise_conv2d(const ConvProblem& problem, const Tensor& out, const Tensor& x,

@@ -9,6 +9,7 @@
 //   3x3 filters, stride 1, a vector of channels        Winograd's algorithm   winograd_conv2d.cpp
 //   a vector of channels and not many weights          direct kernels         direct_conv2d.cpp
 //   each channel by itself                             kernels of their own   depthwise_conv2d.cpp
+//   fewer filters than a vector has lanes              kernels of their own   few_filters.cpp
 //   groups, dilation, few channels, many weights       oneDNN                 packed_conv2d.cpp
 //   f64, strided views, what oneDNN is slow at         the oracle
 //
@@ -52,12 +53,15 @@ bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2d
   if (!dense_floats(out, x, conv.weight)) return false;
   float *to = out.data<float>(), *from = x.data<float>();
   const float *weight = conv.weight.data<float>(), *bias = floats_or_null(conv.bias);
-  if (takes_patches(p))
+  if (!takes_few_filters(p) && takes_patches(p)) {
     patch_conv2d(p, to, from, weight, bias, norm);
-  else if (packed_conv2d(p, to, from, weight, bias)) {
-    if (norm) normalise(out, out, *norm);
-  } else
+    return true;
+  }
+  if (takes_few_filters(p))
+    few_filters_conv2d(p, to, from, weight, bias);
+  else if (!packed_conv2d(p, to, from, weight, bias))
     return false;
+  if (norm) normalise(out, out, *norm);
   return true;
 }
 
@@ -78,6 +82,9 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
   if (!is_empty && dense_values(grad_x, grad_out, weight) && takes_depthwise(weight.shape()))
     return depthwise_backward_input(p, grad_x, grad_out, weight);
   if (!is_empty && dense_floats(grad_x, grad_out, weight)) {
+    if (takes_few_filters(p))
+      return few_filters_backward_input(p, grad_x.data<float>(), grad_out.data<float>(),
+                                        weight.data<float>());
     if (takes_patches(p))
       return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
     if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
@@ -96,6 +103,10 @@ void OneDnnBackend::conv2d_backward_weight(const Tensor& grad_weight, const Tens
   ConvProblem p =
       problem_of(ConvPass::backward_weight, x.shape(), grad_weight.shape(), grad_out.shape(), params);
   p.has_bias = grad_bias.defined();
+  if (has_floats && takes_few_filters(p)) {
+    few_filters_backward_weight(p, grad_weight.data<float>(), grad_out.data<float>(), x.data<float>());
+    return sum_pixels(grad_bias, grad_out);
+  }
   if (has_floats && takes_patches(p)) {
     patch_backward_weight(p, grad_weight.data<float>(), grad_out.data<float>(), x.data<float>());
     return sum_pixels(grad_bias, grad_out);

@@ -10,6 +10,7 @@
 #include "backend/onednn/kernels/depthwise_loops.h"
 #include "backend/onednn/kernels/dropout_loops.h"
 #include "backend/onednn/kernels/elementwise_loops.h"
+#include "backend/onednn/kernels/few_filters_loops.h"
 #include "backend/onednn/kernels/layer_norm_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/product_loops.h"
@@ -53,6 +54,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .lanes = kLanes,
     .direct_conv = direct_conv,
     .conv_backward_weight = conv_backward_weight,
+    .few_filters_conv = few_filters_conv,
     .depthwise_conv = depthwise_conv,
     .depthwise_backward_weight = depthwise_backward_weight,
     .winograd_filters = winograd_filters,

@@ -174,6 +174,10 @@ struct Kernels {
   void (*conv_backward_weight)(float* grad_weight, float* grad_bias, const float* grad_out, const float* x,
                                const ConvShape& shape);
 
+  /// The same by fewer filters than `lanes`, (o, kh, kw, c) as they lie; kw * c is at least `lanes`.
+  void (*few_filters_conv)(float* out, const float* x, const float* weight, const float* bias,
+                           const ConvShape& shape, Epilogue epilogue);
+
   // --- convolution of each channel by itself; `weight` is (kh, kw, c), c at least `lanes`, bias may be null
   void (*depthwise_conv)(float* out, const float* x, const float* weight, const float* bias,
                          const DepthwiseShape& shape, Epilogue epilogue);
