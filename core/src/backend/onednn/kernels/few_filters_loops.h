@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/lane_sums.h"
 #include "backend/onednn/kernels/vector.h"
 
 namespace ronde::inline v0 {
@@ -10,26 +11,6 @@ namespace {
 
 constexpr int kFewPixels = 4, kFewFilters = kVectorRegisters >= 32 ? 4 : 2;  // of a block, in registers
 
-// Lanes that differ in the bit `by`, added up; of two vectors, those of b where that bit is set, else those
-// of a.
-template <int by, int... lane>
-inline Vector plus_neighbours(Vector a, Vector b, LaneList<lane...>) {
-  return __builtin_shufflevector(a, b, (lane & by ? lane + kLanes : lane)...) +
-         __builtin_shufflevector(a, b, (lane & by ? (lane ^ by) + kLanes : lane ^ by)...);
-}
-// Of n vectors, a power of two and at most kLanes: lane i becomes the sum of the lanes of v[i].
-template <int n, int by = 1>
-inline Vector sums_of_lanes(Vector* v) {
-  if constexpr (by == kLanes) {
-    return v[0];
-  } else {
-    constexpr int kLeft = n > 2 * by ? n / (2 * by) : 1;
-#pragma GCC unroll 8
-    for (int i = 0; i < kLeft; ++i)
-      v[i] = plus_neighbours<by>(v[by < n ? 2 * i : i], v[by < n ? 2 * i + 1 : i], LanesTo<kLanes>::List());
-    return sums_of_lanes<n, 2 * by>(v);
-  }
-}
 constexpr int power_of_two_from(int n) {
   return n <= 1 ? 1 : 2 * power_of_two_from((n + 1) / 2);
 }

@@ -50,10 +50,8 @@ inline RowSums add_row(float* grad_gamma, float* grad_beta, const float* g, cons
       store(grad_gamma + i, load(grad_gamma + i) + grad * normalised);
       store(grad_beta + i, load(grad_beta + i) + grad);
     }
-    for (int lane = 0; lane < kLanes; ++lane) {
-      sums.d += static_cast<double>(d_sum[lane]);
-      sums.product += static_cast<double>(product_sum[lane]);
-    }
+    sums.d += precise_sum_of_lanes(d_sum);
+    sums.product += precise_sum_of_lanes(product_sum);
   }
   for (; i < k; ++i) {
     const float normalised = (x[i] - center) * inverse, d = g[i] * gamma[i];

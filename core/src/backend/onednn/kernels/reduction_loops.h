@@ -3,6 +3,7 @@
 
 #include "backend/onednn/kernels/column_sums.h"
 #include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/kernels/lane_sums.h"
 #include "backend/onednn/kernels/vector.h"
 
 namespace ronde::inline v0 {
@@ -21,8 +22,12 @@ inline double blocked_sum(std::int64_t n, VectorTerm vector, Term one) {
       c += vector(i + 2 * kLanes);
       d += vector(i + 3 * kLanes);
     }
-    const Vector s = (a + b) + (c + d);
-    for (int lane = 0; lane < kLanes; ++lane) total += static_cast<double>(s[lane]);
+    total += precise_sum_of_lanes((a + b) + (c + d));
+  }
+  if (i + kLanes <= n) {
+    Vector rest = vector(i);
+    for (i += kLanes; i + kLanes <= n; i += kLanes) rest += vector(i);
+    total += precise_sum_of_lanes(rest);
   }
   for (; i < n; ++i) total += static_cast<double>(one(i));
   return total;
@@ -51,7 +56,7 @@ inline void sum_short_rows(double* sums, const float* x, std::int64_t k) {
 void sum_rows(double* sums, const float* x, std::int64_t rows, std::int64_t k) {
   constexpr int kAtOnce = 4;
   std::int64_t r = 0;
-  for (; k < 4 * kLanes && r + kAtOnce <= rows; r += kAtOnce) sum_short_rows<kAtOnce>(sums + r, x + r * k, k);
+  for (; k <= kLanes && r + kAtOnce <= rows; r += kAtOnce) sum_short_rows<kAtOnce>(sums + r, x + r * k, k);
   for (; r < rows; ++r) sums[r] = sum(x + r * k, k);
 }
 
