@@ -28,6 +28,7 @@ const ReduceCase kReduceCases[] = {
     {{3, 5, 7, 4}, {1, 5, 1, 4}},
     {{3, 5, 7, 4}, {1, 1, 1, 1}},
     {{3, 1, 7, 4}, {3, 1, 7, 4}},
+    {{4100, 9}, {1, 9}},
     {{0, 4}, {1, 4}},
 };
 
@@ -40,6 +41,23 @@ TEST(Reduce, AllRunsOfAxes) {
       compare({blank(c.out)}, {random(c.x, 1, -1, 2)},
               [&](Backend& b, Tensors out, Tensors in) { b.reduce(op, out[0], in[0]); });
     }
+}
+
+TEST(Reduce, AnExtremeOfANaNIsOne) {
+  for (const ReduceOp op : {ReduceOp::max, ReduceOp::min})
+    for_each_setting(
+        [&](Backend& backend, DType dtype) {
+          for (const std::int64_t place : {0, 7, 19}) {
+            std::vector<double> values(20 * 16, 1.0);
+            values[static_cast<std::size_t>(place * 16 + 3)] = std::nan("");
+            const Tensor x = Tensor::from<double>({1, 20, 16}, values, &backend).to(dtype);
+            const Tensor y = Tensor::empty({1, 1, 16}, x.options());
+            backend.reduce(op, y, x);
+            EXPECT_TRUE(std::isnan(y.to_vector<double>()[3])) << place;
+            EXPECT_EQ(y.to_vector<double>()[4], 1.0) << place;
+          }
+        },
+        {DType::f32, DType::f64, DType::bf16});
 }
 
 TEST(Reduce, SumOfManyEqualValuesIsExactEnough) {

@@ -1,4 +1,5 @@
-// Sums over one run of neighbouring axes of a dense tensor; everything else is the oracle's.
+// Sums over one run of neighbouring axes of a dense tensor, and extremes of columns; everything else is the
+// oracle's.
 #include <algorithm>
 #include <cmath>
 
@@ -45,11 +46,44 @@ void reduce_short_rows(Backend& backend, const Kernels& kernels, const Tensor& o
   });
 }
 
+// Of columns, row by row.
+struct Extremes {
+  const Kernels& kernels;
+  BinaryOp op;
+  std::int64_t columns;
+
+  void of_rows(float* to, const float* x, std::int64_t rows) const {
+    std::copy_n(x, columns, to);
+    for (std::int64_t r = 1; r < rows; ++r) kernels.binary(op, to, to, x + r * columns, columns);
+  }
+
+  // Of each of `outer` such matrices, or of one, which the threads share.
+  void run(Backend& backend, float* out, const float* x, std::int64_t outer, std::int64_t rows) const {
+    if (outer > 1)
+      return backend.threads().parallel_for(outer, grain_of_rows(rows * columns),
+                                            [&](std::int64_t begin, std::int64_t end) {
+                                              for (std::int64_t i = begin; i < end; ++i)
+                                                of_rows(out + i * columns, x + i * rows * columns, rows);
+                                            });
+    const std::int64_t grain = grain_of_rows(columns);
+    const int chunks = backend.threads().chunks(rows, grain);
+    const Scratch<float> parts(backend, chunks * columns);
+    backend.threads().parallel_chunks(rows, grain, [&](int chunk, std::int64_t begin, std::int64_t end) {
+      of_rows(parts.data() + chunk * columns, x + begin * columns, end - begin);
+    });
+    of_rows(out, parts.data(), chunks);
+  }
+};
+
 }  // namespace
 
 void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   const AxisRun run(out.shape(), x.shape());
   const bool is_sum = op == ReduceOp::sum || op == ReduceOp::mean;
+  constexpr std::int64_t kLeastColumns = 8;  // for which a kernel's call is worth it
+  if (!is_sum && run.is_one_run && run.inner >= kLeastColumns && dense_floats(out, x) && x.count() > 0)
+    return Extremes{kernels_, op == ReduceOp::max ? BinaryOp::maximum : BinaryOp::minimum, run.inner}.run(
+        *this, out.data<float>(), x.data<float>(), run.outer, run.reduced);
   if (!is_sum || !run.is_one_run || !dense_values(out, x) || x.count() == 0)
     return WithBfloat16::reduce(op, out, x);
   const double scale = op == ReduceOp::mean ? 1.0 / static_cast<double>(run.reduced) : 1.0;
