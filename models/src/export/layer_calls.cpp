@@ -41,12 +41,16 @@ Values add_calls(const Module& module, const Values& inputs, LayerCalls& calls) 
 
 LayerCalls layer_calls(const Module& net) {
   LayerCalls result;
-  const auto* graph = dynamic_cast<const Graph*>(&net);
-  result.inputs = graph ? graph->input_parts() : std::vector<NetPart>{{"", net.input_shape()}};
+  if (const auto* graph = dynamic_cast<const Graph*>(&net)) {
+    result.inputs = graph->input_parts();
+    result.outputs = graph->output_parts();
+  } else {
+    result.inputs = {{"", net.input_shape()}};
+    result.outputs = {{"", net.output_shape().tail(1)}};
+  }
   Values inputs;
   for (std::size_t i = 0; i < result.inputs.size(); ++i) inputs.push_back(i);
   result.output_values = add_calls(net, inputs, result);
-  result.outputs = graph ? graph->output_parts() : std::vector<NetPart>{{"", net.output_shape().tail(1)}};
   return result;
 }
 

@@ -107,9 +107,11 @@ OnnxValue onnx_relu(const OnnxCall& call) {
   const ReLUOptions& options = dynamic_cast<const ReLU&>(call.layer).options();
   const auto slope = static_cast<float>(options.negative_slope);
   const std::string name = options.max_value ? cat(call.name(), "/unbounded") : call.name();
-  const OnnxValue y = slope == 0.0f
-                          ? same_shape(call.builder, "Relu", name, call.input())
-                          : same_shape(call.builder, "LeakyRelu", name, call.input(), {{"alpha", slope}});
+  OnnxValue y;
+  if (slope == 0.0f)
+    y = same_shape(call.builder, "Relu", name, call.input());
+  else
+    y = same_shape(call.builder, "LeakyRelu", name, call.input(), {{"alpha", slope}});
   return options.max_value ? with_constant(call.builder, "Min", call.name(), y, *options.max_value) : y;
 }
 
