@@ -1,8 +1,10 @@
 #include <cstddef>
 #include <cstdio>
-// libjpeg's headers need the two above.
-#include <jerror.h>
+// libjpeg's headers need the two above, and the second the first: without it, its numbers are those of
+// another version.
 #include <jpeglib.h>
+
+#include <jerror.h>
 
 #include <array>
 #include <string>
