@@ -50,6 +50,13 @@ install_missing() { # packages
   as_root apt-get install -y -q --no-install-recommends "${missing[@]}"
 }
 
+# clang takes the C++ library of the newest GCC that it finds, be that another language's: Open MPI of Ubuntu 26.04 brings
+# gfortran 16, beside g++ 15.
+give_clang_a_library() {
+  echo '#include <cstddef>' | clang++ -x c++ -fsyntax-only - 2>/dev/null && return 0
+  install_missing "libstdc++-$(clang++ -v 2>&1 | sed -n 's/^Selected GCC installation: .*\///p')-dev"
+}
+
 use_mpi_settings() {
   local setting
   echo "What mpirun needs on a small machine:"
