@@ -213,10 +213,11 @@ class Supervised(Interrupted):
             self.assertIn(f"\n{name}={value}\n", job.out)
 
     def test_told_twice_in_one_breath(self):
-        """`timeout` signals its child, and then its process group with the child in it."""
-        job = self.start(["timeout", "1000", *self.supervised(*self.command(*SAVING, "--epochs", "1000"))])
+        """As by `timeout`, which signals its child, and then its process group with the child in it."""
+        job = self.start(self.supervised(*self.command(*SAVING, "--epochs", "1000")))
         self.wait_for_steps(job)
-        job.process.terminate()
+        os.kill(job.process.pid, signal.SIGTERM)
+        os.killpg(job.process.pid, signal.SIGTERM)
         self.assertEqual(job.finish(), 75, job.out)
 
     def test_told_to_end_before_anything_was_saved(self):
