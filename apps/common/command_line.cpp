@@ -11,6 +11,7 @@
 
 #include "common/config_file.h"
 #include "common/environment.h"
+#include "common/help_page.h"
 
 namespace ronde::apps {
 namespace {
@@ -127,10 +128,11 @@ std::vector<std::string> CommandLine::State::names() const {
 CommandLine::CommandLine(std::string program, const std::string& summary)
     : state_(std::make_unique<State>(std::move(program), summary)) {
   CLI::App& app = state_->app;
+  app.formatter(std::make_shared<HelpPage>(34));
+  app.option_defaults()->group(state_->group);
   app.set_help_flag("-h,--help", "print this and exit");
   app.set_version_flag("--version", cat(state_->program, " ", RONDE_VERSION), "print the version and exit");
   app.allow_extras();
-  app.get_formatter()->column_width(34);
   option("config", "FILE", "options from a file: lines like `epochs = 3`", apps::text(state_->config_file));
 }
 

@@ -15,6 +15,7 @@
 #include <ronde/distributed/runtime.h>
 #include <CLI/CLI.hpp>
 
+#include "common/help_page.h"
 #include "common/standard_output.h"
 #include "common/terminal_text.h"
 
@@ -23,18 +24,6 @@ namespace {
 
 constexpr const char* kFooter =
     "`ronde COMMAND --help` says more about each. What trains: train_mnist, train_cifar10.";
-
-constexpr int kMany = CLI::detail::expected_max_vector_size;
-
-/// Shows what may be given several times as "IMAGE...".
-class Formatter : public CLI::Formatter {
- public:
-  std::string make_option_usage(const CLI::Option* option) const override {
-    const char* dots = option->get_items_expected_max() >= kMany ? "..." : "";
-    return cat(option->get_required() ? "" : "[", make_option_name(option, true), dots,
-               option->get_required() ? "" : "]");
-  }
-};
 
 struct Declared {
   const Argument* argument = nullptr;
@@ -90,13 +79,10 @@ int Parser::print(const CLI::Success& wanted) {
 
 Parser::Parser(const std::vector<Command>& commands)
     : app_("Looks at data, models and runs of Ronde.", "ronde") {
+  app_.formatter(std::make_shared<HelpPage>(26));
+  app_.option_defaults()->group("Options");
   app_.set_help_flag("-h,--help", "print this and exit");
   app_.set_version_flag("--version", cat("ronde ", RONDE_VERSION), "print the version and exit");
-  app_.formatter(std::make_shared<Formatter>());
-  app_.get_formatter()->column_width(26);
-  app_.get_formatter()->label("REQUIRED", "");
-  app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app_.get_formatter()->label("Positionals", "Arguments");
   app_.footer(kFooter);
   app_.require_subcommand(1);
   app_.allow_extras();
@@ -106,7 +92,6 @@ Parser::Parser(const std::vector<Command>& commands)
 CLI::App& Parser::add_app(CLI::App& parent, const std::string& name, const std::string& help) {
   CLI::App& app = *parent.add_subcommand(name, help);
   app.allow_extras();
-  app.group("Commands");
   app.footer("");
   return app;
 }
@@ -131,7 +116,7 @@ void Parser::declare(const Command& command) {
         is_flag ? app.add_flag(argument.name, argument.help) : app.add_option(argument.name, argument.help);
     if (!is_flag)
       option->type_name(argument.placeholder)
-          ->expected(1, argument.many ? kMany : 1)
+          ->expected(1, argument.many ? kAnyNumber : 1)
           ->allow_extra_args(argument.many);
     if (!is_flag)
       option->multi_option_policy(argument.many ? CLI::MultiOptionPolicy::TakeAll
