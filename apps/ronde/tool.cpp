@@ -91,6 +91,7 @@ Parser::Parser(const std::vector<Command>& commands)
 
 CLI::App& Parser::add_app(CLI::App& parent, const std::string& name, const std::string& help) {
   CLI::App& app = *parent.add_subcommand(name, help);
+  app.get_help_ptr()->group("Options");  // CLI11 2.6 makes it before it inherits that
   app.allow_extras();
   app.footer("");
   return app;

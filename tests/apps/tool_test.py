@@ -29,6 +29,27 @@ class Usage(ToolTest):
         for name in ("get", "pack"):
             self.assertIn(f"Usage: ronde data {name}", self.done("data", name, "--help"))
 
+    def test_look_of_help(self):
+        """One with every version of CLI11."""
+        self.assertEqual(self.done("data", "get", "--help"), """fetch a data set, pinned by SHA-256
+Usage: ronde data get [OPTIONS] NAME
+
+Arguments:
+  NAME                    mnist|cifar10
+
+Options:
+  -h,--help               print this and exit
+  --data-dir DIR          where to (default: $RONDE_DATA, else ~/.cache/ronde)
+
+What is there already is left as it is.
+
+  ronde data get cifar10
+""")
+        predict = self.done("predict", "--help")
+        self.assertIn("\nUsage: ronde predict [OPTIONS] FILE IMAGE...\n", predict)
+        self.assertIn("\n  IMAGE ...               pictures\n", predict)
+        self.assertIn("\n  --samples,--test-samples N\n                          use the first N", self.done("evaluate", "--help"))
+
     def test_help_as_a_word(self):
         self.assertEqual(self.done("help"), self.done("--help"))
         self.assertEqual(self.done("help", "data", "pack"), self.done("data", "pack", "--help"))
