@@ -97,6 +97,16 @@ class Installed(InTemporaryDirectory):
         with self.assertRaisesRegex(AssertionError, "cuda"):
             run(*options, "-B", self.root / "without")
 
+    def test_libraries_are_found_in_the_prefixes_they_were_taken_from(self):
+        """As one without root's rights has them; what is built knows where they are, what is installed has to as well."""
+        library = self.root / "jpeg/lib/libjpeg.so"
+        library.parent.mkdir(parents=True)
+        library.symlink_to(run(CXX, "-print-file-name=libjpeg.so").strip())
+        parts = [f"-DRONDE_{part}=OFF" for part in ("BUILD_BENCHMARKS", "BUILD_PROGRAMS", "BUILD_TESTS", "WITH_CUDA", "WITH_MPI")]
+        run("cmake", "-S", SOURCE, "-B", self.root / "build", "-G", "Ninja", f"-DJPEG_LIBRARY={library}", *parts)
+        rules = (self.root / "build/cmake_install.cmake").read_text()
+        self.assertRegex(rules, rf'libronde\.so[^)]*NEW_RPATH "([^"]*:)?{library.parent}[:"]')
+
     def test_programs_run_from_the_prefix(self):
         prefix = self.install()
         self.assertRegex(run(prefix / "bin" / "train_mnist", "--version"), r"^train_mnist \d+\.\d+\.\d+\n$")
