@@ -1,10 +1,14 @@
-# The only place that looks for other people's libraries. A missing one is an error that names the Debian package.
+# The only place that looks for other people's libraries. Those that are missing are one error, which names the Debian
+# packages.
 
-function(ronde_require found package what)
+set(ronde_missing)
+set(ronde_missing_packages)
+macro(ronde_require found package what)
   if(NOT ${found})
-    message(FATAL_ERROR "Ronde needs ${what}. On Debian: apt-get install ${package}")
+    list(APPEND ronde_missing "${what}")
+    list(APPEND ronde_missing_packages ${package})
   endif()
-endfunction()
+endmacro()
 
 # Sets RONDE_HAS_<part> from RONDE_WITH_<part> and whether the library was found.
 function(ronde_optional part found package what)
@@ -50,11 +54,25 @@ if(RONDE_BUILD_TESTS)
   ronde_require(GTest_FOUND libgtest-dev "GoogleTest 1.12")
 endif()
 
+set(MPI_CXX_SKIP_MPICXX ON)  # the C++ interface, which MPI has given up, and its library
 if(NOT RONDE_WITH_MPI STREQUAL "OFF")
-  set(MPI_CXX_SKIP_MPICXX ON)  # the C++ interface, which MPI has given up, and its library
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 ronde_optional(MPI MPI_CXX_FOUND libopenmpi-dev "MPI")
+if(HDF5_IS_PARALLEL)
+  # Its headers include mpi.h, and FindHDF5 knows where that is only if it asked h5pcc.
+  find_package(MPI QUIET COMPONENTS CXX)
+  ronde_require(MPI_CXX_FOUND libopenmpi-dev "MPI, with which this HDF5 was built")
+  if(TARGET hdf5::hdf5 AND MPI_CXX_FOUND)
+    set_property(TARGET hdf5::hdf5 APPEND PROPERTY INTERFACE_LINK_LIBRARIES MPI::MPI_CXX)
+  endif()
+endif()
+if(ronde_missing)
+  list(JOIN ronde_missing ", " ronde_missing)
+  list(JOIN ronde_missing_packages " " ronde_missing_packages)
+  message(FATAL_ERROR "Ronde needs ${ronde_missing}.\nOn Debian: apt-get install ${ronde_missing_packages}\n"
+    "What lies in a prefix of its own is found with -DCMAKE_PREFIX_PATH=\"PREFIX;PREFIX\".")
+endif()
 if(NOT RONDE_WITH_ONEDNN STREQUAL "OFF")
   # Debian's config file asks for OpenCL's loader, which a CPU build of Ronde does not use itself.
   find_package(OpenCL QUIET)

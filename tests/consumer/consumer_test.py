@@ -97,16 +97,6 @@ class Installed(InTemporaryDirectory):
         with self.assertRaisesRegex(AssertionError, "cuda"):
             run(*options, "-B", self.root / "without")
 
-    def test_libraries_are_found_in_the_prefixes_they_were_taken_from(self):
-        """As one without root's rights has them; what is built knows where they are, what is installed has to as well."""
-        library = self.root / "jpeg/lib/libjpeg.so"
-        library.parent.mkdir(parents=True)
-        library.symlink_to(run(CXX, "-print-file-name=libjpeg.so").strip())
-        parts = [f"-DRONDE_{part}=OFF" for part in ("BUILD_BENCHMARKS", "BUILD_PROGRAMS", "BUILD_TESTS", "WITH_CUDA", "WITH_MPI")]
-        run("cmake", "-S", SOURCE, "-B", self.root / "build", "-G", "Ninja", f"-DJPEG_LIBRARY={library}", *parts)
-        rules = (self.root / "build/cmake_install.cmake").read_text()
-        self.assertRegex(rules, rf'libronde\.so[^)]*NEW_RPATH "([^"]*:)?{library.parent}[:"]')
-
     def test_programs_run_from_the_prefix(self):
         prefix = self.install()
         self.assertRegex(run(prefix / "bin" / "train_mnist", "--version"), r"^train_mnist \d+\.\d+\.\d+\n$")
@@ -217,6 +207,36 @@ class Library(InTemporaryDirectory):
 
     def test_is_small(self):
         self.assertLess(self.library.stat().st_size, 20 << 20)
+
+
+class Elsewhere(InTemporaryDirectory):
+    """Other people's libraries in prefixes of their own, as one without root's rights has them."""
+
+    def configure(self, *options):
+        parts = [f"-DRONDE_{part}=OFF" for part in ("BUILD_BENCHMARKS", "BUILD_PROGRAMS", "BUILD_TESTS", "WITH_CUDA", "WITH_MPI")]
+        run("cmake", "-S", SOURCE, "-B", self.root / "build", "-G", "Ninja", *parts, *options)
+
+    def test_what_is_installed_finds_them_too(self):
+        library = self.root / "jpeg/lib/libjpeg.so"
+        library.parent.mkdir(parents=True)
+        library.symlink_to(run(CXX, "-print-file-name=libjpeg.so").strip())
+        self.configure(f"-DJPEG_LIBRARY={library}")
+        rules = (self.root / "build/cmake_install.cmake").read_text()
+        self.assertRegex(rules, rf'libronde\.so[^)]*NEW_RPATH "([^"]*:)?{library.parent}[:"]')
+
+    def test_headers_of_a_parallel_hdf5_find_mpi(self):
+        headers, library = self.root / "hdf5/include", self.root / "hdf5/lib/libhdf5.so"
+        for folder in (headers, library.parent):
+            folder.mkdir(parents=True)
+        library.touch()
+        (headers / "H5pubconf.h").write_text('#define H5_VERSION "1.10.8"\n#define H5_HAVE_PARALLEL 1\n')
+        (headers / "hdf5.h").write_text("#include <mpi.h>\nint H5get_libversion(unsigned*, unsigned*, unsigned*);\n")
+        self.configure(f"-DHDF5_ROOT={self.root / 'hdf5'}", "-DCMAKE_CXX_COMPILER_LAUNCHER=env")  # which has no header precompiled
+        run("ninja", "-C", self.root / "build", "models/CMakeFiles/ronde_models.dir/src/keras_file/hdf5_version.cpp.o")
+
+    def test_all_that_are_missing_are_named_at_once(self):
+        with self.assertRaisesRegex(AssertionError, r"needs\s+libpng,\s+libjpeg[^.]*\.\s+On\s+Debian[^.]*libpng-dev\s+libjpeg-dev"):
+            self.configure("-DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_JPEG=ON")
 
 
 class Subdirectory(InTemporaryDirectory):
