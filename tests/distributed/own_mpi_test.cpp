@@ -1,5 +1,9 @@
 // An application that starts and ends MPI itself, and lends Ronde a communicator. THREAD_LEVEL says what it
 // asked MPI for.
+#include <algorithm>
+#include <functional>
+#include <thread>
+
 #include <mpi.h>
 
 #include <gtest/gtest.h>
@@ -8,6 +12,7 @@
 #include <ronde/distributed/runtime.h>
 #include "distributed/collectives_suite.h"
 #include "distributed/contract_suite.h"
+#include "support/message_of.h"
 
 namespace ronde::test {
 namespace {
@@ -63,6 +68,27 @@ TEST(OwnMpi, RefusesWhatIsNoGroupOfThisRank) {
   MPI_Comm_free(&mine);
 }
 
+// Where MPI itself would do anything at all. What shares memory needs no MPI then.
+TEST(OwnMpi, IsCalledByTheThreadThatMpiAllows) {
+  const int world = MPI_Comm_c2f(MPI_COMM_WORLD);
+  const std::unique_ptr<Communicator> c = make_mpi_communicator(world, AllreducePath::mpi);
+  const std::unique_ptr<Communicator> shared = make_mpi_communicator(world, AllreducePath::node);
+  std::string of_barrier, of_making, of_shared;
+  std::thread([&] {
+    of_barrier = message_of([&] { c->barrier().wait(); });
+    of_making = message_of([&] { make_mpi_communicator(world); });
+    of_shared = message_of([&] { shared->barrier().wait(); });
+  }).join();
+  const bool is_refused = THREAD_LEVEL < MPI_THREAD_SERIALIZED;
+  const std::string refusal =
+      "[mpi] the application started MPI for its main thread alone, and this is another one: ask "
+      "MPI_Init_thread for MPI_THREAD_MULTIPLE";
+  EXPECT_EQ(of_barrier, is_refused ? refusal : "no error");
+  EXPECT_EQ(of_making, is_refused ? refusal : "no error");
+  EXPECT_EQ(of_shared, "no error");
+  expect_usable(*c);
+}
+
 // One that has this rank alone, and one that others have not.
 TEST(OwnMpi, LendsAPart) {
   EXPECT_EQ(make_mpi_communicator(MPI_Comm_c2f(MPI_COMM_SELF))->size(), 1);
@@ -89,16 +115,12 @@ TEST(OwnMpi, IsTheWorldOfInit) {
 }
 
 // MPI itself would end the process. Called when MPI has ended.
-bool refuses_to_start_after_the_end() {
-  for (const auto& make : {+[] { init(); }, +[] { make_mpi_communicator(0); }}) {
-    try {
-      make();
-      return false;
-    } catch (const UsageError& error) {
-      if (std::string(error.what()).find("MPI_Finalize was called") == std::string::npos) return false;
-    }
-  }
-  return true;
+bool refuses_to_start_after_the_end(Communicator& older) {
+  const std::function<void()> starts[] = {[] { init(); }, [] { make_mpi_communicator(0); },
+                                          [&] { older.barrier().wait(); }};
+  return std::all_of(std::begin(starts), std::end(starts), [](const std::function<void()>& start) {
+    return message_of(start).find("MPI_Finalize was called") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -110,6 +132,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, THREAD_LEVEL, &level);
   if (level < THREAD_LEVEL) return 0;  // this MPI cannot
   const int status = RUN_ALL_TESTS();
+  const auto older = ronde::make_mpi_communicator(MPI_Comm_c2f(MPI_COMM_WORLD), ronde::AllreducePath::mpi);
   MPI_Finalize();
-  return ronde::test::refuses_to_start_after_the_end() ? status : 1;
+  return ronde::test::refuses_to_start_after_the_end(*older) ? status : 1;
 }

@@ -83,6 +83,27 @@ TEST(TcpCommunicator, DoesWithoutSharedMemory) {
   });
 }
 
+// It has the parent's memory and connections: what it did there would be the parent's.
+TEST(TcpCommunicator, AChildOfARankStartsNoCollectives) {
+  for (const AllreducePath path : {AllreducePath::automatic, AllreducePath::mpi}) {
+    const Job job(2);
+    expect_processes(2, [&](int rank) {
+      TcpOptions options = job.options(rank);
+      options.path = path;
+      const std::unique_ptr<Communicator> c = make_tcp_communicator(options);
+      expect_processes(1, [&](int) {
+        EXPECT_EQ(message_of([&] { c->barrier().wait(); }),
+                  "[barrier] was called by a child made by fork(), which is no rank: its parent is");
+        EXPECT_THROW(c->sequence("parts", [](Communicator&) {}), UsageError);
+        EXPECT_THROW(c->shared_tensor({3}), UsageError);
+        EXPECT_THROW(c->split(0, 0), UsageError);
+        EXPECT_THROW(c->conclude({}), UsageError);
+      });
+      expect_usable(*c);
+    });
+  }
+}
+
 TEST(TcpCommunicator, SumsInPieces) {
   const Job job(3);
   expect_processes(3, [&](int rank) {

@@ -89,6 +89,11 @@ QueuedCommunicator::~QueuedCommunicator() {
   }
 }
 
+void QueuedCommunicator::require_rank(const std::string& verb) const {
+  require<UsageError>(size() == 1 || process_.is_here(), '[', verb,
+                      "] was called by a child made by fork(), which is no rank: its parent is");
+}
+
 // What `take_notice` can wait for.
 template <class F>
 std::shared_ptr<Task> QueuedCommunicator::submit(F&& f) {
@@ -101,6 +106,7 @@ std::shared_ptr<Task> QueuedCommunicator::submit(F&& f) {
 
 Work QueuedCommunicator::start(Collective call) {
   Record record{.verb = verb_of(call), .name = call.name};
+  require_rank(record.verb);
   try {
     check(call, rank(), size());
     require<UsageError>(!names_.contains(call.name), '[', record.verb, "] '", call.name,
@@ -119,6 +125,7 @@ Work QueuedCommunicator::start(Collective call) {
 }
 
 Work QueuedCommunicator::sequence(const std::string& call, std::function<void(Communicator&)> body) {
+  require_rank("sequence");
   return Work(submit([channel = channel_, place = place_, name = name_, call, body = std::move(body),
                       label = OperationLabel::current()](Channel&) {
     const OperationLabel labelled(label);  // of the parts
@@ -139,6 +146,7 @@ Work QueuedCommunicator::sequence(const std::string& call, std::function<void(Co
 }
 
 void QueuedCommunicator::make_together(const Record& record, std::function<void(Transport&)> make) {
+  require_rank(record.verb);
   executor_
       ->submit([channel = channel_, record, make = std::move(make)] {
         channel->meet(record);
@@ -219,6 +227,7 @@ int QueuedCommunicator::take_notice() {
 }
 
 bool QueuedCommunicator::conclude(const Ending& ending) {
+  require_rank("conclude");
   Record record{.kind = Record::Kind::done};
   if (ending.status != ExitStatus::ok) {
     record = {.kind = ending.follows ? Record::Kind::follower : Record::Kind::failure,

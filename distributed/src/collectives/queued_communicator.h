@@ -53,6 +53,8 @@ class QueuedCommunicator final : public Communicator {
   /// A part of `parent`; `group` is its name for the recorder, `world` what its ranks are in the world.
   QueuedCommunicator(std::unique_ptr<Transport> transport, std::shared_ptr<Executor> executor,
                      const QueuedCommunicator& parent, const std::string& group, std::vector<int> world);
+  /// A UsageError in the child of a fork, which shares memory and connections with the other ranks, too.
+  void require_rank(const std::string& verb) const;
   template <class F>
   std::shared_ptr<Task> submit(F&& f);
   /// Has the ranks meet for `record`, make something, and meet again: an error of one rank is one of all.

@@ -23,6 +23,7 @@ std::unique_ptr<Communicator> duplicate(int fortran_handle, AllreducePath path) 
   std::unique_ptr<Transport> transport;
   runtime->executor()
       ->submit([&] {
+        runtime->check_may_call();
         const MPI_Comm given = MPI_Comm_f2c(fortran_handle);
         check_comm(given);
         MPI_Comm comm = MPI_COMM_NULL;

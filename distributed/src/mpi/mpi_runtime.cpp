@@ -35,6 +35,14 @@ int query_level() {
   return level;
 }
 
+void require_not_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  require<UsageError>(!finalized,
+                      "[mpi] MPI_Finalize was called, and MPI starts once in a process: call it after the "
+                      "last use of Ronde's communicators");
+}
+
 }  // namespace
 
 void check_mpi(int code, const char* what, int rank) {
@@ -47,11 +55,7 @@ void check_mpi(int code, const char* what, int rank) {
 }
 
 std::shared_ptr<MpiRuntime> MpiRuntime::get() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  require<UsageError>(!finalized,
-                      "[mpi] MPI_Finalize was called, and MPI starts once in a process: call it after the "
-                      "last use of Ronde's communicators");
+  require_not_finalized();
   // MPI is one per process and cannot be started twice, so neither can this.
   static const std::shared_ptr<MpiRuntime> runtime = std::make_shared<MpiRuntime>();
   return runtime;
@@ -77,11 +81,22 @@ MpiRuntime::MpiRuntime() {
         ->wait();
   }
   allows_threads_ = query_level() == MPI_THREAD_MULTIPLE;
+  allows_one_thread_ = query_level() < MPI_THREAD_SERIALIZED;
   executor_->submit(make_short_sleeps_exact)->wait();
 }
 
 MpiRuntime::~MpiRuntime() {
   if (owns_mpi_ && process_.is_here()) executor_->submit([] { MPI_Finalize(); })->wait();
+}
+
+void MpiRuntime::check_may_call() const {
+  require_not_finalized();
+  if (!allows_one_thread_) return;
+  int is_main = 0;
+  MPI_Is_thread_main(&is_main);
+  require<UsageError>(is_main,
+                      "[mpi] the application started MPI for its main thread alone, and this is another "
+                      "one: ask MPI_Init_thread for MPI_THREAD_MULTIPLE");
 }
 
 void MpiRuntime::wait(MPI_Request& request, const char* what, int rank) const {

@@ -26,6 +26,8 @@ class MpiRuntime {
   /// Whether several threads may call MPI at the same time.
   bool allows_threads() const { return allows_threads_; }
 
+  /// Called on the executor, before MPI is: a UsageError where MPI would end the job, or do anything at all.
+  void check_may_call() const;
   /// Called on the executor: waits for a request, asleep nearly all the time.
   void wait(MPI_Request& request, const char* what, int rank) const;
   /// Asks the executor's thread, even in the middle of a wait, to end the job, as MPI_Abort does.
@@ -38,6 +40,7 @@ class MpiRuntime {
   std::shared_ptr<Executor> executor_;
   bool owns_mpi_ = false;
   bool allows_threads_ = false;
+  bool allows_one_thread_ = false;  // that which has started MPI
   std::atomic<int> ending_status_{0};
 };
 

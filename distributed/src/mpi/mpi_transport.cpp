@@ -130,6 +130,7 @@ Place MpiTransport::find_place() const {
 // The largest number and the largest complement: both are one's own exactly when all numbers are equal. See
 // Note [Meeting] and Note [Waiting for ranks].
 bool MpiTransport::meet(std::int64_t number, std::int64_t& notice, const Announcement&) {
+  runtime_->check_may_call();
   const std::int64_t own[3] = {number, ~number, notice};
   std::int64_t largest[3] = {0, 0, 0};
   MPI_Request request = MPI_REQUEST_NULL;

@@ -3,8 +3,9 @@
 /// One worker thread per process starts MPI and makes all its calls, in the order in which operations were
 /// started, so a plain MPI library without thread support is enough. A rank that waits for others sleeps.
 /// In an application that started MPI itself: with MPI_THREAD_MULTIPLE the worker uses a duplicate of the
-/// communicator; with less, collectives run on the calling thread, which must be the one MPI allows, and do
-/// not overlap (`mpi_overlaps()` is false). MPI is finalised once, at exit, by whoever started it.
+/// communicator; with less, collectives that need MPI run on the calling thread, which must be the one MPI
+/// allows, and do not overlap (`mpi_overlaps()` is false): a UsageError on another one, and after
+/// MPI_Finalize. MPI is finalised once, at exit, by whoever started it.
 ///
 /// Errors of MPI become `Error`s with MPI's own text, the collective and the rank.
 #pragma once
