@@ -47,11 +47,11 @@ find_package(CURL QUIET)
 ronde_require(CURL_FOUND libcurl4-openssl-dev "libcurl")
 if(RONDE_BUILD_PROGRAMS)
   find_package(CLI11 2.1 QUIET CONFIG)
-  ronde_require(CLI11_FOUND libcli11-dev "CLI11 2.1")
+  ronde_require(CLI11_FOUND libcli11-dev "CLI11 2.1 (for RONDE_BUILD_PROGRAMS)")
 endif()
 if(RONDE_BUILD_TESTS)
   find_package(GTest 1.12 QUIET CONFIG)
-  ronde_require(GTest_FOUND libgtest-dev "GoogleTest 1.12")
+  ronde_require(GTest_FOUND libgtest-dev "GoogleTest 1.12 (for RONDE_BUILD_TESTS)")
 endif()
 
 set(MPI_CXX_SKIP_MPICXX ON)  # the C++ interface, which MPI has given up, and its library

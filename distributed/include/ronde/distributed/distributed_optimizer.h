@@ -55,6 +55,7 @@ struct ExchangeStatistics {
 
 class RONDE_API DistributedOptimizer {
  public:
+  /// The communicator must outlive it.
   DistributedOptimizer(std::unique_ptr<Optimizer> optimizer, Communicator& communicator,
                        DistributedOptions options = {});
   ~DistributedOptimizer();

@@ -79,7 +79,7 @@ struct TrainingProgress {
 };
 
 struct ModelOptions {
-  Communicator* communicator = nullptr;  ///< nullptr: this process alone
+  Communicator* communicator = nullptr;  ///< must outlive the model; nullptr: this process alone
   std::uint64_t seed = 0;
   DType dtype = DType::f32;
   Backend* backend = nullptr;
