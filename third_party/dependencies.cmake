@@ -26,9 +26,9 @@ endfunction()
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
-find_package(Eigen3 3.4 QUIET NO_MODULE)
-if(NOT Eigen3_FOUND)
-  find_package(Eigen3 5 QUIET NO_MODULE)  # the next one, which does not call itself compatible; ranges are news to 3.4
+find_package(Eigen3 QUIET NO_MODULE)  # with a version in the call, 5 would be refused as another major one than 3
+if(Eigen3_VERSION VERSION_LESS 3.4)
+  set(Eigen3_FOUND FALSE)
 endif()
 ronde_require(Eigen3_FOUND libeigen3-dev "Eigen 3.4")
 find_package(nlohmann_json 3.11 QUIET)

@@ -234,6 +234,20 @@ class Elsewhere(InTemporaryDirectory):
         self.configure(f"-DHDF5_ROOT={self.root / 'hdf5'}", "-DCMAKE_CXX_COMPILER_LAUNCHER=env")  # which has no header precompiled
         run("ninja", "-C", self.root / "build", "models/CMakeFiles/ronde_models.dir/src/keras_file/hdf5_version.cpp.o")
 
+    def test_eigen_of_a_later_major_version_is_taken(self):
+        package = self.root / "eigen"
+        package.mkdir()
+        (package / "Eigen3Config.cmake").write_text("add_library(Eigen3::Eigen INTERFACE IMPORTED)\n")
+        version = package / "Eigen3ConfigVersion.cmake"
+        compatible = ("if(NOT PACKAGE_FIND_VERSION OR PACKAGE_VERSION MATCHES \"^${PACKAGE_FIND_VERSION_MAJOR}\")\n"
+                      "  set(PACKAGE_VERSION_COMPATIBLE TRUE)\nendif()\n")
+        version.write_text("set(PACKAGE_VERSION 5.0.1)\n" + compatible)
+        self.configure(f"-DEigen3_ROOT={package}")
+        self.assertIn(f"Eigen3_DIR:PATH={package}\n", (self.root / "build/CMakeCache.txt").read_text())
+        version.write_text("set(PACKAGE_VERSION 3.3.9)\n" + compatible)
+        with self.assertRaisesRegex(AssertionError, r"needs\s+Eigen\s+3\.4\."):
+            self.configure(f"-DEigen3_ROOT={package}")
+
     def test_all_that_are_missing_are_named_at_once(self):
         with self.assertRaisesRegex(AssertionError, r"needs\s+libpng,\s+libjpeg[^.]*\.\s+On\s+Debian[^.]*libpng-dev\s+libjpeg-dev"):
             self.configure("-DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_JPEG=ON")
