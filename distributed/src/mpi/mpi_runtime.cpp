@@ -35,10 +35,14 @@ int query_level() {
   return level;
 }
 
-void require_not_finalized() {
+bool is_finalized() {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  require<UsageError>(!finalized,
+  return finalized != 0;
+}
+
+void require_not_finalized() {
+  require<UsageError>(!is_finalized(),
                       "[mpi] MPI_Finalize was called, and MPI starts once in a process: call it after the "
                       "last use of Ronde's communicators");
 }
@@ -86,7 +90,12 @@ MpiRuntime::MpiRuntime() {
 }
 
 MpiRuntime::~MpiRuntime() {
-  if (owns_mpi_ && process_.is_here()) executor_->submit([] { MPI_Finalize(); })->wait();
+  if (!owns_mpi_ || !process_.is_here()) return;
+  executor_
+      ->submit([] {
+        if (!is_finalized()) MPI_Finalize();
+      })
+      ->wait();
 }
 
 void MpiRuntime::check_may_call() const {
