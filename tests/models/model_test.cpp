@@ -105,6 +105,27 @@ TEST(Metrics, NoneIsCalledLoss) {
             "[compile] a metric must not be called loss, as the loss is");
 }
 
+// One that keeps what it has seen, and so gives a sum more with each batch.
+class GrowingMetric : public Metric {
+ public:
+  std::string name() const override { return "growing"; }
+  void update(const Tensor&, const Tensor&) override { ++batches_; }
+  MetricSums sums() const override { return MetricSums(batches_, 1.0); }
+  void reset() override { batches_ = 0; }
+
+ private:
+  std::size_t batches_ = 0;
+};
+
+TEST(Metrics, OneWithMoreSumsThanItHadIsNamed) {
+  Model model = small_model();
+  CompileOptions options = small_compile();
+  options.metrics = {std::make_shared<Accuracy>(), std::make_shared<GrowingMetric>()};
+  model.compile(std::move(options));
+  EXPECT_EQ(message_of<UsageError>([&] { model.fit(small_images(3), {.verbose = 0}); }),
+            "[metrics] growing gives 1 sums, and before its first batch gave 0: it has to be as many always");
+}
+
 TEST(Zoo, HasTheParametersOfTheTutorials) {
   for (const MnistCnn variant : {MnistCnn::keras, MnistCnn::tf2}) {
     const auto net = mnist_cnn(variant);

@@ -40,15 +40,15 @@ void assign_named_weights(Module& net, const NamedTensors& weights) {
   std::vector<NamedWeight> own = weights_named_as(rest, net);
   for (const NamedWeight& weight : own) {
     const auto found = rest.find(weight.name());
-    require<InputError>(found != rest.end(), "has no weight ", weight.name(), ", this net has");
+    require<InputError>(found != rest.end(), "there is no weight ", weight.name(), ", which this net has");
     const Tensor& value = found->second;
     require<InputError>(is_floating(value.dtype()), "weight ", weight.name(), " is of type ", value.dtype());
     require<InputError>(value.shape() == weight.shape(), "weight ", weight.name(), " is ", value.shape(),
                         ", this net has ", weight.shape());
     rest.erase(found);
   }
-  require<InputError>(rest.empty(), "has weight ", rest.empty() ? "" : rest.begin()->first,
-                      ", this net has not");
+  require<InputError>(rest.empty(), "there is a weight ", rest.empty() ? "" : rest.begin()->first,
+                      ", which this net has not");
   for (NamedWeight& weight : own) weight.set(weights.at(weight.name()));
 }
 

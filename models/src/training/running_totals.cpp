@@ -18,6 +18,14 @@ void add_to(std::vector<double>& sums, const std::vector<double>& values) {
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
 }
 
+void add_to(MetricSums& sums, const Metric& metric) {
+  const MetricSums values = metric.sums();
+  require<UsageError>(values.size() == sums.size(), "[metrics] ", metric.name(), " gives ", values.size(),
+                      " sums, and before its first batch gave ", sums.size(),
+                      ": it has to be as many always");
+  add_to(sums, values);
+}
+
 }  // namespace
 
 void Totals::append_to(Logs& logs, const std::vector<std::string>& names) const {
@@ -96,7 +104,7 @@ std::vector<double> RunningTotals::values() const {
   std::vector<double> values{loss_sum_.item(), static_cast<double>(samples_)};
   for (std::size_t i = 0; i < metrics_->size(); ++i) {
     MetricSums sums = held_[i];
-    add_to(sums, (*metrics_)[i]->sums());
+    add_to(sums, *(*metrics_)[i]);
     values.insert(values.end(), sums.begin(), sums.end());
   }
   return values;
@@ -120,7 +128,7 @@ Totals RunningTotals::local() const {
 
 void RunningTotals::lend_metrics() {
   for (std::size_t i = 0; i < held_.size(); ++i) {
-    add_to(held_[i], (*metrics_)[i]->sums());
+    add_to(held_[i], *(*metrics_)[i]);
     (*metrics_)[i]->reset();
   }
 }

@@ -240,9 +240,9 @@ TEST(NamedWeights, AreComparedBeforeAnythingIsAssigned) {
     return message_of<InputError>([&] { assign_named_weights(model.module(), weights); });
   };
   EXPECT_EQ(complaint([](NamedTensors& w) { w.erase("dense.bias"); }),
-            "has no weight dense.bias, this net has");
+            "there is no weight dense.bias, which this net has");
   EXPECT_EQ(complaint([](NamedTensors& w) { w["more"] = Tensor::zeros({1}); }),
-            "has weight more, this net has not");
+            "there is a weight more, which this net has not");
   EXPECT_EQ(complaint([](NamedTensors& w) { w["dense.bias"] = Tensor::zeros({3}); }),
             "weight dense.bias is (3,), this net has (2,)");
   EXPECT_EQ(complaint([](NamedTensors& w) { w["dense.bias"] = Tensor::zeros({2}, {.dtype = DType::i32}); }),
