@@ -26,13 +26,15 @@ run() {
   "$@"
 }
 
+without_root='or build with libraries of your own: "Building" in README.md'
+
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
     run "$@"
   elif command -v sudo >/dev/null; then
     run sudo "$@"
   else
-    fail "missing packages can only be installed by root. Run this as root, then start again: $*"
+    fail "missing packages can only be installed by root. Run this as root, then start again: $* ($without_root)"
   fi
 }
 
@@ -43,7 +45,7 @@ install_missing() { # packages
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || { echo "already installed: $*"; return 0; }
-  command -v apt-get >/dev/null || fail "not a Debian system. Install what these packages hold: ${missing[*]}"
+  command -v apt-get >/dev/null || fail "not a Debian system. Install what these packages hold: ${missing[*]} ($without_root)"
   export DEBIAN_FRONTEND=noninteractive
   as_root apt-get install -y -q --no-install-recommends "${missing[@]}" && return 0
   as_root apt-get update -q  # the lists may be missing or old
