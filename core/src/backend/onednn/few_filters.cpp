@@ -5,6 +5,7 @@
 // that of the convolution whose result is x and whose input is the result's gradient, in a frame, with
 // filters turned round. (The input's gradient has many results a pixel: direct kernels make it.)
 #include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
 
 #include "backend/onednn/backend.h"
 #include "backend/onednn/conv_passes.h"
@@ -33,19 +34,26 @@ void turn_filters(float* to, const float* from, std::int64_t a, std::int64_t cel
       for (std::int64_t j = 0; j < b; ++j) *to++ = from[(j * cells + cell) * a + i];
 }
 
+// Whether vectors of what lies under a filter, and adding up their lanes, are less work for each result than
+// filters in vectors that are not full: their multiplications, and measured factors.
+bool pays_in_rows(const ConvProblem& p, std::int64_t channels, std::int64_t filters, std::int64_t lanes) {
+  const std::int64_t row = p.kw * channels, vectors = p.kh * ceil_divide(row, lanes);
+  return filters < lanes && row >= lanes && 3 * filters * (vectors + 3) <= 2 * p.kh * row;
+}
+
 }  // namespace
 
 bool OneDnnBackend::takes_few_filters(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (p.kh * p.kw * p.c * p.o > kMostDirectWeights) return false;
   const std::int64_t lanes = kernels_.lanes;
-  if (p.pass == ConvPass::forward) return p.o < lanes && p.kw * p.c >= lanes;
+  if (p.pass == ConvPass::forward) return pays_in_rows(p, p.c, p.o, lanes);
   const Padding2d& pad = p.params.padding;
   if (!(p.params.stride == Size2d{}) || std::max(pad.top, pad.bottom) >= p.kh ||
       std::max(pad.left, pad.right) >= p.kw)
     return false;
-  return p.pass == ConvPass::backward_input ? p.c < lanes && p.kw * p.o >= lanes
-                                            : p.o < lanes && p.c >= lanes;
+  if (p.pass == ConvPass::backward_input) return pays_in_rows(p, p.o, p.c, lanes);
+  return p.o < lanes && p.c >= lanes;
 }
 
 void OneDnnBackend::few_filters_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
