@@ -91,7 +91,8 @@ inline float log1p_of(float f) {
 inline float log_of(float x) {
   constexpr float kLeastNormal = 1.17549435e-38f, kTwoTo23 = 8388608.0f;
   const bool is_small = x < kLeastNormal;
-  const int bits = __builtin_bit_cast(int, is_small ? x*kTwoTo23 : x), above = bits - 0x3f3504f3;
+  const float normal = is_small ? x * kTwoTo23 : x;
+  const int above = static_cast<int>(__builtin_bit_cast(unsigned, normal) - 0x3f3504f3u);
   const float k = static_cast<float>((above >> 23) - (is_small ? 23 : 0));
   const float f = __builtin_bit_cast(float, (above & 0x7fffff) + 0x3f3504f3) - 1.0f;
   const float y = k * 0.693145752f + (log1p_of<4>(f) + k * 1.42860677e-6f);
