@@ -5,11 +5,11 @@
 //   bf16, 1x1 filters                                  products of matrices   pixel_conv2d.cpp
 //   bf16, a stride, or few pixels beside many filters  the same, of patches   half_patch_conv2d.cpp
 //   bf16, stride 1, where there is AMX                 tiles                  tile_conv2d.cpp
+//   fewer filters than a vector has lanes              kernels of their own   few_filters.cpp
 //   many weights, and a stride or 1x1 filters          products of matrices   patch_conv2d.cpp
 //   3x3 filters, stride 1, a vector of channels        Winograd's algorithm   winograd_conv2d.cpp
 //   a vector of channels and not many weights          direct kernels         direct_conv2d.cpp
 //   each channel by itself                             kernels of their own   depthwise_conv2d.cpp
-//   fewer filters than a vector has lanes              kernels of their own   few_filters.cpp
 //   groups, dilation, few channels, many weights       oneDNN                 packed_conv2d.cpp
 //   f64, strided views, what oneDNN is slow at         the oracle
 //
@@ -53,14 +53,14 @@ bool OneDnnBackend::fast_conv2d(const Tensor& out, const Tensor& x, const Conv2d
   if (!dense_floats(out, x, conv.weight)) return false;
   float *to = out.data<float>(), *from = x.data<float>();
   const float *weight = conv.weight.data<float>(), *bias = floats_or_null(conv.bias);
-  if (!takes_few_filters(p) && takes_patches(p)) {
+  if (takes_few_filters(p)) {
+    few_filters_conv2d(p, to, from, weight, bias);
+  } else if (takes_patches(p)) {
     patch_conv2d(p, to, from, weight, bias, norm);
     return true;
-  }
-  if (takes_few_filters(p))
-    few_filters_conv2d(p, to, from, weight, bias);
-  else if (!packed_conv2d(p, to, from, weight, bias))
+  } else if (!packed_conv2d(p, to, from, weight, bias)) {
     return false;
+  }
   if (norm) normalise(out, out, *norm);
   return true;
 }

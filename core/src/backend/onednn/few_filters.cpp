@@ -58,7 +58,7 @@ bool OneDnnBackend::takes_few_filters(const ConvProblem& p) const {
 
 void OneDnnBackend::few_filters_conv2d(const ConvProblem& p, float* out, const float* x, const float* weight,
                                        const float* bias) {
-  const std::int64_t parts = p.n < threads().size() ? std::min<std::int64_t>(threads().size(), p.oh) : 1;
+  const std::int64_t parts = parts_of_image(threads(), p);
   threads().parallel_for(p.n * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const PaddedImages padded(*this, p);
     ConvShape s = padded.shape();
