@@ -26,10 +26,7 @@ inline Vector sums_of_lanes(Vector* v) {
     return sums_of_lanes<n, 2 * by>(v);
   }
 }
-inline float sum_of_lanes(Vector v) {
-  return sums_of_lanes<1>(&v)[0];
-}
-// The same in double: four sums, as each waits for the addition before.
+// Of one vector, in double: four sums, as each waits for the addition before.
 inline double precise_sum_of_lanes(Vector v) {
   double sums[4] = {};
   for (int lane = 0; lane < kLanes; ++lane) sums[lane % 4] += static_cast<double>(v[lane]);
