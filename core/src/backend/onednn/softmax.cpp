@@ -1,4 +1,5 @@
 // Softmax and cross-entropy over the last axis, in float; what is added up for a row is double.
+#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/class_labels.h"
@@ -9,8 +10,6 @@
 namespace ronde::inline v0 {
 
 namespace {
-
-constexpr std::int64_t kMostRows = 64;
 
 bool takes_rows(const Tensor& x) {
   return x.rank() > 0 && x.count() > 0;
@@ -23,13 +22,19 @@ struct ValueRows {
   std::int64_t first, count;
 };
 
-// Calls f(rows) for at most kMostRows rows at a time, on all threads.
+// As many as stay in the first level cache, with what is made of them.
+std::int64_t rows_in_cache(std::int64_t k) {
+  constexpr std::int64_t kValues = 1024;
+  return std::clamp<std::int64_t>(kValues / k, 1, kSoftmaxRows);
+}
+
+// Calls f(rows) for some rows at a time, kSoftmaxRows at most, on all threads.
 template <class F>
 void for_value_rows(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& a,
                     const Tensor& b, const F& f) {
   const std::int64_t k = out.shape().back(), rows = out.count() / k;
   backend.threads().parallel_for(rows, grain_of_rows(k), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t most = std::min(kMostRows, rows_at_a_time(end - begin, k, 1, out, a, b));
+    const std::int64_t most = std::min(rows_in_cache(k), rows_at_a_time(end - begin, k, 1, out, a, b));
     const WrittenRows to(backend, kernels, out, rows, most);
     const ReadRows from_a(backend, kernels, a, rows, most), from_b(backend, kernels, b, rows, most);
     in_pieces(begin, end, most, [&](std::int64_t first, std::int64_t some) {
@@ -45,7 +50,7 @@ void OneDnnBackend::softmax(const Tensor& out, const Tensor& x) {
   if (!dense_values(out, x) || !takes_rows(x)) return WithBfloat16::softmax(out, x);
   const std::int64_t k = x.shape().back();
   for_value_rows(*this, kernels_, out, x, {}, [&](const ValueRows& rows) {
-    ExponentialSum sums[kMostRows];
+    ExponentialSum sums[kSoftmaxRows];
     kernels_.softmax(rows.out, sums, rows.a, rows.count, k);
   });
 }
@@ -64,7 +69,7 @@ void OneDnnBackend::log_softmax(const Tensor& out, const Tensor& x) {
     return WithBfloat16::log_softmax(out, x);
   const std::int64_t k = x.shape().back();
   for_value_rows(*this, kernels_, out, x, {}, [&](const ValueRows& rows) {
-    ExponentialSum sums[kMostRows];
+    ExponentialSum sums[kSoftmaxRows];
     kernels_.softmax(rows.out, sums, rows.a, rows.count, k);
     for (std::int64_t r = 0; r < rows.count; ++r) {
       // The largest value first: where it is nearly all of the sum, what is left is small and keeps its
@@ -81,7 +86,7 @@ void OneDnnBackend::log_softmax_backward(const Tensor& grad_x, const Tensor& gra
     return WithBfloat16::log_softmax_backward(grad_x, grad_y, y);
   const std::int64_t k = y.shape().back();
   for_value_rows(*this, kernels_, grad_x, grad_y, y, [&](const ValueRows& rows) {
-    double totals[kMostRows];
+    double totals[kSoftmaxRows];
     kernels_.sum_rows(totals, rows.a, rows.count, k);
     kernels_.unary(UnaryOp::exp, rows.out, rows.b, rows.count * k, 0.0f, 0.0f);
     for (std::int64_t r = 0; r < rows.count; ++r) {
@@ -102,8 +107,8 @@ void OneDnnBackend::softmax_cross_entropy(const Tensor& losses, const Tensor& pr
   for_value_rows(*this, kernels_, probabilities, logits, {}, [&](const ValueRows& rows) {
     const std::int32_t* label = labels_of_rows + rows.first;
     float* loss = losses.data<float>() + rows.first;
-    ExponentialSum sums[kMostRows];
-    double totals[kMostRows];
+    ExponentialSum sums[kSoftmaxRows];
+    double totals[kSoftmaxRows];
     kernels_.softmax(rows.out, sums, rows.a, rows.count, k);
     if (smoothing != 0) kernels_.sum_rows(totals, rows.a, rows.count, k);
     for (std::int64_t r = 0; r < rows.count; ++r) {
@@ -126,14 +131,17 @@ void OneDnnBackend::softmax_cross_entropy_backward(const Tensor& grad_logits, co
   const float* grads = grad_losses.data<float>();
   const double other = smoothing / static_cast<double>(k);  // the target of all classes but the label's
   for_value_rows(*this, kernels_, grad_logits, probabilities, {}, [&](const ValueRows& rows) {
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      const std::int64_t row = rows.first + r;
-      const float g = grads[row * step], *p = rows.a + r * k;
-      const double missing = static_cast<double>(p[label[row]]) - (1 - smoothing + other);
-      float* to = rows.out + r * k;
-      kernels_.unary(UnaryOp::affine, to, p, k, g, static_cast<float>(-other * static_cast<double>(g)));
-      to[label[row]] = static_cast<float>(missing * static_cast<double>(g));
-    }
+    const std::int64_t together = step == 0 ? rows.count : 1;  // which have one gradient
+    in_pieces(0, rows.count, together, [&](std::int64_t r, std::int64_t some) {
+      const float g = grads[(rows.first + r) * step];
+      kernels_.unary(UnaryOp::affine, rows.out + r * k, rows.a + r * k, some * k, g,
+                     static_cast<float>(-other * static_cast<double>(g)));
+      for (; some-- > 0; ++r) {
+        const std::int64_t place = r * k + label[rows.first + r];
+        const double missing = static_cast<double>(rows.a[place]) - (1 - smoothing + other);
+        rows.out[place] = static_cast<float>(missing * static_cast<double>(g));
+      }
+    });
   });
 }
 

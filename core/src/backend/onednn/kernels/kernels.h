@@ -97,6 +97,8 @@ struct ExponentialSum {
   float largest;
   double total;
 };
+/// Of which softmax takes so many rows at a time, at most.
+constexpr std::int64_t kSoftmaxRows = 256;
 
 struct Kernels {
   // --- elementwise
@@ -151,7 +153,7 @@ struct Kernels {
   void (*layer_norm_backward)(const RowNormGradients& to, const float* g, const float* x, const float* mean,
                               const float* variance, const RowNorm& norm, std::int64_t rows, std::int64_t k);
 
-  // --- softmax of rows of n values; y may be x
+  // --- softmax of rows of n values, which are to lie in the cache together; y may be x
   void (*softmax)(float* y, ExponentialSum* sums, const float* x, std::int64_t rows, std::int64_t n);
   void (*softmax_backward)(float* grad_x, const float* g, const float* y, std::int64_t rows, std::int64_t n);
 

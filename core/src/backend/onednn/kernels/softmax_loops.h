@@ -33,9 +33,9 @@ inline float largest_of(const float* x, std::int64_t n) {
   return largest_in_all_lanes<kLanes / 2>(most)[0];
 }
 
-// Of rows that lie in the cache together: exponentials are made of all their values in one loop.
-inline void softmax_together(float* y, ExponentialSum* sums, double* totals, const float* x,
-                             std::int64_t rows, std::int64_t n) {
+// Exponentials are made of all values in one loop: rows may be short.
+void softmax(float* y, ExponentialSum* sums, const float* x, std::int64_t rows, std::int64_t n) {
+  double totals[kSoftmaxRows];
   for (std::int64_t r = 0; r < rows; ++r) {
     const float largest = sums[r].largest = largest_of(x + r * n, n);
     map(y + r * n, x + r * n, n, [=](float v) { return v - largest; });
@@ -47,23 +47,6 @@ inline void softmax_together(float* y, ExponentialSum* sums, double* totals, con
     const float scale = static_cast<float>(1 / totals[r]);
     map(y + r * n, y + r * n, n, [=](float e) { return e * scale; });
   }
-}
-
-// Calls f(first row, rows) for some rows at a time, of which there are at most kMostTogether.
-constexpr std::int64_t kMostTogether = 256;
-template <class F>
-inline void for_rows_together(std::int64_t rows, std::int64_t n, F f) {
-  constexpr std::int64_t kValues = 1024;
-  std::int64_t most = kValues / n;
-  most = most < 1 ? 1 : (most > kMostTogether ? kMostTogether : most);
-  for (std::int64_t r = 0; r < rows; r += most) f(r, r + most < rows ? most : rows - r);
-}
-
-void softmax(float* y, ExponentialSum* sums, const float* x, std::int64_t rows, std::int64_t n) {
-  double totals[kMostTogether];
-  for_rows_together(rows, n, [&](std::int64_t r, std::int64_t some) {
-    softmax_together(y + r * n, sums + r, totals, x + r * n, some, n);
-  });
 }
 
 void softmax_backward(float* grad_x, const float* g, const float* y, std::int64_t rows, std::int64_t n) {
