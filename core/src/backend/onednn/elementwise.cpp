@@ -187,8 +187,12 @@ void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tenso
 void OneDnnBackend::relu_backward(const Tensor& grad_x, const Tensor& grad_bias, const Tensor& grad_y,
                                   const Tensor& y, double scale) {
   const auto run = [&](float* to, const float* g, const float* at_y, const float*, std::int64_t count) {
-    kernels_.unary_backward(UnaryOp::relu, to, g, at_y, at_y, count, 0.0f, 0.0f);
-    if (scale != 1.0) kernels_.unary(UnaryOp::affine, to, to, count, static_cast<float>(scale), 0.0f);
+    constexpr std::int64_t kInCache = 4096;
+    in_pieces(0, count, kInCache, [&](std::int64_t i, std::int64_t some) {
+      kernels_.unary_backward(UnaryOp::relu, to + i, g + i, at_y + i, at_y + i, some, 0.0f, 0.0f);
+      if (scale != 1.0)
+        kernels_.unary(UnaryOp::affine, to + i, to + i, some, static_cast<float>(scale), 0.0f);
+    });
   };
   if (grad_bias.defined() || !for_elements(*this, kernels_, grad_x, grad_y, y, {}, run))
     WithBfloat16::relu_backward(grad_x, grad_bias, grad_y, y, scale);
