@@ -65,6 +65,8 @@ const ConvCase kConvCases[] = {
     {2, 6, 9, 5, 4, 2, 4, {.padding = {0, 1, 1, 2}}},
     {2, 4, 4, 16, 3, 2, 2, {.padding = {3, 3, 3, 3}}},
     {3, 7, 9, 3, 20, 3, 2, {.padding = {0, 1, 1, 0}}},
+    // One image, large enough for threads to share it.
+    {1, 64, 40, 48, 3, 3, 3, {.padding = {1, 1, 1, 1}}},
     // Few input channels: sizes that do not fill a block, strides, frames.
     {2, 13, 30, 1, 48, 3, 3, {}},
     {2, 12, 17, 2, 64, 5, 5, {.stride = {2, 2}, .padding = {1, 2, 1, 2}}},
