@@ -113,7 +113,8 @@ class Operations {
     for (const std::int64_t k : {4, 10, 32, 100, 1000, 10000}) {
       const std::int64_t n = kElements / k;
       const Tensor x = some({n, k}), z = some({n, k}), losses = some({n}), labels = some({n}, DType::i32),
-                   weight = some({k}), sums = some({k}), mean = some({n}), variance = some({n});
+                   weight = some({k}), sums = some({k}), grad = some({}), mean = some({n}),
+                   variance = some({n});
       const auto op = [&, this](const char* name, double passes, std::function<void()> call) {
         add(cat(name, " of ", k), passes * bytes_of(x), std::move(call));
       };
@@ -122,7 +123,7 @@ class Operations {
       op("log-softmax", 2, [=, this] { b_.log_softmax(z, x); });
       op("cross-entropy", 2, [=, this] { b_.softmax_cross_entropy(losses, z, x, labels, 0.0); });
       op("cross-entropy, gradient,", 2,
-         [=, this] { b_.softmax_cross_entropy_backward(z, losses, x, labels, 0.0); });
+         [=, this] { b_.softmax_cross_entropy_backward(z, grad.broadcast_to({n}), x, labels, 0.0); });
       op("layer norm", 2, [=, this] { b_.layer_norm(z, mean, variance, x, weight, weight, 1e-3); });
       op("layer norm, gradient,", 3,
          [=, this] { b_.layer_norm_backward(z, sums, sums, x, x, mean, variance, weight, 1e-3); });
