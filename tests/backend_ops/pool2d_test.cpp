@@ -29,6 +29,11 @@ const PoolCase kPoolCases[] = {
     {{2, 6, 5, 33}, {.window = {6, 5}, .stride = {1, 1}}},
     {{2, 6, 5, 32}, {.window = {2, 2}, .stride = {1, 1}}},
     {{1, 6, 7, 32}, {.window = {2, 2}, .stride = {2, 1}}},
+    {{2, 6, 5, 19}, {.window = {3, 3}, .stride = {1, 1}, .padding = {1, 1, 1, 1}}},
+    {{1, 2, 2, 16}, {.window = {3, 3}, .stride = {1, 1}, .padding = {1, 1, 1, 1}}},
+    {{2, 6, 9, 21}, {.window = {3, 3}, .stride = {3, 3}}},
+    {{2, 7, 7, 16}, {.window = {3, 3}, .stride = {3, 1}}},
+    {{2, 8, 8, 16}, {.window = {3, 3}, .stride = {4, 5}, .padding = {2, 1, 0, 2}}},
 };
 
 TEST(Pool2d, MaxForward) {
@@ -43,10 +48,15 @@ TEST(Pool2d, MaxForward) {
 }
 
 TEST(Pool2d, MaxLetsNanWin) {
-  Values values = random_values(2 * 4 * 4 * 17, 1);
+  Values values = random_values(2 * 6 * 6 * 17, 1);
   for (std::size_t i = 0; i < values.size(); i += 7) values[i] = std::nan("");
-  compare({blank({2, 2, 2, 17}), blank({2, 2, 2, 17}, DType::u8)}, {tensor(oracle(), {2, 4, 4, 17}, values)},
-          [&](Backend& b, Tensors out, Tensors in) { b.max_pool2d(out[0], out[1], in[0], {}); });
+  for (const std::int64_t side : {2, 3, 6}) {
+    SCOPED_TRACE(side);
+    const Pool2dParams params{.window = {side, side}, .stride = {side, side}};
+    const Shape out{2, 6 / side, 6 / side, 17};
+    compare({blank(out), blank(out, DType::u8)}, {tensor(oracle(), {2, 6, 6, 17}, values)},
+            [&](Backend& b, Tensors to, Tensors in) { b.max_pool2d(to[0], to[1], in[0], params); });
+  }
 }
 
 TEST(Pool2d, MaxBackward) {

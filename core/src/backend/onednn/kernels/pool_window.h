@@ -34,6 +34,19 @@ struct PoolWindow {
   float size() const { return static_cast<float>((y_end - y_begin) * (x_end - x_begin)); }
 };
 
+/// Of one axis: the windows that are not cut off at the image's edges.
+struct WholeWindows {
+  std::int64_t begin, end;
+
+  WholeWindows(std::int64_t count, std::int64_t stride, std::int64_t window, std::int64_t before,
+               std::int64_t size)
+      : begin((before + stride - 1) / stride), end((size + before - window + stride) / stride) {
+    if (size + before < window) end = 0;
+    if (end > count) end = count;
+  }
+  bool has(std::int64_t i) const { return begin <= i && i < end; }
+};
+
 /// The usual windows: 2x2, none of them cut off, whole vectors of channels. Known to the compiler, they take
 /// half the time of others.
 inline bool are_whole_2x2(const PoolShape& s) {

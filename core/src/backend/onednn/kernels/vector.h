@@ -31,14 +31,15 @@ inline void store(float* p, Vector v) {
 inline void store(std::uint32_t* p, WideVector v) {
   *reinterpret_cast<UnalignedWide*>(p) = v;
 }
-/// In two steps, each an instruction: of one, GCC 12 makes four for each byte.
+/// In two steps, each an instruction or a few: of one, GCC 12 makes two to four for each byte.
 inline IntVector load_bytes(const std::uint8_t* p) {
   const ByteVector bytes = *reinterpret_cast<const UnalignedBytes*>(p);
   return __builtin_convertvector(__builtin_convertvector(bytes, ShortVector), IntVector);
 }
 /// Numbers below 256.
 inline void store_bytes(std::uint8_t* p, IntVector v) {
-  *reinterpret_cast<UnalignedBytes*>(p) = __builtin_convertvector(v, ByteVector);
+  *reinterpret_cast<UnalignedBytes*>(p) =
+      __builtin_convertvector(__builtin_convertvector(v, ShortVector), ByteVector);
 }
 inline Vector splat(float value) {
   return value - Vector{};
