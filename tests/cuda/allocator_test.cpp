@@ -68,6 +68,23 @@ TEST_F(DeviceAllocatorTest, GivesEverythingBackAtTheEnd) {
   EXPECT_EQ(runtime.memory_in_use(), 0u);
 }
 
+// Where the device keeps one, as one that is lost keeps all, the others that went back are not given again.
+TEST_F(DeviceAllocatorTest, GivesWhatTheDeviceHasBackToNobody) {
+  cuda::DeviceAllocator allocator(runtime, home);
+  std::vector<void*> blocks(3);
+  for (void*& block : blocks) block = allocator.allocate(1000);
+  for (void* const block : blocks) allocator.deallocate(block);
+  cuda::Graph graph = nullptr;
+  ASSERT_TRUE(runtime.begin_capture(home).ok());
+  use(blocks[1], home);
+  ASSERT_TRUE(runtime.end_capture(home, &graph).ok());
+  EXPECT_THROW(allocator.allocate(std::size_t{1} << 20), Error);
+  const std::size_t held = allocator.statistics().held;
+  EXPECT_GT(held, 0u);
+  while (allocator.statistics().held == held) EXPECT_NE(allocator.allocate(1000), nullptr);
+  ASSERT_TRUE(runtime.destroy_graph(graph).ok());
+}
+
 TEST_F(DeviceAllocatorTest, APoolKeepsItsBlocks) {
   cuda::DeviceAllocator allocator(runtime, home);
   cuda::DeviceAllocator::Pool pool;

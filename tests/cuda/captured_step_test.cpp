@@ -106,13 +106,15 @@ TEST(CapturedStep, StaysPlainAndSaysWhy) {
     EXPECT_FALSE(step.is_captured());
     return step.fallback();
   };
-  EXPECT_NE(fallback_of([&] { work.total.to_vector<float>(); }).find("the host waited"), std::string::npos);
+  // Whatever a driver lets pass: what it captured would be a copy of a slot that has something else by then.
+  const std::string waits = "[cuda] the host waited for the device, or copied to it, inside a capture";
+  EXPECT_EQ(fallback_of([&] { work.total.to_vector<float>(); }), waits);
+  EXPECT_EQ(fallback_of([&] { device.backend.synchronize(); }), waits);
+  EXPECT_EQ(fallback_of([&] { Tensor::from<float>({1}, {3.0f}, &device.backend); }), waits);
   std::vector<Tensor> kept;
   EXPECT_NE(fallback_of([&] {
               kept.push_back(Tensor::empty({3, 1000, 1000}, work.input.options()));
             }).find("memory of the device was asked for"),
-            std::string::npos);
-  EXPECT_NE(fallback_of([&] { Tensor::from<float>({1}, {3.0f}, &device.backend); }).find("inside a capture"),
             std::string::npos);
 }
 

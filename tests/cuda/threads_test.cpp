@@ -87,6 +87,32 @@ TEST_F(CudaThreads, NoneComputesWhileAnotherOneCaptures) {
   EXPECT_EQ(mine.to_vector<float>(), added(1.0f));  // no part of the graph
 }
 
+// Where there is none left for the numbers of an optimizer's step, the device would be asked to wait for what
+// another thread captures.
+TEST_F(CudaThreads, NoneGetsMemoryWhileAnotherOneCaptures) {
+  CapturedStep step(device.backend);
+  const Tensor mine = filled(device.backend, {4}, 0.0);
+  std::atomic<bool> begins = false;
+  std::thread other;
+  for (int i = 0; i < 3; ++i)
+    step.run([&] {
+      if (device.backend.is_capturing()) {
+        const std::size_t lent = device.backend.allocator().statistics().lent;
+        other = std::thread([&] {
+          CapturedStep own(device.backend);
+          begins = true;
+          own.run([&] { device.backend.sgd_step(mine, one, {}, {.learning_rate = 1.0}, {}); });
+        });
+        while (!begins) std::this_thread::yield();
+        for (int yields = 0; yields < 100; ++yields) std::this_thread::yield();
+        EXPECT_EQ(device.backend.allocator().statistics().lent, lent);
+      }
+      add();
+    });
+  other.join();
+  EXPECT_EQ(mine.to_vector<float>(), added(-1.0f));
+}
+
 TEST_F(CudaThreads, ACaptureWithinACaptureIsNone) {
   CapturedStep outer(device.backend), inner(device.backend);
   for (int i = 0; i < 5; ++i) outer.run([&] { inner.run([&] { add(); }); });

@@ -76,9 +76,11 @@ void* CudaBackend::allocate(std::size_t bytes) {
   return allocator_.allocate(bytes);
 }
 
-// Where calls are left out, nothing has been computed that could be read.
+// Where calls are left out, nothing has been computed that could be read. In a capture nothing runs, and a
+// graph would repeat a copy from the host with what lies in the slot of `Staging` by then.
 void CudaBackend::require_device() const {
   require(!leaves_out(), "[cuda] the host's part of a repeated step reads from the device or writes to it");
+  require(!is_capturing(), "[cuda] the host waited for the device, or copied to it, inside a capture");
 }
 
 void CudaBackend::copy_from_host(void* destination, const void* source, std::size_t bytes) {

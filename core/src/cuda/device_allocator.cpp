@@ -100,13 +100,12 @@ bool DeviceAllocator::release_free() {
   if (!wait_for(runtime_, home_).ok()) return false;
   bool any = false;
   for (auto& [size, free] : common_) {
-    for (void* memory : free) {
-      if (!runtime_.release(memory).ok()) return any;
-      blocks_.erase(memory);
+    for (; !free.empty(); free.pop_back()) {
+      if (!runtime_.release(free.back()).ok()) return any;
+      blocks_.erase(free.back());
       statistics_.held -= size;
       any = true;
     }
-    free.clear();
   }
   return any;
 }

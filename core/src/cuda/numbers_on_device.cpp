@@ -21,7 +21,7 @@ NumbersOnDevice::~NumbersOnDevice() {
 }
 
 const StepNumbers* NumbersOnDevice::next(const StepNumbers& numbers) {
-  if (next_ == blocks_.size()) blocks_.push_back({.memory = backend_.allocator().allocate(sizeof numbers)});
+  if (next_ == blocks_.size()) blocks_.push_back({.memory = backend_.allocate(sizeof numbers)});
   Block& block = blocks_[next_++];
   block.is_sent = block.is_sent && fields(block.numbers) == fields(numbers);
   block.numbers = numbers;

@@ -31,18 +31,22 @@ using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidConfiguration = 9 };
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorInvalidConfiguration = 9 };
 enum cudaMemcpyKind { cudaMemcpyDeviceToDevice = 3 };
 
 inline const char* cudaGetErrorString(cudaError_t error) {
+  if (error == cudaErrorInvalidValue) return "memory that overlaps is copied";
   return error == cudaSuccess ? "no error" : "invalid configuration argument";
 }
 
 // Streams mean nothing here: what is enqueued is done at once.
 
+/// A GPU lets overlapping memory pass, and what comes of it is undefined.
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                                    cudaStream_t) {
-  std::memmove(to, from, bytes);
+  const auto *target = static_cast<const char*>(to), *source = static_cast<const char*>(from);
+  if (target < source + bytes && source < target + bytes) return cudaErrorInvalidValue;
+  std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
 
