@@ -142,6 +142,48 @@ TEST_F(FakeRuntimeTest, CapturesForksAndJoins) {
   EXPECT_EQ(first_float(), 3.0f);
 }
 
+// A graph's branches run beside each other, as streams do.
+TEST_F(FakeRuntimeTest, BranchesOfAGraphThatUseTheSameMemoryAreRefused) {
+  cuda::Graph graph = nullptr;
+  ASSERT_TRUE(runtime.begin_capture(first).ok());
+  EXPECT_TRUE(runtime.record(event, first).ok());
+  EXPECT_TRUE(runtime.wait(second, event).ok());
+  EXPECT_TRUE(fill_on(second, 4).ok());
+  EXPECT_TRUE(runtime.launch(fill(other, 3), nullptr, nullptr, first).ok());
+  EXPECT_EQ(fill_on(first, 3).outcome, Outcome::refused);
+  const cuda::Status status = runtime.end_capture(first, &graph);
+  EXPECT_EQ(status.outcome, Outcome::refused);
+  EXPECT_NE(std::string(status.text).find("no event says which comes first"), std::string::npos);
+}
+
+// As those of CUDA: an error once, and nothing goes on before the end.
+TEST_F(FakeRuntimeTest, WhatTakesPartInABrokenCaptureDoesNothingMore) {
+  cuda::Graph graph = nullptr;
+  ASSERT_TRUE(runtime.begin_capture(first).ok());
+  EXPECT_EQ(runtime.query(event).outcome, Outcome::refused);
+  EXPECT_EQ(fill_on(first, 3).outcome, Outcome::refused);
+  EXPECT_EQ(runtime.record(event, first).outcome, Outcome::refused);
+  EXPECT_TRUE(runtime.record(event, second).ok());
+  EXPECT_EQ(runtime.wait(first, event).outcome, Outcome::refused);
+  EXPECT_EQ(runtime.end_capture(first, &graph).outcome, Outcome::refused);
+  EXPECT_TRUE(fill_on(first, 5).ok());
+  EXPECT_EQ(first_float(), 5.0f);
+}
+
+TEST_F(FakeRuntimeTest, AnEventOfACaptureStandsForNothingOutsideOfIt) {
+  cuda::Graph graph = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(runtime.begin_capture(first).ok());
+    if (i == 1) {
+      EXPECT_EQ(runtime.wait(second, event).outcome, Outcome::refused);
+    }
+    EXPECT_TRUE(runtime.record(event, first).ok());
+    ASSERT_TRUE(runtime.end_capture(first, &graph).ok());
+  }
+  EXPECT_EQ(runtime.query(event).outcome, Outcome::refused);
+  EXPECT_EQ(runtime.wait(second, event).outcome, Outcome::refused);
+}
+
 TEST_F(FakeRuntimeTest, AForkThatDoesNotJoinIsNoGraph) {
   cuda::Graph graph = nullptr;
   ASSERT_TRUE(runtime.begin_capture(first).ok());

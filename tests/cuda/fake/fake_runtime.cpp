@@ -73,6 +73,11 @@ Status FakeRuntime::break_capture(const std::string& what) {
   return refuse(why);
 }
 
+// Streams that take part in one do nothing more until its end.
+bool FakeRuntime::has_broken_capture(cuda::Stream stream) const {
+  return capture_ && !capture_->broken.empty() && capture_->noted.contains(number(stream));
+}
+
 Status FakeRuntime::lost() {
   return answer(Outcome::failed, scheduler_.failure());
 }
@@ -152,6 +157,7 @@ Status FakeRuntime::discard(void* memory, std::size_t bytes, cuda::Stream stream
 Status FakeRuntime::create_stream(cuda::Stream* stream) {
   const std::lock_guard lock(mutex_);
   *stream = handle(scheduler_.add_stream());
+  if (capture_) capture_->order.add_stream();
   return {};
 }
 
@@ -175,8 +181,13 @@ Status FakeRuntime::destroy_event(cuda::Event event) {
 Status FakeRuntime::record(cuda::Event event, cuda::Stream stream) {
   const std::lock_guard lock(mutex_);
   FakeEvent& e = *events_.at(event);
+  if (has_broken_capture(stream)) return refuse(capture_->broken);
   e.in_capture = capture_ && capture_->noted.contains(number(stream));
-  if (e.in_capture) e.noted = capture_->noted.at(number(stream));
+  if (e.in_capture) {
+    e.capture = captures_;
+    e.noted = capture_->noted.at(number(stream));
+    e.in_order = capture_->order.mark(number(stream));
+  }
   e.mark = scheduler_.mark(number(stream));
   return {};
 }
@@ -185,14 +196,17 @@ Status FakeRuntime::wait(cuda::Stream stream, cuda::Event event) {
   const std::lock_guard lock(mutex_);
   const FakeEvent& e = *events_.at(event);
   if (!e.mark.is_set) return refuse("a stream waits for an event that stands for nothing");
+  if (has_broken_capture(stream)) return refuse(capture_->broken);
   if (!e.in_capture) {
     if (capture_ && capture_->noted.contains(number(stream)))
       return break_capture("a stream waits for an event from outside");
     if (!options_.is_deaf) scheduler_.wait(number(stream), e.mark);
     return {};
   }
-  if (!capture_) return refuse("a stream waits for an event of a capture that has ended");
+  if (!capture_ || e.capture != captures_)
+    return refuse("a stream waits for an event of a capture that has ended");
   capture_->noted.try_emplace(number(stream), 0);
+  if (!options_.is_deaf) capture_->order.wait(number(stream), e.in_order);
   if (number(stream) == capture_->origin) capture_->joined[e.mark.stream] = e.noted;
   return {};
 }
@@ -202,6 +216,7 @@ Status FakeRuntime::query(cuda::Event event) {
   if (is_capturing()) return break_capture("the host waited");
   const FakeEvent& e = *events_.at(event);
   if (!e.mark.is_set) return refuse("the host asks for an event that stands for nothing");
+  if (e.in_capture) return refuse("the host asks for an event of a capture");
   const bool passed = scheduler_.ask(e.mark);
   if (!scheduler_.failure().empty()) return lost();
   return {passed ? Outcome::ok : Outcome::not_ready, ""};
@@ -215,8 +230,11 @@ Status FakeRuntime::complaint() {
 
 Status FakeRuntime::give(cuda::Stream stream, Operation operation) {
   if (!scheduler_.failure().empty()) return lost();
+  if (has_broken_capture(stream)) return refuse(capture_->broken);
   if (capture_ && capture_->noted.contains(number(stream))) {
     ++capture_->noted[number(stream)];
+    const std::string why = capture_->order.give(number(stream), {.run = {}, .accesses = operation.accesses});
+    if (!why.empty()) return break_capture("in a graph " + why);
     capture_->operations.push_back(std::move(operation));
     return {};
   }
@@ -370,8 +388,10 @@ Status FakeRuntime::begin_capture(cuda::Stream stream) {
   const std::lock_guard lock(mutex_);
   if (capture_) return refuse("a capture is already under way");
   capture_ = std::make_unique<Capture>();
+  ++captures_;
   capture_->origin = number(stream);
   capture_->noted[capture_->origin] = 0;
+  for (std::size_t streams = scheduler_.streams(); streams > 0; --streams) capture_->order.add_stream();
   return {};
 }
 
@@ -384,7 +404,7 @@ Status FakeRuntime::end_capture(cuda::Stream stream, cuda::Graph* graph) {
   for (const auto& [other, noted] : ended->noted)
     if (other != ended->origin && ended->joined[other] < noted)
       return refuse("a stream of the capture did not come back to the first one");
-  if (++captures_ == options_.failing_graph)
+  if (captures_ == options_.failing_graph)
     return answer(Outcome::out_of_memory, "the fake device has no memory for a graph");
   auto made = std::make_unique<std::vector<Operation>>(std::move(ended->operations));
   *graph = reinterpret_cast<cuda::Graph>(made.get());

@@ -121,13 +121,16 @@ class FakeRuntime final : public cuda::Runtime {
   struct FakeEvent {
     Scheduler::Mark mark;
     bool in_capture = false;
-    std::size_t noted = 0;  ///< operations of its stream in the capture up to it
+    std::int64_t capture = 0;  ///< which one
+    Scheduler::Mark in_order;  ///< the same in Capture::order
+    std::size_t noted = 0;     ///< operations of its stream in the capture up to it
   };
   struct Capture {
     std::size_t origin = 0;
     std::map<std::size_t, std::size_t> noted;   ///< operations of each stream that takes part
     std::map<std::size_t, std::size_t> joined;  ///< of them, those that the origin waits for
     std::vector<Operation> operations;
+    Scheduler order{0};  ///< runs nothing: whether branches of the graph use the same memory
     std::string broken;                                   ///< why there will be no graph
     std::thread::id thread = std::this_thread::get_id();  ///< whose the rules are
   };
@@ -137,6 +140,7 @@ class FakeRuntime final : public cuda::Runtime {
   Status break_capture(const std::string& what);
   /// Whether this thread is in the middle of a capture.
   bool is_capturing() const { return capture_ && capture_->thread == std::this_thread::get_id(); }
+  bool has_broken_capture(cuda::Stream stream) const;
   Status lost();
   Status give(cuda::Stream stream, Operation operation);
   Access access(const void* memory, std::size_t bytes, bool writes) const;

@@ -52,6 +52,7 @@ class Scheduler {
   explicit Scheduler(std::uint64_t seed) : random_(seed) {}
 
   std::size_t add_stream();
+  std::size_t streams() const { return streams_.size(); }
   /// Empty, or why the operation may not run beside what was given to other streams; then it was not given.
   std::string give(std::size_t stream, Operation operation);
   Mark mark(std::size_t stream) const;
