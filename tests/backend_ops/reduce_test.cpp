@@ -30,6 +30,9 @@ const ReduceCase kReduceCases[] = {
     {{3, 1, 7, 4}, {3, 1, 7, 4}},
     {{4100, 9}, {1, 9}},
     {{0, 4}, {1, 4}},
+    {{9, 200}, {9, 1}},
+    {{70, 3}, {70, 1}},
+    {{100003}, {1}},
 };
 
 TEST(Reduce, AllRunsOfAxes) {
@@ -56,6 +59,28 @@ TEST(Reduce, AnExtremeOfANaNIsOne) {
             EXPECT_TRUE(std::isnan(y.to_vector<double>()[3])) << place;
             EXPECT_EQ(y.to_vector<double>()[4], 1.0) << place;
           }
+        },
+        {DType::f32, DType::f64, DType::bf16});
+}
+
+TEST(Reduce, AnExtremeOfARowWithANaNIsOne) {
+  for (const ReduceOp op : {ReduceOp::max, ReduceOp::min})
+    for_each_setting(
+        [&](Backend& backend, DType dtype) {
+          for (const std::int64_t k : {3, 16, 100})
+            for (const std::int64_t place : {std::int64_t{0}, k / 2, k - 1}) {
+              SCOPED_TRACE(cat(k, " ", place));
+              std::vector<double> values(static_cast<std::size_t>(5 * k), 1.0);
+              values[static_cast<std::size_t>(2 * k + place)] = std::nan("");
+              const Tensor x = Tensor::from<double>({5, k}, values, &backend).to(dtype);
+              const Tensor rows = Tensor::empty({5, 1}, x.options()),
+                           all = Tensor::empty({1, 1}, x.options());
+              backend.reduce(op, rows, x);
+              backend.reduce(op, all, x);
+              EXPECT_TRUE(std::isnan(rows.to_vector<double>()[2]));
+              EXPECT_EQ(rows.to_vector<double>()[3], 1.0);
+              EXPECT_TRUE(std::isnan(all.to_vector<double>()[0]));
+            }
         },
         {DType::f32, DType::f64, DType::bf16});
 }

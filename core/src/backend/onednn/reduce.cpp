@@ -1,5 +1,4 @@
-// Sums over one run of neighbouring axes of a dense tensor, and extremes of columns; everything else is the
-// oracle's.
+// Sums and extremes over one run of neighbouring axes of a dense tensor; everything else is the oracle's.
 #include <algorithm>
 #include <cmath>
 
@@ -75,13 +74,33 @@ struct Extremes {
   }
 };
 
+// Of rows, or of one, which the threads share: the largest of sign * x, times sign.
+void extremes_of_rows(Backend& backend, const Kernels& kernels, float sign, const Tensor& out,
+                      const Tensor& x, std::int64_t rows, std::int64_t k) {
+  const float* from = x.data<float>();
+  float* to = out.data<float>();
+  if (rows > 1)
+    return backend.threads().parallel_for(rows, grain_of_rows(k), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) to[r] = sign * kernels.largest(from + r * k, k, sign);
+    });
+  const Scratch<float> parts(backend, backend.threads().chunks(k, kElementGrain));
+  backend.threads().parallel_chunks(k, kElementGrain, [&](int chunk, std::int64_t begin, std::int64_t end) {
+    parts.data()[chunk] = sign * kernels.largest(from + begin, end - begin, sign);
+  });
+  *to = sign * kernels.largest(parts.data(), backend.threads().chunks(k, kElementGrain), sign);
+}
+
 }  // namespace
 
 void OneDnnBackend::reduce(ReduceOp op, const Tensor& out, const Tensor& x) {
   const AxisRun run(out.shape(), x.shape());
   const bool is_sum = op == ReduceOp::sum || op == ReduceOp::mean;
   constexpr std::int64_t kLeastColumns = 8;  // for which a kernel's call is worth it
-  if (!is_sum && run.is_one_run && run.inner >= kLeastColumns && dense_floats(out, x) && x.count() > 0)
+  const bool is_extreme = !is_sum && run.is_one_run && dense_floats(out, x) && x.count() > 0;
+  if (is_extreme && run.inner == 1)
+    return extremes_of_rows(*this, kernels_, op == ReduceOp::max ? 1.0f : -1.0f, out, x, run.outer,
+                            run.reduced);
+  if (is_extreme && run.inner >= kLeastColumns)
     return Extremes{kernels_, op == ReduceOp::max ? BinaryOp::maximum : BinaryOp::minimum, run.inner}.run(
         *this, out.data<float>(), x.data<float>(), run.outer, run.reduced);
   if (!is_sum || !run.is_one_run || !dense_values(out, x) || x.count() == 0)

@@ -36,6 +36,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .sum = sum,
     .sum_of_squares = sum_of_squares,
     .sum_rows = sum_rows,
+    .largest = largest,
     .sum_columns = sum_columns,
     .sum_distances = sum_distances,
     .map_columns = map_columns,

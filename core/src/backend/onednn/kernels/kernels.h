@@ -125,6 +125,8 @@ struct Kernels {
   double (*sum_of_squares)(const float* x, std::int64_t n);
   /// sums (rows) = row sums of x (rows, k)
   void (*sum_rows)(double* sums, const float* x, std::int64_t rows, std::int64_t k);
+  /// The largest of sign * x (n), n > 0; a NaN beats all others
+  float (*largest)(const float* x, std::int64_t n, float sign);
   /// totals (c) += column sums of x (rows, c)
   void (*sum_columns)(double* totals, const float* x, std::int64_t rows, std::int64_t c);
 
