@@ -72,6 +72,8 @@ const ConvCase kConvCases[] = {
     {2, 12, 17, 2, 64, 5, 5, {.stride = {2, 2}, .padding = {1, 2, 1, 2}}},
     {2, 9, 8, 4, 16, 7, 7, {.stride = {2, 3}, .padding = {3, 3, 3, 3}}},
     {2, 8, 9, 3, 32, 2, 4, {.stride = {3, 1}}},
+    {9, 8, 9, 1, 64, 4, 4, {.stride = {2, 2}, .padding = {1, 1, 1, 1}}},
+    {1, 12, 10, 4, 40, 5, 5, {.stride = {3, 2}, .padding = {2, 2, 2, 2}}},
     // Channels that fill no whole tiles, and more of them than one; filters that are no squares.
     {2, 9, 11, 20, 72, 3, 5, {.padding = {2, 0, 1, 3}}},
     {1, 7, 6, 80, 40, 3, 3, {}},

@@ -151,6 +151,7 @@ class Operations {
       for (const auto& [c, o] : {std::pair<std::int64_t, std::int64_t>{3, 16},
                                  {16, 1},
                                  {32, 3},
+                                 {1, 64},
                                  {64, 10},
                                  {8, 8},
                                  {32, 32},

@@ -6,7 +6,8 @@
 //   bf16, a stride, or few pixels beside many filters  the same, of patches   half_patch_conv2d.cpp
 //   bf16, stride 1, where there is AMX                 tiles                  tile_conv2d.cpp
 //   fewer filters than a vector has lanes              kernels of their own   few_filters.cpp
-//   many weights, and a stride or 1x1 filters          products of matrices   patch_conv2d.cpp
+//   many weights, and a stride or 1x1 filters; the     products of matrices   patch_conv2d.cpp
+//   gradient of a picture, where there is a stride
 //   3x3 filters, stride 1, a vector of channels        Winograd's algorithm   winograd_conv2d.cpp
 //   a vector of channels and not many weights          direct kernels         direct_conv2d.cpp
 //   each channel by itself                             kernels of their own   depthwise_conv2d.cpp
@@ -79,16 +80,16 @@ void OneDnnBackend::conv2d_backward_input(const Tensor& grad_x, const Tensor& gr
   const ConvProblem p =
       problem_of(ConvPass::backward_input, grad_x.shape(), weight.shape(), grad_out.shape(), params);
   const bool is_empty = grad_out.count() == 0 || grad_x.count() == 0;
+  const bool has_floats = dense_floats(grad_x, grad_out, weight) && !is_empty;
+  if (has_floats && takes_few_filters(p))
+    return few_filters_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
+  if (has_floats && takes_patches(p))
+    return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
   if (!is_empty && dense_values(grad_x, grad_out, weight) && takes_depthwise(weight.shape()))
     return depthwise_backward_input(p, grad_x, grad_out, weight);
-  if (!is_empty && dense_floats(grad_x, grad_out, weight)) {
-    if (takes_few_filters(p))
-      return few_filters_backward_input(p, grad_x.data<float>(), grad_out.data<float>(),
-                                        weight.data<float>());
-    if (takes_patches(p))
-      return patch_backward_input(p, grad_x.data<float>(), grad_out.data<float>(), weight.data<float>());
-    if (packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr)) return;
-  }
+  if (has_floats &&
+      packed_conv2d(p, grad_out.data<float>(), grad_x.data<float>(), weight.data<float>(), nullptr))
+    return;
   WithBfloat16::conv2d_backward_input(grad_x, grad_out, weight, params);
 }
 

@@ -6,6 +6,7 @@
 #include <ronde/core/whole_numbers.h>
 
 #include "backend/onednn/conv_passes.h"
+#include "backend/onednn/float_rows.h"
 
 namespace ronde::inline v0 {
 
@@ -25,9 +26,12 @@ struct Channels {
 /// The patches of x that the windows of a convolution cover, one a row: Note [Patches] in patch_conv2d.cpp.
 class Patches {
  public:
-  explicit Patches(const ConvProblem& p) : p_(p), depth_(p.kh * p.kw * p.c) {}
+  /// Rows begin a multiple of `lanes` apart.
+  explicit Patches(const ConvProblem& p, std::int64_t lanes = 1)
+      : p_(p), depth_(p.kh * p.kw * p.c), pitch_(ceil_divide(depth_, lanes) * lanes) {}
 
   std::int64_t depth() const { return depth_; }
+  std::int64_t pitch() const { return pitch_; }
   std::int64_t rows(std::int64_t images) const { return images * p_.oh * p_.ow; }
   std::int64_t images_at_once() const { return std::min(p_.n, ceil_divide(kRows, rows(1))); }
   /// Whether they are the pixels of x, as these lie.
@@ -49,13 +53,16 @@ class Patches {
   void scatter(const Kernels& kernels, float* grad_x, const float* patches, std::int64_t images,
                Channels channels) const {
     const std::int64_t count = channels.end - channels.begin;
+    // Of neighbouring pixels at once where all channels are wanted.
+    const std::int64_t most = count == p_.c ? p_.kw : 1;
     for (std::int64_t pixel = 0; pixel < images * p_.h * p_.w; ++pixel)
       std::fill_n(grad_x + pixel * p_.c + channels.begin, count, 0.0f);
     visit(0, rows(images), [&](std::int64_t place, std::int64_t pixel, std::int64_t pixels) {
       if (pixel < 0) return;
-      for (std::int64_t i = 0; i < pixels; ++i)
-        kernels.accumulate(grad_x + (pixel + i) * p_.c + channels.begin,
-                           patches + place + i * p_.c + channels.begin, 1.0f, count);
+      in_pieces(0, pixels, most, [&](std::int64_t first, std::int64_t some) {
+        kernels.accumulate(grad_x + (pixel + first) * p_.c + channels.begin,
+                           patches + place + first * p_.c + channels.begin, 1.0f, some * count);
+      });
     });
   }
 
@@ -72,7 +79,7 @@ class Patches {
       const std::int64_t top = y * p_.params.stride.h - p_.params.padding.top;
       const std::int64_t left = x * p_.params.stride.w - p_.params.padding.left;
       for (std::int64_t i = 0; i < p_.kh; ++i)
-        visit_line(row * depth_ + i * p_.kw * p_.c, image, top + i, left, f);
+        visit_line(row * pitch_ + i * p_.kw * p_.c, image, top + i, left, f);
     }
   }
 
@@ -88,7 +95,7 @@ class Patches {
   }
 
   const ConvProblem& p_;
-  std::int64_t depth_;
+  std::int64_t depth_, pitch_;
 };
 
 }  // namespace ronde::inline v0
