@@ -1,7 +1,10 @@
 // Ranks joined by TCP that die, leave, or do not do what the others do.
+#include <chrono>
 #include <ctime>
+#include <thread>
 
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "distributed/collective_values.h"
 #include "distributed/contract_suite.h"
@@ -133,6 +136,46 @@ TEST(TcpCommunicator, LeavingInOrderDisturbsNobody) {
       c->broadcast(data, round).wait();
       EXPECT_EQ(data.to_vector<double>().back(), round);
     }
+  });
+}
+
+// What the system takes without its being read.
+std::int64_t fill(const Socket& link) {
+  const std::vector<char> piece(1 << 16);
+  std::int64_t bytes = 0;
+  for (ssize_t sent = 0; sent >= 0; bytes += std::max<ssize_t>(sent, 0))
+    sent = send(link.fd(), piece.data(), piece.size(), MSG_NOSIGNAL);
+  return bytes;
+}
+
+// Rank 0 has still to read all of what rank 1 has sent when that one leaves, and then waits for rank 2.
+TEST(TcpCommunicator, LeavesWithAGoodbyeWhereTheOtherHasMuchToRead) {
+  const Job job(3);
+  int told[2], left[2];
+  ASSERT_EQ(pipe(told), 0);
+  ASSERT_EQ(pipe(left), 0);
+  expect_processes(3, [&](int rank) {
+    const Gathering ranks = gather_ranks(job.options(rank));
+    std::vector<Socket> links = connect_all(ranks, rank, Deadline(30.0));
+    std::int64_t bytes = 0;
+    char word = 0;
+    if (rank == 1) {
+      bytes = fill(links[0]);
+      ASSERT_EQ(write(told[1], &bytes, sizeof bytes), ssize_t{sizeof bytes});
+      { const Mesh mesh(rank, std::move(links)); }
+      ASSERT_EQ(write(left[1], &word, 1), 1);
+      return;
+    }
+    Mesh mesh(rank, std::move(links));
+    if (rank == 2) {
+      ASSERT_EQ(read(left[0], &word, 1), 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      return mesh.exchange({{0, &word, 1}}, {});
+    }
+    ASSERT_EQ(read(told[0], &bytes, sizeof bytes), ssize_t{sizeof bytes});
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::vector<char> room(static_cast<std::size_t>(bytes));
+    mesh.exchange({}, {{1, room.data(), bytes}, {2, &word, 1}});
   });
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kLargestPiece = 1 << 20;  // bytes in one call of the system
 constexpr int kLook = 1000;                      // milliseconds between two looks for what is lost
+constexpr double kFarewell = 2.0;                // seconds for all goodbyes
 constexpr std::int64_t kGoodbye = 0x65796264'6f6f6721;
 
 struct Goodbye {
@@ -37,9 +38,11 @@ Mesh::Mesh(int rank, std::vector<Socket> links) : rank_(rank), peers_(links.size
 Mesh::~Mesh() {
   if (is_broken_) return;  // in the middle of something: a goodbye would be taken for data
   const Goodbye goodbye{.meetings = meetings_};
+  // It fits into the system's buffer, unless the other rank has not read what is there already. Without it
+  // that rank would take this one for dead, though it had all from it.
+  const Deadline deadline(kFarewell);
   for (const Peer& peer : peers_) {
-    // It fits into the system's buffer, unless the other rank does not read at all.
-    if (peer.link.is_open()) send(peer.link.fd(), &goodbye, sizeof goodbye, MSG_NOSIGNAL);
+    if (peer.link.is_open()) send_bytes(peer.link, &goodbye, sizeof goodbye, deadline);
   }
 }
 

@@ -266,6 +266,10 @@ Address own_address(const Socket& socket) {
   return {host, std::stoi(port)};
 }
 
+bool send_bytes(const Socket& socket, const void* data, std::size_t bytes, const Deadline& deadline) {
+  return send_all(socket.fd(), data, bytes, deadline);
+}
+
 bool send_text(const Socket& socket, const std::string& text, const Deadline& deadline) {
   const auto length = static_cast<std::uint32_t>(text.size());
   return send_all(socket.fd(), &length, sizeof length, deadline) &&

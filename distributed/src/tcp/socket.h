@@ -91,6 +91,8 @@ bool is_lost(const Socket& socket);
 /// The address of this end.
 Address own_address(const Socket& socket);
 
+/// False when the other end closed, or was too slow to take all of it.
+bool send_bytes(const Socket& socket, const void* data, std::size_t bytes, const Deadline& deadline);
 /// A short text with its length. False when the other end closed, sent no such thing, or was too slow.
 bool send_text(const Socket& socket, const std::string& text, const Deadline& deadline);
 bool receive_text(const Socket& socket, std::string& text, const Deadline& deadline);
