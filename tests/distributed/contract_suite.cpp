@@ -254,6 +254,10 @@ void check_names(Communicator& c) {
   first.wait();
   c.allreduce(b, {.name = "gradient"}).wait();
   c.broadcast(b, 0, "gradient").wait();
+  // What nobody keeps is over when it is done, with an error too.
+  c.allreduce(host_zeros({1 + c.rank()}), {.name = "dropped"});
+  c.barrier().wait();
+  c.allreduce(b, {.name = "dropped"}).wait();
 }
 
 // Odd and even ranks apart, in reverse order; the last rank stays out.

@@ -41,9 +41,9 @@ bool Task::is_observed() {
   return observed_;
 }
 
-bool Task::failed() {
+std::exception_ptr Task::error() {
   const std::lock_guard lock(mutex_);
-  return error_ != nullptr;
+  return error_;
 }
 
 void Task::wait() {
@@ -102,10 +102,10 @@ void TaskQueue::run_next(std::unique_lock<std::mutex>& lock) {
   runner_ = std::this_thread::get_id();
   lock.unlock();
   task->run();
-  const bool failed = task->failed();
+  std::exception_ptr error = task->error();
   lock.lock();
   is_running_ = false;
-  if (failed) failed_.push_back(std::move(task));
+  if (error) errors_.push_back(std::move(error));
   if (is_closed_ || !tasks_.empty()) wake_.notify_one();
 }
 

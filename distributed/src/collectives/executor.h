@@ -29,8 +29,8 @@ class Task : public Work::State {
   void run();
   bool done() override;
   void wait() override;
-  /// Once done: whether it threw.
-  bool failed();
+  /// Once done: what it threw, if it did.
+  std::exception_ptr error();
   bool wait_for(double seconds) override;
   /// Whether somebody has learnt that it is done.
   bool is_observed();
@@ -82,8 +82,9 @@ class TaskQueue {
   std::condition_variable wake_;
   std::deque<std::shared_ptr<Task>> tasks_;
   // Kept until the end, so that an exception is freed by who owns this object, and not while a waiting thread
-  // looks at it. The standard library's counts would allow that, but ThreadSanitizer cannot see them.
-  std::vector<std::shared_ptr<Task>> failed_;
+  // looks at it. The standard library's counts would allow that, but ThreadSanitizer cannot see them. Not the
+  // tasks: one that nobody else keeps is over, and its name is free.
+  std::vector<std::exception_ptr> errors_;
   const Runs runs_;
   bool is_running_ = false;
   std::thread::id runner_;  // while it is
