@@ -170,6 +170,23 @@ TEST(ThreadCommunicator, ConcludeNamesTheLowestFailedRank) {
   });
 }
 
+TEST(ThreadCommunicator, ConcludeWithTheErrorOfALargerGroup) {
+  run_ranks(2, [](Communicator& c) {
+    try {
+      if (c.rank() == 1) {
+        c.conclude({.status = ExitStatus::failure, .message = "of eight", .rank = 7, .patience = 30.0});
+      } else {
+        c.barrier().wait();
+      }
+      ADD_FAILURE() << "no error";
+    } catch (const CollectiveError& error) {
+      EXPECT_STREQ(error.what(), "of eight");
+      EXPECT_EQ(error.rank(), 1);
+      EXPECT_EQ(error.world_rank(), 1);
+    }
+  });
+}
+
 TEST(ThreadCommunicator, ConcludeInPeace) {
   run_ranks(3, [](Communicator& c) { EXPECT_TRUE(c.conclude({})); });
 }

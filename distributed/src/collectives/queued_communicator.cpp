@@ -229,9 +229,11 @@ int QueuedCommunicator::take_notice() {
 bool QueuedCommunicator::conclude(const Ending& ending) {
   require_rank("conclude");
   Record record{.kind = Record::Kind::done};
+  // An error of another group, of threads perhaps, may name a rank that is none here.
+  const bool is_of_these = ending.rank >= 0 && ending.rank < size();
   if (ending.status != ExitStatus::ok) {
     record = {.kind = ending.follows ? Record::Kind::follower : Record::Kind::failure,
-              .rank = ending.rank < 0 ? rank() : ending.rank,
+              .rank = is_of_these ? ending.rank : rank(),
               .status = static_cast<std::int32_t>(ending.status),
               .text = ending.message};
   }

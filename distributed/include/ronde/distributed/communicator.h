@@ -35,7 +35,7 @@ class FlightRecorder;
 struct Ending {
   ExitStatus status = ExitStatus::ok;
   std::string message = {};  ///< of the error, unless ok
-  int rank = -1;             ///< where the error happened; -1: here
+  int rank = -1;             ///< where the error happened; -1, or none of the ranks: here
   double patience = -1.0;    ///< seconds to wait for the other ranks; negative: for ever
   bool follows = false;      ///< it only says that another rank has gone: that one's own error comes first
 };
