@@ -155,7 +155,7 @@ Evaluation Model::evaluate(const Dataset& data, const EvaluateOptions& options) 
   require_fitting_inputs(*state_, data, "evaluate");
   check_sample_weights("[evaluate] sample_weight", options.sample_weight, data.size());
   if (state_->trainer) state_->trainer->lend_metrics();
-  if (state_->optimizer) state_->optimizer->synchronize();
+  average_statistics(*state_);
   return Evaluator(*state_, data, options).run();
 }
 

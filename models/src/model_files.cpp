@@ -141,6 +141,7 @@ void load_named_weights(Model::State& model, const std::string& path) {
     naming(path, [&] { assign_named_weights(*model.module, weights); });
   });
   broadcast_parameters(*model.arena, *model.communicator);
+  model.statistics_differ = false;
   model.arena->bump_version();
   model.run.reset();
   model.source = path;

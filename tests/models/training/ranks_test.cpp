@@ -7,9 +7,11 @@
 
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/forwarding_dataset.h>
+#include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/top_k_accuracy.h>
 
 #include "models/testing.h"
+#include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 #include "watchdog/flight_recorder.h"
 
@@ -154,6 +156,59 @@ TEST(Ranks, EvaluationWithFewerSamplesThanRanks) {
   run_ranks(4, [&](Communicator& world) {
     Model model = small_model({.communicator = &world});
     EXPECT_EQ(model.evaluate(two).count, 2);
+  });
+}
+
+Model model_with_statistics(Communicator& world) {
+  auto net = std::make_unique<Sequential>(Flatten(), BatchNormalization({.momentum = 0.5}),
+                                          Dense({.units = 3, .activation = Activation::softmax}));
+  Model model(std::move(net), {6, 6, 1}, {.communicator = &world, .seed = 5});
+  model.compile(small_compile());
+  return model;
+}
+
+// In a loop of one's own each rank has the moving statistics of its own batches.
+TEST(Ranks, EvaluationIsOfTheModelThatIsSaved) {
+  const InMemoryDataset data = small_images(30);
+  const TempDir dir(memory_directory());
+  std::vector<double> losses;
+  for (const int ranks : {3, 1}) {
+    run_ranks(ranks, [&](Communicator& world) {
+      Model model = model_with_statistics(world);
+      if (ranks > 1) {
+        const std::int64_t begin = 5 * world.rank();
+        model.train_on_batch(data.inputs().slice(0, begin, begin + 5),
+                             data.targets().slice(0, begin, begin + 5));
+      } else {
+        model.load_weights(dir / "model.h5");
+      }
+      const Evaluation evaluation = model.evaluate(data, 4);
+      if (world.rank() == 0) losses.push_back(evaluation.loss_sum);
+      if (ranks > 1) model.save(dir / "model.h5");
+    });
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+}
+
+// Averaging what all ranks have from a file would only round it.
+TEST(Ranks, WhatWasReadIsSavedAsItWas) {
+  const InMemoryDataset data = small_images(30);
+  const TempDir dir(memory_directory());
+  run_ranks(7, [&](Communicator& world) {
+    Model model = model_with_statistics(world);
+    const auto train = [&] {
+      const std::int64_t begin = 4 * world.rank();
+      model.train_on_batch(data.inputs().slice(0, begin, begin + 2),
+                           data.targets().slice(0, begin, begin + 2));
+    };
+    train();
+    model.save_weights(dir / "first.npz");
+    const std::string saved = model.weights_sha256();
+    train();
+    model.load_weights(dir / "first.npz");
+    EXPECT_EQ(model.weights_sha256(), saved);
+    model.save_weights(dir / "second.npz");
+    EXPECT_EQ(model.weights_sha256(), saved);
   });
 }
 

@@ -238,7 +238,8 @@ class RONDE_API Model {
   void compile(CompileOptions options);
   History fit(const Dataset& data, const FitOptions& options);
   /// Collective; ranks share out the batches. At one `batch_size` the loss and all counts are the same, bit
-  /// for bit, on any number of ranks and threads.
+  /// for bit, on any number of ranks and threads. What ranks have trained apart, as `train_on_batch` does the
+  /// moving statistics of batch norms, is averaged first, as in `save`.
   Evaluation evaluate(const Dataset& data, std::int64_t batch_size = 32);
   Evaluation evaluate(const Dataset& data, const EvaluateOptions& options);
   /// Outputs for inputs (n, input_shape...), on this rank alone; several inputs or outputs of a Graph lie in
