@@ -152,6 +152,34 @@ std::string identity_of(const Augmentation* augmentation, const Shape& input_sha
   return cat("with hash ", hash64(text.data(), text.size()));
 }
 
+/// What tells nothing of what a layer computes in this run: names, first weights, penalties, which are an
+/// entry of their own, and what a callback may change in the middle of it.
+bool is_beside(std::string_view key) {
+  return key == "name" || key == "trainable" || key.ends_with("_initializer") ||
+         key.ends_with("_regularizer");
+}
+
+ConfigValue what_is_computed(const ConfigValue& described) {
+  if (described.is_list()) {
+    ConfigList list;
+    for (const ConfigValue& item : described.as_list()) list.push_back(what_is_computed(item));
+    return list;
+  }
+  if (!described.is_dict()) return described;
+  ConfigDict dict;
+  for (const auto& [key, value] : described.as_dict())
+    if (!is_beside(key)) dict.emplace_back(key, what_is_computed(value));
+  return dict;
+}
+
+/// Of what weights do not tell, such as the rate of a dropout. A net of the program's own says nothing of it.
+std::string identity_of(const Module& net) {
+  const ConfigValue described = model_config(net);
+  if (described.is_null()) return kNothing;
+  const std::string text = to_json(what_is_computed(described));
+  return cat("with hash ", hash64(text.data(), text.size()));
+}
+
 /// A norm is a sum that ranks with parts of the optimizer's state round otherwise.
 bool clips_by_norm(const Optimizer& optimizer) {
   const ConfigDict settings = settings_of(optimizer);
@@ -182,7 +210,8 @@ std::string named(const std::vector<std::string>& metrics) {
 }  // namespace
 
 ConfigDict run_identities(const Model::State& model, const FitOptions& options) {
-  return {{"augmentation's pictures",
+  return {{"net", identity_of(*model.module)},
+          {"augmentation's pictures",
            identity_of(options.augmentation, model.module->input_shape(), model.options.dtype)},
           {"sample weights", identity_of(options.sample_weight)},
           {"validation sample weights", identity_of(options.validation_sample_weight)}};

@@ -11,8 +11,8 @@
 
 namespace ronde::inline v0 {
 
-/// By what an augmentation and weights of samples are known. To be made once for a `fit`: it looks at all of
-/// them, and lets the augmentation change a few pictures.
+/// By what the net, an augmentation and weights of samples are known. To be made once for a `fit`: it looks
+/// at all of them, and lets the augmentation change a few pictures.
 ConfigDict run_identities(const Model::State& model, const FitOptions& options);
 /// What makes a run the run it is: data, batches, optimizer, loss. A difference would change its values.
 ConfigDict run_plan(const Model::State& model, const SamplerOptions& sampling, const FitOptions& options,

@@ -5,6 +5,7 @@
 #include <ronde/data/geometric_augmentations.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/output_losses.h>
 #include <ronde/nn/regression_loss.h>
 
@@ -202,6 +203,50 @@ TEST(AnotherRun, OtherWeightsOfTheValidationAndOtherAugmentationsAreRefused) {
   for (const Augmentation* other : {&further, &flip})
     EXPECT_TRUE(resumed_with(*other, 2.0).starts_with(kRefused + "augmentation's pictures with hash "));
   EXPECT_TRUE(resumed_with(same, 3.0).starts_with(kRefused + "validation sample weights 8 with hash "));
+}
+
+struct NetOptions {
+  double dropout = 0.25;
+  double momentum = 0.9;
+  Activation::Kind activation = Activation::relu;
+};
+
+Model model_of_net(const NetOptions& options, Communicator* ranks = nullptr) {
+  auto net = std::make_unique<Sequential>(Flatten(), Dense({.units = 8, .activation = options.activation}),
+                                          BatchNormalization({.momentum = options.momentum}),
+                                          Dropout(options.dropout),
+                                          Dense({.units = 3, .activation = Activation::softmax}));
+  Model model(std::move(net), {6, 6, 1}, {.communicator = ranks, .backend = &backend("cpu")});
+  model.compile({.optimizer = sgd_with({}), .loss = std::make_unique<CategoricalCrossentropy>()});
+  return model;
+}
+
+// Its weights fit.
+TEST(AnotherRun, ANetWhoseLayersHaveOtherOptionsIsRefused) {
+  const TempDir dir(memory_directory());
+  Model begun = model_of_net({});
+  begun.fit(small_images(8), batches_of_four(1));
+  begun.save(dir / "run.h5");
+  const auto resumed_with = [&](const NetOptions& options) {
+    Model model = model_of_net(options);
+    model.load_weights(dir / "run.h5");
+    return message_of<UsageError>([&] { model.fit(small_images(8), batches_of_four(2, true)); });
+  };
+  EXPECT_EQ(resumed_with({}), "no error");
+  for (const NetOptions& other :
+       {NetOptions{.dropout = 0.5}, NetOptions{.momentum = 0.99}, NetOptions{.activation = Activation::tanh}})
+    EXPECT_TRUE(resumed_with(other).starts_with(kRefused + "net with hash "));
+  Model loaded = Model::load(dir / "run.h5", {.backend = &backend("cpu")});
+  EXPECT_EQ(message_of<UsageError>([&] { loaded.fit(small_images(8), batches_of_four(2, true)); }),
+            "no error");
+}
+
+TEST(AnotherRun, RanksWithOtherOptionsOfALayerAreRefused) {
+  test::run_ranks(2, [&](Communicator& world) {
+    Model model = model_of_net({.dropout = world.rank() == 0 ? 0.25 : 0.5}, &world);
+    const std::string said = message_of([&] { model.fit(small_images(8), batches_of_four(1)); });
+    EXPECT_TRUE(said.starts_with("[fit] rank 1 was asked for net with hash ")) << said;
+  });
 }
 
 TEST(AnotherRun, WithinAnEpochOtherMetricsAreRefusedAndBehindItNot) {

@@ -144,9 +144,9 @@ struct FitOptions {
   int loader_threads = 1;  ///< of this rank, that read, decode and augment; changes no value
   /// Goes on where the file that was loaded last (or this model's last `fit`) stopped, mid-epoch too, instead
   /// of at `initial_epoch`: on as many ranks, all values are those of a run that never stopped, bit for bit.
-  /// UsageError when this call asks for something that would make it another run (batch, data, optimizer),
-  /// within an epoch for other metrics, and when a callback left other weights at the end (EarlyStopping's
-  /// restore_best_weights).
+  /// UsageError when this call asks for something that would make it another run (batch, data, optimizer, a
+  /// net whose layers have other options), within an epoch for other metrics, and when a callback left other
+  /// weights at the end (EarlyStopping's restore_best_weights).
   bool resume = false;
   /// Samples of a rank that are computed at once, so that a step stays in cache; gradients add up. 0: the
   /// whole batch, and so it is whatever this says when a layer of the net is synchronized. A batch norm that
