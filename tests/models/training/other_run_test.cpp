@@ -209,13 +209,14 @@ struct NetOptions {
   double dropout = 0.25;
   double momentum = 0.9;
   Activation::Kind activation = Activation::relu;
+  MovingVariance moving_variance = MovingVariance::biased;
 };
 
 Model model_of_net(const NetOptions& options, Communicator* ranks = nullptr) {
-  auto net = std::make_unique<Sequential>(Flatten(), Dense({.units = 8, .activation = options.activation}),
-                                          BatchNormalization({.momentum = options.momentum}),
-                                          Dropout(options.dropout),
-                                          Dense({.units = 3, .activation = Activation::softmax}));
+  auto net = std::make_unique<Sequential>(
+      Flatten(), Dense({.units = 8, .activation = options.activation}),
+      BatchNormalization({.momentum = options.momentum, .moving_variance = options.moving_variance}),
+      Dropout(options.dropout), Dense({.units = 3, .activation = Activation::softmax}));
   Model model(std::move(net), {6, 6, 1}, {.communicator = ranks, .backend = &backend("cpu")});
   model.compile({.optimizer = sgd_with({}), .loss = std::make_unique<CategoricalCrossentropy>()});
   return model;
@@ -239,6 +240,22 @@ TEST(AnotherRun, ANetWhoseLayersHaveOtherOptionsIsRefused) {
   Model loaded = Model::load(dir / "run.h5", {.backend = &backend("cpu")});
   EXPECT_EQ(message_of<UsageError>([&] { loaded.fit(small_images(8), batches_of_four(2, true)); }),
             "no error");
+}
+
+// Which is in no description of Keras'.
+TEST(AnotherRun, AnotherMovingVarianceIsRefused) {
+  const TempDir dir(memory_directory());
+  Model begun = model_of_net({.moving_variance = MovingVariance::unbiased});
+  begun.fit(small_images(8), batches_of_four(1));
+  begun.save(dir / "run.h5");
+  Model same = model_of_net({.moving_variance = MovingVariance::unbiased});
+  same.load_weights(dir / "run.h5");
+  Model loaded = Model::load(dir / "run.h5", {.backend = &backend("cpu")});
+  const auto resumed = [&](Model& model) {
+    return message_of<UsageError>([&] { model.fit(small_images(8), batches_of_four(2, true)); });
+  };
+  EXPECT_EQ(resumed(same), "no error");
+  EXPECT_TRUE(resumed(loaded).starts_with(kRefused + "net with hash "));
 }
 
 TEST(AnotherRun, RanksWithOtherOptionsOfALayerAreRefused) {

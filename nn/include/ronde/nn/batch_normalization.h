@@ -10,7 +10,8 @@
 /// at once (`micro_batch` does nothing then).
 ///
 /// Keras 2 multiplied the variance that enters moving_variance by N / (N - 1) for images, N being the number
-/// of values per channel; Keras 3 does not. `MovingVariance::unbiased` is the former.
+/// of values per channel; Keras 3 does not. `MovingVariance::unbiased` is the former. It is in no file, as
+/// Keras has no word for it: a layer that `Model::load` makes is biased.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ class RONDE_API BatchNormalization : public Module {
   std::string class_name() const override { return "BatchNormalization"; }
   ConfigDict config() const override;
   bool is_synchronized() const override { return options_.synchronized && trainable(); }
+  MovingVariance moving_variance() const { return options_.moving_variance; }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
   /// The activation of that, in fewer passes over memory. An addend of x's shape is added in front of the
