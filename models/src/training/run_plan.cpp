@@ -185,6 +185,17 @@ std::string identity_of(const Module& net) {
   return cat("with hash ", hash64(text.data(), text.size()));
 }
 
+/// Of the names of the weights that are not trained, as compile found them.
+std::string identity_of_frozen(const ParameterArena& arena) {
+  std::vector<std::string> names;
+  for (const Segment& segment : arena.segments())
+    if (segment.frozen) names.push_back(segment.name);
+  if (names.empty()) return kNothing;
+  std::sort(names.begin(), names.end());
+  const std::string text = joined(names);
+  return cat(names.size(), " with hash ", hash64(text.data(), text.size()));
+}
+
 /// A norm is a sum that ranks with parts of the optimizer's state round otherwise.
 bool clips_by_norm(const Optimizer& optimizer) {
   const ConfigDict settings = settings_of(optimizer);
@@ -216,6 +227,7 @@ std::string named(const std::vector<std::string>& metrics) {
 
 ConfigDict run_identities(const Model::State& model, const FitOptions& options) {
   return {{"net", identity_of(*model.module)},
+          {"frozen weights", identity_of_frozen(*model.arena)},
           {"augmentation's pictures",
            identity_of(options.augmentation, model.module->input_shape(), model.options.dtype)},
           {"sample weights", identity_of(options.sample_weight)},

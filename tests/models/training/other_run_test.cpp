@@ -242,6 +242,32 @@ TEST(AnotherRun, ANetWhoseLayersHaveOtherOptionsIsRefused) {
             "no error");
 }
 
+TEST(AnotherRun, OtherFrozenWeightsAreRefused) {
+  const TempDir dir(memory_directory());
+  const auto model_of = [](bool is_frozen) {
+    auto net = std::make_unique<Sequential>(Flatten(), Dense({.units = 4}), Dense({.units = 3}));
+    net->layers()[1]->set_trainable(!is_frozen);
+    Model model(std::move(net), {6, 6, 1}, {.backend = &backend("cpu")});
+    model.compile(
+        {.optimizer = std::make_unique<SGD>(), .loss = std::make_unique<CategoricalCrossentropy>()});
+    return model;
+  };
+  for (const bool is_frozen : {false, true}) {
+    Model begun = model_of(is_frozen);
+    begun.fit(small_images(8), batches_of_four(1));
+    begun.save(dir / "run.h5");
+    const auto resumed_with = [&](bool is_frozen_now) {
+      Model model = model_of(is_frozen_now);
+      model.load_weights(dir / "run.h5");
+      return message_of<UsageError>([&] { model.fit(small_images(8), batches_of_four(2, true)); });
+    };
+    EXPECT_EQ(resumed_with(is_frozen), "no error");
+    const std::string said = resumed_with(!is_frozen);
+    EXPECT_TRUE(said.starts_with(kRefused + "frozen weights " + (is_frozen ? "2 with hash " : "none, ")))
+        << said;
+  }
+}
+
 // Which is in no description of Keras'.
 TEST(AnotherRun, AnotherMovingVarianceIsRefused) {
   const TempDir dir(memory_directory());
