@@ -157,7 +157,7 @@ bool DistributedOptimizer::gradients_agree() const {
 }
 
 bool DistributedOptimizer::weights_agree() const {
-  return local_updates_ % options_.local_steps.period == 0;
+  return !weights_differ_;
 }
 
 void DistributedOptimizer::update(double scale) {
@@ -212,8 +212,8 @@ void DistributedOptimizer::step_alone(StepSums own, double scale) {
     optimizer_->set_iterations(optimizer_->iterations() + 1);  // the same on all ranks
   }
   local_samples_ += own.samples;
-  ++local_updates_;
-  if (weights_agree()) average_weights();
+  weights_differ_ = true;
+  if (++local_updates_ % options_.local_steps.period == 0) average_weights();
   prepare_step();
 }
 
@@ -223,6 +223,7 @@ void DistributedOptimizer::average_weights() {
                      average_bytes_);
   arena.bump_version();
   local_samples_ = 0.0;
+  weights_differ_ = false;
 }
 
 void DistributedOptimizer::synchronize() {
@@ -258,6 +259,7 @@ void DistributedOptimizer::broadcast_state(const std::vector<OptimizerSlot>& slo
   memory_steps_ = 0;
   local_updates_ = 0;
   local_samples_ = 0.0;
+  weights_differ_ = false;
   if (exchange_) exchange_->reset();
   if (!sharded_) {
     broadcast_whole_state(*optimizer_, *communicator_, 0);

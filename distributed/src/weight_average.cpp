@@ -11,8 +11,11 @@ void average_over_ranks(Communicator& communicator, const std::vector<Tensor>& t
   if (total[0] <= 0.0) return;
   Wire wire(communicator, bytes);
   for (const Tensor& tensor : tensors) {
-    tensor.backend().unary(UnaryOp::affine, tensor, tensor, {.alpha = weight / total[0], .beta = 0.0});
-    wire.sum(tensor);
+    // In a copy, so that ranks whose sum has failed still have what they had.
+    const Tensor share = Tensor::empty_like(tensor);
+    tensor.backend().unary(UnaryOp::affine, share, tensor, {.alpha = weight / total[0], .beta = 0.0});
+    wire.sum(share);
+    tensor.copy_from(share);
   }
 }
 

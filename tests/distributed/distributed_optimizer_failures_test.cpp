@@ -1,9 +1,12 @@
 // What goes wrong on one rank ends on all.
+#include <array>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <ronde/distributed/objects.h>
 #include <ronde/distributed/values.h>
 #include <ronde/nn/batch_normalization.h>
 
@@ -224,7 +227,8 @@ TEST(DistributedOptimizer, GoesOnAfterAForwardPassOfSynchronizedLayersThatOneRan
     });
 }
 
-// Of another one, of which all ranks have no memory for the first bucket that leaves.
+// Of another one, of which all ranks have no memory for the first bucket that leaves, or for a sum of so many
+// elements.
 struct OutOfMemoryOnce final : Communicator {
   explicit OutOfMemoryOnce(Communicator& under_in) : under(under_in) {}
   int rank() const override { return under.rank(); }
@@ -234,7 +238,14 @@ struct OutOfMemoryOnce final : Communicator {
   int cross_rank() const override { return under.cross_rank(); }
   int cross_size() const override { return under.cross_size(); }
   std::string name() const override { return under.name(); }
-  Work start(Collective call) override { return under.start(std::move(call)); }
+  Work start(Collective call) override {
+    if (fails_on > 0 && call.tensors.size() == 1 && call.tensors[0].count() == fails_on) {
+      fails_on = 0;
+      return under.allreduce(Tensor::zeros({1 + rank()}, {.backend = &backend("cpu")}));  // of other sizes
+    }
+    return under.start(std::move(call));
+  }
+  std::int64_t fails_on = 0;
   Work sequence(const std::string& call, std::function<void(Communicator&)> body) override {
     if (!std::exchange(is_short, false)) return under.sequence(call, std::move(body));
     return under.sequence(
@@ -246,6 +257,42 @@ struct OutOfMemoryOnce final : Communicator {
   Communicator& under;
   bool is_short = false;
 };
+
+// The weights are those that each rank had, and the next average is one of them.
+TEST(DistributedOptimizer, GoesOnAfterAnAverageOfWeightsThatFailed) {
+  std::array<std::vector<double>, 2> weights;
+  run_ranks(2, [&](Communicator& world) {
+    OutOfMemoryOnce some(world);
+    SmallNet net;
+    ParameterArena arena(net);
+    DistributedOptimizer optimizer(make_adam(), some, {.local_steps = {.period = 2}});
+    optimizer.attach(arena);
+    const auto step = [&](int number) {
+      arena.zero_gradients();
+      net.loss(make_samples(number * 6 + world.rank() * 3, 3)).backward();
+      optimizer.step({.samples = 3});
+    };
+    const auto values = [&] { return arena.values().view(0, {arena.trainable_size()}).to_vector<double>(); };
+    step(0);
+    const std::vector<double> before = values();
+    some.fails_on = arena.trainable_size();
+    EXPECT_THROW(step(1), CollectiveError);
+    EXPECT_FALSE(optimizer.weights_agree());
+    const std::vector<double> own = values();
+    const auto squares = [](const std::vector<double>& x) {
+      return std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+    };
+    EXPECT_GT(squares(own), 0.9 * squares(before)) << "they are half as large";
+    const std::vector<std::vector<double>> all = allgather_object(world, own).wait();
+    EXPECT_NE(all[0], all[1]);
+    optimizer.synchronize();
+    EXPECT_TRUE(optimizer.weights_agree());
+    weights[static_cast<std::size_t>(world.rank())] = values();
+    for (std::size_t i = 0; i < own.size(); ++i)
+      ASSERT_NEAR(values()[i], 0.5 * (all[0][i] + all[1][i]), 1e-6) << i;
+  });
+  EXPECT_EQ(weights[0], weights[1]);
+}
 
 // What is said of the next step must not be written while the buckets behind the failed one read what was
 // said of this one: ThreadSanitizer sees that.

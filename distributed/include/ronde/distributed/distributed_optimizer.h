@@ -169,6 +169,7 @@ class RONDE_API DistributedOptimizer {
   StepSamples expected_;
   Gate gate_;
   std::int64_t local_updates_ = 0;  // since weights and state were averaged
+  bool weights_differ_ = false;     // there were some since the weights were
   double local_samples_ = 0.0;      // since the weights were
   std::int64_t steps_ = 0;
   std::int64_t memory_steps_ = 0;  // updates that went into what compression has left over
