@@ -31,6 +31,12 @@ const UnaryCase kUnary[] = {
     {UnaryOp::square, {}, -2, 2},
     {UnaryOp::abs, {}, -2, 2},
     {UnaryOp::power, {1.7, 0}, 0.1, 2},
+    {UnaryOp::power, {2, 0}, -2, 2},
+    {UnaryOp::power, {3, 0}, -2, 2},
+    {UnaryOp::power, {-1, 0}, 0.1, 2},
+    {UnaryOp::power, {-2, 0}, 0.1, 2},
+    {UnaryOp::power, {0.5, 0}, 0.1, 2},
+    {UnaryOp::power, {-0.5, 0}, 0.1, 2},
     {UnaryOp::clamp, {-0.5, 0.5}, -2, 2},
     {UnaryOp::clipped_relu, {0.5, 0}, -2, 2},
     {UnaryOp::softplus, {}, -20, 20},
@@ -288,6 +294,74 @@ TEST(Elementwise, NoGradientPassesAClippedReluAtItsRoundedLimit) {
     }
   };
   for_each_setting(check, {DType::f32, DType::f64, DType::bf16});
+}
+
+// What whole and half powers of zeros and infinities are, as pow has it.
+TEST(Elementwise, PowersOfTheEndsOfTheNumbers) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> values = {0.0, -0.0, infinity, -infinity, std::nan(""), -2.0, 1e-12, -1e12};
+  for (const double exponent : {2.0, 3.0, -1.0, -2.0, 0.5, -0.5})
+    for_each_setting(
+        [&](Backend& backend, DType dtype) {
+          const Tensor x = Tensor::from<double>({8}, values, &backend).to(dtype), y = Tensor::empty_like(x);
+          backend.unary(UnaryOp::power, y, x, {.alpha = exponent});
+          const std::vector<double> at = x.to_vector<double>(), results = y.to_vector<double>();
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            SCOPED_TRACE(cat(at[i], " to the power of ", exponent));
+            const double expected = std::pow(at[i], exponent);
+            const double kept = dtype == DType::f32 ? static_cast<float>(expected) : expected;
+            if (std::isnan(kept))
+              EXPECT_TRUE(std::isnan(results[i])) << results[i];
+            else if (std::isinf(kept) || kept == 0)
+              EXPECT_EQ(results[i], kept);
+            else
+              EXPECT_NEAR(results[i] / kept, 1, 1e-6);
+          }
+        },
+        {DType::f32, DType::f64});
+}
+
+// One value of a row, of an image, or of a column beside others, on either side.
+TEST(Elementwise, OfValuesThatAreStretchedOverRuns) {
+  using enum BinaryOp;
+  const auto stretched = [](const Tensor& x, const Shape& to) { return x.broadcast_to(to); };
+  for (const BinaryOp op : {add, subtract, multiply, divide, maximum})
+    for (const auto& [shape, one] : {std::pair<Shape, Shape>{{4, 33, 20}, {33, 1}},
+                                     {{4, 33, 20}, {4, 1, 1}},
+                                     {{30, 700}, {30, 1}},
+                                     {{3, 5, 17}, {3, 1, 17}}}) {
+      SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", shape, " ", one));
+      compare({blank(shape), blank(shape)}, {random(shape, 1, 0.5, 2), random(one, 2, 0.5, 2)},
+              [&](Backend& b, Tensors out, Tensors in) {
+                b.binary(op, out[0], in[0], stretched(in[1], shape));
+                b.binary(op, out[1], stretched(in[1], shape), in[0]);
+              });
+    }
+  compare({blank({70, 600})}, {random({70, 1}, 1), random({1, 600}, 2)},
+          [&](Backend& b, Tensors out, Tensors in) {
+            b.binary(multiply, out[0], stretched(in[0], {70, 600}), stretched(in[1], {70, 600}));
+          });
+}
+
+TEST(Elementwise, CopiesOfViewsWhoseAxesAreExchanged) {
+  for (const auto& [shape, axes] : {std::pair<Shape, Shape>{{33, 70}, {1, 0}},
+                                    {{200, 130}, {1, 0}},
+                                    {{3, 9, 10, 32}, {0, 3, 1, 2}},
+                                    {{3, 32, 10, 9}, {0, 2, 3, 1}},
+                                    {{2, 17, 5, 24}, {3, 2, 1, 0}},
+                                    {{8, 3, 8}, {2, 1, 0}},
+                                    {{7, 40}, {1, 0}},
+                                    {{0, 40}, {1, 0}}}) {
+    SCOPED_TRACE(cat(shape, " ", axes));
+    std::vector<std::int64_t> exchanged;
+    for (const std::int64_t axis : axes) exchanged.push_back(shape[static_cast<int>(axis)]);
+    const Shape out{std::span<const std::int64_t>(exchanged)};
+    compare({blank(out)}, {random(shape, 1)},
+            [&](Backend& b, Tensors to, Tensors in) { b.copy(to[0], in[0].permute(axes)); });
+    // Out of a larger tensor, and into one.
+    compare({blank(shape)}, {random(out, 1)},
+            [&](Backend& b, Tensors to, Tensors in) { b.copy(to[0].permute(axes), in[0]); });
+  }
 }
 
 TEST(Elementwise, FillAndCopy) {

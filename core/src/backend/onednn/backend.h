@@ -126,6 +126,9 @@ class OneDnnBackend final : public WithBfloat16 {
   bool half_patch_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_out,
                                   const Tensor& x, const Conv2dParams& params);
 
+  /// transposed_copy.cpp; false where it is none.
+  bool copy_transposed(const Tensor& out, const Tensor& x);
+
   // Tiles: tile_conv2d.cpp, tile_layer*.cpp. Biases and gradients in f32, and the front's weight in f32 too.
   bool is_tiled(const ConvProblem& problem) const;
   void run_tiles(const Conv2dLayer& layer, const OwnForward& plan, const Tensor& front_floats);

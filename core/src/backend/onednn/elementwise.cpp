@@ -151,10 +151,35 @@ void binary_with_row(Backend& backend, const Kernels& kernels, BinaryOp op, cons
   });
 }
 
+// Of views in long runs, for each of which a or b has one value, as one of a row or of an image.
+bool binary_with_column(ThreadPool& threads, const Kernels& kernels, BinaryOp op, const Tensor& out,
+                        const Tensor& a, const Tensor& b) {
+  if (out.dtype() != DType::f32 || a.dtype() != DType::f32 || b.dtype() != DType::f32) return false;
+  const StridedLoop loop(out.shape(), std::array{out.strides(), a.strides(), b.strides()});
+  const bool a_is_one = loop.inner_stride(1) == 0, b_is_one = loop.inner_stride(2) == 0;
+  const std::int64_t other_step = loop.inner_stride(a_is_one ? 2 : 1);
+  if (loop.inner_extent() < kLeastRun || a_is_one == b_is_one || other_step != 1 || loop.inner_stride(0) != 1)
+    return false;
+  threads.parallel_for(out.count(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    loop.for_each_run(begin, end, [&](const StridedLoop::Offsets& at, std::int64_t count) {
+      float* to = out.data<float>() + at[0];
+      const float *left = a.data<float>() + at[1], *right = b.data<float>() + at[2];
+      if (b_is_one) return kernels.binary_scalar(op, to, left, *right, count);
+      constexpr std::int64_t kMost = 512;
+      float repeated[kMost];
+      std::fill_n(repeated, std::min(kMost, count), *left);
+      in_pieces(0, count, kMost, [&](std::int64_t first, std::int64_t some) {
+        kernels.binary(op, to + first, repeated, right + first, some);
+      });
+    });
+  });
+  return true;
+}
+
 }  // namespace
 
 void OneDnnBackend::copy(const Tensor& out, const Tensor& x) {
-  if (copy_runs(threads(), out, x)) return;
+  if (copy_runs(threads(), out, x) || copy_transposed(out, x)) return;
   const bool rounds = is_dense(out, DType::bf16) && is_dense(x, DType::f32),
              widens = is_dense(out, DType::f32) && is_dense(x, DType::bf16);
   if ((!rounds && !widens) || out.shape() != x.shape()) return WithBfloat16::copy(out, x);
@@ -170,7 +195,8 @@ void OneDnnBackend::unary(UnaryOp op, const Tensor& out, const Tensor& x, UnaryP
   const auto run = [&](float* to, const float* from, const float*, const float*, std::int64_t count) {
     kernels_.unary(op, to, from, count, static_cast<float>(params.alpha), static_cast<float>(params.beta));
   };
-  if (!kernels_.has_unary(op) || !for_elements(*this, kernels_, out, x, {}, {}, run))
+  if (!kernels_.has_unary(op, static_cast<float>(params.alpha)) ||
+      !for_elements(*this, kernels_, out, x, {}, {}, run))
     WithBfloat16::unary(op, out, x, params);
 }
 
@@ -180,7 +206,8 @@ void OneDnnBackend::unary_backward(UnaryOp op, const Tensor& grad_x, const Tenso
     kernels_.unary_backward(op, to, g, at_x, at_y, count, static_cast<float>(params.alpha),
                             static_cast<float>(params.beta));
   };
-  if (!kernels_.has_unary_backward(op) || !for_elements(*this, kernels_, grad_x, grad_y, x, y, run))
+  if (!kernels_.has_unary_backward(op, static_cast<float>(params.alpha)) ||
+      !for_elements(*this, kernels_, grad_x, grad_y, x, y, run))
     WithBfloat16::unary_backward(op, grad_x, grad_y, x, y, params);
 }
 
@@ -210,7 +237,8 @@ void OneDnnBackend::binary(BinaryOp op, const Tensor& out, const Tensor& a, cons
     else
       kernels_.binary(op, to, left, right, count);
   };
-  if (!for_elements(*this, kernels_, out, a, scalar ? Tensor() : b, {}, run))
+  if (!for_elements(*this, kernels_, out, a, scalar ? Tensor() : b, {}, run) &&
+      !binary_with_column(threads(), kernels_, op, out, a, b))
     WithBfloat16::binary(op, out, a, b);
 }
 

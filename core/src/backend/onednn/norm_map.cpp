@@ -17,7 +17,8 @@ constexpr std::int64_t kLeastWidth = 256;
 }  // namespace
 
 bool NormMap::takes(const Kernels& kernels, UnaryStage activation) {
-  return activation.is_relu() || kernels.has_unary(activation.op);
+  return activation.is_relu() ||
+         kernels.has_unary(activation.op, static_cast<float>(activation.params.alpha));
 }
 
 bool NormMap::takes_gradient(UnaryStage activation) {

@@ -16,6 +16,7 @@
 #include "backend/onednn/kernels/product_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
 #include "backend/onednn/kernels/softmax_loops.h"
+#include "backend/onednn/kernels/transposition_loops.h"
 #include "backend/onednn/kernels/winograd_loops.h"
 // last, as clang rounds what stands behind it like the optimizers
 #include "backend/onednn/kernels/optimizer_loops.h"
@@ -33,6 +34,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .bias_epilogue = bias_epilogue,
     .to_bfloat16 = to_bfloat16,
     .from_bfloat16 = from_bfloat16,
+    .copy_transposed = copy_transposed,
     .sum = sum,
     .sum_of_squares = sum_of_squares,
     .sum_rows = sum_rows,

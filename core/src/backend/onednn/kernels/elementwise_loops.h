@@ -20,9 +20,37 @@ inline void map2(float* y, const float* a, const float* b, std::int64_t n, F f) 
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
 }
 
-bool has_unary(UnaryOp op) {
+// x^0.5: of -0, and of minus infinity, as pow has it.
+inline float root_of(float x) {
+  return x < -3.4028235e38f ? -x : __builtin_sqrtf(x + 0.0f);
+}
+
+// Calls `run(f)` with f(x) = x^exponent if that is a few multiplications, divisions and roots.
+template <class Run>
+inline bool with_power(float exponent, Run run) {
+  const auto does = [&](auto f) {
+    run(f);
+    return true;
+  };
+  if (exponent == 1) return does([](float x) { return x; });
+  if (exponent == 2) return does([](float x) { return x * x; });
+  if (exponent == 3) return does([](float x) { return x * x * x; });
+  if (exponent == -1) return does([](float x) { return 1 / x; });
+  if (exponent == -2) return does([](float x) { return (1 / x) * (1 / x); });
+  if (exponent == -3) return does([](float x) { return (1 / x) * (1 / x) * (1 / x); });
+  if (exponent == 0.5f) return does([](float x) { return root_of(x); });
+  if (exponent == -0.5f) return does([](float x) { return 1 / root_of(x); });
+  if (exponent == -1.5f) return does([](float x) { return 1 / x * (1 / root_of(x)); });
+  return false;
+}
+inline bool is_power(float exponent) {
+  return with_power(exponent, [](auto) {});
+}
+
+bool has_unary(UnaryOp op, float alpha) {
   switch (op) {
     case UnaryOp::power:
+      return is_power(alpha);
     case UnaryOp::sin:
     case UnaryOp::cos:
       return false;
@@ -59,6 +87,8 @@ void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, fl
       return map(y, x, n, [](float v) { return v * v; });
     case UnaryOp::abs:
       return map(y, x, n, [](float v) { return __builtin_fabsf(v); });
+    case UnaryOp::power:
+      return void(with_power(alpha, [=](auto f) { map(y, x, n, f); }));
     case UnaryOp::softplus:
       return map(y, x, n, [](float v) { return softplus_of(v); });
     case UnaryOp::clamp:
@@ -70,8 +100,8 @@ void unary(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, fl
   }
 }
 
-bool has_unary_backward(UnaryOp op) {
-  return has_unary(op);
+bool has_unary_backward(UnaryOp op, float alpha) {
+  return op == UnaryOp::power ? is_power(alpha - 1) : has_unary(op, alpha);
 }
 
 void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, const float* y, std::int64_t n,
@@ -103,6 +133,10 @@ void unary_backward(UnaryOp op, float* gx, const float* gy, const float* x, cons
       return map2(gx, gy, y, n, [](float g, float at) { return g * at; });
     case UnaryOp::log:
       return map2(gx, gy, x, n, [](float g, float at) { return g / at; });
+    case UnaryOp::power:
+      return void(with_power(alpha - 1, [=](auto f) {
+        map2(gx, gy, x, n, [=](float g, float at) { return g * (alpha * f(at)); });
+      }));
     case UnaryOp::softplus:
       return map2(gx, gy, x, n, [](float g, float at) { return g * logistic(at); });
     case UnaryOp::sqrt:

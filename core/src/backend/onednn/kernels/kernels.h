@@ -102,9 +102,9 @@ constexpr std::int64_t kSoftmaxRows = 256;
 
 struct Kernels {
   // --- elementwise
-  bool (*has_unary)(UnaryOp op);
+  bool (*has_unary)(UnaryOp op, float alpha);
   void (*unary)(UnaryOp op, float* y, const float* x, std::int64_t n, float alpha, float beta);
-  bool (*has_unary_backward)(UnaryOp op);
+  bool (*has_unary_backward)(UnaryOp op, float alpha);
   void (*unary_backward)(UnaryOp op, float* grad_x, const float* grad_y, const float* x, const float* y,
                          std::int64_t n, float alpha, float beta);
   void (*binary)(BinaryOp op, float* out, const float* a, const float* b, std::int64_t n);
@@ -119,6 +119,10 @@ struct Kernels {
   // --- bfloat16, as the bits of one
   void (*to_bfloat16)(std::uint16_t* y, const float* x, std::int64_t n);
   void (*from_bfloat16)(float* y, const std::uint16_t* x, std::int64_t n);
+
+  /// to (columns, rows) = from (rows, columns), whose rows are their pitches apart
+  void (*copy_transposed)(float* to, std::int64_t to_pitch, const float* from, std::int64_t from_pitch,
+                          std::int64_t rows, std::int64_t columns);
 
   // --- sums; float inside a block of rows, double beyond
   double (*sum)(const float* x, std::int64_t n);
