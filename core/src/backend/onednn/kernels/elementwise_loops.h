@@ -37,7 +37,6 @@ inline bool with_power(float exponent, Run run) {
   if (exponent == 3) return does([](float x) { return x * x * x; });
   if (exponent == -1) return does([](float x) { return 1 / x; });
   if (exponent == -2) return does([](float x) { return (1 / x) * (1 / x); });
-  if (exponent == -3) return does([](float x) { return (1 / x) * (1 / x) * (1 / x); });
   if (exponent == 0.5f) return does([](float x) { return root_of(x); });
   if (exponent == -0.5f) return does([](float x) { return 1 / root_of(x); });
   if (exponent == -1.5f) return does([](float x) { return 1 / x * (1 / root_of(x)); });
