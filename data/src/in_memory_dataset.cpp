@@ -3,8 +3,8 @@
 #include <cstring>
 #include <typeinfo>
 
-#include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
+#include <ronde/core/cuda.h>
 
 #include "scale_values.h"
 
@@ -12,8 +12,7 @@ namespace ronde::inline v0 {
 namespace {
 
 Tensor in_host_memory(const Tensor& tensor) {
-  const bool host = tensor.backend().device().type == DeviceType::cpu;
-  return (host ? tensor : tensor.to(backend("cpu"))).contiguous();
+  return on_host(tensor).contiguous();
 }
 
 /// Whole numbers as i32; an error for one that is not.

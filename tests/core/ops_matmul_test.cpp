@@ -96,5 +96,19 @@ TEST(Dense, SaysWhatDoesNotFit) {
             "[dense] inputs differ in dtype: f64 (2, 3) and f32 (3, 5)");
 }
 
+TEST(Dense, OfTwoBackendsSaysHowToBringThemTogether) {
+  if (backends().size() < 2) GTEST_SKIP() << "this build has one backend";
+  const Tensor x = Tensor::zeros({2, 3}, {.backend = backends().front()});
+  const Tensor weight = Tensor::zeros({3, 5}, {.backend = &backend("cpu")});
+  EXPECT_EQ(message_of([&] { dense(x, weight); }),
+            cat("[dense] inputs lie on different backends: ", backends().front()->name(),
+                " and cpu; x.to(y.backend()) moves x to where y lies, x.to(default_backend()) to where new "
+                "tensors do"));
+  EXPECT_EQ(dense(x.to(weight.backend()), weight).shape(), (Shape{2, 5}));
+  const Tensor labels = Tensor::zeros({2}, {.dtype = DType::i32, .backend = &backend("cpu")});
+  EXPECT_NE(message_of([&] { softmax_cross_entropy(x, labels); }).find("x.to(default_backend())"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace ronde::test

@@ -7,14 +7,11 @@ void require_floating(const char* op, const Tensor& x) {
   require(is_floating(x.dtype()), "[", op, "] expects a floating dtype, got ", x);
 }
 
-namespace {
-
-void require_same_backend(const char* op, const Tensor& a, const Tensor& b) {
-  require(&a.backend() == &b.backend(), "[", op, "] inputs lie on different backends: ", a.backend().name(),
-          " and ", b.backend().name());
+void require_same_backend(const char* op, const Tensor& a, const Tensor& b, const char* what) {
+  require(&a.backend() == &b.backend(), "[", op, "] ", what,
+          " lie on different backends: ", a.backend().name(), " and ", b.backend().name(),
+          "; x.to(y.backend()) moves x to where y lies, x.to(default_backend()) to where new tensors do");
 }
-
-}  // namespace
 
 void require_alike(const char* op, const Tensor& a, const Tensor& b) {
   require(a.defined() && b.defined(), "[", op, "] an input is undefined");
@@ -46,8 +43,7 @@ void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutPa
   require(sample_keys.defined() && sample_keys.dtype() == DType::i64 &&
               sample_keys.shape() == Shape{x.size(0), 2},
           "[dropout] sample keys must be i64 (", x.size(0), ", 2), got ", sample_keys);
-  require(&sample_keys.backend() == &x.backend(),
-          "[dropout] input and sample keys lie on different backends");
+  require_same_backend("dropout", x, sample_keys, "input and sample keys");
 }
 
 Tensor weight_value(const Tensor& weight, const Tensor& x) {

@@ -8,6 +8,8 @@ namespace ronde::inline v0 {
 
 /// An error unless `x` is defined and floating.
 void require_floating(const char* op, const Tensor& x);
+/// An error that tells how to bring them together, unless both lie on one backend.
+void require_same_backend(const char* op, const Tensor& a, const Tensor& b, const char* what = "inputs");
 /// An error unless `a` and `b` have one dtype and one backend.
 void require_alike(const char* op, const Tensor& a, const Tensor& b);
 /// An error unless `x` has `rank` axes; `layout` names them: "(n, h, w, c)".

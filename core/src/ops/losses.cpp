@@ -23,8 +23,7 @@ void check_labels(const Tensor& logits, const Tensor& labels) {
   require_floating("softmax_cross_entropy", logits);
   require(labels.defined() && labels.dtype() == DType::i32 && labels.shape() == Shape{logits.size(0)},
           "[softmax_cross_entropy] labels must be i32 (", logits.size(0), ",), got ", labels);
-  require(&labels.backend() == &logits.backend(),
-          "[softmax_cross_entropy] logits and labels lie on different backends");
+  require_same_backend("softmax_cross_entropy", logits, labels, "logits and labels");
 }
 
 // 0 where a target is 0, else -inf.

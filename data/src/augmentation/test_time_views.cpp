@@ -45,7 +45,10 @@ std::vector<TestTimeView> shifted_mirror_views(std::int64_t pixels) {
 
 Tensor view_images(const Tensor& images, const TestTimeView& view) {
   if (const Tensor seen = view_on_device(images, view); seen.defined()) return seen;
-  const Tensor result = Tensor::empty(images.shape(), {.dtype = images.dtype(), .backend = &backend("cpu")});
+  const bool on_device = images.backend().device().type != DeviceType::cpu;
+  const Tensor result =
+      Tensor::empty(images.shape(),
+                    {.dtype = images.dtype(), .backend = on_device ? &default_backend() : &images.backend()});
   result.copy_from(images);
   const Shape image = images.shape().tail(1);
   AugmentationRandom random(0, {});

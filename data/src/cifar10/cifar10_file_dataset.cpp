@@ -3,8 +3,6 @@
 #include <array>
 #include <utility>
 
-#include <ronde/core/backend.h>
-
 #include "cifar10/read_cifar10.h"
 #include "scale_values.h"
 
@@ -33,8 +31,7 @@ void Cifar10FileDataset::read_pixels(std::int64_t sample, std::uint8_t* pixels) 
 
 const InMemoryDataset* Cifar10FileDataset::in_memory() const {
   std::call_once(loaded_, [this] {
-    const Tensor images =
-        Tensor::empty(input_shape().batch_of(size()), {.dtype = DType::u8, .backend = &backend("cpu")});
+    const Tensor images = Tensor::empty(input_shape().batch_of(size()), {.dtype = DType::u8});
     auto* pixels = images.data<std::uint8_t>();
     for (std::int64_t sample = 0; sample < size(); ++sample)
       read_pixels(sample, pixels + sample * kPictureBytes);

@@ -6,7 +6,6 @@
 #include <future>
 #include <memory>
 
-#include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
 #include <ronde/core/sha256.h>
 
@@ -42,7 +41,7 @@ std::uint64_t count_records(const FileBytes& bytes) {
 
 Cifar10Images allocate(std::uint64_t count, Cifar10Pictures pictures) {
   const auto n = static_cast<std::int64_t>(count);
-  const TensorOptions bytes{.dtype = DType::u8, .backend = &backend("cpu")};
+  const TensorOptions bytes{.dtype = DType::u8};
   const bool in_memory = pictures == Cifar10Pictures::in_memory;
   return {in_memory ? Tensor::empty({n, 32, 32, 3}, bytes) : Tensor(), Tensor::empty({n}, bytes)};
 }

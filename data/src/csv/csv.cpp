@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
 
 #include "csv/csv_lines.h"
@@ -177,9 +176,8 @@ InMemoryDataset CsvTable::make_dataset() const {
   const auto n = static_cast<std::int64_t>(labels_.size());
   const Shape row{static_cast<std::int64_t>(row_.size())};
   const Shape shape = (options_.image_shape.rank() == 0 ? row : options_.image_shape).batch_of(n);
-  Backend* host = &backend("cpu");
-  return {all_bytes_ ? Tensor::from(shape, bytes_, host) : Tensor::from(shape, floats_, host),
-          Tensor::from({n}, labels_, host),
+  return {all_bytes_ ? Tensor::from(shape, bytes_) : Tensor::from(shape, floats_),
+          Tensor::from({n}, labels_),
           {.scale = options_.scale, .offset = options_.offset, .class_names = options_.class_names}};
 }
 

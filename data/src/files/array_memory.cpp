@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
 
 namespace ronde::inline v0 {
@@ -19,7 +18,7 @@ Tensor allocate_array(const ByteReader& reader, const Shape& shape, DType dtype,
   reader.expect(!overflow && bytes <= max_bytes, what, " is larger than the ", grouped(max_bytes),
                 " bytes allowed");
   reader.expect_left(is_empty ? 0 : bytes, what);
-  return Tensor::empty(shape, {.dtype = dtype, .backend = &backend("cpu")});
+  return Tensor::empty(shape, {.dtype = dtype});
 }
 
 }  // namespace ronde::inline v0

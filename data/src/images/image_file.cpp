@@ -1,6 +1,7 @@
 #include <ronde/data/image_file.h>
 
-#include <ronde/core/backend.h>
+#include <algorithm>
+
 #include <ronde/core/counted.h>
 #include <ronde/core/error.h>
 
@@ -21,8 +22,14 @@ Tensor to_grey(const Tensor& rgb) {
   return grey;
 }
 
+// Not by a kernel: loader threads decode pictures, and would keep the pool's threads from a training step.
 Tensor to_rgb(const Tensor& grey) {
-  return grey.broadcast_to({grey.size(0), grey.size(1), 3}).contiguous();
+  const Tensor rgb =
+      Tensor::empty({grey.size(0), grey.size(1), 3}, {.dtype = DType::u8, .backend = &grey.backend()});
+  const auto* from = grey.data<std::uint8_t>();
+  auto* to = rgb.data<std::uint8_t>();
+  for (std::int64_t i = 0; i < grey.count(); ++i, to += 3) std::fill_n(to, 3, from[i]);
+  return rgb;
 }
 
 }  // namespace
@@ -43,7 +50,7 @@ Tensor allocate_image(const std::string& source, std::int64_t height, std::int64
   if (height > kMaxImageSide || width > kMaxImageSide || height * width > kMaxImagePixels)
     fail_image(source, cat("a picture of ", width, " x ", height, ", expected at most ",
                            grouped(kMaxImagePixels), " pixels"));
-  return Tensor::empty({height, width, channels}, {.dtype = DType::u8, .backend = &backend("cpu")});
+  return Tensor::empty({height, width, channels}, {.dtype = DType::u8});
 }
 
 Tensor decode_image(std::string_view bytes, const std::string& source, ImageChannels channels) {

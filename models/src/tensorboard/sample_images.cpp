@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include <ronde/core/backend.h>
-
 namespace ronde::inline v0 {
 
 namespace {
@@ -38,10 +36,8 @@ std::vector<Tensor> sample_images(const Dataset& data, std::int64_t count) {
   if (count == 0) return {};
   std::vector<std::int64_t> samples(static_cast<std::size_t>(count));
   std::iota(samples.begin(), samples.end(), 0);
-  Backend& host = backend("cpu");
-  const Tensor inputs = Tensor::empty(shape.batch_of(count), {.backend = &host});
-  const Tensor targets =
-      Tensor::empty(data.target_shape().batch_of(count), {.dtype = data.target_dtype(), .backend = &host});
+  const Tensor inputs = Tensor::empty(shape.batch_of(count));
+  const Tensor targets = Tensor::empty(data.target_shape().batch_of(count), {.dtype = data.target_dtype()});
   data.read(samples, inputs, targets);
 
   const std::vector<float> values = inputs.to_vector<float>();
@@ -49,7 +45,7 @@ std::vector<Tensor> sample_images(const Dataset& data, std::int64_t count) {
   std::vector<std::uint8_t> bytes;
   bytes.reserve(values.size());
   for (const float value : values) bytes.push_back(brightness(value, range));
-  const Tensor pictures = Tensor::from<std::uint8_t>(inputs.shape(), bytes, &host);
+  const Tensor pictures = Tensor::from<std::uint8_t>(inputs.shape(), bytes);
   std::vector<Tensor> result;
   for (std::int64_t i = 0; i < count; ++i) result.push_back(pictures.slice(0, i, i + 1).reshape(shape));
   return result;
