@@ -6,6 +6,7 @@
 #include <ronde/core/node.h>
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>
+#include <ronde/core/random.h>
 #include <ronde/core/storage.h>
 #include <ronde/core/thread_pool.h>
 #include <ronde/data/augmented_dataset.h>

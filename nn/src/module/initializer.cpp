@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/philox.h>
+#include <ronde/core/thread_pool.h>
 #include <ronde/nn/initializer.h>
 #include <ronde/nn/weight_layout.h>
 
@@ -46,21 +48,26 @@ double fan(const Shape& shape, Initializer::FanMode mode) {
   return mode == Initializer::FanMode::fan_out ? out : (in + out) / 2.0;
 }
 
-/// Made in double precision piece by piece: a large weight is not in memory three times.
+/// Made in double precision piece by piece: a large weight is not in memory three times. By all threads, as
+/// each number is made of its place alone.
 template <class F>
 Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options, F&& value) {
-  constexpr std::int64_t kPiece = 1 << 14;
+  constexpr std::int64_t kPieceOfThread = 1 << 14, kGrain = 1 << 8;
   const std::uint64_t key = random_key(options.seed, hash_name(full_name));
   const TensorOptions tensor{.dtype = options.dtype, .backend = options.backend};
   if (!options.draws) return Tensor::zeros_once(shape, tensor);
   const Tensor weight = Tensor::empty_once(shape, tensor);
-  std::vector<double> values;
-  for (std::int64_t begin = 0; begin < shape.count(); begin += kPiece) {
-    const std::int64_t count = std::min(kPiece, shape.count() - begin);
-    values.clear();
-    for (std::int64_t i = begin; i < begin + count; ++i)
-      values.push_back(value(Draw{key, static_cast<std::uint64_t>(i)}));
-    weight.view(begin, {count}).copy_from(Tensor::from<double>({count}, values, options.backend));
+  ThreadPool& threads = default_backend().threads();
+  const std::int64_t most = std::min(shape.count(), kPieceOfThread * threads.size());
+  std::vector<double> values(static_cast<std::size_t>(most));
+  for (std::int64_t begin = 0; begin < shape.count(); begin += most) {
+    const std::int64_t count = std::min(most, shape.count() - begin);
+    threads.parallel_for(count, kGrain, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i)
+        values[static_cast<std::size_t>(i)] = value(Draw{key, static_cast<std::uint64_t>(begin + i)});
+    });
+    const std::span<const double> made(values.data(), static_cast<std::size_t>(count));
+    weight.view(begin, {count}).copy_from(Tensor::from<double>({count}, made, options.backend));
   }
   return weight;
 }

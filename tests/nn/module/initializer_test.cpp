@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ronde/core/backend.h>
+#include <ronde/core/philox.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -52,6 +54,20 @@ TEST(Initializer, AnElementDependsOnItsPlaceAlone) {
   std::sort(large.begin(), large.end());
   EXPECT_EQ(std::adjacent_find(large.begin(), large.end()), large.end()) << "two elements are equal";
   EXPECT_EQ(uniform.make({0}, "layer/kernel", in_f64()).count(), 0);
+}
+
+TEST(Initializer, IsTheSameOnAnyNumberOfThreads) {
+  const int before = thread_count();
+  const std::uint64_t key = random_key(5, hash_name("layer/kernel"));
+  std::vector<double> expected;
+  for (std::uint32_t i = 0; i < 70000; ++i)
+    expected.push_back(1.0 + 2.0 * normal_double(philox(key, {i, 0, 0, 0})));
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    const Tensor made = Initializer::random_normal(1.0, 2.0).make({70000}, "layer/kernel", in_f64(5));
+    EXPECT_EQ(made.to_vector<double>(), expected) << threads;
+  }
+  set_thread_count(before);
 }
 
 TEST(Initializer, UniformOnesHaveKerasLimits) {
