@@ -39,7 +39,9 @@ std::string layer_lines(const TimelineSummary& summary) {
 }  // namespace
 
 std::string summary_text(const TimelineSummary& summary) {
-  if (summary.ranks.empty()) return "no training step was recorded\n";
+  if (summary.ranks.empty())
+    return "no training step was recorded: Model::fit marks its own, a loop of your own needs a TraceStep in "
+           "each (ronde/core/trace.h)\n";
   std::string text = "  rank   steps   ms/step   compute  exchange   waiting  loader  callbacks   other\n";
   for (const RankSteps& rank : summary.ranks) text += rank_line(rank);
   if (const RankSteps* slowest = summary.slowest_rank()) {

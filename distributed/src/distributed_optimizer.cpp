@@ -322,6 +322,12 @@ void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int
   broadcast_values(arena, communicator, root);
 }
 
+void average_buffers(ParameterArena& arena, Communicator& communicator) {
+  if (communicator.size() == 1 || arena.buffers().count() == 0) return;
+  communicator.allreduce(arena.buffers(), Reduction::average).wait();
+  arena.bump_version();
+}
+
 void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root) {
   if (!optimizer.slots().empty())
     compare_layouts(optimizer.arena(), "broadcast_optimizer_state", communicator);

@@ -156,7 +156,7 @@ TEST(TimelineSummary, ComputationInACallbackIsTheCallbacks) {
 TEST(TimelineSummary, OfNothingIsEmpty) {
   const TimelineSummary summary = summarize_timeline(timeline({}), "t");
   EXPECT_TRUE(summary.ranks.empty());
-  EXPECT_NE(summary_text(summary).find("no training step"), std::string::npos);
+  EXPECT_NE(summary_text(summary).find("needs a TraceStep in each"), std::string::npos);
 }
 
 TEST(TimelineSummary, RefusesOtherFiles) {

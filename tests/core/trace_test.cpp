@@ -98,15 +98,17 @@ TEST(Trace, OneRecorderAtATime) {
 TEST(Trace, RecordsTheStepsOfItsWindow) {
   TraceRecorder recorder({.first_step = 2, .last_step = 3});
   for (std::int64_t step = 1; step <= 5; ++step) {
-    begin_trace_step(step);
-    const TraceScope scope("step", "step", {"step", step});
+    const TraceStep traced(step);
+    const TraceScope scope("test", "within");
   }
   Seen seen;
   drain_into(recorder, seen);
   const std::vector<TraceEvent> events = seen.all();
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].first.value, 2);
-  EXPECT_EQ(events[1].first.value, 3);
+  ASSERT_EQ(events.size(), 4u);  // as they end
+  EXPECT_STREQ(events[0].name, "within");
+  EXPECT_STREQ(events[1].category, "step");
+  EXPECT_EQ(events[1].first.value, 2);
+  EXPECT_EQ(events[3].first.value, 3);
   EXPECT_THROW(TraceRecorder({.first_step = 0}), UsageError);
 }
 

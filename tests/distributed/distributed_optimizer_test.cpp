@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <gtest/gtest.h>
+#include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/sgd.h>
 
 #include "distributed/node_ranks.h"
@@ -292,6 +293,56 @@ TEST(DistributedOptimizer, TellsWhoSupervisesItsSteps) {
       world.flight_recorder()->beat_in(nullptr);
     });
   }
+}
+
+// As of a GAN: the generator's pass goes through the critic, whose weights are not to learn from it.
+TEST(DistributedOptimizer, AFrozenNetHasNoPartInThePassOfAnother) {
+  const auto critic_after = [](Communicator& world, bool with_generator) {
+    SmallNet critic(1);
+    Dense generator({.units = 6});
+    generator.build({6}, {.seed = 2, .dtype = DType::f64, .backend = &backend("cpu")});
+    ParameterArena of_critic(critic), of_generator(generator);
+    DistributedOptimizer critics(make_adam(), world, kSmallBuckets), generators(make_adam(), world);
+    critics.attach(of_critic);
+    generators.attach(of_generator);
+    const std::vector<double> first = weights_of(of_generator);
+    for (int s = 0; s < kSteps; ++s) {
+      const Samples samples = make_samples(4 * (2 * s + world.rank()), 4);
+      of_critic.zero_gradients();
+      critic.loss(samples).backward();
+      critics.step({.samples = 4});
+      if (!with_generator) continue;
+      for (Parameter& weight : critic.parameters()) weight.variable.set_requires_grad(false);
+      of_generator.zero_gradients();
+      sum(critic(generator(samples.x))).backward();
+      generators.step({.samples = 4});
+      for (Parameter& weight : critic.parameters()) weight.variable.set_requires_grad(true);
+    }
+    EXPECT_EQ(weights_of(of_generator) != first, with_generator);
+    return weights_of(of_critic);
+  };
+  run_ranks(2,
+            [&](Communicator& world) { EXPECT_EQ(critic_after(world, true), critic_after(world, false)); });
+}
+
+TEST(DistributedOptimizer, MovingStatisticsAreAveragedOnDemand) {
+  run_ranks(2, [](Communicator& world) {
+    BatchNormalization norm({.momentum = 0.0});
+    norm.build({2}, {.dtype = DType::f64, .backend = &backend("cpu")});
+    ParameterArena arena(norm);
+    const double r = world.rank();
+    norm(Tensor::from<double>({2, 2}, {r, 0, r, 4 * r}, &backend("cpu")), {.training = true});
+    average_buffers(arena, world);
+    std::map<std::string, std::vector<double>> statistics;
+    for (const Parameter& weight : norm.parameters())
+      statistics[weight.name] = weight.variable.value().to_vector<double>();
+    EXPECT_EQ(statistics.at("moving_mean"), (std::vector<double>{0.5, 1.0}));
+    EXPECT_EQ(statistics.at("moving_variance"), (std::vector<double>{0.0, 2.0}));
+    Dense plain({.units = 1});
+    plain.build({2});
+    ParameterArena without(plain);
+    average_buffers(without, world);
+  });
 }
 
 }  // namespace

@@ -65,6 +65,7 @@
 #include <ronde/models/tensorboard.h>
 #include <ronde/models/terminate_on_nan.h>
 #include <ronde/models/train_and_evaluate.h>
+#include <ronde/models/training_file.h>
 #include <ronde/models/uploader.h>
 #include <ronde/models/validation_freq.h>
 #include <ronde/models/view_outputs.h>

@@ -131,11 +131,7 @@ Evaluation Evaluator::run() {
 
 void average_statistics(Model::State& model) {
   if (model.optimizer) model.optimizer->synchronize();
-  const bool differ = std::exchange(model.statistics_differ, false);
-  const Tensor& statistics = model.arena->buffers();
-  if (!differ || statistics.count() == 0 || model.communicator->size() == 1) return;
-  model.communicator->allreduce(statistics, Reduction::average).wait();
-  model.arena->bump_version();
+  if (std::exchange(model.statistics_differ, false)) average_buffers(*model.arena, *model.communicator);
 }
 
 void require_fitting_inputs(const Model::State& model, const Dataset& data, const char* verb) {

@@ -208,8 +208,7 @@ void Trainer::run_epoch() {
   restore_callbacks_and_rate();
   while (epoch_step_ < plan_.steps_per_epoch && steps_left() > 0 && !state_.stop) {
     const std::int64_t step = state_.progress.steps + 1;
-    begin_trace_step(step);
-    const TraceScope traced("step", "step", {"step", step});
+    const TraceStep traced(step);
     run_step();
     after_step();
   }

@@ -17,6 +17,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -120,5 +121,24 @@ RONDE_API const char* trace_name(std::string_view text);
 RONDE_API void name_trace_thread(const char* name);
 /// Says that step `step` of the training (from 1) begins, for a recorder that wants some steps only.
 RONDE_API void begin_trace_step(std::int64_t step);
+
+/// That, and a scope for all that the step does, its wait for a batch too: what `ronde report` sums up of a
+/// timeline. `Model::fit` has one for each step; so should a loop of one's own.
+///
+///     for (std::int64_t step = 1; step <= steps; ++step) {
+///       const TraceStep traced(step);
+///       const Batch* batch = loader.next();
+///       ...
+///     }
+class RONDE_API TraceStep {
+ public:
+  explicit TraceStep(std::int64_t step) {
+    begin_trace_step(step);
+    scope_.emplace("step", "step", TraceArgument("step", step));
+  }
+
+ private:
+  std::optional<TraceScope> scope_;
+};
 
 }  // namespace ronde::inline v0

@@ -180,6 +180,9 @@ class RONDE_API DistributedOptimizer {
 /// Everybody gets root's weights and moving statistics. Ranks whose nets are not the same get an error that
 /// names the first parameter that differs. Collective.
 RONDE_API void broadcast_parameters(ParameterArena& arena, Communicator& communicator, int root = 0);
+/// Moving statistics, as of batch normalisation, are each rank's own while it trains; everybody gets their
+/// averages: before an evaluation or a file. Otherwise nothing. Collective.
+RONDE_API void average_buffers(ParameterArena& arena, Communicator& communicator);
 /// Everybody gets root's optimizer state, counters and learning rate. Collective. For an optimizer that is
 /// whole on each rank.
 RONDE_API void broadcast_optimizer_state(Optimizer& optimizer, Communicator& communicator, int root = 0);
