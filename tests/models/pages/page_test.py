@@ -52,7 +52,7 @@ class Keras(Page, unittest.TestCase):
 class PyTorch(Page, unittest.TestCase):
     page, program = "models/pytorch.md", "pytorch_page.cpp"
     output = r"^$"
-    files = {"net.safetensors"}
+    files = {"net.safetensors", "run.safetensors", "timeline.json"}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // The snippets of models/pytorch.md: what lies between "// [name]" and "// [end]" is shown there, and
 // page_test.py compares. Run by mpirun.
+#include <cmath>
 #include <string>
 
 // [include]
@@ -78,7 +79,7 @@ struct Net : Module {
 };
 // [end]
 
-void train(Net& net, const Dataset& data) {
+void train(Net& net, const Dataset& data, const std::string& directory) {
   // [setup]
   net.build({kSide, kSide, 1}, {.seed = 1});
   ParameterArena arena(net);
@@ -119,7 +120,107 @@ void train(Net& net, const Dataset& data) {
   }
   optimizer.step({.samples = samples});
   // [end]
+  // [statistics]
+  average_buffers(arena, world());  // before an evaluation or a file
+  // [end]
+  // [checkpoint]
+  save_training(directory + "/run.safetensors", net, optimizer);  // on all ranks; rank 0 writes
+  // [end]
 }
+
+void resume(const std::string& directory, const Dataset& data) {
+  DataLoader loader(
+      data, ShardedSampler({.size = data.size(), .global_batch = 32, .rank = rank(), .world_size = size()}));
+  // [resume]
+  Net net;
+  net.build({kSide, kSide, 1});
+  ParameterArena arena(net);
+  DistributedOptimizer optimizer(std::make_unique<SGD>(SGDOptions{.momentum = 0.9}), world());
+  optimizer.attach(arena);
+  load_training(directory + "/run.safetensors", net, optimizer);
+  const std::int64_t done = optimizer.optimizer().iterations();
+  loader.start(done, 3);  // goes on in the order of the data
+  // [end]
+  require(done == 41, "other steps than were made");
+  // [timeline]
+  const Timeline timeline(world(), {.path = directory + "/timeline.json"});
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    const TraceStep traced(step);
+    const Batch* batch = loader.next();
+    arena.zero_gradients();
+    sum(softmax_cross_entropy(net(batch->inputs, {.training = true}), batch->targets)).backward();
+    optimizer.step({.samples = batch->size()});
+  }
+  // [end]
+}
+
+void train_two_nets() {
+  Sequential generator(Dense({.units = 16, .activation = Activation::relu}), Dense({.units = 2}));
+  Sequential critic(Dense({.units = 16, .activation = Activation::relu}), Dense({.units = 1}));
+  generator.build({8}, {.seed = 1});
+  critic.build({2}, {.seed = 2});
+  ParameterArena of_generator(generator), of_critic(critic);
+  DistributedOptimizer generators(std::make_unique<Adam>(), world()),
+      critics(std::make_unique<Adam>(), world());
+  generators.attach(of_generator);
+  critics.attach(of_critic);
+  const Tensor real = Tensor::full({16, 2}, 0.5);
+  // [gan]
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const Tensor z = random_normal({16, 8}, {.seed = 1, .name = "z", .step = step * size() + rank()});
+    of_critic.zero_gradients();
+    const Variable fake = generator(z).detach();
+    sum(softplus(critic(fake)) + softplus(-critic(real))).backward();
+    critics.step({.samples = 16});
+
+    for (Parameter& weight : critic.parameters()) weight.variable.set_requires_grad(false);
+    of_generator.zero_gradients();
+    sum(softplus(-critic(generator(z)))).backward();
+    generators.step({.samples = 16});
+    for (Parameter& weight : critic.parameters()) weight.variable.set_requires_grad(true);
+  }
+  // [end]
+  require(critics.optimizer().iterations() == 5 && generators.optimizer().iterations() == 5,
+          "steps are lost");
+}
+
+void follow() {
+  Net online, followed;
+  online.build({kSide, kSide, 1}, {.seed = 1});
+  followed.build({kSide, kSide, 1}, {.seed = 2});
+  ParameterArena arena(online), target(followed);
+  const double before = sum(square(arena.values() - Variable(target.values()))).item();
+  // [target]
+  const NoGrad no_grad;
+  target.values().copy_from((0.995 * target.values() + 0.005 * arena.values()).value());
+  target.bump_version();
+  // [end]
+  const double after = sum(square(arena.values() - Variable(target.values()))).item();
+  require(std::abs(after / before - 0.995 * 0.995) < 1e-4, "the target went elsewhere");
+}
+
+void go_along_one_axis() {
+  // [one_axis]
+  Sequential net(Reshape({.target_shape = {1, 100, 3}}),  // of samples (100, 3)
+                 Conv2D({.filters = 8, .kernel = {1, 5}, .padding = Padding::same}),
+                 MaxPooling2D({.pool = {1, 2}}));
+  net.build({100, 3});
+  // [end]
+  require(net.output_shape() == Shape{1, 1, 50, 8}, "other axes");
+}
+
+// [join]
+struct Similarity : Module {
+  Dense embed{{.units = 8}};
+  Similarity() { add_module("embed", embed); }
+  Variable forward(const Variable&, const Context&) override {
+    throw UsageError("[similarity] expects two inputs");
+  }
+  Variable join(const std::vector<Variable>& inputs, const Context& context) override {
+    return sum(embed(inputs[0], context) * embed(inputs[1], context), {.axes = {1}});
+  }
+};
+// [end]
 
 double test(Net& net, const Dataset& data) {
   // [evaluate]
@@ -178,10 +279,17 @@ int main(int argc, char** argv) {
     require(two.grad().item() == 12.0, "the gradient of a cube is wrong");
     const Halves data;
     Net net;
-    train(net, data);
+    train(net, data, argv[1]);
     require(test(net, data) > 0.9, "the net learned nothing");
     save(net, argv[1]);
     group();
     compute_in_bfloat16();
+    resume(argv[1], data);
+    train_two_nets();
+    follow();
+    go_along_one_axis();
+    Similarity similarity;
+    const Tensor words = Tensor::full({3, 4}, 0.5);
+    require(similarity({words, words}).shape() == Shape{3}, "other similarities");
   });
 }
