@@ -202,6 +202,32 @@ TEST(UserNode, MistakesAreNamed) {
               grads.set(0, grad);
             }),
             "[lambda] the gradient of input 0 was given twice");
+  EXPECT_EQ(run([](const Tensor& grad, InputGrads& grads) {
+              grads.set_range(0, {0, 1, 2}, grad);
+            }),
+            "[lambda] the gradient of input 0 must be f64 (1,), got f64 (2,)");
+  EXPECT_EQ(run([](const Tensor& grad, InputGrads& grads) {
+              grads.set_range(0, {0, 1, 3}, grad);
+            }),
+            "[slice] elements 1 to 3 of axis 0 of shape (2,)");
+}
+
+TEST(UserNode, MayGiveARangeOfAnInput) {
+  const Variable a = leaf({3}, {1, 2, 3}), b = leaf({3}, {1, 2, 3});
+  for (const bool is_leaf : {true, false}) {
+    const Variable x = is_leaf ? a : a * 1.0;
+    sum(lambda(x, b,
+               [](const Tensor& grad, InputGrads& grads) {
+                 // A view of memory that the next line's sum changes.
+                 const Tensor& of_b = grads.out(1);
+                 of_b.copy_from(grad);
+                 grads.set_range(0, {0, 1, 3}, of_b.slice(0, 0, 2));
+               }) +
+        x * 2.0)
+        .backward();
+  }
+  expect_close(a.grad(), {4, 6, 6}, 0, "of both");
+  expect_close(b.grad(), {2, 2, 2}, 0, "of the other");
 }
 
 TEST(UserNode, RecordsOneOperationOnly) {

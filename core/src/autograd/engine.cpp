@@ -18,6 +18,8 @@ namespace ronde::inline v0 {
 // * Any other input: out() is fresh memory. It becomes the gradient, or is added to the one that is there.
 // * set() shares a tensor. An intermediate gradient may be such a tensor, but nothing is ever added into it:
 //   the second contribution goes to memory of the engine's own (`owns_grad_`). A leaf keeps a copy.
+// * set_range() gives some elements only: the first contribution writes the zeros around it, each further one
+//   is added to its own range, whose memory alone it touches.
 //
 // Contributions are added after the node's backward has returned, in the order of its inputs; nodes run by
 // decreasing sequence number. So the order of all additions, and thereby every bit, is fixed.

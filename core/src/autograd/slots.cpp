@@ -1,9 +1,12 @@
 #include "autograd/slots.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
+
+#include "autograd/gradient_range.h"
 
 namespace ronde::inline v0 {
 
@@ -55,15 +58,24 @@ const Tensor& Engine::Slots::out_in_place(int i) {
 }
 
 void Engine::Slots::set(int i, const Tensor& grad) {
+  give(i, {grad, Given::shared});
+}
+
+void Engine::Slots::set_range(int i, const Range& range, const Tensor& grad) {
+  give(i, {grad, Given::range, range});
+}
+
+void Engine::Slots::give(int i, Slot s) {
   const Node::Edge& e = edge(i);
   if (!wanted(i)) return;
-  const Shape& shape = e.leaf ? e.leaf->value.shape() : e.node->output_shape_;
+  Shape shape = e.leaf ? e.leaf->value.shape() : e.node->output_shape_;
+  if (s.given == Given::range) shape[s.range.axis] = s.range.end - s.range.begin;
   const DType dtype = e.leaf ? e.leaf->value.dtype() : e.node->output_options_.dtype;
-  require(grad.defined() && grad.shape() == shape && grad.dtype() == dtype, "[", node_->name(),
-          "] the gradient of input ", i, " must be ", dtype, " ", shape, ", got ", grad);
+  require(s.grad.defined() && s.grad.shape() == shape && s.grad.dtype() == dtype, "[", node_->name(),
+          "] the gradient of input ", i, " must be ", dtype, " ", shape, ", got ", s.grad);
   require(slot(i).given == Given::nothing, "[", node_->name(), "] the gradient of input ", i,
           " was given twice");
-  slot(i) = {grad, Given::shared};
+  slot(i) = std::move(s);
 }
 
 bool Engine::Slots::aliases_memory_given_out(const Tensor& grad) const {
@@ -74,13 +86,18 @@ bool Engine::Slots::aliases_memory_given_out(const Tensor& grad) const {
 
 void Engine::Slots::commit() {
   // A node may hand over a view of memory that out() gave it. What it shows must survive a later sum there.
-  for (Slot& s : slots_)
-    if (s.given == Given::shared && aliases_memory_given_out(s.grad)) s.grad = s.grad.clone();
+  for (Slot& s : slots_) {
+    const bool may_be_seen = s.given == Given::shared || s.given == Given::range;
+    if (may_be_seen && aliases_memory_given_out(s.grad)) s.grad = s.grad.clone();
+  }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& s = slots_[i];
     if (s.given == Given::nothing || s.given == Given::in_place) continue;
     const Node::Edge& e = node_->edges_[i];
-    e.leaf ? e.leaf->accumulate(s.grad, s.given == Given::fresh) : add(*e.node, s);
+    if (s.given == Given::range)
+      e.leaf ? e.leaf->accumulate_range(s.range, s.grad) : add_range(*e.node, s);
+    else
+      e.leaf ? e.leaf->accumulate(s.grad, s.given == Given::fresh) : add(*e.node, s);
   }
   slots_.clear();
 }
@@ -97,6 +114,17 @@ void Engine::Slots::add(Node& node, const Slot& s) {
   const Tensor sum = fresh ? s.grad : Tensor::empty(node.output_shape_, node.output_options_);
   backend.binary(BinaryOp::add, sum, node.grad_, s.grad);
   node.grad_ = sum;
+  node.owns_grad_ = true;
+}
+
+void Engine::Slots::add_range(Node& node, const Slot& s) {
+  if (!node.grad_.defined()) {
+    node.grad_ = Tensor::empty(node.output_shape_, node.output_options_);
+    write_range(node.grad_, s.range, s.grad);
+  } else {
+    if (!node.owns_grad_) node.grad_ = node.grad_.clone();
+    add_to_range(node.grad_, s.range, s.grad);
+  }
   node.owns_grad_ = true;
 }
 

@@ -4,6 +4,7 @@
 #include <ronde/core/node.h>
 
 #include "autograd/engine.h"
+#include "autograd/gradient_range.h"
 #include "autograd/release.h"
 #include "autograd/variable_state.h"
 
@@ -30,6 +31,13 @@ void Variable::State::accumulate(const Tensor& contribution, bool is_ours) {
     grad.copy_from(contribution);
   else
     grad = is_ours ? contribution : contribution.clone();
+}
+
+void Variable::State::accumulate_range(const InputGrads::Range& range, const Tensor& contribution) {
+  if (has_grad) return add_to_range(grad, range, contribution);
+  if (!grad_bound) grad = Tensor::empty_like(value);
+  write_range(grad, range, contribution);
+  has_grad = true;
 }
 
 void Variable::State::set_origin(const Variable& y, Origin how, const std::vector<Variable>& inputs) {

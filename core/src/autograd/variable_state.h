@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <ronde/core/node.h>
 #include <ronde/core/variable.h>
 
 namespace ronde::inline v0 {
@@ -28,6 +29,8 @@ struct Variable::State {
 
   /// Adds to the gradient. `is_ours`: nobody else sees the memory of `contribution`, so it may be kept.
   void accumulate(const Tensor& contribution, bool is_ours);
+  /// The same of a contribution to a range of it, which is zero elsewhere.
+  void accumulate_range(const InputGrads::Range& range, const Tensor& contribution);
 
   Tensor value;
   Tensor grad;              // memory of the gradient; its content counts only while has_grad

@@ -24,16 +24,10 @@ struct PermuteNode final : Node {
 };
 
 struct SliceNode final : Node {
-  int axis = 0;
-  std::int64_t begin = 0, end = 0;
+  InputGrads::Range range;
 
   const char* name() const override { return "slice"; }
-  void backward(const Tensor& grad, InputGrads& grads) override {
-    const Tensor& whole = grads.out(0);
-    if (begin > 0) whole.slice(axis, 0, begin).fill(0.0);
-    whole.slice(axis, begin, end).copy_from(grad);
-    if (end < whole.size(axis)) whole.slice(axis, end, whole.size(axis)).fill(0.0);
-  }
+  void backward(const Tensor& grad, InputGrads& grads) override { grads.set_range(0, range, grad); }
 };
 
 struct ConcatNode final : Node {
@@ -93,9 +87,7 @@ Variable slice(const Variable& x, int axis, std::int64_t begin, std::int64_t end
   const Tensor y = x.value().slice(axis, begin, end);
   if (!Node::needed({x})) return y;
   auto node = std::make_shared<SliceNode>();
-  node->axis = axis;
-  node->begin = begin;
-  node->end = end;
+  node->range = {resolve_axis("slice", x.value(), axis), begin, end};
   return Node::record(std::move(node), {x}, y);
 }
 
@@ -128,6 +120,34 @@ Variable stack(const std::vector<Variable>& parts, int axis) {
     rows.push_back(reshape(part, one));
   }
   return concat(rows, at);
+}
+
+std::vector<Variable> split(const Variable& x, const std::vector<std::int64_t>& sizes, int axis) {
+  const int along = resolve_axis("split", x.value(), axis);
+  std::int64_t total = 0;
+  for (const std::int64_t size : sizes) {
+    require(size >= 0, "[split] sizes must not be negative, got ", size);
+    total += size;
+  }
+  require(total == x.size(along), "[split] the sizes add up to ", total, ", but axis ", axis, " of shape ",
+          x.shape(), " has ", x.size(along));
+  std::vector<Variable> parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(slice(x, along, begin, begin + size));
+    begin += size;
+  }
+  return parts;
+}
+
+std::vector<Variable> unstack(const Variable& x, int axis) {
+  const int along = resolve_axis("unstack", x.value(), axis);
+  Shape shape;  // without the axis
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != along) shape.push_back(x.size(i));
+  std::vector<Variable> parts;
+  for (std::int64_t i = 0; i < x.size(along); ++i) parts.push_back(reshape(slice(x, along, i, i + 1), shape));
+  return parts;
 }
 
 Variable broadcast_to(const Variable& x, const Shape& shape) {

@@ -29,6 +29,12 @@ namespace ronde::inline v0 {
 /// Where a node's backward puts the gradients of its inputs.
 class RONDE_API InputGrads {
  public:
+  /// Elements begin .. end - 1 of `axis`, which is not negative.
+  struct Range {
+    int axis = 0;
+    std::int64_t begin = 0, end = 0;
+  };
+
   virtual ~InputGrads() = default;
   /// Whether the gradient of input `i` is needed at all.
   virtual bool wanted(int i) const = 0;
@@ -37,6 +43,10 @@ class RONDE_API InputGrads {
   /// Instead of writing `out(i)`: hands over a tensor (possibly a view) that already holds the gradient and
   /// that nobody will write to.
   virtual void set(int i, const Tensor& grad) = 0;
+  /// Instead of writing `out(i)`, for a node that reads a range of input i: `grad`, of the range's shape, is
+  /// the gradient there, and all else is zero. Nobody will write to `grad`. Many nodes that each read a range
+  /// of one input cost as much as one that reads all: the zeros are written once.
+  virtual void set_range(int i, const Range& range, const Tensor& grad) = 0;
   /// Whether nobody else sees the memory of `grad_out`: then it is dense and `backward` may overwrite it.
   virtual bool owns_grad_out() const = 0;
   /// In place of `out(i)`, for a kernel that may write its result over `grad_out`: that memory, where nobody

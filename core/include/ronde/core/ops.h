@@ -93,11 +93,18 @@ RONDE_API Tensor argmax(const Tensor& x);
 RONDE_API Variable cast(const Variable& x, DType dtype);
 RONDE_API Variable reshape(const Variable& x, const Shape& shape);
 RONDE_API Variable permute(const Variable& x, const Shape& axes);
-/// Elements begin .. end - 1 of `axis`.
+/// Elements begin .. end - 1 of `axis`. Many slices of one variable have one gradient together: each adds to
+/// its own range of it.
 RONDE_API Variable slice(const Variable& x, int axis, std::int64_t begin, std::int64_t end);
+/// x cut into parts of these sizes along `axis`, which they must add up to; views of x.
+RONDE_API std::vector<Variable> split(const Variable& x, const std::vector<std::int64_t>& sizes,
+                                      int axis = 0);
 RONDE_API Variable concat(const std::vector<Variable>& parts, int axis);
 /// Parts of one shape, one after the other along a new axis.
 RONDE_API Variable stack(const std::vector<Variable>& parts, int axis = 0);
+/// The parts that `stack` would make x of: one for each index of `axis`, without that axis. The steps of
+/// sequences (n, steps, ...) are unstack(x, 1), each (n, ...).
+RONDE_API std::vector<Variable> unstack(const Variable& x, int axis = 0);
 /// Several values of each sample as one: parts (n, ...) flattened, one behind the other, (n, total). How a
 /// net with several inputs or outputs has them (Note [Several inputs and outputs] in nn/graph.h).
 RONDE_API Variable join_rows(const std::vector<Variable>& parts);
