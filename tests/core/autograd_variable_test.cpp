@@ -91,6 +91,32 @@ TEST(NoGrad, NestsAndRecordsNothing) {
   EXPECT_TRUE(Node::needed({Variable(), a}));
 }
 
+TEST(EnableGrad, RecordsWithinANoGrad) {
+  const Variable a = leaf({1}, {1});
+  const NoGrad no_grad;
+  EXPECT_THROW(
+      {
+        const EnableGrad enable_grad;
+        (a * 2.0).backward();
+        const NoGrad inner;
+        EXPECT_FALSE(grad_enabled());
+        throw Error("ends the block");
+      },
+      Error);
+  EXPECT_FALSE(grad_enabled());
+  expect_close(a.grad(), {2}, 0, "gradient");
+}
+
+TEST(NoGrad, IsNamedByBackwardWhereItIsWhy) {
+  const Variable a = leaf({1}, {1}), recorded = a * 2.0;
+  const NoGrad no_grad;
+  EXPECT_EQ(message_of([&] { (a * 2.0).backward(); }),
+            "[backward] recording is off on this thread, by a NoGrad that is alive: nothing is known of what "
+            "this was computed from. End the NoGrad's block, or compute this while an EnableGrad lives");
+  recorded.backward();
+  expect_close(a.grad(), {2}, 0, "of what was recorded before");
+}
+
 class BoundMemory : public ::testing::Test {
  protected:
   BoundMemory() { w_.bind(values_.view(1, {2}), gradients_.view(1, {2})); }

@@ -1,5 +1,7 @@
 #include <ronde/core/variable.h>
 
+#include <utility>
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -7,11 +9,15 @@ thread_local bool recording = true;
 
 }  // namespace
 
-NoGrad::NoGrad() : before_(recording) {
-  recording = false;
-}
+NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
 
 NoGrad::~NoGrad() {
+  recording = before_;
+}
+
+EnableGrad::EnableGrad() : before_(std::exchange(recording, true)) {}
+
+EnableGrad::~EnableGrad() {
   recording = before_;
 }
 

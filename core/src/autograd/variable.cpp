@@ -138,6 +138,10 @@ Variable Variable::detach() const {
 
 void Variable::backward(const Tensor& seed) const {
   require(defined(), "[backward] of an undefined variable");
+  require(
+      requires_grad() || grad_enabled(),
+      "[backward] recording is off on this thread, by a NoGrad that is alive: nothing is known of what this "
+      "was computed from. End the NoGrad's block, or compute this while an EnableGrad lives");
   require(requires_grad(), "[backward] nothing that this was computed from requires a gradient");
   if (!seed.defined()) {
     require(value().count() == 1, "[backward] a result of shape ", shape(),

@@ -144,6 +144,7 @@ bool CapturedPass::takes_update() const {
 }
 
 void CapturedPass::forward_and_backward(Results& results) {
+  const EnableGrad enable_grad;  // the caller of `fit` may have a NoGrad
   const Variable outputs = (*model_.module)(inputs_, model_.context(true, keys_));
   const TrainingLoss loss = training_loss(model_, outputs, {inputs_, targets_, keys_});
   if (!seed_.defined()) seed_ = Tensor::full(loss.sum.shape(), 1.0, loss.sum.value().options());

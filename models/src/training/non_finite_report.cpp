@@ -70,6 +70,7 @@ std::string find_here(Model::State& model, const Batch& batch) {
   if (batch.size() == 0 && find_synchronized(*model.module) == nullptr) return "";
   const DistributedOptimizer::NoSync held_back(*model.optimizer);
   arena.zero_gradients();
+  const EnableGrad enable_grad;
   const Variable outputs = (*model.module)(batch.inputs, model.context(true, batch.sample_keys));
   const Variable losses = losses_of_samples(*model.loss, outputs, batch.targets);
   const Variable total = sum(losses);

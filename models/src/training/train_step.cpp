@@ -21,6 +21,7 @@ TrainingLoss training_loss(const Model::State& model, const Variable& outputs, c
 }
 
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals) {
+  const EnableGrad enable_grad;  // the caller of `fit` may have a NoGrad
   const Variable outputs = (*model.module)(data.inputs, model.context(true, data.sample_keys));
   const TrainingLoss loss = [&] {
     const TraceScope scope("loss", "loss");

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 
 #include <ronde/core/ops.h>
 #include <ronde/models/lambda_callback.h>
@@ -50,6 +51,27 @@ TEST(Fit, CallsEveryHookInOrder) {
   Model model = small_model();
   model.fit(data, {.batch_size = 4, .epochs = 2, .validation = &data, .callbacks = {&spy}, .verbose = 0});
   EXPECT_EQ(calls, "begin(2,3,4,true) epoch0[<0L><1L><2L>test()]4 epoch1[<0L><1L><2L>test()]4 end:4");
+}
+
+// As a program does that evaluates with a NoGrad and trains on in the same block.
+TEST(Fit, RecordsByItselfWithinANoGrad) {
+  const InMemoryDataset data = small_images(8);
+  const auto trained = [&](bool within) {
+    Model model = small_model();
+    std::optional<NoGrad> no_grad;
+    if (within) no_grad.emplace();
+    bool is_enabled = true;
+    LambdaCallback spy(
+        {.on_train_batch_end = [&](std::int64_t, const Logs&) { is_enabled = grad_enabled(); }});
+    model.fit(data, {.batch_size = 4, .callbacks = {&spy}, .verbose = 0});
+    EXPECT_EQ(is_enabled, !within) << "callbacks are as the caller is";
+    model.train_on_batch(data.inputs(), data.targets());
+    EXPECT_EQ(grad_enabled(), !within);
+    EXPECT_THROW(model.train_on_batch(data.inputs(), data.targets().reshape({2, 4})), Error);
+    EXPECT_EQ(grad_enabled(), !within);
+    return model.weights_sha256();
+  };
+  EXPECT_EQ(trained(true), trained(false));
 }
 
 TEST(Fit, ProgressCountsStepsSamplesAndTime) {

@@ -83,13 +83,26 @@ class RONDE_API Variable {
   std::shared_ptr<State> state_;
 };
 
-/// While one lives, operations of this thread record nothing.
+/// While one lives, operations of this thread record nothing. `Model::fit` and `train_on_batch` record all
+/// the same.
 class RONDE_API NoGrad {
  public:
   NoGrad();
   ~NoGrad();
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// While one lives, operations of this thread record, also where a NoGrad lives outside of it.
+class RONDE_API EnableGrad {
+ public:
+  EnableGrad();
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
 
  private:
   bool before_;
