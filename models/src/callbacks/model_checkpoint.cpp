@@ -10,12 +10,14 @@
 
 #include <ronde/core/new_file.h>
 #include <ronde/models/save_point.h>
+#include <ronde/models/saved_model.h>
 
 #include "callbacks/path_pattern.h"
 #include "callbacks/save_interval.h"
 #include "files/file_remover.h"
 #include "files/wildcard.h"
 #include "keras_file/model_ending.h"
+#include "weights/keras_config.h"
 #include "weights/named_weights_file.h"
 
 namespace ronde::inline v0 {
@@ -88,6 +90,9 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options)
   require<UsageError>(!is_named_weights_file(options_.filepath), "[model_checkpoint] ", options_.filepath,
                       ": checkpoints are files of Keras' (.h5, .keras, .weights.h5)");
   require_model_ending("model_checkpoint", options_.filepath);
+  require<UsageError>(!options_.save_weights_only || layout_for(options_.filepath) != SavedLayout::archive,
+                      "[model_checkpoint] ", options_.filepath,
+                      ": a .keras file is a whole model; weights alone go into .weights.h5 or .h5");
   format_pattern(options_.filepath, stand_in);  // throws now what would be thrown after the first epoch
   monitor_.set_best(options_.initial_value_threshold);
 }
@@ -96,6 +101,7 @@ ModelCheckpoint::~ModelCheckpoint() = default;
 
 void ModelCheckpoint::on_train_begin(Model& model, const TrainingPlan& plan) {
   require_known_names(options_.filepath, plan, interval_ == 0);
+  require_config_for("model_checkpoint", options_.filepath, model.module());
   collectively(model.communicator(), [&] {
     if (!is_main_rank()) return;
     delete_abandoned_files(options_.filepath);

@@ -10,6 +10,8 @@
 #include <ronde/core/counted.h>
 #include <ronde/models/save_point.h>
 
+#include "weights/keras_config.h"
+
 namespace ronde::inline v0 {
 namespace {
 
@@ -95,7 +97,8 @@ Preemption::~Preemption() {
   release_interrupt(this);
 }
 
-void Preemption::on_train_begin(Model&, const TrainingPlan&) {
+void Preemption::on_train_begin(Model& model, const TrainingPlan&) {
+  require_config_for("preemption", options_.filepath, model.module());
   last_step_ = longest_step_ = 0.0;
   catch_interrupt(this, options_.on_interrupt);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ronde/models/saved_model.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/sequential.h>
@@ -57,6 +58,14 @@ ConfigValue model_config(const Module& module) {
   if (!is_net || module.children().empty() || !keras_knows(module)) return {};
   return ConfigDict{{"class_name", module.class_name()},
                     {"config", with_named_hard_sigmoid(module.config())}};
+}
+
+void require_config_for(const char* who, const std::string& path, const Module& module) {
+  if (layout_for(path) != SavedLayout::archive) return;
+  require<UsageError>(!model_config(module).is_null(), "[", who, "] ", path,
+                      ": a .keras file describes its net, which is not possible for one with a forward() of "
+                      "its own or a layer that Keras does not know. Use a name that ends in .h5: that file "
+                      "holds the weights and all that a training goes on with");
 }
 
 DescribedNet net_from_config(const ConfigValue& config, const std::string& keras_version,

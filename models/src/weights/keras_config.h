@@ -14,6 +14,10 @@ namespace ronde::inline v0 {
 /// own).
 ConfigValue model_config(const Module& module);
 
+/// Before the first step of a training that saves whole models under this name: UsageError, the same on all
+/// ranks, where such a file needs a model_config, as .keras does, and the net has none.
+void require_config_for(const char* who, const std::string& path, const Module& module);
+
 struct DescribedNet {
   std::unique_ptr<Module> net;  ///< a Sequential or a Graph
   Shape input_shape;

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <set>
 
+#include <ronde/core/ops.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/lambda_callback.h>
 #include <ronde/models/save_point.h>
+#include <ronde/nn/dense.h>
 
 #include "models/testing.h"
 #include "support/temp_dir.h"
@@ -311,6 +313,54 @@ TEST(ModelCheckpoint, NamesThatNoFileCanHaveAreRefusedBeforeTheFirstStep) {
             "[model_checkpoint] {epoch}-{batch}.h5: files of whole epochs have no batch; save_steps makes "
             "others");
   EXPECT_EQ(model.progress().steps, 0);
+}
+
+struct OwnForward : Module {
+  Dense out{{.units = 3, .activation = Activation::softmax}};
+  OwnForward() { add_module("out", out); }
+  Variable forward(const Variable& x, const Context& context) override {
+    return out(reshape(x, {x.size(0), -1}), context);
+  }
+};
+
+TEST(ModelCheckpoint, ANetThatNoArchiveCanDescribeIsRefusedBeforeTheFirstStep) {
+  const TempDir dir;
+  const InMemoryDataset data = small_images(8);
+  test::run_ranks(2, [&](Communicator& world) {
+    Model model(std::make_unique<OwnForward>(), {6, 6, 1}, {.communicator = &world});
+    model.compile(small_compile());
+    const auto train = [&](const std::string& file, std::int64_t epochs, bool resume) {
+      ModelCheckpoint checkpoint({.filepath = dir / file});
+      model.fit(
+          data,
+          {.batch_size = 4, .epochs = epochs, .resume = resume, .callbacks = {&checkpoint}, .verbose = 0});
+    };
+    EXPECT_EQ(
+        message_of<UsageError>([&] { train("best.keras", 1, false); }),
+        "[model_checkpoint] " + dir / "best.keras" +
+            ": a .keras file describes its net, which is not possible for one with a forward() of its own "
+            "or a layer that Keras does not know. Use a name that ends in .h5: that file holds the "
+            "weights and all that a training goes on with");
+    EXPECT_EQ(model.progress().steps, 0);
+    train("best.h5", 1, false);
+    const std::string weights = model.weights_sha256();
+    model.load_weights(dir / "best.h5");
+    EXPECT_EQ(model.weights_sha256(), weights);
+    train("best.h5", 2, true);
+    EXPECT_EQ(model.progress().epochs, 2);
+  });
+}
+
+TEST(ModelCheckpoint, AnArchiveIsAWholeModel) {
+  EXPECT_EQ(
+      message_of<UsageError>([] { ModelCheckpoint({.filepath = "a.keras", .save_weights_only = true}); }),
+      "[model_checkpoint] a.keras: a .keras file is a whole model; weights alone go into .weights.h5 or "
+      ".h5");
+  const TempDir dir;
+  ModelCheckpoint whole({.filepath = dir / "a.keras"});
+  run_epochs("val_loss", {0.5}, {&whole});
+  EXPECT_EQ(whole.last_path(), dir / "a.keras");
+  EXPECT_GT(Model::load(dir / "a.keras").progress().steps, 0);
 }
 
 TEST(ModelCheckpoint, ACallbackMayAddAValueThatSoundsLikeValidation) {

@@ -9,8 +9,10 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <ronde/core/ops.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/lambda_callback.h>
+#include <ronde/nn/dense.h>
 
 #include "models/file_size_limit.h"
 #include "models/testing.h"
@@ -102,6 +104,25 @@ TEST(Preemption, SavesAndEndsAtTheSameStepOnAllRanksAndGoesOn) {
     EXPECT_LE(ended.steps[0], 8);
     EXPECT_EQ(train_until({.ranks = ranks, .resume = true, .file = file}).weights, undisturbed);
   }
+}
+
+// Whoever is told to end could not save any more.
+TEST(Preemption, ANetThatNoArchiveCanDescribeIsRefusedBeforeTheFirstStep) {
+  struct OwnForward : Module {
+    Dense out{{.units = 3, .activation = Activation::softmax}};
+    OwnForward() { add_module("out", out); }
+    Variable forward(const Variable& x, const Context& context) override {
+      return out(reshape(x, {x.size(0), -1}), context);
+    }
+  };
+  Model model(std::make_unique<OwnForward>(), {6, 6, 1});
+  model.compile(small_compile());
+  Preemption preemption({.filepath = "on-signal.keras"});
+  const std::string refusal =
+      message_of<UsageError>([&] { model.fit(small_images(8), {.callbacks = {&preemption}, .verbose = 0}); });
+  EXPECT_TRUE(refusal.starts_with("[preemption] on-signal.keras: a .keras file describes its net"))
+      << refusal;
+  EXPECT_EQ(model.progress().steps, 0);
 }
 
 TEST(Preemption, SavesAndGoesOn) {

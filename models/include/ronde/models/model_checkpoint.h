@@ -17,7 +17,8 @@
 /// Rank 0 writes, beside the training. A disk that is full or fails is a warning (FitOptions::warn): the file
 /// before stays and training goes on, however often that happens. So is any failure of the file system once a
 /// file has been written; before that, a path that names no place to write to is thrown on all ranks. A link
-/// or a directory that has the name of an epoch's file is thrown before the first step.
+/// or a directory that has the name of an epoch's file is thrown before the first step, as is a .keras file
+/// of a net that none can describe, one with a `forward` of its own: an .h5 takes it.
 #pragma once
 
 #include <memory>
