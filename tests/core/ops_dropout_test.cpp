@@ -61,7 +61,8 @@ TEST(Dropout, BehindDenseIsTwoCalls) {
               dense_dropout(random_tensor({2, 3}), {random_tensor({3, 1}), {}, Epilogue::relu},
                             {keys({1}, 0), kDropout});
             }),
-            "[dropout] sample keys must be i64 (2, 2), got i64 (1, 2)");
+            "[dropout] sample keys must be i64 (2, 2), got i64 (1, 2): the first axis of (2, 3) is that of "
+            "the samples");
 }
 
 TEST(Dropout, RateZeroIsTheIdentity) {
@@ -72,9 +73,11 @@ TEST(Dropout, RateZeroIsTheIdentity) {
 TEST(Dropout, SaysWhatIsWrong) {
   const Tensor x = random_tensor({2, 3});
   EXPECT_EQ(message_of([&] { dropout(x, keys({1}, 0), kDropout); }),
-            "[dropout] sample keys must be i64 (2, 2), got i64 (1, 2)");
+            "[dropout] sample keys must be i64 (2, 2), got i64 (1, 2): the first axis of (2, 3) is that of "
+            "the samples");
   EXPECT_EQ(message_of([&] { dropout(x, {}, kDropout); }),
-            "[dropout] sample keys must be i64 (2, 2), got undefined");
+            "[dropout] sample keys must be i64 (2, 2), got undefined: the first axis of (2, 3) is that of "
+            "the samples");
   EXPECT_EQ(message_of([&] {
               dropout(x, keys({1, 2}, 0), {.rate = 1.0});
             }),

@@ -92,14 +92,27 @@ TEST(SoftmaxCrossEntropy, OfAView) {
       {random_tensor({4, 3})});
 }
 
+TEST(SoftmaxCrossEntropy, TakesLabelsAsArgmaxGivesThem) {
+  const Tensor logits = random_tensor({3, 4}), labels = argmax(logits);
+  ASSERT_EQ(labels.dtype(), DType::i64);
+  expect_close(softmax_cross_entropy(logits, labels).value(),
+               softmax_cross_entropy(logits, labels.to(DType::i32)).value().to_vector<double>(), 0, "losses");
+  expect_gradients([&](const Variables& v) { return softmax_cross_entropy(v[0], labels); }, {logits});
+  // No class, though its lower half is one.
+  for (const std::int64_t far : {std::int64_t{1} << 32, -(std::int64_t{1} << 32)})
+    EXPECT_THROW(softmax_cross_entropy(random_tensor({1, 4}),
+                                       Tensor::from<std::int64_t>({1}, {far}, &logits.backend())),
+                 Error);
+}
+
 TEST(SoftmaxCrossEntropy, SaysWhatDoesNotFit) {
   const Tensor logits = random_tensor({2, 4});
   EXPECT_EQ(message_of([&] {
               softmax_cross_entropy(logits, i32_tensor({1, 2, 3}));
             }),
-            "[softmax_cross_entropy] labels must be i32 (2,), got i32 (3,)");
+            "[softmax_cross_entropy] labels must be i32 or i64 (2,), got i32 (3,)");
   EXPECT_EQ(message_of([&] { softmax_cross_entropy(logits, logits); }),
-            "[softmax_cross_entropy] labels must be i32 (2,), got f64 (2, 4)");
+            "[softmax_cross_entropy] labels must be i32 or i64 (2,), got f64 (2, 4)");
   EXPECT_EQ(message_of([&] {
               softmax_cross_entropy(logits, i32_tensor({1, 2}), 1.5);
             }),

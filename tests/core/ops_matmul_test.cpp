@@ -50,6 +50,10 @@ TEST(Matmul, SaysWhatDoesNotFit) {
   EXPECT_EQ(message({2, 3}, {4, 5}), "[matmul] (2, 3) x (4, 5): inner extents 3 and 4 differ");
   EXPECT_EQ(message({2, 3, 4}, {3, 4, 5}), "[matmul] (2, 3, 4) x (3, 4, 5): batch extents 2 and 3 differ");
   EXPECT_EQ(message({2, 3}, {3}), "[matmul] (2, 3) x (3,): expects two matrices, or two stacks of them");
+  EXPECT_EQ(
+      message({2, 3, 4, 5}, {2, 3, 5, 4}),
+      "[matmul] (2, 3, 4, 5) x (2, 3, 5, 4): expects two matrices, or two stacks of them. Reshape further "
+      "batch axes into one, (n, h, t, d) into (n * h, t, d)");
 }
 
 TEST(Dense, Values) {

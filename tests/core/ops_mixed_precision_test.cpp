@@ -133,7 +133,13 @@ TEST(Cast, RoundsAndPassesTheGradientOn) {
   EXPECT_EQ(x.grad().dtype(), DType::f32);
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{2, 3, 4}));
   EXPECT_TRUE(cast(x, DType::f32).value().shares_storage_with(x.value()));
-  EXPECT_NE(message_of([&] { cast(x, DType::i32); }).find("[cast] to i32"), std::string::npos);
+  EXPECT_EQ(message_of([&] { cast(x, DType::i32); }),
+            "[cast] to i32, which is not a floating dtype; tensor.to(DType::i32) converts values, without a "
+            "gradient");
+  EXPECT_EQ(message_of([] {
+              cast(i32_tensor({1, 2}), DType::bf16);
+            }),
+            "[cast] expects a floating dtype, got i32 (2,); tensor.to(DType::bf16) converts integers");
 }
 
 }  // namespace

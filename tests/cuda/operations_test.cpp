@@ -1,4 +1,6 @@
 // Operations that are made of several kernels, recorded and walked backwards on the fake device.
+#include <functional>
+
 #include <ronde/core/ops.h>
 
 #include "cuda/digits.h"
@@ -18,6 +20,51 @@ TEST(CudaOperations, ATrainingWithinANoGradIsRecordedAndRepeated) {
     return model.weights_sha256();
   };
   EXPECT_EQ(trained(true), trained(false));
+}
+
+using OfOne = std::function<Variable(const Variable&)>;
+
+/// f(x) and the gradient of the sum of its squares.
+std::vector<double> value_and_gradient(Backend& backend, const OfOne& f, const Shape& shape) {
+  const Values noise = random_values(shape.count(), 5);
+  const std::vector<float> values(noise.begin(), noise.end());
+  Variable x = Variable::parameter(Tensor::from<float>(shape, values, &backend));
+  const Variable y = f(x);
+  sum(square(y)).backward();
+  std::vector<double> all = y.value().to_vector<double>();
+  for (const double value : x.grad().to_vector<double>()) all.push_back(value);
+  return all;
+}
+
+void expect_that_of_the_oracle(const OfOne& f, const Shape& shape) {
+  FakeDevice device({.seed = 7});
+  expect_near(value_and_gradient(device.backend, f, shape), value_and_gradient(backend("cpu"), f, shape),
+              1e-5);
+}
+
+TEST(CudaOperations, PartsOfAVariable) {
+  const OfOne steps = [](const Variable& x) { return concat(unstack(exp(x), 1), 1); };
+  const OfOne some = [](const Variable& x) {
+    const std::vector<Variable> parts = split(x, {2, 1, 3}, -1);
+    return sum(parts[2] * parts[2]) + sum(parts[0]) + sum(slice(x, 1, 0, 2));
+  };
+  for (const OfOne& f : {steps, some}) expect_that_of_the_oracle(f, {3, 4, 6});
+}
+
+TEST(CudaOperations, LabelsOfTheLargerIntegers) {
+  expect_that_of_the_oracle([](const Variable& x) { return softmax_cross_entropy(x, argmax(x.value())); },
+                            {5, 7});
+  constexpr std::int64_t kFar = std::int64_t{1} << 32;
+  for (const std::int64_t label : {kFar + 1, 1 - kFar, std::int64_t{-1}, std::int64_t{3}})
+    EXPECT_THROW(
+        {
+          FakeDevice device;
+          softmax_cross_entropy(Tensor::full({1, 3}, 0.5, {.backend = &device.backend}),
+                                Tensor::from<std::int64_t>({1}, {label}, &device.backend));
+          device.backend.synchronize();
+        },
+        Error)
+        << label;
 }
 
 }  // namespace

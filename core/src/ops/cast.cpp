@@ -16,8 +16,11 @@ struct CastNode final : Node {
 }  // namespace
 
 Variable cast(const Variable& x, DType dtype) {
-  require_floating("cast", x.value());
-  require(is_floating(dtype), "[cast] to ", dtype, ", which is not a floating dtype");
+  require(is_floating(dtype), "[cast] to ", dtype,
+          ", which is not a floating dtype; tensor.to(DType::", dtype,
+          ") converts values, without a gradient");
+  require(is_floating(x.dtype()), "[cast] expects a floating dtype, got ", x.value(),
+          "; tensor.to(DType::", dtype, ") converts integers");
   if (dtype == x.dtype()) return x;
   const Tensor y = x.value().to(dtype);
   if (!Node::needed({x})) return y;

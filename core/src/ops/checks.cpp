@@ -1,5 +1,10 @@
 #include "ops/checks.h"
 
+#include <algorithm>
+#include <limits>
+
+#include <ronde/core/backend.h>
+
 namespace ronde::inline v0 {
 
 void require_floating(const char* op, const Tensor& x) {
@@ -35,6 +40,20 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis) {
   return static_cast<int>(axis < 0 ? axis + x.rank() : axis);
 }
 
+Tensor indices_in_i32(const Tensor& indices) {
+  if (indices.dtype() != DType::i64) return indices.contiguous();
+  // Of an i64 a device would keep the lower half, but it makes the nearest i32 of an f64.
+  if (indices.backend().device().type != DeviceType::cpu) return indices.to(DType::f64).to(DType::i32);
+  using Limits = std::numeric_limits<std::int32_t>;
+  const Tensor wide = indices.contiguous(),
+               narrow = Tensor::empty(indices.shape(), {.dtype = DType::i32, .backend = &indices.backend()});
+  const auto* from = wide.data<std::int64_t>();
+  auto* to = narrow.data<std::int32_t>();
+  for (std::int64_t i = 0; i < wide.count(); ++i)
+    to[i] = static_cast<std::int32_t>(std::clamp<std::int64_t>(from[i], Limits::min(), Limits::max()));
+  return narrow;
+}
+
 void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutParams& params) {
   require<UsageError>(params.rate >= 0.0 && params.rate < 1.0, "[dropout] rate must be in [0, 1), got ",
                       params.rate);
@@ -42,7 +61,8 @@ void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutPa
   require(x.rank() > 0, "[dropout] input must be (n, ...), got a scalar");
   require(sample_keys.defined() && sample_keys.dtype() == DType::i64 &&
               sample_keys.shape() == Shape{x.size(0), 2},
-          "[dropout] sample keys must be i64 (", x.size(0), ", 2), got ", sample_keys);
+          "[dropout] sample keys must be i64 (", x.size(0), ", 2), got ", sample_keys, ": the first axis of ",
+          x.shape(), " is that of the samples");
   require_same_backend("dropout", x, sample_keys, "input and sample keys");
 }
 

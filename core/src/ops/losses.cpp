@@ -21,8 +21,9 @@ struct SoftmaxCrossEntropyNode final : Node {
 void check_labels(const Tensor& logits, const Tensor& labels) {
   require_rank("softmax_cross_entropy", "logits", logits, 2, "(n, k)");
   require_floating("softmax_cross_entropy", logits);
-  require(labels.defined() && labels.dtype() == DType::i32 && labels.shape() == Shape{logits.size(0)},
-          "[softmax_cross_entropy] labels must be i32 (", logits.size(0), ",), got ", labels);
+  require(labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::i64) &&
+              labels.shape() == Shape{logits.size(0)},
+          "[softmax_cross_entropy] labels must be i32 or i64 (", logits.size(0), ",), got ", labels);
   require_same_backend("softmax_cross_entropy", logits, labels, "logits and labels");
 }
 
@@ -42,7 +43,7 @@ Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels, dou
   check_labels(logits.value(), labels);
   require<UsageError>(label_smoothing >= 0.0 && label_smoothing <= 1.0,
                       "[softmax_cross_entropy] label smoothing must be in [0, 1], got ", label_smoothing);
-  const Tensor x = logits.value().contiguous(), classes = labels.contiguous();
+  const Tensor x = logits.value().contiguous(), classes = indices_in_i32(labels);
   const TensorOptions precise{.dtype = x.dtype() == DType::bf16 ? DType::f32 : x.dtype(),
                               .backend = &x.backend()};
   const Tensor losses = Tensor::empty({x.size(0)}, precise);

@@ -23,7 +23,8 @@ void check_shapes(const Tensor& a, const Tensor& b) {
   require_alike("matmul", a, b);
   require_floating("matmul", a);
   require(a.rank() == b.rank() && (a.rank() == 2 || a.rank() == 3), "[matmul] ", a.shape(), " x ", b.shape(),
-          ": expects two matrices, or two stacks of them");
+          ": expects two matrices, or two stacks of them",
+          a.rank() > 3 ? ". Reshape further batch axes into one, (n, h, t, d) into (n * h, t, d)" : "");
   require(a.rank() == 2 || a.size(0) == b.size(0), "[matmul] ", a.shape(), " x ", b.shape(),
           ": batch extents ", a.size(0), " and ", b.size(0), " differ");
   require(a.size(-1) == b.size(-2), "[matmul] ", a.shape(), " x ", b.shape(), ": inner extents ", a.size(-1),

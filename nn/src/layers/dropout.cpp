@@ -29,7 +29,10 @@ std::optional<DropoutCall> Dropout::call(const Variable& x, const Context& conte
   if (!context.training || rate_ == 0.0 || x.shape().count() == 0) return std::nullopt;
   const Tensor keys = context.sample_keys.defined() ? context.sample_keys : make_keys(x);
   require(keys.rank() == 2 && keys.size(0) == x.size(0) && keys.size(1) == 2, "[", label(),
-          "] expects sample keys of shape (", x.size(0), ", 2), got ", keys.shape());
+          "] expects sample keys of shape (", x.size(0), ", 2), got ", keys.shape(), ". The first axis of ",
+          x.shape(),
+          " must be the samples of the batch, which have a key each: a net that flattens more axes "
+          "into it has to bring its samples back to the front");
   return DropoutCall{keys, {.rate = rate_, .seed = context.seed, .op = hash_name(path())}};
 }
 

@@ -76,6 +76,11 @@ TEST(Conv2D, NamesItselfInErrors) {
             }),
             "[stem] expects images (n, h, w, c), got (4, 7)");
   EXPECT_EQ(message_of([&] {
+              layer(Tensor::zeros({1, 512, 1}));
+            }),
+            "[stem] expects images (n, h, w, c), got (1, 512, 1). Reshape sequences (n, length, c) to (n, 1, "
+            "length, c), of which a kernel or window is {1, k}");
+  EXPECT_EQ(message_of([&] {
               layer(Tensor::zeros({1, 2, 5, 3}));
             }),
             "[stem] a window of 3 x 3 does not fit into images of 2 x 5");

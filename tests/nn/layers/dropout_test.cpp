@@ -121,7 +121,9 @@ TEST(Dropout, RefusesSenselessRatesAndKeys) {
   EXPECT_EQ(message_of([&] {
               layer(ones({3, 2}), {.training = true, .sample_keys = keys({0, 0})});
             }),
-            "[dropout] expects sample keys of shape (3, 2), got (1, 2)");
+            "[dropout] expects sample keys of shape (3, 2), got (1, 2). The first axis of (3, 2) must be the "
+            "samples of the batch, which have a key each: a net that flattens more axes into it has to bring "
+            "its samples back to the front");
 }
 
 }  // namespace

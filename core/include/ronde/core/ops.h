@@ -246,8 +246,8 @@ struct BatchNormCall {
 RONDE_API Variable conv2d_norm(const Variable& x, const Conv2dCall& conv, const BatchNormCall& norm);
 
 // --- losses: one value per row of the batch, (n)
-/// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 (n). Losses of logits in bf16
-/// are f32.
+/// Softmax and cross-entropy in one, by log-sum-exp; logits (n, k), labels i32 or i64 (n). Losses of logits
+/// in bf16 are f32.
 RONDE_API Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
                                          double label_smoothing = 0.0);
 /// Targets are distributions (n, k). A class with a target of 0 adds nothing, also where its logit is -inf.
