@@ -67,5 +67,48 @@ TEST(CudaOperations, LabelsOfTheLargerIntegers) {
         << label;
 }
 
+TEST(CudaOperations, PickedElements) {
+  const OfOne largest = [](const Variable& x) { return pick(exp(x), argmax(x.value())); };
+  const OfOne twice = [](const Variable& x) {
+    return pick(x, Tensor::from<std::int32_t>({5, 3}, {0, 0, 6, 1, 2, 3, 4, 4, 4, 6, 5, 0, 1, 0, 1},
+                                              &x.value().backend()));
+  };
+  for (const OfOne& f : {largest, twice}) expect_that_of_the_oracle(f, {5, 7});
+  constexpr std::int64_t kFar = std::int64_t{1} << 32;
+  for (const std::int64_t index : {kFar + 1, 1 - kFar, std::int64_t{-1}, std::int64_t{3}})
+    EXPECT_THROW(
+        {
+          FakeDevice device;
+          pick(Tensor::full({2, 3}, 0.5, {.backend = &device.backend}),
+               Tensor::from<std::int64_t>({2}, {index, 0}, &device.backend));
+          device.backend.synchronize();
+        },
+        Error)
+        << index;
+}
+
+/// Scales each sample by its largest value, which it picks.
+struct Picking : Module {
+  Dense in{{.units = 4}};
+  Picking() { add_module("in", in); }
+  bool is_repeatable() const override { return true; }
+  Variable forward(const Variable& x, const Context& context) override {
+    const Variable y = in(reshape(x, {x.size(0), -1}), context);
+    return softmax(y * reshape(pick(y, argmax(y.value())), {x.size(0), 1}));
+  }
+};
+
+TEST(CudaOperations, PickedElementsInAGraphThatIsRepeated) {
+  const auto trained = [](Backend& backend) {
+    Model model(std::make_unique<Picking>(), {8, 8, 1}, {.seed = 3, .backend = &backend});
+    model.compile({.optimizer = digits_optimizer(), .loss = std::make_unique<CategoricalCrossentropy>()});
+    model.fit(digits(), {.batch_size = 4, .max_steps = 6, .verbose = 0});
+    return model.arena().values().to_vector<double>();
+  };
+  FakeDevice device;
+  expect_near(trained(device.backend), trained(backend("cpu")), 1e-5);
+  EXPECT_EQ(device.runtime.replays(), 4);
+}
+
 }  // namespace
 }  // namespace ronde::test

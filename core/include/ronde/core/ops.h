@@ -135,6 +135,10 @@ RONDE_API Variable dense_dropout(const Variable& x, const DenseCall& call, const
 /// Row indices[...] of table (rows, d) for each index: i32 (n, ...) -> (n, ..., d). The gradient of rows that
 /// no index names is zero.
 RONDE_API Variable embedding(const Variable& table, const Tensor& indices);
+/// Of each row x (..., k) the elements at its indices, as torch.gather and take_along_axis take them along
+/// the last axis: indices i32 or i64 (..., m) -> (..., m), or one of each row, (...) -> (...). The gradient
+/// of elements that no index names is zero. An index outside 0 ... k - 1 is an error.
+RONDE_API Variable pick(const Variable& x, const Tensor& indices);
 /// 1 at the place of each label, else 0: integers (...) -> f32 (..., classes). A label outside 0 ... classes
 /// - 1 gets zeros.
 RONDE_API Tensor one_hot(const Tensor& labels, std::int64_t classes);
