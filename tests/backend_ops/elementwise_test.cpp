@@ -326,10 +326,11 @@ TEST(Elementwise, OfValuesThatAreStretchedOverRuns) {
   using enum BinaryOp;
   const auto stretched = [](const Tensor& x, const Shape& to) { return x.broadcast_to(to); };
   for (const BinaryOp op : {add, subtract, multiply, divide, maximum})
-    for (const auto& [shape, one] : {std::pair<Shape, Shape>{{4, 33, 20}, {33, 1}},
-                                     {{4, 33, 20}, {4, 1, 1}},
-                                     {{30, 700}, {30, 1}},
-                                     {{3, 5, 17}, {3, 1, 17}}}) {
+    for (const auto& shapes : {std::pair<Shape, Shape>{{4, 33, 20}, {33, 1}},
+                               {{4, 33, 20}, {4, 1, 1}},
+                               {{30, 700}, {30, 1}},
+                               {{3, 5, 17}, {3, 1, 17}}}) {
+      const Shape &shape = shapes.first, &one = shapes.second;
       SCOPED_TRACE(cat("op ", static_cast<int>(op), " ", shape, " ", one));
       compare({blank(shape), blank(shape)}, {random(shape, 1, 0.5, 2), random(one, 2, 0.5, 2)},
               [&](Backend& b, Tensors out, Tensors in) {
@@ -344,14 +345,15 @@ TEST(Elementwise, OfValuesThatAreStretchedOverRuns) {
 }
 
 TEST(Elementwise, CopiesOfViewsWhoseAxesAreExchanged) {
-  for (const auto& [shape, axes] : {std::pair<Shape, Shape>{{33, 70}, {1, 0}},
-                                    {{200, 130}, {1, 0}},
-                                    {{3, 9, 10, 32}, {0, 3, 1, 2}},
-                                    {{3, 32, 10, 9}, {0, 2, 3, 1}},
-                                    {{2, 17, 5, 24}, {3, 2, 1, 0}},
-                                    {{8, 3, 8}, {2, 1, 0}},
-                                    {{7, 40}, {1, 0}},
-                                    {{0, 40}, {1, 0}}}) {
+  for (const auto& view : {std::pair<Shape, Shape>{{33, 70}, {1, 0}},
+                           {{200, 130}, {1, 0}},
+                           {{3, 9, 10, 32}, {0, 3, 1, 2}},
+                           {{3, 32, 10, 9}, {0, 2, 3, 1}},
+                           {{2, 17, 5, 24}, {3, 2, 1, 0}},
+                           {{8, 3, 8}, {2, 1, 0}},
+                           {{7, 40}, {1, 0}},
+                           {{0, 40}, {1, 0}}}) {
+    const Shape &shape = view.first, &axes = view.second;
     SCOPED_TRACE(cat(shape, " ", axes));
     std::vector<std::int64_t> exchanged;
     for (const std::int64_t axis : axes) exchanged.push_back(shape[static_cast<int>(axis)]);
