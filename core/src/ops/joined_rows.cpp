@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include <ronde/core/ops.h>
 
 #include "autograd/variable_state.h"
@@ -29,17 +31,14 @@ Variable join_rows(const std::vector<Variable>& parts) {
 std::vector<Variable> split_rows(const Variable& rows, const std::vector<Shape>& shapes) {
   std::vector<Variable> parts = Variable::State::origin(rows, Variable::State::Origin::rows);
   if (have_shapes(parts, shapes)) return parts;
-  std::int64_t total = 0;
-  for (const Shape& shape : shapes) total += shape.count();
+  std::vector<std::int64_t> sizes;
+  for (const Shape& shape : shapes) sizes.push_back(shape.count());
+  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   require(rows.rank() == 2 && rows.size(1) == total, "[split_rows] expected rows (n, ", total, "), got ",
           rows.shape());
-  parts.clear();
-  std::int64_t begin = 0;
-  for (const Shape& shape : shapes) {
-    const std::int64_t end = begin + shape.count();
-    parts.push_back(reshape(slice(rows, 1, begin, end), shape.batch_of(rows.size(0))));
-    begin = end;
-  }
+  parts = split(rows, sizes, 1);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    parts[i] = reshape(parts[i], shapes[i].batch_of(rows.size(0)));
   return parts;
 }
 
