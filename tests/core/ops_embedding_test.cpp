@@ -34,6 +34,16 @@ TEST(Embedding, Gradients) {
         {random_tensor({5, 3}, 1)});
 }
 
+TEST(Embedding, TakesIndicesOfBothWidths) {
+  const Tensor table = f64_tensor({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto rows = [&](std::int64_t index) {
+    return embedding(table, Tensor::from<std::int64_t>({2}, {0, index}, &table.backend())).value();
+  };
+  EXPECT_EQ(rows(2).to_vector<double>(), (std::vector<double>{1, 2, 5, 6}));
+  EXPECT_NE(message_of([&] { rows((std::int64_t{1} << 32) + 1); }).find("at position 1 is outside"),
+            std::string::npos);
+}
+
 TEST(Embedding, ErrorsNameIndexAndTable) {
   const Tensor table = f64_tensor({3, 1}, {1, 2, 3});
   for (const std::int32_t wrong : {-1, 3})
@@ -42,7 +52,7 @@ TEST(Embedding, ErrorsNameIndexAndTable) {
               }),
               cat("[gather_rows] index ", wrong, " at position 1 is outside a table of 3 rows"));
   EXPECT_EQ(message_of([&] { embedding(table, f64_tensor({1}, {0})); }),
-            "[embedding] expects i32 indices, got f64 (1,)");
+            "[embedding] expects indices of i32 or i64, got f64 (1,)");
   EXPECT_EQ(message_of([&] {
               embedding(f64_tensor({3}, {1, 2, 3}), indices({1}, {0}));
             }),

@@ -40,6 +40,11 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis) {
   return static_cast<int>(axis < 0 ? axis + x.rank() : axis);
 }
 
+void require_indices(const char* op, const Tensor& indices) {
+  require(indices.defined() && (indices.dtype() == DType::i32 || indices.dtype() == DType::i64), "[", op,
+          "] expects indices of i32 or i64, got ", indices);
+}
+
 Tensor indices_in_i32(const Tensor& indices) {
   if (indices.dtype() != DType::i64) return indices.contiguous();
   // Of an i64 a device would keep the lower half, but it makes the nearest i32 of an f64.

@@ -21,7 +21,9 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis);
 void require_weight(const char* op, const Tensor& x, const Tensor& weight);
 /// An error unless dropout can be applied to x (n, ...) with these keys and this rate.
 void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutParams& params);
-/// Integers, dense, as i32: those of an i64 beyond it become its largest or its least one.
+/// An error unless these are i32 or i64.
+void require_indices(const char* op, const Tensor& indices);
+/// Such integers, dense, as i32: those of an i64 beyond it become its largest or its least one.
 Tensor indices_in_i32(const Tensor& indices);
 /// A weight for products with x: dense, and rounded to bf16 where x is.
 Tensor weight_value(const Tensor& weight, const Tensor& x);

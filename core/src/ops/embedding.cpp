@@ -25,9 +25,8 @@ struct EmbeddingNode final : Node {
 Variable embedding(const Variable& table, const Tensor& indices) {
   require_floating("embedding", table.value());
   require_rank("embedding", "table", table.value(), 2, "(rows, d)");
-  require(indices.defined() && indices.dtype() == DType::i32, "[embedding] expects i32 indices, got ",
-          indices);
-  const Tensor flat = indices.contiguous().reshape({indices.count()});
+  require_indices("embedding", indices);
+  const Tensor flat = indices_in_i32(indices).reshape({indices.count()});
   const Tensor rows = table.value().contiguous();
   Shape shape = indices.shape();
   shape.push_back(rows.size(1));

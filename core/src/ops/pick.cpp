@@ -10,8 +10,7 @@ namespace ronde::inline v0 {
 namespace {
 
 void check_shapes(const Shape& x, const Tensor& indices) {
-  require(indices.defined() && (indices.dtype() == DType::i32 || indices.dtype() == DType::i64),
-          "[pick] expects indices of i32 or i64, got ", indices);
+  require_indices("pick", indices);
   const Shape& shape = indices.shape();
   const int lead = x.rank() - 1;
   require(lead >= 0 && (shape.rank() == lead || shape.rank() == lead + 1) &&

@@ -32,13 +32,6 @@ void check_indices(const std::string& layer, const Tensor& x, std::int64_t rows)
   visit_real(indices.dtype(), "embedding", [&]<class T>(T) { check_each<T>(layer, indices, rows); });
 }
 
-/// A device turns floating numbers beyond i32 into its largest or least one, which are no rows; of i64 it
-/// would keep the lower half.
-Tensor in_i32(const Tensor& x) {
-  const bool is_far = x.dtype() == DType::i64 && x.backend().device().type != DeviceType::cpu;
-  return (is_far ? x.to(DType::f64) : x).to(DType::i32);
-}
-
 }  // namespace
 
 Embedding::Embedding(EmbeddingOptions options) : options_(std::move(options)) {
@@ -64,7 +57,9 @@ Variable Embedding::forward(const Variable& x, const Context&) {
                       "] input_dim ", options_.input_dim,
                       ": float32 inputs are whole numbers up to 2^24 only; use i32 or float64");
   check_indices(label(), x.value(), options_.input_dim);
-  return in_compute_dtype(embedding(embeddings_, in_i32(x.value())));
+  // A device turns floating numbers beyond i32 into its largest or least one, which are no rows.
+  const bool are_indices = x.dtype() == DType::i64;
+  return in_compute_dtype(embedding(embeddings_, are_indices ? x.value() : x.value().to(DType::i32)));
 }
 
 ConfigDict Embedding::config() const {

@@ -132,8 +132,8 @@ struct DropoutCall {
 /// gradient passes where the result is positive: no mask is drawn again, and one result is kept.
 RONDE_API Variable dense_dropout(const Variable& x, const DenseCall& call, const DropoutCall& drop);
 
-/// Row indices[...] of table (rows, d) for each index: i32 (n, ...) -> (n, ..., d). The gradient of rows that
-/// no index names is zero.
+/// Row indices[...] of table (rows, d) for each index: i32 or i64 (n, ...) -> (n, ..., d). The gradient of
+/// rows that no index names is zero.
 RONDE_API Variable embedding(const Variable& table, const Tensor& indices);
 /// Of each row x (..., k) the elements at its indices, as torch.gather and take_along_axis take them along
 /// the last axis: indices i32 or i64 (..., m) -> (..., m), or one of each row, (...) -> (...). The gradient
