@@ -17,7 +17,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -132,13 +131,15 @@ RONDE_API void begin_trace_step(std::int64_t step);
 ///     }
 class RONDE_API TraceStep {
  public:
-  explicit TraceStep(std::int64_t step) {
-    begin_trace_step(step);
-    scope_.emplace("step", "step", TraceArgument("step", step));
-  }
+  explicit TraceStep(std::int64_t step) : scope_("step", "step", begin(step)) {}
 
  private:
-  std::optional<TraceScope> scope_;
+  static TraceArgument begin(std::int64_t step) {
+    begin_trace_step(step);
+    return {"step", step};
+  }
+
+  TraceScope scope_;
 };
 
 }  // namespace ronde::inline v0
