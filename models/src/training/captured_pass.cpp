@@ -78,10 +78,7 @@ CapturedPass::CapturedPass(Model::State& model, NonFiniteGuard* guard) : model_(
           cat(varying, ", which may compute something else each time (is_repeatable says it does not)");
     return;
   }
-  find_module(*model.module, [this](const Module& module) {
-    modules_.push_back(&module);
-    return false;
-  });
+  for_each_module(*model.module, [this](const Module& module) { modules_.push_back(&module); });
   begin_anew();
   steps_on_device_ = steps_on_device(model.optimizer->optimizer());
 }

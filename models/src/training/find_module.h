@@ -13,4 +13,11 @@ const Module* find_module(const Module& module, Predicate&& is_it) {
   return nullptr;
 }
 
+/// Calls f with a net's modules, itself included, in the order in which find_module asks them.
+template <class F>
+void for_each_module(const Module& module, const F& f) {
+  f(module);
+  for (const Module* child : module.children()) for_each_module(*child, f);
+}
+
 }  // namespace ronde::inline v0

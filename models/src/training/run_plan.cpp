@@ -177,10 +177,9 @@ std::string identity_of(const Module& net) {
   const ConfigValue described = model_config(net);
   if (described.is_null()) return kNothing;
   std::string text = to_json(what_is_computed(described));
-  find_module(net, [&](const Module& module) {
+  for_each_module(net, [&text](const Module& module) {
     const auto* norm = dynamic_cast<const BatchNormalization*>(&module);
-    if (norm) text += norm->moving_variance() == MovingVariance::biased ? "" : ", unbiased";
-    return false;  // so that all are looked at
+    if (norm) text += norm->moving_variance() == MovingVariance::biased ? ", biased" : ", unbiased";
   });
   return cat("with hash ", hash64(text.data(), text.size()));
 }
