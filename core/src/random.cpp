@@ -13,6 +13,8 @@
 #include <ronde/core/thread_pool.h>
 #include <ronde/core/whole_numbers.h>
 
+#include "backend/onednn/kernels/transcendental.h"
+
 // Loops over counters that lie side by side, which a compiler vectorises: 3 to 4 ns a number with SSE2 alone,
 // where philox() and the mathematical library's log and cos take ten times as long. Products and sums are not
 // contracted (CMakeLists.txt), so all processors round alike.
@@ -63,19 +65,6 @@ std::uint32_t bits_of(float x) {
   return std::bit_cast<std::uint32_t>(x);
 }
 
-/// ln x for 0 < x <= 1, as log_of of transcendental.h: x = 2^k * (1 + f), ln(1 + f) = 2 artanh(f / (2 + f)).
-inline float log_of(float x) {
-  const auto above = static_cast<std::int32_t>(bits_of(x) - 0x3f3504f3u);  // sqrt(1/2)
-  const auto k = static_cast<float>(above >> 23);
-  const float f = std::bit_cast<float>((above & 0x7fffff) + 0x3f3504f3) - 1.0f;
-  const float s = f / (2.0f + f), z = s * s;
-  float r = 2.0f / 9;
-  r = r * z + 2.0f / 7;
-  r = r * z + 2.0f / 5;
-  r = r * z + 2.0f / 3;
-  return k * 0.693145752f + ((f - s * (f - r * z)) + k * 1.42860677e-6f);
-}
-
 struct Pair {
   float a, b;
 };
@@ -85,7 +74,7 @@ struct Pair {
 /// within 45 degrees, for which Taylor's polynomials do.
 inline Pair box_muller(std::uint32_t radius_bits, std::uint32_t angle_bits) {
   const float u = (static_cast<float>(static_cast<std::int32_t>(radius_bits >> 1)) + 0.5f) * 0x1p-31f;
-  const float radius = std::sqrt(-2.0f * log_of(u));
+  const float radius = std::sqrt(-2.0f * log_of_normal(u));
   const std::uint32_t quarter = angle_bits >> 30;
   const auto of_quarter = static_cast<float>(static_cast<std::int32_t>((angle_bits << 2) >> 8));
   const float t = (of_quarter - (0x1p23f - 0.5f)) * (std::numbers::pi_v<float> / 2 * 0x1p-24f), z = t * t;

@@ -87,15 +87,19 @@ inline float log1p_of(float f) {
   return f - s * (f - r * z);
 }
 
-// To 2 units in the last place. x = 2^k * (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
+// Of a finite x above 0 that is no denormal, times 2^-halvings; to 2 units in the last place. x = 2^k * (1 +
+// f) with 1 + f between sqrt(1/2) and sqrt(2).
+inline float log_of_normal(float x, int halvings = 0) {
+  const int above = static_cast<int>(__builtin_bit_cast(unsigned, x) - 0x3f3504f3u);
+  const float k = static_cast<float>((above >> 23) - halvings);
+  const float f = __builtin_bit_cast(float, (above & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  return k * 0.693145752f + (log1p_of<4>(f) + k * 1.42860677e-6f);
+}
+
 inline float log_of(float x) {
   constexpr float kLeastNormal = 1.17549435e-38f, kTwoTo23 = 8388608.0f;
   const bool is_small = x < kLeastNormal;
-  const float normal = is_small ? x * kTwoTo23 : x;
-  const int above = static_cast<int>(__builtin_bit_cast(unsigned, normal) - 0x3f3504f3u);
-  const float k = static_cast<float>((above >> 23) - (is_small ? 23 : 0));
-  const float f = __builtin_bit_cast(float, (above & 0x7fffff) + 0x3f3504f3) - 1.0f;
-  const float y = k * 0.693145752f + (log1p_of<4>(f) + k * 1.42860677e-6f);
+  const float y = log_of_normal(is_small ? x * kTwoTo23 : x, is_small ? 23 : 0);
   const float otherwise = x == 0 ? -__builtin_inff() : (x < 0 ? __builtin_nanf("") : x);  // infinite, a NaN
   return x > 0 && x < __builtin_inff() ? y : otherwise;
 }
