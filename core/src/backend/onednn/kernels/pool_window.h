@@ -47,12 +47,5 @@ struct WholeWindows {
   bool has(std::int64_t i) const { return begin <= i && i < end; }
 };
 
-/// The usual windows: 2x2, none of them cut off, whole vectors of channels. Known to the compiler, they take
-/// half the time of others.
-inline bool are_whole_2x2(const PoolShape& s) {
-  return s.window_h == 2 && s.window_w == 2 && s.top == 0 && s.left == 0 && s.c % kLanes == 0 &&
-         (s.oh - 1) * s.stride_h + 2 <= s.h && (s.ow - 1) * s.stride_w + 2 <= s.w;
-}
-
 }  // namespace
 }  // namespace ronde::inline v0

@@ -83,6 +83,13 @@ inline void frame_window_2x2(std::uint16_t* to, const WindowGradient& gradient, 
   for (int k = 0; k < 4; ++k) gradient.write(to + offsets[k], k);
 }
 
+// 2x2, none of them cut off, whole vectors of channels: known to the compiler, they take half the time of
+// others.
+inline bool are_whole_2x2(const PoolShape& s) {
+  return s.window_h == 2 && s.window_w == 2 && s.top == 0 && s.left == 0 && s.c % kLanes == 0 &&
+         (s.oh - 1) * s.stride_h + 2 <= s.h && (s.ow - 1) * s.stride_w + 2 <= s.w;
+}
+
 // Windows do not overlap; where there is none the frame is 0 and stays so.
 void tile_frame_pooled_gradient(std::uint16_t* frame, float* bias_sums, const TileGradient& given,
                                 const PoolShape& s, PixelPlaces places) {
