@@ -132,13 +132,16 @@ const ConvCase kConvCases[] = {
     {2, 11, 9, 64, 96, 4, 5, {.stride = {2, 3}, .padding = {3, 4, 0, 2}}},
     {3, 7, 7, 256, 512, 1, 1, {.stride = {2, 2}}},
     {2, 9, 4, 80, 112, 3, 3, {.stride = {1, 4}, .padding = {1, 1, 2, 2}}},
-    // 1x1 with many weights.
+    // 1x1 with many weights, with pixels in short rows, and with channels enough.
     {3, 3, 4, 272, 256, 1, 1, {}},
+    {3, 6, 7, 32, 48, 1, 1, {}},
+    {2, 3, 13, 64, 80, 1, 1, {}},
     // The same with so many pixels that floats are split for tiles.
     {3, 16, 13, 256, 272, 1, 1, {}},
     // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
     // than images and fewer.
     {1, 4, 3, 144, 112, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {1, 4, 5, 40, 208, 3, 3, {.padding = {1, 1, 1, 1}}},
     {5, 4, 5, 64, 76, 3, 3, {.padding = {1, 1, 1, 1}}},
     {2, 5, 7, 72, 93, 3, 3, {.padding = {0, 1, 1, 1}}},
     {2, 12, 7, 64, 76, 3, 3, {}},

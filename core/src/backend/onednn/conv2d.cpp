@@ -6,8 +6,9 @@
 //   bf16, a stride, or few pixels beside many filters  the same, of patches   half_patch_conv2d.cpp
 //   bf16, stride 1, where there is AMX                 tiles                  tile_conv2d.cpp
 //   fewer filters than a vector has lanes              kernels of their own   few_filters.cpp
-//   many weights, and a stride or 1x1 filters; the     products of matrices   patch_conv2d.cpp
-//   gradient of a picture, where there is a stride
+//   1x1 filters, but of few channels and long rows;    products of matrices   patch_conv2d.cpp
+//   many weights and a stride; the gradient of a
+//   picture, where there is a stride
 //   3x3 filters, stride 1, a vector of channels        Winograd's algorithm   winograd_conv2d.cpp
 //   a vector of channels and not many weights          direct kernels         direct_conv2d.cpp
 //   each channel by itself                             kernels of their own   depthwise_conv2d.cpp
