@@ -151,7 +151,7 @@ class OneDnnBackend final : public WithBfloat16 {
   void share_backward_input(const ConvProblem& problem, std::int64_t parts, float* grad_x,
                             const float* grad_out, const float* weight);
   void share_backward_weight(const ConvProblem& problem, std::int64_t parts, float* grad_weight,
-                             float* grad_bias, const float* grad_out, const float* x);
+                             const float* grad_out, const float* x);
 
   // Direct kernels: direct_conv2d.cpp.
   bool is_direct(const ConvProblem& problem) const;

@@ -227,12 +227,14 @@ bool OneDnnBackend::own_conv2d_backward(const Conv2dLayerBackward& layer) {
   if (std::int64_t parts; shares_gradients(threads(), *plan, parts)) {
     if (!is_alone(layer)) return false;
     const Conv2dBackward& c = layer.conv;
-    if (plan->weight)
+    if (plan->weight) {
       share_backward_weight(plan->weight_problem, parts, c.grad_weight.data<float>(),
-                            floats_or_null(c.grad_bias), c.grad_out.data<float>(), c.x.data<float>());
-    else
+                            c.grad_out.data<float>(), c.x.data<float>());
+      sum_pixels(c.grad_bias, c.grad_out);
+    } else {
       share_backward_input(plan->input_problem, parts, c.grad_x.data<float>(), c.grad_out.data<float>(),
                            c.weight.data<float>());
+    }
     return true;
   }
   const auto run = [&](const Tensor& weight, const Tensor& front_weight, const Tensor& front_bias,

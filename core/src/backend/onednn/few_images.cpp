@@ -146,13 +146,22 @@ void OneDnnBackend::share_backward_input(const ConvProblem& p, std::int64_t part
 }
 
 void OneDnnBackend::share_backward_weight(const ConvProblem& p, std::int64_t parts, float* grad_weight,
-                                          float* grad_bias, const float* grad_out, const float* x) {
+                                          const float* grad_out, const float* x) {
   for_channels(threads(), p.o, parts, [&](std::int64_t first, std::int64_t count) {
-    const WeightGradientPass pass(*this, kernels_, ConvKernels::winograd, with_some_filters(p, count), 1);
-    const WeightGradientPass::Runner run(pass, 0);
-    run.add(grad_out + first, x, p.n);
-    run.finish();
-    pass.collect(grad_weight + first * 9 * p.c, grad_bias ? grad_bias + first : nullptr);
+    ConvProblem some = with_some_filters(p, count);
+    some.has_bias = false;
+    float* filters = grad_weight + first * 9 * p.c;
+    if (has_few_tiles(p)) {
+      const WinogradShape s = in_one_block(some);
+      const Scratch<float> scratch(*this, FewGradientTiles::count(s));
+      kernels_.winograd_backward_weight_few(filters, grad_out + first, x, s, p.n, scratch.data());
+    } else {
+      const WeightGradientPass pass(*this, kernels_, ConvKernels::winograd, some, 1);
+      const WeightGradientPass::Runner run(pass, 0);
+      run.add(grad_out + first, x, p.n);
+      run.finish();
+      pass.collect(filters, nullptr);
+    }
   });
 }
 

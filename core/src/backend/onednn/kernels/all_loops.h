@@ -65,6 +65,7 @@ const Kernels RONDE_KERNEL_TABLE{
     .winograd_conv_pool = winograd_conv_pool,
     .winograd_conv_few = winograd_conv_few,
     .winograd_backward_input_few = winograd_backward_input_few,
+    .winograd_backward_weight_few = winograd_backward_weight_few,
     .winograd_backward_input = winograd_backward_input,
     .winograd_backward = winograd_backward,
     .winograd_weight_gradient = winograd_weight_gradient,

@@ -212,6 +212,9 @@ struct Kernels {
                             Epilogue epilogue);
   void (*winograd_backward_input_few)(float* grad_x, const float* grad_out, const float* weight,
                                       const WinogradShape& shape, std::int64_t images, float* scratch);
+  /// Scratch as FewGradientTiles.
+  void (*winograd_backward_weight_few)(float* grad_weight, const float* grad_out, const float* x,
+                                       const WinogradShape& shape, std::int64_t images, float* scratch);
   /// u (point, o, c)
   void (*winograd_backward_input)(float* grad_x, const float* grad_out, const float* u,
                                   const WinogradShape& shape, std::int64_t images, float* scratch);

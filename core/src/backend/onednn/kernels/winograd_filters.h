@@ -31,6 +31,16 @@ struct FilterSquare {
       }
     }
   }
+
+  // A whole square to there; afterwards its rows are columns.
+  [[gnu::noinline]] void write(float* weight, std::int64_t pitch, std::int64_t column, std::int64_t row) {
+    for (int cell = 0; cell < 9; ++cell) {
+      float* to = weight + (column * 9 + cell) * pitch + row;
+      transpose(cells[cell]);
+#pragma GCC unroll 16
+      for (int c = 0; c < kLanes; ++c) store(to + c * 9 * pitch, cells[cell][c]);
+    }
+  }
 };
 
 // Cells lie `step` elements apart.
@@ -40,6 +50,15 @@ template <int m>
   transform_tile<FilterTransform<m>>(
       [&](int i, int j) { return load(from + (i * 3 + j) * step); },
       [&](int i, int j, Vector x) { store(to + (i * (m + 2) + j) * point, x); });
+}
+
+// The gradient of a filter, of sums `point` elements apart.
+template <int m>
+[[gnu::noinline]] inline void store_filter_gradient(float* to, std::int64_t step, const float* sums,
+                                                    std::int64_t point) {
+  transform_tile<FilterGradientTransform<m>>(
+      [&](int i, int j) { return load(sums + (i * (m + 2) + j) * point); },
+      [&](int i, int j, Vector v) { store(to + (i * 3 + j) * step, v); });
 }
 
 // Up to kLanes rows of kLanes columns, from (row, column) on; `to` is the place of the first of them in u,

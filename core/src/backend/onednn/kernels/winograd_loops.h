@@ -139,7 +139,7 @@ void winograd_backward(float* sums, float* grad_bias, float* grad_x, const float
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
       load_inputs<m>(inputs, x, place, n, s, gradients.outside.zeros);
       load_output_gradients<m>(gradients, grad_out, place, n, s, gradients.outside.zeros);
-      accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o,
+      accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o, nullptr,
                         input_after(x, place, n, s));
       if (grad_bias) add_bias_gradient<m>(grad_bias, gradients, n, s.o);
       if (!grad_x) return;
@@ -153,11 +153,7 @@ void winograd_backward(float* sums, float* grad_bias, float* grad_x, const float
 void winograd_weight_gradient(float* grad_weight, const float* sums, std::int64_t count, int tile) {
   const std::int64_t point = winograd_point(count);
   with_tile(tile, [&]<int m>() {
-    cover(count, [=](std::int64_t k) {
-      transform_tile<FilterGradientTransform<m>>(
-          [&](int i, int j) { return load(sums + (i * (m + 2) + j) * point + k); },
-          [&](int i, int j, Vector v) { store(grad_weight + (i * 3 + j) * count + k, v); });
-    });
+    cover(count, [=](std::int64_t k) { store_filter_gradient<m>(grad_weight + k, count, sums + k, point); });
   });
 }
 

@@ -98,9 +98,10 @@ template <int vectors, bool adds>
 // them. Note [Packed filters]: u lies in the order in which it is read, the columns of a block side by
 // side: row k of the block from column o on is at o * depth + k * width. An overlapping block has its own
 // copy behind the others, and its results too: place_of.
-inline void multiply_points(const WinogradPoints& results, const WinogradPoints& values, int points,
-                            const float* u, std::int64_t n, std::int64_t depth, std::int64_t columns,
-                            Into into, const Ahead& in_ahead, const Ahead& out_ahead) {
+[[gnu::noinline]] inline void multiply_points(const WinogradPoints& results, const WinogradPoints& values,
+                                              int points, const float* u, std::int64_t n, std::int64_t depth,
+                                              std::int64_t columns, Into into, const Ahead& in_ahead,
+                                              const Ahead& out_ahead) {
   const std::int64_t u_point = winograd_filter_point(depth, columns, kLanes);
   for (int x = 0; x < points; ++x, u += u_point) {
     in_ahead.fetch(x, points);
@@ -125,10 +126,11 @@ struct Rows {
   std::int64_t pitch;
 };
 
-// sum (rows, vectors * kLanes; pitch `columns`) += over n tiles a (tile, rows)^T * b (tile, columns), in the
-// lanes of the last vector that are `fresh`
+// sum (rows, vectors * kLanes; pitch `columns`) = before + over n tiles a (tile, rows)^T * b (tile, columns),
+// of the last vector in the lanes that are `fresh`
 template <int rows, int vectors>
-inline void outer_block(float* sum, std::int64_t columns, Rows a, Rows b, std::int64_t n, IntVector fresh) {
+inline void outer_block(float* sum, std::int64_t columns, Rows before, Rows a, Rows b, std::int64_t n,
+                        IntVector fresh) {
   Vector total[rows][vectors] = {};
   for (std::int64_t t = 0; t < n; ++t, a.values += a.pitch, b.values += b.pitch) {
     Vector g[vectors];
@@ -143,25 +145,29 @@ inline void outer_block(float* sum, std::int64_t columns, Rows a, Rows b, std::i
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      float* to = sum + r * columns + v * kLanes;
-      store(to, load(to) + (v == vectors - 1 ? masked(fresh, total[r][v]) : total[r][v]));
+      const Vector added = v == vectors - 1 ? masked(fresh, total[r][v]) : total[r][v];
+      store(sum + r * columns + v * kLanes, load(before.values + r * before.pitch + v * kLanes) + added);
     }
 }
 
-// sums (point, c, o) += over n tiles a (point, tile, c) * b (point, tile, o)
-inline void accumulate_points(float* sums, int points, const WinogradPoints& a, const WinogradPoints& b,
-                              std::int64_t n, std::int64_t c, std::int64_t o, const Ahead& ahead) {
+// sums (point, c, o) += over n tiles a (point, tile, c) * b (point, tile, o); = with `zeros`, a block's
+// columns of them, in the place of what was there
+[[gnu::noinline]] inline void accumulate_points(float* sums, int points, const WinogradPoints& a,
+                                                const WinogradPoints& b, std::int64_t n, std::int64_t c,
+                                                std::int64_t o, const float* zeros, const Ahead& ahead) {
   for (int x = 0; x < points; ++x) {
     ahead.fetch(x, points);
     const float *left = a.values + x * a.point, *right = b.values + x * b.point;
     for_columns(o, [&]<int vectors>(std::int64_t column, std::int64_t place) {
       constexpr int kRows = kProductRows<vectors>;
-      const IntVector fresh = lanes_from(place - column);
+      const IntVector fresh = lanes_from(zeros ? 0 : place - column);
       std::int64_t row = 0;
       const auto rows = [&]<int count>(std::int64_t end) {
-        for (; row + count <= end; row += count)
-          outer_block<count, vectors>(sums + row * o + column, o, {left + row, a.pitch},
+        for (; row + count <= end; row += count) {
+          float* sum = sums + row * o + column;
+          outer_block<count, vectors>(sum, o, zeros ? Rows{zeros, 0} : Rows{sum, o}, {left + row, a.pitch},
                                       {right + column, b.pitch}, n, fresh);
+        }
       };
       // Two rows are too few sums to keep the multipliers busy: two times four rather than a block and two.
       rows.template operator()<kRows>(c % kRows == 2 && kRows < c ? c - kRows - 2 : c);

@@ -137,6 +137,30 @@ struct FewTiles {
   }
 };
 
+/// The parts of the scratch of the weight gradient of such a pass.
+struct FewGradientTiles {
+  static constexpr std::int64_t kRows = 32,
+                                kColumns = 64;  ///< channels and filters whose sums are made at once
+  static constexpr std::int64_t kMostRows = kRows + 16, kMostColumns = kColumns + 16;
+
+  FewGradientTiles(float* scratch, const WinogradShape& s)
+      : inputs(scratch, s, s.c),
+        gradients(scratch + WinogradPoints::count(s, s.c), s, s.o),
+        sums(gradients.values + WinogradPoints::count(s, s.o)),
+        zeros(sums + winograd_points(s.tile) * winograd_point(kMostRows * kMostColumns)) {}
+  static constexpr std::int64_t count(const WinogradShape& s) {
+    return WinogradPoints::count(s, s.c) + WinogradPoints::count(s, s.o) +
+           winograd_points(s.tile) * winograd_point(kMostRows * kMostColumns) + zeros_count(s);
+  }
+  /// Of a pixel outside the image, and what sums begin with.
+  static constexpr std::int64_t zeros_count(const WinogradShape& s) {
+    return winograd_pitch(s.c > s.o ? s.c : s.o) + kColumns;
+  }
+
+  WinogradPoints inputs, gradients;
+  float *sums, *zeros;
+};
+
 /// Elements of the weight gradient's sums, `count` at each point.
 constexpr std::int64_t winograd_sums(int tile, std::int64_t count) {
   return winograd_points(tile) * winograd_point(count);
