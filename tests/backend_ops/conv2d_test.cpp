@@ -138,6 +138,8 @@ const ConvCase kConvCases[] = {
     {2, 3, 13, 64, 80, 1, 1, {}},
     // The same with so many pixels that floats are split for tiles.
     {3, 16, 13, 256, 272, 1, 1, {}},
+    {2, 13, 12, 232, 260, 1, 1, {}},
+    {5, 1, 1, 132, 21, 1, 1, {}},
     // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
     // than images and fewer.
     {1, 4, 3, 144, 112, 3, 3, {.padding = {1, 1, 1, 1}}},

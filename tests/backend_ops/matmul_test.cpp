@@ -9,13 +9,13 @@ struct Sizes {
 
 // Whole vectors of columns, one and more blocks of rows, columns and the inner dimension, with rests of each;
 // few columns, and one, that fill no vectors, beside few and many rows. Then more rows and columns than go
-// through the caches together, and so many that floats are split for tiles: rests of all three, and more
-// columns than a thread has at once.
-const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},      {1, 10, 300},    {5, 1, 7},     {3, 17, 33},
-                        {37, 10, 64},  {64, 96, 100},  {200, 130, 48},  {33, 200, 65}, {1, 16, 1},
-                        {7, 112, 130}, {53, 64, 257},  {6, 48, 17},     {98, 144, 5},  {128, 10, 128},
-                        {61, 1, 333},  {5, 61, 140},   {27, 40, 129},   {14, 3, 20},   {4, 12, 1},
-                        {497, 32, 9},  {13, 304, 140}, {150, 144, 150}, {80, 1072, 70}};
+// through the caches together, and so many that floats are split for tiles: rests of all three, more columns
+// than a thread has at once, and some that fill no tile.
+const Sizes kSizes[] = {{0, 5, 3},     {1, 1, 1},      {1, 10, 300},    {5, 1, 7},       {3, 17, 33},
+                        {37, 10, 64},  {64, 96, 100},  {200, 130, 48},  {33, 200, 65},   {1, 16, 1},
+                        {7, 112, 130}, {53, 64, 257},  {6, 48, 17},     {98, 144, 5},    {128, 10, 128},
+                        {61, 1, 333},  {5, 61, 140},   {27, 40, 129},   {14, 3, 20},     {4, 12, 1},
+                        {497, 32, 9},  {13, 304, 140}, {150, 144, 150}, {80, 1072, 134}, {150, 213, 140}};
 
 TEST(Matmul, AllTranspositions) {
   for (const Sizes& s : kSizes)

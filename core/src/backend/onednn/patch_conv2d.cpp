@@ -147,9 +147,9 @@ void add_patch_gradients(Backend& backend, const Kernels& kernels, const ConvPro
 bool OneDnnBackend::takes_patches(const ConvProblem& p) const {
   if (p.params.groups != 1 || !(p.params.dilation == Size2d{})) return false;
   if (makes_picture(p)) return true;
+  if (pays_as_pixels(p)) return true;
   if (p.o % kernels_.lanes != 0 || p.c % kernels_.lanes != 0) return false;
   if (is_pixel_by_pixel(p) && p.pass != ConvPass::forward && has_few_images(threads(), p)) return true;
-  if (pays_as_pixels(p)) return true;
   return p.kh * p.kw * p.c * p.o > kMostDirectWeights &&
          (!is_plain(p) || is_pixel_by_pixel(p) || sums_few_pixels(p));
 }
@@ -187,7 +187,7 @@ void OneDnnBackend::patch_conv2d(const ConvProblem& p, float* out, const float* 
 
 void OneDnnBackend::patch_backward_input(const ConvProblem& p, float* grad_x, const float* grad_out,
                                          const float* weight) {
-  const Patches patches(p, kernels_.lanes);
+  const Patches patches(p, is_pixel_by_pixel(p) ? 1 : kernels_.lanes);
   const std::int64_t pitch = patches.pitch();
   const WideFilters filters(*this, patches, p, weight);
   const bool by_tiles = pays_in_tiles(kernels_, p);

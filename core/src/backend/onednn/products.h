@@ -25,8 +25,9 @@ constexpr std::int64_t kBlockColumns = 64;
 /// 0.6; an inner dimension of 64 takes 1.3, of 96 1.1, of 128 0.9 to 0.95.
 inline bool pays_in_tiles(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kLeastUse = 64, kLeastDepth = 4 * kTileDepth;
-  const bool has_tiles = kernels.tiles && kernels.tiles->float_product && n % kTileColumns == 0;
-  return has_tiles && k >= kLeastDepth && m * n >= kLeastUse * (m + n);
+  const bool has_tiles = kernels.tiles && kernels.tiles->float_product;
+  return has_tiles && (n % kTileColumns == 0 || n > kBlockColumns) && k >= kLeastDepth &&
+         m * n >= kLeastUse * (m + n);
 }
 
 /// One thread's product of floats.
@@ -82,6 +83,7 @@ struct FloatProduct {
 
  private:
   void run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a, const float* from_b) const;
+  void run_ragged(float* c, const float* from_a, const float* from_b, ProductShape shape) const;
   void run_padded(float* c, const float* from_a, const float* from_b, ProductShape shape) const;
 };
 
