@@ -145,41 +145,78 @@ class FloatTile {
   alignas(64) float room_[kTileSums];
 };
 
-// The products of `rows` x `columns` results, of packed operands, and what is there but for the first ones;
-// `pitch`: floats from one row to the next.
-inline void add_float_tiles(const Tiles& tiles, float* out, std::int64_t pitch, const std::uint16_t* left,
-                            const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-                            std::int64_t depth, bool is_first) {
-  const std::int64_t steps = tiles_for(depth, kTileDepth), operand = steps * kPartTiles;
-  for (std::int64_t c = 0; c < columns; c += kTileColumns)
-    for (std::int64_t r = 0; r < rows; r += kTileRows) {
-      FloatTile sums(tiles, out + r * pitch + c, pitch, rows - r);
-      is_first ? sums.clear() : sums.load();
-      for (std::int64_t step = 0; step < steps; ++step)
+// What is multiplied at a time: rows of a and columns of b, from these on, and a part of the inner dimension.
+struct FloatPiece {
+  std::int64_t row, column, k;
+
+  std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kFloatTileRows); }
+  std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kFloatTileColumns); }
+  std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kFloatTileDepth); }
+  // Steps of its products.
+  std::int64_t steps(const ProductShape& s) const {
+    return tiles_for(rows(s), kTileRows) * tiles_for(columns(s), kTileColumns) *
+           tiles_for(depth(s), kTileDepth);
+  }
+
+  // The one with the next right operand; there is none if its column is shape.n or more.
+  FloatPiece next_right(const ProductShape& s) const {
+    if (k + kFloatTileDepth < s.k) return {0, column, k + kFloatTileDepth};
+    return {0, column + kFloatTileColumns, 0};
+  }
+  FloatPiece next(const ProductShape& s) const {
+    return row + kFloatTileRows < s.m ? FloatPiece{row + kFloatTileRows, column, k} : next_right(s);
+  }
+};
+
+// The products of a piece's operands, which are packed, and what is there but for the first ones. In each
+// step `lines` are fetched.
+inline void add_float_tiles(const Tiles& tiles, float* out, const std::uint16_t* left,
+                            const std::uint16_t* right, const FloatPiece& piece, const ProductShape& s,
+                            NextPieces& next, std::int64_t lines) {
+  const std::int64_t steps = tiles_for(piece.depth(s), kTileDepth), operand = steps * kPartTiles;
+  out += piece.row * s.out_pitch + piece.column;
+  for (std::int64_t c = 0; c < piece.columns(s); c += kTileColumns)
+    for (std::int64_t r = 0; r < piece.rows(s); r += kTileRows) {
+      FloatTile sums(tiles, out + r * s.out_pitch + c, s.out_pitch, piece.rows(s) - r);
+      piece.k == 0 ? sums.clear() : sums.load();
+      for (std::int64_t step = 0; step < steps; ++step) {
+        for (std::int64_t i = 0; i < lines; ++i) next.fetch();
         sums.add(left + r / kTileRows * operand + step * kPartTiles,
                  right + c / kTileColumns * operand + step * kPartTiles);
+      }
       sums.store();
     }
 }
 
-// The rows' tiles fit the first level cache, the columns' the second one.
+// The rows' tiles fit the first level cache, the columns' the second one. Beside the products the lines of
+// the next rows are fetched, and those of the next columns beside those of all rows.
 void tile_float_product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {
   const Tiles tiles;
   const ProductOperands<float> of{a, b, s};
   auto* const left = reinterpret_cast<std::uint16_t*>(scratch);
   std::uint16_t* const right = left + kFloatTileRows * kFloatTileDepth * kPartsOfFloat;
-  for (std::int64_t column = 0; column < s.n; column += kFloatTileColumns)
-    for (std::int64_t k = 0; k < s.k; k += kFloatTileDepth) {
-      const std::int64_t columns = at_most(s.n - column, kFloatTileColumns),
-                         depth = at_most(s.k - k, kFloatTileDepth);
-      split_operand<Side::right>(right, of.right(k, column), !s.transpose_b, columns, depth);
-      for (std::int64_t row = 0; row < s.m; row += kFloatTileRows) {
-        const std::int64_t rows = at_most(s.m - row, kFloatTileRows);
-        split_operand<Side::left>(left, of.left(row, k), s.transpose_a, rows, depth);
-        add_float_tiles(tiles, out + row * s.out_pitch + column, s.out_pitch, left, right, rows, columns,
-                        depth, k == 0);
-      }
+  const std::int64_t strips = tiles_for(s.m, kFloatTileRows);
+  FloatPiece piece{0, 0, 0};
+  while (piece.column < s.n) {
+    split_operand<Side::right>(right, of.right(piece.k, piece.column), !s.transpose_b, piece.columns(s),
+                               piece.depth(s));
+    const FloatPiece behind = piece.next_right(s);
+    NextPieces next;
+    if (behind.column < s.n)
+      next.right =
+          lines_of(of.right(behind.k, behind.column), s.transpose_b, behind.depth(s), behind.columns(s));
+    const std::int64_t share = tiles_for(next.right.count(), strips);
+    for (; piece.row < s.m; piece.row += kFloatTileRows) {
+      split_operand<Side::left>(left, of.left(piece.row, piece.k), s.transpose_a, piece.rows(s),
+                                piece.depth(s));
+      const FloatPiece then = piece.next(s);
+      if (then.column < s.n)
+        next.left = lines_of(of.left(then.row, then.k), s.transpose_a, then.rows(s), then.depth(s));
+      add_float_tiles(tiles, out, left, right, piece, s, next,
+                      tiles_for(next.left.count() + share, piece.steps(s)));
     }
+    piece = behind;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /// Where pieces of a product's operands lie.
 #pragma once
 
+#include "backend/onednn/kernels/fetch_lines.h"
 #include "backend/onednn/kernels/kernels.h"
 
 namespace ronde::inline v0 {
@@ -31,6 +32,13 @@ struct ProductOperands {
     return {b + (shape.transpose_b ? column * pitch + k : k * pitch + column), pitch};
   }
 };
+
+/// Of `rows` x `columns` of an operand, which may lie transposed.
+template <class T>
+inline Lines lines_of(RowsOf<T> from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
+  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
+                       : Lines(from.values, from.pitch, rows, columns);
+}
 
 }  // namespace
 }  // namespace ronde::inline v0

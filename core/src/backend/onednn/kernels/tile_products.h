@@ -67,11 +67,6 @@ inline TileSums tiles_of(const TileProductResult& result, const TilePiece& piece
           kTileRows * out.pitch, kTileColumns};
 }
 
-inline Lines lines_of(HalfRows from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
-  return is_transposed ? Lines(from.values, from.pitch, columns, rows)
-                       : Lines(from.values, from.pitch, rows, columns);
-}
-
 inline NextPieces pieces_behind(const TilePiece& now, const TileProductOperands& of) {
   const ProductShape& s = of.shape;
   const TilePiece next = now.next(s);
