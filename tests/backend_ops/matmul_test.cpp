@@ -57,11 +57,11 @@ TEST(Matmul, FixedChunksFixItsBits) {
   }
 }
 
-// Of few columns an element's sum has the order of its inner dimension alone.
+// Of few columns that fill no vectors an element's sum has the order of its inner dimension alone.
 TEST(Matmul, OneRowIsThatOfMany) {
   for (Backend* b : tested_backends()) {
     if (b->name() != "onednn") continue;
-    for (const std::int64_t n : {2, 3, 10, 33, 63, 64}) {
+    for (const std::int64_t n : {2, 3, 10, 33, 63}) {
       const Tensor rows = random({50, 200}, 1), weight = random({200, n}, 2);
       const auto product = [&](const Tensor& a) {
         const Tensors in = copies({a, weight}, *b, DType::f32);

@@ -28,10 +28,13 @@ bool sums_few_pixels(const ConvProblem& p) {
 
 // Whether pixels are multiplied faster than the direct kernels, whose blocks are pixels of one row, go by.
 // Measured: from 64 channels on both sides on, forward 0.95 to 1.25 of their speed and the gradients 1.1 to
-// 1.35; of rows of 6 pixels, 1.2 to 1.7 with any channels; of long rows and 16 to 32 channels 0.7 to 1.0.
+// 1.35; of rows of 6 pixels, 1.2 to 1.7 with any channels; of long rows and 16 to 40 channels 0.6 to 1.0, but
+// 1.1 to 1.4 for weights of few filters, whose gradient has columns of channels here and of filters there.
 bool pays_as_pixels(const ConvProblem& p) {
   constexpr std::int64_t kLeastChannels = 64, kLeastRow = 12;
-  return is_pixel_by_pixel(p) && (std::min(p.c, p.o) >= kLeastChannels || p.ow < kLeastRow);
+  if (!is_pixel_by_pixel(p)) return false;
+  const bool has_few_filters = p.pass == ConvPass::backward_weight && p.c >= kLeastChannels && p.c >= 2 * p.o;
+  return has_few_filters || std::min(p.c, p.o) >= kLeastChannels || p.ow < kLeastRow;
 }
 
 // The gradient of a picture, as a transposed convolution that ends a generator or an autoencoder makes it:

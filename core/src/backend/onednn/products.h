@@ -21,10 +21,11 @@ constexpr std::int64_t kBlockColumns = 64;
 
 /// Whether tiles multiply an (m, k) by a (k, n) matrix of floats faster than vectors do: Note [Floats in
 /// parts] in kernels/tile_float_products.h. A value of the left operand is split once and used n times, one
-/// of the right operand m times; measured, 64 rows and columns take 1.1 of the time, 128 take 0.8 and 512
-/// 0.6; an inner dimension of 64 takes 1.3, of 96 1.1, of 128 0.9 to 0.95.
+/// of the right operand m times. Measured where nothing else runs on the core: 16 rows and columns make 0.9
+/// of the vectors' speed, 32 1.0, 48 1.2, 64 1.1 to 1.3, more of them 1.4 to 2.2; an inner dimension of 32 no
+/// less, but where results are too large for the caches: 0.9.
 inline bool pays_in_tiles(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kLeastUse = 64, kLeastDepth = 4 * kTileDepth;
+  constexpr std::int64_t kLeastUse = 24, kLeastDepth = kTileDepth;
   const bool has_tiles = kernels.tiles && kernels.tiles->float_product;
   return has_tiles && (n % kTileColumns == 0 || n > kBlockColumns) && k >= kLeastDepth &&
          m * n >= kLeastUse * (m + n);
