@@ -139,6 +139,7 @@ const ConvCase kConvCases[] = {
     // The same with so many pixels that floats are split for tiles.
     {3, 16, 13, 256, 272, 1, 1, {}},
     {2, 13, 12, 232, 260, 1, 1, {}},
+    {5, 6, 6, 512, 72, 1, 1, {}},
     {5, 1, 1, 132, 21, 1, 1, {}},
     // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
     // than images and fewer.
@@ -263,7 +264,11 @@ TEST(Conv2d, AnImageIsTheSameInAnyBatch) {
         b->conv2d(y, in[0], in[1], {}, c.params, Epilogue::none);
         return y.slice(0, end - begin - 1, end - begin).contiguous().to_vector<float>();
       };
-      EXPECT_EQ(output(0, c.n), output(c.n - 1, c.n)) << b->name();
+      for (const int threads : {1, 2}) {
+        b->threads().resize(threads);
+        EXPECT_EQ(output(0, c.n), output(c.n - 1, c.n)) << b->name() << ", " << threads << " threads";
+      }
+      b->threads().resize(1);
     }
   }
 }
@@ -282,7 +287,12 @@ TEST(Conv2d, AnImagesInputGradientIsTheSameInAnyBatch) {
         b->conv2d_backward_input(x, in[0], in[1], c.params);
         return x.slice(0, end - begin - 1, end - begin).contiguous().to_vector<float>();
       };
-      EXPECT_EQ(input_gradient(0, c.n), input_gradient(c.n - 1, c.n)) << b->name();
+      for (const int threads : {1, 2}) {
+        b->threads().resize(threads);
+        EXPECT_EQ(input_gradient(0, c.n), input_gradient(c.n - 1, c.n))
+            << b->name() << ", " << threads << " threads";
+      }
+      b->threads().resize(1);
     }
   }
 }

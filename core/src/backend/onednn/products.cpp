@@ -89,7 +89,7 @@ void FloatProduct::run(std::int64_t rows, std::int64_t columns, float* c, const 
   const bool whole = by_tiles ? columns % kTileColumns == 0 : n % kernels.lanes == 0;
   if (whole) return multiply(backend, kernels, by_tiles, c, from_a, from_b, shape);
   if (by_tiles && columns > kBlockColumns) return run_ragged(c, from_a, from_b, shape);
-  if (has_few_columns(n, k)) return run_padded(c, from_a, from_b, shape);
+  if (by_tiles || has_few_columns(n, k)) return run_padded(c, from_a, from_b, shape);
   const SingleThreaded single;
   const dnnl_status_t status =
       dnnl_sgemm(params.transpose_a ? 'T' : 'N', params.transpose_b ? 'T' : 'N', rows, columns, k, 1.0f,
@@ -116,8 +116,8 @@ void FloatProduct::run_padded(float* c, const float* from_a, const float* from_b
   const Scratch<float> results(backend, std::min(rows, kProductRowsAtOnce) * shape.n);
   for (std::int64_t r = 0; r < rows; r += kProductRowsAtOnce) {
     shape.m = std::min(kProductRowsAtOnce, rows - r);
-    multiply(backend, kernels, false, results.data(), from_a + r * (shape.transpose_a ? 1 : k), right.data(),
-             shape);
+    multiply(backend, kernels, by_tiles, results.data(), from_a + r * (shape.transpose_a ? 1 : k),
+             right.data(), shape);
     copy_rows(c + r * n, n, results.data(), shape.n, shape.m, columns);
   }
 }
