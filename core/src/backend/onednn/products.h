@@ -19,16 +19,25 @@ constexpr std::int64_t kStrip = 16;
 /// Of a result that the kernel keeps in registers, at most.
 constexpr std::int64_t kBlockColumns = 64;
 
-/// Whether tiles multiply an (m, k) by a (k, n) matrix of floats faster than vectors do: Note [Floats in
-/// parts] in kernels/tile_float_products.h. A value of the left operand is split once and used n times, one
-/// of the right operand m times. Measured where nothing else runs on the core: 16 rows and columns make 0.9
-/// of the vectors' speed, 32 1.0, 48 1.2, 64 1.1 to 1.3, more of them 1.4 to 2.2; an inner dimension of 32 no
-/// less, but where results are too large for the caches: 0.9.
+/// Whether tiles take a (k, n) right operand of floats: Note [Floats in parts] in
+/// kernels/tile_float_products.h. Few columns that fill no tile are left to vectors.
+inline bool fits_tiles(const Kernels& kernels, std::int64_t n, std::int64_t k) {
+  return kernels.tiles && kernels.tiles->float_product && (n % kTileColumns == 0 || n > kBlockColumns) &&
+         k >= kTileDepth;
+}
+
+/// Whether (m, n) results pay for splitting their operands for tiles: a value of the left operand is split
+/// once and used n times, one of the right operand m times. Measured where nothing else runs on the core: 16
+/// rows and columns make 0.9 of the vectors' speed, 32 1.0, 48 1.2, 64 1.1 to 1.3, more of them 1.4 to 2.2;
+/// an inner dimension of 32 no less, but where results are too large for the caches: 0.9.
+inline bool pays_to_split(std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t kLeastUse = 24;
+  return m * n >= kLeastUse * (m + n);
+}
+
+/// Whether tiles multiply an (m, k) by a (k, n) matrix of floats faster than vectors do.
 inline bool pays_in_tiles(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kLeastUse = 24, kLeastDepth = kTileDepth;
-  const bool has_tiles = kernels.tiles && kernels.tiles->float_product;
-  return has_tiles && (n % kTileColumns == 0 || n > kBlockColumns) && k >= kLeastDepth &&
-         m * n >= kLeastUse * (m + n);
+  return fits_tiles(kernels, n, k) && pays_to_split(m, n);
 }
 
 /// One thread's product of floats.
@@ -60,7 +69,7 @@ inline bool pays_in_tiles(const ThreadPool& pool, const Kernels& kernels, std::i
   const ProductShares shares(pool, m, n, k);
   const std::int64_t part =
       ceil_divide<std::int64_t>(shares.strips, pool.chunks(shares.strips, shares.grain)) * kStrip;
-  return shares.by_row ? pays_in_tiles(kernels, part, n, k) : pays_in_tiles(kernels, m, part, k);
+  return fits_tiles(kernels, n, k) && (shares.by_row ? pays_to_split(part, n) : pays_to_split(m, part));
 }
 
 /// out (m, n) = op(a) * op(b), all row-major and dense.
