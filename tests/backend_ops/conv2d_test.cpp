@@ -144,7 +144,7 @@ const ConvCase kConvCases[] = {
     // Few of Winograd's tiles beside the filters: one, some, with a rest of columns and of rows; more threads
     // than images and fewer.
     {1, 4, 3, 144, 112, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {1, 4, 5, 40, 208, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {20, 4, 4, 40, 208, 3, 3, {.padding = {1, 1, 1, 1}}},
     {5, 4, 5, 64, 76, 3, 3, {.padding = {1, 1, 1, 1}}},
     {2, 5, 7, 72, 93, 3, 3, {.padding = {0, 1, 1, 1}}},
     {2, 12, 7, 64, 76, 3, 3, {}},
