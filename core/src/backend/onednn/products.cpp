@@ -1,9 +1,7 @@
 // Matrix products: our own kernel on one part per thread, by vectors or, of large matrices, by tiles (Note
 // [Floats in parts]); oneDNN's single-threaded sgemm where many columns do not fill whole vectors. Ours are
 // as fast where shapes are kind to oneDNN, and up to four times as fast where rows are a multiple of 4 KB
-// apart, as those of a dense layer's weights often are. Where tiles leave columns over, their last block
-// begins among those before it, whose results it makes again, the same bits: 728 x 728 x 576 takes 0.54 to
-// 0.6 of sgemm's time, and by vectors 1.05 to 1.1.
+// apart, as those of a dense layer's weights often are.
 //
 // Note [Few columns]
 // Two to 63 columns that do not fill whole vectors, those of ten classes, are multiplied with zeros beside
@@ -86,23 +84,14 @@ void FloatProduct::run(std::int64_t rows, std::int64_t columns, float* c, const 
                        const float* from_b) const {
   const std::int64_t a_pitch = params.transpose_a ? m : k, b_pitch = params.transpose_b ? k : n;
   const ProductShape shape{rows, columns, k, n, a_pitch, b_pitch, params.transpose_a, params.transpose_b};
-  const bool whole = by_tiles ? columns % kTileColumns == 0 : n % kernels.lanes == 0;
-  if (whole) return multiply(backend, kernels, by_tiles, c, from_a, from_b, shape);
-  if (by_tiles && columns > kBlockColumns) return run_ragged(c, from_a, from_b, shape);
-  if (by_tiles || has_few_columns(n, k)) return run_padded(c, from_a, from_b, shape);
+  if (by_tiles || n % kernels.lanes == 0)
+    return multiply(backend, kernels, by_tiles, c, from_a, from_b, shape);
+  if (has_few_columns(n, k)) return run_padded(c, from_a, from_b, shape);
   const SingleThreaded single;
   const dnnl_status_t status =
       dnnl_sgemm(params.transpose_a ? 'T' : 'N', params.transpose_b ? 'T' : 'N', rows, columns, k, 1.0f,
                  from_a, a_pitch, from_b, b_pitch, 0.0f, c, n);
   require(status == dnnl_success, "[matmul] oneDNN failed with status ", static_cast<int>(status));
-}
-
-void FloatProduct::run_ragged(float* c, const float* from_a, const float* from_b, ProductShape shape) const {
-  const std::int64_t last = shape.n - kBlockColumns;
-  shape.n = round_up<std::int64_t>(last, kTileColumns);
-  multiply(backend, kernels, true, c, from_a, from_b, shape);
-  shape.n = kBlockColumns;
-  multiply(backend, kernels, true, c + last, from_a, from_b + (params.transpose_b ? last * k : last), shape);
 }
 
 void FloatProduct::run_padded(float* c, const float* from_a, const float* from_b, ProductShape shape) const {
@@ -116,8 +105,8 @@ void FloatProduct::run_padded(float* c, const float* from_a, const float* from_b
   const Scratch<float> results(backend, std::min(rows, kProductRowsAtOnce) * shape.n);
   for (std::int64_t r = 0; r < rows; r += kProductRowsAtOnce) {
     shape.m = std::min(kProductRowsAtOnce, rows - r);
-    multiply(backend, kernels, by_tiles, results.data(), from_a + r * (shape.transpose_a ? 1 : k),
-             right.data(), shape);
+    multiply(backend, kernels, false, results.data(), from_a + r * (shape.transpose_a ? 1 : k), right.data(),
+             shape);
     copy_rows(c + r * n, n, results.data(), shape.n, shape.m, columns);
   }
 }

@@ -93,7 +93,6 @@ struct FloatProduct {
 
  private:
   void run(std::int64_t rows, std::int64_t columns, float* c, const float* from_a, const float* from_b) const;
-  void run_ragged(float* c, const float* from_a, const float* from_b, ProductShape shape) const;
   void run_padded(float* c, const float* from_a, const float* from_b, ProductShape shape) const;
 };
 

@@ -94,22 +94,28 @@ inline void split_operand(std::uint16_t* tiles, FloatRows from, bool rows_are_in
       }
 }
 
-// The sums of a tile of the result, of which `rows` rows exist.
+// The sums of a tile of the result, of which `rows` rows and `columns` columns exist.
 class FloatTile {
  public:
-  FloatTile(const Tiles& tiles, float* out, std::int64_t pitch, std::int64_t rows)
-      : tiles_(tiles), out_(out), pitch_(pitch), rows_(at_most(rows, kTileRows)) {}
+  FloatTile(const Tiles& tiles, float* out, std::int64_t pitch, std::int64_t rows, std::int64_t columns)
+      : tiles_(tiles),
+        out_(out),
+        pitch_(pitch),
+        rows_(at_most(rows, kTileRows)),
+        columns_(at_most(columns, kTileColumns)) {}
 
   void clear() const { tiles_.clear<kSum>(); }
   void load() {
-    if (rows_ == kTileRows) return tiles_.load<kSum>(out_, pitch_ * 4);
-    for (std::int64_t r = 0; r < rows_; ++r) copy(room_ + r * kTileColumns, out_ + r * pitch_);
+    if (is_whole()) return tiles_.load<kSum>(out_, pitch_ * 4);
+    for (std::int64_t r = 0; r < rows_; ++r)
+      copy_values(room_ + r * kTileColumns, out_ + r * pitch_, columns_);
     tiles_.load<kSum>(room_, kTileColumns * 4);
   }
   void store() {
-    if (rows_ == kTileRows) return tiles_.store<kSum>(out_, pitch_ * 4);
+    if (is_whole()) return tiles_.store<kSum>(out_, pitch_ * 4);
     tiles_.store<kSum>(room_, kTileColumns * 4);
-    for (std::int64_t r = 0; r < rows_; ++r) copy(out_ + r * pitch_, room_ + r * kTileColumns);
+    for (std::int64_t r = 0; r < rows_; ++r)
+      copy_values(out_ + r * pitch_, room_ + r * kTileColumns, columns_);
   }
   // The six products of parts, in an order in which each needs one operand more.
   [[gnu::always_inline]] void add(const std::uint16_t* left, const std::uint16_t* right) const {
@@ -137,11 +143,11 @@ class FloatTile {
     tiles_.load<tile>(parts + part * kTileElements, kTileDepth * 2);
   }
   [[gnu::always_inline]] void multiply() const { tiles_.multiply<kSum, kLeft, kRight>(); }
-  static void copy(float* to, const float* from) { __builtin_memcpy(to, from, kTileColumns * sizeof(float)); }
+  bool is_whole() const { return rows_ == kTileRows && columns_ == kTileColumns; }
 
   const Tiles& tiles_;
   float* out_;
-  std::int64_t pitch_, rows_;
+  std::int64_t pitch_, rows_, columns_;
   alignas(64) float room_[kTileSums];
 };
 
@@ -177,7 +183,7 @@ inline void add_float_tiles(const Tiles& tiles, float* out, const std::uint16_t*
   out += piece.row * s.out_pitch + piece.column;
   for (std::int64_t c = 0; c < piece.columns(s); c += kTileColumns)
     for (std::int64_t r = 0; r < piece.rows(s); r += kTileRows) {
-      FloatTile sums(tiles, out + r * s.out_pitch + c, s.out_pitch, piece.rows(s) - r);
+      FloatTile sums(tiles, out + r * s.out_pitch + c, s.out_pitch, piece.rows(s) - r, piece.columns(s) - c);
       piece.k == 0 ? sums.clear() : sums.load();
       for (std::int64_t step = 0; step < steps; ++step) {
         for (std::int64_t i = 0; i < lines; ++i) next.fetch();

@@ -56,8 +56,8 @@ struct TileKernels {
   void (*product)(const TileResult& out, const std::uint16_t* a, const std::uint16_t* b,
                   const ProductShape& shape, const float* bias, Epilogue epilogue, float* scratch);
 
-  /// As Kernels::product, of floats: Note [Floats in parts] in tile_float_products.h; null where vectors are
-  /// faster. Scratch: kFloatTileScratch floats.
+  /// As Kernels::product, and n may be any: Note [Floats in parts] in tile_float_products.h; null where
+  /// vectors are faster. Scratch: kFloatTileScratch floats.
   void (*float_product)(float* out, const float* a, const float* b, const ProductShape& shape,
                         float* scratch) = nullptr;
 
