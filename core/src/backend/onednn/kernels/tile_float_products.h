@@ -151,28 +151,17 @@ class FloatTile {
   alignas(64) float room_[kTileSums];
 };
 
-// What is multiplied at a time: rows of a and columns of b, from these on, and a part of the inner dimension.
-struct FloatPiece {
-  std::int64_t row, column, k;
+using FloatPiece = ProductPiece<kFloatTileRows, kFloatTileColumns, kFloatTileDepth>;
 
-  std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kFloatTileRows); }
-  std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kFloatTileColumns); }
-  std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kFloatTileDepth); }
-  // Steps of its products.
-  std::int64_t steps(const ProductShape& s) const {
-    return tiles_for(rows(s), kTileRows) * tiles_for(columns(s), kTileColumns) *
-           tiles_for(depth(s), kTileDepth);
-  }
-
-  // The one with the next right operand; there is none if its column is shape.n or more.
-  FloatPiece next_right(const ProductShape& s) const {
-    if (k + kFloatTileDepth < s.k) return {0, column, k + kFloatTileDepth};
-    return {0, column + kFloatTileColumns, 0};
-  }
-  FloatPiece next(const ProductShape& s) const {
-    return row + kFloatTileRows < s.m ? FloatPiece{row + kFloatTileRows, column, k} : next_right(s);
-  }
-};
+// The one with the next right operand; there is none if its column is shape.n or more.
+inline FloatPiece right_behind(const FloatPiece& now, const ProductShape& s) {
+  if (!now.ends_sums(s)) return {0, now.column, now.k + FloatPiece::kDepth};
+  return {0, now.column + FloatPiece::kColumns, 0};
+}
+inline FloatPiece piece_behind(const FloatPiece& now, const ProductShape& s) {
+  if (now.row + FloatPiece::kRows < s.m) return {now.row + FloatPiece::kRows, now.column, now.k};
+  return right_behind(now, s);
+}
 
 // The products of a piece's operands, which are packed, and what is there but for the first ones. In each
 // step `lines` are fetched.
@@ -206,20 +195,19 @@ void tile_float_product(float* out, const float* a, const float* b, const Produc
   while (piece.column < s.n) {
     split_operand<Side::right>(right, of.right(piece.k, piece.column), !s.transpose_b, piece.columns(s),
                                piece.depth(s));
-    const FloatPiece behind = piece.next_right(s);
+    const FloatPiece behind = right_behind(piece, s);
     NextPieces next;
-    if (behind.column < s.n)
-      next.right =
-          lines_of(of.right(behind.k, behind.column), s.transpose_b, behind.depth(s), behind.columns(s));
+    if (behind.column < s.n) next.right = lines_of_right(behind, of);
     const std::int64_t share = tiles_for(next.right.count(), strips);
-    for (; piece.row < s.m; piece.row += kFloatTileRows) {
+    for (; piece.row < s.m; piece.row += FloatPiece::kRows) {
       split_operand<Side::left>(left, of.left(piece.row, piece.k), s.transpose_a, piece.rows(s),
                                 piece.depth(s));
-      const FloatPiece then = piece.next(s);
-      if (then.column < s.n)
-        next.left = lines_of(of.left(then.row, then.k), s.transpose_a, then.rows(s), then.depth(s));
-      add_float_tiles(tiles, out, left, right, piece, s, next,
-                      tiles_for(next.left.count() + share, piece.steps(s)));
+      const FloatPiece then = piece_behind(piece, s);
+      if (then.column < s.n) next.left = lines_of_left(then, of);
+      const std::int64_t steps = tiles_for(piece.rows(s), kTileRows) *
+                                 tiles_for(piece.columns(s), kTileColumns) *
+                                 tiles_for(piece.depth(s), kTileDepth);
+      add_float_tiles(tiles, out, left, right, piece, s, next, tiles_for(next.left.count() + share, steps));
     }
     piece = behind;
   }

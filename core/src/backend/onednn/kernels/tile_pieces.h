@@ -33,11 +33,38 @@ struct ProductOperands {
   }
 };
 
-/// Of `rows` x `columns` of an operand, which may lie transposed.
+inline std::int64_t at_most(std::int64_t n, std::int64_t most) {
+  return n < most ? n : most;
+}
+
+/// What is multiplied at a time: rows of a and columns of b, from these on, and a part of the inner
+/// dimension.
+template <std::int64_t most_rows, std::int64_t most_columns, std::int64_t most_depth>
+struct ProductPiece {
+  static constexpr std::int64_t kRows = most_rows, kColumns = most_columns, kDepth = most_depth;
+
+  std::int64_t row, column, k;
+
+  std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kRows); }
+  std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kColumns); }
+  std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kDepth); }
+  bool ends_sums(const ProductShape& s) const { return k + kDepth >= s.k; }
+  bool has_left_of(const ProductPiece& other) const { return row == other.row && k == other.k; }
+  bool has_right_of(const ProductPiece& other) const { return column == other.column && k == other.k; }
+};
+
 template <class T>
 inline Lines lines_of(RowsOf<T> from, bool is_transposed, std::int64_t rows, std::int64_t columns) {
   return is_transposed ? Lines(from.values, from.pitch, columns, rows)
                        : Lines(from.values, from.pitch, rows, columns);
+}
+template <class Piece, class T>
+inline Lines lines_of_left(const Piece& p, const ProductOperands<T>& of) {
+  return lines_of(of.left(p.row, p.k), of.shape.transpose_a, p.rows(of.shape), p.depth(of.shape));
+}
+template <class Piece, class T>
+inline Lines lines_of_right(const Piece& p, const ProductOperands<T>& of) {
+  return lines_of(of.right(p.k, p.column), of.shape.transpose_b, p.depth(of.shape), p.columns(of.shape));
 }
 
 }  // namespace

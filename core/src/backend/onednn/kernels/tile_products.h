@@ -39,24 +39,14 @@ struct TileProductResult {
   bool are_sums() const { return !out.halves && !bias && epilogue == Epilogue::none; }
 };
 
-// What is multiplied at a time: rows of a and columns of b, from these on, and a part of the inner dimension.
-struct TilePiece {
-  std::int64_t row, column, k;
+using TilePiece = ProductPiece<kTileStrip, kTileStripColumns, kTileStripDepth>;
 
-  std::int64_t rows(const ProductShape& s) const { return at_most(s.m - row, kTileStrip); }
-  std::int64_t columns(const ProductShape& s) const { return at_most(s.n - column, kTileStripColumns); }
-  std::int64_t depth(const ProductShape& s) const { return at_most(s.k - k, kTileStripDepth); }
-  bool is_last_of_strip(const ProductShape& s) const { return k + kTileStripDepth >= s.k; }
-  bool has_left_of(const TilePiece& other) const { return row == other.row && k == other.k; }
-  bool has_right_of(const TilePiece& other) const { return column == other.column && k == other.k; }
-
-  // The one that comes next; behind the last one its row is shape.m or more.
-  TilePiece next(const ProductShape& s) const {
-    if (!is_last_of_strip(s)) return {row, column, k + kTileStripDepth};
-    if (column + kTileStripColumns < s.n) return {row, column + kTileStripColumns, 0};
-    return {row + kTileStrip, 0, 0};
-  }
-};
+// The one that comes next; behind the last one its row is shape.m or more.
+inline TilePiece piece_behind(const TilePiece& now, const ProductShape& s) {
+  if (!now.ends_sums(s)) return {now.row, now.column, now.k + TilePiece::kDepth};
+  if (now.column + TilePiece::kColumns < s.n) return {now.row, now.column + TilePiece::kColumns, 0};
+  return {now.row + TilePiece::kRows, 0, 0};
+}
 
 // The place of a block of tiles in the result.
 inline TileSums tiles_of(const TileProductResult& result, const TilePiece& piece, std::int64_t row_tile,
@@ -67,15 +57,12 @@ inline TileSums tiles_of(const TileProductResult& result, const TilePiece& piece
           kTileRows * out.pitch, kTileColumns};
 }
 
-inline NextPieces pieces_behind(const TilePiece& now, const TileProductOperands& of) {
-  const ProductShape& s = of.shape;
-  const TilePiece next = now.next(s);
-  if (next.row >= s.m) return {};
+inline NextPieces lines_behind(const TilePiece& now, const TileProductOperands& of) {
+  const TilePiece next = piece_behind(now, of.shape);
+  if (next.row >= of.shape.m) return {};
   NextPieces pieces;
-  if (!next.has_left_of(now))
-    pieces.left = lines_of(of.left(next.row, next.k), s.transpose_a, next.rows(s), next.depth(s));
-  if (!next.has_right_of(now))
-    pieces.right = lines_of(of.right(next.k, next.column), s.transpose_b, next.depth(s), next.columns(s));
+  if (!next.has_left_of(now)) pieces.left = lines_of_left(next, of);
+  if (!next.has_right_of(now)) pieces.right = lines_of_right(next, of);
   return pieces;
 }
 
@@ -103,10 +90,10 @@ class TileStrip {
     const std::int64_t row_tiles = tiles_for(piece.rows(s), kTileRows),
                        column_tiles = tiles_for(piece.columns(s), kTileColumns),
                        steps = tiles_for(piece.depth(s), kTileDepth), operand = steps * kTileElements;
-    NextPieces next = pieces_behind(piece, of);
+    NextPieces next = lines_behind(piece, of);
     const std::int64_t fetches = tiles_for(row_tiles, 2) * tiles_for(column_tiles, 2) * steps * kPartsOfBlock,
                        lines = tiles_for(next.left.count() + next.right.count(), fetches);
-    const bool is_last = piece.is_last_of_strip(s);
+    const bool is_last = piece.ends_sums(s);
     for_pairs(row_tiles, [&]<int block_rows>(std::int64_t r) {
       // Sums that no other piece adds to need no room of their own.
       float* sums = sums_ + (piece.k == 0 && is_last ? 0 : r * column_tiles * kTileSums);
@@ -155,7 +142,7 @@ void tile_product(const TileResult& out, const std::uint16_t* a, const std::uint
   const TileStrip strip(scratch);
   const TileProductOperands operands{a, b, shape};
   TilePiece before{-1, -1, -1};
-  for (TilePiece piece{0, 0, 0}; piece.row < shape.m; before = piece, piece = piece.next(shape)) {
+  for (TilePiece piece{0, 0, 0}; piece.row < shape.m; before = piece, piece = piece_behind(piece, shape)) {
     strip.pack(piece, before, operands);
     strip.multiply(tiles, piece, operands, {out, bias, epilogue});
   }

@@ -8,10 +8,6 @@
 namespace ronde::inline v0 {
 namespace {
 
-inline std::int64_t at_most(std::int64_t n, std::int64_t most) {
-  return n < most ? n : most;
-}
-
 // The first `columns` values, or all that a vector has.
 inline Vector load_first(const float* from, std::int64_t columns) {
   if (columns >= kLanes) return load(from);
