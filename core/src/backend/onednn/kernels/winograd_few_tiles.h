@@ -14,12 +14,13 @@
 namespace ronde::inline v0 {
 namespace {
 
-// Calls f(first, count) for `most` channels at a time, or up to 16 more: at least kLanes of at least as many.
+// Calls f(first, count) for `most` channels at a time, or kMostOver more: at least kLanes of at least as
+// many.
 template <class F>
 inline void for_slabs(std::int64_t channels, std::int64_t most, const F& f) {
   for (std::int64_t first = 0; first < channels;) {
     const std::int64_t rest = channels - first;
-    const std::int64_t count = rest <= most + 16 ? rest : most;
+    const std::int64_t count = rest <= most + kMostOver ? rest : most;
     f(first, count);
     first += count;
   }
@@ -98,7 +99,7 @@ void winograd_backward_weight_few(float* grad_weight, const float* grad_out, con
   using Parts = FewGradientTiles;
   const Parts parts(scratch, s);
   const std::int64_t n = images * s.tiles();
-  fill_zeros(parts.zeros, Parts::zeros_count(s));
+  fill_zeros(parts.zeros, s.c > s.o ? s.c : s.o);
   with_tile(s.tile, [&]<int m>() {
     load_inputs<m>(parts.inputs, x, {}, n, s, parts.zeros);
     load_output_gradients<m>(parts.gradients, grad_out, {}, n, s, parts.zeros);
@@ -107,7 +108,7 @@ void winograd_backward_weight_few(float* grad_weight, const float* grad_out, con
         WinogradPoints inputs = parts.inputs, gradients = parts.gradients;
         inputs.values += row;
         gradients.values += column;
-        accumulate_points(parts.sums, winograd_points(m), inputs, gradients, n, rows, columns, parts.zeros,
+        accumulate_points(parts.sums, winograd_points(m), inputs, gradients, n, rows, columns, Into::nothing,
                           {});
         store_weight_gradients<m>(grad_weight, parts.sums, s, row, rows, column, columns);
       });

@@ -139,7 +139,7 @@ void winograd_backward(float* sums, float* grad_bias, float* grad_x, const float
     for_blocks(s, images, [&](TilePlace place, std::int64_t n) {
       load_inputs<m>(inputs, x, place, n, s, gradients.outside.zeros);
       load_output_gradients<m>(gradients, grad_out, place, n, s, gradients.outside.zeros);
-      accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o, nullptr,
+      accumulate_points(sums, winograd_points(m), inputs, gradients, n, s.c, s.o, Into::sum,
                         input_after(x, place, n, s));
       if (grad_bias) add_bias_gradient<m>(grad_bias, gradients, n, s.o);
       if (!grad_x) return;

@@ -126,11 +126,11 @@ struct Rows {
   std::int64_t pitch;
 };
 
-// sum (rows, vectors * kLanes; pitch `columns`) = before + over n tiles a (tile, rows)^T * b (tile, columns),
-// of the last vector in the lanes that are `fresh`
+// sum (rows, vectors * kLanes; pitch `columns`) = or += over n tiles a (tile, rows)^T * b (tile, columns), of
+// the last vector in the lanes that are `fresh`
 template <int rows, int vectors>
-inline void outer_block(float* sum, std::int64_t columns, Rows before, Rows a, Rows b, std::int64_t n,
-                        IntVector fresh) {
+inline void outer_block(float* sum, std::int64_t columns, Rows a, Rows b, std::int64_t n, IntVector fresh,
+                        Into into) {
   Vector total[rows][vectors] = {};
   for (std::int64_t t = 0; t < n; ++t, a.values += a.pitch, b.values += b.pitch) {
     Vector g[vectors];
@@ -145,29 +145,28 @@ inline void outer_block(float* sum, std::int64_t columns, Rows before, Rows a, R
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
+      float* to = sum + r * columns + v * kLanes;
       const Vector added = v == vectors - 1 ? masked(fresh, total[r][v]) : total[r][v];
-      store(sum + r * columns + v * kLanes, load(before.values + r * before.pitch + v * kLanes) + added);
+      store(to, into == Into::sum ? load(to) + added : added);
     }
 }
 
-// sums (point, c, o) += over n tiles a (point, tile, c) * b (point, tile, o); = with `zeros`, a block's
-// columns of them, in the place of what was there
+// sums (point, c, o) = or += over n tiles a (point, tile, c) * b (point, tile, o). What comes from two blocks
+// of columns is added once, or written twice.
 [[gnu::noinline]] inline void accumulate_points(float* sums, int points, const WinogradPoints& a,
                                                 const WinogradPoints& b, std::int64_t n, std::int64_t c,
-                                                std::int64_t o, const float* zeros, const Ahead& ahead) {
+                                                std::int64_t o, Into into, const Ahead& ahead) {
   for (int x = 0; x < points; ++x) {
     ahead.fetch(x, points);
     const float *left = a.values + x * a.point, *right = b.values + x * b.point;
     for_columns(o, [&]<int vectors>(std::int64_t column, std::int64_t place) {
       constexpr int kRows = kProductRows<vectors>;
-      const IntVector fresh = lanes_from(zeros ? 0 : place - column);
+      const IntVector fresh = lanes_from(into == Into::sum ? place - column : 0);
       std::int64_t row = 0;
       const auto rows = [&]<int count>(std::int64_t end) {
-        for (; row + count <= end; row += count) {
-          float* sum = sums + row * o + column;
-          outer_block<count, vectors>(sum, o, zeros ? Rows{zeros, 0} : Rows{sum, o}, {left + row, a.pitch},
-                                      {right + column, b.pitch}, n, fresh);
-        }
+        for (; row + count <= end; row += count)
+          outer_block<count, vectors>(sums + row * o + column, o, {left + row, a.pitch},
+                                      {right + column, b.pitch}, n, fresh, into);
       };
       // Two rows are too few sums to keep the multipliers busy: two times four rather than a block and two.
       rows.template operator()<kRows>(c % kRows == 2 && kRows < c ? c - kRows - 2 : c);

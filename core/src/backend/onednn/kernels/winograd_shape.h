@@ -108,11 +108,14 @@ struct WinogradBlock : WinogradPoints {
   OutsidePixels outside;
 };
 
+/// Channels that the last ones made at once may be more, so that there are at least a vector's of them.
+constexpr std::int64_t kMostOver = 16;
+
 /// The parts of the scratch of a pass whose tiles are all in one block. Note [Few tiles] in
 /// winograd_few_tiles.h.
 struct FewTiles {
   static constexpr std::int64_t kDepth = 64, kColumns = 64;  ///< of the filters that are transformed at once
-  static constexpr std::int64_t kMostColumns = kColumns + 16;
+  static constexpr std::int64_t kMostColumns = kColumns + kMostOver;
 
   /// `from`, `to`: channels of what is transformed first and last.
   FewTiles(float* scratch, const WinogradShape& s, std::int64_t from, std::int64_t to)
@@ -139,9 +142,8 @@ struct FewTiles {
 
 /// The parts of the scratch of the weight gradient of such a pass.
 struct FewGradientTiles {
-  static constexpr std::int64_t kRows = 32,
-                                kColumns = 64;  ///< channels and filters whose sums are made at once
-  static constexpr std::int64_t kMostRows = kRows + 16, kMostColumns = kColumns + 16;
+  static constexpr std::int64_t kRows = 32, kColumns = 64;  ///< channels, filters whose sums are made at once
+  static constexpr std::int64_t kMostRows = kRows + kMostOver, kMostColumns = kColumns + kMostOver;
 
   FewGradientTiles(float* scratch, const WinogradShape& s)
       : inputs(scratch, s, s.c),
@@ -150,15 +152,12 @@ struct FewGradientTiles {
         zeros(sums + winograd_points(s.tile) * winograd_point(kMostRows * kMostColumns)) {}
   static constexpr std::int64_t count(const WinogradShape& s) {
     return WinogradPoints::count(s, s.c) + WinogradPoints::count(s, s.o) +
-           winograd_points(s.tile) * winograd_point(kMostRows * kMostColumns) + zeros_count(s);
-  }
-  /// Of a pixel outside the image, and what sums begin with.
-  static constexpr std::int64_t zeros_count(const WinogradShape& s) {
-    return winograd_pitch(s.c > s.o ? s.c : s.o) + kColumns;
+           winograd_points(s.tile) * winograd_point(kMostRows * kMostColumns) +
+           winograd_pitch(s.c > s.o ? s.c : s.o);
   }
 
   WinogradPoints inputs, gradients;
-  float *sums, *zeros;
+  float *sums, *zeros;  ///< zeros: pixels outside the image
 };
 
 /// Elements of the weight gradient's sums, `count` at each point.
