@@ -248,6 +248,17 @@ TEST(Conv2d, ReluKeepsANan) {
       }
 }
 
+// `last_of(begin, end)` makes images [begin, end) and gives the last one. Threads share one image in another
+// way than many.
+template <class F>
+void expect_last_is_the_same_alone(Backend& b, std::int64_t images, const F& last_of) {
+  for (const int threads : {1, 2}) {
+    b.threads().resize(threads);
+    EXPECT_EQ(last_of(0, images), last_of(images - 1, images)) << b.name() << ", " << threads << " threads";
+  }
+  b.threads().resize(1);
+}
+
 // A tile's result may not depend on the tiles that are computed with it. On a GPU cuDNN may take another
 // engine for another batch, with sums in another order, and promises nothing.
 TEST(Conv2d, AnImageIsTheSameInAnyBatch) {
@@ -264,11 +275,7 @@ TEST(Conv2d, AnImageIsTheSameInAnyBatch) {
         b->conv2d(y, in[0], in[1], {}, c.params, Epilogue::none);
         return y.slice(0, end - begin - 1, end - begin).contiguous().to_vector<float>();
       };
-      for (const int threads : {1, 2}) {
-        b->threads().resize(threads);
-        EXPECT_EQ(output(0, c.n), output(c.n - 1, c.n)) << b->name() << ", " << threads << " threads";
-      }
-      b->threads().resize(1);
+      expect_last_is_the_same_alone(*b, c.n, output);
     }
   }
 }
@@ -287,12 +294,7 @@ TEST(Conv2d, AnImagesInputGradientIsTheSameInAnyBatch) {
         b->conv2d_backward_input(x, in[0], in[1], c.params);
         return x.slice(0, end - begin - 1, end - begin).contiguous().to_vector<float>();
       };
-      for (const int threads : {1, 2}) {
-        b->threads().resize(threads);
-        EXPECT_EQ(input_gradient(0, c.n), input_gradient(c.n - 1, c.n))
-            << b->name() << ", " << threads << " threads";
-      }
-      b->threads().resize(1);
+      expect_last_is_the_same_alone(*b, c.n, input_gradient);
     }
   }
 }
