@@ -1,6 +1,8 @@
-"""Writes layers_kerasV.json: what layers of Keras make of given inputs, and their gradients.
+"""Writes KIND_kerasV.json: what layers of Keras make of given inputs, and their gradients.
 
-    python3 make_layers.py OUTPUT.json      # with TensorFlow 2.15 (Keras 2.15.0) or 2.21 (Keras 3.15.1)
+    python3 make_layers.py KIND OUTPUT.json      # with TensorFlow 2.15 (Keras 2.15.0) or 2.21 (Keras 3.15.1)
+
+KIND is "layers", or "series": those of sequences.
 
 float64 throughout, but for bilinear interpolation, which TensorFlow computes in float32. Weights are in the order in which
 Keras has them. Element i of the gradient of the output is cos(0.3 i).
@@ -65,6 +67,31 @@ def image_cases():
     yield layers.Conv2DTranspose(2, 3, 2, "same", activation="sigmoid", use_bias=False), images(1, 4, 3, 3)
 
 
+def series_cases():
+    def series(*shape):
+        return numbers(shape, 5, -1.0, 1.0)
+
+    for padding in "valid", "same", "causal":
+        yield layers.Conv1D(3, 4, 2, padding, activation="relu"), series(2, 7, 2)
+        yield layers.Conv1D(2, 3, dilation_rate=2, padding=padding, use_bias=False), series(2, 6, 3)
+        yield layers.Conv1D(4, 1, padding=padding, activation="tanh"), series(1, 3, 2)
+    for padding in "valid", "same":
+        for kernel, strides in (3, 2), (2, 3), (4, 1):
+            yield layers.Conv1DTranspose(3, kernel, strides, padding, activation="relu"), series(2, 4, 2)
+        for pool, strides in (2, None), (3, 1), (3, 2):
+            yield layers.MaxPooling1D(pool, strides, padding), series(2, 7, 2)
+            yield layers.AveragePooling1D(pool, strides, padding), series(2, 7, 2)
+    for keepdims in False, True:
+        yield layers.GlobalMaxPooling1D(keepdims=keepdims), series(3, 5, 2)
+        yield layers.GlobalAveragePooling1D(keepdims=keepdims), series(3, 5, 2)
+    yield layers.ZeroPadding1D((2, 0)), series(2, 3, 2)
+    yield layers.ZeroPadding1D(1), series(2, 3, 2)
+    yield layers.Cropping1D((2, 1)), series(2, 5, 2)
+    yield layers.Cropping1D((0, 3)), series(1, 4, 3)
+    yield layers.UpSampling1D(3), series(2, 3, 2)
+    yield layers.UpSampling1D(1), series(2, 3, 2)
+
+
 def flat(array):
     return np.asarray(array, "float64").round(12).ravel().tolist()
 
@@ -87,6 +114,7 @@ def case(layer, x):
             "y": {"shape": list(y.shape), "values": flat(y)}, "gradients": [flat(g) for g in gradients]}
 
 
-cases = [*elementwise_cases(), *normalizing_cases(), *image_cases()]
-with open(sys.argv[1], "w", encoding="utf-8") as file:  # a line each
+kind, output = sys.argv[1:]
+cases = [*elementwise_cases(), *normalizing_cases(), *image_cases()] if kind == "layers" else series_cases()
+with open(output, "w", encoding="utf-8") as file:  # a line each
     file.write("[\n" + ",\n".join(json.dumps(case(*c)) for c in cases) + "\n]\n")

@@ -75,12 +75,16 @@
 #include <ronde/nn/adam.h>
 #include <ronde/nn/adamax.h>
 #include <ronde/nn/auc.h>
+#include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/concatenate.h>
+#include <ronde/nn/conv1d.h>
+#include <ronde/nn/conv1d_transpose.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -91,6 +95,7 @@
 #include <ronde/nn/forwarding_metric.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/global_pooling_options.h>
 #include <ronde/nn/graph.h>
@@ -99,6 +104,7 @@
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss_metric.h>
+#include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/muon.h>
@@ -121,6 +127,8 @@
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/top_k_accuracy.h>
 #include <ronde/nn/training_only.h>
+#include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/weight_layout.h>
+#include <ronde/nn/zero_padding1d.h>
 #include <ronde/nn/zero_padding2d.h>

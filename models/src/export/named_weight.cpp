@@ -82,6 +82,7 @@ bool NamedWeight::is_dense_kernel() const {
 Shape NamedWeight::shape() const {
   const Shape memory = parameter_.variable.shape();
   if (names_ == WeightNames::keras) return keras_shape(parameter_);
+  if (parameter_.layout == WeightLayout::conv1d) return {memory[0], memory[3], memory[2]};
   if (parameter_.layout != WeightLayout::plain) return {memory[0], memory[3], memory[1], memory[2]};
   return is_dense_kernel() ? Shape{memory[1], memory[0]} : memory;
 }
@@ -89,13 +90,15 @@ Shape NamedWeight::shape() const {
 Tensor NamedWeight::get() const {
   if (names_ == WeightNames::keras) return to_keras_layout(parameter_);
   const Tensor& memory = parameter_.variable.value();
-  if (parameter_.layout != WeightLayout::plain) return memory.permute({0, 3, 1, 2}).clone();
+  if (parameter_.layout != WeightLayout::plain) return memory.permute({0, 3, 1, 2}).clone().reshape(shape());
   const Tensor rows = channels_first(memory, flattened_);
   return is_dense_kernel() ? rows.permute({1, 0}).clone() : rows.clone();
 }
 
 void NamedWeight::set(const Tensor& value) {
   if (names_ == WeightNames::keras) return assign_keras_layout(parameter_, value);
+  if (parameter_.layout == WeightLayout::conv1d)
+    return parameter_.variable.assign(value.permute({0, 2, 1}).reshape(parameter_.variable.shape()));
   if (parameter_.layout != WeightLayout::plain)
     return parameter_.variable.assign(value.permute({0, 2, 3, 1}));
   const Tensor rows = is_dense_kernel() ? value.permute({1, 0}) : value;

@@ -68,7 +68,7 @@ std::string OnnxBuilder::constant(const std::string& name, const Tensor& values)
 
 Size2d OnnxCall::size(const char* key) const {
   const ConfigList& list = config.at(key).as_list();
-  return {list.at(0).as_int(), list.at(1).as_int()};
+  return {list.size() == 1 ? 1 : list.front().as_int(), list.back().as_int()};
 }
 
 }  // namespace ronde::inline v0

@@ -58,6 +58,7 @@ struct OnnxCall {
 
   const OnnxValue& input() const { return inputs.front(); }
   std::string name() const { return layer.label() + part; }
+  /// Of two axes, or of the one that a sequence has: {1, k}.
   Size2d size(const char* key) const;
   bool is(const char* key, const char* text) const { return config.at(key).as_string() == text; }
 };
@@ -68,27 +69,30 @@ using OnnxConverter = OnnxValue (*)(const OnnxCall& call);
 OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& value,
                           const std::string& name);
 
-// Defined by subject in onnx_images.cpp, onnx_vectors.cpp, onnx_normalizations.cpp, onnx_joins.cpp.
+// Defined by subject in onnx_images.cpp, onnx_margins.cpp, onnx_vectors.cpp, onnx_normalizations.cpp,
+// onnx_joins.cpp.
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
 OnnxValue onnx_custom_scale_layer(const OnnxCall& call);
-OnnxValue onnx_average_pooling2d(const OnnxCall& call);
+OnnxValue onnx_average_pooling(const OnnxCall& call);
 OnnxValue onnx_batch_normalization(const OnnxCall& call);
 OnnxValue onnx_concatenate(const OnnxCall& call);
-OnnxValue onnx_conv2d(const OnnxCall& call);
-OnnxValue onnx_conv2d_transpose(const OnnxCall& call);
+OnnxValue onnx_conv(const OnnxCall& call);
+OnnxValue onnx_conv_transpose(const OnnxCall& call);
+OnnxValue onnx_cropping1d(const OnnxCall& call);
 OnnxValue onnx_cropping2d(const OnnxCall& call);
 OnnxValue onnx_dense(const OnnxCall& call);
 OnnxValue onnx_depthwise_conv2d(const OnnxCall& call);
 OnnxValue onnx_flatten(const OnnxCall& call);
 OnnxValue onnx_global_average_pooling1d(const OnnxCall& call);
 OnnxValue onnx_global_average_pooling2d(const OnnxCall& call);
+OnnxValue onnx_global_max_pooling1d(const OnnxCall& call);
 OnnxValue onnx_global_max_pooling2d(const OnnxCall& call);
 OnnxValue onnx_identity(const OnnxCall& call);
 OnnxValue onnx_layer_normalization(const OnnxCall& call);
 OnnxValue onnx_leaky_relu(const OnnxCall& call);
-OnnxValue onnx_max_pooling2d(const OnnxCall& call);
+OnnxValue onnx_max_pooling(const OnnxCall& call);
 OnnxValue onnx_maximum(const OnnxCall& call);
 OnnxValue onnx_minimum(const OnnxCall& call);
 OnnxValue onnx_multiply(const OnnxCall& call);
@@ -100,7 +104,9 @@ OnnxValue onnx_reshape(const OnnxCall& call);
 OnnxValue onnx_separable_conv2d(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);
 OnnxValue onnx_subtract(const OnnxCall& call);
+OnnxValue onnx_up_sampling1d(const OnnxCall& call);
 OnnxValue onnx_up_sampling2d(const OnnxCall& call);
+OnnxValue onnx_zero_padding1d(const OnnxCall& call);
 OnnxValue onnx_zero_padding2d(const OnnxCall& call);
 
 }  // namespace ronde::inline v0

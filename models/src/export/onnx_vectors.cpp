@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <ronde/nn/global_average_pooling1d.h>
+#include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/reshape.h>
@@ -59,6 +60,14 @@ OnnxValue hard_silu(OnnxBuilder& builder, const OnnxValue& x, const std::string&
 OnnxValue mish(OnnxBuilder& builder, const OnnxValue& x, const std::string& name) {
   const OnnxValue softplus = same_shape(builder, "Softplus", cat(name, "/softplus"), x);
   return gated(builder, x, same_shape(builder, "Tanh", cat(name, "/gate"), softplus), cat(name, "/mish"));
+}
+
+/// Of the steps of a sequence.
+OnnxValue add_reduction(const OnnxCall& call, const char* op, bool keepdims) {
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const Shape shape = keepdims ? Shape{1, x.shape.back()} : Shape{x.shape.back()};
+  return call.builder.add(op, call.name(), {x}, {}, shape,
+                          {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{keepdims}}});
 }
 
 }  // namespace
@@ -143,11 +152,13 @@ OnnxValue onnx_flatten(const OnnxCall& call) {
 }
 
 OnnxValue onnx_global_average_pooling1d(const OnnxCall& call) {
-  const bool keepdims = dynamic_cast<const GlobalAveragePooling1D&>(call.layer).options().keepdims;
-  const OnnxValue x = call.builder.channels_last(call.input());
-  const Shape shape = keepdims ? Shape{1, x.shape.back()} : Shape{x.shape.back()};
-  return call.builder.add("ReduceMean", call.name(), {x}, {}, shape,
-                          {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{keepdims}}});
+  return add_reduction(call, "ReduceMean",
+                       dynamic_cast<const GlobalAveragePooling1D&>(call.layer).options().keepdims);
+}
+
+OnnxValue onnx_global_max_pooling1d(const OnnxCall& call) {
+  return add_reduction(call, "ReduceMax",
+                       dynamic_cast<const GlobalMaxPooling1D&>(call.layer).options().keepdims);
 }
 
 OnnxValue onnx_reshape(const OnnxCall& call) {

@@ -2,6 +2,7 @@
 #include <ronde/nn/global_average_pooling1d.h>
 
 #include "layers/global_pooling.h"
+#include "layers/sequences.h"
 
 namespace ronde::inline v0 {
 
@@ -10,8 +11,7 @@ GlobalAveragePooling1D::GlobalAveragePooling1D(GlobalPoolingOptions options) : o
 }
 
 Variable GlobalAveragePooling1D::forward(const Variable& x, const Context&) {
-  require(x.rank() == 3, "[", label(), "] expects sequences (n, steps, channels), got an input of shape ",
-          x.shape());
+  require_sequences(*this, x.shape());
   return mean(x, {.axes = {1}, .keep_dims = options_.keepdims});
 }
 

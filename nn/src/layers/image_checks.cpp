@@ -6,9 +6,7 @@ namespace ronde::inline v0 {
 
 void require_images(const Module& layer, const Shape& shape) {
   require(shape.rank() == 4, "[", layer.label(), "] expects images (n, h, w, c), got ", shape,
-          shape.rank() == 3 ? ". Reshape sequences (n, length, c) to (n, 1, length, c), of which a kernel or "
-                              "window is {1, k}"
-                            : "");
+          shape.rank() == 3 ? "; sequences (n, steps, c) have layers of their own, as Conv1D" : "");
 }
 
 void require_window_fits(const Module& layer, const Shape& shape, Size2d window, Size2d dilation,

@@ -163,6 +163,16 @@ Size2d read_pair(const ConfigValue& value, const char* what) {
 
 }  // namespace
 
+std::optional<std::int64_t> LayerConfig::extent(const char* key) const {
+  if (find(key) == nullptr) return std::nullopt;
+  const std::vector<std::int64_t> extents = integers(key);
+  if (extents.size() != 1) refuse(key, cat("expected one integer, found ", extents.size()));
+  return extents.front();
+}
+std::int64_t LayerConfig::extent(const char* key, std::int64_t otherwise) const {
+  return extent(key).value_or(otherwise);
+}
+
 std::optional<Size2d> LayerConfig::size(const char* key) const {
   if (find(key) == nullptr) return std::nullopt;
   return read(key, [](const ConfigValue& value) { return read_pair(value, "integers"); });

@@ -56,6 +56,9 @@ class LayerConfig {
   std::vector<double> numbers(const char* key) const;
   bool boolean(const char* key, bool otherwise) const;
   std::string text(const char* key, const std::string& otherwise) const;
+  /// Of one axis: 3 or [3].
+  std::int64_t extent(const char* key, std::int64_t otherwise) const;
+  std::optional<std::int64_t> extent(const char* key) const;
   Size2d size(const char* key, Size2d otherwise) const;
   std::optional<Size2d> size(const char* key) const;
   /// 1, [2, 3] (rows, columns) or [[1, 2], [3, 4]] (above, below; left, right)

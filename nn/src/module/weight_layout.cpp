@@ -9,6 +9,8 @@ Shape keras_shape(const Shape& shape, WeightLayout layout, std::int64_t depth_mu
       return shape;
     case WeightLayout::conv:
       return {shape[1], shape[2], shape[3], shape[0]};
+    case WeightLayout::conv1d:
+      return {shape[2], shape[3], shape[0]};
     case WeightLayout::depthwise:
       break;
   }
@@ -35,7 +37,8 @@ Tensor to_keras_layout(const Parameter& parameter) {
     case WeightLayout::plain:
       return dense_copy(value);
     case WeightLayout::conv:
-      return dense_copy(value.permute({1, 2, 3, 0}));
+    case WeightLayout::conv1d:
+      return dense_copy(value.permute({1, 2, 3, 0})).reshape(keras_shape(parameter));
     case WeightLayout::depthwise:
       break;
   }
@@ -50,6 +53,8 @@ void assign_keras_layout(Parameter& parameter, const Tensor& value) {
           value.shape());
   Tensor memory = value;
   if (parameter.layout == WeightLayout::conv) memory = value.permute({3, 0, 1, 2});
+  if (parameter.layout == WeightLayout::conv1d)
+    memory = value.permute({2, 0, 1}).reshape(parameter.variable.shape());
   if (parameter.layout == WeightLayout::depthwise)
     memory = value.permute({2, 3, 0, 1}).reshape(parameter.variable.shape());
   parameter.variable.assign(memory);

@@ -1,10 +1,14 @@
 #include <typeinfo>
 
+#include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
+#include <ronde/nn/conv1d.h>
+#include <ronde/nn/conv1d_transpose.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -13,6 +17,7 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/keras_origin.h>
@@ -20,6 +25,7 @@
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/normalization.h>
@@ -30,7 +36,9 @@
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/training_only.h>
+#include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
+#include <ronde/nn/zero_padding1d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "config/config_options.h"
@@ -47,15 +55,23 @@ std::unique_ptr<Module> read_layer<Add>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Average>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<AveragePooling1D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<AveragePooling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Conv1D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Conv1DTranspose>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Conv2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Conv2DTranspose>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Cropping1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Cropping2D>(const LayerConfig&);
 template <>
@@ -75,6 +91,8 @@ std::unique_ptr<Module> read_layer<GlobalAveragePooling1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<GlobalAveragePooling2D>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<GlobalMaxPooling1D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<GlobalMaxPooling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
@@ -84,6 +102,8 @@ template <>
 std::unique_ptr<Module> read_layer<LayerScale>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LeakyReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<MaxPooling1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<MaxPooling2D>(const LayerConfig&);
 template <>
@@ -111,7 +131,11 @@ std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<UpSampling1D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<UpSampling2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<ZeroPadding1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<ZeroPadding2D>(const LayerConfig&);
 
@@ -126,7 +150,13 @@ std::unique_ptr<Module> read_stochastic_depth(const LayerConfig& config) {
   return std::make_unique<Dropout>(config.number("drop_path_rate"), Shape{1, 1, 1});
 }
 
-/// Of images: whole channels are dropped.
+/// Of sequences: whole channels are dropped.
+std::unique_ptr<Module> read_spatial_dropout1d(const LayerConfig& config) {
+  config.ignore({"seed"});
+  return std::make_unique<Dropout>(config.number("rate"), Shape{1, -1});
+}
+
+/// Of images: the same.
 std::unique_ptr<Module> read_spatial_dropout2d(const LayerConfig& config) {
   config.ignore({"seed"});
   config.expect_text("data_format", "channels_last");
@@ -150,11 +180,15 @@ constexpr LayerEntry kLayers[] = {
     entry<Activation>("Activation", read_activation),
     entry<Add>("Add"),
     entry<Average>("Average"),
+    entry<AveragePooling1D>("AveragePooling1D"),
     entry<AveragePooling2D>("AveragePooling2D"),
     entry<BatchNormalization>("BatchNormalization"),
     entry<Concatenate>("Concatenate"),
+    entry<Conv1D>("Conv1D"),
+    entry<Conv1DTranspose>("Conv1DTranspose"),
     entry<Conv2D>("Conv2D"),
     entry<Conv2DTranspose>("Conv2DTranspose"),
+    entry<Cropping1D>("Cropping1D"),
     entry<Cropping2D>("Cropping2D"),
     entry<CustomScaleLayer>("CustomScaleLayer"),
     entry<Dense>("Dense"),
@@ -167,10 +201,12 @@ constexpr LayerEntry kLayers[] = {
     entry<TrainingOnly>("GaussianNoise"),
     entry<GlobalAveragePooling1D>("GlobalAveragePooling1D"),
     entry<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
+    entry<GlobalMaxPooling1D>("GlobalMaxPooling1D"),
     entry<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
     entry<LayerNormalization>("LayerNormalization"),
     entry<LayerScale>("LayerScale"),
     entry<LeakyReLU>("LeakyReLU"),
+    entry<MaxPooling1D>("MaxPooling1D"),
     entry<MaxPooling2D>("MaxPooling2D"),
     entry<Maximum>("Maximum"),
     entry<Minimum>("Minimum"),
@@ -188,10 +224,13 @@ constexpr LayerEntry kLayers[] = {
     entry<SeparableConv2D>("SeparableConv2D"),
     entry<Sequential>("Sequential"),
     entry<Softmax>("Softmax"),
+    entry<Dropout>("SpatialDropout1D", read_spatial_dropout1d),
     entry<Dropout>("SpatialDropout2D", read_spatial_dropout2d),
     entry<Dropout>("StochasticDepth", read_stochastic_depth),
     entry<Subtract>("Subtract"),
+    entry<UpSampling1D>("UpSampling1D"),
     entry<UpSampling2D>("UpSampling2D"),
+    entry<ZeroPadding1D>("ZeroPadding1D"),
     entry<ZeroPadding2D>("ZeroPadding2D"),
 };
 

@@ -252,6 +252,7 @@ TEST_P(OnnxGolden, IsWrittenAsWhenOnnxruntimeWasAsked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 30));
+INSTANTIATE_TEST_SUITE_P(Series, OnnxGolden, ::testing::Range(36, 40));
 
 /// Two inputs; the third output is the second behind a dropout, the last the picture's features.
 std::unique_ptr<Graph> several() {

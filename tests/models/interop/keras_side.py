@@ -18,7 +18,7 @@ import numpy  # noqa: E402
 from keras import layers  # noqa: E402
 
 TOLERANCE = 1e-5
-FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL = 20, 26, 30  # the nets before them are of other kinds
+FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL, FIRST_SERIES = 20, 26, 30, 36  # the nets before them are of other kinds
 KERAS_3 = keras.__version__.startswith("3")
 failures = []
 
@@ -202,13 +202,35 @@ def several(dice, rows):
     return keras.Model([picture, vector], outputs)
 
 
+def conv1d(dice):
+    dilation = dice.choice([1, 1, 2])
+    return layers.Conv1D(dice.randint(1, 6), dice.randint(1, 4), 1 if dilation == 2 else dice.randint(1, 2),
+                         dice.choice(["valid", "same", "causal"]), dilation_rate=dilation, activation=activation(dice),
+                         use_bias=dice.random() < 0.5)
+
+
+def series(dice, shape):
+    pooling = dice.choice([layers.MaxPooling1D, layers.AveragePooling1D])
+    return keras.Sequential([
+        keras.Input(shape), conv1d(dice), pooling(dice.randint(1, 3), padding=dice.choice(["same", "valid"])),
+        layers.ZeroPadding1D((dice.randint(0, 2), 2)),
+        layers.Conv1DTranspose(dice.randint(1, 6), dice.randint(1, 4), dice.randint(1, 3), dice.choice(["same", "valid"]),
+                               activation=activation(dice)),
+        layers.Cropping1D(dice.choice([1, (0, 1)])), layers.UpSampling1D(dice.randint(1, 3)), layers.SpatialDropout1D(0.0),
+        conv1d(dice), dice.choice([layers.GlobalAveragePooling1D(), layers.GlobalMaxPooling1D(), layers.Flatten()]),
+        layers.Dense(5, activation="softmax")])
+
+
 def make_net(path, seed):
     dice = random.Random(seed)
     keras.utils.set_random_seed(seed)
     is_decoder = FIRST_DECODER <= seed < FIRST_APPLICATION
-    repeatable = is_decoder or (seed % 2 == 0 and seed < FIRST_SEVERAL)
+    repeatable = is_decoder or seed >= FIRST_SERIES or (seed % 2 == 0 and seed < FIRST_SEVERAL)
     shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
-    if seed >= FIRST_SEVERAL:
+    if seed >= FIRST_SERIES:
+        shape = (dice.randint(20, 27), shape[2])
+        net = series(dice, shape)
+    elif seed >= FIRST_SEVERAL:
         shape = (24 + dice.randint(1, 4),)
         net = several(dice, shape[0])
     elif seed >= FIRST_APPLICATION:

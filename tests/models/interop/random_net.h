@@ -34,6 +34,7 @@
 
 #include "models/interop/random_application.h"
 #include "models/interop/random_decoder.h"
+#include "models/interop/random_series.h"
 #include "models/interop/random_several.h"
 
 namespace ronde::test {
@@ -186,13 +187,18 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
 }
 
 /// The nets before them are of other kinds.
-inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26, kFirstSeveral = 30;
+inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26, kFirstSeveral = 30,
+                               kFirstSeries = 36;
 
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
   if (seed >= kFirstDecoder && seed < kFirstApplication) {
     const Shape input{12 + dice.roll(5), 12 + dice.roll(5), 1 + dice.roll(4)};
     return {random_decoder(dice), input, true};
+  }
+  if (seed >= kFirstSeries) {
+    const Shape input{20 + dice.roll(8), 1 + dice.roll(4)};
+    return {random_series(dice), input, true};
   }
   if (seed >= kFirstSeveral) {
     auto net = random_several(dice, seed);

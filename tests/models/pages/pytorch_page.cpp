@@ -201,12 +201,10 @@ void follow() {
 
 void go_along_one_axis() {
   // [one_axis]
-  Sequential net(Reshape({.target_shape = {1, 100, 3}}),  // of samples (100, 3)
-                 Conv2D({.filters = 8, .kernel = {1, 5}, .padding = Padding::same}),
-                 MaxPooling2D({.pool = {1, 2}}));
-  net.build({100, 3});
+  Sequential net(Conv1D({.filters = 8, .kernel = 5, .padding = Padding1D::same}), MaxPooling1D());
+  net.build({100, 3});  // (n, 100, 3)
   // [end]
-  require(net.output_shape() == Shape{1, 1, 50, 8}, "other axes");
+  require(net.output_shape() == Shape{1, 50, 8}, "other axes");
 }
 
 // [join]

@@ -78,8 +78,8 @@ TEST(Conv2D, NamesItselfInErrors) {
   EXPECT_EQ(message_of([&] {
               layer(Tensor::zeros({1, 512, 1}));
             }),
-            "[stem] expects images (n, h, w, c), got (1, 512, 1). Reshape sequences (n, length, c) to (n, 1, "
-            "length, c), of which a kernel or window is {1, k}");
+            "[stem] expects images (n, h, w, c), got (1, 512, 1); sequences (n, steps, c) have layers of "
+            "their own, as Conv1D");
   EXPECT_EQ(message_of([&] {
               layer(Tensor::zeros({1, 2, 5, 3}));
             }),

@@ -75,11 +75,10 @@ TEST(GlobalAveragePooling1D, IsTheMeanOverTheSteps) {
   const Variable kept = keeping(f64_tensor({1, 3, 2}, {1, 10, 2, 20, 6, 30}));
   EXPECT_EQ(kept.shape(), (Shape{1, 1, 2}));
   EXPECT_EQ(kept.value().to_vector<double>(), (std::vector<double>{3, 20}));
-  EXPECT_EQ(
-      message_of([&] {
-        layer(f64_tensor({2, 2}, {1, 2, 3, 4}));
-      }),
-      "[global_average_pooling1d] expects sequences (n, steps, channels), got an input of shape (2, 2)");
+  EXPECT_EQ(message_of([&] {
+              layer(f64_tensor({2, 2}, {1, 2, 3, 4}));
+            }),
+            "[global_average_pooling1d] expects sequences (n, steps, channels), got (2, 2)");
 }
 
 // Which of two words stands in a text decides its class.

@@ -4,10 +4,14 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
+#include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/conv1d.h>
+#include <ronde/nn/conv1d_transpose.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -15,11 +19,13 @@
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss.h>
+#include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/normalization.h>
@@ -30,7 +36,9 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
+#include <ronde/nn/zero_padding1d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "nn/testing.h"
@@ -141,12 +149,12 @@ TEST(MixedPrecision, LayersCastWhatTheyTake) {
 
 /// Close to what the layer makes of the same numbers in f32, in bf16, and so the gradient of its input.
 template <class Layer>
-void expect_near_single(Layer (*make)()) {
+void expect_near_single(Layer (*make)(), const Shape& shape = {6, 6, 4}) {
   Layer mixed = make(), single = make();
   SCOPED_TRACE(mixed.class_name());
-  mixed.build({6, 6, 4}, kMixed);
-  single.build({6, 6, 4}, {.seed = 1});
-  const Tensor rounded = random_tensor({2, 6, 6, 4}, 6).to(DType::bf16).to(default_backend());
+  mixed.build(shape, kMixed);
+  single.build(shape, {.seed = 1});
+  const Tensor rounded = random_tensor(shape.batch_of(2), 6).to(DType::bf16).to(default_backend());
   const auto run = [](Module& layer, const Tensor& x) {
     const Variable input = Variable::parameter(x);
     const Variable y =
@@ -199,6 +207,27 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return UpSampling2D(); });
   expect_near_single(+[] { return UpSampling2D({.interpolation = Interpolation::bilinear}); });
   expect_near_single(+[] { return ZeroPadding2D(2); });
+}
+
+TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
+  const Shape steps{9, 4};
+  expect_near_single(
+      +[] { return Conv1D({.filters = 5, .padding = Padding1D::causal, .activation = Activation::gelu}); },
+      steps);
+  expect_near_single(
+      +[] { return Conv1DTranspose({.filters = 3, .strides = 2}); }, steps);
+  expect_near_single(
+      +[] { return MaxPooling1D(); }, steps);
+  expect_near_single(
+      +[] { return AveragePooling1D({.pool = 3, .padding = Padding::same}); }, steps);
+  expect_near_single(
+      +[] { return GlobalMaxPooling1D(); }, steps);
+  expect_near_single(
+      +[] { return UpSampling1D(); }, steps);
+  expect_near_single(
+      +[] { return Cropping1D(); }, steps);
+  expect_near_single(
+      +[] { return ZeroPadding1D(); }, steps);
 }
 
 TEST(MixedPrecision, OneMixtureIsThere) {

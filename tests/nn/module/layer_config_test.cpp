@@ -1,9 +1,13 @@
 // What layers write of themselves, against what Keras writes.
+#include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
 #include <ronde/nn/concatenate.h>
+#include <ronde/nn/conv1d.h>
+#include <ronde/nn/conv1d_transpose.h>
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
@@ -12,12 +16,14 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_average_pooling2d.h>
+#include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/normalization.h>
@@ -26,7 +32,9 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
+#include <ronde/nn/zero_padding1d.h>
 #include <ronde/nn/zero_padding2d.h>
 
 #include "nn/config_json.h"
@@ -105,6 +113,35 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
   expect_config(GlobalAveragePooling1D({.keepdims = true}), R"({
     "name": "global_average_pooling1d", "trainable": true, "dtype": "float32", "data_format": "channels_last",
     "keepdims": true})");
+  expect_config(GlobalMaxPooling1D(), R"({
+    "name": "global_max_pooling1d", "trainable": true, "dtype": "float32", "data_format": "channels_last"})");
+  expect_config(Conv1D({.filters = 8, .kernel = 5, .strides = 2, .padding = Padding1D::causal}), R"({
+    "name": "conv1d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [5], "strides": [2],
+    "padding": "causal", "data_format": "channels_last", "dilation_rate": [1], "groups": 1,
+    "activation": "linear", "use_bias": true,
+    "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(
+      Conv1DTranspose(
+          {.filters = 2, .strides = 3, .padding = Padding::same, .output_padding = 1, .use_bias = false}),
+      R"({
+    "name": "conv1d_transpose", "trainable": true, "dtype": "float32", "filters": 2, "kernel_size": [3],
+    "strides": [3], "padding": "same", "output_padding": [1], "data_format": "channels_last",
+    "dilation_rate": [1], "activation": "linear", "use_bias": false,
+    "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(MaxPooling1D({.pool = 3}), R"({
+    "name": "max_pooling1d", "trainable": true, "dtype": "float32", "pool_size": [3], "strides": [3],
+    "padding": "valid", "data_format": "channels_last"})");
+  expect_config(AveragePooling1D({.pool = 3, .strides = 1, .padding = Padding::same}), R"({
+    "name": "average_pooling1d", "trainable": true, "dtype": "float32", "pool_size": [3], "strides": [1],
+    "padding": "same", "data_format": "channels_last"})");
+  expect_config(ZeroPadding1D({.front = 2, .back = 0}), R"({
+    "name": "zero_padding1d", "trainable": true, "dtype": "float32", "padding": [2, 0]})");
+  expect_config(Cropping1D({.front = 2, .back = 0}), R"({
+    "name": "cropping1d", "trainable": true, "dtype": "float32", "cropping": [2, 0]})");
+  expect_config(UpSampling1D({.size = 3}), R"({
+    "name": "up_sampling1d", "trainable": true, "dtype": "float32", "size": 3})");
   expect_config(ZeroPadding2D({.top = 0, .left = 2, .right = 3}), R"({
     "name": "zero_padding2d", "trainable": true, "dtype": "float32", "padding": [[0, 1], [2, 3]],
     "data_format": "channels_last"})");

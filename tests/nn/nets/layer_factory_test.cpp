@@ -100,18 +100,24 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[layer_normalization] needs an axis to normalise over");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: 0.5 is not supported, only 0");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
+  EXPECT_EQ(message("Conv1D", R"({"name": "c", "filters": 2, "padding": "full"})"),
+            "[Conv1D \"c\"] padding: \"full\" is not supported, only valid, same and causal");
+  EXPECT_EQ(message("Conv1D", R"({"filters": 2, "kernel_size": [3, 3]})"),
+            "[Conv1D] kernel_size: expected one integer, found 2");
+  EXPECT_EQ(message("MaxPooling1D", R"({"pool_size": 0})"),
+            "[max_pooling1d] pool must be in 1 ... 2147483647, got 0");
   EXPECT_EQ(message("LSTM", "{}"),
-            "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling2D, "
-            "BatchNormalization, Concatenate, Conv2D, Conv2DTranspose, Cropping2D, CustomScaleLayer, Dense, "
+            "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling1D, "
+            "AveragePooling2D, BatchNormalization, Concatenate, Conv1D, Conv1DTranspose, Conv2D, "
+            "Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
             "DepthwiseConv2D, Dropout, Embedding, Flatten, "
             "Functional, GaussianDropout, GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, "
-            "GlobalMaxPooling2D, "
-            "LayerNormalization, LayerScale, LeakyReLU, MaxPooling2D, Maximum, Minimum, Multiply, "
+            "GlobalMaxPooling1D, GlobalMaxPooling2D, LayerNormalization, LayerScale, LeakyReLU, "
+            "MaxPooling1D, MaxPooling2D, Maximum, Minimum, Multiply, "
             "Normalization, RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, "
-            "RandomZoom, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, SpatialDropout2D, "
-            "StochasticDepth, "
-            "Subtract, "
-            "UpSampling2D, ZeroPadding2D");
+            "RandomZoom, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, "
+            "SpatialDropout1D, SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, "
+            "ZeroPadding1D, ZeroPadding2D");
   EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
             "layer \"memory\": class \"GRU\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",

@@ -77,6 +77,7 @@ struct Context {
 enum class WeightLayout {
   plain,      ///< the same
   conv,       ///< OHWI here, HWIO in files
+  conv1d,     ///< (out, 1, k, in) here, (k, in, out) in files
   depthwise,  ///< (c * multiplier, kh, kw, 1) here, (kh, kw, c, multiplier) in files
 };
 

@@ -1,4 +1,5 @@
-/// Weights as Keras' files have them: convolutions are (kh, kw, in, out) there and (out, kh, kw, in) here.
+/// Weights as Keras' files have them: convolutions are (kh, kw, in, out) there and (out, kh, kw, in) here,
+/// those of sequences (k, in, out) there.
 #pragma once
 
 #include <ronde/nn/module.h>

@@ -1,0 +1,27 @@
+#include <ronde/core/ops.h>
+#include <ronde/nn/global_max_pooling1d.h>
+
+#include "layers/global_pooling.h"
+#include "layers/sequences.h"
+
+namespace ronde::inline v0 {
+
+GlobalMaxPooling1D::GlobalMaxPooling1D(GlobalPoolingOptions options) : options_(std::move(options)) {
+  if (!options_.name.empty()) set_name(options_.name);
+}
+
+Variable GlobalMaxPooling1D::forward(const Variable& x, const Context&) {
+  require_sequences(*this, x.shape());
+  return max(x, {.axes = {1}, .keep_dims = options_.keepdims});
+}
+
+ConfigDict GlobalMaxPooling1D::config() const {
+  return global_pooling_config(*this, options_);
+}
+
+template <>
+std::unique_ptr<Module> read_layer<GlobalMaxPooling1D>(const LayerConfig& config) {
+  return std::make_unique<GlobalMaxPooling1D>(read_global_pooling(config));
+}
+
+}  // namespace ronde::inline v0
