@@ -1,8 +1,7 @@
 #include <ronde/nn/conv1d.h>
 
-#include <ronde/core/counted.h>
-
 #include "layers/kernel_and_bias.h"
+#include "layers/layer_checks.h"
 #include "layers/sequences.h"
 
 namespace ronde::inline v0 {
@@ -22,11 +21,7 @@ Padding1D read_padding(const LayerConfig& config) {
 
 Conv1D::Conv1D(Conv1DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
-                      options_.filters);
-  require<UsageError>(options_.groups > 0 && options_.filters % options_.groups == 0, "[", label(), "] ",
-                      counted(options_.filters, "filter"), " cannot be split into ",
-                      counted(options_.groups, "group"));
+  require_filters(*this, options_.filters, options_.groups);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -35,8 +30,7 @@ Conv1D::Conv1D(Conv1DOptions options) : options_(std::move(options)) {
 void Conv1D::build_weights(const Shape& input, const BuildOptions& options) {
   require_sequences(*this, input);
   const std::int64_t channels = input.back();
-  require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ",
-          counted(channels, "input channel"), " cannot be split into ", counted(options_.groups, "group"));
+  require_groups(*this, channels, options_.groups);
   kernel_ = add_weight(
       {.name = "kernel", .layout = WeightLayout::conv1d, .regularizer = options_.kernel_regularizer},
       {options_.filters, 1, options_.kernel, channels / options_.groups}, options_.kernel_initializer,
@@ -48,9 +42,7 @@ void Conv1D::build_weights(const Shape& input, const BuildOptions& options) {
 
 Variable Conv1D::forward(const Variable& x, const Context&) {
   const Variable row = as_row(*this, x);
-  const std::int64_t channels = kernel_.size(3) * options_.groups;
-  require(x.size(2) == channels, "[", label(), "] expects ", counted(channels, "input channel"), ", got ",
-          x.size(2));
+  require_channels(*this, x, kernel_.size(3) * options_.groups);
   const std::int64_t reach = (options_.kernel - 1) * options_.dilation;
   if (options_.padding == Padding1D::valid) require_window_fits(*this, x.size(1), reach + 1);
   const bool relu = options_.activation == Activation::relu;

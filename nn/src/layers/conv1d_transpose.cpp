@@ -1,16 +1,14 @@
 #include <ronde/nn/conv1d_transpose.h>
 
-#include <ronde/core/counted.h>
-
 #include "layers/kernel_and_bias.h"
+#include "layers/layer_checks.h"
 #include "layers/sequences.h"
 
 namespace ronde::inline v0 {
 
 Conv1DTranspose::Conv1DTranspose(Conv1DTransposeOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
-                      options_.filters);
+  require_filters(*this, options_.filters);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -35,8 +33,7 @@ void Conv1DTranspose::build_weights(const Shape& input, const BuildOptions& opti
 
 Variable Conv1DTranspose::forward(const Variable& x, const Context&) {
   const Variable row = as_row(*this, x);
-  require(x.size(2) == kernel_.size(0), "[", label(), "] expects ", counted(kernel_.size(0), "input channel"),
-          ", got ", x.size(2));
+  require_channels(*this, x, kernel_.size(0));
   Conv2dTransposeOptions call{
       .stride = {1, options_.strides}, .padding = options_.padding, .dilation = {1, options_.dilation}};
   if (options_.output_padding) call.output_padding = Size2d{0, *options_.output_padding};

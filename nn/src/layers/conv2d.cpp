@@ -1,20 +1,15 @@
 #include <ronde/nn/conv2d.h>
 
-#include <ronde/core/counted.h>
-
 #include "layers/convolve.h"
 #include "layers/image_checks.h"
 #include "layers/kernel_and_bias.h"
+#include "layers/layer_checks.h"
 
 namespace ronde::inline v0 {
 
 Conv2D::Conv2D(Conv2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
-                      options_.filters);
-  require<UsageError>(options_.groups > 0 && options_.filters % options_.groups == 0, "[", label(), "] ",
-                      counted(options_.filters, "filter"), " cannot be split into ",
-                      counted(options_.groups, "group"));
+  require_filters(*this, options_.filters, options_.groups);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -23,8 +18,7 @@ Conv2D::Conv2D(Conv2DOptions options) : options_(std::move(options)) {
 void Conv2D::build_weights(const Shape& input, const BuildOptions& options) {
   require_images(*this, input);
   const std::int64_t channels = input.back();
-  require(channels > 0 && channels % options_.groups == 0, "[", label(), "] ",
-          counted(channels, "input channel"), " cannot be split into ", counted(options_.groups, "group"));
+  require_groups(*this, channels, options_.groups);
   const Shape kernel{options_.filters, options_.kernel.h, options_.kernel.w, channels / options_.groups};
   kernel_ =
       add_weight({.name = "kernel", .layout = WeightLayout::conv, .regularizer = options_.kernel_regularizer},

@@ -1,16 +1,14 @@
 #include <ronde/nn/conv2d_transpose.h>
 
-#include <ronde/core/counted.h>
-
 #include "layers/image_checks.h"
 #include "layers/kernel_and_bias.h"
+#include "layers/layer_checks.h"
 
 namespace ronde::inline v0 {
 
 Conv2DTranspose::Conv2DTranspose(Conv2DTransposeOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
-                      options_.filters);
+  require_filters(*this, options_.filters);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -37,8 +35,7 @@ void Conv2DTranspose::build_weights(const Shape& input, const BuildOptions& opti
 
 Variable Conv2DTranspose::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
-  require(x.shape().back() == kernel_.size(0), "[", label(), "] expects ",
-          counted(kernel_.size(0), "input channel"), ", got ", x.shape().back());
+  require_channels(*this, x, kernel_.size(0));
   const bool fused = options_.activation == Activation::relu;
   const Variable y = conv2d_transpose(x, kernel_, bias_,
                                       {.stride = options_.strides,

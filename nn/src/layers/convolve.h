@@ -1,11 +1,11 @@
 /// What the layers of one conv2d do: check their images, convolve them, apply the activation.
 #pragma once
 
-#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
 
 #include "layers/image_checks.h"
+#include "layers/layer_checks.h"
 
 namespace ronde::inline v0 {
 
@@ -28,9 +28,7 @@ template <class Layer>
 Variable convolve_images(const Layer& layer, const Variable& x, const Margins2d& margins) {
   Conv2dCall call = layer.call();
   require_images(layer, x.shape());
-  const std::int64_t channels = call.weight.size(3) * call.options.groups;
-  require(x.shape().back() == channels, "[", layer.label(), "] expects ", counted(channels, "input channel"),
-          ", got ", x.shape().back());
+  require_channels(layer, x, call.weight.size(3) * call.options.groups);
   const auto& options = layer.options();
   require_window_fits(layer, x.shape(), options.kernel, options.dilation, options.padding, margins);
   call.options.margins = margins;

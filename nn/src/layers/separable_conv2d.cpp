@@ -1,8 +1,7 @@
 #include <ronde/nn/separable_conv2d.h>
 
-#include <ronde/core/counted.h>
-
 #include "layers/image_checks.h"
+#include "layers/layer_checks.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
@@ -17,8 +16,7 @@ constexpr const char* kPointwise = "pointwise_kernel";
 
 SeparableConv2D::SeparableConv2D(SeparableConv2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require<UsageError>(options_.filters > 0, "[", label(), "] filters must be positive, got ",
-                      options_.filters);
+  require_filters(*this, options_.filters);
   require<UsageError>(options_.depth_multiplier > 0, "[", label(),
                       "] depth_multiplier must be positive, got ", options_.depth_multiplier);
   require_positive(*this, "kernel", options_.kernel);
@@ -46,8 +44,7 @@ void SeparableConv2D::build_weights(const Shape& input, const BuildOptions& opti
 Variable SeparableConv2D::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
   const std::int64_t channels = depthwise_.size(0) / options_.depth_multiplier;
-  require(x.shape().back() == channels, "[", label(), "] expects ", counted(channels, "input channel"),
-          ", got ", x.shape().back());
+  require_channels(*this, x, channels);
   require_window_fits(*this, x.shape(), options_.kernel, options_.dilation, options_.padding);
   const Variable filtered = conv2d(x, depthwise_, {},
                                    {.stride = options_.strides,

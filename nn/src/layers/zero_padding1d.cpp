@@ -1,5 +1,6 @@
 #include <ronde/nn/zero_padding1d.h>
 
+#include "layers/layer_checks.h"
 #include "layers/sequences.h"
 #include "module/layer_config.h"
 
@@ -7,8 +8,7 @@ namespace ronde::inline v0 {
 
 ZeroPadding1D::ZeroPadding1D(ZeroPadding1DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  for (const std::int64_t side : {options_.front, options_.back})
-    require<UsageError>(side >= 0, "[", label(), "] padding must not be negative, got ", side);
+  require_not_negative(*this, "padding", {options_.front, options_.back});
 }
 
 Variable ZeroPadding1D::forward(const Variable& x, const Context&) {

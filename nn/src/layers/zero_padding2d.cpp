@@ -1,14 +1,14 @@
 #include <ronde/nn/zero_padding2d.h>
 
 #include "layers/image_checks.h"
+#include "layers/layer_checks.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
 
 ZeroPadding2D::ZeroPadding2D(ZeroPadding2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  for (const std::int64_t side : {options_.top, options_.bottom, options_.left, options_.right})
-    require<UsageError>(side >= 0, "[", label(), "] padding must not be negative, got ", side);
+  require_not_negative(*this, "padding", {options_.top, options_.bottom, options_.left, options_.right});
 }
 
 Variable ZeroPadding2D::forward(const Variable& x, const Context&) {
