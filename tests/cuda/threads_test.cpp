@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "cuda/captured_step.h"
 #include "cuda/digits.h"
@@ -111,6 +112,23 @@ TEST_F(CudaThreads, NoneGetsMemoryWhileAnotherOneCaptures) {
     });
   other.join();
   EXPECT_EQ(mine.to_vector<float>(), added(-1.0f));
+}
+
+// The side stream waits for what the main stream has been given: what another thread gives that one a moment
+// later is not among it.
+TEST(CudaThreadsOnTwoStreams, ShareNoScratchMemory) {
+  std::function<void()> meanwhile;
+  FakeDevice device{{.on_wait = [&] {
+    if (meanwhile) std::thread(std::exchange(meanwhile, {})).join();
+  }}};
+  const Tensor x = filled(device.backend, {4, 4}, 1.0), product = filled(device.backend, {4, 4}, 0.0),
+               gradient = filled(device.backend, {4, 4}, 0.0);
+  meanwhile = [&] { device.backend.matmul(product, x, x, {}); };
+  CapturedStep step(device.backend);
+  step.run([&] { device.backend.dense_backward_weight(gradient, {}, x, x); });
+  EXPECT_FALSE(meanwhile);
+  EXPECT_EQ(product.to_vector<float>(), repeated(16, 4.0f));
+  EXPECT_EQ(gradient.to_vector<float>(), repeated(16, 4.0f));
 }
 
 TEST_F(CudaThreads, ACaptureWithinACaptureIsNone) {

@@ -39,10 +39,11 @@ void SideStream::open() {
 void SideStream::launch(const Call& call, Plan plan, std::size_t workspace,
                         std::span<const Tensor* const> tensors) {
   if (!joined_) open();
-  check(runtime_.record(forked_, main_), "a kernel beside others");
-  check(runtime_.wait(side_, forked_), "a kernel beside others");
+  // Before the fork: another thread may have had the block until now, on the main stream.
   workspaces_.push_back(std::make_unique<Workspace>(allocator_, workspace));
   held_bytes_ += workspace;
+  check(runtime_.record(forked_, main_), "a kernel beside others");
+  check(runtime_.wait(side_, forked_), "a kernel beside others");
   for (const Tensor* tensor : tensors) {
     if (!tensor->defined()) continue;
     held_.push_back(*tensor);

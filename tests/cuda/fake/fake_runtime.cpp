@@ -193,6 +193,7 @@ Status FakeRuntime::record(cuda::Event event, cuda::Stream stream) {
 }
 
 Status FakeRuntime::wait(cuda::Stream stream, cuda::Event event) {
+  if (options_.on_wait) options_.on_wait();
   const std::lock_guard lock(mutex_);
   const FakeEvent& e = *events_.at(event);
   if (!e.mark.is_set) return refuse("a stream waits for an event that stands for nothing");

@@ -46,6 +46,7 @@ struct FakeOptions {
   bool plans_bfloat16 = true;  ///< false: its libraries have nothing for bf16
   bool likes_floats = false;   ///< true: its libraries are better with float copies, in gradients of weights
   std::function<void(const cuda::Call&)> on_launch = {};  ///< is told of each
+  std::function<void()> on_wait = {};  ///< is called ahead of each `wait`, and may use the device
 };
 
 class FakeRuntime final : public cuda::Runtime {
