@@ -103,5 +103,28 @@ TEST(Dense, BackwardOfWeightAndBias) {
     }
 }
 
+// Libraries read and write several elements at once where memory begins well; a bias is one of the operands.
+TEST(Dense, OperandsMayBeginAnywhere) {
+  constexpr std::int64_t kM = 64, kN = 96, kK = 128;
+  for (const std::int64_t offset : {1, 2, 4})
+    for (const int moved : {0, 1, 2, 3, 4}) {  // one operand, or all
+      SCOPED_TRACE(cat("operand ", moved, " from ", offset));
+      const auto from = [&](int i) { return moved == i || moved == 4 ? offset : 0; };
+      const auto part = [&](const Tensor& x, int i, const Shape& shape) { return x.view(from(i), shape); };
+      compare({random({kM * kN + offset}, 4)},
+              {random({kM * kK + offset}, 1), random({kK * kN + offset}, 2), random({kN + offset}, 3)},
+              [&](Backend& backend, Tensors out, Tensors in) {
+                backend.dense(part(out[0], 0, {kM, kN}), part(in[0], 1, {kM, kK}), part(in[1], 2, {kK, kN}),
+                              part(in[2], 3, {kN}), Epilogue::relu);
+              });
+      compare({random({kK * kN + offset}, 4), random({kN + offset}, 5)},
+              {random({kM * kN + offset}, 1), random({kM * kK + offset}, 2)},
+              [&](Backend& backend, Tensors out, Tensors in) {
+                backend.dense_backward_weight(part(out[0], 0, {kK, kN}), part(out[1], 3, {kN}),
+                                              part(in[0], 1, {kM, kN}), part(in[1], 2, {kM, kK}));
+              });
+    }
+}
+
 }  // namespace
 }  // namespace ronde::test

@@ -62,15 +62,18 @@ cublasComputeType_t compute_type(const Call& call, const MathOptions& math) {
 }
 
 /// As far as calls that share a plan have it in common.
+constexpr std::uint32_t kMostAligned = 16;
 std::uint32_t alignment(const void* memory) {
-  std::uint32_t bytes = 16;
+  std::uint32_t bytes = kMostAligned;
   while (reinterpret_cast<std::uintptr_t>(memory) % bytes != 0) bytes /= 2;
   return bytes;
 }
 
 /// A bias, or its gradient, goes into cuBLASLt's epilogue if it has the result's dtype and nothing is dropped
-/// behind it. Else, and to a result in bf16, our own kernel adds it, there from a product in float: each is
-/// rounded once, where cuBLASLt 13.1 on an H100 rounds some products before it adds the bias.
+/// behind it, and where it begins a pack: there is no word to cuBLASLt for where it lies, and an algorithm
+/// may read four of it at once. Else, and to a result in bf16, our own kernel adds it, there from a product
+/// in float: each is rounded once, where cuBLASLt 13.1 on an H100 rounds some products before it adds the
+/// bias.
 class ProductPlan final : public PlanTag {
  public:
   ProductPlan(const Call& call, const MathOptions& math, cublasLtHandle_t handle, const Place& place)
@@ -82,8 +85,9 @@ class ProductPlan final : public PlanTag {
     const bool has_bias = call.op != Op::matmul && bias_of(call).defined;
     const bool drops = call.op == Op::dense && call.operands > 4 && call[4].defined;
     const bool rounds_twice = call.op == Op::dense && call[0].dtype == DType::bf16;
-    const bool may_be_by_library =
-        has_bias && !drops && !rounds_twice && bias_of(call).dtype == call[0].dtype;
+    const bool may_be_by_library = has_bias && !drops && !rounds_twice &&
+                                   bias_of(call).dtype == call[0].dtype &&
+                                   alignment(bias_of(call).data) == kMostAligned;
     const bool tries = math.engines != Engines::deterministic;
     if (!(may_be_by_library && find(call, Bias::by_library, tries, place)) &&
         !find(call, has_bias || drops ? Bias::by_kernel : Bias::none, tries, place))
