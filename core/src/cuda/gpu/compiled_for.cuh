@@ -29,11 +29,11 @@ constexpr int blocks_at_once(int blocks) {
   return kCompiledFor >= 1000 ? blocks - 1 : blocks;
 }
 
-/// Note [Early kernels]: from compute capability 9.0 on a kernel may be brought to the device while those
-/// before it on its stream run (`launch`). So this is what each kernel does first: it lets the next one come,
-/// and waits for the ones before, whose results it may read and whose operands it may write. Before this it
-/// may touch no memory. On an H200 steps were 9 to 15 % faster for it. The tests' emulation ends a kernel
-/// that does not wait.
+/// Note [Early kernels]: compiled for compute capability 9.0 or more, a kernel may be brought to the device
+/// while those before it on its stream run (`launch`). So this is what each kernel does first: it lets the
+/// next one come, and waits for the ones before, whose results it may read and whose operands it may write.
+/// Before this it may touch no memory. On an H200 steps were 9 to 15 % faster for it. The tests' emulation
+/// ends a kernel that does not wait.
 __device__ inline void begin_kernel() {
   if constexpr (kCompiledFor >= 900) {
     cudaTriggerProgrammaticLaunchCompletion();

@@ -31,16 +31,9 @@ __device__ inline Index element_step() {
   return static_cast<Index>(gridDim.x) * blockDim.x;
 }
 
-/// Whether kernels may be brought to the device while those before them run: Note [Early kernels].
-inline bool may_be_early() {
-  static const bool may = [] {
-    int device = 0, major = 0;
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-           major >= 9;
-  }();
-  return may;
-}
+/// Whether kernels may be brought to the current device while those before them run: Note [Early kernels].
+/// In architectures.cu.
+bool may_be_early();
 
 /// Enqueues a kernel; its arguments become what it takes. Every kernel goes by this.
 template <class... Params>

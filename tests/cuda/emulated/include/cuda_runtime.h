@@ -105,16 +105,6 @@ inline void cudaGridDependencySynchronize() {
   ++ronde::test::at_work().of->waited;
 }
 
-enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
-inline cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
-inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 9;
-  return cudaSuccess;
-}
-
 inline void __syncthreads() {
   ronde::test::wait_for_block();
 }
