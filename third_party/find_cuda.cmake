@@ -1,4 +1,5 @@
-# The GPU half: a compiler, the runtime, cuBLASLt and cuDNN, all or nothing. Sets cuda_found.
+# The GPU half: a compiler, the runtime, cuBLASLt and cuDNN, all or nothing. Sets cuda_found. CUDA 13 has the calls that
+# tell of a graph's edges under the names that captured_graph.cu uses.
 set(cuda_found FALSE)
 if(RONDE_WITH_CUDA STREQUAL "OFF" OR RONDE_SANITIZE)
   return()
@@ -9,7 +10,7 @@ if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
-find_package(CUDAToolkit 12.0 QUIET)
+find_package(CUDAToolkit 13.0 QUIET)
 find_package(cuDNN 9.0 QUIET)
 if(CUDAToolkit_FOUND)
   # pip's packages have no libcublasLt.so but one with its number, beside which CMake finds nothing, or a system's.
