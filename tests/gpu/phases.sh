@@ -5,6 +5,7 @@ phases=(
   "info 30 versions, and whether a GPU is usable, from the tool and from the kernels' tests"
   "tiny 60 a small training in float32 and in bfloat16"
   "oracle 100 every kernel x shape x dtype against the f64 oracle, in up to 12 processes, but for the next phase's"
+  "trainings 60 nets of other kinds and several threads at once: the CPU's weights, and the same bits each time"
   "mnist 90 images/s and accuracy, float32 and bfloat16"
   "cifar10 90 images/s, float32 and bfloat16"
   "recipes 90 the records' recipes: seconds from data in memory to the tested model"
@@ -23,7 +24,7 @@ phases=(
 # The order of --budget, and seconds there: first what a GPU has not run or what has changed since, all together in some 12
 # minutes. On an H100 the first five took 8 to 30 each.
 budgeted=(
-  "info 20" "mnist 40" "equal 25" "ranks 30" "cifar10 45" "kernels 70" "oracle 110" "tf32 60" "racecheck 120"
+  "info 20" "trainings 40" "mnist 40" "equal 25" "ranks 30" "cifar10 45" "kernels 70" "oracle 110" "tf32 60" "racecheck 120"
   "torch 40" "torch-compile 100" "memcheck 60" "forward 130" "recipes 45" "resume 20" "tiny 15"
 )
 
@@ -61,6 +62,14 @@ phase_forward() {
   local filter=$forward
   [[ -n $rehearses ]] && filter=Softmax*
   shards "convolutions forward against the f64 oracle" "${oracle[@]}" "--gtest_filter=$filter"
+}
+
+# Engines by trial, which take a second for each shape in bfloat16, are the nets' of other phases.
+phase_trainings() {
+  local -x RONDE_CUDA_ENGINES=deterministic
+  local times=5
+  [[ -n $rehearses ]] && times=1
+  part "trainings of other nets, and of several threads" "$trainings" --gtest_brief=1 --gtest_repeat=$times
 }
 
 phase_tf32() {
