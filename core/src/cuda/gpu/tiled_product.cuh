@@ -23,9 +23,11 @@ struct Tile {
                 kBlockThreads % kWarp == 0);
 };
 
-/// Registers for so many threads a multiprocessor.
+/// Registers for so many threads a multiprocessor. For compute capability 8.6 to 8.9 the compiler would
+/// spill; what it takes there leaves room for as many as there is shared memory for.
+constexpr int kThreadsAtOnce = kCompiledFor > 800 && kCompiledFor < 900 ? 256 : 384;
 template <class T>
-constexpr int kBlocks = (T::kThreadRows * T::kThreadColumns > 32 ? 384 : 512) / T::kBlockThreads;
+constexpr int kBlocks = (T::kThreadRows * T::kThreadColumns > 32 ? kThreadsAtOnce : 512) / T::kBlockThreads;
 
 /// One side's factors in a stage. Those of four depths are apart from the next by so much that threads which
 /// share out depths write to different banks.
