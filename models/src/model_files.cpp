@@ -8,6 +8,7 @@
 #include "state/model_state.h"
 #include "training/evaluator.h"
 #include "training/trainer.h"
+#include "weights/keras2_calls.h"
 #include "weights/keras_config.h"
 #include "weights/keras_optimizer.h"
 #include "weights/layers_by_class.h"
@@ -158,6 +159,10 @@ void Model::save(const std::string& path, SaveOptions options) {
   collectively(communicator(), [&] {
     if (communicator().rank() != 0) return;
     SavedModel file = capture(*state_, std::move(run), slots);
+    if (options.keras_optimizer_state == KerasOptimizerState::tf2) {
+      require_order_of_keras2(*state_->module);
+      file.model_config = with_calls_of_keras2(file.model_config);
+    }
     if (state_->optimizer)
       file.optimizer_weights = save_keras_optimizer(state_->optimizer->optimizer(), slots, *state_->module,
                                                     options.keras_optimizer_state, layout_for(path));

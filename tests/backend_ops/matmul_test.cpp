@@ -31,13 +31,17 @@ TEST(Matmul, AllTranspositions) {
 }
 
 TEST(Matmul, Batched) {
-  for (const std::int64_t batch : {0, 1, 5})
-    for (const bool transpose_a : {false, true})
-      compare({blank({batch, 7, 9})},
-              {random(transpose_a ? Shape{batch, 11, 7} : Shape{batch, 7, 11}, 1), random({batch, 11, 9}, 2)},
-              [&](Backend& backend, Tensors out, Tensors in) {
-                backend.matmul(out[0], in[0], in[1], {transpose_a, false});
-              });
+  // The second as in attention: 40 steps of 16 features.
+  for (const Sizes& s : {Sizes{7, 9, 11}, Sizes{40, 40, 16}})
+    for (const std::int64_t batch : {0, 1, 5})
+      for (const bool transpose_a : {false, true})
+        for (const bool transpose_b : {false, true})
+          compare({blank({batch, s.m, s.n})},
+                  {random(transpose_a ? Shape{batch, s.k, s.m} : Shape{batch, s.m, s.k}, 1),
+                   random(transpose_b ? Shape{batch, s.n, s.k} : Shape{batch, s.k, s.n}, 2)},
+                  [&](Backend& backend, Tensors out, Tensors in) {
+                    backend.matmul(out[0], in[0], in[1], {transpose_a, transpose_b});
+                  });
 }
 
 // Few columns are multiplied in another way than many: those of a chunk count, not those of a thread.

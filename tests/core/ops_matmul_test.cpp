@@ -35,6 +35,28 @@ TEST(Matmul, OfViewsAndOfTheSameVariableTwice) {
                    {random_tensor({3, 3})});
 }
 
+// They are multiplied as they lie.
+TEST(Matmul, OfTransposes) {
+  const Shape flat{1, 0}, stacked{0, 2, 1};
+  for (const bool of_a : {false, true})
+    for (const bool of_b : {false, true})
+      for (const std::int64_t batch : {0, 1, 3}) {
+        const Shape axes = batch == 0 ? flat : stacked;
+        const auto shape = [&](std::int64_t rows, std::int64_t columns, bool turned) {
+          const Shape matrix = turned ? Shape{columns, rows} : Shape{rows, columns};
+          return batch == 0 ? matrix : matrix.batch_of(batch);
+        };
+        const auto f = [&](const Variables& v) {
+          return matmul(of_a ? permute(v[0], axes) : v[0], of_b ? permute(v[1], axes) : v[1]);
+        };
+        const Tensor a = random_tensor(shape(2, 5, of_a), 1), b = random_tensor(shape(5, 4, of_b), 2);
+        const Tensor y = f({a, b}).value();
+        const auto dense = [&](const Tensor& x, bool turned) { return turned ? x.permute(axes).clone() : x; };
+        EXPECT_EQ(y.to_vector<double>(), matmul(dense(a, of_a), dense(b, of_b)).value().to_vector<double>());
+        expect_gradients(f, {a, b});
+      }
+}
+
 TEST(Matmul, OfEmptyMatrices) {
   const auto f = [](const Variables& v) { return matmul(v[0], v[1]); };
   expect_gradients(f, {random_tensor({0, 3}), random_tensor({3, 4})});

@@ -2,6 +2,10 @@
 #include <functional>
 
 #include <ronde/core/ops.h>
+#include <ronde/nn/adam.h>
+#include <ronde/nn/global_average_pooling1d.h>
+#include <ronde/nn/multi_head_attention.h>
+#include <ronde/nn/reshape.h>
 
 #include "cuda/digits.h"
 
@@ -108,6 +112,32 @@ TEST(CudaOperations, PickedElementsInAGraphThatIsRepeated) {
   FakeDevice device;
   expect_near(trained(device.backend), trained(backend("cpu")), 1e-5);
   EXPECT_EQ(device.runtime.replays(), 4);
+}
+
+std::vector<double> train_attention(Backend& backend, ComputeDtype compute_dtype) {
+  Model model(
+      std::make_unique<Sequential>(
+          Reshape({.target_shape = {8, 8}}),
+          MultiHeadAttention(
+              {.num_heads = 2, .key_dim = 3, .dropout = 0.2, .use_causal_mask = true, .name = "within"}),
+          MultiHeadAttention({.num_heads = 1, .key_dim = 4, .name = "again"}), GlobalAveragePooling1D(),
+          Dense({.units = 4, .activation = Activation::softmax})),
+      {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
+  model.compile({.optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.01}),
+                 .loss = std::make_unique<CategoricalCrossentropy>()});
+  model.fit(digits(), {.batch_size = 4, .max_steps = 6, .verbose = 0});
+  return model.arena().values().to_vector<double>();
+}
+
+// Its steps are repeated, too.
+TEST(CudaOperations, AttentionGivesTheWeightsOfTheOracle) {
+  for (const auto& [compute_dtype, tolerance] :
+       {std::pair<ComputeDtype, double>{{}, 1e-5}, {DType::bf16, 0x1p-6}}) {
+    const std::vector<double> expected = train_attention(backend("cpu"), compute_dtype);
+    FakeDevice device({.seed = 7});
+    expect_near(train_attention(device.backend, compute_dtype), expected, tolerance);
+    EXPECT_EQ(device.runtime.replays(), 4);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A net with several inputs and outputs on the fake device: weights and logs after a few steps are the
 // oracle's.
 #include <ronde/core/ops.h>
+#include <ronde/data/in_memory_dataset.h>
 #include <ronde/models/model.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d.h>

@@ -8,14 +8,40 @@
 namespace ronde::inline v0 {
 namespace {
 
+Tensor transposed(const Tensor& x) {
+  return x.rank() == 2 ? x.permute({1, 0}) : x.permute({0, 2, 1});
+}
+
+/// Whether it is dense as its transpose: then that is multiplied, and nothing copied.
+bool is_turned(const Tensor& x) {
+  return !x.is_contiguous() && transposed(x).is_contiguous();
+}
+
 struct MatmulNode final : Node {
-  Tensor a, b;  // each kept for the other's gradient
+  Tensor a, b;  // in memory; each kept for the other's gradient
+  bool turns_a = false, turns_b = false;
+  Shape a_shape, b_shape;  // in memory
 
   const char* name() const override { return "matmul"; }
   void backward(const Tensor& grad_out, InputGrads& grads) override {
     const Tensor grad = grad_out.contiguous();
-    if (grads.wanted(0)) grad.backend().matmul(grads.out(0), grad, b, {.transpose_b = true});
-    if (grads.wanted(1)) grad.backend().matmul(grads.out(1), a, grad, {.transpose_a = true});
+    if (grads.wanted(0) && turns_a)
+      set_turned(grads, 0, a_shape, b, grad, {.transpose_a = turns_b, .transpose_b = true});
+    else if (grads.wanted(0))
+      grad.backend().matmul(grads.out(0), grad, b, {.transpose_b = !turns_b});
+    if (grads.wanted(1) && turns_b)
+      set_turned(grads, 1, b_shape, grad, a, {.transpose_a = true, .transpose_b = turns_a});
+    else if (grads.wanted(1))
+      grad.backend().matmul(grads.out(1), a, grad, {.transpose_a = !turns_a});
+  }
+
+ private:
+  /// The gradient of a factor that is transposed: first of what lies in memory.
+  static void set_turned(InputGrads& grads, int input, const Shape& shape, const Tensor& x, const Tensor& y,
+                         MatmulParams params) {
+    const Tensor memory = Tensor::empty(shape, x.options());
+    x.backend().matmul(memory, x, y, params);
+    grads.set(input, transposed(memory));
   }
 };
 
@@ -35,15 +61,21 @@ void check_shapes(const Tensor& a, const Tensor& b) {
 
 Variable matmul(const Variable& a, const Variable& b) {
   check_shapes(a.value(), b.value());
-  const Tensor dense_a = a.value().contiguous(), dense_b = b.value().contiguous();
+  const bool turns_a = is_turned(a.value()), turns_b = is_turned(b.value());
+  const Tensor in_a = turns_a ? transposed(a.value()) : a.value().contiguous();
+  const Tensor in_b = turns_b ? transposed(b.value()) : b.value().contiguous();
   Shape shape = a.shape();
   shape[-1] = b.size(-1);
-  const Tensor y = Tensor::empty(shape, dense_a.options());
-  y.backend().matmul(y, dense_a, dense_b, {});
+  const Tensor y = Tensor::empty(shape, in_a.options());
+  y.backend().matmul(y, in_a, in_b, {.transpose_a = turns_a, .transpose_b = turns_b});
   if (!Node::needed({a, b})) return y;
   auto node = std::make_shared<MatmulNode>();
-  if (b.requires_grad()) node->a = dense_a;
-  if (a.requires_grad()) node->b = dense_b;
+  if (b.requires_grad()) node->a = in_a;
+  if (a.requires_grad()) node->b = in_b;
+  node->turns_a = turns_a;
+  node->turns_b = turns_b;
+  node->a_shape = in_a.shape();
+  node->b_shape = in_b.shape();
   return Node::record(std::move(node), {a, b}, y);
 }
 

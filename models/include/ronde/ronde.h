@@ -107,6 +107,7 @@
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/muon.h>
 #include <ronde/nn/nadam.h>
 #include <ronde/nn/normalization.h>

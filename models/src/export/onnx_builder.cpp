@@ -19,9 +19,9 @@ std::vector<std::int64_t> permutation(int rank, bool channels_first) {
   return axes;
 }
 
-/// "conv2d/kernel" -> "kernel"
-std::string short_name(const std::string& name) {
-  return name.substr(name.rfind('/') + 1);
+/// "conv2d/kernel" of the layer conv2d -> "kernel"
+std::string name_in(const Module& layer, const Parameter& weight) {
+  return layer.path().empty() ? weight.name : weight.name.substr(layer.path().size() + 1);
 }
 
 }  // namespace
@@ -50,13 +50,13 @@ OnnxValue OnnxBuilder::add(const std::string& op, const std::string& name,
 
 Tensor OnnxBuilder::weight(const Module& layer, const std::string& name) const {
   for (const Parameter& weight : layer.parameters())
-    if (short_name(weight.name) == name) return weight.variable.value();
+    if (name_in(layer, weight) == name) return weight.variable.value();
   throw Error(cat("[onnx] layer ", layer.label(), " has no weight ", name, ": build the net first"));
 }
 
 bool OnnxBuilder::has_weight(const Module& layer, const std::string& name) const {
   for (const Parameter& weight : layer.parameters())
-    if (short_name(weight.name) == name) return true;
+    if (name_in(layer, weight) == name) return true;
   return false;
 }
 

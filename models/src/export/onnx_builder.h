@@ -69,8 +69,8 @@ using OnnxConverter = OnnxValue (*)(const OnnxCall& call);
 OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& value,
                           const std::string& name);
 
-// Defined by subject in onnx_images.cpp, onnx_margins.cpp, onnx_vectors.cpp, onnx_normalizations.cpp,
-// onnx_joins.cpp.
+// Defined by subject in onnx_attention.cpp, onnx_images.cpp, onnx_margins.cpp, onnx_vectors.cpp,
+// onnx_normalizations.cpp, onnx_joins.cpp.
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
@@ -95,6 +95,7 @@ OnnxValue onnx_leaky_relu(const OnnxCall& call);
 OnnxValue onnx_max_pooling(const OnnxCall& call);
 OnnxValue onnx_maximum(const OnnxCall& call);
 OnnxValue onnx_minimum(const OnnxCall& call);
+OnnxValue onnx_multi_head_attention(const OnnxCall& call);
 OnnxValue onnx_multiply(const OnnxCall& call);
 OnnxValue onnx_normalization(const OnnxCall& call);
 OnnxValue onnx_relu(const OnnxCall& call);

@@ -47,6 +47,7 @@ constexpr Exported kConverters[] = {
     {"MaxPooling2D", onnx_max_pooling},
     {"Maximum", onnx_maximum},
     {"Minimum", onnx_minimum},
+    {"MultiHeadAttention", onnx_multi_head_attention},
     {"Multiply", onnx_multiply},
     {"Normalization", onnx_normalization},
     {"ReLU", onnx_relu},

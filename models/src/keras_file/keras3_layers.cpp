@@ -25,6 +25,13 @@ constexpr const char* kVars = "vars";
 constexpr std::string_view kLayers = "layers";
 constexpr std::string_view kLayersBefore2_14 = "_layer_checkpoint_dependencies";
 
+/// The parts of a MultiHeadAttention, which Keras 2 and the first of Keras 3 call "_query_dense" and so on.
+constexpr std::array<std::string_view, 4> kParts{"query_dense", "key_dense", "value_dense", "output_dense"};
+
+bool is_part(std::string_view name) {
+  return std::find(kParts.begin(), kParts.end(), name) != kParts.end();
+}
+
 /// More than any net has: a file whose groups contain each other would never end.
 constexpr std::size_t kMaxGroups = 100'000;
 
@@ -55,7 +62,9 @@ class Keras3Reader {
   void read(hid_t group, const std::string& path, std::size_t depth) {
     require<Hdf5Error>(depth <= kMaxGroupDepth && ++groups_ <= kMaxGroups, "its groups do not end");
     for (const std::string& name : names_in(group)) {
-      const std::string known = name == kLayersBefore2_14 ? std::string(kLayers) : name;
+      std::string known = name == kLayersBefore2_14 ? std::string(kLayers) : name;
+      if (name.front() == '_' && is_part(name.substr(1))) known = name.substr(1);
+      if (known != name && has_object(group, known)) continue;  // the same under its newer name
       const std::string below = path.empty() ? known : cat(path, "/", known);
       if (is_of_training(below)) continue;
       const Handle child = open_object(group, name);
@@ -109,6 +118,11 @@ void write_keras3_layers(hid_t file, SavedModel& model) {
     const Handle vars = hdf5::ensure_group(file, layer.name.empty() ? kVars : cat(layer.name, "/", kVars));
     for (std::size_t i = 0; i < layer.weights.size(); ++i)
       hdf5::write_dataset(vars, std::to_string(i), std::exchange(layer.weights[i].values, {}));
+    const std::size_t last = layer.name.rfind('/') + 1;
+    if (!is_part(layer.name.substr(last))) continue;
+    const std::string older = cat(layer.name.substr(0, last), "_", layer.name.substr(last));
+    check(H5Lcreate_hard(file, layer.name.c_str(), file, older.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+          "naming a group once more");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/sequential.h>
 
 #include "weights/hard_sigmoid.h"
@@ -18,9 +19,11 @@ bool keras_knows(const Module& module) {
   if (std::find(kNames.begin(), kNames.end(), module.class_name()) == kNames.end()) return false;
   const auto* graph = dynamic_cast<const Graph*>(&module);
   if (graph && graph->has_several_parts() && !graph->path().empty()) return false;  // rows are not Keras'
+  // To Keras an attention always takes several inputs, which only a functional net can give it.
   const auto children = module.children();
-  return std::all_of(children.begin(), children.end(),
-                     [](const Module* child) { return keras_knows(*child); });
+  return std::all_of(children.begin(), children.end(), [graph](const Module* child) {
+    return keras_knows(*child) && (graph || !dynamic_cast<const MultiHeadAttention*>(child));
+  });
 }
 
 /// `described` with the extents of `open` where it leaves some open.

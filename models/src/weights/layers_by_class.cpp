@@ -5,6 +5,7 @@
 #include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/weight_layout.h>
 
@@ -51,6 +52,10 @@ class Places {
     places_.push_back({path, own_[module.path()]});  // trainable ones come first in `parameters` already
     const auto* graph = dynamic_cast<const Graph*>(&module);
     const bool is_container = graph != nullptr || dynamic_cast<const Sequential*>(&module) != nullptr;
+    if (dynamic_cast<const MultiHeadAttention*>(&module) != nullptr)
+      for (const std::string part : MultiHeadAttention::kPartNames)  // to Keras they are layers
+        places_.push_back({cat(path, "/", part == "attention_output" ? "output" : part, "_dense"),
+                           own_[below(module.path(), part)]});
     ClassNames names;
     for (const Module* child : graph != nullptr ? graph->layers() : module.children())
       add(*child,

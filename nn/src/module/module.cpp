@@ -86,7 +86,7 @@ Variable Module::join(const std::vector<Variable>& inputs, const Context&) {
 
 void Module::begin_call(std::span<const Variable> inputs, const Context& context) {
   if (context.trace != nullptr) {
-    enter(inputs.front(), context);
+    enter(inputs, context);
   } else if (!built_) {
     enter_late(inputs, context);
   }
@@ -94,10 +94,10 @@ void Module::begin_call(std::span<const Variable> inputs, const Context& context
 
 /// A call within a dry run. What the net only knows has its weights from elsewhere, or has none and may be
 /// gone when the call returns.
-void Module::enter(const Variable& x, const Context& context) {
+void Module::enter(std::span<const Variable> inputs, const Context& context) {
   const bool is_part = &root() == &context.trace->net->root();
   if (!built_) {
-    make_weights(x, context);
+    make_weights(inputs, context);
     if (!is_part) require_no_weights();
   }
   if (!is_part && parameters_.empty()) return;
@@ -120,7 +120,7 @@ void Module::enter_late(std::span<const Variable> inputs, const Context& context
     require(!above->building_, "[", label(), "] was called without a context inside forward(): pass it on");
   const Module& top = root();
   if (top.built_ && &top != this) {
-    make_weights(x, context);
+    make_weights(inputs, context);
     require(parameters_.empty(), "[", label(),
             "] was not reached when the net was built (a dry run in inference mode), so its weights are not "
             "among the net's; call its build(input shape) before the net's");
@@ -131,13 +131,14 @@ void Module::enter_late(std::span<const Variable> inputs, const Context& context
   dry_run(shapes, {.seed = context.seed, .dtype = x.dtype(), .backend = &x.value().backend()});
 }
 
-void Module::make_weights(const Variable& x, const Context& context) {
+void Module::make_weights(std::span<const Variable> inputs, const Context& context) {
+  const Variable& x = inputs.front();
   // Of bf16 only what is computed is made: weights that small steps are added to need more digits.
   const DType dtype = x.dtype() == DType::bf16 ? DType::f32 : x.dtype();
-  build_weights(x.shape(), {.seed = context.seed,
-                            .dtype = dtype,
-                            .backend = &x.value().backend(),
-                            .draws = context.trace == nullptr || context.trace->draws});
+  build_weights_for(inputs, {.seed = context.seed,
+                             .dtype = dtype,
+                             .backend = &x.value().backend(),
+                             .draws = context.trace == nullptr || context.trace->draws});
   input_shape_ = x.shape().tail(1);
   built_ = true;
 }
@@ -191,6 +192,10 @@ void Module::dry_run(const std::vector<Shape>& inputs, const BuildOptions& optio
 }
 
 void Module::build_weights(const Shape&, const BuildOptions&) {}
+
+void Module::build_weights_for(std::span<const Variable> inputs, const BuildOptions& options) {
+  build_weights(inputs.front().shape(), options);
+}
 
 // --- weights
 

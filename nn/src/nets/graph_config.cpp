@@ -4,6 +4,7 @@
 #include <set>
 
 #include <ronde/nn/graph.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/sequential.h>
 
 #include "module/layer_config.h"
@@ -51,18 +52,50 @@ class Calls {
 
  private:
   void add(const GraphNode& node) {
-    ConfigList inputs;
-    for (const int input : node.inputs) {
-      ConfigList with_arguments = reference(input);
-      with_arguments.emplace_back(ConfigDict{});
-      inputs.emplace_back(with_arguments);
-    }
+    const auto* attention = dynamic_cast<const MultiHeadAttention*>(node.layer);
+    const ConfigValue inputs =
+        attention ? ConfigValue(arguments(*attention, node.inputs)) : ConfigValue(tensors(node.inputs));
     ConfigList& calls = of(*node.layer);
     calls.emplace_back(inputs);
     references_.push_back({node.layer->name(), std::ssize(calls) - 1, 0});
     if (!is_net(*node.layer)) return;
     calls.emplace_back(inputs);
     references_.back()[1] = std::ssize(calls) - 1;
+  }
+
+  /// Results of layers as every Keras reads them that are a layer's only argument.
+  ConfigList tensors(const std::vector<int>& nodes) const {
+    ConfigList inputs;
+    for (const int node : nodes) {
+      ConfigList with_arguments = reference(node);
+      with_arguments.emplace_back(ConfigDict{});
+      inputs.emplace_back(with_arguments);
+    }
+    return inputs;
+  }
+
+  /// As Keras 3 has several arguments: Note [Arguments of calls].
+  ConfigDict arguments(const MultiHeadAttention& layer, std::vector<int> nodes) const {
+    if (nodes.size() == 1) nodes.push_back(nodes.front());
+    ConfigList args;
+    ConfigDict kwargs;
+    kwargs.emplace_back("use_causal_mask", layer.options().use_causal_mask);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      ConfigDict tensor, call;
+      tensor.emplace_back("shape", ConfigList(1));  // not of use to the reader
+      tensor.emplace_back("dtype", "float32");
+      tensor.emplace_back("keras_history", reference(nodes[i]));
+      call.emplace_back("class_name", "__keras_tensor__");
+      call.emplace_back("config", std::move(tensor));
+      if (i < layer.inputs_by_place())
+        args.emplace_back(std::move(call));
+      else
+        kwargs.emplace_back(MultiHeadAttention::kInputNames[i], std::move(call));
+    }
+    ConfigDict all;
+    all.emplace_back("args", std::move(args));
+    all.emplace_back("kwargs", std::move(kwargs));
+    return all;
   }
 
   std::vector<ConfigList> references_;  // to each node
@@ -118,27 +151,38 @@ struct Walk {
   std::vector<int> finished;  // nodes in the order in which all their inputs are done
 };
 
-Walk walk_from_outputs(const Graph& graph) {
+/// The inputs of a call in the order in which Keras has them: those with names behind the others, and by
+/// these names.
+std::vector<int> inputs_to_keras(const GraphNode& node, std::optional<std::size_t> places) {
+  std::vector<int> inputs = node.inputs;
+  const auto* attention = dynamic_cast<const MultiHeadAttention*>(node.layer);
+  if (!attention || inputs.size() < 3) return inputs;
+  const std::size_t by_place = places.value_or(attention->inputs_by_place());
+  if (by_place < 2) std::rotate(inputs.begin() + static_cast<int>(by_place), inputs.end() - 1, inputs.end());
+  return inputs;
+}
+
+Walk walk_from_outputs(const Graph& graph, std::optional<std::size_t> places) {
   Walk walk;
   std::vector<bool> seen(graph.nodes().size(), false);
   struct Visit {
     int node;
-    std::size_t next_input;
+    std::vector<int> inputs;
+    std::size_t next_input = 0;
   };
   std::vector<Visit> stack;
   const auto enter = [&](int node) {
     if (seen[static_cast<std::size_t>(node)]) return;
     seen[static_cast<std::size_t>(node)] = true;
     walk.entered.push_back(node);
-    stack.push_back({node, 0});
+    stack.push_back({node, inputs_to_keras(graph.nodes()[static_cast<std::size_t>(node)], places)});
   };
   for (const int output : graph.output_nodes()) {
     enter(output);
     while (!stack.empty()) {
       Visit& visit = stack.back();
-      const std::vector<int>& inputs = graph.nodes()[static_cast<std::size_t>(visit.node)].inputs;
-      if (visit.next_input < inputs.size()) {
-        enter(inputs[visit.next_input++]);
+      if (visit.next_input < visit.inputs.size()) {
+        enter(visit.inputs[visit.next_input++]);
       } else {
         walk.finished.push_back(visit.node);
         stack.pop_back();
@@ -151,9 +195,9 @@ Walk walk_from_outputs(const Graph& graph) {
 }  // namespace
 
 /// By the longest way to the output; equal ones as the walk meets them.
-std::vector<Module*> Graph::layers() const {
+std::vector<Module*> Graph::layers_by(std::optional<std::size_t> places) const {
   require_output();
-  const Walk walk = walk_from_outputs(*this);
+  const Walk walk = walk_from_outputs(*this, places);
   std::vector<int> depth(nodes_.size(), 0);
   std::map<const Module*, int> layer_depth;
   for (auto node = walk.finished.rbegin(); node != walk.finished.rend(); ++node) {

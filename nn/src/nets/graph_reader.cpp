@@ -1,12 +1,14 @@
 // A Graph from its config: "layers" with the calls of each ("inbound_nodes"), "input_layers",
 // "output_layers". Keras 2 writes a call as a list of [layer, call, result, arguments], Keras 3 as the
 // arguments themselves.
+#include <algorithm>
 #include <map>
 #include <optional>
 
 #include <ronde/core/counted.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/training_only.h>
 
 #include "module/layer_config.h"
@@ -20,6 +22,7 @@ namespace {
 struct Reference {
   std::size_t layer;
   std::size_t call;
+  bool operator==(const Reference&) const = default;
 };
 
 struct Call {
@@ -36,6 +39,8 @@ struct Layer {
   bool is_input = false;
   bool is_functional = false;
   bool has_input_layer = false;  // a nested Sequential's
+  std::optional<bool> is_causal = {};        // of a MultiHeadAttention, as its calls so far say
+  std::optional<std::size_t> by_place = {};  // the same of inputs of calls with all three
   std::vector<Call> calls = {};
 };
 
@@ -53,6 +58,7 @@ class GraphReader {
     std::vector<Symbol> results;
     for (const Reference& output : outputs) results.push_back(*call(output).result);
     give_out(results);
+    find_places();
     return std::move(graph_);
   }
 
@@ -107,6 +113,7 @@ class GraphReader {
   }
 
   std::vector<Reference> read_inputs(Layer& layer, const ConfigValue& described) {
+    if (dynamic_cast<MultiHeadAttention*>(layer.module.get())) return read_attention(layer, described);
     std::vector<Reference> inputs;
     if (described.is_dict()) {
       const ConfigValue& arguments = described.at("args");
@@ -128,6 +135,90 @@ class GraphReader {
     }
     if (inputs.empty()) refuse("inbound_nodes", cat(call_of(layer), " has no inputs"));
     return inputs;
+  }
+
+  /// Note [Arguments of calls]: a MultiHeadAttention takes several, its query, value and key, and
+  /// `use_causal_mask`. Keras 3 notes them as it was given them, in "args" or by their names in "kwargs";
+  /// Keras 2 the first as it does an only one, [layer, call, result, arguments], and all others by their
+  /// names in these, results of layers as [layer, call, result]. Neither reads the other's, so no file suits
+  /// both. In which of the two ways an input was given also decides in which order Keras finds the layers in
+  /// front.
+  std::vector<Reference> read_attention(Layer& layer, const ConfigValue& described) {
+    ConfigDict arguments;
+    std::size_t by_place = 0;
+    const bool is_dict = described.is_dict();
+    if (!is_dict && (described.as_list().size() != 1 || described.as_list()[0].as_list().size() != 4))
+      refuse("inbound_nodes", cat(call_of(layer), " is not [[layer, call, result, arguments]]"));
+    for (const ConfigValue& input : (is_dict ? described.at("args") : described).as_list()) {
+      if (by_place == MultiHeadAttention::kInputNames.size())
+        refuse("inbound_nodes", cat(call_of(layer), " has more than ", by_place, " inputs"));
+      arguments.emplace_back(MultiHeadAttention::kInputNames[by_place++], input);
+    }
+    const ConfigValue& named = is_dict ? described.at("kwargs") : described.as_list()[0].as_list()[3];
+    for (const auto& [name, value] : named.as_dict()) arguments.emplace_back(name, value);
+
+    std::vector<Reference> inputs;
+    for (const char* name : MultiHeadAttention::kInputNames)
+      if (const std::optional<Reference> input = take_input(layer, name, arguments))
+        inputs.push_back(*input);
+      else if (inputs.size() < 2)
+        refuse("inbound_nodes", cat(call_of(layer), " has no ", name));
+    // Of three inputs by names the key comes first.
+    const bool leads = inputs.size() == 3 && by_place == 0 && inputs[0] != inputs[1];
+    while (!leads && inputs.size() > 1 && inputs.back() == inputs[inputs.size() - 2]) inputs.pop_back();
+    set_manner(layer, arguments, inputs.size() < 3 ? layer.by_place : by_place);
+    check_arguments(layer, arguments);
+    return inputs;
+  }
+
+  /// Out of the arguments of a call.
+  std::optional<Reference> take_input(const Layer& layer, const char* name, ConfigDict& arguments) const {
+    const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                    [&](const auto& argument) { return argument.first == name; });
+    if (found == arguments.end() || found->second.is_null()) return std::nullopt;
+    const ConfigValue value = found->second;
+    arguments.erase(found);
+    return value.is_list() ? resolve(value.as_list(), false) : tensor(layer, value);
+  }
+
+  /// What belongs to a call in Keras and to the layer here; out of the arguments of a call.
+  void set_manner(Layer& layer, ConfigDict& arguments, std::optional<std::size_t> by_place) const {
+    bool is_causal = false;
+    std::erase_if(arguments, [&](const auto& argument) {
+      if (argument.first != "use_causal_mask")
+        return argument.first == "return_attention_scores" && is_false(argument.second);
+      is_causal = !argument.second.is_null() && argument.second.as_bool();
+      return true;
+    });
+    auto& attention = dynamic_cast<MultiHeadAttention&>(*layer.module);
+    if (layer.is_causal.value_or(is_causal) != is_causal || (layer.by_place && layer.by_place != by_place))
+      refuse("inbound_nodes", cat(call_of(layer),
+                                  " has another use_causal_mask, or other inputs by their names,"
+                                  " than the one before, which is not supported"));
+    layer.is_causal = is_causal;
+    layer.by_place = by_place;
+    attention.set_use_causal_mask(is_causal);
+    attention.set_inputs_by_place(by_place.value_or(3));
+  }
+
+  /// Keras 2 notes inputs by their names that were given without, too. The order of its layers tells.
+  void find_places() {
+    const std::vector<Module*> by_names = graph_->layers_by(1), by_places = graph_->layers_by(3);
+    if (is_keras3_ || by_names == by_places) return;
+    std::vector<Module*> of_file;
+    for (const Layer& layer : layers_)
+      if (layer.placed) of_file.push_back(layer.placed);
+    if (of_file != by_names && of_file != by_places)
+      refuse("layers", "their order is not that of Keras, so it is not known whose weights are whose");
+    if (of_file == by_names) return;
+    for (const Layer& layer : layers_)
+      if (auto* attention = dynamic_cast<MultiHeadAttention*>(layer.placed))
+        attention->set_inputs_by_place(3);
+  }
+
+  static bool is_false(const ConfigValue& value) {
+    const bool* const truth = std::get_if<bool>(&value.storage());
+    return truth && !*truth;
   }
 
   /// Of a call with a number, for which `layer` becomes a Rescaling, the argument that is a layer's result;
@@ -159,11 +250,16 @@ class GraphReader {
       for (const ConfigValue& entry : value.as_list()) collect_tensors(layer, entry, inputs);
       return;
     }
+    inputs.push_back(tensor(layer, value));
+  }
+
+  /// As Keras 3 notes the result of a layer.
+  Reference tensor(const Layer& layer, const ConfigValue& value) const {
     const bool is_tensor = value.is_dict() && value.find("class_name") && value.find("config") &&
                            value.at("class_name").as_string() == "__keras_tensor__";
     if (!is_tensor)
       refuse("inbound_nodes", cat(call_of(layer), " takes something that is not a layer's result"));
-    inputs.push_back(resolve(value.at("config").at("keras_history").as_list(), false));
+    return resolve(value.at("config").at("keras_history").as_list(), false);
   }
 
   /// None may change the result. Keras 3 notes "training": false of a Dropout, and true, the default, of its

@@ -28,6 +28,7 @@
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
@@ -112,6 +113,8 @@ template <>
 std::unique_ptr<Module> read_layer<Minimum>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Multiply>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<MultiHeadAttention>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
 template <>
@@ -210,6 +213,7 @@ constexpr LayerEntry kLayers[] = {
     entry<MaxPooling2D>("MaxPooling2D"),
     entry<Maximum>("Maximum"),
     entry<Minimum>("Minimum"),
+    entry<MultiHeadAttention>("MultiHeadAttention"),
     entry<Multiply>("Multiply"),
     entry<Normalization>("Normalization"),
     entry<TrainingOnly>("RandomBrightness"),

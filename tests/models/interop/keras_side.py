@@ -18,7 +18,8 @@ import numpy  # noqa: E402
 from keras import layers  # noqa: E402
 
 TOLERANCE = 1e-5
-FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL, FIRST_SERIES = 20, 26, 30, 36  # the nets before them are of other kinds
+# The nets before them are of other kinds.
+FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL, FIRST_SERIES, FIRST_ATTENTION = 20, 26, 30, 44, 48
 KERAS_3 = keras.__version__.startswith("3")
 failures = []
 
@@ -74,7 +75,8 @@ def check_net(path):
         check_refusal(path / "net.h5")
         check_refusal(path / "net.keras")
         return
-    for name in "net.h5", "net.keras":
+    for_tf2 = "has_attention" in io and not KERAS_3  # whose Keras describes such nets in its own way
+    for name in ["tf2.h5", "tf2.keras"] if for_tf2 else ["net.h5", "net.keras"]:
         model = keras.models.load_model(path / name)
         report(path / name, predict(model, io["input"]), io["output"])
     for weight in model.weights:
@@ -221,13 +223,32 @@ def series(dice, shape):
         layers.Dense(5, activation="softmax")])
 
 
+def attention_encoder(dice, shape, repeatable):
+    """Self- and cross-attention, with arguments by place and by name."""
+    def attention():
+        return layers.MultiHeadAttention(dice.randint(1, 3), dice.randint(1, 4), dice.choice([None, 1, 3]), output_shape=6,
+                                         dropout=0.0 if repeatable else 0.25, use_bias=dice.random() < 0.5)
+    inputs = keras.Input(shape)
+    x = layers.Dense(6, activation="tanh")(inputs)
+    y = attention()(x, x, use_causal_mask=True) if dice.random() < 0.5 else attention()(query=x, value=x)
+    x = layers.LayerNormalization()(layers.Add()([x, y]))
+    memory = layers.Reshape((shape[0] // 2, 2 * shape[1]))(inputs)
+    y = attention()(x, memory) if dice.random() < 0.5 else attention()(x, memory, key=layers.Dense(3)(memory))
+    x = layers.GlobalAveragePooling1D()(layers.LayerNormalization()(layers.Add()([x, y])))
+    return keras.Model(inputs, layers.Dense(5, activation="softmax")(x))
+
+
 def make_net(path, seed):
     dice = random.Random(seed)
     keras.utils.set_random_seed(seed)
     is_decoder = FIRST_DECODER <= seed < FIRST_APPLICATION
     repeatable = is_decoder or seed >= FIRST_SERIES or (seed % 2 == 0 and seed < FIRST_SEVERAL)
     shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
-    if seed >= FIRST_SERIES:
+    if seed >= FIRST_ATTENTION:
+        repeatable = seed % 2 == 0
+        shape = (2 * dice.randint(2, 4), dice.randint(1, 4))
+        net = attention_encoder(dice, shape, repeatable)
+    elif seed >= FIRST_SERIES:
         shape = (dice.randint(20, 27), shape[2])
         net = series(dice, shape)
     elif seed >= FIRST_SEVERAL:

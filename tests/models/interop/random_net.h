@@ -33,6 +33,7 @@
 #include <ronde/nn/zero_padding2d.h>
 
 #include "models/interop/random_application.h"
+#include "models/interop/random_attention.h"
 #include "models/interop/random_decoder.h"
 #include "models/interop/random_series.h"
 #include "models/interop/random_several.h"
@@ -46,6 +47,7 @@ struct RandomNet {
   /// between Keras 2 and 3.
   bool repeatable = false;
   bool keras3_only = false;  ///< has functions that Keras 2 does not know
+  bool has_attention = false;  ///< which Keras 2 and 3 describe in different ways
 };
 
 /// A layer for images of c channels, which must be at least 5 x 5 for it. TensorFlow computes no strides
@@ -188,13 +190,21 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
 
 /// The nets before them are of other kinds.
 inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26, kFirstSeveral = 30,
-                               kFirstSeries = 36;
+                               kFirstSeries = 44, kFirstAttention = 48;
 
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
   if (seed >= kFirstDecoder && seed < kFirstApplication) {
     const Shape input{12 + dice.roll(5), 12 + dice.roll(5), 1 + dice.roll(4)};
     return {random_decoder(dice), input, true};
+  }
+  if (seed >= kFirstAttention) {
+    const Shape input{4 + 2 * dice.roll(3), 1 + dice.roll(4)};
+    const bool repeatable = seed % 2 == 0;
+    return {.net = random_attention(dice, input, repeatable),
+            .input = input,
+            .repeatable = repeatable,
+            .has_attention = true};
   }
   if (seed >= kFirstSeries) {
     const Shape input{20 + dice.roll(8), 1 + dice.roll(4)};

@@ -43,6 +43,7 @@ void make(const std::string& directory, std::uint64_t seed) {
   io["fresh_output"] = fresh.predict(io["input"]);
   io["train_input"] = random_images(8, input, 0.25);
   if (random_net(seed).keras3_only) io["keras3_only"] = Tensor::zeros({1});
+  if (random_net(seed).has_attention) io["has_attention"] = Tensor::zeros({1});
   if (random_net(seed).repeatable) {
     model.train_on_batch(io["train_input"], io["labels"]);
     io["output_after_step"] = model.predict(io["input"]);

@@ -28,6 +28,7 @@
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
+#include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
@@ -197,6 +198,10 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return LayerScale({.init_values = 0.7}); });
   expect_near_single(+[] { return LeakyReLU(); });
   expect_near_single(+[] { return MaxPooling2D(); });
+  expect_near_single(+[] {
+    return Sequential(Reshape({.target_shape = {36, 4}}),
+                      MultiHeadAttention({.num_heads = 2, .key_dim = 3, .use_causal_mask = true}));
+  });
   expect_near_single(+[] { return Normalization({.mean = {0.5}, .variance = {0.25}}); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });

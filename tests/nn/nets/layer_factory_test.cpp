@@ -113,7 +113,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "DepthwiseConv2D, Dropout, Embedding, Flatten, "
             "Functional, GaussianDropout, GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, "
             "GlobalMaxPooling1D, GlobalMaxPooling2D, LayerNormalization, LayerScale, LeakyReLU, "
-            "MaxPooling1D, MaxPooling2D, Maximum, Minimum, Multiply, "
+            "MaxPooling1D, MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, "
             "Normalization, RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, "
             "RandomZoom, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, "
             "SpatialDropout1D, SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, "

@@ -12,7 +12,9 @@
 ///    `depthwise_conv2d.weight` (c * multiplier, 1, kh, kw); `conv2d_transpose.weight` (in, out, kh, kw);
 ///    `dense.weight` (out, in); a separable convolution is a module of two:
 ///    `separable_conv2d.depthwise.weight`, `separable_conv2d.pointwise.weight`,
-///    `separable_conv2d.pointwise.bias`; batch normalisation: `weight`, `bias`, `running_mean`, `running_var`
+///    `separable_conv2d.pointwise.bias`; batch normalisation: `weight`, `bias`, `running_mean`, `running_var`;
+///    an attention's parts as Keras has them, `attention.query.weight` (d, heads, key_dim), and no
+///    `in_proj_weight`
 ///
 /// Note [Flattened images]: Keras and Ronde flatten an image as h, w, c, a net of PyTorch as c, h, w. In the
 /// flavour `torch` the rows of what follows a Flatten (batch normalisation, then the first dense layer) are

@@ -35,6 +35,7 @@
 #include <array>
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -127,7 +128,9 @@ class RONDE_API Graph : public Module {
   bool has_several_parts() const { return inputs_.size() > 1 || outputs_.size() > 1; }
   /// The layers in the order that Keras gives them in a model and in its files: those furthest from the
   /// output first. (children() are in the order in which they were added.)
-  std::vector<Module*> layers() const;
+  std::vector<Module*> layers() const { return layers_by({}); }
+  /// Where so many of a MultiHeadAttention's inputs were given by their places, not as many as it says.
+  std::vector<Module*> layers_by(std::optional<std::size_t> places) const;
 
   std::string class_name() const override { return "Functional"; }
   /// name, layers with their inbound_nodes, input_layers, output_layers, in the form that Keras 2 and Keras 3

@@ -117,7 +117,7 @@ class RONDE_API Module {
   /// Creates the weights at the first call, then runs `forward`. Inside another module's `forward` pass its
   /// context on.
   Variable operator()(const Variable& x, const Context& context = {});
-  /// The same with `join`. Weights are created for the first input's shape.
+  /// The same with `join`. Weights are created for the first input's shape, unless the layer says otherwise.
   Variable operator()(const std::vector<Variable>& inputs, const Context& context = {});
 
   /// Keras' class name for a layer, "Model" for anything else.
@@ -182,6 +182,8 @@ class RONDE_API Module {
   std::string full_name(const std::string& weight) const;
   /// A layer makes its weights here with `add_weight`; `input` is the first input's shape, batch included.
   virtual void build_weights(const Shape& input, const BuildOptions& options);
+  /// The same of a layer whose weights depend on more inputs than the first.
+  virtual void build_weights_for(std::span<const Variable> inputs, const BuildOptions& options);
   /// Makes and registers a weight of this shape with its initial values; `parameter` says the rest of it.
   Variable add_weight(Parameter parameter, const Shape& shape, const Initializer& initializer,
                       const BuildOptions& options);
@@ -209,11 +211,11 @@ class RONDE_API Module {
   const Module& root() const;
   std::vector<Variable> in_compute_dtype(const std::vector<Variable>& inputs) const;
   void begin_call(std::span<const Variable> inputs, const Context& context);
-  void enter(const Variable& x, const Context& context);
+  void enter(std::span<const Variable> inputs, const Context& context);
   void require_no_weights();
   void enter_late(std::span<const Variable> inputs, const Context& context);
   void dry_run(const std::vector<Shape>& inputs, const BuildOptions& options);
-  void make_weights(const Variable& x, const Context& context);
+  void make_weights(std::span<const Variable> inputs, const Context& context);
 
   std::string name_;
   std::string path_;

@@ -1,0 +1,96 @@
+/// MultiHeadAttention: for each step of a query the average of a value's steps, weighed by how well their
+/// keys fit; by several heads, each with projections of its own.
+///
+///     Symbol y = net.add(MultiHeadAttention({.num_heads = 4, .key_dim = 16}), x);        // self-attention
+///     y = net.add(MultiHeadAttention({.num_heads = 4, .key_dim = 16}), {query, value});  // {query, value, key}
+///     Variable h = attention(x, context);              // in a forward() of one's own, with a member
+///     Variable h = attention({query, value}, context);
+///
+/// query (n, t, d), value and key (n, s, ...), of which each may have features of its own; without a key the
+/// value is it, without a value the query. softmax(q k^T / sqrt(key_dim)) v in each head, then all heads
+/// together by `attention_output`. Weights as Keras has them: query/kernel (d, num_heads, key_dim),
+/// query/bias (num_heads, key_dim), key/..., value/... (..., num_heads, value_dim), attention_output/kernel
+/// (num_heads, value_dim, output_shape...), attention_output/bias (output_shape...). Dropout drops weights of
+/// the average; its mask is a function of what that of a `Dropout` is. Source: Vaswani et al., "Attention is
+/// all you need", 2017.
+///
+/// To Keras `use_causal_mask` is an argument of a call, and so it is in files: all calls of a layer have the
+/// same one here. No file suits both Keras 2 and 3, which describe such a layer and its calls in different
+/// ways: `Model::save` writes for Keras 3, with KerasOptimizerState::tf2 for Keras 2; both are read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ronde/nn/dropout.h>
+#include <ronde/nn/initializer.h>
+#include <ronde/nn/module.h>
+
+namespace ronde::inline v0 {
+
+struct MultiHeadAttentionOptions {
+  std::int64_t num_heads = 0;
+  std::int64_t key_dim = 0;                    ///< of each head's queries and keys
+  std::optional<std::int64_t> value_dim = {};  ///< of each head's values; not set: key_dim
+  double dropout = 0.0;
+  bool use_bias = true;
+  Shape output_shape = {};       ///< of a step of the result; empty: (d) of the query
+  bool use_causal_mask = false;  ///< step i takes from steps 0 ... i alone
+  Initializer kernel_initializer = Initializer::glorot_uniform;
+  Initializer bias_initializer = Initializer::zeros;
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
+  std::string name = {};
+};
+
+class RONDE_API MultiHeadAttention : public Module {
+ public:
+  /// One of its four projections.
+  enum Part { query, key, value, output };
+  static constexpr std::array<const char*, 4> kPartNames{"query", "key", "value", "attention_output"};
+  /// The inputs, in their order.
+  static constexpr std::array<const char*, 3> kInputNames{"query", "value", "key"};
+
+  explicit MultiHeadAttention(MultiHeadAttentionOptions options);
+  std::string class_name() const override { return "MultiHeadAttention"; }
+  ConfigDict config() const override;
+  /// Self-attention: (n, t, d) -> (n, t, output_shape...)
+  Variable forward(const Variable& x, const Context& context) override;
+  /// The same of {query, value} or {query, value, key}.
+  Variable join(const std::vector<Variable>& inputs, const Context& context) override;
+  const MultiHeadAttentionOptions& options() const { return options_; }
+  std::int64_t value_dim() const { return options_.value_dim.value_or(options_.key_dim); }
+  void set_use_causal_mask(bool use_causal_mask) { options_.use_causal_mask = use_causal_mask; }
+  /// How many of query, value and key a net's description gives by their places; the others have names. It
+  /// changes nothing but the order in which Keras finds the layers of the net: Graph::layers().
+  std::size_t inputs_by_place() const { return inputs_by_place_; }
+  void set_inputs_by_place(std::size_t count) { inputs_by_place_ = count; }
+  /// What is added to scores (t, s): 0 where step i of t may take from step j of s, else -1e9.
+  static Tensor causal_mask(std::int64_t t, std::int64_t s, TensorOptions options = {});
+
+ protected:
+  void build_weights_for(std::span<const Variable> inputs, const BuildOptions& options) override;
+
+ private:
+  struct Projection {
+    Variable kernel, bias;
+  };
+  void add_projection(Part part, const Shape& kernel, int inputs, const BuildOptions& options);
+  void require_sequence(const Shape& shape) const;
+  void require_input(Part part, const Shape& shape, const Shape& like) const;
+  Variable in_heads(const Variable& x, Part part, double scale) const;
+  Variable masked(const Variable& scores, const Context& context);
+  Variable dropped(const Variable& weights, std::int64_t n, const Context& context);
+
+  MultiHeadAttentionOptions options_;
+  std::size_t inputs_by_place_ = 3;
+  Dropout dropout_;  // only asked for what to drop
+  std::array<Projection, 4> projections_;
+  Tensor mask_;  // of the shape that the net was built for
+};
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,130 @@
+// Nets with a MultiHeadAttention in files of both Kerases: tests/golden/make_attention.py.
+#include <gtest/gtest.h>
+
+#include <ronde/core/ops.h>
+#include <ronde/models/saved_model.h>
+#include <ronde/nn/graph.h>
+#include <ronde/nn/multi_head_attention.h>
+
+#include "models/golden_record.h"
+#include "support/temp_dir.h"
+
+namespace ronde::test {
+namespace {
+
+class AttentionNet : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string file(const std::string& name) const { return cat("attention_keras", GetParam(), "/", name); }
+  Tensor values(const ConfigValue& described) const {
+    Shape shape;
+    for (const ConfigValue& extent : described.at("shape").as_list()) shape.push_back(extent.as_int());
+    return f64_tensor(shape, described.at("values")).to(DType::f32);
+  }
+  Tensor output(const char* name) const { return values(keras_.at(name)); }
+  Tensor rows() const {
+    std::vector<Variable> inputs;
+    for (const ConfigValue& input : keras_.at("inputs").as_list()) inputs.emplace_back(values(input));
+    return join_rows(inputs).value();
+  }
+  Tensor labels() const { return f64_tensor({8}, keras_.at("labels")).to(DType::i32); }
+
+  ConfigValue keras_ = golden_record(file("net.json"));
+};
+
+TEST_P(AttentionNet, PredictsFromEveryFile) {
+  for (const char* name : {"net.keras", "net.h5"}) {
+    Model model = Model::load(golden(file(name)));
+    EXPECT_LE(largest_difference(model.predict(rows()), output("output")), 2e-6) << name;
+    model.arena().values().fill(0.5);
+    model.load_weights(golden(file("net.weights.h5")));
+    EXPECT_LE(largest_difference(model.predict(rows()), output("output")), 2e-6);
+  }
+}
+
+TEST_P(AttentionNet, TrainsOnWithItsOptimizer) {
+  Model model = Model::load(golden(file("net.keras")));
+  EXPECT_EQ(model.optimizer().iterations(), 3);
+  model.train_on_batch(rows().slice(0, 0, 8), labels());
+  EXPECT_LE(largest_difference(model.predict(rows()), output("output_after_step")), 1e-5);
+}
+
+TEST_P(AttentionNet, ComesBackFromWhatIsSavedForEitherKeras) {
+  const TempDir dir;
+  Model model = Model::load(golden(file("net.keras")));
+  for (const char* name : {"net.keras", "net.h5"})
+    for (const KerasOptimizerState state : {KerasOptimizerState::none, KerasOptimizerState::tf2}) {
+      // That of Keras 3 has a layer in front of a key, which is given by its name before the query.
+      if (state == KerasOptimizerState::tf2 && *GetParam() == '3') continue;
+      model.save(dir / name, {.keras_optimizer_state = state});
+      Model again = Model::load(dir / name);
+      EXPECT_EQ(again.weights_sha256(), model.weights_sha256());
+      EXPECT_EQ(again.predict(rows()).to_vector<float>(), model.predict(rows()).to_vector<float>()) << name;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, AttentionNet, ::testing::Values("2.15.0", "3.15.1"),
+                         [](const auto& test) { return *test.param == '2' ? "Keras2" : "Keras3"; });
+
+/// Keras 2 looks for the parts under other names; the arrays are there once.
+TEST(AttentionFile, HasItsPartsUnderTheNamesOfBothKerases) {
+  const TempDir dir;
+  Model model = Model::load(golden("attention_keras3.15.1/net.keras"));
+  model.save_weights(dir / "net.weights.h5");
+  const std::string bytes = read_file(dir / "net.weights.h5");
+  for (const std::string part : {"query_dense", "key_dense", "value_dense", "output_dense"}) {
+    const std::size_t older = bytes.find("_" + part);
+    ASSERT_NE(older, std::string::npos) << part;
+    EXPECT_TRUE(bytes.find(part) < older || bytes.find(part, older + 2) != std::string::npos) << part;
+  }
+}
+
+/// A net whose attention has layers of its own in front of value and key, and a file of it.
+std::unique_ptr<Graph> with_key(bool value_first) {
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->input();
+  const Symbol of_value = net->add(Dense({.units = 2, .name = "of_value"}), x);
+  const Symbol of_key = net->add(Dense({.units = 2, .name = "of_key"}), x);
+  MultiHeadAttention attention({.num_heads = 1, .key_dim = 2});
+  attention.set_inputs_by_place(value_first ? 3 : 1);
+  net->output(net->add(Flatten(), net->add(std::move(attention), {x, of_value, of_key})));
+  return net;
+}
+
+// Which of two alike layers comes first decides whose weights are whose.
+TEST(AttentionFile, LayersInFrontOfValueAndKeyHaveTheOrderOfKeras) {
+  const TempDir dir;
+  const auto names = [](const Graph& net) {
+    std::string all;
+    for (const Module* layer : net.layers()) all += layer->name() + " ";
+    return all;
+  };
+  for (const bool value_first : {true, false}) {
+    Model model(with_key(value_first), {3, 2});
+    const auto& net = dynamic_cast<const Graph&>(model.module());
+    EXPECT_EQ(names(net), value_first ? "of_value of_key multi_head_attention flatten "
+                                      : "of_key of_value multi_head_attention flatten ");
+    model.save(dir / "net.keras");
+    Model again = Model::load(dir / "net.keras");
+    EXPECT_EQ(again.weights_sha256(), model.weights_sha256());
+    EXPECT_EQ(names(dynamic_cast<const Graph&>(again.module())), names(net));
+    EXPECT_NE(message_of([&] {
+                model.save(dir / "net.h5", {.keras_optimizer_state = KerasOptimizerState::tf2});
+              }).find("Keras 2 may find the layers of functional in another order"),
+              std::string::npos);
+  }
+}
+
+// To Keras an attention always has several inputs, so a Sequential with one is a net of the program's own.
+TEST(AttentionFile, OfASequentialHasNoDescription) {
+  const TempDir dir;
+  Model model(std::make_unique<Sequential>(MultiHeadAttention({.num_heads = 1, .key_dim = 2}), Flatten(),
+                                           Dense({.units = 2})),
+              {3, 2});
+  model.save(dir / "net.h5");
+  EXPECT_TRUE(read_saved_model(dir / "net.h5").model_config.is_null());
+  EXPECT_NE(message_of([&] { model.save(dir / "net.keras"); }).find("the description of its net"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ronde::test
