@@ -2,15 +2,20 @@
 
 #include <filesystem>
 
+#include <ronde/core/random.h>
 #include <ronde/models/file_io.h>
 #include <ronde/models/model_checkpoint.h>
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/adadelta.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/bidirectional.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/gru.h>
+#include <ronde/nn/lstm.h>
 
+#include "json/json.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
@@ -330,6 +335,66 @@ TEST(ModelFiles, TheTwoHardSigmoidsAreNotTakenForEachOther) {
                   ": layer \"dense\": the hard_sigmoid of Keras 2, which is another function than Keras "
                   "3's, is not supported"));
   }
+}
+
+/// Of `net` with the string `from` as `to`, wherever it stands.
+ConfigValue with_text(const ConfigValue& net, const std::string& from, const std::string& to) {
+  std::string text = to_json(net);
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return from_json(text);
+}
+
+// Weights of a recurrent layer are its cell's in Keras' files, and a Bidirectional's those of two layers.
+TEST(ModelFiles, RecurrentLayersKeepWeightsAndOptions) {
+  const TempDir dir;
+  Model model(
+      std::make_unique<Sequential>(Bidirectional(LSTM({.units = 2,
+                                                       .recurrent_activation = Activation::hard_sigmoid,
+                                                       .dropout = 0.5,
+                                                       .return_sequences = true})),
+                                   GRU({.units = 3, .reset_after = false})),
+      {4, 2}, {.seed = 3});
+  model.module().children()[1]->set_trainable(false);
+  const Tensor x = random_normal({2, 4, 2}, {.name = "x"});
+  for (const char* name : {"m.h5", "m.keras"}) {
+    SCOPED_TRACE(name);
+    const std::string path = dir / name;
+    model.save(path);
+    Model loaded = Model::load(path);
+    EXPECT_EQ(loaded.weights_sha256(), model.weights_sha256());
+    EXPECT_EQ(loaded.predict(x).to_vector<float>(), model.predict(x).to_vector<float>());
+    EXPECT_EQ(loaded.module().parameter_count(true), 2 * (2 * 8 + 2 * 8 + 8));
+
+    std::vector<std::string> lines;
+    SavedModel file = read_saved_model(path);
+    EXPECT_NE(to_json(file.model_config).find(R"("recurrent_activation":{"module":"keras.ops",)"),
+              std::string::npos);
+    const ConfigValue described =
+        ConfigDict{{"class_name", "Sequential"}, {"config", model.module().config()}};
+    file.layers_by_class = file.layers;
+    file.model_config = with_text(described, "Orthogonal", "Identity");
+    file.keras_version = "3.15.1";
+    write_saved_model(path, file);
+    Model::load(path, {.warn = [&](const std::string& line) { lines.push_back(line); }});
+    EXPECT_EQ(lines, std::vector<std::string>{
+                         cat(path,
+                             ": recurrent_initializer of forward_layer, recurrent_initializer of gru: not "
+                             "supported; the weights are the file's, but what is saved here names another")});
+    file.model_config = described;
+    file.keras_version = "2.15.0";
+    write_saved_model(path, file);
+    EXPECT_EQ(
+        message_of<Error>([&] { Model::load(path); }),
+        cat(path,
+            ": layer \"forward_layer\": the hard_sigmoid of Keras 2, which is another function than Keras "
+            "3's, is not supported"));
+  }
+  std::vector<std::string> groups;
+  model.save_weights(dir / "m.weights.h5");
+  for (const SavedLayer& layer : read_saved_model(dir / "m.weights.h5").layers) groups.push_back(layer.name);
+  EXPECT_EQ(groups, (std::vector<std::string>{"layers/bidirectional/backward_layer/cell",
+                                              "layers/bidirectional/forward_layer/cell", "layers/gru/cell"}));
 }
 
 // Who gives another format's ending wants that format, not HDF5 by its name.

@@ -78,6 +78,7 @@
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/bidirectional.h>
 #include <ronde/nn/binary_metrics.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv1d.h>
@@ -99,11 +100,13 @@
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/global_pooling_options.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/gru.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss_metric.h>
+#include <ronde/nn/lstm.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
@@ -114,6 +117,7 @@
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/output_losses.h>
+#include <ronde/nn/recurrent.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/regularization_loss.h>
 #include <ronde/nn/regularizer.h>
@@ -125,6 +129,7 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>
+#include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/top_k_accuracy.h>
 #include <ronde/nn/training_only.h>

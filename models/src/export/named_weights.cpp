@@ -27,10 +27,15 @@ std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module
 
 NamedTensors named_weights(const Module& net, WeightNames names) {
   NamedTensors result;
-  for (const NamedWeight& weight : named_weights_of(net, names))
+  for (const NamedWeight& weight : named_weights_of(net, names)) {
+    require<UsageError>(names == WeightNames::keras || !weight.name().ends_with("recurrent_kernel"),
+                        "[weights] ", weight.name(),
+                        ": PyTorch has other weights for a recurrent layer, with two "
+                        "biases; use WeightNames::keras");
     require<UsageError>(result.emplace(weight.name(), weight.get()).second, "[", net.label(),
                         "] calls parts of other nets, of which two have a weight \"", weight.name(),
                         "\": save each by itself");
+  }
   return result;
 }
 

@@ -69,14 +69,15 @@ using OnnxConverter = OnnxValue (*)(const OnnxCall& call);
 OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& value,
                           const std::string& name);
 
-// Defined by subject in onnx_attention.cpp, onnx_images.cpp, onnx_margins.cpp, onnx_vectors.cpp,
-// onnx_normalizations.cpp, onnx_joins.cpp.
+// Defined by subject in onnx_attention.cpp, onnx_images.cpp, onnx_joins.cpp, onnx_margins.cpp,
+// onnx_normalizations.cpp, onnx_recurrent.cpp, onnx_vectors.cpp.
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
 OnnxValue onnx_custom_scale_layer(const OnnxCall& call);
 OnnxValue onnx_average_pooling(const OnnxCall& call);
 OnnxValue onnx_batch_normalization(const OnnxCall& call);
+OnnxValue onnx_bidirectional(const OnnxCall& call);
 OnnxValue onnx_concatenate(const OnnxCall& call);
 OnnxValue onnx_conv(const OnnxCall& call);
 OnnxValue onnx_conv_transpose(const OnnxCall& call);
@@ -98,6 +99,7 @@ OnnxValue onnx_minimum(const OnnxCall& call);
 OnnxValue onnx_multi_head_attention(const OnnxCall& call);
 OnnxValue onnx_multiply(const OnnxCall& call);
 OnnxValue onnx_normalization(const OnnxCall& call);
+OnnxValue onnx_recurrent(const OnnxCall& call);
 OnnxValue onnx_relu(const OnnxCall& call);
 OnnxValue onnx_rescaling(const OnnxCall& call);
 OnnxValue onnx_layer_scale(const OnnxCall& call);

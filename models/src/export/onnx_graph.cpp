@@ -33,9 +33,12 @@ ProtobufWriter encode(const OnnxAttribute& attribute) {
         } else if constexpr (std::is_same_v<T, std::string>) {
           out.text(4, value);
           out.integer(20, 3);
-        } else {
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
           for (const std::int64_t item : value) out.integer(8, item);
           out.integer(20, 7);
+        } else {
+          for (const std::string& item : value) out.text(9, item);
+          out.integer(20, 8);
         }
       },
       attribute.value);
@@ -45,6 +48,7 @@ ProtobufWriter encode(const OnnxAttribute& attribute) {
 ProtobufWriter encode(const OnnxNode& node) {
   ProtobufWriter out;
   for (const std::string& input : node.inputs) out.text(1, input);
+  for (int i = 0; i < node.unused_outputs; ++i) out.text(2, "");
   out.text(2, node.output);
   out.text(3, node.output);  // the node's own name
   out.text(4, node.op);
@@ -79,8 +83,9 @@ std::string OnnxGraph::free_name(const std::string& wanted) {
 }
 
 std::string OnnxGraph::add_node(const std::string& op, const std::string& name,
-                                std::vector<std::string> inputs, std::vector<OnnxAttribute> attributes) {
-  nodes_.push_back({op, std::move(inputs), free_name(name), std::move(attributes)});
+                                std::vector<std::string> inputs, std::vector<OnnxAttribute> attributes,
+                                int unused_outputs) {
+  nodes_.push_back({op, std::move(inputs), free_name(name), std::move(attributes), unused_outputs});
   return nodes_.back().output;
 }
 

@@ -13,7 +13,7 @@ namespace ronde::inline v0 {
 
 struct OnnxAttribute {
   std::string name;
-  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>> value;
+  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<std::string>> value;
 };
 
 struct OnnxNode {
@@ -21,6 +21,7 @@ struct OnnxNode {
   std::vector<std::string> inputs;
   std::string output;
   std::vector<OnnxAttribute> attributes;
+  int unused_outputs = 0;  ///< in front of `output`
 };
 
 /// An input or an output of the graph: (N, shape...) floats.
@@ -33,10 +34,10 @@ class OnnxGraph {
  public:
   /// No array will get this name.
   void reserve(const std::string& name) { names_.insert(name); }
-  /// Appends a node; its only output is called `name`, with a number behind it when that is taken. Returns
-  /// the output's name.
+  /// Appends a node; its only output in use is called `name`, with a number behind it when that is taken.
+  /// Returns the output's name.
   std::string add_node(const std::string& op, const std::string& name, std::vector<std::string> inputs,
-                       std::vector<OnnxAttribute> attributes = {});
+                       std::vector<OnnxAttribute> attributes = {}, int unused_outputs = 0);
   /// Adds a constant, as f32, and returns its name.
   std::string add_constant(const std::string& name, const Tensor& values);
   std::string add_constant(const std::string& name, const std::vector<std::int64_t>& values);

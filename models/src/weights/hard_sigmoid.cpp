@@ -6,7 +6,12 @@ namespace ronde::inline v0 {
 
 namespace {
 
-constexpr const char* kActivation = "activation";  // the key in a layer's config
+/// Keys in a layer's config.
+constexpr const char* kActivations[] = {"activation", "recurrent_activation"};
+
+bool is_activation(const std::string& key) {
+  return key == kActivations[0] || key == kActivations[1];
+}
 
 /// By its name alone.
 bool is_hard_sigmoid(const ConfigValue& value) {
@@ -17,12 +22,14 @@ void refuse_in(const ConfigValue& value) {
   if (value.is_list())
     for (const ConfigValue& item : value.as_list()) refuse_in(item);
   if (!value.is_dict()) return;
-  const ConfigValue *activation = value.find(kActivation), *name = value.find("name");
-  require<InputError>(!activation || !is_hard_sigmoid(*activation), "layer \"",
-                      name && name->is_string() ? name->as_string() : "",
-                      "\": the hard_sigmoid of Keras 2, which is another function than Keras 3's, is not "
-                      "supported");
-  for (const auto& [key, item] : value.as_dict()) refuse_in(item);
+  const ConfigValue* name = value.find("name");
+  for (const auto& [key, item] : value.as_dict()) {
+    require<InputError>(!is_activation(key) || !is_hard_sigmoid(item), "layer \"",
+                        name && name->is_string() ? name->as_string() : "",
+                        "\": the hard_sigmoid of Keras 2, which is another function than Keras 3's, is not "
+                        "supported");
+    refuse_in(item);
+  }
 }
 
 }  // namespace
@@ -36,7 +43,7 @@ ConfigValue with_named_hard_sigmoid(const ConfigValue& net) {
   if (!net.is_dict()) return net;
   ConfigDict dict;
   for (const auto& [key, item] : net.as_dict()) {
-    if (key == kActivation && is_hard_sigmoid(item))
+    if (is_activation(key) && is_hard_sigmoid(item))
       dict.emplace_back(key, ConfigDict{{"module", "keras.ops"},
                                         {"class_name", "function"},
                                         {"config", item},

@@ -6,6 +6,7 @@
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/multi_head_attention.h>
+#include <ronde/nn/recurrent.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/weight_layout.h>
 
@@ -49,6 +50,11 @@ class Places {
 
  private:
   void add(const Module& module, const std::string& path) {
+    if (dynamic_cast<const Recurrent*>(&module) != nullptr) {  // its weights are its cell's in Keras
+      places_.push_back({path, {}});
+      places_.push_back({below(path, "cell"), own_[module.path()]});
+      return;
+    }
     places_.push_back({path, own_[module.path()]});  // trainable ones come first in `parameters` already
     const auto* graph = dynamic_cast<const Graph*>(&module);
     const bool is_container = graph != nullptr || dynamic_cast<const Sequential*>(&module) != nullptr;

@@ -12,17 +12,27 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// visit(class name, config) for each layer, those of nested nets too.
+/// Appends all layers, those of nested nets and of a Bidirectional too.
+void collect_layers(const ConfigValue& net, std::vector<const ConfigValue*>& found) {
+  const ConfigValue* config = net.is_dict() ? net.find("config") : nullptr;
+  if (config == nullptr) return;
+  if (const ConfigList* layers = layers_in(*config))
+    for (const ConfigValue& layer : *layers) {
+      found.push_back(&layer);
+      collect_layers(layer, found);
+    }
+  if (!config->is_dict()) return;
+  for (const char* key : {"layer", "backward_layer"})
+    if (const ConfigValue* layer = config->find(key); layer && layer->is_dict()) found.push_back(layer);
+}
+
+/// visit(class name, config) for each.
 template <class Visit>
 void for_each_layer(const ConfigValue& net, Visit&& visit) {
-  const ConfigValue* config = net.is_dict() ? net.find("config") : nullptr;
-  const ConfigList* layers = config ? layers_in(*config) : nullptr;
-  if (!layers) return;
-  for (const ConfigValue& layer : *layers) {
-    const ConfigValue& inner = layer.at("config");
-    if (inner.is_dict()) visit(layer.at("class_name").as_string(), inner);
-    for_each_layer(layer, visit);
-  }
+  std::vector<const ConfigValue*> layers;
+  collect_layers(net, layers);
+  for (const ConfigValue* layer : layers)
+    if (layer->at("config").is_dict()) visit(layer->at("class_name").as_string(), layer->at("config"));
 }
 
 std::string name_in(const ConfigValue& config) {

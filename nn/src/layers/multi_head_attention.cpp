@@ -8,6 +8,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>
 
+#include "layers/sequences.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
@@ -61,7 +62,7 @@ void MultiHeadAttention::add_projection(Part part, const Shape& kernel, int inpu
 }
 
 void MultiHeadAttention::build_weights_for(std::span<const Variable> inputs, const BuildOptions& options) {
-  for (const Variable& input : inputs) require_sequence(input.shape());
+  for (const Variable& input : inputs) require_sequences(*this, input.shape());
   const std::int64_t heads = options_.num_heads, d = inputs.front().size(2);
   const std::int64_t of_value = inputs[inputs.size() > 1 ? 1 : 0].size(2), of_key = inputs.back().size(2);
   add_projection(query, {d, heads, options_.key_dim}, 1, options);
@@ -77,13 +78,9 @@ Variable MultiHeadAttention::forward(const Variable& x, const Context& context) 
   return join({x}, context);
 }
 
-void MultiHeadAttention::require_sequence(const Shape& shape) const {
-  require(shape.rank() == 3, "[", label(), "] expects inputs of shape (n, steps, features), got ", shape);
-}
-
 /// Of as many samples and steps as `like`.
 void MultiHeadAttention::require_input(Part part, const Shape& shape, const Shape& like) const {
-  require_sequence(shape);
+  require_sequences(*this, shape);
   const Shape expected{like[0], like[1], projections_[part].kernel.size(0)};
   require(shape == expected, "[", label(), "] expects a ", kPartNames[part], " of shape ", expected, ", got ",
           shape);

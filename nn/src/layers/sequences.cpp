@@ -16,7 +16,7 @@ Variable from_row(const Variable& row) {
 }
 
 void require_sequences(const Module& layer, const Shape& shape) {
-  require(shape.rank() == 3, "[", layer.label(), "] expects sequences (n, steps, channels), got ", shape);
+  require(shape.rank() == 3, "[", layer.label(), "] expects sequences (n, steps, features), got ", shape);
 }
 
 void require_window_fits(const Module& layer, std::int64_t steps, std::int64_t window) {

@@ -48,33 +48,99 @@ double fan(const Shape& shape, Initializer::FanMode mode) {
   return mode == Initializer::FanMode::fan_out ? out : (in + out) / 2.0;
 }
 
-/// Made in double precision piece by piece: a large weight is not in memory three times. By all threads, as
-/// each number is made of its place alone.
-template <class F>
-Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options, F&& value) {
-  constexpr std::int64_t kPieceOfThread = 1 << 14, kGrain = 1 << 8;
+/// What numbers are drawn from: between low and high, or around a mean.
+struct Sampling {
+  Initializer::Kind kind;
+  double low_or_mean, high_or_deviation;
+
+  double value(const Draw& draw) const {
+    if (kind == Initializer::random_uniform_kind)
+      return low_or_mean + (high_or_deviation - low_or_mean) * draw.uniform();
+    const bool is_cut = kind == Initializer::truncated_normal_kind;
+    return low_or_mean + high_or_deviation * (is_cut ? draw.truncated_normal() : draw.normal());
+  }
+};
+
+/// Each is made of its place alone, so by all threads.
+void draw(std::uint64_t key, std::int64_t begin, std::span<double> values, const Sampling& sampling) {
+  constexpr std::int64_t kGrain = 1 << 8;
+  default_backend().threads().parallel_for(
+      std::ssize(values), kGrain, [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t i = from; i < to; ++i)
+          values[static_cast<std::size_t>(i)] =
+              sampling.value(Draw{key, static_cast<std::uint64_t>(begin + i)});
+      });
+}
+
+/// Made in double precision piece by piece: a large weight is not in memory three times.
+Tensor generate(const Shape& shape, const std::string& full_name, const BuildOptions& options,
+                const Sampling& sampling) {
+  constexpr std::int64_t kPieceOfThread = 1 << 14;
   const std::uint64_t key = random_key(options.seed, hash_name(full_name));
-  const TensorOptions tensor{.dtype = options.dtype, .backend = options.backend};
-  if (!options.draws) return Tensor::zeros_once(shape, tensor);
-  const Tensor weight = Tensor::empty_once(shape, tensor);
-  ThreadPool& threads = default_backend().threads();
-  const std::int64_t most = std::min(shape.count(), kPieceOfThread * threads.size());
+  const Tensor weight = Tensor::empty_once(shape, {.dtype = options.dtype, .backend = options.backend});
+  const std::int64_t most = std::min(shape.count(), kPieceOfThread * default_backend().threads().size());
   std::vector<double> values(static_cast<std::size_t>(most));
   for (std::int64_t begin = 0; begin < shape.count(); begin += most) {
     const std::int64_t count = std::min(most, shape.count() - begin);
-    threads.parallel_for(count, kGrain, [&](std::int64_t from, std::int64_t to) {
-      for (std::int64_t i = from; i < to; ++i)
-        values[static_cast<std::size_t>(i)] = value(Draw{key, static_cast<std::uint64_t>(begin + i)});
-    });
-    const std::span<const double> made(values.data(), static_cast<std::size_t>(count));
+    const std::span<double> made(values.data(), static_cast<std::size_t>(count));
+    draw(key, begin, made, sampling);
     weight.view(begin, {count}).copy_from(Tensor::from<double>({count}, made, options.backend));
   }
   return weight;
 }
 
+double dot(const double* a, const double* b, std::int64_t length) {
+  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;  // none waits for another
+  std::int64_t i = 0;
+  for (; i + 4 <= length; i += 4) {
+    s0 += a[i] * b[i];
+    s1 += a[i + 1] * b[i + 1];
+    s2 += a[i + 2] * b[i + 2];
+    s3 += a[i + 3] * b[i + 3];
+  }
+  for (; i < length; ++i) s0 += a[i] * b[i];
+  return s0 + s1 + s2 + s3;
+}
+
+/// Makes vectors of this length, which lie one behind the other, orthogonal to each other and of length 1: by
+/// Gram and Schmidt's way, modified. That is Q of their QR decomposition where R has a positive diagonal.
+/// Each is made orthogonal to those before it in their order, on whichever thread.
+void make_orthogonal(std::span<double> vectors, std::int64_t length) {
+  const auto vector = [&](std::int64_t number) { return vectors.data() + number * length; };
+  const std::int64_t count = length == 0 ? 0 : std::ssize(vectors) / length;
+  const std::int64_t grain = (std::int64_t{1} << 14) / std::max<std::int64_t>(length, 1) + 1;
+  for (std::int64_t done = 0; done < count; ++done) {
+    double* const one = vector(done);
+    const double scale = 1.0 / std::sqrt(dot(one, one, length));
+    for (std::int64_t i = 0; i < length; ++i) one[i] *= scale;
+    default_backend().threads().parallel_for(count - done - 1, grain,
+                                             [&](std::int64_t from, std::int64_t to) {
+                                               for (std::int64_t k = from; k < to; ++k) {
+                                                 double* const other = vector(done + 1 + k);
+                                                 const double shared = dot(other, one, length);
+                                                 for (std::int64_t i = 0; i < length; ++i)
+                                                   other[i] -= shared * one[i];
+                                               }
+                                             });
+  }
+}
+
+/// A weight of this shape in Keras' files as the matrix (all other axes, last axis), whose rows or columns,
+/// of which there are fewer, are the vectors.
+Tensor orthogonal_matrix(const Shape& shape, std::uint64_t key, double gain) {
+  const std::int64_t columns = shape.back(), rows = shape.count() / std::max<std::int64_t>(columns, 1);
+  const std::int64_t count = std::min(rows, columns), length = std::max(rows, columns);
+  std::vector<double> vectors(static_cast<std::size_t>(count * length));
+  draw(key, 0, vectors, {Initializer::random_normal_kind, 0.0, 1.0});
+  make_orthogonal(vectors, length);
+  for (double& value : vectors) value *= gain;
+  const Tensor made = Tensor::from<double>({count, length}, vectors);
+  return rows < columns ? made.reshape(shape) : made.permute({1, 0}).reshape(shape);
+}
+
 }  // namespace
 
-Initializer::Initializer(Kind kind) : kind_(kind) {
+Initializer::Initializer(Kind kind) : kind_(kind), a_(kind == orthogonal ? 1.0 : 0.0) {
   require(kind < constant_kind,
           "[initializer] this one needs numbers: use its function, as in "
           "Initializer::constant(0.1)");
@@ -91,6 +157,9 @@ Initializer Initializer::random_normal(double mean, double deviation) {
 }
 Initializer Initializer::truncated_normal(double mean, double deviation) {
   return {truncated_normal_kind, mean, deviation};
+}
+Initializer Initializer::scaled_orthogonal(double gain) {
+  return {orthogonal, gain, 0.0};
 }
 Initializer Initializer::variance_scaling(VarianceScaling options) {
   require<UsageError>(options.scale > 0, "[initializer] the scale must be positive, got ", options.scale);
@@ -139,16 +208,11 @@ Tensor Initializer::make(const Shape& shape, const std::string& full_name, const
 Tensor Initializer::make_rest(const Shape& shape, const std::string& full_name, const BuildOptions& options,
                               WeightLayout layout, std::int64_t depth_multiplier) const {
   const TensorOptions tensor{.dtype = options.dtype, .backend = options.backend};
-  const auto uniform = [&](double low, double high) {
-    return generate(shape, full_name, options, [=](Draw d) { return low + (high - low) * d.uniform(); });
+  const auto drawn = [&](Kind kind, double a, double b) {
+    return generate(shape, full_name, options, {kind, a, b});
   };
-  const auto normal = [&](double mean, double deviation) {
-    return generate(shape, full_name, options, [=](Draw d) { return mean + deviation * d.normal(); });
-  };
-  const auto truncated = [&](double mean, double deviation) {
-    return generate(shape, full_name, options,
-                    [=](Draw d) { return mean + deviation * d.truncated_normal(); });
-  };
+  const bool is_drawn = kind_ != zeros && kind_ != ones && kind_ != constant_kind;
+  if (is_drawn && !options.draws) return Tensor::zeros_once(shape, tensor);
   switch (kind_) {
     case zeros:
       return Tensor::zeros(shape, tensor);
@@ -157,20 +221,31 @@ Tensor Initializer::make_rest(const Shape& shape, const std::string& full_name, 
     case constant_kind:
       return Tensor::full(shape, a_, tensor);
     case random_uniform_kind:
-      return uniform(a_, b_);
     case random_normal_kind:
-      return normal(a_, b_);
     case truncated_normal_kind:
-      return truncated(a_, b_);
+      return drawn(kind_, a_, b_);
+    case orthogonal: {
+      const Shape in_files = keras_shape(shape, layout, depth_multiplier);
+      require<UsageError>(in_files.rank() >= 2,
+                          "[initializer] orthogonal is for weights of two axes and more, ", full_name, " is ",
+                          in_files);
+      Parameter weight{.name = full_name,
+                       .variable = Variable(Tensor::empty_once(shape, tensor)),
+                       .layout = layout,
+                       .depth_multiplier = depth_multiplier};
+      assign_keras_layout(weight,
+                          orthogonal_matrix(in_files, random_key(options.seed, hash_name(full_name)), a_));
+      return weight.variable.value();
+    }
     default:
       break;
   }
   const VarianceScaling s = scaling();
   const double variance = s.scale / std::max(1.0, fan(keras_shape(shape, layout, depth_multiplier), s.mode));
   const double limit = std::sqrt(3.0 * variance);
-  if (s.distribution == Distribution::uniform) return uniform(-limit, limit);
-  if (s.distribution == Distribution::normal) return normal(0.0, std::sqrt(variance));
-  return truncated(0.0, std::sqrt(variance) / kTruncatedDeviation);
+  if (s.distribution == Distribution::uniform) return drawn(random_uniform_kind, -limit, limit);
+  if (s.distribution == Distribution::normal) return drawn(random_normal_kind, 0.0, std::sqrt(variance));
+  return drawn(truncated_normal_kind, 0.0, std::sqrt(variance) / kTruncatedDeviation);
 }
 
 }  // namespace ronde::inline v0

@@ -11,10 +11,10 @@ namespace ronde::inline v0 {
 
 namespace {
 
-constexpr std::array<const char*, 13> kClassNames = {
-    "Zeros",          "Ones",        "GlorotUniform", "GlorotNormal",  "HeUniform",    "HeNormal",
-    "LecunUniform",   "LecunNormal", "Constant",      "RandomUniform", "RandomNormal", "TruncatedNormal",
-    "VarianceScaling"};
+constexpr std::array<const char*, 14> kClassNames = {
+    "Zeros",         "Ones",         "GlorotUniform",   "GlorotNormal",   "HeUniform",
+    "HeNormal",      "LecunUniform", "LecunNormal",     "Orthogonal",     "Constant",
+    "RandomUniform", "RandomNormal", "TruncatedNormal", "VarianceScaling"};
 constexpr std::array<const char*, 3> kModes = {"fan_in", "fan_out", "fan_avg"};
 /// The last is another name of the one before, from Keras 1.
 constexpr std::array<const char*, 4> kDistributions = {"uniform", "untruncated_normal", "truncated_normal",
@@ -47,6 +47,8 @@ Initializer::Distribution distribution_in(const ConfigDict& config) {
 
 Initializer read(Initializer::Kind kind, const ConfigDict& config) {
   switch (kind) {
+    case Initializer::orthogonal:
+      return Initializer::scaled_orthogonal(number(config, "gain", 1.0));
     case Initializer::constant_kind:
       return Initializer::constant(number(config, "value", 0.0));
     case Initializer::random_uniform_kind:
@@ -69,6 +71,7 @@ Initializer read(Initializer::Kind kind, const ConfigDict& config) {
 
 ConfigDict Initializer::config() const {
   ConfigDict config;
+  if (kind_ == orthogonal) config = {{"gain", a_}};
   if (kind_ == constant_kind) config = {{"value", a_}};
   if (kind_ == random_uniform_kind) config = {{"minval", a_}, {"maxval", b_}};
   if (kind_ == random_normal_kind || kind_ == truncated_normal_kind) config = {{"mean", a_}, {"stddev", b_}};

@@ -206,20 +206,20 @@ std::int64_t LayerConfig::axis() const {
   return axes.front();
 }
 
-Activation::Kind LayerConfig::activation() const {
-  const ConfigValue* value = find("activation");
-  if (value == nullptr) return Activation::linear;
+Activation::Kind LayerConfig::activation(const char* key, Activation::Kind otherwise) const {
+  const ConfigValue* value = find(key);
+  if (value == nullptr) return is_null(key) ? Activation::linear : otherwise;
   // Keras 3 may write a function as {"class_name": "function", "config": "relu"}.
   const bool is_wrapped =
       value->is_dict() && value->find("config") != nullptr && value->find("config")->is_string();
   const ConfigValue& name = is_wrapped ? value->at("config") : *value;
-  if (!name.is_string()) refuse("activation", "only activations with a name are supported");
+  if (!name.is_string()) refuse(key, "only activations with a name are supported");
   if (name.as_string() == "silu") return Activation::silu;
   if (name.as_string() == "hard_swish") return Activation::hard_silu;
   for (int kind = 0; kind <= static_cast<int>(Activation::kLastKind); ++kind)
     if (name.as_string() == to_string(static_cast<Activation::Kind>(kind)))
       return static_cast<Activation::Kind>(kind);
-  refuse("activation", cat("\"", name.as_string(), "\" is not supported"));
+  refuse(key, cat("\"", name.as_string(), "\" is not supported"));
 }
 
 Initializer LayerConfig::initializer(const char* key, Initializer otherwise) const {

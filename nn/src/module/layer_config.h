@@ -66,7 +66,9 @@ class LayerConfig {
   Padding padding() const;
   /// `axis`, alone or in a list, as Keras 2 writes that of a layer that was built; -1 where it is missing.
   std::int64_t axis() const;
-  Activation::Kind activation() const;
+  /// linear for null, `otherwise` where it is missing.
+  Activation::Kind activation(const char* key = "activation",
+                              Activation::Kind otherwise = Activation::linear) const;
   /// `otherwise` for one that is not known here, too: weights that come from a file do not depend on it.
   Initializer initializer(const char* key, Initializer otherwise) const;
   /// None for one that is not known here: its key stays unread, so that it is kept and named as left out.

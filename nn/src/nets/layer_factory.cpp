@@ -3,6 +3,7 @@
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
+#include <ronde/nn/bidirectional.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv1d.h>
 #include <ronde/nn/conv1d_transpose.h>
@@ -20,11 +21,13 @@
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/gru.h>
 #include <ronde/nn/keras_origin.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/lstm.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
@@ -35,6 +38,7 @@
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/training_only.h>
 #include <ronde/nn/up_sampling1d.h>
@@ -61,6 +65,8 @@ template <>
 std::unique_ptr<Module> read_layer<AveragePooling2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Bidirectional>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Concatenate>(const LayerConfig&);
 template <>
@@ -96,7 +102,11 @@ std::unique_ptr<Module> read_layer<GlobalMaxPooling1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<GlobalMaxPooling2D>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<GRU>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<LSTM>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LayerNormalization>(const LayerConfig&);
 template <>
@@ -127,6 +137,8 @@ template <>
 std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Sequential>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<SimpleRNN>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
 template <>
@@ -186,6 +198,7 @@ constexpr LayerEntry kLayers[] = {
     entry<AveragePooling1D>("AveragePooling1D"),
     entry<AveragePooling2D>("AveragePooling2D"),
     entry<BatchNormalization>("BatchNormalization"),
+    entry<Bidirectional>("Bidirectional"),
     entry<Concatenate>("Concatenate"),
     entry<Conv1D>("Conv1D"),
     entry<Conv1DTranspose>("Conv1DTranspose"),
@@ -200,12 +213,14 @@ constexpr LayerEntry kLayers[] = {
     entry<Embedding>("Embedding"),
     entry<Flatten>("Flatten"),
     entry<Graph>("Functional"),
+    entry<GRU>("GRU"),
     entry<TrainingOnly>("GaussianDropout"),
     entry<TrainingOnly>("GaussianNoise"),
     entry<GlobalAveragePooling1D>("GlobalAveragePooling1D"),
     entry<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
     entry<GlobalMaxPooling1D>("GlobalMaxPooling1D"),
     entry<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+    entry<LSTM>("LSTM"),
     entry<LayerNormalization>("LayerNormalization"),
     entry<LayerScale>("LayerScale"),
     entry<LeakyReLU>("LeakyReLU"),
@@ -227,6 +242,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Reshape>("Reshape"),
     entry<SeparableConv2D>("SeparableConv2D"),
     entry<Sequential>("Sequential"),
+    entry<SimpleRNN>("SimpleRNN"),
     entry<Softmax>("Softmax"),
     entry<Dropout>("SpatialDropout1D", read_spatial_dropout1d),
     entry<Dropout>("SpatialDropout2D", read_spatial_dropout2d),

@@ -271,7 +271,27 @@ TEST_P(OnnxGolden, IsWrittenAsWhenOnnxruntimeWasAsked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Nets, OnnxGolden, ::testing::Range(0, 30));
+INSTANTIATE_TEST_SUITE_P(Recurrent, OnnxGolden, ::testing::Values(36, 41, 43));
 INSTANTIATE_TEST_SUITE_P(Series, OnnxGolden, ::testing::Range(44, 48));
+
+TEST(Onnx, RecurrentLayersAreOperators) {
+  const auto of = [](std::unique_ptr<Module> layer) {
+    layer->build({3, 2});
+    return operators(encode_onnx(*layer));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(of(std::make_unique<LSTM>(RecurrentOptions{.units = 2})),
+            (Names{"Transpose", "LSTM", "Squeeze"}));
+  EXPECT_EQ(
+      of(std::make_unique<GRU>(RecurrentOptions{.units = 2, .return_sequences = true, .go_backwards = true})),
+      (Names{"Transpose", "GRU", "Squeeze", "Transpose", "Gather"}));
+  EXPECT_EQ(of(std::make_unique<Bidirectional>(SimpleRNN({.units = 2}))),
+            (Names{"Transpose", "RNN", "Squeeze", "Transpose", "RNN", "Squeeze", "Concat"}));
+  EXPECT_EQ(message_of([&] {
+              of(std::make_unique<LSTM>(RecurrentOptions{.units = 1, .activation = Activation::gelu}));
+            }),
+            "[onnx] layer lstm has activation gelu, which cannot be exported of a recurrent layer");
+}
 
 /// Two inputs; the third output is the second behind a dropout, the last the picture's features.
 std::unique_ptr<Graph> several() {

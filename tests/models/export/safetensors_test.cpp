@@ -25,6 +25,22 @@ std::string file_of(const std::string& header, const std::string& data = "") {
   return length + header + data;
 }
 
+// Of a recurrent layer PyTorch has other ones.
+TEST(Safetensors, RecurrentLayersHaveWeightsOfKerasAlone) {
+  Sequential net(LSTM({.units = 2, .name = "memory"}), Dense({.units = 1}));
+  net.build({3, 4});
+  EXPECT_EQ(
+      message_of([&] { named_weights(net, WeightNames::torch); }),
+      "[weights] memory.recurrent_kernel: PyTorch has other weights for a recurrent layer, with two biases; "
+      "use WeightNames::keras");
+  NamedTensors weights = named_weights(net);
+  weights.at("memory/bias").fill(0.25);
+  weights.erase("dense/bias");
+  const MatchedWeights matched = assign_matching_weights(net, weights);
+  EXPECT_EQ(matched.kept, std::vector<std::string>{"dense/bias"});
+  EXPECT_EQ(named_weights(net).at("memory/bias").to_vector<float>(), std::vector<float>(8, 0.25f));
+}
+
 TEST(Safetensors, WritesTheBytesOfTheDescription) {
   const Safetensors file{{{"x", Tensor::from<float>({1, 2}, {1, -2})}}, {{"format", "pt"}}};
   const std::string zeros(64, '0');

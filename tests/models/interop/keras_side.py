@@ -19,7 +19,8 @@ from keras import layers  # noqa: E402
 
 TOLERANCE = 1e-5
 # The nets before them are of other kinds.
-FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL, FIRST_SERIES, FIRST_ATTENTION = 20, 26, 30, 44, 48
+FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL = 20, 26, 30
+FIRST_RECURRENT, FIRST_SERIES, FIRST_ATTENTION = 36, 44, 48
 KERAS_3 = keras.__version__.startswith("3")
 failures = []
 
@@ -238,11 +239,25 @@ def attention_encoder(dice, shape, repeatable):
     return keras.Model(inputs, layers.Dense(5, activation="softmax")(x))
 
 
+def recurrent(dice, shape):
+    net = keras.Sequential([keras.Input(shape)])
+    for sequences in True, True, False:
+        kind = dice.choice([layers.LSTM, layers.GRU, layers.SimpleRNN])
+        more = {"reset_after": dice.random() < 0.5} if kind is layers.GRU else {}
+        layer = kind(dice.randint(1, 5), activation=dice.choice(["tanh", "tanh", "relu", "softsign"]),
+                     use_bias=dice.random() < 0.8, return_sequences=sequences, **more)
+        mode = dice.choice(["concat", "sum", "mul", "ave", None])
+        layer.go_backwards = mode is None and dice.random() < 0.5
+        net.add(layer if mode is None else layers.Bidirectional(layer, mode))
+    net.add(layers.Dense(5, activation="softmax"))
+    return net
+
+
 def make_net(path, seed):
     dice = random.Random(seed)
     keras.utils.set_random_seed(seed)
     is_decoder = FIRST_DECODER <= seed < FIRST_APPLICATION
-    repeatable = is_decoder or seed >= FIRST_SERIES or (seed % 2 == 0 and seed < FIRST_SEVERAL)
+    repeatable = is_decoder or seed >= FIRST_RECURRENT or (seed % 2 == 0 and seed < FIRST_SEVERAL)
     shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
     if seed >= FIRST_ATTENTION:
         repeatable = seed % 2 == 0
@@ -251,6 +266,9 @@ def make_net(path, seed):
     elif seed >= FIRST_SERIES:
         shape = (dice.randint(20, 27), shape[2])
         net = series(dice, shape)
+    elif seed >= FIRST_RECURRENT:
+        shape = (dice.randint(1, 6), dice.randint(1, 4))
+        net = recurrent(dice, shape)
     elif seed >= FIRST_SEVERAL:
         shape = (24 + dice.randint(1, 4),)
         net = several(dice, shape[0])

@@ -35,6 +35,7 @@
 #include "models/interop/random_application.h"
 #include "models/interop/random_attention.h"
 #include "models/interop/random_decoder.h"
+#include "models/interop/random_recurrent.h"
 #include "models/interop/random_series.h"
 #include "models/interop/random_several.h"
 
@@ -190,7 +191,7 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
 
 /// The nets before them are of other kinds.
 inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26, kFirstSeveral = 30,
-                               kFirstSeries = 44, kFirstAttention = 48;
+                               kFirstRecurrent = 36, kFirstSeries = 44, kFirstAttention = 48;
 
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
@@ -209,6 +210,10 @@ inline RandomNet random_net(std::uint64_t seed) {
   if (seed >= kFirstSeries) {
     const Shape input{20 + dice.roll(8), 1 + dice.roll(4)};
     return {random_series(dice), input, true};
+  }
+  if (seed >= kFirstRecurrent) {
+    const Shape input{1 + dice.roll(6), 1 + dice.roll(4)};
+    return {random_recurrent(dice), input, true};
   }
   if (seed >= kFirstSeveral) {
     auto net = random_several(dice, seed);

@@ -47,8 +47,9 @@ TEST_P(KerasNet, TrainsOnWithItsOptimizer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, KerasNet,
-                         ::testing::Values("2.15.0/1", "2.15.0/2", "2.15.0/4", "2.15.0/26", "3.15.1/1",
-                                           "3.15.1/2", "3.15.1/4", "3.15.1/23", "3.15.1/26"),
+                         ::testing::Values("2.15.0/1", "2.15.0/2", "2.15.0/4", "2.15.0/26", "2.15.0/43",
+                                           "3.15.1/1", "3.15.1/2", "3.15.1/4", "3.15.1/23", "3.15.1/26",
+                                           "3.15.1/43"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::replace_if(

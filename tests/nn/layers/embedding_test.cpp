@@ -78,7 +78,7 @@ TEST(GlobalAveragePooling1D, IsTheMeanOverTheSteps) {
   EXPECT_EQ(message_of([&] {
               layer(f64_tensor({2, 2}, {1, 2, 3, 4}));
             }),
-            "[global_average_pooling1d] expects sequences (n, steps, channels), got (2, 2)");
+            "[global_average_pooling1d] expects sequences (n, steps, features), got (2, 2)");
 }
 
 // Which of two words stands in a text decides its class.

@@ -1,5 +1,5 @@
-// Layers against what real Keras made of the same inputs and weights: tests/golden/make_layers.py and
-// make_transposed.py.
+// Layers against what real Keras made of the same inputs and weights: tests/golden/make_layers.py,
+// make_recurrent.py and make_transposed.py.
 #include <cmath>
 
 #include <ronde/nn/layer_factory.h>
@@ -61,8 +61,10 @@ TEST_P(KerasLayers, GiveWhatKerasGives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, KerasLayers,
-                         ::testing::Values("layers_keras2.15.0", "layers_keras3.15.1", "series_keras2.15.0",
-                                           "series_keras3.15.1", "transposed_keras3.15.1"));
+                         ::testing::Values("layers_keras2.15.0", "layers_keras3.15.1",
+                                           "recurrent_keras2.15.0", "recurrent_keras3.15.1",
+                                           "series_keras2.15.0", "series_keras3.15.1",
+                                           "transposed_keras3.15.1"));
 
 }  // namespace
 }  // namespace ronde::test

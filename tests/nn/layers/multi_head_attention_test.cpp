@@ -217,7 +217,7 @@ TEST(MultiHeadAttention, ErrorsNameTheLayerAndValues) {
   EXPECT_THROW(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .dropout = 1.0}), UsageError);
   MultiHeadAttention flat({.num_heads = 2, .key_dim = 3});
   EXPECT_EQ(message_of([&] { flat.build({4}); }),
-            "[multi_head_attention] expects inputs of shape (n, steps, features), got (1, 4)");
+            "[multi_head_attention] expects sequences (n, steps, features), got (1, 4)");
   MultiHeadAttention layer({.num_heads = 2, .key_dim = 3});
   const Tensor x = random_tensor({2, 4, 3}), memory = random_tensor({2, 5, 2});
   layer({x, memory});

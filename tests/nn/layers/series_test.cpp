@@ -107,7 +107,7 @@ TEST(Series, LayersNameThemselvesInErrors) {
   EXPECT_EQ(message_of([&] {
               layer(Tensor::zeros({1, 5, 5, 3}));
             }),
-            "[stem] expects sequences (n, steps, channels), got (1, 5, 5, 3)");
+            "[stem] expects sequences (n, steps, features), got (1, 5, 5, 3)");
   EXPECT_EQ(message_of([&] {
               layer(Tensor::zeros({1, 2, 3}));
             }),

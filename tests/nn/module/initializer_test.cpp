@@ -62,10 +62,14 @@ TEST(Initializer, IsTheSameOnAnyNumberOfThreads) {
   std::vector<double> expected;
   for (std::uint32_t i = 0; i < 70000; ++i)
     expected.push_back(1.0 + 2.0 * normal_double(philox(key, {i, 0, 0, 0})));
+  std::vector<std::vector<double>> matrices;
   for (const int threads : {1, 2, 5}) {
     set_thread_count(threads);
     const Tensor made = Initializer::random_normal(1.0, 2.0).make({70000}, "layer/kernel", in_f64(5));
     EXPECT_EQ(made.to_vector<double>(), expected) << threads;
+    matrices.push_back(
+        Initializer(Initializer::orthogonal).make({200, 300}, "k", in_f64(5)).to_vector<double>());
+    EXPECT_EQ(matrices.back(), matrices.front()) << threads;
   }
   set_thread_count(before);
 }
@@ -101,6 +105,54 @@ TEST(Initializer, PlainNormalOnes) {
                       0.0, 3.0 / 100, kInfinity);
 }
 
+/// The products of all rows with each other, minus the square of the gain where it is a row with itself.
+double largest_product_of_rows(const Tensor& matrix, double gain) {
+  const std::int64_t rows = matrix.size(0), columns = matrix.size(1);
+  const std::vector<double> values = matrix.to_vector<double>();
+  double largest = 0.0;
+  for (std::int64_t a = 0; a < rows; ++a)
+    for (std::int64_t b = 0; b <= a; ++b) {
+      double sum = a == b ? -gain * gain : 0.0;
+      for (std::int64_t i = 0; i < columns; ++i)
+        sum += values[static_cast<std::size_t>(a * columns + i)] *
+               values[static_cast<std::size_t>(b * columns + i)];
+      largest = std::max(largest, std::abs(sum));
+    }
+  return largest;
+}
+
+// Keras' shapes: the last axis of a matrix, here of a convolution (3, 1, 2, 5) too.
+TEST(Initializer, OrthogonalOnesHaveOrthogonalRowsOrColumns) {
+  const auto make = [](const Shape& shape, const Initializer& initializer, WeightLayout layout) {
+    return initializer.make(shape, "layer/kernel", in_f64(), layout);
+  };
+  const Initializer plain = Initializer::orthogonal;
+  EXPECT_LT(largest_product_of_rows(make({16, 64}, plain, WeightLayout::plain), 1.0), 1e-13);
+  EXPECT_LT(largest_product_of_rows(make({64, 16}, plain, WeightLayout::plain).permute({1, 0}), 1.0), 1e-13);
+  EXPECT_LT(
+      largest_product_of_rows(make({40, 40}, Initializer::scaled_orthogonal(3.0), WeightLayout::plain), 3.0),
+      1e-11);
+  EXPECT_LT(largest_product_of_rows(make({5, 3, 1, 2}, plain, WeightLayout::conv).reshape({5, 6}), 1.0),
+            1e-13);
+  EXPECT_EQ(make({0, 3}, plain, WeightLayout::plain).count(), 0);
+  // Columns of such a matrix point anywhere: as many numbers of each sign, and mean squares of 1 / 400.
+  const Statistics s = statistics_of(make({400, 100}, plain, WeightLayout::plain));
+  EXPECT_NEAR(s.mean, 0.0, 4 * 0.05 / 200);
+  EXPECT_NEAR(s.variance, 1.0 / 400, 1e-5);
+  EXPECT_EQ(message_of([&] { make({7}, plain, WeightLayout::plain); }),
+            "[initializer] orthogonal is for weights of two axes and more, layer/kernel is (7,)");
+}
+
+TEST(Initializer, OrthogonalOnesAreDescribedAsKerasDoes) {
+  const ConfigDict described = Initializer::scaled_orthogonal(2.0).config();
+  EXPECT_EQ(described[0].second.as_string(), "Orthogonal");
+  EXPECT_EQ(described[1].second.at("gain").as_double(), 2.0);
+  const Tensor made = Initializer::from_config(described).make({2, 2}, "a", in_f64());
+  EXPECT_LT(largest_product_of_rows(made, 2.0), 1e-13);
+  EXPECT_LT(largest_product_of_rows(Initializer::from_config("orthogonal").make({2, 2}, "a", in_f64()), 1.0),
+            1e-13);
+}
+
 TEST(Initializer, NothingIsDrawnForWeightsOfAFile) {
   const BuildOptions options{.dtype = DType::f64, .draws = false};
   const auto sum = [&](const Initializer& initializer) {
@@ -110,6 +162,7 @@ TEST(Initializer, NothingIsDrawnForWeightsOfAFile) {
   };
   EXPECT_EQ(sum(Initializer::glorot_uniform), 0.0);
   EXPECT_EQ(sum(Initializer::he_normal), 0.0);
+  EXPECT_EQ(sum(Initializer::orthogonal), 0.0);
   EXPECT_EQ(sum(Initializer::ones), 20.0);
 }
 

@@ -106,20 +106,20 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[Conv1D] kernel_size: expected one integer, found 2");
   EXPECT_EQ(message("MaxPooling1D", R"({"pool_size": 0})"),
             "[max_pooling1d] pool must be in 1 ... 2147483647, got 0");
-  EXPECT_EQ(message("LSTM", "{}"),
-            "layer class \"LSTM\" is not supported; known are Activation, Add, Average, AveragePooling1D, "
-            "AveragePooling2D, BatchNormalization, Concatenate, Conv1D, Conv1DTranspose, Conv2D, "
-            "Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
-            "DepthwiseConv2D, Dropout, Embedding, Flatten, "
-            "Functional, GaussianDropout, GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, "
-            "GlobalMaxPooling1D, GlobalMaxPooling2D, LayerNormalization, LayerScale, LeakyReLU, "
-            "MaxPooling1D, MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, "
-            "Normalization, RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, "
-            "RandomZoom, ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, Softmax, "
-            "SpatialDropout1D, SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, "
-            "ZeroPadding1D, ZeroPadding2D");
-  EXPECT_EQ(message("GRU", R"({"name": "memory"})").substr(0, 45),
-            "layer \"memory\": class \"GRU\" is not supported;");
+  EXPECT_EQ(message("ConvLSTM2D", "{}"),
+            "layer class \"ConvLSTM2D\" is not supported; known are Activation, Add, Average, "
+            "AveragePooling1D, AveragePooling2D, BatchNormalization, Bidirectional, Concatenate, Conv1D, "
+            "Conv1DTranspose, Conv2D, Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
+            "DepthwiseConv2D, Dropout, Embedding, Flatten, Functional, GRU, GaussianDropout, "
+            "GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling1D, "
+            "GlobalMaxPooling2D, LSTM, LayerNormalization, LayerScale, LeakyReLU, MaxPooling1D, "
+            "MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, Normalization, "
+            "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
+            "ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
+            "SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, ZeroPadding1D, "
+            "ZeroPadding2D");
+  EXPECT_EQ(message("Masking", R"({"name": "memory"})").substr(0, 49),
+            "layer \"memory\": class \"Masking\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");

@@ -14,7 +14,8 @@
 ///    `separable_conv2d.depthwise.weight`, `separable_conv2d.pointwise.weight`,
 ///    `separable_conv2d.pointwise.bias`; batch normalisation: `weight`, `bias`, `running_mean`, `running_var`;
 ///    an attention's parts as Keras has them, `attention.query.weight` (d, heads, key_dim), and no
-///    `in_proj_weight`
+///    `in_proj_weight`;
+///    a net with a recurrent layer is an error: PyTorch has two biases there, and other gates
 ///
 /// Note [Flattened images]: Keras and Ronde flatten an image as h, w, c, a net of PyTorch as c, h, w. In the
 /// flavour `torch` the rows of what follows a Flatten (batch normalisation, then the first dense layer) are

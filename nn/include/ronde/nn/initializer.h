@@ -25,6 +25,7 @@ class RONDE_API Initializer {
     he_normal,
     lecun_uniform,
     lecun_normal,
+    orthogonal,  ///< rows or columns, of the last axis, that are orthogonal to each other and of length 1
     constant_kind,
     random_uniform_kind,
     random_normal_kind,
@@ -50,6 +51,10 @@ class RONDE_API Initializer {
   /// Variance scale / fan; a truncated normal is widened so that its variance is that.
   static Initializer variance_scaling(VarianceScaling options);
 
+  /// `orthogonal` times `gain`. Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning
+  /// in deep linear neural networks", 2013.
+  static Initializer scaled_orthogonal(double gain);
+
   /// For kernels of convolutions, in front of which the picture should pass unchanged at first: the first
   /// filters, one for each input channel, are 1 at their middle and that channel, else 0; what filters there
   /// are beyond start as `rest` says. Keras does not have it: files tell it of `rest`. Source: Zagoruyko,
@@ -73,7 +78,7 @@ class RONDE_API Initializer {
                    WeightLayout layout, std::int64_t depth_multiplier) const;
 
   Kind kind_;
-  double a_ = 0.0;  // the constant, the lower bound or the mean
+  double a_ = 0.0;  // the constant, the lower bound, the mean or the gain
   double b_ = 0.0;  // the upper bound or the deviation
   VarianceScaling scaling_;
   bool is_identity_ = false;  // else all of this is the rest

@@ -80,7 +80,6 @@ class RONDE_API MultiHeadAttention : public Module {
     Variable kernel, bias;
   };
   void add_projection(Part part, const Shape& kernel, int inputs, const BuildOptions& options);
-  void require_sequence(const Shape& shape) const;
   void require_input(Part part, const Shape& shape, const Shape& like) const;
   Variable in_heads(const Variable& x, Part part, double scale) const;
   Variable masked(const Variable& scores, const Context& context);
