@@ -1,4 +1,6 @@
 // fill and copy of the oracle backend.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -17,6 +19,25 @@ TEST(CpuMemory, FillsAnyDType) {
     x.slice(1, 1, 2).fill(3);
     EXPECT_EQ(x.to_vector<double>(), (std::vector<double>{0, 3, 0, 0, 3, 0})) << to_string(dtype);
   }
+}
+
+// Zeros are written as bytes where all lie together: by several threads, and no further.
+TEST(CpuMemory, ZeroesOnlyWhatItIsGiven) {
+  CpuBackend cpu;
+  cpu.threads().resize(3);
+  for (const DType dtype : kAll) {
+    const std::int64_t n = (std::int64_t{1} << 20) + 3;
+    const Tensor x = Tensor::full({n + 2}, 1.0, {.dtype = dtype, .backend = &cpu});
+    x.slice(0, 1, n + 1).fill(0.0);
+    const std::vector<double> values = x.to_vector<double>();
+    EXPECT_EQ(values.front() + values.back(), 2.0) << to_string(dtype);
+    EXPECT_EQ(std::count(values.begin(), values.end(), 0.0), n) << to_string(dtype);
+  }
+  const Tensor minus = Tensor::full({3}, -0.0, {.backend = &cpu});
+  for (const float value : minus.to_vector<float>()) EXPECT_TRUE(std::signbit(value));
+  const Tensor columns = Tensor::full({2, 3}, 1.0, {.backend = &cpu});
+  columns.permute({1, 0}).slice(0, 0, 2).fill(0.0);
+  EXPECT_EQ(columns.to_vector<double>(), (std::vector<double>{0, 0, 1, 0, 0, 1}));
 }
 
 TEST(CpuMemory, CopiesBetweenAllPairsOfDTypes) {
