@@ -10,6 +10,7 @@
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/sequential.h>
 
 #include "support/gradient_check.h"
 
