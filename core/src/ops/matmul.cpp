@@ -12,36 +12,45 @@ Tensor transposed(const Tensor& x) {
   return x.rank() == 2 ? x.permute({1, 0}) : x.permute({0, 2, 1});
 }
 
-/// Whether it is dense as its transpose: then that is multiplied, and nothing copied.
-bool is_turned(const Tensor& x) {
-  return !x.is_contiguous() && transposed(x).is_contiguous();
+/// As it lies in memory, dense: itself, or its transpose where that needs no copy.
+struct Factor {
+  Tensor memory = {};
+  bool is_turned = false;
+
+  explicit Factor(const Tensor& x) : memory(x) {
+    if (x.is_contiguous()) return;
+    const Tensor turned = transposed(x);
+    is_turned = turned.is_contiguous();
+    memory = is_turned ? turned : x.contiguous();
+  }
+};
+
+/// x y, each transposed if `params` says so.
+Tensor product(const Tensor& x, const Tensor& y, MatmulParams params) {
+  Shape shape = x.shape();
+  shape[-2] = x.size(params.transpose_a ? -1 : -2);
+  shape[-1] = y.size(params.transpose_b ? -2 : -1);
+  const Tensor result = Tensor::empty(shape, x.options());
+  x.backend().matmul(result, x, y, params);
+  return result;
 }
 
 struct MatmulNode final : Node {
-  Tensor a, b;  // in memory; each kept for the other's gradient
-  bool turns_a = false, turns_b = false;
-  Shape a_shape, b_shape;  // in memory
+  Factor a, b;  // each kept for the other's gradient
 
+  MatmulNode(const Factor& first, const Factor& second) : a(first), b(second) {}
   const char* name() const override { return "matmul"; }
   void backward(const Tensor& grad_out, InputGrads& grads) override {
     const Tensor grad = grad_out.contiguous();
-    if (grads.wanted(0) && turns_a)
-      set_turned(grads, 0, a_shape, b, grad, {.transpose_a = turns_b, .transpose_b = true});
+    // Of a factor that is transposed first the gradient of what lies in memory.
+    if (grads.wanted(0) && a.is_turned)
+      grads.set(0, transposed(product(b.memory, grad, {.transpose_a = b.is_turned, .transpose_b = true})));
     else if (grads.wanted(0))
-      grad.backend().matmul(grads.out(0), grad, b, {.transpose_b = !turns_b});
-    if (grads.wanted(1) && turns_b)
-      set_turned(grads, 1, b_shape, grad, a, {.transpose_a = true, .transpose_b = turns_a});
+      grad.backend().matmul(grads.out(0), grad, b.memory, {.transpose_b = !b.is_turned});
+    if (grads.wanted(1) && b.is_turned)
+      grads.set(1, transposed(product(grad, a.memory, {.transpose_a = true, .transpose_b = a.is_turned})));
     else if (grads.wanted(1))
-      grad.backend().matmul(grads.out(1), a, grad, {.transpose_a = !turns_a});
-  }
-
- private:
-  /// The gradient of a factor that is transposed: first of what lies in memory.
-  static void set_turned(InputGrads& grads, int input, const Shape& shape, const Tensor& x, const Tensor& y,
-                         MatmulParams params) {
-    const Tensor memory = Tensor::empty(shape, x.options());
-    x.backend().matmul(memory, x, y, params);
-    grads.set(input, transposed(memory));
+      grad.backend().matmul(grads.out(1), a.memory, grad, {.transpose_a = !a.is_turned});
   }
 };
 
@@ -61,21 +70,12 @@ void check_shapes(const Tensor& a, const Tensor& b) {
 
 Variable matmul(const Variable& a, const Variable& b) {
   check_shapes(a.value(), b.value());
-  const bool turns_a = is_turned(a.value()), turns_b = is_turned(b.value());
-  const Tensor in_a = turns_a ? transposed(a.value()) : a.value().contiguous();
-  const Tensor in_b = turns_b ? transposed(b.value()) : b.value().contiguous();
-  Shape shape = a.shape();
-  shape[-1] = b.size(-1);
-  const Tensor y = Tensor::empty(shape, in_a.options());
-  y.backend().matmul(y, in_a, in_b, {.transpose_a = turns_a, .transpose_b = turns_b});
+  const Factor x(a.value()), w(b.value());
+  const Tensor y = product(x.memory, w.memory, {.transpose_a = x.is_turned, .transpose_b = w.is_turned});
   if (!Node::needed({a, b})) return y;
-  auto node = std::make_shared<MatmulNode>();
-  if (b.requires_grad()) node->a = in_a;
-  if (a.requires_grad()) node->b = in_b;
-  node->turns_a = turns_a;
-  node->turns_b = turns_b;
-  node->a_shape = in_a.shape();
-  node->b_shape = in_b.shape();
+  auto node = std::make_shared<MatmulNode>(x, w);
+  if (!b.requires_grad()) node->a.memory = {};
+  if (!a.requires_grad()) node->b.memory = {};
   return Node::record(std::move(node), {a, b}, y);
 }
 
