@@ -48,13 +48,13 @@ OnnxValue add_window(const OnnxCall& call, const std::string& op, const Window& 
                           shape_like(x.shape, {h.output, w.output}, channels), attributes);
 }
 
-Window::Pads pads_of(const OnnxCall& call) {
+Window::Pads padding_of(const OnnxCall& call) {
   if (call.is("padding", "same")) return Window::Pads::same;
   return call.is("padding", "causal") ? Window::Pads::causal : Window::Pads::none;
 }
 
 Window window_of(const OnnxCall& call, Size2d kernel) {
-  return {kernel, call.size("strides"), call.size("dilation_rate"), pads_of(call)};
+  return {kernel, call.size("strides"), call.size("dilation_rate"), padding_of(call)};
 }
 
 /// The kernel, (out, in / groups, kh, kw), or (.., k) for sequences, and the bias if the layer has one and it
@@ -87,7 +87,7 @@ OnnxValue add_convolution(const OnnxCall& call, const char* kernel_name, std::in
 }
 
 OnnxValue add_pooling(const OnnxCall& call, const std::string& op) {
-  const Window window{call.size("pool_size"), call.size("strides"), {1, 1}, pads_of(call)};
+  const Window window{call.size("pool_size"), call.size("strides"), {1, 1}, padding_of(call)};
   return add_window(call, op, window, {}, call.input().shape.back(), {});
 }
 

@@ -165,17 +165,12 @@ std::unique_ptr<Module> read_stochastic_depth(const LayerConfig& config) {
   return std::make_unique<Dropout>(config.number("drop_path_rate"), Shape{1, 1, 1});
 }
 
-/// Of sequences: whole channels are dropped.
-std::unique_ptr<Module> read_spatial_dropout1d(const LayerConfig& config) {
-  config.ignore({"seed"});
-  return std::make_unique<Dropout>(config.number("rate"), Shape{1, -1});
-}
-
-/// Of images: the same.
-std::unique_ptr<Module> read_spatial_dropout2d(const LayerConfig& config) {
+/// Of sequences or images: whole channels are dropped.
+std::unique_ptr<Module> read_spatial_dropout(const LayerConfig& config) {
   config.ignore({"seed"});
   config.expect_text("data_format", "channels_last");
-  return std::make_unique<Dropout>(config.number("rate"), Shape{1, 1, -1});
+  const bool is_of_images = config.class_name() == "SpatialDropout2D";
+  return std::make_unique<Dropout>(config.number("rate"), is_of_images ? Shape{1, 1, -1} : Shape{1, -1});
 }
 
 using LayerReader = std::unique_ptr<Module> (*)(const LayerConfig& config);
@@ -244,8 +239,8 @@ constexpr LayerEntry kLayers[] = {
     entry<Sequential>("Sequential"),
     entry<SimpleRNN>("SimpleRNN"),
     entry<Softmax>("Softmax"),
-    entry<Dropout>("SpatialDropout1D", read_spatial_dropout1d),
-    entry<Dropout>("SpatialDropout2D", read_spatial_dropout2d),
+    entry<Dropout>("SpatialDropout1D", read_spatial_dropout),
+    entry<Dropout>("SpatialDropout2D", read_spatial_dropout),
     entry<Dropout>("StochasticDepth", read_stochastic_depth),
     entry<Subtract>("Subtract"),
     entry<UpSampling1D>("UpSampling1D"),
