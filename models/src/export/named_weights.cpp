@@ -1,4 +1,5 @@
 #include <ronde/models/named_weights.h>
+#include <ronde/nn/recurrent.h>
 
 #include <algorithm>
 
@@ -23,19 +24,22 @@ std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module
   return std::count_if(torch.begin(), torch.end(), is_there) > as_keras ? torch : keras;
 }
 
+void require_weights_of_torch(const Module& net) {
+  require<UsageError>(dynamic_cast<const Recurrent*>(&net) == nullptr, "[weights] ", net.label(),
+                      ": PyTorch has other weights for a recurrent layer, with two biases; use "
+                      "WeightNames::keras");
+  for (const Module* child : net.children()) require_weights_of_torch(*child);
+}
+
 }  // namespace
 
 NamedTensors named_weights(const Module& net, WeightNames names) {
   NamedTensors result;
-  for (const NamedWeight& weight : named_weights_of(net, names)) {
-    require<UsageError>(names == WeightNames::keras || !weight.name().ends_with("recurrent_kernel"),
-                        "[weights] ", weight.name(),
-                        ": PyTorch has other weights for a recurrent layer, with two "
-                        "biases; use WeightNames::keras");
+  if (names == WeightNames::torch) require_weights_of_torch(net);
+  for (const NamedWeight& weight : named_weights_of(net, names))
     require<UsageError>(result.emplace(weight.name(), weight.get()).second, "[", net.label(),
                         "] calls parts of other nets, of which two have a weight \"", weight.name(),
                         "\": save each by itself");
-  }
   return result;
 }
 

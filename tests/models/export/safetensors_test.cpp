@@ -29,10 +29,9 @@ std::string file_of(const std::string& header, const std::string& data = "") {
 TEST(Safetensors, RecurrentLayersHaveWeightsOfKerasAlone) {
   Sequential net(LSTM({.units = 2, .name = "memory"}), Dense({.units = 1}));
   net.build({3, 4});
-  EXPECT_EQ(
-      message_of([&] { named_weights(net, WeightNames::torch); }),
-      "[weights] memory.recurrent_kernel: PyTorch has other weights for a recurrent layer, with two biases; "
-      "use WeightNames::keras");
+  EXPECT_EQ(message_of([&] { named_weights(net, WeightNames::torch); }),
+            "[weights] memory: PyTorch has other weights for a recurrent layer, with two biases; "
+            "use WeightNames::keras");
   NamedTensors weights = named_weights(net);
   weights.at("memory/bias").fill(0.25);
   weights.erase("dense/bias");
