@@ -89,10 +89,8 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   begin(pass);
   const Shape state{x.size(0), options_.units};
   pass.state = pass.memory = Tensor::zeros(state, x.value().options());
-  if (recurrent_dropout_) {
-    const Variable mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, x.value().options()), context);
-    if (context.training) pass.mask = mask;
-  }
+  if (recurrent_dropout_ && (context.training || context.trace != nullptr))  // a dry run reaches all parts
+    pass.mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, x.value().options()), context);
   std::vector<Variable> inputs = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
   if (options_.go_backwards) std::reverse(inputs.begin(), inputs.end());
   std::vector<Variable> outputs;
@@ -100,7 +98,9 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
     step(input, pass);
     if (options_.return_sequences) outputs.push_back(pass.state);
   }
-  return options_.return_sequences ? stack(outputs, 1) : pass.state;
+  if (!options_.return_sequences) return pass.state;
+  if (turns_outputs_) std::reverse(outputs.begin(), outputs.end());
+  return stack(outputs, 1);
 }
 
 ConfigDict Recurrent::config() const {

@@ -22,13 +22,6 @@ ConfigDict described(const Recurrent& layer) {
   return {{"module", "keras.layers"}, {"class_name", layer.class_name()}, {"config", layer.config()}};
 }
 
-/// (n, steps, units), the last step first.
-Variable in_other_order(const Variable& sequence) {
-  std::vector<Variable> steps = unstack(sequence, 1);
-  std::reverse(steps.begin(), steps.end());
-  return stack(steps, 1);
-}
-
 }  // namespace
 
 Bidirectional::Bidirectional(std::unique_ptr<Recurrent> forward, std::unique_ptr<Recurrent> backward,
@@ -48,23 +41,22 @@ Bidirectional::Bidirectional(std::unique_ptr<Recurrent> forward, std::unique_ptr
                       "return_sequences and, but for concat, units");
   forward_ = forward.get();
   backward_ = backward.get();
+  backward_->turn_outputs();
   add_module(kForward, std::move(forward));
   add_module(kBackward, std::move(backward));
 }
 
 Variable Bidirectional::forward(const Variable& x, const Context& context) {
   const Variable ahead = (*forward_)(x, context), back = (*backward_)(x, context);
-  const bool sequences = forward_->options().return_sequences;
-  const Variable other = sequences ? in_other_order(back) : back;
   switch (merge_mode_) {
     case MergeMode::concat:
-      return concat({ahead, other}, -1);
+      return concat({ahead, back}, -1);
     case MergeMode::mul:
-      return ahead * other;
+      return ahead * back;
     case MergeMode::ave:
-      return (ahead + other) * 0.5;
+      return (ahead + back) * 0.5;
     default:
-      return ahead + other;
+      return ahead + back;
   }
 }
 

@@ -60,6 +60,9 @@ class RONDE_API Recurrent : public Module {
   const RecurrentOptions& options() const { return options_; }
   /// A layer with these options, without weights, that takes the steps in the other order.
   virtual std::unique_ptr<Recurrent> reversed() const = 0;
+  /// From now on it gives the states of all steps in the other order, as the second layer of a Bidirectional
+  /// has to.
+  void turn_outputs() { turns_outputs_ = true; }
 
  protected:
   /// What the steps of one call share, and the states that they change.
@@ -93,6 +96,7 @@ class RONDE_API Recurrent : public Module {
 
   Kind kind_;
   const RecurrentOptions options_;
+  bool turns_outputs_ = false;
   Dropout* dropout_ = nullptr;  // children of this module; none without a rate
   Dropout* recurrent_dropout_ = nullptr;
   Variable kernel_, recurrent_kernel_, bias_;
