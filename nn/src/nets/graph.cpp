@@ -104,6 +104,10 @@ Symbol Graph::call(Module& layer, const std::vector<Symbol>& inputs) {
   return {this, static_cast<int>(nodes_.size()) - 1};
 }
 
+void Graph::set_by_place(const Symbol& result, std::size_t count) {
+  nodes_.at(static_cast<std::size_t>(result.node_)).by_place = count;
+}
+
 void Graph::output(const std::vector<Symbol>& outputs) {
   require<UsageError>(outputs_.empty(), "[", label(), "] has its output already");
   require<UsageError>(!outputs.empty(), "[", label(), "] needs an output");

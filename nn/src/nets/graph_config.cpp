@@ -54,7 +54,7 @@ class Calls {
   void add(const GraphNode& node) {
     const auto* attention = dynamic_cast<const MultiHeadAttention*>(node.layer);
     const ConfigValue inputs =
-        attention ? ConfigValue(arguments(*attention, node.inputs)) : ConfigValue(tensors(node.inputs));
+        attention ? ConfigValue(arguments(*attention, node)) : ConfigValue(tensors(node.inputs));
     ConfigList& calls = of(*node.layer);
     calls.emplace_back(inputs);
     references_.push_back({node.layer->name(), std::ssize(calls) - 1, 0});
@@ -75,7 +75,8 @@ class Calls {
   }
 
   /// As Keras 3 has several arguments: Note [Arguments of calls].
-  ConfigDict arguments(const MultiHeadAttention& layer, std::vector<int> nodes) const {
+  ConfigDict arguments(const MultiHeadAttention& layer, const GraphNode& node) const {
+    std::vector<int> nodes = node.inputs;
     if (nodes.size() == 1) nodes.push_back(nodes.front());
     ConfigList args;
     ConfigDict kwargs;
@@ -87,7 +88,7 @@ class Calls {
       tensor.emplace_back("keras_history", reference(nodes[i]));
       call.emplace_back("class_name", "__keras_tensor__");
       call.emplace_back("config", std::move(tensor));
-      if (i < layer.inputs_by_place())
+      if (i < node.by_place)
         args.emplace_back(std::move(call));
       else
         kwargs.emplace_back(MultiHeadAttention::kInputNames[i], std::move(call));
@@ -155,9 +156,8 @@ struct Walk {
 /// these names.
 std::vector<int> inputs_to_keras(const GraphNode& node, std::optional<std::size_t> places) {
   std::vector<int> inputs = node.inputs;
-  const auto* attention = dynamic_cast<const MultiHeadAttention*>(node.layer);
-  if (!attention || inputs.size() < 3) return inputs;
-  const std::size_t by_place = places.value_or(attention->inputs_by_place());
+  if (inputs.size() != 3 || !dynamic_cast<const MultiHeadAttention*>(node.layer)) return inputs;
+  const std::size_t by_place = places.value_or(node.by_place);
   if (by_place < 2) std::rotate(inputs.begin() + static_cast<int>(by_place), inputs.end() - 1, inputs.end());
   return inputs;
 }

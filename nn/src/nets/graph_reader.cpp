@@ -27,6 +27,7 @@ struct Reference {
 
 struct Call {
   std::vector<Reference> inputs;
+  std::size_t by_place = GraphNode().by_place;
   bool is_needed = false;  // the output depends on it
   std::optional<Symbol> result = {};
 };
@@ -39,8 +40,7 @@ struct Layer {
   bool is_input = false;
   bool is_functional = false;
   bool has_input_layer = false;  // a nested Sequential's
-  std::optional<bool> is_causal = {};        // of a MultiHeadAttention, as its calls so far say
-  std::optional<std::size_t> by_place = {};  // the same of inputs of calls with all three
+  std::optional<bool> is_causal = {};  // of a MultiHeadAttention, as its calls so far say
   std::vector<Call> calls = {};
 };
 
@@ -108,12 +108,12 @@ class GraphReader {
       if (layers_[i].is_input) continue;
       const ConfigList& calls = entries[i].at("inbound_nodes").as_list();
       for (std::size_t k = 0; k < calls.size(); ++k)
-        layers_[i].calls[k].inputs = read_inputs(layers_[i], calls[k]);
+        layers_[i].calls[k].inputs = read_inputs(layers_[i], layers_[i].calls[k], calls[k]);
     }
   }
 
-  std::vector<Reference> read_inputs(Layer& layer, const ConfigValue& described) {
-    if (dynamic_cast<MultiHeadAttention*>(layer.module.get())) return read_attention(layer, described);
+  std::vector<Reference> read_inputs(Layer& layer, Call& call, const ConfigValue& described) {
+    if (dynamic_cast<MultiHeadAttention*>(layer.module.get())) return read_attention(layer, call, described);
     std::vector<Reference> inputs;
     if (described.is_dict()) {
       const ConfigValue& arguments = described.at("args");
@@ -143,7 +143,7 @@ class GraphReader {
   /// names in these, results of layers as [layer, call, result]. Neither reads the other's, so no file suits
   /// both. In which of the two ways an input was given also decides in which order Keras finds the layers in
   /// front.
-  std::vector<Reference> read_attention(Layer& layer, const ConfigValue& described) {
+  std::vector<Reference> read_attention(Layer& layer, Call& call, const ConfigValue& described) {
     ConfigDict arguments;
     std::size_t by_place = 0;
     const bool is_dict = described.is_dict();
@@ -166,7 +166,8 @@ class GraphReader {
     // Of three inputs by names the key comes first.
     const bool leads = inputs.size() == 3 && by_place == 0 && inputs[0] != inputs[1];
     while (!leads && inputs.size() > 1 && inputs.back() == inputs[inputs.size() - 2]) inputs.pop_back();
-    set_manner(layer, arguments, inputs.size() < 3 ? layer.by_place : by_place);
+    if (inputs.size() == 3) call.by_place = by_place;
+    take_mask(layer, arguments);
     check_arguments(layer, arguments);
     return inputs;
   }
@@ -182,7 +183,7 @@ class GraphReader {
   }
 
   /// What belongs to a call in Keras and to the layer here; out of the arguments of a call.
-  void set_manner(Layer& layer, ConfigDict& arguments, std::optional<std::size_t> by_place) const {
+  void take_mask(Layer& layer, ConfigDict& arguments) const {
     bool is_causal = false;
     std::erase_if(arguments, [&](const auto& argument) {
       if (argument.first != "use_causal_mask")
@@ -190,15 +191,11 @@ class GraphReader {
       is_causal = !argument.second.is_null() && argument.second.as_bool();
       return true;
     });
-    auto& attention = dynamic_cast<MultiHeadAttention&>(*layer.module);
-    if (layer.is_causal.value_or(is_causal) != is_causal || (layer.by_place && layer.by_place != by_place))
-      refuse("inbound_nodes", cat(call_of(layer),
-                                  " has another use_causal_mask, or other inputs by their names,"
-                                  " than the one before, which is not supported"));
+    if (layer.is_causal.value_or(is_causal) != is_causal)
+      refuse("inbound_nodes",
+             cat(call_of(layer), " has another use_causal_mask than the one before, which is not supported"));
     layer.is_causal = is_causal;
-    layer.by_place = by_place;
-    attention.set_use_causal_mask(is_causal);
-    attention.set_inputs_by_place(by_place.value_or(3));
+    dynamic_cast<MultiHeadAttention&>(*layer.module).set_use_causal_mask(is_causal);
   }
 
   /// Keras 2 notes inputs by their names that were given without, too. The order of its layers tells.
@@ -212,8 +209,8 @@ class GraphReader {
       refuse("layers", "their order is not that of Keras, so it is not known whose weights are whose");
     if (of_file == by_names) return;
     for (const Layer& layer : layers_)
-      if (auto* attention = dynamic_cast<MultiHeadAttention*>(layer.placed))
-        attention->set_inputs_by_place(3);
+      for (const Call& call : layer.calls)
+        if (call.result) graph_->set_by_place(*call.result, GraphNode().by_place);
   }
 
   static bool is_false(const ConfigValue& value) {
@@ -387,6 +384,7 @@ class GraphReader {
     } else {
       next.result = graph_->add(*layer.placed, inputs);
     }
+    graph_->set_by_place(*next.result, next.by_place);
     return true;
   }
 

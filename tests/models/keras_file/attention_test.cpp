@@ -84,9 +84,9 @@ std::unique_ptr<Graph> with_key(bool value_first) {
   const Symbol x = net->input();
   const Symbol of_value = net->add(Dense({.units = 2, .name = "of_value"}), x);
   const Symbol of_key = net->add(Dense({.units = 2, .name = "of_key"}), x);
-  MultiHeadAttention attention({.num_heads = 1, .key_dim = 2});
-  attention.set_inputs_by_place(value_first ? 3 : 1);
-  net->output(net->add(Flatten(), net->add(std::move(attention), {x, of_value, of_key})));
+  const Symbol y = net->add(MultiHeadAttention({.num_heads = 1, .key_dim = 2}), {x, of_value, of_key});
+  net->set_by_place(y, value_first ? 3 : 1);
+  net->output(net->add(Flatten(), y));
   return net;
 }
 

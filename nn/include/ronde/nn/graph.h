@@ -80,6 +80,9 @@ RONDE_API std::vector<Variable> split_rows(const Variable& rows, const std::vect
 struct GraphNode {
   Module* layer = nullptr;       ///< nullptr for an input of the graph
   std::vector<int> inputs = {};  ///< the nodes whose results it takes, in order; all are earlier ones
+  /// So many of an attention's query, value and key a description gives by their places, the others by their
+  /// names. It changes nothing but the order in which Keras finds the layers in front: Graph::layers().
+  std::size_t by_place = 3;
 };
 
 class RONDE_API Graph : public Module {
@@ -109,6 +112,8 @@ class RONDE_API Graph : public Module {
   /// Calls a layer of this graph once more, or one that the caller keeps.
   Symbol add(Module& layer, const Symbol& x) { return append(layer, {x}); }
   Symbol add(Module& layer, const std::vector<Symbol>& inputs) { return append(layer, inputs); }
+  /// Says so of the call whose result that is: GraphNode::by_place.
+  void set_by_place(const Symbol& result, std::size_t count);
   /// Ends the construction. An error when the result of a call leads nowhere.
   void output(const Symbol& y) { output(std::vector<Symbol>{y}); }
   /// The same with several outputs, of different layers or calls.
@@ -129,7 +134,8 @@ class RONDE_API Graph : public Module {
   /// The layers in the order that Keras gives them in a model and in its files: those furthest from the
   /// output first. (children() are in the order in which they were added.)
   std::vector<Module*> layers() const { return layers_by({}); }
-  /// Where so many of a MultiHeadAttention's inputs were given by their places, not as many as it says.
+  /// Where so many of the inputs of each MultiHeadAttention were given by their places, not as many as its
+  /// calls say: GraphNode::by_place.
   std::vector<Module*> layers_by(std::optional<std::size_t> places) const;
 
   std::string class_name() const override { return "Functional"; }

@@ -65,10 +65,6 @@ class RONDE_API MultiHeadAttention : public Module {
   const MultiHeadAttentionOptions& options() const { return options_; }
   std::int64_t value_dim() const { return options_.value_dim.value_or(options_.key_dim); }
   void set_use_causal_mask(bool use_causal_mask) { options_.use_causal_mask = use_causal_mask; }
-  /// How many of query, value and key a net's description gives by their places; the others have names. It
-  /// changes nothing but the order in which Keras finds the layers of the net: Graph::layers().
-  std::size_t inputs_by_place() const { return inputs_by_place_; }
-  void set_inputs_by_place(std::size_t count) { inputs_by_place_ = count; }
   /// What is added to scores (t, s): 0 where step i of t may take from step j of s, else -1e9.
   static Tensor causal_mask(std::int64_t t, std::int64_t s, TensorOptions options = {});
 
@@ -86,7 +82,6 @@ class RONDE_API MultiHeadAttention : public Module {
   Variable dropped(const Variable& weights, std::int64_t n, const Context& context);
 
   MultiHeadAttentionOptions options_;
-  std::size_t inputs_by_place_ = 3;
   Dropout dropout_;  // only asked for what to drop
   std::array<Projection, 4> projections_;
   Tensor mask_;  // of the shape that the net was built for
