@@ -61,8 +61,9 @@ cublasComputeType_t compute_type(const Call& call, const MathOptions& math) {
   return factors == DType::f32 && may_be_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
+constexpr std::uint32_t kMostAligned = 16;  // bytes of a pack
+
 /// As far as calls that share a plan have it in common.
-constexpr std::uint32_t kMostAligned = 16;
 std::uint32_t alignment(const void* memory) {
   std::uint32_t bytes = kMostAligned;
   while (reinterpret_cast<std::uintptr_t>(memory) % bytes != 0) bytes /= 2;
