@@ -14,7 +14,7 @@ import harness
 OPTIONS = ["--dir", "out", "--epochs", "2", "--global-batch-size", "16", "--train-samples", "256", "--test-samples",
            "16", "--verbose", "2", "--optimizer", "adam", "--threads", "1", "--deterministic"]
 # Steps of a quarter of their time: what waits for something saves after each of them, or takes many.
-SMALL = [*OPTIONS, "--global-batch-size", "4", "--train-samples", "64"]
+SMALL = [*OPTIONS, "--global-batch-size", "4", "--train-samples", "32"]
 SAVING = [*SMALL, "--save-steps", "1", "--keep", "3"]
 
 
