@@ -318,7 +318,7 @@ class Supervised(Interrupted):
 
     def test_begins_with_the_same_file_again(self):
         """Where it had saved nothing; the file may be named by the environment as well."""
-        options = [*SMALL, "--steps-per-epoch", "100"]  # none of which ends before its rank is killed
+        options = [*SMALL, "--steps-per-epoch", "50"]  # none of which ends before its rank is killed
         self.assert_trained(self.train(*options, "--epochs", "1", "--dir", "first", ranks=2))
         expected = self.undisturbed(*options, "--resume", "first/checkpoint.h5")
         for words, more in ((["--resume", "first/checkpoint.h5"], {}), ([], {"RONDE_RESUME": "first/checkpoint.h5"})):

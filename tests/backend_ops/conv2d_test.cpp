@@ -186,19 +186,25 @@ const ConvCase kConvCases[] = {
     {2, 4, 4, 16, 16, 2, 2, {.padding = {2, 2, 2, 2}}},
 };
 
+/// Whether it is one of each `few` cases. Neighbours are alike; so what all of a case's choices would find,
+/// those of a case and its neighbours find too, in half of the time.
+bool is_one_of(int few, const ConvCase& c) {
+  return (&c - std::begin(kConvCases)) % few == 0;
+}
+
 TEST(Conv2d, Forward) {
   for (const ConvCase& c : kConvCases)
-    for (const bool with_bias : {false, true})
-      for (const Epilogue epilogue : {Epilogue::none, Epilogue::relu}) {
-        SCOPED_TRACE(to_string(c));
-        compare(
-            {blank(c.out())},
-            {random(c.x(), 1), random(c.weight(), 2), with_bias ? random({c.o}, 3) : Tensor()},
-            [&](Backend& b, Tensors out, Tensors in) {
-              b.conv2d(out[0], in[0], in[1], in[2], c.params, epilogue);
-            },
-            tolerance_of(c));
-      }
+    for (const bool with_bias : {false, true}) {
+      SCOPED_TRACE(to_string(c));
+      const Epilogue epilogue = with_bias == is_one_of(2, c) ? Epilogue::relu : Epilogue::none;
+      compare(
+          {blank(c.out())},
+          {random(c.x(), 1), random(c.weight(), 2), with_bias ? random({c.o}, 3) : Tensor()},
+          [&](Backend& b, Tensors out, Tensors in) {
+            b.conv2d(out[0], in[0], in[1], in[2], c.params, epilogue);
+          },
+          tolerance_of(c));
+    }
 }
 
 TEST(Conv2d, BackwardInput) {
@@ -212,16 +218,16 @@ TEST(Conv2d, BackwardInput) {
 }
 
 TEST(Conv2d, BackwardWeight) {
-  for (const ConvCase& c : kConvCases)
-    for (const bool with_bias : {false, true}) {
-      SCOPED_TRACE(to_string(c));
-      compare(
-          {blank(c.weight()), with_bias ? blank({c.o}) : Tensor()}, {random(c.out(), 1), random(c.x(), 2)},
-          [&](Backend& b, Tensors out, Tensors in) {
-            b.conv2d_backward_weight(out[0], out[1], in[0], in[1], c.params);
-          },
-          tolerance_of(c));
-    }
+  for (const ConvCase& c : kConvCases) {
+    SCOPED_TRACE(to_string(c));
+    compare(
+        {blank(c.weight()), is_one_of(4, c) ? Tensor() : blank({c.o})},
+        {random(c.out(), 1), random(c.x(), 2)},
+        [&](Backend& b, Tensors out, Tensors in) {
+          b.conv2d_backward_weight(out[0], out[1], in[0], in[1], c.params);
+        },
+        tolerance_of(c));
+  }
 }
 
 bool has_a_nan(const Tensor& x) {
