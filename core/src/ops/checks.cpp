@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <ronde/core/backend.h>
+#include <ronde/core/counted.h>
 
 namespace ronde::inline v0 {
 
@@ -57,6 +58,19 @@ Tensor indices_in_i32(const Tensor& indices) {
   for (std::int64_t i = 0; i < wide.count(); ++i)
     to[i] = static_cast<std::int32_t>(std::clamp<std::int64_t>(from[i], Limits::min(), Limits::max()));
   return narrow;
+}
+
+void require_dense(const char* op, const Tensor& x, const Tensor& weight, const Variable& bias) {
+  require_rank(op, "input", x, 2, "(n, in)");
+  require_rank(op, "weight", weight, 2, "(in, units)");
+  require_weight(op, x, weight);
+  require_floating(op, x);
+  require(x.size(1) == weight.size(0), "[", op, "] weight expects ", counted(weight.size(0), "input"),
+          ", got ", x.size(1));
+  if (!bias.defined()) return;
+  require_weight(op, x, bias.value());
+  require(bias.shape() == Shape{weight.size(1)}, "[", op, "] bias must be (", weight.size(1),
+          ",), got shape ", bias.shape());
 }
 
 void require_dropout(const Tensor& x, const Tensor& sample_keys, const DropoutParams& params) {

@@ -1,7 +1,6 @@
 #include <ronde/core/ops.h>
 
 #include <ronde/core/backend.h>
-#include <ronde/core/counted.h>
 #include <ronde/core/node.h>
 
 #include "ops/checks.h"
@@ -37,22 +36,9 @@ struct DenseNode final : Node {
   }
 };
 
-void check_shapes(const Tensor& x, const Tensor& weight, const Variable& bias) {
-  require_rank("dense", "input", x, 2, "(n, in)");
-  require_rank("dense", "weight", weight, 2, "(in, units)");
-  require_weight("dense", x, weight);
-  require_floating("dense", x);
-  require(x.size(1) == weight.size(0), "[dense] weight expects ", counted(weight.size(0), "input"), ", got ",
-          x.size(1));
-  if (!bias.defined()) return;
-  require_weight("dense", x, bias.value());
-  require(bias.shape() == Shape{weight.size(1)}, "[dense] bias must be (", weight.size(1), ",), got shape ",
-          bias.shape());
-}
-
 Variable run_dense(const Variable& x, const DenseCall& call, const DropoutCall* drop) {
   const auto& [weight, bias, epilogue] = call;
-  check_shapes(x.value(), weight.value(), bias);
+  require_dense("dense", x.value(), weight.value(), bias);
   const Tensor input = x.value().contiguous(), kernel = weight_value(weight.value(), input);
   const Tensor y = Tensor::empty({x.size(0), weight.size(1)}, input.options());
   if (drop)

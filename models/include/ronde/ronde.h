@@ -3,6 +3,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/cuda.h>
+#include <ronde/core/dense_steps.h>
 #include <ronde/core/node.h>
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>

@@ -13,28 +13,33 @@ std::unique_ptr<Recurrent> GRU::reversed() const {
   return std::make_unique<GRU>(options);
 }
 
-void GRU::begin(Pass& pass) const {
-  Recurrent::begin(pass);
+void GRU::begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const {
   const std::int64_t units = options().units;
+  const auto multiply_by = [&](const Variable& kernel, const Variable& added = {}) {
+    pass.products.emplace_back(kernel, added, pass.steps);
+  };
+  pass.input_bias = bias;
   if (!options().reset_after) {
-    pass.recurrent_kernels = split(pass.recurrent_kernels.front(), {2 * units, units}, 1);
-  } else if (pass.input_bias.defined()) {
-    const std::vector<Variable> biases = unstack(pass.input_bias);
+    for (const Variable& part : split(recurrent_kernel, {2 * units, units}, 1)) multiply_by(part);
+  } else if (!bias.defined()) {
+    multiply_by(recurrent_kernel);
+  } else {
+    const std::vector<Variable> biases = unstack(bias);
     pass.input_bias = biases[0];
-    pass.recurrent_bias = biases[1];
+    multiply_by(recurrent_kernel, biases[1]);
   }
 }
 
 void GRU::step(const Variable& x, Pass& pass) const {
   const std::int64_t units = options().units;
   const Variable state = pass.dropped_state();
-  const Variable products = dense(state, pass.recurrent_kernels.front(), pass.recurrent_bias);
+  const Variable products = pass.products.front()(state);
   // update and reset, candidate
   const std::vector<Variable> of_x = split(x, {2 * units, units}, 1);
   const std::vector<Variable> update_reset = open_two(of_x[0] + slice(products, 1, 0, 2 * units));
   const Variable& reset = update_reset[1];
   const Variable remembered = options().reset_after ? reset * slice(products, 1, 2 * units, 3 * units)
-                                                    : dense(reset * state, pass.recurrent_kernels[1]);
+                                                    : pass.products[1](reset * state);
   const Variable candidate = apply_activation(options().activation, of_x[1] + remembered);
   pass.state = candidate + update_reset[0] * (pass.state - candidate);
 }

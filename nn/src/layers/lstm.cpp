@@ -16,7 +16,7 @@ std::unique_ptr<Recurrent> LSTM::reversed() const {
 void LSTM::step(const Variable& x, Pass& pass) const {
   const auto inner = [this](const Variable& y) { return apply_activation(options().activation, y); };
   const std::int64_t units = options().units;
-  const Variable gates = x + dense(pass.dropped_state(), pass.recurrent_kernels.front());
+  const Variable gates = x + pass.products.front()(pass.dropped_state());
   const std::vector<Variable> parts = split(gates, {2 * units, units, units}, 1);
   const std::vector<Variable> in_forget = open_two(parts[0]);
   pass.memory = in_forget[1] * pass.memory + in_forget[0] * inner(parts[1]);

@@ -59,9 +59,9 @@ Variable Recurrent::Pass::dropped_state() const {
   return mask.defined() ? state * mask : state;
 }
 
-void Recurrent::begin(Pass& pass) const {
-  pass.recurrent_kernels = {recurrent_kernel_};
-  pass.input_bias = bias_;
+void Recurrent::begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const {
+  pass.products.emplace_back(recurrent_kernel, Variable(), pass.steps);
+  pass.input_bias = bias;
 }
 
 std::vector<Variable> Recurrent::open_two(const Variable& gates) const {
@@ -86,7 +86,8 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   require(x.rank() == 3 && x.size(1) > 0 && x.size(2) == features, "[", label(),
           "] expects inputs of shape (n, steps, ", features, "), got ", x.shape());
   Pass pass;
-  begin(pass);
+  pass.steps = x.size(1);
+  begin(pass, recurrent_kernel_, bias_);
   const Shape state{x.size(0), options_.units};
   pass.state = pass.memory = Tensor::zeros(state, x.value().options());
   if (recurrent_dropout_ && (context.training || context.trace != nullptr))  // a dry run reaches all parts

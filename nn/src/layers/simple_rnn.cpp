@@ -14,7 +14,7 @@ std::unique_ptr<Recurrent> SimpleRNN::reversed() const {
 }
 
 void SimpleRNN::step(const Variable& x, Pass& pass) const {
-  const Variable sum = x + dense(pass.dropped_state(), pass.recurrent_kernels.front());
+  const Variable sum = x + pass.products.front()(pass.dropped_state());
   pass.state = apply_activation(options().activation, sum);
 }
 

@@ -24,7 +24,7 @@ class RONDE_API GRU : public Recurrent {
   std::unique_ptr<Recurrent> reversed() const override;
 
  private:
-  void begin(Pass& pass) const override;
+  void begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const override;
   void step(const Variable& x, Pass& pass) const override;
 };
 

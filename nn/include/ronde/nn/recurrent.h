@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include <ronde/core/dense_steps.h>
 #include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
 #include <ronde/nn/dropout.h>
@@ -68,8 +69,9 @@ class RONDE_API Recurrent : public Module {
   /// What the steps of one call share, and the states that they change.
   struct Pass {
     ~Pass();
-    Variable input_bias, recurrent_bias;
-    std::vector<Variable> recurrent_kernels;
+    std::int64_t steps = 0;
+    Variable input_bias;
+    std::vector<DenseSteps> products;  ///< with the recurrent_kernel or parts of it
     Variable mask;    ///< of the state, (n, units); undefined where nothing is dropped
     Variable state;   ///< (n, units), the output
     Variable memory;  ///< (n, units), of an LSTM
@@ -86,7 +88,7 @@ class RONDE_API Recurrent : public Module {
   /// (n, 2 * units) -> two gates that are open so far.
   std::vector<Variable> open_two(const Variable& gates) const;
   /// Shares out the weights among the steps: all of them as they are, the bias with the inputs.
-  virtual void begin(Pass& pass) const;
+  virtual void begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const;
 
  private:
   /// The next state; `x` (n, gates * units) is this step's input times the kernel plus input_bias.
