@@ -44,9 +44,10 @@ std::string values_text(const Logs& logs) {
 }
 
 std::string speed_text(const ProgressState& state) {
-  if (state.images_per_second <= 0.0) return {};
-  return formatted(state.images_per_second >= 10.0 ? " - %.0f images/s" : " - %.1f images/s",
-                   state.images_per_second);
+  const double speed = state.samples_per_second;
+  if (speed <= 0.0) return {};
+  return formatted(speed >= 10.0 ? " - %.0f " : " - %.1f ", speed) +
+         (state.are_images ? "images/s" : "samples/s");
 }
 
 std::string arrow_text(const ProgressState& state) {

@@ -1,4 +1,4 @@
-/// The text of Keras 2's progress bar, and images/s behind it. Pure functions; times in seconds.
+/// The text of Keras 2's progress bar, and images/s or samples/s behind it. Pure functions; times in seconds.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ struct ProgressState {
   std::int64_t target = 0;  ///< of the epoch
   double seconds = 0.0;     ///< since the epoch began
   double seconds_per_step = 0.0;
-  double images_per_second = 0.0;  ///< of all ranks; 0: not known, not shown
+  double samples_per_second = 0.0;  ///< of all ranks; 0: not known, not shown
+  bool are_images = true;           ///< the samples
   std::int64_t bar_width = 30;
 };
 

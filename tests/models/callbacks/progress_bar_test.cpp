@@ -43,15 +43,17 @@ TEST(ProgressText, Line) {
 }
 
 TEST(ProgressText, SpeedStandsBehindWhatKerasPrints) {
-  EXPECT_TRUE(bar_text({.steps = 1, .target = 2, .images_per_second = 6740.4}, logs({{"loss", 0.5}}), false)
+  EXPECT_TRUE(bar_text({.steps = 1, .target = 2, .samples_per_second = 6740.4}, logs({{"loss", 0.5}}), false)
                   .ends_with(" - loss: 0.5000 - 6740 images/s"));
   EXPECT_TRUE(
-      line_text({.steps = 2, .target = 2, .images_per_second = 3.26}, {}).ends_with(" - 3.3 images/s"));
+      line_text({.steps = 2, .target = 2, .samples_per_second = 3.26}, {}).ends_with(" - 3.3 images/s"));
+  EXPECT_TRUE(line_text({.steps = 2, .target = 2, .samples_per_second = 32.6, .are_images = false}, {})
+                  .ends_with(" - 33 samples/s"));
 }
 
 TEST(ProgressText, FitsTheWindow) {
   const ProgressState state{
-      .steps = 235, .target = 469, .seconds_per_step = 4.0 / 234, .images_per_second = 6740};
+      .steps = 235, .target = 469, .seconds_per_step = 4.0 / 234, .samples_per_second = 6740};
   const Logs values = logs({{"loss", 0.3982}, {"accuracy", 0.8771}});
   EXPECT_EQ(fitting_bar_text(state, values, 200), bar_text(state, values, false));
   EXPECT_EQ(fitting_bar_text(state, values, 90),
@@ -169,6 +171,16 @@ TEST(ProgressBar, BarEndsWithTheWholeEpoch) {
   const std::string last = text.substr(text.rfind("3/3"));
   EXPECT_TRUE(matches(last, R"(3/3 \[={30}\] - [0-9]+s )" + kDuration + "/step" + kValues + kSpeed + "\n"))
       << last;
+}
+
+TEST(ProgressBar, SamplesThatAreNoImages) {
+  const Tensor rows = Tensor::full({4, 2}, 1.0), values = Tensor::full({4, 1}, 1.0);
+  const std::string text = printed([&] {
+    Model model(std::make_unique<Dense>(DenseOptions{.units = 1}), {2});
+    model.compile({.optimizer = std::make_unique<Adam>(), .loss = make_loss("mse")});
+    model.fit(InMemoryDataset(rows, values), {.batch_size = 2, .verbose = 2});
+  });
+  EXPECT_TRUE(text.ends_with(" samples/s\n")) << text;
 }
 
 TEST(ProgressBar, SilentWhenAskedTo) {

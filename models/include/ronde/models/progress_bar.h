@@ -7,7 +7,7 @@
 /// every 0.05 s, and kept within the window's width; elsewhere each painting is a new line, at most every
 /// 10 s. Style `lines` prints one line at the end of each epoch. The time of a step counts training only; the
 /// first step of each epoch is left out of it, as in Keras. Values while an epoch runs are those of rank 0,
-/// at its end those of all ranks.
+/// at its end those of all ranks. Inputs that are not images (h, w, c) make samples/s.
 #pragma once
 
 #include <cstdio>
@@ -41,6 +41,7 @@ class RONDE_API ProgressBar : public Callback {
   bool is_time_to_paint() const;
   double seconds() const;
   double seconds_per_step() const;
+  bool are_images() const;
   void paint(const std::string& line, bool final);
 
   ProgressStyle style_;
