@@ -9,6 +9,8 @@
 #include <ronde/nn/initializer.h>
 #include <ronde/nn/weight_layout.h>
 
+#include "module/orthogonal.h"
+
 namespace ronde::inline v0 {
 
 namespace {
@@ -87,42 +89,6 @@ Tensor generate(const Shape& shape, const std::string& full_name, const BuildOpt
     weight.view(begin, {count}).copy_from(Tensor::from<double>({count}, made, options.backend));
   }
   return weight;
-}
-
-double dot(const double* a, const double* b, std::int64_t length) {
-  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;  // none waits for another
-  std::int64_t i = 0;
-  for (; i + 4 <= length; i += 4) {
-    s0 += a[i] * b[i];
-    s1 += a[i + 1] * b[i + 1];
-    s2 += a[i + 2] * b[i + 2];
-    s3 += a[i + 3] * b[i + 3];
-  }
-  for (; i < length; ++i) s0 += a[i] * b[i];
-  return s0 + s1 + s2 + s3;
-}
-
-/// Makes vectors of this length, which lie one behind the other, orthogonal to each other and of length 1: by
-/// Gram and Schmidt's way, modified. That is Q of their QR decomposition where R has a positive diagonal.
-/// Each is made orthogonal to those before it in their order, on whichever thread.
-void make_orthogonal(std::span<double> vectors, std::int64_t length) {
-  const auto vector = [&](std::int64_t number) { return vectors.data() + number * length; };
-  const std::int64_t count = length == 0 ? 0 : std::ssize(vectors) / length;
-  const std::int64_t grain = (std::int64_t{1} << 14) / std::max<std::int64_t>(length, 1) + 1;
-  for (std::int64_t done = 0; done < count; ++done) {
-    double* const one = vector(done);
-    const double scale = 1.0 / std::sqrt(dot(one, one, length));
-    for (std::int64_t i = 0; i < length; ++i) one[i] *= scale;
-    default_backend().threads().parallel_for(count - done - 1, grain,
-                                             [&](std::int64_t from, std::int64_t to) {
-                                               for (std::int64_t k = from; k < to; ++k) {
-                                                 double* const other = vector(done + 1 + k);
-                                                 const double shared = dot(other, one, length);
-                                                 for (std::int64_t i = 0; i < length; ++i)
-                                                   other[i] -= shared * one[i];
-                                               }
-                                             });
-  }
 }
 
 /// A weight of this shape in Keras' files as the matrix (all other axes, last axis), whose rows or columns,
