@@ -257,6 +257,7 @@ class Subdirectory(InTemporaryDirectory):
     def test_add_subdirectory(self):
         program = self.build(f"-DRONDE_SUBDIRECTORY={SOURCE}", "-DCMAKE_BUILD_TYPE=None",
                              f"-DCMAKE_UNITY_BUILD={os.environ['RONDE_UNITY']}",  # objects of the same files
+                             f"-DCMAKE_UNITY_BUILD_BATCH_SIZE={os.environ['RONDE_UNITY_BATCH'] or 8}",
                              f"-DCMAKE_CXX_COMPILER_LAUNCHER={pathlib.Path(__file__).parent / 'reuse_object.sh'}")
         self.check_program(program)
         self.assertTrue((self.root / "build" / READER).is_file())  # which the library starts to read foreign HDF5

@@ -15,7 +15,7 @@ constexpr std::array<const char*, 14> kClassNames = {
     "Zeros",         "Ones",         "GlorotUniform",   "GlorotNormal",   "HeUniform",
     "HeNormal",      "LecunUniform", "LecunNormal",     "Orthogonal",     "Constant",
     "RandomUniform", "RandomNormal", "TruncatedNormal", "VarianceScaling"};
-constexpr std::array<const char*, 3> kModes = {"fan_in", "fan_out", "fan_avg"};
+constexpr std::array<const char*, 3> kFanModes = {"fan_in", "fan_out", "fan_avg"};
 /// The last is another name of the one before, from Keras 1.
 constexpr std::array<const char*, 4> kDistributions = {"uniform", "untruncated_normal", "truncated_normal",
                                                        "normal"};
@@ -60,7 +60,7 @@ Initializer read(Initializer::Kind kind, const ConfigDict& config) {
     case Initializer::variance_scaling_kind:
       return Initializer::variance_scaling(
           {.scale = number(config, "scale", 1.0),
-           .mode = static_cast<Initializer::FanMode>(choice(config, "mode", kModes, 0)),
+           .mode = static_cast<Initializer::FanMode>(choice(config, "mode", kFanModes, 0)),
            .distribution = distribution_in(config)});
     default:
       return kind;
@@ -77,7 +77,7 @@ ConfigDict Initializer::config() const {
   if (kind_ == random_normal_kind || kind_ == truncated_normal_kind) config = {{"mean", a_}, {"stddev", b_}};
   if (kind_ == variance_scaling_kind)
     config = {{"scale", scaling_.scale},
-              {"mode", kModes[static_cast<std::size_t>(scaling_.mode)]},
+              {"mode", kFanModes[static_cast<std::size_t>(scaling_.mode)]},
               {"distribution", kDistributions[static_cast<std::size_t>(scaling_.distribution)]}};
   const bool is_random = kind_ != zeros && kind_ != ones && kind_ != constant_kind;
   if (is_random) config.emplace_back("seed", ConfigValue());

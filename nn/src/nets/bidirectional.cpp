@@ -15,7 +15,7 @@ namespace {
 // Keras' names of the two layers, and of the modes in the order of the enum.
 constexpr const char* kForward = "forward_layer";
 constexpr const char* kBackward = "backward_layer";
-constexpr std::array<const char*, 4> kModes = {"concat", "sum", "mul", "ave"};
+constexpr std::array<const char*, 4> kMergeModes = {"concat", "sum", "mul", "ave"};
 
 /// With the module that Keras 3 looks for.
 ConfigDict described(const Recurrent& layer) {
@@ -66,7 +66,7 @@ ConfigDict Bidirectional::config() const {
   // Keras 3 makes none that goes ahead.
   if (has_own_backward_ || forward_->options().go_backwards)
     config.emplace_back(kBackward, described(*backward_));
-  config.emplace_back("merge_mode", kModes[static_cast<std::size_t>(merge_mode_)]);
+  config.emplace_back("merge_mode", kMergeModes[static_cast<std::size_t>(merge_mode_)]);
   return config;
 }
 
@@ -86,10 +86,10 @@ std::unique_ptr<Recurrent> read_recurrent(const LayerConfig& config, const char*
 
 MergeMode read_merge_mode(const LayerConfig& config) {
   if (config.is_null("merge_mode")) config.refuse("merge_mode", "null, for two outputs, is not supported");
-  const std::string name = config.text("merge_mode", kModes.front());
-  const auto found = std::find(kModes.begin(), kModes.end(), name);
-  if (found == kModes.end()) config.refuse("merge_mode", cat("\"", name, "\" is not supported"));
-  return static_cast<MergeMode>(found - kModes.begin());
+  const std::string name = config.text("merge_mode", kMergeModes.front());
+  const auto found = std::find(kMergeModes.begin(), kMergeModes.end(), name);
+  if (found == kMergeModes.end()) config.refuse("merge_mode", cat("\"", name, "\" is not supported"));
+  return static_cast<MergeMode>(found - kMergeModes.begin());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace ronde::test {
 namespace {
 
-constexpr std::int64_t kSteps = 6, kTokens = 3, kFeatures = 12;
+constexpr std::int64_t kLength = 6, kTokens = 3, kFeatures = 12;
 
 /// x + table: a learned vector for each place.
 struct Positions : Module {
@@ -59,16 +59,16 @@ InMemoryDataset sequences() {
   std::vector<std::int32_t> labels;
   for (std::int64_t i = 0; i < kCount; ++i) {
     const std::size_t first = tokens.size();
-    for (std::int64_t rest = i, step = 0; step < kSteps; ++step, rest /= kTokens)
+    for (std::int64_t rest = i, step = 0; step < kLength; ++step, rest /= kTokens)
       tokens.push_back(static_cast<float>(rest % kTokens));
     labels.push_back(tokens[first + 1] == tokens[first + 4] ? 1 : 0);
   }
-  return {Tensor::from<float>({kCount, kSteps}, tokens), Tensor::from<std::int32_t>({kCount}, labels)};
+  return {Tensor::from<float>({kCount, kLength}, tokens), Tensor::from<std::int32_t>({kCount}, labels)};
 }
 
 Model transformer(ModelOptions options) {
   options.seed = 3;
-  Model model(std::make_unique<Transformer>(), {kSteps}, options);
+  Model model(std::make_unique<Transformer>(), {kLength}, options);
   model.compile(
       {.optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.01}),
        .loss = std::make_unique<SparseCategoricalCrossentropy>(CrossentropyOptions{.from_logits = true})});
@@ -111,7 +111,7 @@ TEST(Transformer, ItsWeightsComeBackFromFiles) {
   Model model = transformer({});
   for (const char* name : {"t.h5", "t.weights.h5", "t.safetensors"}) {
     model.save_weights(dir / name);
-    Model other(std::make_unique<Transformer>(), {kSteps}, {.seed = 4});
+    Model other(std::make_unique<Transformer>(), {kLength}, {.seed = 4});
     EXPECT_NE(other.weights_sha256(), model.weights_sha256());
     other.load_weights(dir / name);
     EXPECT_EQ(other.weights_sha256(), model.weights_sha256()) << name;
@@ -120,7 +120,7 @@ TEST(Transformer, ItsWeightsComeBackFromFiles) {
 
 // PyTorch's nn.MultiheadAttention has three of its kernels in one weight.
 TEST(Transformer, WithPyTorchsNamesItsProjectionsAreApart) {
-  Model model = transformer({}), other(std::make_unique<Transformer>(), {kSteps}, {.seed = 4});
+  Model model = transformer({}), other(std::make_unique<Transformer>(), {kLength}, {.seed = 4});
   const NamedTensors weights = named_weights(model.module(), WeightNames::torch);
   EXPECT_EQ(weights.at("attention.query.weight").shape(), (Shape{kFeatures, 2, 6}));
   EXPECT_EQ(weights.at("attention.attention_output.bias").shape(), Shape{kFeatures});

@@ -14,15 +14,15 @@ struct LayerCase {
   Size2d out;  // of images of 3 x 4
 };
 
-constexpr LayerCase kCases[] = {{{3, 2}, {2, 2}, Padding::same, {6, 8}},
-                                {{3, 2}, {2, 2}, Padding::valid, {7, 8}},
-                                {{2, 5}, {3, 2}, Padding::valid, {9, 11}},
-                                {{3, 3}, {1, 1}, Padding::same, {3, 4}}};
+constexpr LayerCase kLayerCases[] = {{{3, 2}, {2, 2}, Padding::same, {6, 8}},
+                                     {{3, 2}, {2, 2}, Padding::valid, {7, 8}},
+                                     {{2, 5}, {3, 2}, Padding::valid, {9, 11}},
+                                     {{3, 3}, {1, 1}, Padding::same, {3, 4}}};
 
 /// A convolution with the layer's kernel turns images of the result's size into images of the input's. The
 /// layer is its transpose: <layer(x), z> = <x, convolution(z)> for every z.
 TEST(Conv2DTranspose, IsTheTransposeOfAConvolution) {
-  for (const LayerCase& c : kCases) {
+  for (const LayerCase& c : kLayerCases) {
     Conv2DTranspose layer(
         {.filters = 2, .kernel = c.kernel, .strides = c.strides, .padding = c.padding, .use_bias = false});
     layer.build({3, 4, 3}, in_f64());

@@ -12,9 +12,9 @@ namespace ronde::test {
 namespace {
 
 /// {"shape": [2, 3], "values": [...]}
-Tensor tensor_of(const nlohmann::json& json) {
-  const auto extents = json.at("shape").get<std::vector<std::int64_t>>();
-  return f64_tensor(Shape(extents), json.at("values").get<std::vector<double>>());
+Tensor tensor_of(const nlohmann::json& entry) {
+  const auto extents = entry.at("shape").get<std::vector<std::int64_t>>();
+  return f64_tensor(Shape(extents), entry.at("values").get<std::vector<double>>());
 }
 
 // What TensorFlow computes in f32, f64 or not.

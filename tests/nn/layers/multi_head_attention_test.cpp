@@ -11,9 +11,9 @@
 namespace ronde::test {
 namespace {
 
-Tensor golden_tensor(const nlohmann::json& json) {
-  const auto extents = json.at("shape").get<std::vector<std::int64_t>>();
-  return f64_tensor(Shape(extents), json.at("values").get<std::vector<double>>());
+Tensor golden_tensor(const nlohmann::json& entry) {
+  const auto extents = entry.at("shape").get<std::vector<std::int64_t>>();
+  return f64_tensor(Shape(extents), entry.at("values").get<std::vector<double>>());
 }
 
 Variable called(Module& layer, const Variables& inputs, const Context& context = {}) {
@@ -267,9 +267,9 @@ TEST(MultiHeadAttention, Config) {
 
 TEST(MultiHeadAttention, RefusesWhatAFileMayAskForAndIsNotComputed) {
   const auto message = [](const std::string& entry) {
-    const std::string json = cat(R"({"name": "a", "num_heads": 2, "key_dim": 3, )", entry, "}");
-    EXPECT_THROW(parse("MultiHeadAttention", json), InputError);
-    return message_of([&] { parse("MultiHeadAttention", json); });
+    const std::string text = cat(R"({"name": "a", "num_heads": 2, "key_dim": 3, )", entry, "}");
+    EXPECT_THROW(parse("MultiHeadAttention", text), InputError);
+    return message_of([&] { parse("MultiHeadAttention", text); });
   };
   const std::string layer = "[MultiHeadAttention \"a\"] ";
   EXPECT_EQ(message(R"("attention_axes": [1, 2])"),

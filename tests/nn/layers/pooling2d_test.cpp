@@ -16,10 +16,10 @@ struct PoolCase {
   Padding padding;
 };
 
-constexpr PoolCase kCases[] = {{{2, 2}, {2, 2}, Padding::valid},
-                               {{3, 2}, {1, 2}, Padding::valid},
-                               {{3, 3}, {2, 2}, Padding::same},
-                               {{2, 3}, {3, 1}, Padding::same}};
+constexpr PoolCase kPoolCases[] = {{{2, 2}, {2, 2}, Padding::valid},
+                                   {{3, 2}, {1, 2}, Padding::valid},
+                                   {{3, 3}, {2, 2}, Padding::same},
+                                   {{2, 3}, {3, 1}, Padding::same}};
 
 /// Largest value and mean of each window; padding does not count.
 struct Pooled {
@@ -57,8 +57,8 @@ Pooled naive_pool(const Tensor& image, const PoolCase& o) {
 
 TEST(Pooling2D, MatchesNaiveWindowsAndTheirGradients) {
   const Tensor x = random_tensor({2, 7, 6, 3}, 3, -2.0, -1.0);  // below zero: padding must not win
-  for (const PoolCase& c : kCases) {
-    SCOPED_TRACE(&c - kCases);
+  for (const PoolCase& c : kPoolCases) {
+    SCOPED_TRACE(&c - kPoolCases);
     const Pooling2DOptions options{.pool = c.pool, .strides = c.strides, .padding = c.padding};
     MaxPooling2D max(options);
     AveragePooling2D average(options);
