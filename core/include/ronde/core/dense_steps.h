@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include <ronde/core/variable.h>
 
@@ -23,15 +22,13 @@ class RONDE_API DenseSteps {
   Variable operator()(const Variable& x);
 
  private:
-  struct Rows;
   void begin(const Tensor& x);
-  Tensor keep(const Tensor& x);
 
   Variable weight_, bias_;
   std::int64_t steps_, done_ = 0;
-  Tensor kernel_;               // the weight as products take it
-  std::shared_ptr<Rows> rows_;  // null: no gradient of the weights is wanted
-  Variable outputs_;            // (steps, n, units), what rows_ is the history of
+  Tensor kernel_;     // the weight as products take it
+  Tensor inputs_;     // (steps, n, in), zeros behind those so far; undefined: the weight has no gradient
+  Variable results_;  // (steps, n, units), where gradients meet; undefined: neither weight nor bias has one
 };
 
 }  // namespace ronde::inline v0
