@@ -14,20 +14,17 @@ std::unique_ptr<Recurrent> GRU::reversed() const {
 }
 
 void GRU::begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const {
-  const std::int64_t units = options().units;
-  const auto multiply_by = [&](const Variable& kernel, const Variable& added = {}) {
-    pass.products.emplace_back(kernel, added, pass.steps);
-  };
   pass.input_bias = bias;
+  Variable recurrent_bias;
+  std::vector<Variable> kernels{recurrent_kernel};
   if (!options().reset_after) {
-    for (const Variable& part : split(recurrent_kernel, {2 * units, units}, 1)) multiply_by(part);
-  } else if (!bias.defined()) {
-    multiply_by(recurrent_kernel);
-  } else {
+    kernels = split(recurrent_kernel, {2 * options().units, options().units}, 1);
+  } else if (bias.defined()) {
     const std::vector<Variable> biases = unstack(bias);
     pass.input_bias = biases[0];
-    multiply_by(recurrent_kernel, biases[1]);
+    recurrent_bias = biases[1];
   }
+  for (const Variable& kernel : kernels) pass.products.emplace_back(kernel, recurrent_bias, pass.steps);
 }
 
 void GRU::step(const Variable& x, Pass& pass) const {
