@@ -14,6 +14,10 @@ namespace {
 constexpr double kPaintInterval = 0.05;  // seconds, on a terminal
 constexpr double kLogInterval = 10.0;    // elsewhere
 
+bool takes_images(Model& model) {
+  return model.module().input_shape().rank() == 3;  // (h, w, c)
+}
+
 }  // namespace
 
 ProgressBar::ProgressBar(ProgressBarOptions options)
@@ -70,7 +74,7 @@ void ProgressBar::on_train_batch_end(std::int64_t batch, const Logs& logs) {
       .seconds = seconds(),
       .seconds_per_step = per_step,
       .samples_per_second = per_step > 0 ? static_cast<double>(plan().global_batch) / per_step : 0.0,
-      .are_images = are_images()};
+      .are_images = takes_images(model())};
   paint(is_terminal_ ? fitting_bar_text(state, logs, static_cast<std::size_t>(output_width()) - 1)
                      : bar_text(state, logs, false),
         false);
@@ -83,17 +87,13 @@ void ProgressBar::on_epoch_end(std::int64_t, Logs& logs) {
                             .seconds = seconds(),
                             .seconds_per_step = seconds_per_step(),
                             .samples_per_second = model().progress().epoch_images_per_second,
-                            .are_images = are_images()};
+                            .are_images = takes_images(model())};
   if (style_ == ProgressStyle::bar) {
     paint(bar_text(state, logs, true), true);
   } else {
     std::fputs((line_text(state, logs) + "\n").c_str(), output_);
     std::fflush(output_);
   }
-}
-
-bool ProgressBar::are_images() const {
-  return model().module().input_shape().rank() == 3;  // (h, w, c)
 }
 
 double ProgressBar::seconds() const {

@@ -41,7 +41,6 @@ class RONDE_API ProgressBar : public Callback {
   bool is_time_to_paint() const;
   double seconds() const;
   double seconds_per_step() const;
-  bool are_images() const;
   void paint(const std::string& line, bool final);
 
   ProgressStyle style_;
