@@ -12,6 +12,11 @@ nlohmann::json read_golden(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
+Tensor golden_tensor(const nlohmann::json& entry) {
+  const auto extents = entry.at("shape").get<std::vector<std::int64_t>>();
+  return f64_tensor(Shape(extents), entry.at("values").get<std::vector<double>>());
+}
+
 void randomize(Module& module, std::uint64_t seed) {
   for (Parameter& parameter : module.parameters()) {
     const double low = parameter.name.ends_with("variance") ? 0.5 : -1.0;

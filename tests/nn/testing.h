@@ -16,6 +16,8 @@ namespace ronde::test {
 BuildOptions in_f64(std::uint64_t seed = 1);
 
 nlohmann::json read_golden(const std::string& name);
+/// Of {"shape": [2, 3], "values": [...]}; f64.
+Tensor golden_tensor(const nlohmann::json& entry);
 
 /// Gives every weight a value of its own, so that no zero hides a mistake.
 void randomize(Module& module, std::uint64_t seed = 5);

@@ -11,12 +11,6 @@
 namespace ronde::test {
 namespace {
 
-/// {"shape": [2, 3], "values": [...]}
-Tensor tensor_of(const nlohmann::json& entry) {
-  const auto extents = entry.at("shape").get<std::vector<std::int64_t>>();
-  return f64_tensor(Shape(extents), entry.at("values").get<std::vector<double>>());
-}
-
 // What TensorFlow computes in f32, f64 or not.
 double tolerance_of(const nlohmann::json& config) {
   return config.value("interpolation", "") == "bilinear" ? 1e-6 : 1e-11;
@@ -27,14 +21,14 @@ void expect_golden(const nlohmann::json& golden) {
   SCOPED_TRACE(config.dump());
   const double tolerance = tolerance_of(config);
   const auto layer = parse(golden.at("class_name").get<std::string>(), config.dump());
-  const Variable x = Variable::parameter(tensor_of(golden.at("x")));
+  const Variable x = Variable::parameter(golden_tensor(golden.at("x")));
   layer->build(x.shape().tail(1), in_f64());
   std::vector<Parameter> weights = layer->parameters();
   ASSERT_EQ(weights.size(), golden.at("weights").size());
   for (std::size_t i = 0; i < weights.size(); ++i)
-    assign_keras_layout(weights[i], tensor_of(golden.at("weights").at(i)));
+    assign_keras_layout(weights[i], golden_tensor(golden.at("weights").at(i)));
   const Variable y = (*layer)(x);
-  const Tensor expected = tensor_of(golden.at("y"));
+  const Tensor expected = golden_tensor(golden.at("y"));
   ASSERT_EQ(y.shape(), expected.shape());
   expect_close(y.value(), expected.to_vector<double>(), tolerance, "output");
   Tensor seed = Tensor::empty_like(y.value());

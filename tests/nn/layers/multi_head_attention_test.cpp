@@ -11,11 +11,6 @@
 namespace ronde::test {
 namespace {
 
-Tensor golden_tensor(const nlohmann::json& entry) {
-  const auto extents = entry.at("shape").get<std::vector<std::int64_t>>();
-  return f64_tensor(Shape(extents), entry.at("values").get<std::vector<double>>());
-}
-
 Variable called(Module& layer, const Variables& inputs, const Context& context = {}) {
   return inputs.size() == 1 ? layer(inputs.front(), context) : layer(inputs, context);
 }
