@@ -91,8 +91,8 @@ TEST(Pauses, AreNoneAtFirst) {
   for (int i = 0; i < 100; ++i) pauses.pause();
   EXPECT_LT(sleeps() - awake, 50);
   for (int i = 0; i < 200; ++i) pauses.pause();
-  EXPECT_GE(sleeps() - awake,
-            90);  // of 100, the shortest of which may be over before the thread has gone to sleep
+  // Of 100, the shortest of which may be over before the thread has gone to sleep.
+  EXPECT_GE(sleeps() - awake, 90);
 }
 
 }  // namespace
