@@ -13,6 +13,12 @@ std::unique_ptr<Recurrent> LSTM::reversed() const {
   return std::make_unique<LSTM>(options);
 }
 
+Variable LSTM::all_states(const Variable& x, const Variable& recurrent_kernel) const {
+  if (options().activation != Activation::tanh || options().recurrent_activation != Activation::sigmoid)
+    return {};
+  return lstm(x, recurrent_kernel, {.backwards = options().go_backwards});
+}
+
 void LSTM::step(const Variable& x, Pass& pass) const {
   const auto inner = [this](const Variable& y) { return apply_activation(options().activation, y); };
   const std::int64_t units = options().units;

@@ -75,10 +75,25 @@ std::vector<Variable> Recurrent::open_two(const Variable& gates) const {
 }
 
 /// x * kernel + bias of each step. What belongs to one step lies together, so steps come first.
-std::vector<Variable> Recurrent::project(const Variable& x, const Variable& bias) const {
+Variable Recurrent::project(const Variable& x, const Variable& bias) const {
   const std::int64_t n = x.size(0), steps = x.size(1), features = x.size(2);
   const Variable rows = reshape(permute(x, {1, 0, 2}), {steps * n, features});
-  return unstack(reshape(dense(rows, kernel_, bias), {steps, n, kernel_.size(1)}));
+  return reshape(dense(rows, kernel_, bias), {steps, n, kernel_.size(1)});
+}
+
+Variable Recurrent::all_states(const Variable&, const Variable&) const {
+  return {};
+}
+
+/// What is asked for of states (steps, n, units).
+Variable Recurrent::outputs_of(const Variable& states) const {
+  const std::int64_t steps = states.size(0), last = options_.go_backwards ? 0 : steps - 1;
+  if (!options_.return_sequences)
+    return reshape(slice(states, 0, last, last + 1), {states.size(1), states.size(2)});
+  if (options_.go_backwards == turns_outputs_) return permute(states, {1, 0, 2});
+  std::vector<Variable> turned = unstack(states);
+  std::reverse(turned.begin(), turned.end());
+  return stack(turned, 1);
 }
 
 Variable Recurrent::forward(const Variable& x, const Context& context) {
@@ -88,11 +103,15 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   Pass pass;
   pass.steps = x.size(1);
   begin(pass, recurrent_kernel_, bias_);
+  const Variable projected = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
+  if (!recurrent_dropout_)
+    if (const Variable states = all_states(projected, recurrent_kernel_); states.defined())
+      return outputs_of(states);
   const Shape state{x.size(0), options_.units};
   pass.state = pass.memory = Tensor::zeros(state, x.value().options());
   if (recurrent_dropout_ && (context.training || context.trace != nullptr))  // a dry run reaches all parts
     pass.mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, x.value().options()), context);
-  std::vector<Variable> inputs = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
+  std::vector<Variable> inputs = unstack(projected);
   if (options_.go_backwards) std::reverse(inputs.begin(), inputs.end());
   std::vector<Variable> outputs;
   for (const Variable& input : inputs) {

@@ -8,7 +8,7 @@
 ///
 /// In mixed precision some tensors of a kernel are bf16 and others f32: weights and what is summed over a
 /// batch (their gradients, statistics) may be f32 beside bf16 activations. Sums are made in f32, and each
-/// result is rounded to its tensor's dtype once. Optimizer steps take no bf16.
+/// result is rounded to its tensor's dtype once. LSTMs and optimizer steps take no bf16.
 ///
 /// `CpuBackend` implements everything in float and double, readably: the oracle. Another backend is tested
 /// against it, kernel by kernel, in tests/backend_ops. An undefined Tensor passed for an optional argument
@@ -216,6 +216,15 @@ class RONDE_API Backend {
   virtual void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                                    const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                    const Tensor& variance, const Tensor& gamma, double epsilon);
+
+  // --- a layer of LSTM (ops.h), whose gates i, f, c, o lie side by side; takes no bf16
+  /// states, memories (steps, n, units) and gates (steps, n, 4 * units), as the activations left them, of x
+  /// (steps, n, 4 * units) and recurrent_kernel (units, 4 * units).
+  virtual void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
+                    const Tensor& recurrent_kernel, LstmParams params);
+  /// grad_x of grad_states, the gradients of states that are results.
+  virtual void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
+                             const Tensor& gates, const Tensor& recurrent_kernel, LstmParams params);
 
   // --- optimizer steps, in place over flat buffers of equal length (formulas: each optimizer's header in nn)
   /// `velocity` is undefined without momentum.

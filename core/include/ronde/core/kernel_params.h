@@ -77,6 +77,12 @@ enum class BinaryOp {
 
 enum class ReduceOp { sum, mean, max, min };
 
+/// Backwards, the first step that an LSTM takes is the last one of its input, and its state is the last one
+/// of its result.
+struct LstmParams {
+  bool backwards = false;
+};
+
 struct MatmulParams {
   bool transpose_a = false;
   bool transpose_b = false;

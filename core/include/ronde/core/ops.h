@@ -238,6 +238,12 @@ struct LayerNormParams {
 /// axes, whose extents gamma and beta have, which are optional. Computed in f32 of bf16.
 RONDE_API Variable layer_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                               LayerNormParams params = {});
+/// The states (steps, n, units) of an LSTM, which starts with zeros: x (steps, n, 4 * units) is the input
+/// times its kernel plus the bias, recurrent_kernel (units, 4 * units), gates i, f, c, o side by side as in
+/// Keras.
+///     i, f, o = sigmoid(x + h recurrent_kernel), c = f c + i tanh(x + h recurrent_kernel), h = o tanh(c)
+/// Computed in f32 of bf16.
+RONDE_API Variable lstm(const Variable& x, const Variable& recurrent_kernel, LstmParams params = {});
 /// What one call of batch_norm_inference gets.
 struct BatchNormCall {
   Variable gamma, beta;

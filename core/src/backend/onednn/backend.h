@@ -78,6 +78,10 @@ class OneDnnBackend final : public WithBfloat16 {
   void layer_norm_backward(const Tensor& grad_x, const Tensor& grad_gamma, const Tensor& grad_beta,
                            const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                            const Tensor& variance, const Tensor& gamma, double epsilon) override;
+  void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
+            const Tensor& recurrent_kernel, LstmParams params) override;
+  void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
+                     const Tensor& gates, const Tensor& recurrent_kernel, LstmParams params) override;
   void softmax(const Tensor& out, const Tensor& x) override;
   void softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) override;
   void log_softmax(const Tensor& out, const Tensor& x) override;

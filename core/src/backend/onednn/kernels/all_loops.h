@@ -12,6 +12,7 @@
 #include "backend/onednn/kernels/elementwise_loops.h"
 #include "backend/onednn/kernels/few_filters_loops.h"
 #include "backend/onednn/kernels/layer_norm_loops.h"
+#include "backend/onednn/kernels/lstm_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/product_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
@@ -70,6 +71,9 @@ const Kernels RONDE_KERNEL_TABLE{
     .winograd_backward = winograd_backward,
     .winograd_weight_gradient = winograd_weight_gradient,
     .product = product,
+    .pack_columns = pack_columns,
+    .lstm_step = lstm_step,
+    .lstm_step_backward = lstm_step_backward,
     .dropout = dropout,
     .sgd = sgd,
     .rmsprop = rmsprop,

@@ -78,6 +78,7 @@ struct ProductShape {
   std::int64_t m, n, k;
   std::int64_t out_pitch, a_pitch, b_pitch;
   bool transpose_a, transpose_b;
+  bool is_packed = false;  ///< b lies as pack_columns left it
 };
 /// Rows of a, columns of b, and values of the inner dimension that go through the caches together.
 constexpr std::int64_t kProductStrip = 48, kProductColumns = 256, kProductDepth = 128;
@@ -86,6 +87,21 @@ constexpr std::int64_t kProductStrip = 48, kProductColumns = 256, kProductDepth 
 constexpr std::int64_t kProductRowsAtOnce = 10 * kProductStrip;
 constexpr std::int64_t kProductScratch =
     kProductColumns * kProductDepth + kProductStrip * (kProductDepth + 16);
+
+/// Rows of one step of an LSTM: states and memories have `units` values, x and gates 4 * units. `product` is
+/// that of the states before and the recurrent kernel; its rows are `pitch` apart.
+struct LstmStep {
+  float *state, *memory, *gates;
+  const float *x, *product, *memory_before;
+  std::int64_t pitch;
+};
+/// grad_x of such rows. The gradients of their states are the sum of two, `grad_state` and `grad_later` from
+/// the step behind, whose rows are `pitch` apart; grad_memory, from there too, becomes that of memory_before.
+struct LstmGradients {
+  float *grad_x, *grad_memory;
+  const float *grad_state, *grad_later, *gates, *memory, *memory_before;
+  std::int64_t pitch;
+};
 
 /// StepParams in float: clip is +inf when off, decay is learning_rate * weight_decay.
 struct StepFactors {
@@ -229,6 +245,13 @@ struct Kernels {
   // --- matrix products; n is a multiple of `lanes`, at most one operand is transposed
   /// Scratch: kProductScratch elements.
   void (*product)(float* out, const float* a, const float* b, const ProductShape& shape, float* scratch);
+  /// Writes the part of a packed b that begins with column `first`, a multiple of kProductColumns, and has as
+  /// many columns.
+  void (*pack_columns)(float* packed, const float* b, const ProductShape& shape, std::int64_t first);
+
+  // --- one step of an LSTM
+  void (*lstm_step)(const LstmStep& step, std::int64_t rows, std::int64_t units);
+  void (*lstm_step_backward)(const LstmGradients& step, std::int64_t rows, std::int64_t units);
 
   // --- dropout of one sample
   /// Element e is kept when word e % 4 of sample_bits(key, sample, epoch, e / 4) is at least `threshold`.

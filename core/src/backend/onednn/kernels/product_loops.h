@@ -170,17 +170,30 @@ inline void transpose_columns(float* to, const float* from, std::int64_t pitch, 
   }
 }
 
-// The piece of b from (k, c) on, packed in `scratch` if it is transposed or enough rows of a use it.
+// The piece of b from (k, c) on, packed: Note [Packed columns].
+inline void pack_piece(float* to, const float* b, const ProductShape& s, std::int64_t k, std::int64_t c,
+                       std::int64_t columns, std::int64_t depth) {
+  for_column_blocks(columns, [&]<int vectors>(std::int64_t first) {
+    float* block = to + first * depth;
+    if (s.transpose_b)
+      transpose_columns<vectors>(block, b + (c + first) * s.b_pitch + k, s.b_pitch, depth);
+    else
+      copy_columns<vectors>(block, b + k * s.b_pitch + c + first, s.b_pitch, depth);
+  });
+}
+
+// Where such a piece lies in a b that is packed as a whole: in the order in which product_columns takes them.
+inline std::int64_t place_of_piece(const ProductShape& s, std::int64_t k, std::int64_t c,
+                                   std::int64_t columns) {
+  return c * s.k + k * columns;
+}
+
+// It, packed in `scratch` if it is transposed or enough rows of a use it.
 inline RightOperand right_operand(const float* b, const ProductShape& s, std::int64_t k, std::int64_t c,
                                   std::int64_t columns, std::int64_t depth, float* scratch) {
+  if (s.is_packed) return {b + place_of_piece(s, k, c, columns), 0};
   if (!s.transpose_b && s.m <= kMatrixRows) return {b + k * s.b_pitch + c, s.b_pitch};
-  for_column_blocks(columns, [&]<int vectors>(std::int64_t first) {
-    float* to = scratch + first * depth;
-    if (s.transpose_b)
-      transpose_columns<vectors>(to, b + (c + first) * s.b_pitch + k, s.b_pitch, depth);
-    else
-      copy_columns<vectors>(to, b + k * s.b_pitch + c + first, s.b_pitch, depth);
-  });
+  pack_piece(scratch, b, s, k, c, columns, depth);
   return {scratch, 0};
 }
 
@@ -225,6 +238,7 @@ inline Lines lines_of_left(const float* a, const ProductShape& s, std::int64_t r
 
 inline Lines lines_of_right(const float* b, const ProductShape& s, std::int64_t k, std::int64_t c) {
   const std::int64_t columns = least(kProductColumns, s.n - c), depth = least(kProductDepth, s.k - k);
+  if (s.is_packed) return Lines(b + place_of_piece(s, k, c, columns), columns * depth, 1, columns * depth);
   return s.transpose_b ? Lines(b + c * s.b_pitch + k, s.b_pitch, columns, depth)
                        : Lines(b + k * s.b_pitch + c, s.b_pitch, depth, columns);
 }
@@ -254,6 +268,13 @@ inline void product_columns(float* out, const float* a, const float* b, const Pr
                      k == 0 ? Into::nothing : Into::sum, next);
     }
   }
+}
+
+void pack_columns(float* packed, const float* b, const ProductShape& s, std::int64_t first) {
+  const std::int64_t columns = least(kProductColumns, s.n - first);
+  for (std::int64_t k = 0; k < s.k; k += kProductDepth)
+    pack_piece(packed + place_of_piece(s, k, first, columns), b, s, k, first, columns,
+               least(kProductDepth, s.k - k));
 }
 
 void product(float* out, const float* a, const float* b, const ProductShape& s, float* scratch) {

@@ -1,0 +1,88 @@
+// An LSTM by the kernels that it is made of, step by step: for backends that have none of their own, and what
+// the others are tested against.
+#include <ronde/core/backend.h>
+
+namespace ronde::inline v0 {
+
+namespace {
+
+// A tensor (steps, n, values), whose steps are numbered as they are taken.
+struct LstmSteps {
+  Tensor all;
+  LstmParams params;
+
+  Tensor operator()(std::int64_t step) const {
+    const std::int64_t t = params.backwards ? all.size(0) - 1 - step : step;
+    return all.slice(0, t, t + 1).reshape({all.size(1), all.size(2)});
+  }
+};
+
+// Views of the four gates of one step.
+struct LstmGates {
+  Tensor in, forget, fresh, out;
+
+  explicit LstmGates(const Tensor& all) {
+    const std::int64_t units = all.size(1) / 4;
+    const auto gate = [&](std::int64_t i) { return all.slice(1, i * units, (i + 1) * units); };
+    in = gate(0), forget = gate(1), fresh = gate(2), out = gate(3);
+  }
+};
+
+}  // namespace
+
+void Backend::lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
+                   const Tensor& recurrent_kernel, LstmParams params) {
+  const LstmSteps state_of{states, params}, memory_of{memories, params}, gates_of{gates, params},
+      x_of{x, params};
+  for (std::int64_t t = 0; t < states.size(0); ++t) {
+    const Tensor all = gates_of(t), memory = memory_of(t), state = state_of(t);
+    if (t > 0) {
+      matmul(all, state_of(t - 1), recurrent_kernel, {});
+      binary(BinaryOp::add, all, all, x_of(t));
+    } else {
+      copy(all, x_of(t));
+    }
+    const LstmGates gate(all);
+    for (const Tensor& open : {gate.in, gate.forget, gate.out}) unary(UnaryOp::sigmoid, open, open, {});
+    unary(UnaryOp::tanh, gate.fresh, gate.fresh, {});
+    binary(BinaryOp::multiply, memory, gate.in, gate.fresh);
+    if (t > 0) {
+      binary(BinaryOp::multiply, state, gate.forget, memory_of(t - 1));
+      binary(BinaryOp::add, memory, memory, state);
+    }
+    unary(UnaryOp::tanh, state, memory, {});
+    binary(BinaryOp::multiply, state, state, gate.out);
+  }
+}
+
+void Backend::lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
+                            const Tensor& gates, const Tensor& recurrent_kernel, LstmParams params) {
+  const LstmSteps memory_of{memories, params}, gates_of{gates, params}, grad_x_of{grad_x, params},
+      grad_states_of{grad_states, params};
+  const Shape shape = memories.shape().tail(1);
+  const auto empty = [&] { return Tensor::empty(shape, memories.options()); };
+  const Tensor grad_state = empty(), grad_memory = empty(), later = empty(), shown = empty(), part = empty();
+  fill(later, 0.0);
+  fill(grad_memory, 0.0);
+  for (std::int64_t t = memories.size(0); t-- > 0;) {
+    const LstmGates gate(gates_of(t)), grad(grad_x_of(t));
+    // What a gate gets: that of its result, back through its activation.
+    const auto give = [&](UnaryOp op, const Tensor& to, const Tensor& y, const Tensor& a, const Tensor& b) {
+      binary(BinaryOp::multiply, part, a, b);
+      unary_backward(op, to, part, {}, y, {});
+    };
+    binary(BinaryOp::add, grad_state, grad_states_of(t), later);
+    unary(UnaryOp::tanh, shown, memory_of(t), {});
+    give(UnaryOp::sigmoid, grad.out, gate.out, grad_state, shown);
+    give(UnaryOp::tanh, part, shown, grad_state, gate.out);
+    binary(BinaryOp::add, grad_memory, grad_memory, part);
+    give(UnaryOp::sigmoid, grad.in, gate.in, grad_memory, gate.fresh);
+    give(UnaryOp::tanh, grad.fresh, gate.fresh, grad_memory, gate.in);
+    if (t == 0) return fill(grad.forget, 0.0);
+    give(UnaryOp::sigmoid, grad.forget, gate.forget, grad_memory, memory_of(t - 1));
+    binary(BinaryOp::multiply, grad_memory, grad_memory, gate.forget);
+    matmul(later, grad_x_of(t), recurrent_kernel, {.transpose_b = true});
+  }
+}
+
+}  // namespace ronde::inline v0

@@ -1,0 +1,60 @@
+/// PackedOperand: the right operand of many products, packed once for all of them.
+#pragma once
+
+#include <algorithm>
+
+#include <ronde/core/thread_pool.h>
+#include <ronde/core/whole_numbers.h>
+
+#include "backend/cpu/scratch.h"
+#include "backend/onednn/kernels/kernels.h"
+
+namespace ronde::inline v0 {
+
+class PackedOperand {
+ public:
+  /// b (k, n) of dense floats; transposed, it lies as (n, k).
+  PackedOperand(Backend& backend, const Kernels& kernels, const float* b, std::int64_t k, std::int64_t n,
+                bool transpose)
+      : kernels_(kernels),
+        k_(k),
+        columns_(ceil_divide<std::int64_t>(n, kernels.lanes) * kernels.lanes),
+        packed_(backend, k * columns_) {
+    const Scratch<float> padded(backend, n == columns_ ? 0 : k * columns_);
+    if (padded.data()) {
+      fill_up(padded.data(), b, transpose ? Sides{n, k} : Sides{k, n}, transpose ? k : columns_);
+      b = padded.data();
+    }
+    const ProductShape shape{0, columns_, k, 0, 0, transpose ? k : columns_, false, transpose};
+    backend.threads().parallel_for(
+        ceil_divide(columns_, kProductColumns), 1, [&](std::int64_t begin, std::int64_t end) {
+          for (; begin < end; ++begin)
+            kernels.pack_columns(packed_.data(), b, shape, begin * kProductColumns);
+        });
+  }
+
+  /// n, filled up to whole vectors: as many a result has.
+  std::int64_t columns() const { return columns_; }
+  /// out (m, columns()) = a (m, k) * b; scratch: kProductScratch elements. For one thread.
+  void multiply(float* out, const float* a, std::int64_t m, float* scratch) const {
+    const ProductShape shape{m, columns_, k_, columns_, k_, 0, false, false, true};
+    kernels_.product(out, a, packed_.data(), shape, scratch);
+  }
+
+ private:
+  struct Sides {
+    std::int64_t rows, columns;
+  };
+  // `pitch` elements for each row of `from`, and columns() * k in all, zeros where it has none.
+  void fill_up(float* to, const float* from, Sides sides, std::int64_t pitch) const {
+    std::fill_n(to, k_ * columns_, 0.0f);
+    for (std::int64_t r = 0; r < sides.rows; ++r)
+      std::copy_n(from + r * sides.columns, sides.columns, to + r * pitch);
+  }
+
+  const Kernels& kernels_;
+  std::int64_t k_, columns_;
+  Scratch<float> packed_;
+};
+
+}  // namespace ronde::inline v0

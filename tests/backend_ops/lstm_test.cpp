@@ -1,0 +1,55 @@
+#include "backend_ops/compare.h"
+
+namespace ronde::test {
+namespace {
+
+struct LstmCase {
+  std::int64_t steps, n, units;
+};
+// One step and many; fewer rows than a thread gets and more than go through the steps together; units that
+// fill no vector, some, and more columns than are packed together.
+const LstmCase kLstmCases[] = {{1, 1, 1},   {3, 5, 8},  {4, 2, 10}, {2, 70, 33},
+                               {5, 13, 64}, {3, 4, 80}, {2, 3, 150}};
+constexpr Tolerance kFloats{.bf16 = 0};
+constexpr LstmParams kLstmOrders[] = {{}, {.backwards = true}};
+
+TEST(Lstm, Forward) {
+  for (const auto& [steps, n, units] : kLstmCases) {
+    SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
+    const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
+    for (const LstmParams params : kLstmOrders)
+      compare(
+          {blank(shape), blank(shape), blank(gates)},
+          {random(gates, 1, 2), random({units, 4 * units}, 2, 0.5)},
+          [&](Backend& b, Tensors out, Tensors in) { b.lstm(out[0], out[1], out[2], in[0], in[1], params); },
+          kFloats);
+  }
+}
+
+TEST(Lstm, Backward) {
+  for (const auto& [steps, n, units] : kLstmCases) {
+    SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
+    const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
+    for (const LstmParams params : kLstmOrders)
+      compare(
+          {blank(gates)},
+          {random(shape, 1), random(shape, 2), random(gates, 3), random({units, 4 * units}, 4, 0.2)},
+          [&](Backend& b, Tensors out, Tensors in) {
+            b.lstm_backward(out[0], in[0], in[1], in[2], in[3], params);
+          },
+          kFloats);
+  }
+}
+
+TEST(Lstm, OfNoRows) {
+  compare(
+      {blank({3, 0, 4}), blank({3, 0, 4}), blank({3, 0, 16})}, {random({3, 0, 16}, 1), random({4, 16}, 2)},
+      [](Backend& b, Tensors out, Tensors in) {
+        b.lstm(out[0], out[1], out[2], in[0], in[1], {});
+        b.lstm_backward(out[2], out[0], out[1], in[0], in[1], {});
+      },
+      kFloats);
+}
+
+}  // namespace
+}  // namespace ronde::test
