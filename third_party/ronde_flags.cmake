@@ -42,9 +42,9 @@ set(RONDE_ROOM_VISIBILITY hidden)
 if(RONDE_SANITIZE)
   set(RONDE_ROOM_TYPE SHARED)
   set(RONDE_ROOM_VISIBILITY default)
-  # Short debug information keeps the sanitized suite fast to build. Options of the folder come before those of a target,
-  # which can so take a sanitizer back; what a target gets from a library comes after its own.
-  add_compile_options(-fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  # Options of the folder come before those of a target, which can so take a sanitizer back; what a target gets from a
+  # library comes after its own.
+  add_compile_options(-fsanitize=${RONDE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RONDE_SANITIZE})
   if(RONDE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # It looks for an object's type through a pipe, which is not there in tests that leave no file descriptor.

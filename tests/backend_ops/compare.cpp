@@ -26,7 +26,10 @@ const std::vector<Variant>& variants() {
   static const std::vector<Variant> chosen = [] {
     const std::string_view name = asked_for();
     std::vector<Variant> all = make_variants();
-    if (name != "variants") std::erase_if(all, [&](const Variant& v) { return v.name != name; });
+    if (name == "outer_variants")
+      std::erase_if(all, [](const Variant& v) { return v.is_between; });
+    else if (name != "variants")
+      std::erase_if(all, [&](const Variant& v) { return v.name != name; });
     return all;
   }();
   return chosen;

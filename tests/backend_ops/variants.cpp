@@ -32,7 +32,10 @@ bool Variant::is_for(std::string_view suite) const {
 
 std::vector<Variant> make_variants() {
   std::vector<Variant> variants;
-  for (const Isa isa : machine_isas()) variants.push_back({name_of(isa), make(kernels_of(isa))});
+  for (const Isa isa : machine_isas())
+    variants.push_back({.name = name_of(isa),
+                        .backend = make(kernels_of(isa)),
+                        .is_between = isa != machine_isas().front() && isa != best_isa()});
   variants.push_back({"direct", make(kernels_of(best_isa()), ConvAlgorithm::direct), {"Conv2d"}});
   variants.push_back({"tiles", make(kernels_with_model_tiles()), {"Conv2d", "Mixed", "Matmul", "Dense"}});
   return variants;

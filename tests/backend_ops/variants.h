@@ -17,6 +17,7 @@ struct Variant {
   std::unique_ptr<Backend> backend;
   /// Suites of tests begin so that see another kernel than in the instruction set's variant; none: all do.
   std::vector<std::string_view> suites = {};
+  bool is_between = false;  ///< an instruction set that is neither the machine's least nor its best
 
   bool is_for(std::string_view suite) const;
 };
