@@ -47,12 +47,31 @@ def cases():
     yield layers.Bidirectional(layers.GRU(2), backward_layer=layers.LSTM(2, go_backwards=True), merge_mode="sum"), (1, 4, 3)
 
 
+def masked_cases():
+    """Nets whose first layer leaves out the steps that are zeros (or -0.5), in front and behind."""
+    kinds = layers.LSTM, layers.GRU, layers.SimpleRNN
+    for kind, sequences, backwards in itertools.product(kinds, (False, True), (False, True)):
+        yield [layers.Masking(), kind(3, return_sequences=sequences, go_backwards=backwards)], (3, 4, 2)
+    for kind, sequences in itertools.product(kinds, (False, True)):
+        yield [layers.Masking(), layers.Bidirectional(kind(2, return_sequences=sequences))], (3, 5, 2)
+    yield [layers.Masking(-0.5), layers.Dense(2), layers.LSTM(2, return_sequences=True), layers.GRU(2)], (3, 5, 1)
+    yield [layers.Masking(), layers.GRU(2, return_sequences=True), layers.ReLU(), layers.GlobalAveragePooling1D()], (3, 5, 1)
+    if not KERAS2:  # there it is an error
+        yield [layers.Masking(), layers.LSTM(2, return_sequences=True), layers.Conv1D(3, 2), layers.GlobalAveragePooling1D()], (3, 5, 1)
+
+
 def flat(array):
     return np.asarray(array, "float64").round(12).ravel().tolist()
 
 
-def case(layer, shape):
+def masked(parts, shape):
+    value = parts[0].mask_value
     x = numbers(shape, 4)
+    x[0, 0], x[0, -1], x[1, 1:3], x[2, -2:] = value, value, value, value
+    return case(keras.Sequential(parts), x)
+
+
+def case(layer, x):
     layer.build(x.shape)
     weights = [numbers(w.shape, 10 + i) for i, w in enumerate(layer.weights)]
     layer.set_weights(weights)
@@ -67,4 +86,5 @@ def case(layer, shape):
 
 
 with open(sys.argv[1], "w", encoding="utf-8") as file:  # a line each
-    file.write("[\n" + ",\n".join(json.dumps(case(*c), default=dict) for c in cases()) + "\n]\n")
+    all_of_them = [case(layer, numbers(shape, 4)) for layer, shape in cases()] + [masked(*c) for c in masked_cases()]
+    file.write("[\n" + ",\n".join(json.dumps(c, default=dict) for c in all_of_them) + "\n]\n")

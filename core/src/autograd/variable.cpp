@@ -133,7 +133,20 @@ void Variable::assign(const Tensor& value) {
 }
 
 Variable Variable::detach() const {
-  return Variable(value());
+  Variable detached(value());
+  detached.set_mask(mask());
+  return detached;
+}
+
+const Tensor& Variable::mask() const {
+  require(defined(), "[mask] of an undefined variable");
+  return state_->mask;
+}
+
+void Variable::set_mask(const Tensor& mask) {
+  require(defined(), "[set_mask] of an undefined variable");
+  require(!mask.defined() || mask.dtype() == DType::f32, "[set_mask] a mask is f32, got ", mask);
+  state_->mask = mask;
 }
 
 void Variable::backward(const Tensor& seed) const {

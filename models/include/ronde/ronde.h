@@ -108,6 +108,7 @@
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/loss_metric.h>
 #include <ronde/nn/lstm.h>
+#include <ronde/nn/masking.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>

@@ -61,6 +61,7 @@ Variable BatchNormalization::forward_with(UnaryStage activation, const Variable&
     if (!addend.defined()) return y;
     return activation.changes_nothing() ? y + addend : add_relu(y, addend);
   }
+  require_no_mask(x);
   BatchStatistics batch;
   Variable y = batch_norm(x, gamma_, beta_, batch, params, sum_over_ranks, activation, addend);
   if (batch.count > 0) update_moving(batch);

@@ -4,6 +4,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/embedding.h>
 
+#include "layers/masked_steps.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
@@ -58,8 +59,10 @@ Variable Embedding::forward(const Variable& x, const Context&) {
                       ": float32 inputs are whole numbers up to 2^24 only; use i32 or float64");
   check_indices(label(), x.value(), options_.input_dim);
   // A device turns floating numbers beyond i32 into its largest or least one, which are no rows.
-  const bool are_indices = x.dtype() == DType::i64;
-  return in_compute_dtype(embedding(embeddings_, are_indices ? x.value() : x.value().to(DType::i32)));
+  const Tensor indices = x.dtype() == DType::i64 ? x.value() : x.value().to(DType::i32);
+  Variable y = in_compute_dtype(embedding(embeddings_, indices));
+  if (options_.mask_zero) y.set_mask(mask_without(indices.to(DType::f32), 0.0));
+  return y;
 }
 
 ConfigDict Embedding::config() const {
@@ -67,7 +70,7 @@ ConfigDict Embedding::config() const {
   config.emplace_back("input_dim", options_.input_dim);
   config.emplace_back("output_dim", options_.output_dim);
   config.emplace_back("embeddings_initializer", options_.embeddings_initializer.config());
-  config.emplace_back("mask_zero", false);
+  config.emplace_back("mask_zero", options_.mask_zero);
   append_regularizer("embeddings_regularizer", options_.embeddings_regularizer, config);
   return config;
 }
@@ -75,13 +78,13 @@ ConfigDict Embedding::config() const {
 template <>
 std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig& config) {
   config.expect_no_adapters();
-  config.expect_false("mask_zero");
   config.expect_false("sparse");
   return std::make_unique<Embedding>(EmbeddingOptions{
       .input_dim = config.integer("input_dim"),
       .output_dim = config.integer("output_dim"),
       .embeddings_initializer = config.initializer("embeddings_initializer", Initializer::random_uniform()),
-      .embeddings_regularizer = config.regularizer("embeddings_regularizer")});
+      .embeddings_regularizer = config.regularizer("embeddings_regularizer"),
+      .mask_zero = config.boolean("mask_zero", false)});
 }
 
 }  // namespace ronde::inline v0

@@ -2,6 +2,7 @@
 #include <ronde/nn/global_average_pooling1d.h>
 
 #include "layers/global_pooling.h"
+#include "layers/masked_steps.h"
 #include "layers/sequences.h"
 
 namespace ronde::inline v0 {
@@ -12,7 +13,10 @@ GlobalAveragePooling1D::GlobalAveragePooling1D(GlobalPoolingOptions options) : o
 
 Variable GlobalAveragePooling1D::forward(const Variable& x, const Context&) {
   require_sequences(*this, x.shape());
-  return mean(x, {.axes = {1}, .keep_dims = options_.keepdims});
+  const ReduceOptions over_steps{.axes = {1}, .keep_dims = options_.keepdims};
+  const Tensor mask = mask_column(*this, x);
+  if (!mask.defined()) return mean(x, over_steps);
+  return sum(x * mask, over_steps) / sum(mask, over_steps);
 }
 
 ConfigDict GlobalAveragePooling1D::config() const {

@@ -129,6 +129,7 @@ Variable MultiHeadAttention::dropped(const Variable& weights, std::int64_t n, co
 Variable MultiHeadAttention::join(const std::vector<Variable>& inputs, const Context& context) {
   require(inputs.size() <= 3, "[", label(), "] takes a query, a value and a key, got ", inputs.size(),
           " inputs");
+  for (const Variable& input : inputs) require_no_mask(input);
   const Variable &x = inputs.front(), &values = inputs[inputs.size() > 1 ? 1 : 0], &keys = inputs.back();
   require_input(query, x.shape(), x.shape());
   require_input(value, values.shape(), Shape{x.size(0), values.size(1)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "layers/masked_steps.h"
 #include "layers/recurrent_options.h"
 #include "layers/sequences.h"
 
@@ -17,7 +18,8 @@ std::int64_t gates_of(Recurrent::Kind kind) {
 
 }  // namespace
 
-Recurrent::Recurrent(Kind kind, const RecurrentOptions& options) : kind_(kind), options_(options) {}
+Recurrent::Recurrent(Kind kind, const RecurrentOptions& options)
+    : kind_(kind), options_(options), zeroes_masked_(options.zero_output_for_mask) {}
 Recurrent::Recurrent(Recurrent&&) = default;
 Recurrent::~Recurrent() = default;
 Recurrent::Pass::~Pass() = default;
@@ -104,7 +106,8 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   pass.steps = x.size(1);
   begin(pass, recurrent_kernel_, bias_);
   const Variable projected = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
-  if (!recurrent_dropout_)
+  MaskedSteps masked(*this, x);
+  if (!recurrent_dropout_ && !masked.are_there())
     if (const Variable states = all_states(projected, recurrent_kernel_); states.defined())
       return outputs_of(states);
   const Shape state{x.size(0), options_.units};
@@ -113,10 +116,15 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
     pass.mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, x.value().options()), context);
   std::vector<Variable> inputs = unstack(projected);
   if (options_.go_backwards) std::reverse(inputs.begin(), inputs.end());
+  if (options_.go_backwards) masked.reverse();
   std::vector<Variable> outputs;
-  for (const Variable& input : inputs) {
-    step(input, pass);
-    if (options_.return_sequences) outputs.push_back(pass.state);
+  for (std::size_t t = 0; t < inputs.size(); ++t) {
+    const Variable state_before = pass.state, memory_before = pass.memory;
+    step(inputs[t], pass);
+    pass.state = masked.left_out(t, pass.state, state_before);
+    pass.memory = masked.left_out(t, pass.memory, memory_before);
+    if (options_.return_sequences)
+      outputs.push_back(zeroes_masked_ ? masked.zeroed(t, pass.state) : pass.state);
   }
   if (!options_.return_sequences) return pass.state;
   if (turns_outputs_) std::reverse(outputs.begin(), outputs.end());
@@ -127,6 +135,7 @@ ConfigDict Recurrent::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("return_sequences", options_.return_sequences);
   config.emplace_back("go_backwards", options_.go_backwards);
+  if (options_.zero_output_for_mask) config.emplace_back("zero_output_for_mask", true);
   config.emplace_back("units", options_.units);
   config.emplace_back("activation", to_string(options_.activation));
   if (kind_ != Kind::simple_rnn)
@@ -154,7 +163,7 @@ RecurrentOptions Recurrent::reversed_options() const {
 
 RecurrentOptions read_recurrent_options(const LayerConfig& config) {
   // How Keras computes, not what.
-  config.ignore({"implementation", "unroll", "use_cudnn", "zero_output_for_mask", "seed"});
+  config.ignore({"implementation", "unroll", "use_cudnn", "seed"});
   for (const char* key : {"return_state", "stateful", "time_major"}) config.expect_false(key);
   RecurrentOptions options{.units = config.integer("units")};
   options.activation = config.activation("activation", options.activation);
@@ -169,6 +178,7 @@ RecurrentOptions read_recurrent_options(const LayerConfig& config) {
   options.recurrent_dropout = config.number("recurrent_dropout", 0.0);
   options.return_sequences = config.boolean("return_sequences", false);
   options.go_backwards = config.boolean("go_backwards", false);
+  options.zero_output_for_mask = config.boolean("zero_output_for_mask", false);
   if (config.class_name() != "SimpleRNN")
     options.recurrent_activation = config.activation("recurrent_activation", options.recurrent_activation);
   if (config.class_name() == "LSTM") options.unit_forget_bias = config.boolean("unit_forget_bias", true);

@@ -11,6 +11,7 @@ void Softmax::build_weights(const Shape& input, const BuildOptions&) {
 }
 
 Variable Softmax::forward(const Variable& x, const Context&) {
+  require_no_mask(x);
   return softmax(x);
 }
 

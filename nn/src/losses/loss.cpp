@@ -163,6 +163,9 @@ Variable KLDivergence::operator()(const Variable& output, const Tensor& target) 
 }
 
 Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target) {
+  require<UsageError>(!output.mask().defined(), "[", loss.name(),
+                      "] the net's output has a mask (Masking, or Embedding with mask_zero): losses that leave out "
+                      "steps are not supported");
   Variable losses = loss(output, target);
   const Shape each{output.size(0)};
   require<UsageError>(losses.defined() && losses.shape() == each, "[", loss.name(),

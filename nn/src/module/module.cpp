@@ -56,6 +56,7 @@ Variable Module::operator()(const Variable& x, const Context& context) {
   const TraceLayer traced(path_);
   begin_call({&x, 1}, context);
   Variable output = forward(casts_inputs() ? in_compute_dtype(x) : x, context);
+  hand_on_mask({&x, 1}, output);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
 }
@@ -66,12 +67,30 @@ Variable Module::operator()(const std::vector<Variable>& inputs, const Context& 
   begin_call(inputs, context);
   Variable output =
       compute_dtype_ && casts_inputs() ? join(in_compute_dtype(inputs), context) : join(inputs, context);
+  hand_on_mask(inputs, output);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
 }
 
 Variable Module::in_compute_dtype(const Variable& x) const {
-  return compute_dtype_ && is_floating(x.dtype()) ? cast(x, *compute_dtype_) : x;
+  if (!compute_dtype_ || !is_floating(x.dtype())) return x;
+  Variable result = cast(x, *compute_dtype_);
+  if (x.mask().defined()) result.set_mask(x.mask());
+  return result;
+}
+
+void Module::hand_on_mask(std::span<const Variable> inputs, Variable& output) const {
+  if (!keeps_mask() || !output.defined()) return;
+  const Tensor& mask = inputs.front().mask();
+  for (const Variable& input : inputs)
+    require(mask.defined() == input.mask().defined() && (!mask.defined() || mask.shares_storage_with(input.mask())),
+            "[", label(), "] its inputs have different masks, of which Keras 2 and 3 make different ones");
+  if (mask.defined()) output.set_mask(mask);
+}
+
+void Module::require_no_mask(const Variable& x) const {
+  require(!x.mask().defined(), "[", label(), "] its input has a mask (Masking, or Embedding with mask_zero), which ",
+          class_name(), " does not support");
 }
 
 std::vector<Variable> Module::in_compute_dtype(const std::vector<Variable>& inputs) const {

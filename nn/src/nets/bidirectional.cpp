@@ -42,6 +42,8 @@ Bidirectional::Bidirectional(std::unique_ptr<Recurrent> forward, std::unique_ptr
   forward_ = forward.get();
   backward_ = backward.get();
   backward_->turn_outputs();
+  for (Recurrent* layer : {forward_, backward_})
+    if (ahead.return_sequences) layer->zero_masked_outputs();
   add_module(kForward, std::move(forward));
   add_module(kBackward, std::move(backward));
 }

@@ -201,7 +201,9 @@ std::size_t Graph::compute_first(std::size_t n, const std::vector<Variable>& res
   };
   std::vector<Variable> inputs;
   for (const int input : nodes_[n].inputs) inputs.push_back(result(input));
-  if (context.trace == nullptr) {
+  const bool has_mask =
+      std::any_of(inputs.begin(), inputs.end(), [](const Variable& x) { return x.mask().defined(); });
+  if (context.trace == nullptr && !has_mask) {
     Chain room;
     int addend = -1;
     const std::span<Module* const> layers = std::span(room).first(chain_from(n, room, addend));
@@ -236,6 +238,8 @@ Variable Graph::forward(const Variable& x, const Context& context) {
   }
   std::vector<Variable> outputs;
   for (const int node : outputs_) outputs.push_back(results[static_cast<std::size_t>(node)]);
+  for (const Variable& y : outputs)
+    if (outputs.size() > 1) require_no_mask(y);
   if (context.trace != nullptr) {
     output_shapes_.clear();
     for (const Variable& y : outputs) output_shapes_.push_back(y.shape().tail(1));

@@ -28,6 +28,7 @@
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
 #include <ronde/nn/lstm.h>
+#include <ronde/nn/masking.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
@@ -113,6 +114,8 @@ template <>
 std::unique_ptr<Module> read_layer<LayerScale>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LeakyReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Masking>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<MaxPooling1D>(const LayerConfig&);
 template <>
@@ -219,6 +222,7 @@ constexpr LayerEntry kLayers[] = {
     entry<LayerNormalization>("LayerNormalization"),
     entry<LayerScale>("LayerScale"),
     entry<LeakyReLU>("LeakyReLU"),
+    entry<Masking>("Masking"),
     entry<MaxPooling1D>("MaxPooling1D"),
     entry<MaxPooling2D>("MaxPooling2D"),
     entry<Maximum>("Maximum"),

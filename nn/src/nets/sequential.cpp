@@ -24,7 +24,7 @@ using Layers = std::span<Module* const>;
 // How many of the first layers were computed: a run, or the first one alone. A dry run calls each layer, to
 // let it see its input.
 std::size_t compute_first(Layers layers, Variable& y, const Context& context) {
-  if (context.trace == nullptr) {
+  if (context.trace == nullptr && !y.mask().defined()) {
     if (const std::size_t length = compute_run<ConvNormRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<ImageRun>(layers, y, y, context)) return length;
     if (const std::size_t length = compute_run<DenseRun>(layers, y, y, context)) return length;

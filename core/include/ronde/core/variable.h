@@ -59,6 +59,11 @@ class RONDE_API Variable {
   /// The same value without history.
   Variable detach() const;
 
+  /// Which steps of sequences (n, steps, ...) count: f32 (n, steps) of ones and zeros; undefined: all do.
+  /// Operations look at none and give none; layers hand it on and look at it as Keras' do (nn/masking.h).
+  const Tensor& mask() const;
+  void set_mask(const Tensor& mask);
+
   /// Accumulates d(this) / d(leaf) * seed into every leaf that requires a gradient. `seed` defaults to 1 for
   /// a single element. The walk is iterative, latest node first, and always adds in the same order. The graph
   /// is released as it is walked: a second walk is an error. If a hook or a node throws, the walk ends there,

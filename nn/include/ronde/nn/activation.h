@@ -47,6 +47,7 @@ class RONDE_API Activation : public Module {
   Kind kind() const { return kind_; }
   std::string class_name() const override { return "Activation"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   Variable forward(const Variable& x, const Context& context) override;
 
  private:

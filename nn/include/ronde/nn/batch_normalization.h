@@ -49,6 +49,7 @@ class RONDE_API BatchNormalization : public Module {
   ConfigDict config() const override;
   bool is_synchronized() const override { return options_.synchronized && trainable(); }
   MovingVariance moving_variance() const { return options_.moving_variance; }
+  bool keeps_mask() const override { return true; }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
   /// The activation of that, in fewer passes over memory. An addend of x's shape is added in front of the

@@ -37,6 +37,7 @@ class RONDE_API Bidirectional : public Module {
                 BidirectionalOptions options = {});
   std::string class_name() const override { return "Bidirectional"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return forward_->keeps_mask(); }
   /// (n, steps, features) -> (n, units) or (n, steps, units); with MergeMode::concat the units of both.
   Variable forward(const Variable& x, const Context& context) override;
   MergeMode merge_mode() const { return merge_mode_; }

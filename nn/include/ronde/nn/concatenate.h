@@ -17,6 +17,7 @@ class RONDE_API Concatenate : public Module {
   int axis() const { return axis_; }
   std::string class_name() const override { return "Concatenate"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// One input alone passes through.
   Variable forward(const Variable& x, const Context& context) override;
   Variable join(const std::vector<Variable>& inputs, const Context& context) override;

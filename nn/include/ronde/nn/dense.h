@@ -26,6 +26,7 @@ class RONDE_API Dense : public Module {
   explicit Dense(DenseOptions options);
   std::string class_name() const override { return "Dense"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// (..., inputs) -> (..., units)
   Variable forward(const Variable& x, const Context& context) override;
   /// The weights as built, and what the operation dense computes with them: all of the layer if the

@@ -29,6 +29,7 @@ class RONDE_API Dropout : public Module {
   bool is_elementwise() const { return noise_shape_.rank() == 0; }
   std::string class_name() const override { return "Dropout"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   Variable forward(const Variable& x, const Context& context) override;
   /// What the operation `dropout` gets for as many samples as x has; nothing where none are dropped. Without
   /// sample keys it counts as a call of the layer.

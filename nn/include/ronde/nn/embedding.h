@@ -6,8 +6,8 @@
 ///
 /// Inputs are 0 ... input_dim - 1, as i32, i64 or, as data sets give them, in floating numbers; what is
 /// outside is an error. A batch's gradient is zero in all rows but those it uses; between ranks only these
-/// rows travel when that is less (Note [Sparse rows] in distributed). Keras' masks (mask_zero) are not
-/// supported.
+/// rows travel when that is less (Note [Sparse rows] in distributed). With mask_zero, index 0 is no word but
+/// fills up shorter sequences: layers behind leave these steps out (masking.h).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct EmbeddingOptions {
   std::int64_t output_dim = 0;  ///< length of a row
   Initializer embeddings_initializer = Initializer::random_uniform();
   Regularizer embeddings_regularizer = {};
+  bool mask_zero = false;
   std::string name = {};
 };
 

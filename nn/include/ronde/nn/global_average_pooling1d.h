@@ -1,5 +1,5 @@
 /// GlobalAveragePooling1D: the mean of each channel over the steps of a sequence. (n, steps, c) -> (n, c),
-/// with `keepdims` (n, 1, c).
+/// with `keepdims` (n, 1, c). Of those that a mask (masking.h) leaves in, if there is one.
 #pragma once
 
 #include <string>

@@ -35,6 +35,7 @@ class RONDE_API LayerNormalization : public Module {
   std::string class_name() const override { return "LayerNormalization"; }
   const LayerNormalizationOptions& options() const { return options_; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
 

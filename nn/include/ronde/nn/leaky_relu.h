@@ -13,6 +13,7 @@ class RONDE_API LeakyReLU : public Module {
   double negative_slope() const { return negative_slope_; }
   std::string class_name() const override { return "LeakyReLU"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   Variable forward(const Variable& x, const Context& context) override;
 
  private:

@@ -20,6 +20,7 @@ namespace ronde::inline v0 {
 class RONDE_API Merge : public Module {
  public:
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// An error: there is nothing to merge.
   Variable forward(const Variable& x, const Context& context) override;
   Variable join(const std::vector<Variable>& inputs, const Context& context) override;

@@ -139,6 +139,12 @@ class RONDE_API Module {
   /// not say so; who does and has a `forward` that decides something trains on with what it decided first.
   virtual bool is_repeatable() const { return false; }
 
+  /// Whether the result has the mask of the input, if that has one (Variable::mask): each of its steps is made
+  /// of the same step. Else the result has what `forward` gives it, and most often none, as in Keras.
+  virtual bool keeps_mask() const { return false; }
+  /// An error that names the layer if x has a mask, which in Keras would change what comes out.
+  void require_no_mask(const Variable& x) const;
+
   /// Whether inputs are cast to the dtype that the layer computes in, if it was built with one: those of a
   /// layer without children are.
   virtual bool casts_inputs() const { return children_.empty(); }
@@ -210,6 +216,7 @@ class RONDE_API Module {
   void collect(std::vector<Module*>& modules);
   const Module& root() const;
   std::vector<Variable> in_compute_dtype(const std::vector<Variable>& inputs) const;
+  void hand_on_mask(std::span<const Variable> inputs, Variable& output) const;
   void begin_call(std::span<const Variable> inputs, const Context& context);
   void enter(std::span<const Variable> inputs, const Context& context);
   void require_no_weights();

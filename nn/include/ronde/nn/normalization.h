@@ -34,6 +34,7 @@ class RONDE_API Normalization : public Module {
   std::string class_name() const override { return "Normalization"; }
   const NormalizationOptions& options() const { return options_; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
   /// What is subtracted and divided by, of a built layer, (c), or () without an axis.

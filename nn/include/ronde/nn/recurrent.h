@@ -9,8 +9,11 @@
 /// recurrent_kernel: the same ones in all steps of a sample and for all gates. (Keras draws them for each
 /// gate in some cases.) Which ones follows from the sample, as in Dropout.
 ///
-/// A state starts with zeros in each call. Keras' stateful, return_state and masks are not supported: files
-/// that have them are refused.
+/// Steps that a mask leaves out (masking.h) change no state; the state that was there before is given out for
+/// them, or zeros if `zero_output_for_mask`.
+///
+/// A state starts with zeros in each call. Keras' stateful and return_state are not supported: files that
+/// have them are refused.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +46,7 @@ struct RecurrentOptions {
   double recurrent_dropout = 0.0;
   bool return_sequences = false;
   bool go_backwards = false;
+  bool zero_output_for_mask = false;
   bool reset_after = true;  ///< of a GRU: gru.h
   std::string name = {};
 };
@@ -57,6 +61,7 @@ class RONDE_API Recurrent : public Module {
   /// go_backwards the last step is taken, and its state given, first.
   Variable forward(const Variable& x, const Context& context) override;
   bool casts_inputs() const override { return true; }
+  bool keeps_mask() const override { return options_.return_sequences; }
   Kind kind() const { return kind_; }
   const RecurrentOptions& options() const { return options_; }
   /// A layer with these options, without weights, that takes the steps in the other order.
@@ -64,6 +69,8 @@ class RONDE_API Recurrent : public Module {
   /// From now on it gives the states of all steps in the other order, as the second layer of a Bidirectional
   /// has to.
   void turn_outputs() { turns_outputs_ = true; }
+  /// From now on it gives zeros for steps that a mask leaves out, as both layers of a Bidirectional have to.
+  void zero_masked_outputs() { zeroes_masked_ = true; }
 
  protected:
   /// What the steps of one call share, and the states that they change.
@@ -103,6 +110,7 @@ class RONDE_API Recurrent : public Module {
   Kind kind_;
   const RecurrentOptions options_;
   bool turns_outputs_ = false;
+  bool zeroes_masked_ = false;
   Dropout* dropout_ = nullptr;  // children of this module; none without a rate
   Dropout* recurrent_dropout_ = nullptr;
   Variable kernel_, recurrent_kernel_, bias_;

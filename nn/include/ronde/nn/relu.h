@@ -23,6 +23,7 @@ class RONDE_API ReLU : public Module {
   const ReLUOptions& options() const { return options_; }
   std::string class_name() const override { return "ReLU"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   Variable forward(const Variable& x, const Context& context) override;
 
  private:

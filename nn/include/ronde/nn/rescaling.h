@@ -24,6 +24,7 @@ class RONDE_API Rescaling : public Module {
   const RescalingOptions& options() const { return options_; }
   std::string class_name() const override { return "Rescaling"; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// (..., c) -> (..., c)
   Variable forward(const Variable& x, const Context& context) override;
 

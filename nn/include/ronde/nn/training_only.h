@@ -20,6 +20,7 @@ class RONDE_API TrainingOnly : public Module {
       : class_name_(std::move(class_name)), options_(std::move(options)) {}
   std::string class_name() const override { return class_name_; }
   ConfigDict config() const override;
+  bool keeps_mask() const override { return true; }
   /// (...) -> (...)
   Variable forward(const Variable& x, const Context&) override { return x; }
 
