@@ -134,19 +134,18 @@ void Variable::assign(const Tensor& value) {
 
 Variable Variable::detach() const {
   Variable detached(value());
-  detached.set_mask(mask());
+  detached.mask_ = mask_;
   return detached;
 }
 
 const Tensor& Variable::mask() const {
-  require(defined(), "[mask] of an undefined variable");
-  return state_->mask;
+  static const Tensor none;
+  return mask_ ? *mask_ : none;
 }
 
 void Variable::set_mask(const Tensor& mask) {
-  require(defined(), "[set_mask] of an undefined variable");
   require(!mask.defined() || mask.dtype() == DType::f32, "[set_mask] a mask is f32, got ", mask);
-  state_->mask = mask;
+  mask_ = mask.defined() ? std::make_shared<const Tensor>(mask) : nullptr;
 }
 
 void Variable::backward(const Tensor& seed) const {

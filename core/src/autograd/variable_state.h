@@ -41,7 +41,6 @@ struct Variable::State {
   std::vector<std::shared_ptr<State>> origins;
   Origin made_by = Origin::none;
   std::vector<std::function<void(const Variable&)>> hooks;
-  Tensor mask;
 };
 
 }  // namespace ronde::inline v0

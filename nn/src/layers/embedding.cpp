@@ -61,7 +61,7 @@ Variable Embedding::forward(const Variable& x, const Context&) {
   // A device turns floating numbers beyond i32 into its largest or least one, which are no rows.
   const Tensor indices = x.dtype() == DType::i64 ? x.value() : x.value().to(DType::i32);
   Variable y = in_compute_dtype(embedding(embeddings_, indices));
-  if (options_.mask_zero) y.set_mask(mask_without(indices.to(DType::f32), 0.0));
+  if (options_.mask_zero) y.set_mask(mask_without(indices.to(DType::f32), 0.0).to(y.value().backend()));
   return y;
 }
 

@@ -80,8 +80,11 @@ Variable Module::in_compute_dtype(const Variable& x) const {
 }
 
 void Module::hand_on_mask(std::span<const Variable> inputs, Variable& output) const {
-  if (!keeps_mask() || !output.defined()) return;
   const Tensor& mask = inputs.front().mask();
+  if (!keeps_mask()) {
+    if (output.same_as(inputs.front()) && children_.empty()) output.set_mask({});
+    return;
+  }
   for (const Variable& input : inputs)
     require(mask.defined() == input.mask().defined() && (!mask.defined() || mask.shares_storage_with(input.mask())),
             "[", label(), "] its inputs have different masks, of which Keras 2 and 3 make different ones");

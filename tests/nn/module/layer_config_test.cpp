@@ -23,6 +23,7 @@
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/masking.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
@@ -186,6 +187,8 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "embeddings_initializer": {"class_name": "RandomUniform",
                                "config": {"minval": -0.05, "maxval": 0.05, "seed": null}},
     "mask_zero": false})");
+  expect_config(Masking(-1.5), R"({
+    "name": "masking", "trainable": true, "dtype": "float32", "mask_value": -1.5})");
   expect_config(GlobalAveragePooling1D(), R"({
     "name": "global_average_pooling1d", "trainable": true, "dtype": "float32",
     "data_format": "channels_last"})");

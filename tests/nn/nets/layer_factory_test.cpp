@@ -112,14 +112,14 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "Conv1DTranspose, Conv2D, Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
             "DepthwiseConv2D, Dropout, Embedding, Flatten, Functional, GRU, GaussianDropout, "
             "GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling1D, "
-            "GlobalMaxPooling2D, LSTM, LayerNormalization, LayerScale, LeakyReLU, MaxPooling1D, "
+            "GlobalMaxPooling2D, LSTM, LayerNormalization, LayerScale, LeakyReLU, Masking, MaxPooling1D, "
             "MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, Normalization, "
             "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
             "ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
             "SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, ZeroPadding1D, "
             "ZeroPadding2D");
-  EXPECT_EQ(message("Masking", R"({"name": "memory"})").substr(0, 49),
-            "layer \"memory\": class \"Masking\" is not supported;");
+  EXPECT_EQ(message("Permute", R"({"name": "memory"})").substr(0, 49),
+            "layer \"memory\": class \"Permute\" is not supported;");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");

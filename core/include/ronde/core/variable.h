@@ -60,7 +60,8 @@ class RONDE_API Variable {
   Variable detach() const;
 
   /// Which steps of sequences (n, steps, ...) count: f32 (n, steps) of ones and zeros; undefined: all do.
-  /// Operations look at none and give none; layers hand it on and look at it as Keras' do (nn/masking.h).
+  /// Of this handle and its copies. Operations look at none and give none; layers hand it on and look at it
+  /// as Keras' do (nn/masking.h).
   const Tensor& mask() const;
   void set_mask(const Tensor& mask);
 
@@ -86,6 +87,7 @@ class RONDE_API Variable {
   explicit Variable(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   std::shared_ptr<State> state_;
+  std::shared_ptr<const Tensor> mask_;  // null: none
 };
 
 /// While one lives, operations of this thread record nothing. `Model::fit` and `train_on_batch` record all
