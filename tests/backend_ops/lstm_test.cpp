@@ -13,15 +13,25 @@ const LstmCase kLstmCases[] = {{1, 1, 1},   {3, 5, 8},  {4, 2, 10}, {2, 70, 33},
 constexpr Tolerance kFloats{.bf16 = 0};
 constexpr LstmParams kLstmOrders[] = {{}, {.backwards = true}};
 
+/// Zeros and ones, (steps, n).
+Tensor some_mask(std::int64_t steps, std::int64_t n) {
+  const Tensor mask = random({steps, n}, 9);
+  oracle().binary(BinaryOp::greater, mask, mask, Tensor::full({steps, n}, -0.3, mask.options()));
+  return mask;
+}
+
 TEST(Lstm, Forward) {
   for (const auto& [steps, n, units] : kLstmCases) {
     SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
     const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
     for (const LstmParams params : kLstmOrders)
       compare(
-          {blank(shape), blank(shape), blank(gates)},
-          {random(gates, 1, 2), random({units, 4 * units}, 2, 0.5)},
-          [&](Backend& b, Tensors out, Tensors in) { b.lstm(out[0], out[1], out[2], in[0], in[1], params); },
+          {blank(shape), blank(shape), blank(gates), blank(shape), blank(shape), blank(gates)},
+          {random(gates, 1, 2), random({units, 4 * units}, 2, 0.5), some_mask(steps, n)},
+          [&](Backend& b, Tensors out, Tensors in) {
+            b.lstm(out[0], out[1], out[2], in[0], in[1], {}, params);
+            b.lstm(out[3], out[4], out[5], in[0], in[1], in[2], params);
+          },
           kFloats);
   }
 }
@@ -32,10 +42,12 @@ TEST(Lstm, Backward) {
     const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
     for (const LstmParams params : kLstmOrders)
       compare(
-          {blank(gates)},
-          {random(shape, 1), random(shape, 2), random(gates, 3), random({units, 4 * units}, 4, 0.2)},
+          {blank(gates), blank(gates)},
+          {random(shape, 1), random(shape, 2), random(gates, 3), random({units, 4 * units}, 4, 0.2),
+           some_mask(steps, n)},
           [&](Backend& b, Tensors out, Tensors in) {
-            b.lstm_backward(out[0], in[0], in[1], in[2], in[3], params);
+            b.lstm_backward(out[0], in[0], in[1], in[2], in[3], {}, params);
+            b.lstm_backward(out[1], in[0], in[1], in[2], in[3], in[4], params);
           },
           kFloats);
   }
@@ -43,10 +55,11 @@ TEST(Lstm, Backward) {
 
 TEST(Lstm, OfNoRows) {
   compare(
-      {blank({3, 0, 4}), blank({3, 0, 4}), blank({3, 0, 16})}, {random({3, 0, 16}, 1), random({4, 16}, 2)},
+      {blank({3, 0, 4}), blank({3, 0, 4}), blank({3, 0, 16})},
+      {random({3, 0, 16}, 1), random({4, 16}, 2), random({3, 0}, 3)},
       [](Backend& b, Tensors out, Tensors in) {
-        b.lstm(out[0], out[1], out[2], in[0], in[1], {});
-        b.lstm_backward(out[2], out[0], out[1], in[0], in[1], {});
+        b.lstm(out[0], out[1], out[2], in[0], in[1], in[2], {});
+        b.lstm_backward(out[2], out[0], out[1], in[0], in[1], in[2], {});
       },
       kFloats);
 }

@@ -335,17 +335,18 @@ class TimedBackend : public Backend {
     });
   }
   void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
-            const Tensor& recurrent_kernel, LstmParams params) override {
+            const Tensor& recurrent_kernel, const Tensor& mask, LstmParams params) override {
     time(
-        "lstm", {states, memories, gates}, {x, recurrent_kernel},
-        [&] { inner_.lstm(states, memories, gates, x, recurrent_kernel, params); },
+        "lstm", {states, memories, gates}, {x, recurrent_kernel, mask},
+        [&] { inner_.lstm(states, memories, gates, x, recurrent_kernel, mask, params); },
         2.0 * static_cast<double>(gates.count() * states.size(2)));
   }
   void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
-                     const Tensor& gates, const Tensor& recurrent_kernel, LstmParams params) override {
+                     const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
+                     LstmParams params) override {
     time(
-        "lstm_backward", {grad_x}, {grad_states, memories, gates, recurrent_kernel},
-        [&] { inner_.lstm_backward(grad_x, grad_states, memories, gates, recurrent_kernel, params); },
+        "lstm_backward", {grad_x}, {grad_states, memories, gates, recurrent_kernel, mask},
+        [&] { inner_.lstm_backward(grad_x, grad_states, memories, gates, recurrent_kernel, mask, params); },
         2.0 * static_cast<double>(gates.count() * memories.size(2)));
   }
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,

@@ -15,8 +15,10 @@ double sigmoid_of(double x) {
 }
 
 /// The states (steps, n, units) of x (steps, n, 4 * units), its last step first if backwards.
-std::vector<double> naive_lstm(const Tensor& inputs, const Tensor& weight, bool backwards) {
+std::vector<double> naive_lstm(const Tensor& inputs, const Tensor& weight, const Tensor& mask,
+                               bool backwards) {
   const std::vector<double> x = inputs.to_vector<double>(), w = weight.to_vector<double>();
+  const std::vector<double> counts = mask.to_vector<double>();
   const std::int64_t steps = inputs.size(0), n = inputs.size(1), units = weight.size(0);
   std::vector<double> states(static_cast<std::size_t>(steps * n * units));
   for (std::int64_t row = 0; row < n; ++row) {
@@ -33,6 +35,8 @@ std::vector<double> naive_lstm(const Tensor& inputs, const Tensor& weight, bool 
                        w[static_cast<std::size_t>(k * 4 * units + g * units + u)];
         }
         const auto at = static_cast<std::size_t>(u);
+        states[static_cast<std::size_t>((t * n + row) * units + u)] = h[at];
+        if (counts[static_cast<std::size_t>(t * n + row)] == 0) continue;
         c[at] = sigmoid_of(gate[1]) * c[at] + sigmoid_of(gate[0]) * std::tanh(gate[2]);
         h[at] = sigmoid_of(gate[3]) * std::tanh(c[at]);
         states[static_cast<std::size_t>((t * n + row) * units + u)] = h[at];
@@ -42,18 +46,31 @@ std::vector<double> naive_lstm(const Tensor& inputs, const Tensor& weight, bool 
   return states;
 }
 
+/// (4, 3), with zeros at the first step, at the last one, and at two between.
+Tensor mask_of_four() {
+  return Tensor::from<float>({4, 3}, {1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1});
+}
+
 TEST(Lstm, GivesWhatItsFormulaSays) {
   const Tensor x = random_tensor({4, 3, 20}, 1), weight = random_tensor({5, 20}, 2);
-  for (const bool backwards : {false, true})
-    expect_close(lstm(x, weight, {.backwards = backwards}).value(), naive_lstm(x, weight, backwards), 1e-14,
-                 backwards ? "backwards" : "forwards");
+  for (const bool backwards : {false, true}) {
+    const char* what = backwards ? "backwards" : "forwards";
+    expect_close(lstm(x, weight, {}, {.backwards = backwards}).value(),
+                 naive_lstm(x, weight, Tensor::full({4, 3}, 1.0), backwards), 1e-14, what);
+    expect_close(lstm(x, weight, mask_of_four(), {.backwards = backwards}).value(),
+                 naive_lstm(x, weight, mask_of_four(), backwards), 1e-14, what);
+  }
 }
 
 TEST(Lstm, Gradients) {
   for (const std::int64_t steps : {1, 4})
     for (const bool backwards : {false, true})
-      expect_gradients([=](const Variables& v) { return lstm(v[0], v[1], {.backwards = backwards}); },
+      expect_gradients([=](const Variables& v) { return lstm(v[0], v[1], {}, {.backwards = backwards}); },
                        {random_tensor({steps, 2, 12}, 1), random_tensor({3, 12}, 2)});
+  for (const bool backwards : {false, true})
+    expect_gradients(
+        [=](const Variables& v) { return lstm(v[0], v[1], mask_of_four(), {.backwards = backwards}); },
+        {random_tensor({4, 3, 12}, 1), random_tensor({3, 12}, 2)});
 }
 
 TEST(Lstm, SaysWhatDoesNotFit) {
@@ -66,6 +83,10 @@ TEST(Lstm, SaysWhatDoesNotFit) {
               lstm(random_tensor({0, 3, 8}), random_tensor({2, 8}));
             }),
             "[lstm] x has no steps, got shape (0, 3, 8)");
+  EXPECT_EQ(message_of([] {
+              lstm(random_tensor({4, 2, 8}), random_tensor({2, 8}), mask_of_four());
+            }).substr(0, 66),
+            "[lstm] x of shape (4, 2, 8) needs a mask of shape (4, 2), got f32 ");
 }
 
 }  // namespace

@@ -28,16 +28,41 @@ struct LstmGates {
   }
 };
 
+// Which samples a step counts for, and which it does not, as factors of values (n, k); undefined for all.
+struct LstmMask {
+  Tensor counts, rest;
+
+  LstmMask(Backend& backend, const Tensor& mask, LstmParams params, std::int64_t step, std::int64_t k) {
+    if (!mask.defined()) return;
+    const Tensor column = LstmSteps{mask.reshape({mask.size(0), mask.size(1), 1}), params}(step);
+    const Tensor others = Tensor::empty_like(column);
+    backend.unary(UnaryOp::affine, others, column, {.alpha = -1.0, .beta = 1.0});
+    counts = column.broadcast_to({column.size(0), k});
+    rest = others.broadcast_to(counts.shape());
+  }
+  // x = x where it counts, else `otherwise`, which is 0 if undefined. Overwrites `room`.
+  void pick(Backend& backend, const Tensor& x, const Tensor& otherwise, const Tensor& room) const {
+    if (!counts.defined()) return;
+    backend.binary(BinaryOp::multiply, x, x, counts);
+    if (!otherwise.defined()) return;
+    backend.binary(BinaryOp::multiply, room, otherwise, rest);
+    backend.binary(BinaryOp::add, x, x, room);
+  }
+};
+
 }  // namespace
 
 void Backend::lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
-                   const Tensor& recurrent_kernel, LstmParams params) {
+                   const Tensor& recurrent_kernel, const Tensor& mask, LstmParams params) {
   const LstmSteps state_of{states, params}, memory_of{memories, params}, gates_of{gates, params},
       x_of{x, params};
+  const Tensor room = Tensor::empty(states.shape().tail(1), states.options());
   for (std::int64_t t = 0; t < states.size(0); ++t) {
     const Tensor all = gates_of(t), memory = memory_of(t), state = state_of(t);
+    const Tensor memory_before = t > 0 ? memory_of(t - 1) : Tensor();
+    const Tensor state_before = t > 0 ? state_of(t - 1) : Tensor();
     if (t > 0) {
-      matmul(all, state_of(t - 1), recurrent_kernel, {});
+      matmul(all, state_before, recurrent_kernel, {});
       binary(BinaryOp::add, all, all, x_of(t));
     } else {
       copy(all, x_of(t));
@@ -47,31 +72,44 @@ void Backend::lstm(const Tensor& states, const Tensor& memories, const Tensor& g
     unary(UnaryOp::tanh, gate.fresh, gate.fresh, {});
     binary(BinaryOp::multiply, memory, gate.in, gate.fresh);
     if (t > 0) {
-      binary(BinaryOp::multiply, state, gate.forget, memory_of(t - 1));
-      binary(BinaryOp::add, memory, memory, state);
+      binary(BinaryOp::multiply, room, gate.forget, memory_before);
+      binary(BinaryOp::add, memory, memory, room);
     }
     unary(UnaryOp::tanh, state, memory, {});
     binary(BinaryOp::multiply, state, state, gate.out);
+    const LstmMask counts(*this, mask, params, t, states.size(2));
+    counts.pick(*this, memory, memory_before, room);
+    counts.pick(*this, state, state_before, room);
+    LstmMask(*this, mask, params, t, all.size(1)).pick(*this, all, {}, room);
   }
 }
 
 void Backend::lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
-                            const Tensor& gates, const Tensor& recurrent_kernel, LstmParams params) {
+                            const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
+                            LstmParams params) {
   const LstmSteps memory_of{memories, params}, gates_of{gates, params}, grad_x_of{grad_x, params},
       grad_states_of{grad_states, params};
   const Shape shape = memories.shape().tail(1);
   const auto empty = [&] { return Tensor::empty(shape, memories.options()); };
   const Tensor grad_state = empty(), grad_memory = empty(), later = empty(), shown = empty(), part = empty();
+  const Tensor state_past = empty(), memory_past = empty();  // of samples that a step leaves out
   fill(later, 0.0);
   fill(grad_memory, 0.0);
   for (std::int64_t t = memories.size(0); t-- > 0;) {
     const LstmGates gate(gates_of(t)), grad(grad_x_of(t));
+    const LstmMask counts(*this, mask, params, t, memories.size(2));
     // What a gate gets: that of its result, back through its activation.
     const auto give = [&](UnaryOp op, const Tensor& to, const Tensor& y, const Tensor& a, const Tensor& b) {
       binary(BinaryOp::multiply, part, a, b);
       unary_backward(op, to, part, {}, y, {});
     };
     binary(BinaryOp::add, grad_state, grad_states_of(t), later);
+    if (mask.defined()) {
+      copy(state_past, grad_state);
+      copy(memory_past, grad_memory);
+    }
+    counts.pick(*this, grad_state, {}, part);
+    counts.pick(*this, grad_memory, {}, part);
     unary(UnaryOp::tanh, shown, memory_of(t), {});
     give(UnaryOp::sigmoid, grad.out, gate.out, grad_state, shown);
     give(UnaryOp::tanh, part, shown, grad_state, gate.out);
@@ -82,6 +120,8 @@ void Backend::lstm_backward(const Tensor& grad_x, const Tensor& grad_states, con
     give(UnaryOp::sigmoid, grad.forget, gate.forget, grad_memory, memory_of(t - 1));
     binary(BinaryOp::multiply, grad_memory, grad_memory, gate.forget);
     matmul(later, grad_x_of(t), recurrent_kernel, {.transpose_b = true});
+    counts.pick(*this, later, state_past, part);
+    counts.pick(*this, grad_memory, memory_past, part);
   }
 }
 

@@ -13,10 +13,10 @@ std::unique_ptr<Recurrent> LSTM::reversed() const {
   return std::make_unique<LSTM>(options);
 }
 
-Variable LSTM::all_states(const Variable& x, const Variable& recurrent_kernel) const {
+Variable LSTM::all_states(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask) const {
   if (options().activation != Activation::tanh || options().recurrent_activation != Activation::sigmoid)
     return {};
-  return lstm(x, recurrent_kernel, {.backwards = options().go_backwards});
+  return lstm(x, recurrent_kernel, mask, {.backwards = options().go_backwards});
 }
 
 void LSTM::step(const Variable& x, Pass& pass) const {

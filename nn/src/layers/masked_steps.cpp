@@ -33,28 +33,34 @@ Tensor mask_column(const Module& layer, const Variable& x) {
   return mask.to(x.dtype()).reshape({steps[0], steps[1], 1});
 }
 
-MaskedSteps::MaskedSteps(const Module& layer, const Variable& x) {
+Tensor mask_by_step(const Module& layer, const Variable& x) {
   const Tensor mask = mask_column(layer, x);
-  if (!mask.defined()) return;
-  const Tensor others = complement(mask);
-  for (std::int64_t t = 0; t < mask.size(1); ++t) {
-    counts_.push_back(mask.slice(1, t, t + 1).reshape({mask.size(0), 1}));
-    rest_.push_back(others.slice(1, t, t + 1).reshape({mask.size(0), 1}));
-  }
+  if (!mask.defined()) return {};
+  return mask.reshape({mask.size(0), mask.size(1)}).permute({1, 0}).contiguous();
 }
 
-void MaskedSteps::reverse() {
+Variable zeroed(const Variable& y, const Tensor& mask) {
+  if (!mask.defined()) return y;
+  Shape column = y.shape();
+  column[column.rank() - 1] = 1;
+  return y * Variable(mask.reshape(column));
+}
+
+MaskedSteps::MaskedSteps(const Tensor& mask, bool backwards) {
+  if (!mask.defined()) return;
+  const Tensor others = complement(mask);
+  for (std::int64_t t = 0; t < mask.size(0); ++t) {
+    counts_.push_back(mask.slice(0, t, t + 1).reshape({mask.size(1)}));
+    rest_.push_back(others.slice(0, t, t + 1).reshape({mask.size(1), 1}));
+  }
+  if (!backwards) return;
   std::reverse(counts_.begin(), counts_.end());
   std::reverse(rest_.begin(), rest_.end());
 }
 
 Variable MaskedSteps::left_out(std::size_t step, const Variable& y, const Variable& before) const {
-  if (!are_there() || y.same_as(before)) return y;
-  return y * counts_[step] + before * rest_[step];
-}
-
-Variable MaskedSteps::zeroed(std::size_t step, const Variable& y) const {
-  return are_there() ? y * counts_[step] : y;
+  if (counts_.empty() || y.same_as(before)) return y;
+  return zeroed(y, counts_[step]) + before * Variable(rest_[step]);
 }
 
 }  // namespace ronde::inline v0

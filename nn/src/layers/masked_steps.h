@@ -11,24 +11,25 @@ namespace ronde::inline v0 {
 /// f32 of x's shape: 0 where x is `value`, else 1.
 Tensor mask_without(const Tensor& x, double value);
 
-/// The steps that the mask of x (n, steps, ...) leaves out, if it has one.
+/// The mask of x (n, steps, ...) in x's dtype, undefined if it has none: as (n, steps, 1), and, dense, as
+/// (steps, n). An error that names the layer for a mask of another shape than (n, steps).
+Tensor mask_column(const Module& layer, const Variable& x);
+Tensor mask_by_step(const Module& layer, const Variable& x);
+/// y (..., k) with zeros where the mask (...) is 0; y if that is undefined.
+Variable zeroed(const Variable& y, const Tensor& mask);
+
+/// What a mask (steps, n), perhaps undefined, says of each step.
 class MaskedSteps {
  public:
-  /// An error that names the layer for a mask of another shape than (n, steps).
-  MaskedSteps(const Module& layer, const Variable& x);
-  bool are_there() const { return !counts_.empty(); }
-  /// Steps come in the other order.
-  void reverse();
+  /// Backwards, the last one comes first.
+  MaskedSteps(const Tensor& mask, bool backwards);
+  /// (n)
+  Tensor counts(std::size_t step) const { return counts_.empty() ? Tensor() : counts_[step]; }
   /// y (n, k) of samples for which the step counts, `before` of the others.
   Variable left_out(std::size_t step, const Variable& y, const Variable& before) const;
-  /// The same with zeros.
-  Variable zeroed(std::size_t step, const Variable& y) const;
 
  private:
-  std::vector<Tensor> counts_, rest_;  // of each step: (n, 1), 1 where it counts; where it does not
+  std::vector<Tensor> counts_, rest_;  // 1 where the step counts; where it does not
 };
-
-/// The mask of x (n, steps, ...) as (n, steps, 1) in x's dtype; undefined if it has none.
-Tensor mask_column(const Module& layer, const Variable& x);
 
 }  // namespace ronde::inline v0

@@ -83,7 +83,7 @@ Variable Recurrent::project(const Variable& x, const Variable& bias) const {
   return reshape(dense(rows, kernel_, bias), {steps, n, kernel_.size(1)});
 }
 
-Variable Recurrent::all_states(const Variable&, const Variable&) const {
+Variable Recurrent::all_states(const Variable&, const Variable&, const Tensor&) const {
   return {};
 }
 
@@ -106,17 +106,17 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   pass.steps = x.size(1);
   begin(pass, recurrent_kernel_, bias_);
   const Variable projected = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
-  MaskedSteps masked(*this, x);
-  if (!recurrent_dropout_ && !masked.are_there())
-    if (const Variable states = all_states(projected, recurrent_kernel_); states.defined())
-      return outputs_of(states);
+  const Tensor mask = mask_by_step(*this, x);
+  if (!recurrent_dropout_)
+    if (const Variable states = all_states(projected, recurrent_kernel_, mask); states.defined())
+      return outputs_of(zeroes_masked_ ? zeroed(states, mask) : states);
   const Shape state{x.size(0), options_.units};
   pass.state = pass.memory = Tensor::zeros(state, x.value().options());
   if (recurrent_dropout_ && (context.training || context.trace != nullptr))  // a dry run reaches all parts
     pass.mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, x.value().options()), context);
   std::vector<Variable> inputs = unstack(projected);
   if (options_.go_backwards) std::reverse(inputs.begin(), inputs.end());
-  if (options_.go_backwards) masked.reverse();
+  const MaskedSteps masked(mask, options_.go_backwards);
   std::vector<Variable> outputs;
   for (std::size_t t = 0; t < inputs.size(); ++t) {
     const Variable state_before = pass.state, memory_before = pass.memory;
@@ -124,7 +124,7 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
     pass.state = masked.left_out(t, pass.state, state_before);
     pass.memory = masked.left_out(t, pass.memory, memory_before);
     if (options_.return_sequences)
-      outputs.push_back(zeroes_masked_ ? masked.zeroed(t, pass.state) : pass.state);
+      outputs.push_back(zeroes_masked_ ? zeroed(pass.state, masked.counts(t)) : pass.state);
   }
   if (!options_.return_sequences) return pass.state;
   if (turns_outputs_) std::reverse(outputs.begin(), outputs.end());

@@ -219,12 +219,14 @@ class RONDE_API Backend {
 
   // --- a layer of LSTM (ops.h), whose gates i, f, c, o lie side by side; takes no bf16
   /// states, memories (steps, n, units) and gates (steps, n, 4 * units), as the activations left them, of x
-  /// (steps, n, 4 * units) and recurrent_kernel (units, 4 * units).
+  /// (steps, n, 4 * units) and recurrent_kernel (units, 4 * units). Where `mask` (steps, n), optional, is 0
+  /// and not 1, state and memory stay what they were, and the gates are 0.
   virtual void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
-                    const Tensor& recurrent_kernel, LstmParams params);
+                    const Tensor& recurrent_kernel, const Tensor& mask, LstmParams params);
   /// grad_x of grad_states, the gradients of states that are results.
   virtual void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
-                             const Tensor& gates, const Tensor& recurrent_kernel, LstmParams params);
+                             const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
+                             LstmParams params);
 
   // --- optimizer steps, in place over flat buffers of equal length (formulas: each optimizer's header in nn)
   /// `velocity` is undefined without momentum.

@@ -242,8 +242,10 @@ RONDE_API Variable layer_norm(const Variable& x, const Variable& gamma, const Va
 /// times its kernel plus the bias, recurrent_kernel (units, 4 * units), gates i, f, c, o side by side as in
 /// Keras.
 ///     i, f, o = sigmoid(x + h recurrent_kernel), c = f c + i tanh(x + h recurrent_kernel), h = o tanh(c)
-/// Computed in f32 of bf16.
-RONDE_API Variable lstm(const Variable& x, const Variable& recurrent_kernel, LstmParams params = {});
+/// Where the mask f32 or f64 (steps, n), optional, is 0 and not 1, h and c stay what they were. Computed in
+/// f32 of bf16.
+RONDE_API Variable lstm(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask = {},
+                        LstmParams params = {});
 /// What one call of batch_norm_inference gets.
 struct BatchNormCall {
   Variable gamma, beta;

@@ -101,8 +101,8 @@ class RONDE_API Recurrent : public Module {
   /// The next state; `x` (n, gates * units) is this step's input times the kernel plus input_bias.
   virtual void step(const Variable& x, Pass& pass) const = 0;
   /// The states (steps, n, units), in the order of the inputs, of such inputs of all steps, by one operation;
-  /// undefined where there is none for these options.
-  virtual Variable all_states(const Variable& x, const Variable& recurrent_kernel) const;
+  /// undefined where there is none for these options. The mask (steps, n) is optional.
+  virtual Variable all_states(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask) const;
   Dropout* add_dropout(const char* name, double rate, const Shape& noise);
   Variable project(const Variable& x, const Variable& bias) const;
   Variable outputs_of(const Variable& states) const;

@@ -89,17 +89,19 @@ constexpr std::int64_t kProductScratch =
     kProductColumns * kProductDepth + kProductStrip * (kProductDepth + 16);
 
 /// Rows of one step of an LSTM: states and memories have `units` values, x and gates 4 * units. `product` is
-/// that of the states before and the recurrent kernel; its rows are `pitch` apart.
+/// that of the states before and the recurrent kernel; its rows are `pitch` apart. Where `mask` has a 0,
+/// state and memory are those before; null: it has none.
 struct LstmStep {
   float *state, *memory, *gates;
-  const float *x, *product, *memory_before;
+  const float *x, *product, *state_before, *memory_before, *mask;
   std::int64_t pitch;
 };
 /// grad_x of such rows. The gradients of their states are the sum of two, `grad_state` and `grad_later` from
 /// the step behind, whose rows are `pitch` apart; grad_memory, from there too, becomes that of memory_before.
+/// Where `mask` has a 0, grad_later becomes that of the state before.
 struct LstmGradients {
-  float *grad_x, *grad_memory;
-  const float *grad_state, *grad_later, *gates, *memory, *memory_before;
+  float *grad_x, *grad_memory, *grad_later;
+  const float *grad_state, *gates, *memory, *memory_before, *mask;
   std::int64_t pitch;
 };
 
