@@ -36,6 +36,15 @@ def cases():
     yield {"num_heads": 2, "key_dim": 2, "attention_axes": 1, "dropout": 0.5}, [x, memory, keys], True
 
 
+def masked_cases():
+    """Inputs behind a Masking: options, shapes, whether it is called with a causal mask."""
+    x, memory, keys = (2, 4, 3), (2, 5, 2), (2, 5, 4)
+    yield {"num_heads": 2, "key_dim": 4}, [x], False
+    yield {"num_heads": 2, "key_dim": 4, "value_dim": 3}, [x], True
+    yield {"num_heads": 2, "key_dim": 1, "output_shape": 2}, [x, memory], False
+    yield {"num_heads": 1, "key_dim": 4}, [memory, x, x], True
+
+
 def flat(array):
     return np.asarray(array, "float64").round(12).ravel().tolist()
 
@@ -44,12 +53,18 @@ def array(values):
     return {"shape": list(values.shape), "values": flat(values)}
 
 
-def case(options, shapes, causal):
-    layer = layers.MultiHeadAttention(**options)
+def case(options, shapes, causal, masked=False):
+    """Masked, the result is times the query's mask: of what it leaves out, Keras 2 and 3 make different numbers."""
+    layer, masking = layers.MultiHeadAttention(**options), layers.Masking()
     inputs = [tf.Variable(numbers(shape, i)) for i, shape in enumerate(shapes)]
+    for x in inputs if masked else []:
+        x[0, -1].assign(0 * x[0, -1])
+        x[1, 2].assign(0 * x[1, 2])
 
     def call():
-        return layer(inputs[0], *inputs[1:] or inputs, use_causal_mask=causal)
+        taken = [masking(x) for x in inputs] if masked else inputs
+        y = layer(taken[0], *taken[1:] or taken, use_causal_mask=causal)
+        return y * tf.cast(masking.compute_mask(inputs[0]), y.dtype)[..., None] if masked else y
 
     call()
     for i, weight in enumerate(layer.weights):
@@ -62,7 +77,7 @@ def case(options, shapes, causal):
     gradients = tape.gradient(total, inputs + weights)
     # Keys that say nothing of the numbers are one Keras' alone.
     config = {key: value for key, value in layer.get_config().items() if key not in ("dtype", "name")}
-    return {"config": json.loads(json.dumps(config, default=list)), "use_causal_mask": causal,
+    return {"config": json.loads(json.dumps(config, default=list)), "use_causal_mask": causal, "masked": masked,
             "inputs": [array(x.numpy()) for x in inputs], "weights": [array(np.asarray(w)) for w in layer.weights],
             "y": array(y.numpy()), "gradients": [flat(g) for g in gradients]}
 
@@ -103,5 +118,5 @@ target = pathlib.Path(sys.argv[1])
 make_files(target / f"attention_keras{VERSION}")
 keras.backend.set_floatx("float64")
 keras.mixed_precision.set_global_policy("float64")
-made = [json.dumps(case(*one)) for one in cases()]
+made = [json.dumps(case(*one)) for one in cases()] + [json.dumps(case(*one, masked=True)) for one in masked_cases()]
 (target / f"attention_keras{VERSION}.json").write_text("[\n" + ",\n".join(made) + "\n]\n", encoding="utf-8")

@@ -8,12 +8,16 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/philox.h>
 
+#include "layers/masked_steps.h"
 #include "layers/sequences.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
 
 namespace {
+
+/// What is added to scores of steps that are left out, as Keras 2 does: softmax makes 0 of them.
+constexpr double kLeftOut = -1e9;
 
 /// As (rows, columns), of the axes in front of `axis` and from there on.
 Variable as_matrix(const Variable& kernel, int axis) {
@@ -101,7 +105,7 @@ Variable MultiHeadAttention::in_heads(const Variable& x, Part part, double scale
 }
 
 Tensor MultiHeadAttention::causal_mask(std::int64_t t, std::int64_t s, TensorOptions options) {
-  const Tensor mask = Tensor::full({t, s}, -1e9, options);
+  const Tensor mask = Tensor::full({t, s}, kLeftOut, options);
   for (std::int64_t i = 0; i < t; ++i) mask.slice(0, i, i + 1).slice(1, 0, std::min(i + 1, s)).fill(0.0);
   return mask;
 }
@@ -117,6 +121,35 @@ Variable MultiHeadAttention::masked(const Variable& scores, const Context& conte
   return scores + mask;
 }
 
+/// Which steps of the value (and key) a step of the query may take from by their masks and the causal one:
+/// (n, 1, t, s) of ones and zeros; undefined if none of them has a mask.
+Tensor MultiHeadAttention::allowed(const Variable& x, const Variable& values, const Variable& keys) const {
+  Tensor result;
+  const Shape shape{x.size(0), 1, x.size(1), values.size(1)};
+  const auto restrict_to = [&](const Tensor& mask) {
+    if (!result.defined()) result = Tensor::full(shape, 1.0, x.value().options());
+    result.backend().binary(BinaryOp::multiply, result, result, mask.broadcast_to(shape));
+  };
+  if (const Tensor mask = mask_column(*this, x); mask.defined())
+    restrict_to(mask.reshape({shape[0], 1, shape[2], 1}));
+  for (const Variable* of : {&values, &keys})
+    if (const Tensor mask = mask_column(*this, *of); mask.defined())
+      restrict_to(mask.reshape({shape[0], 1, 1, shape[3]}));
+  if (result.defined() && options_.use_causal_mask)
+    restrict_to(mask_without(causal_mask(shape[2], shape[3], result.options()), kLeftOut).to(result.dtype()));
+  return result;
+}
+
+/// Softmax of scores (n * heads, t, s) over the steps that are allowed, zeros for the others.
+Variable MultiHeadAttention::weights_of(const Variable& scores, const Tensor& allowed) const {
+  if (!allowed.defined()) return softmax(scores);
+  const Tensor left_out = Tensor::empty_like(allowed);
+  allowed.backend().unary(UnaryOp::affine, left_out, allowed, {.alpha = -kLeftOut, .beta = kLeftOut});
+  const Shape by_head{allowed.size(0), options_.num_heads, scores.size(1), scores.size(2)};
+  const Variable weights = softmax(reshape(scores, by_head) + Variable(left_out)) * Variable(allowed);
+  return reshape(weights, scores.shape());
+}
+
 /// weights (n * heads, t, s)
 Variable MultiHeadAttention::dropped(const Variable& weights, std::int64_t n, const Context& context) {
   const Variable of_samples = reshape(weights, {n, options_.num_heads, weights.size(1), weights.size(2)});
@@ -129,7 +162,6 @@ Variable MultiHeadAttention::dropped(const Variable& weights, std::int64_t n, co
 Variable MultiHeadAttention::join(const std::vector<Variable>& inputs, const Context& context) {
   require(inputs.size() <= 3, "[", label(), "] takes a query, a value and a key, got ", inputs.size(),
           " inputs");
-  for (const Variable& input : inputs) require_no_mask(input);
   const Variable &x = inputs.front(), &values = inputs[inputs.size() > 1 ? 1 : 0], &keys = inputs.back();
   require_input(query, x.shape(), x.shape());
   require_input(value, values.shape(), Shape{x.size(0), values.size(1)});
@@ -137,13 +169,16 @@ Variable MultiHeadAttention::join(const std::vector<Variable>& inputs, const Con
   const std::int64_t n = x.size(0), t = x.size(1), heads = options_.num_heads;
   const Variable q = in_heads(x, query, 1.0 / std::sqrt(static_cast<double>(options_.key_dim)));
   const Variable k = in_heads(keys, key, 1.0), v = in_heads(values, value, 1.0);
-  const Variable weights = softmax(masked(matmul(q, permute(k, {0, 2, 1})), context));
+  const Variable weights =
+      weights_of(masked(matmul(q, permute(k, {0, 2, 1})), context), allowed(x, values, keys));
   const Variable of_heads = matmul(dropped(weights, n, context), v);  // (n * heads, t, value_dim)
   const Variable steps = permute(reshape(of_heads, {n, heads, t, value_dim()}), {0, 2, 1, 3});
   const Projection& last = projections_[output];
   const Variable y =
       dense(reshape(steps, {n * t, heads * value_dim()}), as_matrix(last.kernel, 2), flat(last.bias));
-  return reshape(y, behind({n, t}, last.kernel.shape().tail(2)));
+  Variable result = reshape(y, behind({n, t}, last.kernel.shape().tail(2)));
+  result.set_mask(x.mask());
+  return result;
 }
 
 // --- files

@@ -143,8 +143,6 @@ TEST(Masks, AreRefusedWhereTheyWouldChangeWhatComesOut) {
     net.build({5});
   };
   refused_by([&] { build(Softmax()); }, "softmax", "Softmax");
-  refused_by([&] { build(MultiHeadAttention({.num_heads = 1, .key_dim = 2})); }, "multi_head_attention",
-             "MultiHeadAttention");
   Sequential normalised(words(), BatchNormalization());
   normalised.build({5});
   refused_by([&] { normalised(sentence(3, 5), {.training = true}); }, "batch_normalization",

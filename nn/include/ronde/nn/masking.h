@@ -5,10 +5,10 @@
 ///
 /// So sequences of different lengths become one batch, the shorter ones filled up. Embedding with mask_zero
 /// makes such a mask, too. What layers do with it is what Keras' do: LSTM, GRU and SimpleRNN leave the steps
-/// out, GlobalAveragePooling1D averages the others; those that make each step of the same step hand it on
-/// (Module::keeps_mask), all others drop it. Where Keras 2 and 3 differ, or Ronde does not follow them, it is
-/// an error: Softmax, MultiHeadAttention, BatchNormalization while it trains, merged inputs with different
-/// masks, and a loss of outputs that have one.
+/// out, GlobalAveragePooling1D averages the others, MultiHeadAttention takes from the others; those that make
+/// each step of the same step hand it on (Module::keeps_mask), all others drop it. Where Keras 2 and 3
+/// differ, or Ronde does not follow them, it is an error: Softmax, BatchNormalization while it trains, merged
+/// inputs with different masks, and a loss of outputs that have one.
 #pragma once
 
 #include <string>

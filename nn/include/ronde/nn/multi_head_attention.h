@@ -14,6 +14,9 @@
 /// the average; its mask is a function of what that of a `Dropout` is. Source: Vaswani et al., "Attention is
 /// all you need", 2017.
 ///
+/// Steps that a mask (masking.h) of the value or the key leaves out have no weight; where that of the query
+/// leaves one out, or no step is left, all weights are 0, as in Keras 3. The result has the query's mask.
+///
 /// To Keras `use_causal_mask` is an argument of a call, and so it is in files: all calls of a layer have the
 /// same one here. No file suits both Keras 2 and 3, which describe such a layer and its calls in different
 /// ways: `Model::save` writes for Keras 3, with KerasOptimizerState::tf2 for Keras 2; both are read.
@@ -79,6 +82,8 @@ class RONDE_API MultiHeadAttention : public Module {
   void require_input(Part part, const Shape& shape, const Shape& like) const;
   Variable in_heads(const Variable& x, Part part, double scale) const;
   Variable masked(const Variable& scores, const Context& context);
+  Tensor allowed(const Variable& x, const Variable& values, const Variable& keys) const;
+  Variable weights_of(const Variable& scores, const Tensor& allowed) const;
   Variable dropped(const Variable& weights, std::int64_t n, const Context& context);
 
   MultiHeadAttentionOptions options_;
