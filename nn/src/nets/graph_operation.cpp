@@ -1,5 +1,7 @@
 #include "nets/graph_operation.h"
 
+#include <ronde/nn/embedding.h>
+#include <ronde/nn/masking.h>
 #include <ronde/nn/rescaling.h>
 
 namespace ronde::inline v0 {
@@ -19,7 +21,16 @@ bool divides_by_second(const std::string& class_name) {
 }  // namespace
 
 bool is_operation(const std::string& class_name) {
-  return divides_by_second(class_name) || class_name == "Negative";
+  return divides_by_second(class_name) || class_name == "Negative" || is_mask_operation(class_name);
+}
+
+bool is_mask_operation(const std::string& class_name) {
+  return class_name == "NotEqual" || class_name == "Any" || class_name == "LogicalOr";
+}
+
+bool makes_mask(const Module& layer) {
+  const auto* embedding = dynamic_cast<const Embedding*>(&layer);
+  return embedding ? embedding->options().mask_zero : dynamic_cast<const Masking*>(&layer) != nullptr;
 }
 
 std::unique_ptr<Module> as_rescaling(const std::string& class_name, const ConfigValue& arguments) {

@@ -12,37 +12,12 @@
 #include <ronde/nn/training_only.h>
 
 #include "module/layer_config.h"
+#include "nets/call_masks.h"
 #include "nets/graph_operation.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-/// The result of one call.
-struct Reference {
-  std::size_t layer;
-  std::size_t call;
-  bool operator==(const Reference&) const = default;
-};
-
-struct Call {
-  std::vector<Reference> inputs;
-  std::size_t by_place = GraphNode().by_place;
-  bool is_needed = false;  // the output depends on it
-  std::optional<Symbol> result = {};
-};
-
-struct Layer {
-  std::string name;
-  std::string class_name;
-  std::unique_ptr<Module> module = nullptr;  // until its first call
-  Module* placed = nullptr;
-  bool is_input = false;
-  bool is_functional = false;
-  bool has_input_layer = false;  // a nested Sequential's
-  std::optional<bool> is_causal = {};  // of a MultiHeadAttention, as its calls so far say
-  std::vector<Call> calls = {};
-};
 
 class GraphReader {
  public:
@@ -51,12 +26,13 @@ class GraphReader {
   std::unique_ptr<Graph> read() {
     read_layers();
     read_calls();
-    const std::vector<Reference> outputs = ends("output_layers");
+    check_masks();
+    const std::vector<CallReference> outputs = ends("output_layers");
     add_inputs(ends("input_layers"));
     mark_needed(outputs);
     add_calls();
     std::vector<Symbol> results;
-    for (const Reference& output : outputs) results.push_back(*call(output).result);
+    for (const CallReference& output : outputs) results.push_back(*call(output).result);
     give_out(results);
     find_places();
     return std::move(graph_);
@@ -69,14 +45,14 @@ class GraphReader {
     if (value == nullptr || !value->is_list()) refuse(key, "expected a list");
     return value->as_list();
   }
-  Call& call(const Reference& reference) { return layers_[reference.layer].calls[reference.call]; }
+  LayerCall& call(const CallReference& reference) { return layers_[reference.layer].calls[reference.call]; }
 
   void read_layers() {
     for (const ConfigValue& entry : list("layers")) {
       const std::string& class_name = entry.at("class_name").as_string();
       const ConfigValue& inner = entry.at("config");
       const ConfigValue* name = entry.find("name");
-      Layer layer{.name = (name ? *name : inner.at("name")).as_string(), .class_name = class_name};
+      CalledLayer layer{.name = (name ? *name : inner.at("name")).as_string(), .class_name = class_name};
       layer.is_input = class_name == "InputLayer";
       layer.is_functional = class_name == "Functional" || class_name == "Model";
       if (layer.is_input) {
@@ -112,15 +88,20 @@ class GraphReader {
     }
   }
 
-  std::vector<Reference> read_inputs(Layer& layer, Call& call, const ConfigValue& described) {
+  std::vector<CallReference> read_inputs(CalledLayer& layer, LayerCall& call, const ConfigValue& described) {
     if (dynamic_cast<MultiHeadAttention*>(layer.module.get())) return read_attention(layer, call, described);
-    std::vector<Reference> inputs;
+    if (is_mask_operation(layer.class_name)) return tensors_among(layer, described.at("args"));
+    std::vector<CallReference> inputs;
     if (described.is_dict()) {
       const ConfigValue& arguments = described.at("args");
       const ConfigValue* rescaled = rescaled_argument(layer, arguments);
       require_layer(layer);
       collect_tensors(layer, rescaled ? *rescaled : arguments, inputs);
-      if (const ConfigValue* named = described.find("kwargs")) check_arguments(layer, *named);
+      if (const ConfigValue* named = described.find("kwargs")) {
+        ConfigDict others = named->as_dict();
+        call.mask = take_input(layer, "mask", others);
+        check_arguments(layer, others);
+      }
     } else {
       require_layer(layer);
       for (const ConfigValue& input : described.as_list()) {
@@ -143,7 +124,8 @@ class GraphReader {
   /// names in these, results of layers as [layer, call, result]. Neither reads the other's, so no file suits
   /// both. In which of the two ways an input was given also decides in which order Keras finds the layers in
   /// front.
-  std::vector<Reference> read_attention(Layer& layer, Call& call, const ConfigValue& described) {
+  std::vector<CallReference> read_attention(CalledLayer& layer, LayerCall& call,
+                                            const ConfigValue& described) {
     ConfigDict arguments;
     std::size_t by_place = 0;
     const bool is_dict = described.is_dict();
@@ -157,9 +139,9 @@ class GraphReader {
     const ConfigValue& named = is_dict ? described.at("kwargs") : described.as_list()[0].as_list()[3];
     for (const auto& [name, value] : named.as_dict()) arguments.emplace_back(name, value);
 
-    std::vector<Reference> inputs;
+    std::vector<CallReference> inputs;
     for (const char* name : MultiHeadAttention::kInputNames)
-      if (const std::optional<Reference> input = take_input(layer, name, arguments))
+      if (const std::optional<CallReference> input = take_input(layer, name, arguments))
         inputs.push_back(*input);
       else if (inputs.size() < 2)
         refuse("inbound_nodes", cat(call_of(layer), " has no ", name));
@@ -173,7 +155,8 @@ class GraphReader {
   }
 
   /// Out of the arguments of a call.
-  std::optional<Reference> take_input(const Layer& layer, const char* name, ConfigDict& arguments) const {
+  std::optional<CallReference> take_input(const CalledLayer& layer, const char* name,
+                                          ConfigDict& arguments) const {
     const auto found = std::find_if(arguments.begin(), arguments.end(),
                                     [&](const auto& argument) { return argument.first == name; });
     if (found == arguments.end() || found->second.is_null()) return std::nullopt;
@@ -183,7 +166,7 @@ class GraphReader {
   }
 
   /// What belongs to a call in Keras and to the layer here; out of the arguments of a call.
-  void take_mask(Layer& layer, ConfigDict& arguments) const {
+  void take_mask(CalledLayer& layer, ConfigDict& arguments) const {
     bool is_causal = false;
     std::erase_if(arguments, [&](const auto& argument) {
       if (argument.first != "use_causal_mask")
@@ -203,13 +186,13 @@ class GraphReader {
     const std::vector<Module*> by_names = graph_->layers_by(1), by_places = graph_->layers_by(3);
     if (is_keras3_ || by_names == by_places) return;
     std::vector<Module*> of_file;
-    for (const Layer& layer : layers_)
+    for (const CalledLayer& layer : layers_)
       if (layer.placed) of_file.push_back(layer.placed);
     if (of_file != by_names && of_file != by_places)
       refuse("layers", "their order is not that of Keras, so it is not known whose weights are whose");
     if (of_file == by_names) return;
-    for (const Layer& layer : layers_)
-      for (const Call& call : layer.calls)
+    for (const CalledLayer& layer : layers_)
+      for (const LayerCall& call : layer.calls)
         if (call.result) graph_->set_by_place(*call.result, GraphNode().by_place);
   }
 
@@ -220,7 +203,7 @@ class GraphReader {
 
   /// Of a call with a number, for which `layer` becomes a Rescaling, the argument that is a layer's result;
   /// nullptr for other calls.
-  static const ConfigValue* rescaled_argument(Layer& layer, const ConfigValue& arguments) {
+  static const ConfigValue* rescaled_argument(CalledLayer& layer, const ConfigValue& arguments) {
     std::unique_ptr<Module> rescaling =
         layer.calls.size() == 1 ? as_rescaling(layer.class_name, arguments) : nullptr;
     if (rescaling == nullptr) return nullptr;
@@ -231,18 +214,19 @@ class GraphReader {
   }
 
   /// An operation is one only of the calls that a Rescaling computes.
-  void require_layer(const Layer& layer) const {
+  void require_layer(const CalledLayer& layer) const {
     if (layer.module == nullptr)
       refuse("inbound_nodes", cat("\"", layer.name, "\" is a ", layer.class_name,
                                   ", which is supported only of one layer's result, and by a number"));
   }
 
-  static std::string call_of(const Layer& layer) {
+  static std::string call_of(const CalledLayer& layer) {
     return cat("a call of the ", layer.class_name, " \"", layer.name, "\"");
   }
 
   /// Keras 3's positional arguments: tensors, and lists of them.
-  void collect_tensors(const Layer& layer, const ConfigValue& value, std::vector<Reference>& inputs) const {
+  void collect_tensors(const CalledLayer& layer, const ConfigValue& value,
+                       std::vector<CallReference>& inputs) const {
     if (value.is_list()) {
       for (const ConfigValue& entry : value.as_list()) collect_tensors(layer, entry, inputs);
       return;
@@ -250,8 +234,15 @@ class GraphReader {
     inputs.push_back(tensor(layer, value));
   }
 
+  std::vector<CallReference> tensors_among(const CalledLayer& layer, const ConfigValue& values) const {
+    std::vector<CallReference> tensors;
+    for (const ConfigValue& value : values.as_list())
+      if (value.is_dict()) tensors.push_back(tensor(layer, value));
+    return tensors;
+  }
+
   /// As Keras 3 notes the result of a layer.
-  Reference tensor(const Layer& layer, const ConfigValue& value) const {
+  CallReference tensor(const CalledLayer& layer, const ConfigValue& value) const {
     const bool is_tensor = value.is_dict() && value.find("class_name") && value.find("config") &&
                            value.at("class_name").as_string() == "__keras_tensor__";
     if (!is_tensor)
@@ -261,7 +252,7 @@ class GraphReader {
 
   /// None may change the result. Keras 3 notes "training": false of a Dropout, and true, the default, of its
   /// augmentations; `fit`, `evaluate` and `predict` pass their own instead.
-  void check_arguments(const Layer& layer, const ConfigValue& arguments) const {
+  void check_arguments(const CalledLayer& layer, const ConfigValue& arguments) const {
     const bool is_augmentation = dynamic_cast<const TrainingOnly*>(layer.module.get()) != nullptr;
     for (const auto& [key, value] : arguments.as_dict()) {
       if (value.is_null()) continue;
@@ -270,15 +261,23 @@ class GraphReader {
     }
   }
 
+  void check_masks() const {
+    for (const CalledLayer& layer : layers_)
+      for (const LayerCall& next : layer.calls)
+        if (next.mask && !is_mask_of_input(layers_, next))
+          refuse("inbound_nodes",
+                 cat(call_of(layer), " has another mask than that of its input, which is not supported"));
+  }
+
   /// `is_end`: in input_layers or output_layers, where Keras 3 counts the calls of a nested net as Keras 2.
-  Reference resolve(const ConfigList& parts, bool is_end) const {
+  CallReference resolve(const ConfigList& parts, bool is_end) const {
     if (parts.size() < 3)
       refuse("inbound_nodes",
              cat("expected [layer, call, result], found ", counted(parts.size(), "entry", "entries")));
     const auto found = index_.find(parts[0].as_string());
     if (found == index_.end())
       refuse("inbound_nodes", cat("there is no layer \"", parts[0].as_string(), "\""));
-    const Layer& layer = layers_[found->second];
+    const CalledLayer& layer = layers_[found->second];
     // Note [Calls of nested nets]
     bool counts_from_one = layer.is_functional && (is_end || !is_keras3_);
     if (layer.has_input_layer && !layer.is_functional) counts_from_one = !is_keras3_;
@@ -291,7 +290,7 @@ class GraphReader {
   }
 
   /// [[layer, 0, 0]], or [layer, 0, 0], or {"name": [layer, 0, 0]}
-  void collect_ends(const ConfigValue& value, std::vector<Reference>& ends) const {
+  void collect_ends(const ConfigValue& value, std::vector<CallReference>& ends) const {
     if (value.is_dict()) {
       for (const auto& [key, entry] : value.as_dict()) collect_ends(entry, ends);
     } else if (!value.as_list().empty() && value.as_list()[0].is_string()) {
@@ -301,10 +300,10 @@ class GraphReader {
     }
   }
 
-  std::vector<Reference> ends(const char* key) const {
+  std::vector<CallReference> ends(const char* key) const {
     const ConfigValue* value = config_.find(key);
     if (value == nullptr) refuse(key, "missing");
-    std::vector<Reference> found;
+    std::vector<CallReference> found;
     collect_ends(*value, found);
     if (found.empty()) refuse(key, "is empty");
     return found;
@@ -319,9 +318,9 @@ class GraphReader {
     graph_->output(named);
   }
 
-  void add_inputs(const std::vector<Reference>& inputs) {
-    for (const Reference& input : inputs) {
-      Layer& layer = layers_[input.layer];
+  void add_inputs(const std::vector<CallReference>& inputs) {
+    for (const CallReference& input : inputs) {
+      CalledLayer& layer = layers_[input.layer];
       if (!layer.is_input) refuse("input_layers", cat("\"", layer.name, "\" is not an InputLayer"));
       const std::string name = without_slashes(layer.name);
       layer.calls[0].result =
@@ -330,7 +329,7 @@ class GraphReader {
   }
 
   /// Of one of several InputLayers.
-  Shape input_shape(const Reference& input) const {
+  Shape input_shape(const CallReference& input) const {
     const std::optional<Shape> shape = described_input_shape(list("layers")[input.layer].at("config"));
     const std::string which = cat("the shape of \"", layers_[input.layer].name, "\"");
     if (!shape) refuse("input_layers", which + " is missing");
@@ -341,12 +340,14 @@ class GraphReader {
     return *shape;
   }
 
-  void mark_needed(std::vector<Reference> open) {
+  void mark_needed(std::vector<CallReference> open) {
     while (!open.empty()) {
-      Call& next = call(open.back());
+      const CallReference now = open.back();
+      LayerCall& next = call(now);
       open.pop_back();
       if (next.is_needed) continue;
       next.is_needed = true;
+      if (!layers_[now.layer].is_input) require_layer(layers_[now.layer]);
       open.insert(open.end(), next.inputs.begin(), next.inputs.end());
     }
   }
@@ -357,8 +358,8 @@ class GraphReader {
     for (bool is_done = false; !is_done;) {
       bool has_advanced = false;
       is_done = true;
-      for (Layer& layer : layers_) {
-        for (Call& next : layer.calls) {
+      for (CalledLayer& layer : layers_) {
+        for (LayerCall& next : layer.calls) {
           if (!next.is_needed || next.result) continue;
           if (!add_call(layer, next)) {
             is_done = false;
@@ -372,9 +373,9 @@ class GraphReader {
   }
 
   /// False when an input is not there yet.
-  bool add_call(Layer& layer, Call& next) {
+  bool add_call(CalledLayer& layer, LayerCall& next) {
     std::vector<Symbol> inputs;
-    for (const Reference& input : next.inputs) {
+    for (const CallReference& input : next.inputs) {
       if (!call(input).result) return false;
       inputs.push_back(*call(input).result);
     }
@@ -390,7 +391,7 @@ class GraphReader {
 
   const LayerConfig& config_;
   std::unique_ptr<Graph> graph_ = std::make_unique<Graph>();
-  std::vector<Layer> layers_;
+  std::vector<CalledLayer> layers_;
   std::map<std::string, std::size_t> index_;
   bool is_keras3_ = false;
 };

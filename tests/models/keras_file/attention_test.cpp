@@ -1,4 +1,5 @@
-// Nets with a MultiHeadAttention in files of both Kerases: tests/golden/make_attention.py.
+// Nets with a MultiHeadAttention, and with masks, in files of both Kerases: tests/golden/make_attention.py
+// and make_masked_net.py.
 #include <gtest/gtest.h>
 
 #include <ronde/core/ops.h>
@@ -12,9 +13,16 @@
 namespace ronde::test {
 namespace {
 
-class AttentionNet : public ::testing::TestWithParam<const char*> {
+struct GoldenNet {
+  const char* name;
+  const char* version;
+};
+
+class NetInFiles : public ::testing::TestWithParam<GoldenNet> {
  protected:
-  std::string file(const std::string& name) const { return cat("attention_keras", GetParam(), "/", name); }
+  std::string file(const std::string& name) const {
+    return cat(GetParam().name, "_keras", GetParam().version, "/", name);
+  }
   Tensor values(const ConfigValue& described) const {
     Shape shape;
     for (const ConfigValue& extent : described.at("shape").as_list()) shape.push_back(extent.as_int());
@@ -31,7 +39,7 @@ class AttentionNet : public ::testing::TestWithParam<const char*> {
   ConfigValue keras_ = golden_record(file("net.json"));
 };
 
-TEST_P(AttentionNet, PredictsFromEveryFile) {
+TEST_P(NetInFiles, PredictsFromEveryFile) {
   for (const char* name : {"net.keras", "net.h5"}) {
     Model model = Model::load(golden(file(name)));
     EXPECT_LE(largest_difference(model.predict(rows()), output("output")), 2e-6) << name;
@@ -41,20 +49,20 @@ TEST_P(AttentionNet, PredictsFromEveryFile) {
   }
 }
 
-TEST_P(AttentionNet, TrainsOnWithItsOptimizer) {
+TEST_P(NetInFiles, TrainsOnWithItsOptimizer) {
   Model model = Model::load(golden(file("net.keras")));
   EXPECT_EQ(model.optimizer().iterations(), 3);
   model.train_on_batch(rows().slice(0, 0, 8), labels());
   EXPECT_LE(largest_difference(model.predict(rows()), output("output_after_step")), 1e-5);
 }
 
-TEST_P(AttentionNet, ComesBackFromWhatIsSavedForEitherKeras) {
+TEST_P(NetInFiles, ComesBackFromWhatIsSavedForEitherKeras) {
   const TempDir dir;
   Model model = Model::load(golden(file("net.keras")));
   for (const char* name : {"net.keras", "net.h5"})
     for (const KerasOptimizerState state : {KerasOptimizerState::none, KerasOptimizerState::tf2}) {
       // That of Keras 3 has a layer in front of a key, which is given by its name before the query.
-      if (state == KerasOptimizerState::tf2 && *GetParam() == '3') continue;
+      if (state == KerasOptimizerState::tf2 && *GetParam().version == '3') continue;
       model.save(dir / name, {.keras_optimizer_state = state});
       Model again = Model::load(dir / name);
       EXPECT_EQ(again.weights_sha256(), model.weights_sha256());
@@ -62,8 +70,11 @@ TEST_P(AttentionNet, ComesBackFromWhatIsSavedForEitherKeras) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, AttentionNet, ::testing::Values("2.15.0", "3.15.1"),
-                         [](const auto& test) { return *test.param == '2' ? "Keras2" : "Keras3"; });
+INSTANTIATE_TEST_SUITE_P(Versions, NetInFiles,
+                         ::testing::Values(GoldenNet{"attention", "2.15.0"}, GoldenNet{"attention", "3.15.1"},
+                                           GoldenNet{"masked_net", "2.15.0"},
+                                           GoldenNet{"masked_net", "3.15.1"}),
+                         [](const auto& test) { return cat(test.param.name, *test.param.version); });
 
 /// Keras 2 looks for the parts under other names; the arrays are there once.
 TEST(AttentionFile, HasItsPartsUnderTheNamesOfBothKerases) {

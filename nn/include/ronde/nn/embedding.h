@@ -29,6 +29,7 @@ struct EmbeddingOptions {
 class RONDE_API Embedding : public Module {
  public:
   explicit Embedding(EmbeddingOptions options);
+  const EmbeddingOptions& options() const { return options_; }
   std::string class_name() const override { return "Embedding"; }
   ConfigDict config() const override;
   /// Indices beyond 256 are not among bf16's numbers.

@@ -1,0 +1,65 @@
+#include "nets/call_masks.h"
+
+#include <set>
+
+#include <ronde/nn/multi_head_attention.h>
+
+#include "nets/graph_operation.h"
+
+namespace ronde::inline v0 {
+
+namespace {
+
+/// The calls of a config, in which anything may refer to anything.
+class CallMasks {
+ public:
+  explicit CallMasks(const std::vector<CalledLayer>& layers) : layers_(layers) {}
+
+  /// What the layer was given that made the mask of a result, if that has one.
+  std::optional<CallReference> source_of(CallReference result) const {
+    for (std::set<CallReference> seen; seen.insert(result).second;) {
+      const Module* const module = layers_[result.layer].module.get();
+      const std::vector<CallReference>& inputs = inputs_of(result);
+      if (module == nullptr || inputs.empty()) break;
+      if (makes_mask(*module)) return inputs.front();
+      if (!module->keeps_mask() && dynamic_cast<const MultiHeadAttention*>(module) == nullptr) break;
+      result = inputs.front();
+    }
+    return std::nullopt;
+  }
+
+  /// Whether operations made a mask of `source` and of nothing else.
+  bool is_made_of(const CallReference& source, const CallReference& mask) const {
+    std::set<CallReference> seen;
+    bool is_made = false;
+    for (std::vector<CallReference> open{mask}; !open.empty();) {
+      const CallReference next = open.back();
+      open.pop_back();
+      if (!seen.insert(next).second) continue;
+      const std::string& operation = layers_[next.layer].class_name;
+      const std::vector<CallReference>& inputs = inputs_of(next);
+      const bool compares = operation == "NotEqual";
+      if (!is_mask_operation(operation) || (compares && inputs != std::vector{source})) return false;
+      is_made = is_made || compares;
+      if (!compares) open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+    return is_made;
+  }
+
+ private:
+  const std::vector<CallReference>& inputs_of(const CallReference& call) const {
+    return layers_[call.layer].calls[call.call].inputs;
+  }
+
+  const std::vector<CalledLayer>& layers_;
+};
+
+}  // namespace
+
+bool is_mask_of_input(const std::vector<CalledLayer>& layers, const LayerCall& call) {
+  const CallMasks masks(layers);
+  const std::optional<CallReference> source = masks.source_of(call.inputs.front());
+  return source && masks.is_made_of(*source, *call.mask);
+}
+
+}  // namespace ronde::inline v0
