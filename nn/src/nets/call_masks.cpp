@@ -13,7 +13,7 @@ namespace {
 /// The calls of a config, in which anything may refer to anything.
 class CallMasks {
  public:
-  explicit CallMasks(const std::vector<CalledLayer>& layers) : layers_(layers) {}
+  explicit CallMasks(const std::vector<ConfigLayer>& layers) : layers_(layers) {}
 
   /// What the layer was given that made the mask of a result, if that has one.
   std::optional<CallReference> source_of(CallReference result) const {
@@ -51,12 +51,12 @@ class CallMasks {
     return layers_[call.layer].calls[call.call].inputs;
   }
 
-  const std::vector<CalledLayer>& layers_;
+  const std::vector<ConfigLayer>& layers_;
 };
 
 }  // namespace
 
-bool is_mask_of_input(const std::vector<CalledLayer>& layers, const LayerCall& call) {
+bool is_mask_of_input(const std::vector<ConfigLayer>& layers, const ConfigCall& call) {
   const CallMasks masks(layers);
   const std::optional<CallReference> source = masks.source_of(call.inputs.front());
   return source && masks.is_made_of(*source, *call.mask);

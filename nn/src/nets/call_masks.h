@@ -9,6 +9,6 @@
 namespace ronde::inline v0 {
 
 /// Whether the mask that is noted of a call, which has one, is that of its first input.
-bool is_mask_of_input(const std::vector<CalledLayer>& layers, const LayerCall& call);
+bool is_mask_of_input(const std::vector<ConfigLayer>& layers, const ConfigCall& call);
 
 }  // namespace ronde::inline v0

@@ -19,7 +19,7 @@ struct CallReference {
   auto operator<=>(const CallReference&) const = default;
 };
 
-struct LayerCall {
+struct ConfigCall {
   std::vector<CallReference> inputs;
   std::optional<CallReference> mask = {};
   std::size_t by_place = GraphNode().by_place;
@@ -27,7 +27,7 @@ struct LayerCall {
   std::optional<Symbol> result = {};
 };
 
-struct CalledLayer {
+struct ConfigLayer {
   std::string name;
   std::string class_name;
   std::unique_ptr<Module> module = nullptr;  // until its first call
@@ -36,7 +36,7 @@ struct CalledLayer {
   bool is_functional = false;
   bool has_input_layer = false;        // a nested Sequential's
   std::optional<bool> is_causal = {};  // of a MultiHeadAttention, as its calls so far say
-  std::vector<LayerCall> calls = {};
+  std::vector<ConfigCall> calls = {};
 };
 
 }  // namespace ronde::inline v0

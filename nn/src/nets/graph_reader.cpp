@@ -45,14 +45,14 @@ class GraphReader {
     if (value == nullptr || !value->is_list()) refuse(key, "expected a list");
     return value->as_list();
   }
-  LayerCall& call(const CallReference& reference) { return layers_[reference.layer].calls[reference.call]; }
+  ConfigCall& call(const CallReference& reference) { return layers_[reference.layer].calls[reference.call]; }
 
   void read_layers() {
     for (const ConfigValue& entry : list("layers")) {
       const std::string& class_name = entry.at("class_name").as_string();
       const ConfigValue& inner = entry.at("config");
       const ConfigValue* name = entry.find("name");
-      CalledLayer layer{.name = (name ? *name : inner.at("name")).as_string(), .class_name = class_name};
+      ConfigLayer layer{.name = (name ? *name : inner.at("name")).as_string(), .class_name = class_name};
       layer.is_input = class_name == "InputLayer";
       layer.is_functional = class_name == "Functional" || class_name == "Model";
       if (layer.is_input) {
@@ -88,7 +88,7 @@ class GraphReader {
     }
   }
 
-  std::vector<CallReference> read_inputs(CalledLayer& layer, LayerCall& call, const ConfigValue& described) {
+  std::vector<CallReference> read_inputs(ConfigLayer& layer, ConfigCall& call, const ConfigValue& described) {
     if (dynamic_cast<MultiHeadAttention*>(layer.module.get())) return read_attention(layer, call, described);
     if (is_mask_operation(layer.class_name)) return tensors_among(layer, described.at("args"));
     std::vector<CallReference> inputs;
@@ -124,7 +124,7 @@ class GraphReader {
   /// names in these, results of layers as [layer, call, result]. Neither reads the other's, so no file suits
   /// both. In which of the two ways an input was given also decides in which order Keras finds the layers in
   /// front.
-  std::vector<CallReference> read_attention(CalledLayer& layer, LayerCall& call,
+  std::vector<CallReference> read_attention(ConfigLayer& layer, ConfigCall& call,
                                             const ConfigValue& described) {
     ConfigDict arguments;
     std::size_t by_place = 0;
@@ -155,7 +155,7 @@ class GraphReader {
   }
 
   /// Out of the arguments of a call.
-  std::optional<CallReference> take_input(const CalledLayer& layer, const char* name,
+  std::optional<CallReference> take_input(const ConfigLayer& layer, const char* name,
                                           ConfigDict& arguments) const {
     const auto found = std::find_if(arguments.begin(), arguments.end(),
                                     [&](const auto& argument) { return argument.first == name; });
@@ -166,7 +166,7 @@ class GraphReader {
   }
 
   /// What belongs to a call in Keras and to the layer here; out of the arguments of a call.
-  void take_mask(CalledLayer& layer, ConfigDict& arguments) const {
+  void take_mask(ConfigLayer& layer, ConfigDict& arguments) const {
     bool is_causal = false;
     std::erase_if(arguments, [&](const auto& argument) {
       if (argument.first != "use_causal_mask")
@@ -186,13 +186,13 @@ class GraphReader {
     const std::vector<Module*> by_names = graph_->layers_by(1), by_places = graph_->layers_by(3);
     if (is_keras3_ || by_names == by_places) return;
     std::vector<Module*> of_file;
-    for (const CalledLayer& layer : layers_)
+    for (const ConfigLayer& layer : layers_)
       if (layer.placed) of_file.push_back(layer.placed);
     if (of_file != by_names && of_file != by_places)
       refuse("layers", "their order is not that of Keras, so it is not known whose weights are whose");
     if (of_file == by_names) return;
-    for (const CalledLayer& layer : layers_)
-      for (const LayerCall& call : layer.calls)
+    for (const ConfigLayer& layer : layers_)
+      for (const ConfigCall& call : layer.calls)
         if (call.result) graph_->set_by_place(*call.result, GraphNode().by_place);
   }
 
@@ -203,7 +203,7 @@ class GraphReader {
 
   /// Of a call with a number, for which `layer` becomes a Rescaling, the argument that is a layer's result;
   /// nullptr for other calls.
-  static const ConfigValue* rescaled_argument(CalledLayer& layer, const ConfigValue& arguments) {
+  static const ConfigValue* rescaled_argument(ConfigLayer& layer, const ConfigValue& arguments) {
     std::unique_ptr<Module> rescaling =
         layer.calls.size() == 1 ? as_rescaling(layer.class_name, arguments) : nullptr;
     if (rescaling == nullptr) return nullptr;
@@ -214,18 +214,18 @@ class GraphReader {
   }
 
   /// An operation is one only of the calls that a Rescaling computes.
-  void require_layer(const CalledLayer& layer) const {
+  void require_layer(const ConfigLayer& layer) const {
     if (layer.module == nullptr)
       refuse("inbound_nodes", cat("\"", layer.name, "\" is a ", layer.class_name,
                                   ", which is supported only of one layer's result, and by a number"));
   }
 
-  static std::string call_of(const CalledLayer& layer) {
+  static std::string call_of(const ConfigLayer& layer) {
     return cat("a call of the ", layer.class_name, " \"", layer.name, "\"");
   }
 
   /// Keras 3's positional arguments: tensors, and lists of them.
-  void collect_tensors(const CalledLayer& layer, const ConfigValue& value,
+  void collect_tensors(const ConfigLayer& layer, const ConfigValue& value,
                        std::vector<CallReference>& inputs) const {
     if (value.is_list()) {
       for (const ConfigValue& entry : value.as_list()) collect_tensors(layer, entry, inputs);
@@ -234,7 +234,7 @@ class GraphReader {
     inputs.push_back(tensor(layer, value));
   }
 
-  std::vector<CallReference> tensors_among(const CalledLayer& layer, const ConfigValue& values) const {
+  std::vector<CallReference> tensors_among(const ConfigLayer& layer, const ConfigValue& values) const {
     std::vector<CallReference> tensors;
     for (const ConfigValue& value : values.as_list())
       if (value.is_dict()) tensors.push_back(tensor(layer, value));
@@ -242,7 +242,7 @@ class GraphReader {
   }
 
   /// As Keras 3 notes the result of a layer.
-  CallReference tensor(const CalledLayer& layer, const ConfigValue& value) const {
+  CallReference tensor(const ConfigLayer& layer, const ConfigValue& value) const {
     const bool is_tensor = value.is_dict() && value.find("class_name") && value.find("config") &&
                            value.at("class_name").as_string() == "__keras_tensor__";
     if (!is_tensor)
@@ -252,7 +252,7 @@ class GraphReader {
 
   /// None may change the result. Keras 3 notes "training": false of a Dropout, and true, the default, of its
   /// augmentations; `fit`, `evaluate` and `predict` pass their own instead.
-  void check_arguments(const CalledLayer& layer, const ConfigValue& arguments) const {
+  void check_arguments(const ConfigLayer& layer, const ConfigValue& arguments) const {
     const bool is_augmentation = dynamic_cast<const TrainingOnly*>(layer.module.get()) != nullptr;
     for (const auto& [key, value] : arguments.as_dict()) {
       if (value.is_null()) continue;
@@ -262,8 +262,8 @@ class GraphReader {
   }
 
   void check_masks() const {
-    for (const CalledLayer& layer : layers_)
-      for (const LayerCall& next : layer.calls)
+    for (const ConfigLayer& layer : layers_)
+      for (const ConfigCall& next : layer.calls)
         if (next.mask && !is_mask_of_input(layers_, next))
           refuse("inbound_nodes",
                  cat(call_of(layer), " has another mask than that of its input, which is not supported"));
@@ -277,7 +277,7 @@ class GraphReader {
     const auto found = index_.find(parts[0].as_string());
     if (found == index_.end())
       refuse("inbound_nodes", cat("there is no layer \"", parts[0].as_string(), "\""));
-    const CalledLayer& layer = layers_[found->second];
+    const ConfigLayer& layer = layers_[found->second];
     // Note [Calls of nested nets]
     bool counts_from_one = layer.is_functional && (is_end || !is_keras3_);
     if (layer.has_input_layer && !layer.is_functional) counts_from_one = !is_keras3_;
@@ -320,7 +320,7 @@ class GraphReader {
 
   void add_inputs(const std::vector<CallReference>& inputs) {
     for (const CallReference& input : inputs) {
-      CalledLayer& layer = layers_[input.layer];
+      ConfigLayer& layer = layers_[input.layer];
       if (!layer.is_input) refuse("input_layers", cat("\"", layer.name, "\" is not an InputLayer"));
       const std::string name = without_slashes(layer.name);
       layer.calls[0].result =
@@ -343,7 +343,7 @@ class GraphReader {
   void mark_needed(std::vector<CallReference> open) {
     while (!open.empty()) {
       const CallReference now = open.back();
-      LayerCall& next = call(now);
+      ConfigCall& next = call(now);
       open.pop_back();
       if (next.is_needed) continue;
       next.is_needed = true;
@@ -358,8 +358,8 @@ class GraphReader {
     for (bool is_done = false; !is_done;) {
       bool has_advanced = false;
       is_done = true;
-      for (CalledLayer& layer : layers_) {
-        for (LayerCall& next : layer.calls) {
+      for (ConfigLayer& layer : layers_) {
+        for (ConfigCall& next : layer.calls) {
           if (!next.is_needed || next.result) continue;
           if (!add_call(layer, next)) {
             is_done = false;
@@ -373,7 +373,7 @@ class GraphReader {
   }
 
   /// False when an input is not there yet.
-  bool add_call(CalledLayer& layer, LayerCall& next) {
+  bool add_call(ConfigLayer& layer, ConfigCall& next) {
     std::vector<Symbol> inputs;
     for (const CallReference& input : next.inputs) {
       if (!call(input).result) return false;
@@ -391,7 +391,7 @@ class GraphReader {
 
   const LayerConfig& config_;
   std::unique_ptr<Graph> graph_ = std::make_unique<Graph>();
-  std::vector<CalledLayer> layers_;
+  std::vector<ConfigLayer> layers_;
   std::map<std::string, std::size_t> index_;
   bool is_keras3_ = false;
 };
