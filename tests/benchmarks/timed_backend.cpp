@@ -335,7 +335,7 @@ class TimedBackend : public Backend {
     });
   }
   void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
-            const Tensor& recurrent_kernel, const Tensor& mask, LstmParams params) override {
+            const Tensor& recurrent_kernel, const Tensor& mask, RecurrentParams params) override {
     time(
         "lstm", {states, memories, gates}, {x, recurrent_kernel, mask},
         [&] { inner_.lstm(states, memories, gates, x, recurrent_kernel, mask, params); },
@@ -343,11 +343,29 @@ class TimedBackend : public Backend {
   }
   void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
                      const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
-                     LstmParams params) override {
+                     RecurrentParams params) override {
     time(
         "lstm_backward", {grad_x}, {grad_states, memories, gates, recurrent_kernel, mask},
         [&] { inner_.lstm_backward(grad_x, grad_states, memories, gates, recurrent_kernel, mask, params); },
         2.0 * static_cast<double>(gates.count() * memories.size(2)));
+  }
+  void gru(const Tensor& states, const Tensor& gates, const Tensor& x, const Tensor& recurrent_kernel,
+           const Tensor& recurrent_bias, const Tensor& mask, RecurrentParams params) override {
+    time(
+        "gru", {states, gates}, {x, recurrent_kernel, mask},
+        [&] { inner_.gru(states, gates, x, recurrent_kernel, recurrent_bias, mask, params); },
+        2.0 * static_cast<double>(x.count() * states.size(2)));
+  }
+  void gru_backward(const Tensor& grad_x, const Tensor& grad_products, const Tensor& grad_states,
+                    const Tensor& states, const Tensor& gates, const Tensor& recurrent_kernel,
+                    const Tensor& mask, RecurrentParams params) override {
+    time(
+        "gru_backward", {grad_x, grad_products}, {grad_states, states, gates, recurrent_kernel, mask},
+        [&] {
+          inner_.gru_backward(grad_x, grad_products, grad_states, states, gates, recurrent_kernel, mask,
+                              params);
+        },
+        2.0 * static_cast<double>(grad_products.count() * states.size(2)));
   }
   void sgd_step(const Tensor& w, const Tensor& g, const Tensor& velocity, StepParams step,
                 SgdParams params) override {

@@ -57,6 +57,12 @@ TEST(MixedPrecision, Lstm) {
                {random_tensor({4, 3, 20}, 1), random_tensor({5, 20}, 2)}, {false, false});
 }
 
+TEST(MixedPrecision, Gru) {
+  expect_mixed([](const Variables& v) { return gru(v[0], v[1], v[2]); },
+               {random_tensor({4, 3, 15}, 1), random_tensor({5, 15}, 2), random_tensor({15}, 3)},
+               {false, false, false});
+}
+
 TEST(MixedPrecision, Dense) {
   const std::vector<Tensor> inputs{random_tensor({5, 7}, 1), random_tensor({7, 3}, 2), random_tensor({3}, 3)};
   expect_mixed([](const Variables& v) { return dense(v[0], v[1], v[2]); }, inputs, {true, true, false});

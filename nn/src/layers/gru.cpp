@@ -15,16 +15,21 @@ std::unique_ptr<Recurrent> GRU::reversed() const {
 
 void GRU::begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const {
   pass.input_bias = bias;
-  Variable recurrent_bias;
   std::vector<Variable> kernels{recurrent_kernel};
   if (!options().reset_after) {
     kernels = split(recurrent_kernel, {2 * options().units, options().units}, 1);
   } else if (bias.defined()) {
     const std::vector<Variable> biases = unstack(bias);
     pass.input_bias = biases[0];
-    recurrent_bias = biases[1];
+    pass.recurrent_bias = biases[1];
   }
-  for (const Variable& kernel : kernels) pass.products.emplace_back(kernel, recurrent_bias, pass.steps);
+  for (const Variable& kernel : kernels) pass.products.emplace_back(kernel, pass.recurrent_bias, pass.steps);
+}
+
+Variable GRU::all_states(const Variable& x, const Variable& recurrent_kernel, const Variable& recurrent_bias,
+                         const Tensor& mask) const {
+  if (!options().reset_after || !has_default_activations()) return {};
+  return gru(x, recurrent_kernel, recurrent_bias, mask, {.backwards = options().go_backwards});
 }
 
 void GRU::step(const Variable& x, Pass& pass) const {

@@ -13,9 +13,9 @@ std::unique_ptr<Recurrent> LSTM::reversed() const {
   return std::make_unique<LSTM>(options);
 }
 
-Variable LSTM::all_states(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask) const {
-  if (options().activation != Activation::tanh || options().recurrent_activation != Activation::sigmoid)
-    return {};
+Variable LSTM::all_states(const Variable& x, const Variable& recurrent_kernel, const Variable&,
+                          const Tensor& mask) const {
+  if (!has_default_activations()) return {};
   return lstm(x, recurrent_kernel, mask, {.backwards = options().go_backwards});
 }
 

@@ -83,8 +83,12 @@ Variable Recurrent::project(const Variable& x, const Variable& bias) const {
   return reshape(dense(rows, kernel_, bias), {steps, n, kernel_.size(1)});
 }
 
-Variable Recurrent::all_states(const Variable&, const Variable&, const Tensor&) const {
+Variable Recurrent::all_states(const Variable&, const Variable&, const Variable&, const Tensor&) const {
   return {};
+}
+
+bool Recurrent::has_default_activations() const {
+  return options_.activation == Activation::tanh && options_.recurrent_activation == Activation::sigmoid;
 }
 
 /// What is asked for of states (steps, n, units).
@@ -108,7 +112,8 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   const Variable projected = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
   const Tensor mask = mask_by_step(*this, x);
   if (!recurrent_dropout_)
-    if (const Variable states = all_states(projected, recurrent_kernel_, mask); states.defined())
+    if (const Variable states = all_states(projected, recurrent_kernel_, pass.recurrent_bias, mask);
+        states.defined())
       return outputs_of(zeroes_masked_ ? zeroed(states, mask) : states);
   const Shape state{x.size(0), options_.units};
   pass.state = pass.memory = Tensor::zeros(state, x.value().options());

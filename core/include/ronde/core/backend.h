@@ -8,7 +8,7 @@
 ///
 /// In mixed precision some tensors of a kernel are bf16 and others f32: weights and what is summed over a
 /// batch (their gradients, statistics) may be f32 beside bf16 activations. Sums are made in f32, and each
-/// result is rounded to its tensor's dtype once. LSTMs and optimizer steps take no bf16.
+/// result is rounded to its tensor's dtype once. Recurrent layers and optimizer steps take no bf16.
 ///
 /// `CpuBackend` implements everything in float and double, readably: the oracle. Another backend is tested
 /// against it, kernel by kernel, in tests/backend_ops. An undefined Tensor passed for an optional argument
@@ -217,16 +217,26 @@ class RONDE_API Backend {
                                    const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                                    const Tensor& variance, const Tensor& gamma, double epsilon);
 
-  // --- a layer of LSTM (ops.h), whose gates i, f, c, o lie side by side; takes no bf16
+  // --- recurrent layers (ops.h), whose gates lie side by side; take no bf16
+  // Gates i, f, c, o of an LSTM.
   /// states, memories (steps, n, units) and gates (steps, n, 4 * units), as the activations left them, of x
   /// (steps, n, 4 * units) and recurrent_kernel (units, 4 * units). Where `mask` (steps, n), optional, is 0
   /// and not 1, state and memory stay what they were, and the gates are 0.
   virtual void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
-                    const Tensor& recurrent_kernel, const Tensor& mask, LstmParams params);
+                    const Tensor& recurrent_kernel, const Tensor& mask, RecurrentParams params);
   /// grad_x of grad_states, the gradients of states that are results.
   virtual void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
                              const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
-                             LstmParams params);
+                             RecurrentParams params);
+  // Gates z, r, h of a GRU, and a fourth part, state * recurrent_kernel + recurrent_bias of h.
+  /// states (steps, n, units) and gates (steps, n, 4 * units) of x (steps, n, 3 * units), recurrent_kernel
+  /// (units, 3 * units) and recurrent_bias (3 * units), optional; mask as lstm's.
+  virtual void gru(const Tensor& states, const Tensor& gates, const Tensor& x, const Tensor& recurrent_kernel,
+                   const Tensor& recurrent_bias, const Tensor& mask, RecurrentParams params);
+  /// grad_x, and that of state * recurrent_kernel + recurrent_bias, grad_products (steps, n, 3 * units).
+  virtual void gru_backward(const Tensor& grad_x, const Tensor& grad_products, const Tensor& grad_states,
+                            const Tensor& states, const Tensor& gates, const Tensor& recurrent_kernel,
+                            const Tensor& mask, RecurrentParams params);
 
   // --- optimizer steps, in place over flat buffers of equal length (formulas: each optimizer's header in nn)
   /// `velocity` is undefined without momentum.

@@ -77,9 +77,9 @@ enum class BinaryOp {
 
 enum class ReduceOp { sum, mean, max, min };
 
-/// Backwards, the first step that an LSTM takes is the last one of its input, and its state is the last one
-/// of its result.
-struct LstmParams {
+/// Backwards, the first step that a recurrent layer takes is the last one of its input, and its state is the
+/// last one of its result.
+struct RecurrentParams {
   bool backwards = false;
 };
 

@@ -245,7 +245,13 @@ RONDE_API Variable layer_norm(const Variable& x, const Variable& gamma, const Va
 /// Where the mask f32 or f64 (steps, n), optional, is 0 and not 1, h and c stay what they were. Computed in
 /// f32 of bf16.
 RONDE_API Variable lstm(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask = {},
-                        LstmParams params = {});
+                        RecurrentParams params = {});
+/// The same of a GRU with gates z, r, h, x (steps, n, 3 * units), recurrent_kernel (units, 3 * units) and
+/// recurrent_bias (3 * units), which may be undefined:
+///     p = state recurrent_kernel + recurrent_bias, z, r = sigmoid(x + p), state = z state + (1 - z) tanh(x + r p)
+RONDE_API Variable gru(const Variable& x, const Variable& recurrent_kernel,
+                       const Variable& recurrent_bias = {}, const Tensor& mask = {},
+                       RecurrentParams params = {});
 /// What one call of batch_norm_inference gets.
 struct BatchNormCall {
   Variable gamma, beta;

@@ -79,10 +79,15 @@ class OneDnnBackend final : public WithBfloat16 {
                            const Tensor& grad_out, const Tensor& x, const Tensor& mean,
                            const Tensor& variance, const Tensor& gamma, double epsilon) override;
   void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
-            const Tensor& recurrent_kernel, const Tensor& mask, LstmParams params) override;
+            const Tensor& recurrent_kernel, const Tensor& mask, RecurrentParams params) override;
   void lstm_backward(const Tensor& grad_x, const Tensor& grad_states, const Tensor& memories,
                      const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
-                     LstmParams params) override;
+                     RecurrentParams params) override;
+  void gru(const Tensor& states, const Tensor& gates, const Tensor& x, const Tensor& recurrent_kernel,
+           const Tensor& recurrent_bias, const Tensor& mask, RecurrentParams params) override;
+  void gru_backward(const Tensor& grad_x, const Tensor& grad_products, const Tensor& grad_states,
+                    const Tensor& states, const Tensor& gates, const Tensor& recurrent_kernel,
+                    const Tensor& mask, RecurrentParams params) override;
   void softmax(const Tensor& out, const Tensor& x) override;
   void softmax_backward(const Tensor& grad_x, const Tensor& grad_y, const Tensor& y) override;
   void log_softmax(const Tensor& out, const Tensor& x) override;

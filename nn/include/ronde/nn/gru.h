@@ -26,6 +26,8 @@ class RONDE_API GRU : public Recurrent {
  private:
   void begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const override;
   void step(const Variable& x, Pass& pass) const override;
+  Variable all_states(const Variable& x, const Variable& recurrent_kernel, const Variable& recurrent_bias,
+                      const Tensor& mask) const override;
 };
 
 }  // namespace ronde::inline v0

@@ -26,7 +26,8 @@ class RONDE_API LSTM : public Recurrent {
 
  private:
   void step(const Variable& x, Pass& pass) const override;
-  Variable all_states(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask) const override;
+  Variable all_states(const Variable& x, const Variable& recurrent_kernel, const Variable& recurrent_bias,
+                      const Tensor& mask) const override;
 };
 
 }  // namespace ronde::inline v0

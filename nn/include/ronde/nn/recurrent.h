@@ -78,6 +78,7 @@ class RONDE_API Recurrent : public Module {
     ~Pass();
     std::int64_t steps = 0;
     Variable input_bias;
+    Variable recurrent_bias;           ///< of a GRU with reset_after
     std::vector<DenseSteps> products;  ///< with the recurrent_kernel or parts of it
     Variable mask;    ///< of the state, (n, units); undefined where nothing is dropped
     Variable state;   ///< (n, units), the output
@@ -94,6 +95,7 @@ class RONDE_API Recurrent : public Module {
   void build_weights(const Shape& input, const BuildOptions& options) override;
   /// (n, 2 * units) -> two gates that are open so far.
   std::vector<Variable> open_two(const Variable& gates) const;
+  bool has_default_activations() const;
   /// Shares out the weights among the steps: all of them as they are, the bias with the inputs.
   virtual void begin(Pass& pass, const Variable& recurrent_kernel, const Variable& bias) const;
 
@@ -102,7 +104,8 @@ class RONDE_API Recurrent : public Module {
   virtual void step(const Variable& x, Pass& pass) const = 0;
   /// The states (steps, n, units), in the order of the inputs, of such inputs of all steps, by one operation;
   /// undefined where there is none for these options. The mask (steps, n) is optional.
-  virtual Variable all_states(const Variable& x, const Variable& recurrent_kernel, const Tensor& mask) const;
+  virtual Variable all_states(const Variable& x, const Variable& recurrent_kernel,
+                              const Variable& recurrent_bias, const Tensor& mask) const;
   Dropout* add_dropout(const char* name, double rate, const Shape& noise);
   Variable project(const Variable& x, const Variable& bias) const;
   Variable outputs_of(const Variable& states) const;

@@ -12,9 +12,9 @@
 #include "backend/onednn/kernels/elementwise_loops.h"
 #include "backend/onednn/kernels/few_filters_loops.h"
 #include "backend/onednn/kernels/layer_norm_loops.h"
-#include "backend/onednn/kernels/lstm_loops.h"
 #include "backend/onednn/kernels/pooling_loops.h"
 #include "backend/onednn/kernels/product_loops.h"
+#include "backend/onednn/kernels/recurrent_loops.h"
 #include "backend/onednn/kernels/reduction_loops.h"
 #include "backend/onednn/kernels/softmax_loops.h"
 #include "backend/onednn/kernels/transposition_loops.h"
@@ -74,6 +74,8 @@ const Kernels RONDE_KERNEL_TABLE{
     .pack_columns = pack_columns,
     .lstm_step = lstm_step,
     .lstm_step_backward = lstm_step_backward,
+    .gru_step = gru_step,
+    .gru_step_backward = gru_step_backward,
     .dropout = dropout,
     .sgd = sgd,
     .rmsprop = rmsprop,

@@ -96,12 +96,25 @@ struct LstmStep {
   const float *x, *product, *state_before, *memory_before, *mask;
   std::int64_t pitch;
 };
-/// grad_x of such rows. The gradients of their states are the sum of two, `grad_state` and `grad_later` from
-/// the step behind, whose rows are `pitch` apart; grad_memory, from there too, becomes that of memory_before.
-/// Where `mask` has a 0, grad_later becomes that of the state before.
+/// grad_x of such rows. The gradients of their states are the sum of three, `grad_state`, `grad_later` from
+/// the product of the step behind, whose rows are `pitch` apart, and grad_direct, from there too, which
+/// becomes that of state_before but for its product; so grad_memory that of memory_before.
 struct LstmGradients {
-  float *grad_x, *grad_memory, *grad_later;
-  const float *grad_state, *gates, *memory, *memory_before, *mask;
+  float *grad_x, *grad_memory, *grad_direct;
+  const float *grad_state, *grad_later, *gates, *memory, *memory_before, *mask;
+  std::int64_t pitch;
+};
+/// Rows of one step of a GRU: as LstmStep's, with x and products of 3 * units, to which `bias` is added, and
+/// 4 * units of gates.
+struct GruStep {
+  float *state, *gates;
+  const float *x, *product, *bias, *state_before, *mask;
+  std::int64_t pitch;
+};
+/// grad_x of such rows, and that of products and bias; else as LstmGradients.
+struct GruGradients {
+  float *grad_x, *grad_product, *grad_direct;
+  const float *grad_state, *grad_later, *gates, *state_before, *mask;
   std::int64_t pitch;
 };
 
@@ -251,9 +264,11 @@ struct Kernels {
   /// many columns.
   void (*pack_columns)(float* packed, const float* b, const ProductShape& shape, std::int64_t first);
 
-  // --- one step of an LSTM
+  // --- one step of a recurrent layer
   void (*lstm_step)(const LstmStep& step, std::int64_t rows, std::int64_t units);
   void (*lstm_step_backward)(const LstmGradients& step, std::int64_t rows, std::int64_t units);
+  void (*gru_step)(const GruStep& step, std::int64_t rows, std::int64_t units);
+  void (*gru_step_backward)(const GruGradients& step, std::int64_t rows, std::int64_t units);
 
   // --- dropout of one sample
   /// Element e is kept when word e % 4 of sample_bits(key, sample, epoch, e / 4) is at least `threshold`.
