@@ -171,8 +171,8 @@ inline void transpose_columns(float* to, const float* from, std::int64_t pitch, 
 }
 
 // The piece of b from (k, c) on, packed: Note [Packed columns].
-inline void pack_piece(float* to, const float* b, const ProductShape& s, std::int64_t k, std::int64_t c,
-                       std::int64_t columns, std::int64_t depth) {
+__attribute__((noinline)) void pack_piece(float* to, const float* b, const ProductShape& s, std::int64_t k,
+                                          std::int64_t c, std::int64_t columns, std::int64_t depth) {
   for_column_blocks(columns, [&]<int vectors>(std::int64_t first) {
     float* block = to + first * depth;
     if (s.transpose_b)
