@@ -1,6 +1,8 @@
 #include "options.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include <ronde/core/error.h>
@@ -8,7 +10,8 @@
 namespace bench {
 
 const char* const kUsage =
-    "usage: ronde_bench [--net mnist|cifar10|resnet20|resnet18|FILE.keras] [--batch N] [--threads N] "
+    "usage: ronde_bench [--net mnist|cifar10|resnet20|resnet18|lstm|gru|FILE.keras] [--batch N] [--threads "
+    "N] "
     "[--seconds S] "
     "[--steps N] [--layers] [--evaluate] [--mixed-bfloat16] [--json]\n"
     "Images per second of a training step, its rate in direct-convolution GF/s, and this machine's FMA "
@@ -24,8 +27,9 @@ const char* const kUsage =
 namespace {
 
 bool is_net(const std::string& name) {
-  return name.find('.') != std::string::npos || name == "mnist" || name == "cifar10" || name == "resnet20" ||
-         name == "resnet18";
+  if (name.find('.') != std::string::npos) return true;
+  constexpr std::string_view kNets[] = {"mnist", "cifar10", "resnet20", "resnet18", "lstm", "gru"};
+  return std::find(std::begin(kNets), std::end(kNets), name) != std::end(kNets);
 }
 
 }  // namespace

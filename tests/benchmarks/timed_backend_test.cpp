@@ -54,7 +54,8 @@ TEST_P(NetTest, ArithmeticIsThatOfItsKernels) {
   EXPECT_NEAR(mflop_per_image(), step_.net().forward_mflop_per_image, 1e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Benchmark, NetTest, ::testing::Values("mnist", "cifar10", "resnet20", "resnet18"),
+INSTANTIATE_TEST_SUITE_P(Benchmark, NetTest,
+                         ::testing::Values("mnist", "cifar10", "resnet20", "resnet18", "lstm", "gru"),
                          [](const auto& net) { return std::string(net.param); });
 
 // A 3x3 convolution of 16 pixels and 4 filters, and 64 x 3 weights: the gradient of the first one's input is

@@ -12,6 +12,8 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/gru.h>
+#include <ronde/nn/lstm.h>
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sequential.h>
@@ -65,6 +67,12 @@ Net make_net(const std::string& name, Backend& backend, std::optional<DType> com
                                          Dense({.units = 10})),
             std::make_unique<RMSprop>(RMSpropOptions{.learning_rate = 1e-4}), Shape{32, 32, 3}, 122.677,
             41.482};
+  if (name == "lstm")
+    return {std::make_unique<Sequential>(LSTM({.units = 128}), Dense({.units = 10})), sgd(), Shape{50, 64},
+            26.091, 9.833};
+  if (name == "gru")
+    return {std::make_unique<Sequential>(GRU({.units = 128}), Dense({.units = 10})), sgd(), Shape{50, 64},
+            19.570, 7.375};
   if (name == "resnet18")
     return {resnet18({.classes = 10, .stem = ResnetStem::cifar}),
             sgd(),
@@ -90,10 +98,11 @@ TrainingStep::TrainingStep(const std::string& net, std::int64_t batch, Communica
   distributed_ ? distributed_->attach(*arena_) : net_.optimizer->attach(*arena_);
   const Shape& in = net_.input;
   x_ = random_images(in.batch_of(batch), backend);
+  const std::int64_t classes = layers_->output_shape().back();
   std::vector<std::int32_t> labels;
   std::vector<std::int64_t> keys;
   for (std::int64_t i = 0; i < batch; ++i) {
-    labels.push_back(static_cast<std::int32_t>(i % 10));
+    labels.push_back(static_cast<std::int32_t>(i % classes));
     keys.insert(keys.end(), {i, 0});
   }
   labels_ = Tensor::from<std::int32_t>({batch}, labels, &backend);

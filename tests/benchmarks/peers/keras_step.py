@@ -61,6 +61,9 @@ def is_file(name):
 def net_of(name):
     if is_file(name):
         return keras.saving.load_model(name, compile=False)
+    if name in ("lstm", "gru"):
+        kind = {"lstm": layers.LSTM, "gru": layers.GRU}[name]
+        return keras.Sequential([keras.Input((50, 64)), kind(128), layers.Dense(10)])
     if name.startswith("resnet"):
         return {"resnet20": resnet20, "resnet18": resnet18}[name]()
     if name == "mnist":

@@ -19,7 +19,7 @@ class Alone:
 
 def arguments(modes):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--net", required=True, help="mnist, cifar10, resnet20, resnet18 or, of Keras, a file of one")
+    parser.add_argument("--net", required=True, help="mnist, cifar10, resnet20, resnet18, lstm, gru or, of Keras, a file of one")
     parser.add_argument("--batch", type=int, required=True, help="of a rank")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--seconds", type=float, default=3)

@@ -59,9 +59,25 @@ def resnet18():
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
+class Recurrent(nn.Module):
+    """The class of a sequence, by the state behind its last step."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.steps, self.classes = kind(64, 128, batch_first=True), nn.Linear(128, 10)
+
+    def forward(self, x):
+        return self.classes(self.steps(x)[0][:, -1])
+
+
+RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU}
+
+
 def net_of(name):
     if "." in name:
         raise SystemExit("not measured: PyTorch reads no file of Keras")
+    if name in RECURRENT:
+        return Recurrent(RECURRENT[name])
     if name.startswith("resnet"):
         return {"resnet20": resnet20, "resnet18": resnet18}[name]()
     if name == "mnist":
@@ -106,9 +122,9 @@ def run(options, exchange, import_seconds, version):
     torch.set_num_threads(options.threads)
     is_bf16 = options.mode.endswith("bf16")
     # Horovod takes dense tensors only.
-    is_dense = options.mode in ("eager", "compile", "torch", "torch_bf16")
+    is_dense = options.mode in ("eager", "compile", "torch", "torch_bf16") or options.net in RECURRENT
     layout = torch.contiguous_format if is_dense else torch.channels_last
-    shape = (1, 28, 28) if options.net == "mnist" else (3, 32, 32)
+    shape = (50, 64) if options.net in RECURRENT else (1, 28, 28) if options.net == "mnist" else (3, 32, 32)
     net = net_of(options.net).to(memory_format=layout)
     images = torch.rand(options.batch, *shape).to(memory_format=layout)
     labels = torch.randint(10, (options.batch,))
