@@ -7,9 +7,9 @@ struct RecurrentCase {
   std::int64_t steps, n, units;
 };
 // One step and many; fewer rows than a thread gets and more than go through the steps together; units that
-// fill no vector, some, and more columns than are packed together.
-const RecurrentCase kRecurrentCases[] = {{1, 1, 1},   {3, 5, 8},  {4, 2, 10}, {2, 70, 33},
-                                         {5, 13, 64}, {3, 4, 80}, {2, 3, 150}};
+// fill no vector, some, and more columns than are packed together; one row, whose products threads share.
+const RecurrentCase kRecurrentCases[] = {{1, 1, 1},   {3, 5, 8},  {4, 2, 10},  {2, 70, 33},
+                                         {5, 13, 64}, {3, 4, 80}, {2, 3, 150}, {2, 1, 370}};
 constexpr Tolerance kFloats{.bf16 = 0};
 constexpr RecurrentParams kOrdersOfSteps[] = {{}, {.backwards = true}};
 

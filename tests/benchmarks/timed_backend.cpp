@@ -352,7 +352,7 @@ class TimedBackend : public Backend {
   void gru(const Tensor& states, const Tensor& gates, const Tensor& x, const Tensor& recurrent_kernel,
            const Tensor& recurrent_bias, const Tensor& mask, RecurrentParams params) override {
     time(
-        "gru", {states, gates}, {x, recurrent_kernel, mask},
+        "gru", {states, gates}, {x, recurrent_kernel, recurrent_bias, mask},
         [&] { inner_.gru(states, gates, x, recurrent_kernel, recurrent_bias, mask, params); },
         2.0 * static_cast<double>(x.count() * states.size(2)));
   }

@@ -54,6 +54,9 @@ def masked_cases():
         yield [layers.Masking(), kind(3, return_sequences=sequences, go_backwards=backwards)], (3, 4, 2)
     for kind, sequences in itertools.product(kinds, (False, True)):
         yield [layers.Masking(), layers.Bidirectional(kind(2, return_sequences=sequences))], (3, 5, 2)
+    for kind, sequences in itertools.product(kinds, (False, True)):
+        yield [layers.Masking(), kind(2, return_sequences=sequences, zero_output_for_mask=True)], (3, 4, 2)
+    yield [layers.Masking(), layers.Bidirectional(layers.GRU(2, zero_output_for_mask=True))], (3, 4, 2)
     yield [layers.Masking(-0.5), layers.Dense(2), layers.LSTM(2, return_sequences=True), layers.GRU(2)], (3, 5, 1)
     yield [layers.Masking(), layers.GRU(2, return_sequences=True), layers.ReLU(), layers.GlobalAveragePooling1D()], (3, 5, 1)
     if not KERAS2:  # there it is an error

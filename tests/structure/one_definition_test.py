@@ -9,7 +9,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "nn", "data", "distributed", "models", "apps")
 # At the beginning of a line stand namespaces and what lies directly in them.
-NAMESPACE = re.compile(r"^namespace ?([\w: ]*)\{|^\}  // namespace", re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace ?([\w: ]*)\{$|^\}  // namespace", re.MULTILINE)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) (?:RONDE_API |alignas\([^)]*\) )?(\w+)(?: final)?(?: :[^;\n]*)? \{",
                   re.MULTILINE)
 

@@ -42,24 +42,26 @@ struct GruGates {
   }
 };
 
-// Which samples a step counts for, and which it does not, as factors of values (n, k); undefined for all.
+// Which samples a step counts for, and which it does not, as factors (n, 1); undefined for all.
 struct StepMask {
+  Backend& backend;
   Tensor counts, rest;
 
-  StepMask(Backend& backend, const Tensor& mask, RecurrentParams params, std::int64_t step, std::int64_t k) {
+  StepMask(Backend& of, const Tensor& mask, RecurrentParams params, std::int64_t step) : backend(of) {
     if (!mask.defined()) return;
-    const Tensor column = StepViews{mask.reshape({mask.size(0), mask.size(1), 1}), params}(step);
-    const Tensor others = Tensor::empty_like(column);
-    backend.unary(UnaryOp::affine, others, column, {.alpha = -1.0, .beta = 1.0});
-    counts = column.broadcast_to({column.size(0), k});
-    rest = others.broadcast_to(counts.shape());
+    counts = StepViews{mask.reshape({mask.size(0), mask.size(1), 1}), params}(step);
+    rest = Tensor::empty_like(counts);
+    backend.unary(UnaryOp::affine, rest, counts, {.alpha = -1.0, .beta = 1.0});
   }
-  // x = x where it counts, else `otherwise`, which is 0 if undefined. Overwrites `room`.
-  void pick(Backend& backend, const Tensor& x, const Tensor& otherwise, const Tensor& room) const {
-    if (!counts.defined()) return;
-    backend.binary(BinaryOp::multiply, x, x, counts);
-    if (!otherwise.defined()) return;
-    backend.binary(BinaryOp::multiply, room, otherwise, rest);
+  // x (n, k) = x where it counts, else 0.
+  void keep(const Tensor& x) const {
+    if (counts.defined()) backend.binary(BinaryOp::multiply, x, x, counts.broadcast_to(x.shape()));
+  }
+  // The same, else `otherwise`, which is 0 if undefined. Overwrites `room`.
+  void pick(const Tensor& x, const Tensor& otherwise, const Tensor& room) const {
+    keep(x);
+    if (!counts.defined() || !otherwise.defined()) return;
+    backend.binary(BinaryOp::multiply, room, otherwise, rest.broadcast_to(x.shape()));
     backend.binary(BinaryOp::add, x, x, room);
   }
 };
@@ -91,10 +93,10 @@ void Backend::lstm(const Tensor& states, const Tensor& memories, const Tensor& g
     }
     unary(UnaryOp::tanh, state, memory, {});
     binary(BinaryOp::multiply, state, state, gate.out);
-    const StepMask counts(*this, mask, params, t, states.size(2));
-    counts.pick(*this, memory, memory_before, room);
-    counts.pick(*this, state, state_before, room);
-    StepMask(*this, mask, params, t, all.size(1)).pick(*this, all, {}, room);
+    const StepMask counts(*this, mask, params, t);
+    counts.pick(memory, memory_before, room);
+    counts.pick(state, state_before, room);
+    counts.keep(all);
   }
 }
 
@@ -111,7 +113,7 @@ void Backend::lstm_backward(const Tensor& grad_x, const Tensor& grad_states, con
   fill(grad_memory, 0.0);
   for (std::int64_t t = memories.size(0); t-- > 0;) {
     const LstmGates gate(gates_of(t), memories.size(2)), grad(grad_x_of(t), memories.size(2));
-    const StepMask counts(*this, mask, params, t, memories.size(2));
+    const StepMask counts(*this, mask, params, t);
     // What a gate gets: that of its result, back through its activation.
     const auto give = [&](UnaryOp op, const Tensor& to, const Tensor& y, const Tensor& a, const Tensor& b) {
       binary(BinaryOp::multiply, part, a, b);
@@ -122,8 +124,8 @@ void Backend::lstm_backward(const Tensor& grad_x, const Tensor& grad_states, con
       copy(state_past, grad_state);
       copy(memory_past, grad_memory);
     }
-    counts.pick(*this, grad_state, {}, part);
-    counts.pick(*this, grad_memory, {}, part);
+    counts.keep(grad_state);
+    counts.keep(grad_memory);
     unary(UnaryOp::tanh, shown, memory_of(t), {});
     give(UnaryOp::sigmoid, grad.out, gate.out, grad_state, shown);
     give(UnaryOp::tanh, part, shown, grad_state, gate.out);
@@ -134,8 +136,8 @@ void Backend::lstm_backward(const Tensor& grad_x, const Tensor& grad_states, con
     give(UnaryOp::sigmoid, grad.forget, gate.forget, grad_memory, memory_of(t - 1));
     binary(BinaryOp::multiply, grad_memory, grad_memory, gate.forget);
     matmul(later, grad_x_of(t), recurrent_kernel, {.transpose_b = true});
-    counts.pick(*this, later, state_past, part);
-    counts.pick(*this, grad_memory, memory_past, part);
+    counts.pick(later, state_past, part);
+    counts.pick(grad_memory, memory_past, part);
   }
 }
 
@@ -168,8 +170,9 @@ void Backend::gru(const Tensor& states, const Tensor& gates, const Tensor& x, co
       unary(UnaryOp::affine, state, gate.fresh, {.alpha = -1.0, .beta = 0.0});
     binary(BinaryOp::multiply, state, state, gate.update);
     binary(BinaryOp::add, state, state, gate.fresh);
-    StepMask(*this, mask, params, t, units).pick(*this, state, before, room);
-    StepMask(*this, mask, params, t, all.size(1)).pick(*this, all, {}, room);
+    const StepMask counts(*this, mask, params, t);
+    counts.pick(state, before, room);
+    counts.keep(all);
   }
 }
 
@@ -186,11 +189,11 @@ void Backend::gru_backward(const Tensor& grad_x, const Tensor& grad_products, co
   for (std::int64_t t = states.size(0); t-- > 0;) {
     const GruGates gate(gates_of(t), units), grad(grad_x_of(t), units),
         grad_product(grad_products_of(t), units);
-    const StepMask counts(*this, mask, params, t, units);
+    const StepMask counts(*this, mask, params, t);
     binary(BinaryOp::add, grad_state, grad_states_of(t), later);
     binary(BinaryOp::add, grad_state, grad_state, direct);
     if (mask.defined()) copy(past, grad_state);
-    counts.pick(*this, grad_state, {}, part);
+    counts.keep(grad_state);
     binary(BinaryOp::multiply, direct, grad_state, gate.update);
     binary(BinaryOp::subtract, part, grad_state, direct);  // times 1 - update
     unary_backward(UnaryOp::tanh, grad.fresh, part, {}, gate.fresh, {});
@@ -204,7 +207,7 @@ void Backend::gru_backward(const Tensor& grad_x, const Tensor& grad_products, co
     unary_backward(UnaryOp::sigmoid, grad.reset, part, {}, gate.reset, {});
     copy(gate_of(grad_products_of(t), 0, units, 2), gate_of(grad_x_of(t), 0, units, 2));
     binary(BinaryOp::multiply, grad_product.fresh, grad.fresh, gate.reset);
-    counts.pick(*this, direct, past, part);
+    counts.pick(direct, past, part);
     if (t > 0) matmul(later, grad_products_of(t), recurrent_kernel, {.transpose_b = true});
   }
 }

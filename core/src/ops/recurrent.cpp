@@ -40,7 +40,7 @@ struct RecurrentInputs {
             " * units) do not fit, got shapes ", x.shape(), " and ", recurrent_kernel.shape());
     require(!given_mask.defined() || given_mask.shape() == Shape{steps, n}, "[", op, "] x of shape ",
             x.shape(), " needs a mask of shape ", Shape{steps, n}, ", got ", given_mask);
-    if (given_mask.defined()) mask = given_mask.to(x.dtype()).contiguous();
+    if (given_mask.defined()) mask = given_mask.to(x.dtype()).to(x.backend()).contiguous();
   }
 };
 

@@ -15,6 +15,7 @@ Variable Concatenate::join(const std::vector<Variable>& inputs, const Context&) 
   require(axis >= 0 && axis < first.rank(), "[", label(), "] inputs of shape ", first, " have no axis ",
           axis_);
   for (const Variable& input : inputs) {
+    if (axis < first.rank() - 1) require_no_mask(input);
     bool fits = input.rank() == first.rank();
     for (int i = 0; fits && i < first.rank(); ++i) fits = i == axis || input.size(i) == first[i];
     require(fits, "[", label(), "] inputs of shapes ", first, " and ", input.shape(),

@@ -30,7 +30,7 @@ Tensor mask_column(const Module& layer, const Variable& x) {
   const Shape steps{x.size(0), x.size(1)};
   require(mask.shape() == steps, "[", layer.label(), "] expects a mask of shape ", steps, " beside inputs of shape ",
           x.shape(), ", got ", mask.shape());
-  return mask.to(x.dtype()).reshape({steps[0], steps[1], 1});
+  return mask.to(x.dtype()).to(x.value().backend()).reshape({steps[0], steps[1], 1});
 }
 
 Tensor mask_by_step(const Module& layer, const Variable& x) {

@@ -110,13 +110,16 @@ Tensor MultiHeadAttention::causal_mask(std::int64_t t, std::int64_t s, TensorOpt
   return mask;
 }
 
-Variable MultiHeadAttention::masked(const Variable& scores, const Context& context) {
-  if (!options_.use_causal_mask) return scores;
-  const Shape shape = scores.shape().tail(1);
-  const TensorOptions wanted = scores.value().options();
+/// That of the shape that the net was built for is kept.
+Tensor MultiHeadAttention::kept_causal_mask(const Shape& shape, TensorOptions wanted) const {
   const bool is_there = mask_.defined() && mask_.shape() == shape && mask_.dtype() == wanted.dtype &&
                         &mask_.backend() == wanted.backend;
-  const Tensor mask = is_there ? mask_ : causal_mask(shape[0], shape[1], wanted);
+  return is_there ? mask_ : causal_mask(shape[0], shape[1], wanted);
+}
+
+Variable MultiHeadAttention::masked(const Variable& scores, const Context& context) {
+  if (!options_.use_causal_mask) return scores;
+  const Tensor mask = kept_causal_mask(scores.shape().tail(1), scores.value().options());
   if (context.trace != nullptr) mask_ = mask;
   return scores + mask;
 }
@@ -136,7 +139,8 @@ Tensor MultiHeadAttention::allowed(const Variable& x, const Variable& values, co
     if (const Tensor mask = mask_column(*this, *of); mask.defined())
       restrict_to(mask.reshape({shape[0], 1, 1, shape[3]}));
   if (result.defined() && options_.use_causal_mask)
-    restrict_to(mask_without(causal_mask(shape[2], shape[3], result.options()), kLeftOut).to(result.dtype()));
+    restrict_to(
+        mask_without(kept_causal_mask({shape[2], shape[3]}, result.options()), kLeftOut).to(result.dtype()));
   return result;
 }
 

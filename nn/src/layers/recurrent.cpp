@@ -131,7 +131,8 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
     if (options_.return_sequences)
       outputs.push_back(zeroes_masked_ ? zeroed(pass.state, masked.counts(t)) : pass.state);
   }
-  if (!options_.return_sequences) return pass.state;
+  if (!options_.return_sequences)
+    return zeroes_masked_ ? zeroed(pass.state, masked.counts(inputs.size() - 1)) : pass.state;
   if (turns_outputs_) std::reverse(outputs.begin(), outputs.end());
   return stack(outputs, 1);
 }

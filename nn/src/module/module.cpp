@@ -55,8 +55,9 @@ Module::Module(Module&& other) {
 Variable Module::operator()(const Variable& x, const Context& context) {
   const TraceLayer traced(path_);
   begin_call({&x, 1}, context);
-  Variable output = forward(casts_inputs() ? in_compute_dtype(x) : x, context);
-  hand_on_mask({&x, 1}, output);
+  const Variable input = casts_inputs() ? in_compute_dtype(x) : x;
+  Variable output = forward(input, context);
+  hand_on_mask({&input, 1}, output);
   if (context.trace != nullptr) output_shape_ = output.shape();
   return output;
 }
@@ -86,8 +87,11 @@ void Module::hand_on_mask(std::span<const Variable> inputs, Variable& output) co
     return;
   }
   for (const Variable& input : inputs)
-    require(mask.defined() == input.mask().defined() && (!mask.defined() || mask.shares_storage_with(input.mask())),
-            "[", label(), "] its inputs have different masks, of which Keras 2 and 3 make different ones");
+    require(mask.defined() == input.mask().defined() &&
+                (!mask.defined() || mask.shares_storage_with(input.mask())),
+            "[", label(),
+            "] its inputs have masks of their own, or some have none: Keras 2 and 3 merge masks in different "
+            "ways");
   if (mask.defined()) output.set_mask(mask);
 }
 

@@ -42,8 +42,7 @@ Bidirectional::Bidirectional(std::unique_ptr<Recurrent> forward, std::unique_ptr
   forward_ = forward.get();
   backward_ = backward.get();
   backward_->turn_outputs();
-  for (Recurrent* layer : {forward_, backward_})
-    if (ahead.return_sequences) layer->zero_masked_outputs();
+  for (Recurrent* layer : {forward_, backward_}) layer->set_zero_output_for_mask(ahead.return_sequences);
   add_module(kForward, std::move(forward));
   add_module(kBackward, std::move(backward));
 }

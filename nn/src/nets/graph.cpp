@@ -239,7 +239,9 @@ Variable Graph::forward(const Variable& x, const Context& context) {
   std::vector<Variable> outputs;
   for (const int node : outputs_) outputs.push_back(results[static_cast<std::size_t>(node)]);
   for (const Variable& y : outputs)
-    if (outputs.size() > 1) require_no_mask(y);
+    require(
+        outputs.size() == 1 || !y.mask().defined(), "[", label(),
+        "] one of several outputs has a mask (Masking, or Embedding with mask_zero), which is not supported");
   if (context.trace != nullptr) {
     output_shapes_.clear();
     for (const Variable& y : outputs) output_shapes_.push_back(y.shape().tail(1));

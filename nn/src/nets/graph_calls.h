@@ -22,6 +22,7 @@ struct CallReference {
 struct ConfigCall {
   std::vector<CallReference> inputs;
   std::optional<CallReference> mask = {};
+  std::optional<double> number = {};  // that an operation's result was compared with
   std::size_t by_place = GraphNode().by_place;
   bool is_needed = false;  // the output depends on it
   std::optional<Symbol> result = {};

@@ -28,9 +28,16 @@ bool is_mask_operation(const std::string& class_name) {
   return class_name == "NotEqual" || class_name == "Any" || class_name == "LogicalOr";
 }
 
-bool makes_mask(const Module& layer) {
+std::optional<double> masked_value(const Module& layer) {
+  if (const auto* masking = dynamic_cast<const Masking*>(&layer)) return masking->mask_value();
   const auto* embedding = dynamic_cast<const Embedding*>(&layer);
-  return embedding ? embedding->options().mask_zero : dynamic_cast<const Masking*>(&layer) != nullptr;
+  return embedding && embedding->options().mask_zero ? std::optional(0.0) : std::nullopt;
+}
+
+std::optional<double> number_among(const ConfigValue& arguments) {
+  for (const ConfigValue& argument : arguments.as_list())
+    if (is_number(argument)) return argument.as_double();
+  return std::nullopt;
 }
 
 std::unique_ptr<Module> as_rescaling(const std::string& class_name, const ConfigValue& arguments) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ronde/nn/config.h>
@@ -14,8 +15,10 @@ namespace ronde::inline v0 {
 bool is_operation(const std::string& class_name);
 /// Whether a class is an operation that Keras 3 makes masks by: NotEqual, Any, LogicalOr.
 bool is_mask_operation(const std::string& class_name);
-/// Whether a layer makes a mask of its input: a Masking, or an Embedding with mask_zero.
-bool makes_mask(const Module& layer);
+/// The value that a layer makes a mask of, if it does: a Masking, or an Embedding with mask_zero.
+std::optional<double> masked_value(const Module& layer);
+/// The first number among the arguments of an operation.
+std::optional<double> number_among(const ConfigValue& arguments);
 
 /// To Keras 3 `x * 2 + 1` are calls of operations that are named as layers are, Add and Multiply, with a
 /// number among their two arguments: a Rescaling computes the same, and every Keras knows it. nullptr for

@@ -90,7 +90,10 @@ class GraphReader {
 
   std::vector<CallReference> read_inputs(ConfigLayer& layer, ConfigCall& call, const ConfigValue& described) {
     if (dynamic_cast<MultiHeadAttention*>(layer.module.get())) return read_attention(layer, call, described);
-    if (is_mask_operation(layer.class_name)) return tensors_among(layer, described.at("args"));
+    if (is_mask_operation(layer.class_name)) {
+      call.number = number_among(described.at("args"));
+      return tensors_among(layer, described.at("args"));
+    }
     std::vector<CallReference> inputs;
     if (described.is_dict()) {
       const ConfigValue& arguments = described.at("args");
@@ -149,7 +152,7 @@ class GraphReader {
     const bool leads = inputs.size() == 3 && by_place == 0 && inputs[0] != inputs[1];
     while (!leads && inputs.size() > 1 && inputs.back() == inputs[inputs.size() - 2]) inputs.pop_back();
     if (inputs.size() == 3) call.by_place = by_place;
-    take_mask(layer, arguments);
+    take_causal(layer, arguments);
     check_arguments(layer, arguments);
     return inputs;
   }
@@ -166,7 +169,7 @@ class GraphReader {
   }
 
   /// What belongs to a call in Keras and to the layer here; out of the arguments of a call.
-  void take_mask(ConfigLayer& layer, ConfigDict& arguments) const {
+  void take_causal(ConfigLayer& layer, ConfigDict& arguments) const {
     bool is_causal = false;
     std::erase_if(arguments, [&](const auto& argument) {
       if (argument.first != "use_causal_mask")

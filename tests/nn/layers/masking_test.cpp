@@ -70,6 +70,27 @@ TEST(Masks, LeaveTheStateThatWasThereOrZeros) {
   }
 }
 
+/// The state behind the last step, which is left out.
+template <class Layer>
+std::vector<double> last_state(Layer layer) {
+  Sequential net(words(), std::move(layer));
+  net.build({5}, in_f64());
+  return net(sentence(3, 5)).value().template to_vector<double>();
+}
+
+TEST(Masks, MakeZerosOfALastStepThatTheyLeaveOut) {
+  const RecurrentOptions options{.units = 2, .zero_output_for_mask = true};
+  RecurrentOptions dropping = options;
+  dropping.recurrent_dropout = 0.5;
+  const std::vector<double> zeros(2);
+  EXPECT_EQ(last_state(LSTM(options)), zeros);
+  EXPECT_EQ(last_state(LSTM(dropping)), zeros);
+  EXPECT_EQ(last_state(GRU(options)), zeros);
+  EXPECT_EQ(last_state(SimpleRNN(options)), zeros);
+  // Both layers of a Bidirectional without sequences give the state.
+  EXPECT_NE(last_state(Bidirectional(LSTM(options), {.merge_mode = MergeMode::mul})), zeros);
+}
+
 TEST(Masks, OfMaskingAreOfStepsAllOfWhoseFeaturesHaveTheValue) {
   Masking layer(0.5);
   const Tensor x = Tensor::from<float>({2, 2, 2}, {0.5f, 0.5f, 0.5f, 1.0f, 2.0f, 0.5f, 0.5f, 0.5f});
@@ -123,13 +144,15 @@ TEST(Masks, OfMergedInputsAreTheSame) {
   EXPECT_EQ(message_of_graph([](Graph& net, const Symbol& x) {
               net.output(net.add(Concatenate(), {x, net.add(Reshape({.target_shape = {5, 3}}), x)}));
             }),
-            "[concatenate] its inputs have different masks, of which Keras 2 and 3 make different ones");
+            "[concatenate] its inputs have masks of their own, or some have none: Keras 2 and 3 merge masks "
+            "in different "
+            "ways");
   EXPECT_EQ(
       message_of_graph([](Graph& net, const Symbol& x) {
         net.output({net.add(ReLU(), x), net.add(Flatten(), x)});
       }),
-      "[functional] its input has a mask (Masking, or Embedding with mask_zero), which Functional does not "
-      "support");
+      "[functional] one of several outputs has a mask (Masking, or Embedding with mask_zero), which is not "
+      "supported");
 }
 
 TEST(Masks, AreRefusedWhereTheyWouldChangeWhatComesOut) {
@@ -155,6 +178,8 @@ TEST(Masks, AreRefusedWhereTheyWouldChangeWhatComesOut) {
             "[mean_squared_error] the net's output has a mask (Masking, or Embedding with mask_zero): losses "
             "that leave out steps are not supported");
   Variable x = Tensor::zeros({2, 4, 3});
+  x.set_mask(Tensor::zeros({2, 4}));
+  refused_by([&] { Concatenate(1)({x, x}); }, "concatenate", "Concatenate");
   x.set_mask(Tensor::zeros({2, 3}));
   EXPECT_EQ(message_of([&] { GlobalAveragePooling1D()(x); }),
             "[global_average_pooling1d] expects a mask of shape (2, 4) beside inputs of shape (2, 4, 3), got "

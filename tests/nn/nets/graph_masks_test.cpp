@@ -32,8 +32,8 @@ std::string net_with(const std::string& operations, const std::string& mask,
              "]}");
 }
 
-std::string not_equal(const std::string& of = "words") {
-  return entry("NotEqual", "ne", "", result_of(of) + ", 0");
+std::string not_equal(const std::string& of = "words", const std::string& number = "0") {
+  return entry("NotEqual", "ne", "", cat(result_of(of), ", ", number));
 }
 
 TEST(GraphMasks, AreThoseThatLayersFindThemselves) {
@@ -59,6 +59,7 @@ TEST(GraphMasks, OfSomethingElseAreRefused) {
         "input, which is not supported");
   };
   refused(net_with(not_equal("dense"), "ne"));
+  refused(net_with(not_equal("words", "7"), "ne"));
   refused(net_with(not_equal(), "words"));
   refused(net_with(not_equal(), "ne", "lstm", "false"));
   refused(net_with(entry("Any", "any", "", ""), "any"));

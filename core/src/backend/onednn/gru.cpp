@@ -73,10 +73,12 @@ void OneDnnBackend::gru(const Tensor& states, const Tensor& gates, const Tensor&
                         const Tensor& recurrent_kernel, const Tensor& recurrent_bias, const Tensor& mask,
                         RecurrentParams params) {
   if (!dense_floats(states, gates, x, recurrent_kernel) || !dense_or_missing(recurrent_bias) ||
-      !dense_or_missing(mask) || states.count() == 0)
+      !dense_or_missing(mask) || states.count() == 0 ||
+      shares_steps(threads(), x.size(1), x.size(2) * states.size(2)))
     return Backend::gru(states, gates, x, recurrent_kernel, recurrent_bias, mask, params);
   const std::int64_t steps = states.size(0), n = states.size(1), units = states.size(2);
-  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), units, 3 * units, false);
+  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), units, 3 * units, false,
+                                steps > 1);
   const Scratch<float> no_bias(*this, recurrent_bias.defined() ? 0 : 3 * units);
   if (no_bias.data()) std::fill_n(no_bias.data(), 3 * units, 0.0f);
   for_recurrent_rows(GruForward{*this,
@@ -96,11 +98,13 @@ void OneDnnBackend::gru_backward(const Tensor& grad_x, const Tensor& grad_produc
                                  const Tensor& states, const Tensor& gates, const Tensor& recurrent_kernel,
                                  const Tensor& mask, RecurrentParams params) {
   if (!dense_floats(grad_x, grad_products, grad_states, states, gates, recurrent_kernel) ||
-      !dense_or_missing(mask) || states.count() == 0)
+      !dense_or_missing(mask) || states.count() == 0 ||
+      shares_steps(threads(), grad_x.size(1), grad_x.size(2) * states.size(2)))
     return Backend::gru_backward(grad_x, grad_products, grad_states, states, gates, recurrent_kernel, mask,
                                  params);
   const std::int64_t steps = states.size(0), n = states.size(1), units = states.size(2);
-  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), 3 * units, units, true);
+  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), 3 * units, units, true,
+                                steps > 1);
   for_recurrent_rows(GruBackward{*this,
                                  kernels_,
                                  steps,

@@ -75,10 +75,11 @@ struct LstmBackward {
 void OneDnnBackend::lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
                          const Tensor& recurrent_kernel, const Tensor& mask, RecurrentParams params) {
   if (!dense_floats(states, memories, gates, x, recurrent_kernel) || !dense_or_missing(mask) ||
-      states.count() == 0)
+      states.count() == 0 || shares_steps(threads(), x.size(1), x.size(2) * states.size(2)))
     return Backend::lstm(states, memories, gates, x, recurrent_kernel, mask, params);
   const std::int64_t steps = states.size(0), n = states.size(1), units = states.size(2);
-  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), units, 4 * units, false);
+  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), units, 4 * units, false,
+                                steps > 1);
   for_recurrent_rows(LstmForward{*this,
                                  kernels_,
                                  steps,
@@ -96,10 +97,11 @@ void OneDnnBackend::lstm_backward(const Tensor& grad_x, const Tensor& grad_state
                                   const Tensor& gates, const Tensor& recurrent_kernel, const Tensor& mask,
                                   RecurrentParams params) {
   if (!dense_floats(grad_x, grad_states, memories, gates, recurrent_kernel) || !dense_or_missing(mask) ||
-      grad_states.count() == 0)
+      grad_states.count() == 0 || shares_steps(threads(), gates.size(1), gates.size(2) * memories.size(2)))
     return Backend::lstm_backward(grad_x, grad_states, memories, gates, recurrent_kernel, mask, params);
   const std::int64_t steps = memories.size(0), n = memories.size(1), units = memories.size(2);
-  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), 4 * units, units, true);
+  const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), 4 * units, units, true,
+                                steps > 1);
   for_recurrent_rows(LstmBackward{*this,
                                   kernels_,
                                   steps,

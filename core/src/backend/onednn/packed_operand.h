@@ -13,13 +13,14 @@ namespace ronde::inline v0 {
 
 class PackedOperand {
  public:
-  /// b (k, n) of dense floats; transposed, it lies as (n, k).
+  /// b (k, n) of dense floats; transposed, it lies as (n, k). `is_used`: whether anything will be multiplied.
   PackedOperand(Backend& backend, const Kernels& kernels, const float* b, std::int64_t k, std::int64_t n,
-                bool transpose)
+                bool transpose, bool is_used)
       : kernels_(kernels),
         k_(k),
         columns_(ceil_divide<std::int64_t>(n, kernels.lanes) * kernels.lanes),
-        packed_(backend, k * columns_) {
+        packed_(backend, is_used ? k * columns_ : 0) {
+    if (!is_used) return;
     const Scratch<float> padded(backend, n == columns_ ? 0 : k * columns_);
     if (padded.data()) {
       fill_up(padded.data(), b, transpose ? Sides{n, k} : Sides{k, n}, transpose ? k : columns_);

@@ -37,15 +37,23 @@ struct RecurrentMask {
   }
 };
 
-/// Calls pass(row, rows) for the n rows of a batch, as many as are best at a time; `work`: multiplications
-/// for a row in each of pass.steps.
+/// Rows that a thread takes at least: fewer wait for the recurrent kernel.
+constexpr std::int64_t kLeastRecurrentRows = 4;
+
+/// Whether threads do better by sharing each step's product: rows for half of them at most, and products that
+/// are worth it. `work`: multiplications for a row in each step.
+inline bool shares_steps(const ThreadPool& pool, std::int64_t n, std::int64_t work) {
+  return 2 * ceil_divide(n, kLeastRecurrentRows) <= pool.size() && n * work >= 2 * kProductGrain;
+}
+
+/// Calls pass(row, rows) for the n rows of a batch, as many as are best at a time.
 template <class Pass>
 void for_recurrent_rows(const Pass& pass, std::int64_t n, std::int64_t work) {
-  constexpr std::int64_t kRowsAtOnce = kProductStrip;  // what belongs to a step of them stays in the caches
-  constexpr std::int64_t kLeastRows = 4;               // fewer wait for the recurrent kernel
-  const std::int64_t grain = std::max(kLeastRows, kProductGrain / (pass.steps * work));
+  constexpr std::int64_t kMostRows = kProductStrip;  // what belongs to a step of them stays in the caches
+  const std::int64_t grain = std::max(kLeastRecurrentRows, kProductGrain / (pass.steps * work));
   pass.backend.threads().parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (; begin < end; begin += kRowsAtOnce) pass(begin, std::min(kRowsAtOnce, end - begin));
+    const std::int64_t at_once = ceil_divide(end - begin, ceil_divide(end - begin, kMostRows));
+    for (; begin < end; begin += at_once) pass(begin, std::min(at_once, end - begin));
   });
 }
 

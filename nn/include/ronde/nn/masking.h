@@ -8,7 +8,8 @@
 /// out, GlobalAveragePooling1D averages the others, MultiHeadAttention takes from the others; those that make
 /// each step of the same step hand it on (Module::keeps_mask), all others drop it. Where Keras 2 and 3
 /// differ, or Ronde does not follow them, it is an error: Softmax, BatchNormalization while it trains, merged
-/// inputs with different masks, and a loss of outputs that have one.
+/// inputs without the same mask, a Concatenate of steps, a loss of outputs that have one, several outputs one
+/// of which has one. What stands in steps that are left out has to be finite.
 #pragma once
 
 #include <string>

@@ -81,6 +81,7 @@ class RONDE_API MultiHeadAttention : public Module {
   void add_projection(Part part, const Shape& kernel, int inputs, const BuildOptions& options);
   void require_input(Part part, const Shape& shape, const Shape& like) const;
   Variable in_heads(const Variable& x, Part part, double scale) const;
+  Tensor kept_causal_mask(const Shape& shape, TensorOptions wanted) const;
   Variable masked(const Variable& scores, const Context& context);
   Tensor allowed(const Variable& x, const Variable& values, const Variable& keys) const;
   Variable weights_of(const Variable& scores, const Tensor& allowed) const;

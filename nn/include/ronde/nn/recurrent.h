@@ -69,8 +69,9 @@ class RONDE_API Recurrent : public Module {
   /// From now on it gives the states of all steps in the other order, as the second layer of a Bidirectional
   /// has to.
   void turn_outputs() { turns_outputs_ = true; }
-  /// From now on it gives zeros for steps that a mask leaves out, as both layers of a Bidirectional have to.
-  void zero_masked_outputs() { zeroes_masked_ = true; }
+  /// Whether it gives zeros for steps that a mask leaves out, as both layers of a Bidirectional with
+  /// sequences have to.
+  void set_zero_output_for_mask(bool zeroes) { zeroes_masked_ = zeroes; }
 
  protected:
   /// What the steps of one call share, and the states that they change.

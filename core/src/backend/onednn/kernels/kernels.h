@@ -93,29 +93,29 @@ constexpr std::int64_t kProductScratch =
 /// state and memory are those before; null: it has none.
 struct LstmStep {
   float *state, *memory, *gates;
-  const float *x, *product, *state_before, *memory_before, *mask;
-  std::int64_t pitch;
+  const float *x, *product, *state_before, *memory_before, *mask = nullptr;
+  std::int64_t pitch = 0;
 };
 /// grad_x of such rows. The gradients of their states are the sum of three, `grad_state`, `grad_later` from
 /// the product of the step behind, whose rows are `pitch` apart, and grad_direct, from there too, which
 /// becomes that of state_before but for its product; so grad_memory that of memory_before.
 struct LstmGradients {
   float *grad_x, *grad_memory, *grad_direct;
-  const float *grad_state, *grad_later, *gates, *memory, *memory_before, *mask;
-  std::int64_t pitch;
+  const float *grad_state, *grad_later, *gates, *memory, *memory_before, *mask = nullptr;
+  std::int64_t pitch = 0;
 };
 /// Rows of one step of a GRU: as LstmStep's, with x and products of 3 * units, to which `bias` is added, and
 /// 4 * units of gates.
 struct GruStep {
   float *state, *gates;
-  const float *x, *product, *bias, *state_before, *mask;
-  std::int64_t pitch;
+  const float *x, *product, *bias, *state_before, *mask = nullptr;
+  std::int64_t pitch = 0;
 };
 /// grad_x of such rows, and that of products and bias; else as LstmGradients.
 struct GruGradients {
   float *grad_x, *grad_product, *grad_direct;
-  const float *grad_state, *grad_later, *gates, *state_before, *mask;
-  std::int64_t pitch;
+  const float *grad_state, *grad_later, *gates, *state_before, *mask = nullptr;
+  std::int64_t pitch = 0;
 };
 
 /// StepParams in float: clip is +inf when off, decay is learning_rate * weight_decay.

@@ -1,5 +1,5 @@
-/// One step of an LSTM, between the products of its states and the recurrent kernel. Gates i, f, g, o of a
-/// row lie side by side: c = f * c_before + i * g, h = o * tanh(c).
+/// One step of a recurrent layer, between the products of its states and the recurrent kernel. The gates of a
+/// row lie side by side.
 #pragma once
 
 #include "backend/onednn/kernels/kernels.h"
@@ -8,7 +8,7 @@
 namespace ronde::inline v0 {
 namespace {
 
-// Of one row. Gates i, f, g, o: c = f * c_before + i * g, h = o * tanh(c).
+// Of one row. Gates i, f, g, o: memory = f * memory_before + i * g, state = o * tanh(memory).
 inline void lstm_row(const LstmStep& row, std::int64_t units) {
   const auto [state, memory, gates, x, product, state_before, before, mask, pitch] = row;
   RONDE_INDEPENDENT_STEPS
@@ -39,15 +39,13 @@ inline void lstm_row_left_out(const LstmStep& row, std::int64_t units) {
 void lstm_step(const LstmStep& step, std::int64_t rows, std::int64_t units) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = r * units;
-    const LstmStep row{step.state + at,
-                       step.memory + at,
-                       step.gates + 4 * at,
-                       step.x + 4 * at,
-                       step.product + r * step.pitch,
-                       step.state_before + at,
-                       step.memory_before + at,
-                       nullptr,
-                       0};
+    const LstmStep row{.state = step.state + at,
+                       .memory = step.memory + at,
+                       .gates = step.gates + 4 * at,
+                       .x = step.x + 4 * at,
+                       .product = step.product + r * step.pitch,
+                       .state_before = step.state_before + at,
+                       .memory_before = step.memory_before + at};
     if (step.mask && step.mask[r] == 0)
       lstm_row_left_out(row, units);
     else
@@ -81,16 +79,14 @@ inline void lstm_row_left_out_backward(const LstmGradients& row, std::int64_t un
 void lstm_step_backward(const LstmGradients& step, std::int64_t rows, std::int64_t units) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = r * units;
-    const LstmGradients row{step.grad_x + 4 * at,
-                            step.grad_memory + at,
-                            step.grad_direct + at,
-                            step.grad_state + at,
-                            step.grad_later + r * step.pitch,
-                            step.gates + 4 * at,
-                            step.memory + at,
-                            step.memory_before + at,
-                            nullptr,
-                            0};
+    const LstmGradients row{.grad_x = step.grad_x + 4 * at,
+                            .grad_memory = step.grad_memory + at,
+                            .grad_direct = step.grad_direct + at,
+                            .grad_state = step.grad_state + at,
+                            .grad_later = step.grad_later + r * step.pitch,
+                            .gates = step.gates + 4 * at,
+                            .memory = step.memory + at,
+                            .memory_before = step.memory_before + at};
     if (step.mask && step.mask[r] == 0)
       lstm_row_left_out_backward(row, units);
     else
@@ -98,9 +94,8 @@ void lstm_step_backward(const LstmGradients& step, std::int64_t rows, std::int64
   }
 }
 
-// Of one row. Gates z, r, g, and p, what of the product is multiplied by r: g = tanh(x + r * p), h = z *
-// h_before
-// + (1 - z) * g.
+// Of one row. Gates z, r, g = tanh(x + r * past), and past, the product of g's part and its bias:
+// state = z * state_before + (1 - z) * g.
 inline void gru_row(const GruStep& row, std::int64_t units) {
   const auto [state, gates, x, product, bias, before, mask, pitch] = row;
   RONDE_INDEPENDENT_STEPS
@@ -125,8 +120,12 @@ inline void gru_row_left_out(const GruStep& row, std::int64_t units) {
 void gru_step(const GruStep& step, std::int64_t rows, std::int64_t units) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = r * units;
-    const GruStep row{step.state + at, step.gates + 4 * at,    step.x + 3 * at, step.product + r * step.pitch,
-                      step.bias,       step.state_before + at, nullptr,         0};
+    const GruStep row{.state = step.state + at,
+                      .gates = step.gates + 4 * at,
+                      .x = step.x + 3 * at,
+                      .product = step.product + r * step.pitch,
+                      .bias = step.bias,
+                      .state_before = step.state_before + at};
     if (step.mask && step.mask[r] == 0)
       gru_row_left_out(row, units);
     else
@@ -161,15 +160,13 @@ inline void gru_row_left_out_backward(const GruGradients& row, std::int64_t unit
 void gru_step_backward(const GruGradients& step, std::int64_t rows, std::int64_t units) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = r * units;
-    const GruGradients row{step.grad_x + 3 * at,
-                           step.grad_product + 3 * at,
-                           step.grad_direct + at,
-                           step.grad_state + at,
-                           step.grad_later + r * step.pitch,
-                           step.gates + 4 * at,
-                           step.state_before + at,
-                           nullptr,
-                           0};
+    const GruGradients row{.grad_x = step.grad_x + 3 * at,
+                           .grad_product = step.grad_product + 3 * at,
+                           .grad_direct = step.grad_direct + at,
+                           .grad_state = step.grad_state + at,
+                           .grad_later = step.grad_later + r * step.pitch,
+                           .gates = step.gates + 4 * at,
+                           .state_before = step.state_before + at};
     if (step.mask && step.mask[r] == 0)
       gru_row_left_out_backward(row, units);
     else
