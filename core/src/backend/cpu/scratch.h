@@ -2,6 +2,7 @@
 /// has no elements.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <ronde/core/backend.h>
@@ -27,6 +28,15 @@ class Scratch {
   Backend& backend_;
   std::size_t bytes_;
   T* data_;
+};
+
+/// The same, of zeros.
+template <class T>
+class Zeros : public Scratch<T> {
+ public:
+  Zeros(Backend& backend, std::int64_t count) : Scratch<T>(backend, count) {
+    std::fill_n(this->data(), count, T{});
+  }
 };
 
 }  // namespace ronde::inline v0

@@ -319,8 +319,7 @@ void OneDnnBackend::depthwise_backward_weight(const ConvProblem& p, const Tensor
   const std::int64_t taps = p.kh * p.kw, weights = taps * p.o;
   const LineBands bands(p.oh, bands_of_image(threads(), p), lines_at_a_time(p, p.oh, grad_out, x));
   const int chunks = threads().chunks(p.n * bands.parts, 1);
-  const Scratch<float> sums(*this, weights * chunks);
-  std::fill_n(sums.data(), weights * chunks, 0.0f);
+  const Zeros<float> sums(*this, weights * chunks);
   threads().parallel_chunks(p.n * bands.parts, 1, [&](int chunk, std::int64_t begin, std::int64_t end) {
     const BandSource source(*this, kernels_, x, p, bands.longest());
     const ReadRows g(*this, kernels_, grad_out, p.n * p.oh, bands.longest());

@@ -18,10 +18,9 @@ struct GruForward {
   const float* bias;  // 3 * units
 
   void operator()(std::int64_t row, std::int64_t rows) const {
-    const Scratch<float> scratch(backend, kProductScratch), product(backend, rows * recurrent.columns());
-    const Scratch<float> start(backend, rows * units);  // the state in front of the first step
-    std::fill_n(product.data(), rows * recurrent.columns(), 0.0f);
-    std::fill_n(start.data(), rows * units, 0.0f);
+    const Scratch<float> scratch(backend, kProductScratch);
+    const Zeros<float> product(backend, rows * recurrent.columns());
+    const Zeros<float> start(backend, rows * units);  // the state in front of the first step
     for (std::int64_t t = 0; t < steps; ++t) {
       if (t > 0) recurrent.multiply(product.data(), states.at(t - 1, row), rows, scratch.data());
       kernels.gru_step({.state = states.at(t, row),
@@ -46,11 +45,9 @@ struct GruBackward {
   const PackedOperand& recurrent;  // transposed
 
   void operator()(std::int64_t row, std::int64_t rows) const {
-    const Scratch<float> scratch(backend, kProductScratch), later(backend, rows * recurrent.columns());
-    const Scratch<float> start(backend, rows * units), direct(backend, rows * units);
-    std::fill_n(later.data(), rows * recurrent.columns(), 0.0f);
-    std::fill_n(start.data(), rows * units, 0.0f);
-    std::fill_n(direct.data(), rows * units, 0.0f);
+    const Scratch<float> scratch(backend, kProductScratch);
+    const Zeros<float> later(backend, rows * recurrent.columns()), start(backend, rows * units),
+        direct(backend, rows * units);
     for (std::int64_t t = steps; t-- > 0;) {
       kernels.gru_step_backward({.grad_x = grad_x.at(t, row),
                                  .grad_product = grad_products.at(t, row),
@@ -79,8 +76,7 @@ void OneDnnBackend::gru(const Tensor& states, const Tensor& gates, const Tensor&
   const std::int64_t steps = states.size(0), n = states.size(1), units = states.size(2);
   const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), units, 3 * units, false,
                                 steps > 1);
-  const Scratch<float> no_bias(*this, recurrent_bias.defined() ? 0 : 3 * units);
-  if (no_bias.data()) std::fill_n(no_bias.data(), 3 * units, 0.0f);
+  const Zeros<float> no_bias(*this, recurrent_bias.defined() ? 0 : 3 * units);
   for_recurrent_rows(GruForward{*this,
                                 kernels_,
                                 steps,

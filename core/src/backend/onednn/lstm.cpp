@@ -17,10 +17,9 @@ struct LstmForward {
   const PackedOperand& recurrent;
 
   void operator()(std::int64_t row, std::int64_t rows) const {
-    const Scratch<float> scratch(backend, kProductScratch), product(backend, rows * recurrent.columns());
-    const Scratch<float> start(backend, rows * units);  // state and memory in front of the first step
-    std::fill_n(product.data(), rows * recurrent.columns(), 0.0f);
-    std::fill_n(start.data(), rows * units, 0.0f);
+    const Scratch<float> scratch(backend, kProductScratch);
+    const Zeros<float> product(backend, rows * recurrent.columns());
+    const Zeros<float> start(backend, rows * units);  // state and memory in front of the first step
     for (std::int64_t t = 0; t < steps; ++t) {
       if (t > 0) recurrent.multiply(product.data(), states.at(t - 1, row), rows, scratch.data());
       kernels.lstm_step({.state = states.at(t, row),
@@ -46,13 +45,10 @@ struct LstmBackward {
   const PackedOperand& recurrent;  // transposed
 
   void operator()(std::int64_t row, std::int64_t rows) const {
-    const Scratch<float> scratch(backend, kProductScratch), later(backend, rows * recurrent.columns());
-    const Scratch<float> start(backend, rows * units), grad_memory(backend, rows * units);
-    const Scratch<float> direct(backend, rows * units);
-    std::fill_n(later.data(), rows * recurrent.columns(), 0.0f);
-    std::fill_n(start.data(), rows * units, 0.0f);
-    std::fill_n(grad_memory.data(), rows * units, 0.0f);
-    std::fill_n(direct.data(), rows * units, 0.0f);
+    const Scratch<float> scratch(backend, kProductScratch);
+    const Zeros<float> later(backend, rows * recurrent.columns()), start(backend, rows * units),
+        grad_memory(backend, rows * units);
+    const Zeros<float> direct(backend, rows * units);
     for (std::int64_t t = steps; t-- > 0;) {
       kernels.lstm_step_backward({.grad_x = grad_x.at(t, row),
                                   .grad_memory = grad_memory.data(),

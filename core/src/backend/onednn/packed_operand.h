@@ -1,13 +1,7 @@
 /// PackedOperand: the right operand of many products, packed once for all of them.
 #pragma once
 
-#include <algorithm>
-
-#include <ronde/core/thread_pool.h>
-#include <ronde/core/whole_numbers.h>
-
-#include "backend/cpu/scratch.h"
-#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/products.h"
 
 namespace ronde::inline v0 {
 
@@ -21,12 +15,13 @@ class PackedOperand {
         columns_(ceil_divide<std::int64_t>(n, kernels.lanes) * kernels.lanes),
         packed_(backend, is_used ? k * columns_ : 0) {
     if (!is_used) return;
-    const Scratch<float> padded(backend, n == columns_ ? 0 : k * columns_);
+    const std::int64_t pitch = transpose ? k : columns_;
+    const Zeros<float> padded(backend, n == columns_ ? 0 : k * columns_);
     if (padded.data()) {
-      fill_up(padded.data(), b, transpose ? Sides{n, k} : Sides{k, n}, transpose ? k : columns_);
+      copy_rows(padded.data(), pitch, b, transpose ? k : n, transpose ? n : k, transpose ? k : n);
       b = padded.data();
     }
-    const ProductShape shape{0, columns_, k, 0, 0, transpose ? k : columns_, false, transpose};
+    const ProductShape shape{0, columns_, k, 0, 0, pitch, false, transpose};
     backend.threads().parallel_for(
         ceil_divide(columns_, kProductColumns), 1, [&](std::int64_t begin, std::int64_t end) {
           for (; begin < end; ++begin)
@@ -43,16 +38,6 @@ class PackedOperand {
   }
 
  private:
-  struct Sides {
-    std::int64_t rows, columns;
-  };
-  // `pitch` elements for each row of `from`, and columns() * k in all, zeros where it has none.
-  void fill_up(float* to, const float* from, Sides sides, std::int64_t pitch) const {
-    std::fill_n(to, k_ * columns_, 0.0f);
-    for (std::int64_t r = 0; r < sides.rows; ++r)
-      std::copy_n(from + r * sides.columns, sides.columns, to + r * pitch);
-  }
-
   const Kernels& kernels_;
   std::int64_t k_, columns_;
   Scratch<float> packed_;

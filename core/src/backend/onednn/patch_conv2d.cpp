@@ -128,8 +128,7 @@ void add_patch_gradients(Backend& backend, const Kernels& kernels, const ConvPro
   const std::int64_t depth = patches.depth(), weights = p.o * depth;
   const int chunks = backend.threads().chunks(p.n, 1);
   const bool by_tiles = pays_in_tiles(kernels, p);
-  const Scratch<float> sums(backend, weights * chunks);
-  std::fill_n(sums.data(), weights * chunks, 0.0f);
+  const Zeros<float> sums(backend, weights * chunks);
   for_patches(backend, p, patches, [&](int chunk, std::int64_t first, std::int64_t images, float* copied) {
     const Scratch<float> next(backend, weights);
     patches.gather(copied, x + first * in_elements(p), 0, patches.rows(images));

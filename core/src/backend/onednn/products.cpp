@@ -37,12 +37,6 @@ bool has_few_columns(std::int64_t n, std::int64_t k) {
   return n > 1 && n < kBlockColumns && k <= kMostDepth;
 }
 
-// to (rows, columns) = from; pitches given.
-void copy_rows(float* to, std::int64_t to_pitch, const float* from, std::int64_t from_pitch,
-               std::int64_t rows, std::int64_t columns) {
-  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_pitch, columns, to + r * to_pitch);
-}
-
 // Products of bf16 by tiles; false where these do not take them.
 bool matmul_bfloat16(Backend& backend, const Kernels& kernels, const Tensor& out, const Tensor& a,
                      const Tensor& b, MatmulParams params) {
@@ -98,8 +92,7 @@ void FloatProduct::run_padded(float* c, const float* from_a, const float* from_b
   const std::int64_t rows = shape.m, columns = shape.n, pitch = shape.b_pitch;
   shape.n = shape.out_pitch = ceil_divide<std::int64_t>(columns, kernels.lanes) * kernels.lanes;
   if (!shape.transpose_b) shape.b_pitch = shape.n;
-  const Scratch<float> right(backend, k * shape.n);
-  std::fill_n(right.data(), k * shape.n, 0.0f);
+  const Zeros<float> right(backend, k * shape.n);
   copy_rows(right.data(), shape.b_pitch, from_b, pitch, shape.transpose_b ? columns : k,
             shape.transpose_b ? k : columns);
   const Scratch<float> results(backend, std::min(rows, kProductRowsAtOnce) * shape.n);

@@ -40,6 +40,12 @@ inline bool pays_in_tiles(const Kernels& kernels, std::int64_t m, std::int64_t n
   return fits_tiles(kernels, n, k) && pays_to_split(m, n);
 }
 
+/// to (rows, columns) = from; pitches given.
+inline void copy_rows(float* to, std::int64_t to_pitch, const float* from, std::int64_t from_pitch,
+                      std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_pitch, columns, to + r * to_pitch);
+}
+
 /// One thread's product of floats.
 inline void multiply(Backend& backend, const Kernels& kernels, bool by_tiles, float* out, const float* a,
                      const float* b, const ProductShape& shape) {
