@@ -111,28 +111,32 @@ Variable Recurrent::forward(const Variable& x, const Context& context) {
   begin(pass, recurrent_kernel_, bias_);
   const Variable projected = project(dropout_ ? (*dropout_)(x, context) : x, pass.input_bias);
   const Tensor mask = mask_by_step(*this, x);
-  if (!recurrent_dropout_)
-    if (const Variable states = all_states(projected, recurrent_kernel_, pass.recurrent_bias, mask);
-        states.defined())
-      return outputs_of(zeroes_masked_ ? zeroed(states, mask) : states);
-  const Shape state{x.size(0), options_.units};
-  pass.state = pass.memory = Tensor::zeros(state, x.value().options());
+  const Variable states =
+      recurrent_dropout_ ? Variable() : all_states(projected, recurrent_kernel_, pass.recurrent_bias, mask);
+  if (!states.defined()) return step_by_step(pass, projected, mask, context);
+  return outputs_of(zeroes_masked_ ? zeroed(states, mask) : states);
+}
+
+/// The same of what `project` gave, by operations of each step.
+Variable Recurrent::step_by_step(Pass& pass, const Variable& projected, const Tensor& mask,
+                                 const Context& context) const {
+  const TensorOptions options = projected.value().options();
+  const Shape state{projected.size(1), options_.units};
+  pass.state = pass.memory = Tensor::zeros(state, options);
   if (recurrent_dropout_ && (context.training || context.trace != nullptr))  // a dry run reaches all parts
-    pass.mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, x.value().options()), context);
-  std::vector<Variable> inputs = unstack(projected);
+    pass.mask = (*recurrent_dropout_)(Tensor::full(state, 1.0, options), context);
+  std::vector<Variable> inputs = unstack(projected), outputs;
   if (options_.go_backwards) std::reverse(inputs.begin(), inputs.end());
   const MaskedSteps masked(mask, options_.go_backwards);
-  std::vector<Variable> outputs;
   for (std::size_t t = 0; t < inputs.size(); ++t) {
     const Variable state_before = pass.state, memory_before = pass.memory;
     step(inputs[t], pass);
     pass.state = masked.left_out(t, pass.state, state_before);
     pass.memory = masked.left_out(t, pass.memory, memory_before);
-    if (options_.return_sequences)
-      outputs.push_back(zeroes_masked_ ? zeroed(pass.state, masked.counts(t)) : pass.state);
+    if (!options_.return_sequences && t + 1 < inputs.size()) continue;
+    outputs.push_back(zeroes_masked_ ? zeroed(pass.state, masked.counts(t)) : pass.state);
   }
-  if (!options_.return_sequences)
-    return zeroes_masked_ ? zeroed(pass.state, masked.counts(inputs.size() - 1)) : pass.state;
+  if (!options_.return_sequences) return outputs.back();
   if (turns_outputs_) std::reverse(outputs.begin(), outputs.end());
   return stack(outputs, 1);
 }

@@ -110,6 +110,8 @@ class RONDE_API Recurrent : public Module {
   Dropout* add_dropout(const char* name, double rate, const Shape& noise);
   Variable project(const Variable& x, const Variable& bias) const;
   Variable outputs_of(const Variable& states) const;
+  Variable step_by_step(Pass& pass, const Variable& projected, const Tensor& mask,
+                        const Context& context) const;
 
   Kind kind_;
   const RecurrentOptions options_;
