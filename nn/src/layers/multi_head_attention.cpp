@@ -135,9 +135,12 @@ Tensor MultiHeadAttention::allowed(const Variable& x, const Variable& values, co
   };
   if (const Tensor mask = mask_column(*this, x); mask.defined())
     restrict_to(mask.reshape({shape[0], 1, shape[2], 1}));
-  for (const Variable* of : {&values, &keys})
-    if (const Tensor mask = mask_column(*this, *of); mask.defined())
+  const auto restrict_steps_to = [&](const Variable& taken) {
+    if (const Tensor mask = mask_column(*this, taken); mask.defined())
       restrict_to(mask.reshape({shape[0], 1, 1, shape[3]}));
+  };
+  restrict_steps_to(values);
+  if (!keys.same_as(values)) restrict_steps_to(keys);
   if (result.defined() && options_.use_causal_mask)
     restrict_to(
         mask_without(kept_causal_mask({shape[2], shape[3]}, result.options()), kLeftOut).to(result.dtype()));
