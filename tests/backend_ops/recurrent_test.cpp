@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "backend_ops/compare.h"
 
 namespace ronde::test {
@@ -11,7 +13,6 @@ struct RecurrentCase {
 const RecurrentCase kRecurrentCases[] = {{1, 1, 1},   {3, 5, 8},  {4, 2, 10},  {2, 70, 33},
                                          {5, 13, 64}, {3, 4, 80}, {2, 3, 150}, {2, 1, 370}};
 constexpr Tolerance kFloats{.bf16 = 0};
-constexpr RecurrentParams kOrdersOfSteps[] = {{}, {.backwards = true}};
 
 /// Zeros and ones, (steps, n).
 Tensor some_mask(std::int64_t steps, std::int64_t n) {
@@ -20,37 +21,50 @@ Tensor some_mask(std::int64_t steps, std::int64_t n) {
   return mask;
 }
 
-TEST(Lstm, Forward) {
-  for (const auto& [steps, n, units] : kRecurrentCases) {
-    SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
-    const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
-    for (const RecurrentParams params : kOrdersOfSteps)
+struct Tables {
+  std::function<Tensors(const RecurrentCase&)> outputs, inputs;
+};
+/// Each case in both orders of steps.
+void compare_all(const Tables& tables,
+                 const std::function<void(Backend&, Tensors, Tensors, RecurrentParams)>& kernel) {
+  for (const RecurrentCase& c : kRecurrentCases) {
+    SCOPED_TRACE(cat(c.steps, " x ", c.n, " x ", c.units));
+    for (const RecurrentParams params : {RecurrentParams{}, RecurrentParams{.backwards = true}})
       compare(
-          {blank(shape), blank(shape), blank(gates), blank(shape), blank(shape), blank(gates)},
-          {random(gates, 1, 2), random({units, 4 * units}, 2, 0.5), some_mask(steps, n)},
-          [&](Backend& b, Tensors out, Tensors in) {
-            b.lstm(out[0], out[1], out[2], in[0], in[1], {}, params);
-            b.lstm(out[3], out[4], out[5], in[0], in[1], in[2], params);
-          },
-          kFloats);
+          tables.outputs(c), tables.inputs(c),
+          [&](Backend& b, Tensors out, Tensors in) { kernel(b, out, in, params); }, kFloats);
   }
 }
 
+/// (steps, n, parts * units)
+Shape wide(const RecurrentCase& c, std::int64_t parts) {
+  return {c.steps, c.n, parts * c.units};
+}
+
+TEST(Lstm, Forward) {
+  const auto outputs = [](const RecurrentCase& c) {
+    return Tensors{blank(wide(c, 1)), blank(wide(c, 1)), blank(wide(c, 4)),
+                   blank(wide(c, 1)), blank(wide(c, 1)), blank(wide(c, 4))};
+  };
+  const auto inputs = [](const RecurrentCase& c) {
+    return Tensors{random(wide(c, 4), 1, 2), random({c.units, 4 * c.units}, 2, 0.5), some_mask(c.steps, c.n)};
+  };
+  compare_all({outputs, inputs}, [](Backend& b, Tensors out, Tensors in, RecurrentParams params) {
+    b.lstm(out[0], out[1], out[2], in[0], in[1], {}, params);
+    b.lstm(out[3], out[4], out[5], in[0], in[1], in[2], params);
+  });
+}
+
 TEST(Lstm, Backward) {
-  for (const auto& [steps, n, units] : kRecurrentCases) {
-    SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
-    const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
-    for (const RecurrentParams params : kOrdersOfSteps)
-      compare(
-          {blank(gates), blank(gates)},
-          {random(shape, 1), random(shape, 2), random(gates, 3), random({units, 4 * units}, 4, 0.2),
-           some_mask(steps, n)},
-          [&](Backend& b, Tensors out, Tensors in) {
-            b.lstm_backward(out[0], in[0], in[1], in[2], in[3], {}, params);
-            b.lstm_backward(out[1], in[0], in[1], in[2], in[3], in[4], params);
-          },
-          kFloats);
-  }
+  const auto outputs = [](const RecurrentCase& c) { return Tensors{blank(wide(c, 4)), blank(wide(c, 4))}; };
+  const auto inputs = [](const RecurrentCase& c) {
+    return Tensors{random(wide(c, 1), 1), random(wide(c, 1), 2), random(wide(c, 4), 3),
+                   random({c.units, 4 * c.units}, 4, 0.2), some_mask(c.steps, c.n)};
+  };
+  compare_all({outputs, inputs}, [](Backend& b, Tensors out, Tensors in, RecurrentParams params) {
+    b.lstm_backward(out[0], in[0], in[1], in[2], in[3], {}, params);
+    b.lstm_backward(out[1], in[0], in[1], in[2], in[3], in[4], params);
+  });
 }
 
 TEST(Lstm, OfNoRows) {
@@ -65,37 +79,31 @@ TEST(Lstm, OfNoRows) {
 }
 
 TEST(Gru, Forward) {
-  for (const auto& [steps, n, units] : kRecurrentCases) {
-    SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
-    const Shape shape{steps, n, units}, gates{steps, n, 4 * units};
-    for (const RecurrentParams params : kOrdersOfSteps)
-      compare(
-          {blank(shape), blank(gates), blank(shape), blank(gates)},
-          {random({steps, n, 3 * units}, 1, 2), random({units, 3 * units}, 2, 0.5), random({3 * units}, 3),
-           some_mask(steps, n)},
-          [&](Backend& b, Tensors out, Tensors in) {
-            b.gru(out[0], out[1], in[0], in[1], {}, {}, params);
-            b.gru(out[2], out[3], in[0], in[1], in[2], in[3], params);
-          },
-          kFloats);
-  }
+  const auto outputs = [](const RecurrentCase& c) {
+    return Tensors{blank(wide(c, 1)), blank(wide(c, 4)), blank(wide(c, 1)), blank(wide(c, 4))};
+  };
+  const auto inputs = [](const RecurrentCase& c) {
+    return Tensors{random(wide(c, 3), 1, 2), random({c.units, 3 * c.units}, 2, 0.5), random({3 * c.units}, 3),
+                   some_mask(c.steps, c.n)};
+  };
+  compare_all({outputs, inputs}, [](Backend& b, Tensors out, Tensors in, RecurrentParams params) {
+    b.gru(out[0], out[1], in[0], in[1], {}, {}, params);
+    b.gru(out[2], out[3], in[0], in[1], in[2], in[3], params);
+  });
 }
 
 TEST(Gru, Backward) {
-  for (const auto& [steps, n, units] : kRecurrentCases) {
-    SCOPED_TRACE(cat(steps, " x ", n, " x ", units));
-    const Shape shape{steps, n, units}, wide{steps, n, 3 * units};
-    for (const RecurrentParams params : kOrdersOfSteps)
-      compare(
-          {blank(wide), blank(wide), blank(wide), blank(wide)},
-          {random(shape, 1), random(shape, 2), random({steps, n, 4 * units}, 3, 0.1, 0.9),
-           random({units, 3 * units}, 4, 0.2), some_mask(steps, n)},
-          [&](Backend& b, Tensors out, Tensors in) {
-            b.gru_backward(out[0], out[1], in[0], in[1], in[2], in[3], {}, params);
-            b.gru_backward(out[2], out[3], in[0], in[1], in[2], in[3], in[4], params);
-          },
-          kFloats);
-  }
+  const auto outputs = [](const RecurrentCase& c) {
+    return Tensors{blank(wide(c, 3)), blank(wide(c, 3)), blank(wide(c, 3)), blank(wide(c, 3))};
+  };
+  const auto inputs = [](const RecurrentCase& c) {
+    return Tensors{random(wide(c, 1), 1), random(wide(c, 1), 2), random(wide(c, 4), 3, 0.1, 0.9),
+                   random({c.units, 3 * c.units}, 4, 0.2), some_mask(c.steps, c.n)};
+  };
+  compare_all({outputs, inputs}, [](Backend& b, Tensors out, Tensors in, RecurrentParams params) {
+    b.gru_backward(out[0], out[1], in[0], in[1], in[2], in[3], {}, params);
+    b.gru_backward(out[2], out[3], in[0], in[1], in[2], in[3], in[4], params);
+  });
 }
 
 }  // namespace
