@@ -122,6 +122,10 @@ TEST(Masks, AreHandedOnStepByStep) {
   EXPECT_FALSE(has_mask(Bidirectional(LSTM({.units = 2}))));
   EXPECT_FALSE(has_mask(GlobalAveragePooling1D()));
   EXPECT_FALSE(has_mask(Flatten()));
+  Variable two = Tensor::zeros({1, 5, 2});
+  two.set_mask(Tensor::zeros({1, 5}));
+  EXPECT_TRUE(Concatenate()({two, two}).mask().shares_storage_with(two.mask()));
+  EXPECT_TRUE(Add()({two, two}).mask().shares_storage_with(two.mask()));
   Sequential mixed(words(), Dense({.units = 2}));
   mixed.build({5}, {.compute_dtype = DType::bf16});
   EXPECT_TRUE(mixed(sentence(3, 5)).mask().defined());
@@ -134,6 +138,18 @@ std::string message_of_graph(const Layers& layers) {
   const Symbol x = net.input("x");
   layers(net, net.add(words(), x));
   return message_of([&] { net.build({5}); });
+}
+
+// A run of layers would lose it.
+TEST(Masks, PassLayersOfAGraphThatAreRunTogether) {
+  Graph net;
+  const Symbol x = net.add(Masking(), net.input("x"));
+  net.output(net.add(GlobalAveragePooling1D(), net.add(ReLU(), net.add(BatchNormalization(), x))));
+  net.build({3, 2}, in_f64());
+  Tensor steps = random_tensor({2, 3, 2});
+  steps.slice(1, 2, 3).fill(0.0);
+  expect_close(net(steps).value(), net(steps.slice(1, 0, 2).contiguous()).value().to_vector<double>(), 1e-14,
+               "without the step that is left out");
 }
 
 TEST(Masks, OfMergedInputsAreTheSame) {
