@@ -9,6 +9,7 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 
@@ -63,11 +64,17 @@ class RONDE_API IoError : public Error {
 /// thread that it did not start, what that means and what helps.
 RONDE_API std::string explanation(const std::exception& error);
 
+/// Throws `E` with all pieces as its message: a function of its own, so that places that call it stay small.
+template <class E>
+[[noreturn, gnu::noinline, gnu::cold]] void throw_error(std::initializer_list<TextPiece> pieces) {
+  throw E(concatenate(pieces));
+}
+
 /// Throws `E` with all pieces as its message unless `ok`.
 template <class E = Error, class... Pieces>
 void require(bool ok, const Pieces&... pieces) {
   if (!ok) [[unlikely]]
-    throw E(cat(pieces...));
+    throw_error<E>({TextPiece(pieces)...});
 }
 
 }  // namespace ronde::inline v0
