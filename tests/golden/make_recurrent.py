@@ -41,6 +41,10 @@ def cases():
     for biased, sequences in itertools.product((False, True), (False, True)):
         yield layers.GRU(3, reset_after=False, use_bias=biased, return_sequences=sequences), (2, 4, 2)
     yield layers.Bidirectional(layers.GRU(2, reset_after=False, return_sequences=True)), (2, 3, 2)
+    yield layers.TimeDistributed(layers.Dense(2, activation="tanh")), (2, 3, 4)
+    yield layers.TimeDistributed(layers.Conv2D(2, 2, activation="relu")), (2, 2, 3, 4, 1)
+    yield layers.TimeDistributed(layers.GRU(2)), (2, 3, 2, 4)
+    yield layers.TimeDistributed(layers.Bidirectional(layers.LSTM(1, return_sequences=True))), (1, 2, 3, 2)
     # The first one goes backwards, and another kind of layer ahead.
     yield layers.Bidirectional(layers.LSTM(2, go_backwards=True, return_sequences=True),
                                backward_layer=layers.SimpleRNN(3, return_sequences=True)), (2, 4, 2)
@@ -59,6 +63,7 @@ def masked_cases():
     yield [layers.Masking(), layers.Bidirectional(layers.GRU(2, zero_output_for_mask=True))], (3, 4, 2)
     yield [layers.Masking(-0.5), layers.Dense(2), layers.LSTM(2, return_sequences=True), layers.GRU(2)], (3, 5, 1)
     yield [layers.Masking(), layers.GRU(2, return_sequences=True), layers.ReLU(), layers.GlobalAveragePooling1D()], (3, 5, 1)
+    yield [layers.Masking(), layers.TimeDistributed(layers.Dense(3, activation="tanh")), layers.GRU(2)], (3, 4, 2)
     if not KERAS2:  # there it is an error
         yield [layers.Masking(), layers.LSTM(2, return_sequences=True), layers.Conv1D(3, 2), layers.GlobalAveragePooling1D()], (3, 5, 1)
 

@@ -133,6 +133,7 @@
 #include <ronde/nn/sgd.h>
 #include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/time_distributed.h>
 #include <ronde/nn/top_k_accuracy.h>
 #include <ronde/nn/training_only.h>
 #include <ronde/nn/up_sampling1d.h>

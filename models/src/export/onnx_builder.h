@@ -65,12 +65,16 @@ struct OnnxCall {
 
 using OnnxConverter = OnnxValue (*)(const OnnxCall& call);
 
+/// The value with these extents, -1 for what is left over and 0 for as many as there are; `shape` has no
+/// batch.
+OnnxValue onnx_reshaped(OnnxBuilder& builder, const OnnxValue& value, const Shape& extents,
+                        const Shape& shape, const std::string& name);
 /// activation(value); `name` is that of the layer.
 OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& value,
                           const std::string& name);
 
 // Defined by subject in onnx_attention.cpp, onnx_images.cpp, onnx_joins.cpp, onnx_margins.cpp,
-// onnx_normalizations.cpp, onnx_recurrent.cpp, onnx_vectors.cpp.
+// onnx_normalizations.cpp, onnx_recurrent.cpp, onnx_vectors.cpp; of nets in layers in onnx_export.cpp.
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
@@ -107,6 +111,7 @@ OnnxValue onnx_reshape(const OnnxCall& call);
 OnnxValue onnx_separable_conv2d(const OnnxCall& call);
 OnnxValue onnx_softmax(const OnnxCall& call);
 OnnxValue onnx_subtract(const OnnxCall& call);
+OnnxValue onnx_time_distributed(const OnnxCall& call);
 OnnxValue onnx_up_sampling1d(const OnnxCall& call);
 OnnxValue onnx_up_sampling2d(const OnnxCall& call);
 OnnxValue onnx_zero_padding1d(const OnnxCall& call);

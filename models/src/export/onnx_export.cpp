@@ -3,6 +3,7 @@
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/time_distributed.h>
 #include <ronde/nn/training_only.h>
 
 #include "export/layer_calls.h"
@@ -60,6 +61,7 @@ constexpr Exported kConverters[] = {
     {"SimpleRNN", onnx_recurrent},
     {"Softmax", onnx_softmax},
     {"Subtract", onnx_subtract},
+    {"TimeDistributed", onnx_time_distributed},
     {"UpSampling1D", onnx_up_sampling1d},
     {"UpSampling2D", onnx_up_sampling2d},
     {"ZeroPadding1D", onnx_zero_padding1d},
@@ -97,10 +99,8 @@ void reserve_names(const Ports& inputs, const Ports& outputs, OnnxGraph& graph) 
     }
 }
 
-/// Runs all calls and returns the net's outputs, in Ronde's order of axes.
-std::vector<OnnxValue> convert(const LayerCalls& net, const Ports& inputs, OnnxBuilder& builder) {
-  std::vector<OnnxValue> values;
-  for (const OnnxPort& input : inputs) values.push_back({input.name, input.shape});
+/// Runs all calls with `values`, the net's inputs, and returns its outputs, in Ronde's order of axes.
+std::vector<OnnxValue> convert(const LayerCalls& net, std::vector<OnnxValue> values, OnnxBuilder& builder) {
   for (const LayerCall& call : net.calls) {
     std::vector<OnnxValue> taken;
     for (const std::size_t i : call.inputs) taken.push_back(values.at(i));
@@ -110,6 +110,12 @@ std::vector<OnnxValue> convert(const LayerCalls& net, const Ports& inputs, OnnxB
   std::vector<OnnxValue> outputs;
   for (const std::size_t i : net.output_values) outputs.push_back(builder.channels_last(values.at(i)));
   return outputs;
+}
+
+std::vector<OnnxValue> values_of(const Ports& inputs) {
+  std::vector<OnnxValue> values;
+  for (const OnnxPort& input : inputs) values.push_back({input.name, input.shape});
+  return values;
 }
 
 /// Calls values like the outputs that they are. An input, or what is an output already, is first copied.
@@ -130,6 +136,17 @@ void name_outputs(const std::vector<OnnxValue>& values, const Ports& inputs, con
 
 }  // namespace
 
+/// The steps of all samples are one batch to the layer.
+OnnxValue onnx_time_distributed(const OnnxCall& call) {
+  const Module& layer = dynamic_cast<const TimeDistributed&>(call.layer).layer();
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const OnnxValue steps = onnx_reshaped(call.builder, x, x.shape.tail(1).batch_of(-1), x.shape.tail(1),
+                                        cat(call.name(), "/steps"));
+  const OnnxValue y = convert(layer_calls(layer), {steps}, call.builder).front();
+  const Shape shape = y.shape.batch_of(x.shape[0]);
+  return onnx_reshaped(call.builder, y, shape.batch_of(-1), shape, call.name());
+}
+
 std::string encode_onnx(const Module& net, const OnnxOptions& options) {
   require(net.is_built(), "[onnx] the net is not built: its shapes are not known");
   const LayerCalls calls = layer_calls(net);
@@ -137,7 +154,7 @@ std::string encode_onnx(const Module& net, const OnnxOptions& options) {
   OnnxGraph graph;
   reserve_names(inputs, outputs, graph);
   OnnxBuilder builder(graph);
-  name_outputs(convert(calls, inputs, builder), inputs, outputs, builder);
+  name_outputs(convert(calls, values_of(inputs), builder), inputs, outputs, builder);
   return graph.encode(options.name, inputs, outputs);
 }
 

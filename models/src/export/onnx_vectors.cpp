@@ -164,10 +164,14 @@ OnnxValue onnx_global_max_pooling1d(const OnnxCall& call) {
 OnnxValue onnx_reshape(const OnnxCall& call) {
   const OnnxValue x = call.builder.channels_last(call.input());
   const Shape shape = dynamic_cast<const Reshape&>(call.layer).shape_for(x.shape);
-  const Shape with_batch = shape.batch_of(0);  // 0: as many as the input has
-  const std::string extents = call.builder.graph().add_constant(
-      cat(call.name(), "/shape"), std::vector<std::int64_t>(with_batch.begin(), with_batch.end()));
-  return call.builder.add("Reshape", call.name(), {x}, {extents}, shape);
+  return onnx_reshaped(call.builder, x, shape.batch_of(0), shape, call.name());
+}
+
+OnnxValue onnx_reshaped(OnnxBuilder& builder, const OnnxValue& value, const Shape& extents,
+                        const Shape& shape, const std::string& name) {
+  const std::string constant = builder.graph().add_constant(
+      cat(name, "/shape"), std::vector<std::int64_t>(extents.begin(), extents.end()));
+  return builder.add("Reshape", name, {value}, {constant}, shape);
 }
 
 OnnxValue onnx_identity(const OnnxCall& call) {

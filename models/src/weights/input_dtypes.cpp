@@ -5,12 +5,13 @@
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/time_distributed.h>
 
 namespace ronde::inline v0 {
 
 namespace {
 
-/// An Embedding, or a net that gives its only input to Embeddings alone.
+/// An Embedding, also of each step, or a net that gives its only input to Embeddings alone.
 bool embeds(const Module& layer);
 
 bool embeds_input(const Graph& graph, int input) {
@@ -25,6 +26,8 @@ bool embeds(const Module& layer) {
   if (const auto* graph = dynamic_cast<const Graph*>(&layer)) return embeds_input(*graph, 0);
   if (dynamic_cast<const Sequential*>(&layer) != nullptr)
     return !layer.children().empty() && embeds(*layer.children().front());
+  if (const auto* distributed = dynamic_cast<const TimeDistributed*>(&layer))
+    return embeds(distributed->layer());
   return dynamic_cast<const Embedding*>(&layer) != nullptr;
 }
 

@@ -12,7 +12,7 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// Appends all layers, those of nested nets and of a Bidirectional too.
+/// Appends all layers, those of nested nets, of a Bidirectional and of a TimeDistributed too.
 void collect_layers(const ConfigValue& net, std::vector<const ConfigValue*>& found) {
   const ConfigValue* config = net.is_dict() ? net.find("config") : nullptr;
   if (config == nullptr) return;
@@ -23,7 +23,10 @@ void collect_layers(const ConfigValue& net, std::vector<const ConfigValue*>& fou
     }
   if (!config->is_dict()) return;
   for (const char* key : {"layer", "backward_layer"})
-    if (const ConfigValue* layer = config->find(key); layer && layer->is_dict()) found.push_back(layer);
+    if (const ConfigValue* layer = config->find(key); layer && layer->is_dict()) {
+      found.push_back(layer);
+      collect_layers(*layer, found);
+    }
 }
 
 /// visit(class name, config) for each.

@@ -4,9 +4,8 @@
 #include <array>
 
 #include <ronde/core/ops.h>
-#include <ronde/nn/layer_factory.h>
 
-#include "module/layer_config.h"
+#include "nets/wrapped_layer.h"
 
 namespace ronde::inline v0 {
 
@@ -16,11 +15,6 @@ namespace {
 constexpr const char* kForward = "forward_layer";
 constexpr const char* kBackward = "backward_layer";
 constexpr std::array<const char*, 4> kMergeModes = {"concat", "sum", "mul", "ave"};
-
-/// With the module that Keras 3 looks for.
-ConfigDict described(const Recurrent& layer) {
-  return {{"module", "keras.layers"}, {"class_name", layer.class_name()}, {"config", layer.config()}};
-}
 
 }  // namespace
 
@@ -63,10 +57,10 @@ Variable Bidirectional::forward(const Variable& x, const Context& context) {
 
 ConfigDict Bidirectional::config() const {
   ConfigDict config = layer_config(*this);
-  config.emplace_back("layer", described(*forward_));
+  config.emplace_back("layer", wrapped_layer(*forward_));
   // Keras 3 makes none that goes ahead.
   if (has_own_backward_ || forward_->options().go_backwards)
-    config.emplace_back(kBackward, described(*backward_));
+    config.emplace_back(kBackward, wrapped_layer(*backward_));
   config.emplace_back("merge_mode", kMergeModes[static_cast<std::size_t>(merge_mode_)]);
   return config;
 }
@@ -74,13 +68,11 @@ ConfigDict Bidirectional::config() const {
 namespace {
 
 std::unique_ptr<Recurrent> read_recurrent(const LayerConfig& config, const char* key) {
-  const ConfigValue* described = config.find(key);
-  if (described == nullptr) return nullptr;
-  const std::string& class_name = described->at("class_name").as_string();
-  std::unique_ptr<Module> layer = layer_from_config(class_name, described->at("config"));
+  std::unique_ptr<Module> layer = read_wrapped_layer(config, key);
+  if (layer == nullptr) return nullptr;
   auto* recurrent = dynamic_cast<Recurrent*>(layer.get());
   if (recurrent == nullptr)
-    config.refuse(key, cat("a ", class_name, " is not an LSTM, a GRU or a SimpleRNN"));
+    config.refuse(key, cat("a ", layer->class_name(), " is not an LSTM, a GRU or a SimpleRNN"));
   layer.release();
   return std::unique_ptr<Recurrent>(recurrent);
 }

@@ -41,6 +41,7 @@
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/time_distributed.h>
 #include <ronde/nn/training_only.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
@@ -147,6 +148,8 @@ std::unique_ptr<Module> read_layer<Softmax>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<TimeDistributed>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<UpSampling1D>(const LayerConfig&);
@@ -247,6 +250,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Dropout>("SpatialDropout2D", read_spatial_dropout),
     entry<Dropout>("StochasticDepth", read_stochastic_depth),
     entry<Subtract>("Subtract"),
+    entry<TimeDistributed>("TimeDistributed"),
     entry<UpSampling1D>("UpSampling1D"),
     entry<UpSampling2D>("UpSampling2D"),
     entry<ZeroPadding1D>("ZeroPadding1D"),

@@ -116,7 +116,8 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, Normalization, "
             "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
             "ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
-            "SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, ZeroPadding1D, "
+            "SpatialDropout2D, StochasticDepth, Subtract, TimeDistributed, UpSampling1D, UpSampling2D, "
+            "ZeroPadding1D, "
             "ZeroPadding2D");
   EXPECT_EQ(message("Permute", R"({"name": "memory"})").substr(0, 49),
             "layer \"memory\": class \"Permute\" is not supported;");

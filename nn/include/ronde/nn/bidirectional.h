@@ -47,7 +47,6 @@ class RONDE_API Bidirectional : public Module {
  private:
   MergeMode merge_mode_;
   bool has_own_backward_;      // not just forward_ reversed
-  std::string name_of_layer_;  // that it had, or Keras gives it
   Recurrent* forward_;         // children of this module
   Recurrent* backward_;
 };
