@@ -44,7 +44,8 @@ Shape wide(const RecurrentCase& c, std::int64_t parts) {
 TEST(Lstm, Forward) {
   const auto outputs = [](const RecurrentCase& c) {
     return Tensors{blank(wide(c, 1)), blank(wide(c, 1)), blank(wide(c, 4)),
-                   blank(wide(c, 1)), blank(wide(c, 1)), blank(wide(c, 4))};
+                   blank(wide(c, 1)), blank(wide(c, 1)), blank(wide(c, 4)),
+                   blank(wide(c, 1)), blank(wide(c, 1)), blank({1, c.n, 4 * c.units})};
   };
   const auto inputs = [](const RecurrentCase& c) {
     return Tensors{random(wide(c, 4), 1, 2), random({c.units, 4 * c.units}, 2, 0.5), some_mask(c.steps, c.n)};
@@ -52,6 +53,7 @@ TEST(Lstm, Forward) {
   compare_all({outputs, inputs}, [](Backend& b, Tensors out, Tensors in, RecurrentParams params) {
     b.lstm(out[0], out[1], out[2], in[0], in[1], {}, params);
     b.lstm(out[3], out[4], out[5], in[0], in[1], in[2], params);
+    b.lstm(out[6], out[7], out[8].broadcast_to(in[0].shape()), in[0], in[1], in[2], params);
   });
 }
 
@@ -80,7 +82,8 @@ TEST(Lstm, OfNoRows) {
 
 TEST(Gru, Forward) {
   const auto outputs = [](const RecurrentCase& c) {
-    return Tensors{blank(wide(c, 1)), blank(wide(c, 4)), blank(wide(c, 1)), blank(wide(c, 4))};
+    return Tensors{blank(wide(c, 1)), blank(wide(c, 4)), blank(wide(c, 1)),
+                   blank(wide(c, 4)), blank(wide(c, 1)), blank({1, c.n, 4 * c.units})};
   };
   const auto inputs = [](const RecurrentCase& c) {
     return Tensors{random(wide(c, 3), 1, 2), random({c.units, 3 * c.units}, 2, 0.5), random({3 * c.units}, 3),
@@ -89,6 +92,7 @@ TEST(Gru, Forward) {
   compare_all({outputs, inputs}, [](Backend& b, Tensors out, Tensors in, RecurrentParams params) {
     b.gru(out[0], out[1], in[0], in[1], {}, {}, params);
     b.gru(out[2], out[3], in[0], in[1], in[2], in[3], params);
+    b.gru(out[4], out[5].broadcast_to(out[1].shape()), in[0], in[1], in[2], in[3], params);
   });
 }
 

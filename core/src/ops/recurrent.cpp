@@ -42,6 +42,13 @@ struct RecurrentInputs {
             x.shape(), " needs a mask of shape ", Shape{steps, n}, ", got ", given_mask);
     if (given_mask.defined()) mask = given_mask.to(x.dtype()).to(x.backend()).contiguous();
   }
+
+  // For the gates of all steps; unless they are kept, each step's in the same place.
+  Tensor room_for_gates(bool kept) const {
+    const Shape shape{steps, n, 4 * units};
+    return kept ? Tensor::empty(shape, x.options())
+                : Tensor::empty({1, n, 4 * units}, x.options()).broadcast_to(shape);
+  }
 };
 
 struct LstmNode final : Node {
@@ -86,9 +93,10 @@ Variable lstm(const Variable& x, const Variable& recurrent_kernel, const Tensor&
     return cast(lstm(in_f32(x), in_f32(recurrent_kernel), mask, params), DType::bf16);
   const RecurrentInputs in("lstm", x, recurrent_kernel, mask, 4);
   const Tensor states = Tensor::empty({in.steps, in.n, in.units}, in.x.options());
-  const Tensor memories = Tensor::empty_like(states), gates = Tensor::empty_like(in.x);
+  const bool is_recorded = Node::needed({x, recurrent_kernel});
+  const Tensor memories = Tensor::empty_like(states), gates = in.room_for_gates(is_recorded);
   states.backend().lstm(states, memories, gates, in.x, in.recurrent_kernel, in.mask, params);
-  if (!Node::needed({x, recurrent_kernel})) return states;
+  if (!is_recorded) return states;
   auto node = std::make_shared<LstmNode>();
   if (recurrent_kernel.requires_grad()) node->states = states;
   node->memories = memories;
@@ -109,9 +117,10 @@ Variable gru(const Variable& x, const Variable& recurrent_kernel, const Variable
   require(!bias.defined() || bias.shape() == Shape{3 * in.units}, "[gru] expects a recurrent_bias of shape ",
           Shape{3 * in.units}, ", got ", bias);
   const Tensor states = Tensor::empty({in.steps, in.n, in.units}, in.x.options());
-  const Tensor gates = Tensor::empty({in.steps, in.n, 4 * in.units}, in.x.options());
+  const bool is_recorded = Node::needed({x, recurrent_kernel, recurrent_bias});
+  const Tensor gates = in.room_for_gates(is_recorded);
   states.backend().gru(states, gates, in.x, in.recurrent_kernel, bias, in.mask, params);
-  if (!Node::needed({x, recurrent_kernel, recurrent_bias})) return states;
+  if (!is_recorded) return states;
   auto node = std::make_shared<GruNode>();
   node->states = states;
   node->gates = gates;

@@ -221,7 +221,8 @@ class RONDE_API Backend {
   // Gates i, f, c, o of an LSTM.
   /// states, memories (steps, n, units) and gates (steps, n, 4 * units), as the activations left them, of x
   /// (steps, n, 4 * units) and recurrent_kernel (units, 4 * units). Where `mask` (steps, n), optional, is 0
-  /// and not 1, state and memory stay what they were, and the gates are 0.
+  /// and not 1, state and memory stay what they were, and the gates are 0. The gates of all steps may lie in
+  /// one place (strides()[0] is 0), where those of the last one stay.
   virtual void lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
                     const Tensor& recurrent_kernel, const Tensor& mask, RecurrentParams params);
   /// grad_x of grad_states, the gradients of states that are results.
@@ -230,7 +231,7 @@ class RONDE_API Backend {
                              RecurrentParams params);
   // Gates z, r, h of a GRU, and a fourth part, state * recurrent_kernel + recurrent_bias of h.
   /// states (steps, n, units) and gates (steps, n, 4 * units) of x (steps, n, 3 * units), recurrent_kernel
-  /// (units, 3 * units) and recurrent_bias (3 * units), optional; mask as lstm's.
+  /// (units, 3 * units) and recurrent_bias (3 * units), optional; mask and room for the gates as lstm's.
   virtual void gru(const Tensor& states, const Tensor& gates, const Tensor& x, const Tensor& recurrent_kernel,
                    const Tensor& recurrent_bias, const Tensor& mask, RecurrentParams params);
   /// grad_x, and that of state * recurrent_kernel + recurrent_bias, grad_products (steps, n, 3 * units).

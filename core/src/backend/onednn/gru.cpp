@@ -69,8 +69,8 @@ struct GruBackward {
 void OneDnnBackend::gru(const Tensor& states, const Tensor& gates, const Tensor& x,
                         const Tensor& recurrent_kernel, const Tensor& recurrent_bias, const Tensor& mask,
                         RecurrentParams params) {
-  if (!dense_floats(states, gates, x, recurrent_kernel) || !dense_or_missing(recurrent_bias) ||
-      !dense_or_missing(mask) || states.count() == 0 ||
+  if (states.count() == 0 || !dense_floats(states, x, recurrent_kernel) || !has_dense_steps(gates) ||
+      !dense_or_missing(recurrent_bias) || !dense_or_missing(mask) ||
       shares_steps(threads(), x.size(1), x.size(2) * states.size(2)))
     return Backend::gru(states, gates, x, recurrent_kernel, recurrent_bias, mask, params);
   const std::int64_t steps = states.size(0), n = states.size(1), units = states.size(2);

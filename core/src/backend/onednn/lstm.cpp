@@ -70,8 +70,9 @@ struct LstmBackward {
 
 void OneDnnBackend::lstm(const Tensor& states, const Tensor& memories, const Tensor& gates, const Tensor& x,
                          const Tensor& recurrent_kernel, const Tensor& mask, RecurrentParams params) {
-  if (!dense_floats(states, memories, gates, x, recurrent_kernel) || !dense_or_missing(mask) ||
-      states.count() == 0 || shares_steps(threads(), x.size(1), x.size(2) * states.size(2)))
+  if (states.count() == 0 || !dense_floats(states, memories, x, recurrent_kernel) ||
+      !has_dense_steps(gates) || !dense_or_missing(mask) ||
+      shares_steps(threads(), x.size(1), x.size(2) * states.size(2)))
     return Backend::lstm(states, memories, gates, x, recurrent_kernel, mask, params);
   const std::int64_t steps = states.size(0), n = states.size(1), units = states.size(2);
   const PackedOperand recurrent(*this, kernels_, recurrent_kernel.data<float>(), units, 4 * units, false,

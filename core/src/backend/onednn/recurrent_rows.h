@@ -10,20 +10,24 @@
 
 namespace ronde::inline v0 {
 
-/// A tensor (steps, n, values), whose steps are numbered as they are taken.
+/// A tensor (steps, n, values), of which each step is dense, numbered as they are taken.
 struct RecurrentRows {
   float* first;
   std::int64_t values;
   std::int64_t pitch;  ///< from one step to the next
 
   RecurrentRows(const Tensor& t, RecurrentParams params)
-      : first(t.data<float>()), values(t.size(2)), pitch(t.size(1) * values) {
+      : first(t.data<float>()), values(t.size(2)), pitch(t.strides()[0]) {
     if (!params.backwards) return;
     first += (t.size(0) - 1) * pitch;
     pitch = -pitch;
   }
   float* at(std::int64_t step, std::int64_t row) const { return first + step * pitch + row * values; }
 };
+
+inline bool has_dense_steps(const Tensor& x) {
+  return dense_floats(x.slice(0, 0, 1));
+}
 
 /// The same of a mask (steps, n), which may be undefined.
 struct RecurrentMask {
