@@ -35,6 +35,10 @@ Shape Shape::batch_of(std::int64_t n) const {
   return shape;
 }
 
+Shape Shape::steps_as_batch() const {
+  return tail(2).batch_of((*this)[0] * (*this)[1]);
+}
+
 Shape Shape::tail(int from) const {
   if (from == rank_) return {};
   return Shape(std::span(begin() + wrap(from), end()));

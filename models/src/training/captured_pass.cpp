@@ -71,7 +71,7 @@ std::string what_may_vary(const Model::State& model) {
 
 CapturedPass::CapturedPass(Model::State& model, NonFiniteGuard* guard) : model_(model), guard_(guard) {
   const bool is_on_gpu = model.backend().device().type == DeviceType::cuda;
-  if (!is_on_gpu || find_synchronized(*model.module) != nullptr) return;
+  if (!is_on_gpu || !find_synchronized(model).empty()) return;
   if (const std::string varying = what_may_vary(model); !varying.empty()) {
     if (RepeatedStep::may_capture(model.backend()))
       obstacle_ =

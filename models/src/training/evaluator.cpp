@@ -70,7 +70,8 @@ void Evaluator::add_outcome(const Batch& batch) {
       view_outputs(*model_.module, batch.inputs, views_, model_.context(false, batch.sample_keys));
   const Variable losses = losses_of_samples(*model_.loss, outputs, batch.targets);
   const Tensor weights = weights_of_samples(weights_, outputs.shape(), batch.targets, batch.sample_keys);
-  totals_.add({weighted_sum(losses, weights).value(), outputs.value(), batch.targets, weights});
+  totals_.add(
+      {weighted_sum(losses, weights).value(), outputs.value(), batch.targets, weights, outputs.mask()});
 }
 
 // Only metrics that do not count are read after each batch, which waits for the device.

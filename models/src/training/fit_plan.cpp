@@ -56,9 +56,8 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
                       "[fit] deterministic: ", counted(options.virtual_shards, "virtual shard"),
                       " cannot be laid on ", counted(model.communicator->size(), "rank"));
-  const Module* synchronized = options.deterministic ? find_synchronized(*model.module) : nullptr;
-  require<UsageError>(synchronized == nullptr,
-                      "[fit] deterministic: ", synchronized ? synchronized->label() : "",
+  const std::string synchronized = options.deterministic ? find_synchronized(model) : "";
+  require<UsageError>(synchronized.empty(), "[fit] deterministic: ", synchronized,
                       " is synchronized, but the statistics of this mode are those of a virtual shard");
   const std::string exchange = to_string(model.optimizer->options());
   require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),

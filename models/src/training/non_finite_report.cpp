@@ -67,12 +67,13 @@ std::string find_here(Model::State& model, const Batch& batch) {
   ParameterArena& arena = *model.arena;
   if (const std::string weights = find_segment(arena, arena.values(), false); !weights.empty())
     return cat("before this step already, the weight ", weights, kSmallerRate);
-  if (batch.size() == 0 && find_synchronized(*model.module) == nullptr) return "";
+  if (batch.size() == 0 && find_synchronized(model).empty()) return "";
   const DistributedOptimizer::NoSync held_back(*model.optimizer);
   arena.zero_gradients();
   const EnableGrad enable_grad;
-  const Variable outputs = (*model.module)(batch.inputs, model.context(true, batch.sample_keys));
-  const Variable losses = losses_of_samples(*model.loss, outputs, batch.targets);
+  const Context context = model.context(true, batch.sample_keys);
+  const Variable outputs = (*model.module)(batch.inputs, context);
+  const Variable losses = losses_of_samples(*model.loss, outputs, batch.targets, context.sum_over_ranks);
   const Variable total = sum(losses);
   total.backward();
   arena.complete_gradients();

@@ -5,6 +5,7 @@
 
 #include <ronde/core/backend.h>
 #include <ronde/core/counted.h>
+#include <ronde/core/ops.h>
 #include <ronde/nn/regularization_loss.h>
 
 #include "state/weighted_metric.h"
@@ -16,6 +17,26 @@ namespace {
 void add_to(std::vector<double>& sums, const std::vector<double>& values) {
   require(sums.size() == values.size(), "[fit] ", values.size(), " partial sums instead of ", sums.size());
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+}
+
+/// What metrics see of a batch, with the weights of its rows for those that are told of the samples' own and
+/// for all others.
+struct MetricRows {
+  Tensor outputs, targets;
+  Tensor sample_weights, weights = {};
+};
+
+/// With a mask each step is a row, which counts or does not.
+MetricRows rows_for_metrics(const BatchOutcome& batch) {
+  if (!batch.mask.defined()) return {batch.outputs, batch.targets, batch.weights};
+  const NoGrad no_grad;
+  const Shape steps = batch.mask.shape();
+  const Tensor mask = batch.mask.to(batch.outputs.backend());
+  Variable weights(mask);
+  if (batch.weights.defined()) weights = weights * reshape(batch.weights.to(mask.dtype()), {steps[0], 1});
+  return {batch.outputs.reshape(batch.outputs.shape().steps_as_batch()),
+          batch.targets.reshape(batch.targets.shape().steps_as_batch()),
+          weights.value().reshape({steps.count()}), mask.reshape({steps.count()})};
 }
 
 void add_to(MetricSums& sums, const Metric& metric) {
@@ -72,11 +93,14 @@ void RunningTotals::add(const BatchOutcome& batch) {
   backend.accumulate(loss_sum_, batch.loss_sum, 1.0);
   if (weights_) backend.accumulate(loss_sum_, penalty(), static_cast<double>(samples));
   samples_ += samples;
+  const MetricRows rows = rows_for_metrics(batch);
   for (const auto& metric : *metrics_)
     if (is_weighted(*metric))
-      metric->update_weighted(batch.outputs, batch.targets, batch.weights);
+      metric->update_weighted(rows.outputs, rows.targets, rows.sample_weights);
+    else if (rows.weights.defined())
+      metric->update_weighted(rows.outputs, rows.targets, rows.weights);
     else
-      metric->update(batch.outputs, batch.targets);
+      metric->update(rows.outputs, rows.targets);
 }
 
 // Once for all pieces of a batch, or all batches of an evaluation.

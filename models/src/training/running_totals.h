@@ -34,6 +34,7 @@ struct BatchOutcome {
   Tensor outputs;   ///< (n, ...)
   Tensor targets = {};
   Tensor weights = {};  ///< (n), for a WeightedMetric; undefined: all are 1
+  Tensor mask = {};     ///< (n, steps): which steps metrics look at; undefined: at all
 };
 
 class RunningTotals {

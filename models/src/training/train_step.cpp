@@ -14,7 +14,8 @@
 namespace ronde::inline v0 {
 
 TrainingLoss training_loss(const Model::State& model, const Variable& outputs, const StepData& data) {
-  const Variable losses = losses_of_samples(*model.loss, outputs, data.targets);
+  const Variable losses = losses_of_samples(*model.loss, outputs, data.targets,
+                                            model.context(true, data.sample_keys).sum_over_ranks);
   const Tensor weights =
       weights_of_samples(model.loss_weights, outputs.shape(), data.targets, data.sample_keys);
   return {weighted_sum(losses, weights), weights};
@@ -29,13 +30,16 @@ void accumulate_gradients(Model::State& model, const StepData& data, RunningTota
   }();
   {
     const TraceScope scope("loss", "metrics");
-    totals.add({loss.sum.value(), outputs.value(), data.targets, loss.weights});
+    totals.add({loss.sum.value(), outputs.value(), data.targets, loss.weights, outputs.mask()});
   }
   loss.sum.backward();
 }
 
-const Module* find_synchronized(const Module& net) {
-  return find_module(net, [](const Module& module) { return module.is_synchronized(); });
+std::string find_synchronized(const Model::State& model) {
+  const Module* layer =
+      find_module(*model.module, [](const Module& module) { return module.is_synchronized(); });
+  if (layer != nullptr) return layer->label();
+  return model.module->output_is_masked() ? "the loss of masked outputs" : "";
 }
 
 TrainStep::TrainStep(Model::State& model, std::int64_t micro_batch, NonFiniteGuard* guard)
@@ -79,8 +83,8 @@ void TrainStep::add(const StepData& data, BatchPosition position, RunningTotals&
     return;
   }
   audit.run(totals, [&] {
-    // A synchronized layer needs the ranks in step, those without samples too, and the batch in one piece.
-    if (find_synchronized(*model_.module) != nullptr) return accumulate_gradients(model_, data, totals);
+    // What is synchronized needs the ranks in step, those without samples too, and the batch in one piece.
+    if (!find_synchronized(model_).empty()) return accumulate_gradients(model_, data, totals);
     add_in_pieces(data, micro_batch_ > 0 ? micro_batch_ : count, totals);
   });
 }

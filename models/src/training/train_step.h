@@ -33,8 +33,8 @@ TrainingLoss training_loss(const Model::State& model, const Variable& outputs, c
 /// Forward and backward of some samples: adds to the arena's gradients and to `totals`.
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals);
 
-/// The layer of the net, if there is one, that works on the batch of all ranks.
-const Module* find_synchronized(const Module& module);
+/// What works on the batch of all ranks: the layer that does, or the loss of masked outputs. Empty: nothing.
+std::string find_synchronized(const Model::State& model);
 
 class CapturedPass;
 class NonFiniteGuard;

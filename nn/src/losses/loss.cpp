@@ -7,6 +7,7 @@
 #include <ronde/nn/loss.h>
 
 #include "losses/loss_operands.h"
+#include "losses/masked_losses.h"
 #include "losses/targets.h"
 
 namespace ronde::inline v0 {
@@ -162,10 +163,9 @@ Variable KLDivergence::operator()(const Variable& output, const Tensor& target) 
   return mean_of_samples(sum(p * log(p / q), {.axes = {-1}}));
 }
 
-Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target) {
-  require<UsageError>(!output.mask().defined(), "[", loss.name(),
-                      "] the net's output has a mask (Masking, or Embedding with mask_zero): losses that leave out "
-                      "steps are not supported");
+Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target,
+                           const SumOverRanks& sum_over_ranks) {
+  if (output.mask().defined()) return losses_of_masked(loss, output, target, sum_over_ranks);
   Variable losses = loss(output, target);
   const Shape each{output.size(0)};
   require<UsageError>(losses.defined() && losses.shape() == each, "[", loss.name(),

@@ -57,8 +57,7 @@ Variable Module::operator()(const Variable& x, const Context& context) {
   begin_call({&x, 1}, context);
   const Variable input = casts_inputs() ? in_compute_dtype(x) : x;
   Variable output = forward(input, context);
-  hand_on_mask({&input, 1}, output);
-  if (context.trace != nullptr) output_shape_ = output.shape();
+  end_call({&input, 1}, context, output);
   return output;
 }
 
@@ -68,8 +67,7 @@ Variable Module::operator()(const std::vector<Variable>& inputs, const Context& 
   begin_call(inputs, context);
   Variable output =
       compute_dtype_ && casts_inputs() ? join(in_compute_dtype(inputs), context) : join(inputs, context);
-  hand_on_mask(inputs, output);
-  if (context.trace != nullptr) output_shape_ = output.shape();
+  end_call(inputs, context, output);
   return output;
 }
 
@@ -78,6 +76,13 @@ Variable Module::in_compute_dtype(const Variable& x) const {
   Variable result = cast(x, *compute_dtype_);
   if (x.mask().defined()) result.set_mask(x.mask());
   return result;
+}
+
+void Module::end_call(std::span<const Variable> inputs, const Context& context, Variable& output) {
+  hand_on_mask(inputs, output);
+  if (context.trace == nullptr) return;
+  output_shape_ = output.shape();
+  output_is_masked_ = output.mask().defined();
 }
 
 void Module::hand_on_mask(std::span<const Variable> inputs, Variable& output) const {

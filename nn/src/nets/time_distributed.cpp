@@ -11,11 +11,6 @@ namespace ronde::inline v0 {
 
 namespace {
 
-/// (n, steps, a...) -> (n * steps, a...)
-Shape folded(const Shape& shape) {
-  return shape.tail(2).batch_of(shape[0] * shape[1]);
-}
-
 /// 0, 1, ... count - 1; each operation doubles how many there are.
 Tensor whole_numbers(std::int64_t count, Backend& backend) {
   const Tensor numbers = Tensor::zeros({count}, {.dtype = DType::f64, .backend = &backend});
@@ -52,12 +47,12 @@ TimeDistributed::TimeDistributed(std::unique_ptr<Module> layer)
 Variable TimeDistributed::forward(const Variable& x, const Context& context) {
   require(x.rank() > 2, "[", label(), "] expects inputs (n, steps, ...) of at least 3 axes, got ", x.shape());
   const std::int64_t samples = x.size(0), steps = x.size(1);
-  Variable of_steps = reshape(x, folded(x.shape()));
+  Variable of_steps = reshape(x, x.shape().steps_as_batch());
   if (const Tensor& mask = x.mask(); mask.defined()) {
     require(mask.rank() > 1 && mask.size(0) == samples && mask.size(1) == steps, "[", label(),
             "] expects a mask (", samples, ", ", steps, ", ...) beside inputs of shape ", x.shape(), ", got ",
             mask.shape());
-    of_steps.set_mask(mask.reshape(folded(mask.shape())));
+    of_steps.set_mask(mask.reshape(mask.shape().steps_as_batch()));
   }
   Context of_layer = context;
   if (context.training && context.sample_keys.defined())

@@ -14,6 +14,7 @@
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/gru.h>
 #include <ronde/nn/merge.h>
 
 #include "models/testing.h"
@@ -262,6 +263,39 @@ TEST(Semantics, ATextNet) {
                           .fit = {.global_batch_size = 15, .epochs = 20}};
   const Outcome alone = expect_same_on_all_ranks(training, kSomeRanks);
   EXPECT_GT(alone.history.at("accuracy").back(), 0.9) << "it does not learn, so it proves nothing";
+}
+
+/// Sentences of one to six words, the rest 0, and for each word its rest by three.
+InMemoryDataset small_sentences(std::int64_t count) {
+  std::vector<std::int32_t> words, tags;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t k = 0; k < 6; ++k) {
+      words.push_back(k <= i * 7 % 6 ? 1 + static_cast<std::int32_t>((i * 13 + k * k * 7) % 30) : 0);
+      tags.push_back(words.back() % 3);
+    }
+  return {Tensor::from<std::int32_t>({count, 6}, words), Tensor::from<std::int32_t>({count, 6}, tags)};
+}
+
+TEST(Semantics, MaskedOutputs) {
+  Training training{.net =
+                        [] {
+                          return std::make_unique<Sequential>(
+                              Embedding({.input_dim = 40, .output_dim = 4, .mask_zero = true}),
+                              GRU({.units = 4, .return_sequences = true}),
+                              Dense({.units = 3, .activation = Activation::softmax}));
+                        },
+                    .data = small_sentences(53),
+                    .fit = {.global_batch_size = 15, .epochs = 20}};
+  const Outcome alone = expect_same_on_all_ranks(training, kSomeRanks);
+  EXPECT_GT(alone.history.at("accuracy").back(), 0.9) << "it does not learn, so it proves nothing";
+  Training small = training;
+  small.fit.micro_batch = 2;  // of no effect
+  expect_same(run(small, 2), alone, 1e-9);
+  small.fit = {.global_batch_size = 3, .max_steps = 20};  // empty shards
+  expect_same_on_all_ranks(small, kSomeRanks);
+  training.fit.deterministic = true;
+  const std::string message = message_of<UsageError>([&] { run(training, 1); });
+  EXPECT_NE(message.find("the loss of masked outputs is synchronized"), std::string::npos) << message;
 }
 
 TEST(Semantics, Clipping) {

@@ -35,6 +35,8 @@ class RONDE_API Shape {
   Shape with_batch(std::int64_t n) const;
   /// This shape behind a new first axis: that of `n` samples of this shape.
   Shape batch_of(std::int64_t n) const;
+  /// (n, steps, ...) -> (n * steps, ...)
+  Shape steps_as_batch() const;
   /// The extents from axis `from` on.
   Shape tail(int from) const;
   bool operator==(const Shape& other) const;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include <ronde/core/sum_over_ranks.h>
 #include <ronde/core/variable.h>
 #include <ronde/nn/config.h>
 #include <ronde/nn/metric.h>
@@ -33,8 +34,12 @@ class RONDE_API Loss {
 };
 
 /// What `loss` gives for a batch; a UsageError unless that is one value for each sample, (n). A mean over the
-/// batch would train as well, at the n-th part of the rate.
-RONDE_API Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target);
+/// batch would train as well, at the n-th part of the rate. Of outputs (n, steps, ...) with a mask
+/// (Variable::mask) only the steps that count: the sum of their losses, times samples / steps that count, so
+/// that the mean over the samples is that over these steps, as in Keras. With `sum_over_ranks` samples and
+/// steps are those of all ranks, each of which calls it, with no samples too.
+RONDE_API Variable losses_of_samples(const Loss& loss, const Variable& output, const Tensor& target,
+                                     const SumOverRanks& sum_over_ranks = {});
 
 struct CrossentropyOptions {
   /// false: the outputs are probabilities. The direct result of a softmax or a sigmoid is taken back to its

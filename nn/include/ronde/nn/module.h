@@ -159,6 +159,8 @@ class RONDE_API Module {
   const Shape& input_shape() const { return input_shape_; }
   /// Of the call in `build`, with a batch of 1.
   const Shape& output_shape() const { return output_shape_; }
+  /// Whether its result has a mask (Variable::mask); known after build.
+  bool output_is_masked() const { return output_is_masked_; }
 
   /// All weights of this module and its children with their full names: in the order in which `build` reached
   /// them, each layer's trainable ones first.
@@ -217,6 +219,7 @@ class RONDE_API Module {
   const Module& root() const;
   std::vector<Variable> in_compute_dtype(const std::vector<Variable>& inputs) const;
   void hand_on_mask(std::span<const Variable> inputs, Variable& output) const;
+  void end_call(std::span<const Variable> inputs, const Context& context, Variable& output);
   void begin_call(std::span<const Variable> inputs, const Context& context);
   void enter(std::span<const Variable> inputs, const Context& context);
   void require_no_weights();
@@ -230,6 +233,7 @@ class RONDE_API Module {
   bool built_ = false;
   bool building_ = false;  // during the dry run that starts here
   bool trainable_ = true;
+  bool output_is_masked_ = false;
   std::optional<DType> compute_dtype_;
   ConfigDict left_out_;
   Shape input_shape_;
