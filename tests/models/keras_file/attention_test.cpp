@@ -1,5 +1,5 @@
-// Nets with a MultiHeadAttention, and with masks, in files of both Kerases: tests/golden/make_attention.py
-// and make_masked_net.py.
+// Nets with a MultiHeadAttention, and with masks, in files of both Kerases: tests/golden/make_attention.py,
+// make_masked_net.py and make_tagger.py.
 #include <gtest/gtest.h>
 
 #include <ronde/core/ops.h>
@@ -34,7 +34,10 @@ class NetInFiles : public ::testing::TestWithParam<GoldenNet> {
     for (const ConfigValue& input : keras_.at("inputs").as_list()) inputs.emplace_back(values(input));
     return join_rows(inputs).value();
   }
-  Tensor labels() const { return f64_tensor({8}, keras_.at("labels")).to(DType::i32); }
+  Tensor labels() const {
+    const ConfigValue& labels = keras_.at("labels");
+    return (labels.is_list() ? f64_tensor({8}, labels) : values(labels)).to(DType::i32);
+  }
 
   ConfigValue keras_ = golden_record(file("net.json"));
 };
@@ -73,8 +76,32 @@ TEST_P(NetInFiles, ComesBackFromWhatIsSavedForEitherKeras) {
 INSTANTIATE_TEST_SUITE_P(Versions, NetInFiles,
                          ::testing::Values(GoldenNet{"attention", "2.15.0"}, GoldenNet{"attention", "3.15.1"},
                                            GoldenNet{"masked_net", "2.15.0"},
-                                           GoldenNet{"masked_net", "3.15.1"}),
+                                           GoldenNet{"masked_net", "3.15.1"}, GoldenNet{"tagger", "2.15.0"},
+                                           GoldenNet{"tagger", "3.15.1"}),
                          [](const auto& test) { return cat(test.param.name, *test.param.version); });
+
+/// A net whose outputs have a mask.
+class Tagger : public NetInFiles {
+ protected:
+  void expect_evaluation(const char* name, const EvaluateOptions& options) {
+    Model model = Model::load(golden(file("net.keras")));
+    const InMemoryDataset data(rows().slice(0, 0, 8), labels());
+    const Logs logs = model.evaluate(data, options).logs;
+    for (const auto& [key, value] : keras_.at(name).as_dict())
+      EXPECT_NEAR(logs.at(key), value.as_double(), 3e-7) << name << ": " << key;
+  }
+};
+
+TEST_P(Tagger, IsEvaluatedAsInKeras) {
+  expect_evaluation("evaluation", {.batch_size = 5});
+  EvaluateOptions weighted{.batch_size = 5};
+  for (const ConfigValue& weight : keras_.at("weights").as_list())
+    weighted.sample_weight.push_back(weight.as_double());
+  expect_evaluation("weighted_evaluation", weighted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, Tagger,
+                         ::testing::Values(GoldenNet{"tagger", "2.15.0"}, GoldenNet{"tagger", "3.15.1"}));
 
 /// Keras 2 looks for the parts under other names; the arrays are there once.
 TEST(AttentionFile, HasItsPartsUnderTheNamesOfBothKerases) {
