@@ -5,7 +5,11 @@
 namespace ronde::inline v0 {
 
 ConfigDict wrapped_layer(const Module& layer) {
-  return {{"module", "keras.layers"}, {"class_name", layer.class_name()}, {"config", layer.config()}};
+  const std::string class_name = layer.class_name();
+  const bool is_functional = class_name == "Functional", is_net = is_functional || class_name == "Sequential";
+  return {{"module", is_net ? "keras" : "keras.layers"},
+          {"class_name", is_functional ? "Model" : class_name},
+          {"config", layer.config()}};
 }
 
 std::unique_ptr<Module> read_wrapped_layer(const LayerConfig& config, const char* key) {

@@ -7,7 +7,7 @@
 
 namespace ronde::inline v0 {
 
-/// With the module that Keras 3 looks for.
+/// With the module that Keras 3 looks for, and for a functional net the class that both Kerases have there.
 ConfigDict wrapped_layer(const Module& layer);
 /// nullptr where there is none.
 std::unique_ptr<Module> read_wrapped_layer(const LayerConfig& config, const char* key);
