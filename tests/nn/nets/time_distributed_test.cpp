@@ -137,6 +137,10 @@ TEST(TimeDistributed, IsDescribedWithItsLayer) {
   EXPECT_EQ(to_json(layer_from_config("TimeDistributed", layer->config())->config()), config);
   EXPECT_EQ(message_of([] { parse("TimeDistributed", R"({"name": "t"})"); }),
             "[TimeDistributed \"t\"] layer: missing");
+  TimeDistributed nested(std::make_unique<TimeDistributed>(Sequential(Flatten())));
+  const ordered_json net = to_json(nested.config())["layer"]["config"]["layer"];
+  EXPECT_EQ(net["module"], "keras");
+  EXPECT_EQ(net["class_name"], "Sequential");
   const auto frozen =
       parse("TimeDistributed", R"({"trainable": false, "layer": {"class_name": "Dense", "config":
       {"units": 2}}})");
