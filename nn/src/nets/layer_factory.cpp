@@ -14,6 +14,7 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
@@ -21,6 +22,7 @@
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/gru.h>
 #include <ronde/nn/keras_origin.h>
 #include <ronde/nn/layer_factory.h>
@@ -34,14 +36,17 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/training_only.h>
+#include <ronde/nn/unit_normalization.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding1d.h>
@@ -91,6 +96,8 @@ std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<ELU>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Flatten>(const LayerConfig&);
@@ -106,6 +113,8 @@ template <>
 std::unique_ptr<Module> read_layer<GRU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<GroupNormalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LSTM>(const LayerConfig&);
 template <>
@@ -131,6 +140,10 @@ std::unique_ptr<Module> read_layer<MultiHeadAttention>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<PReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<RMSNormalization>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
@@ -148,6 +161,8 @@ template <>
 std::unique_ptr<Module> read_layer<Subtract>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<UnitNormalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<UpSampling1D>(const LayerConfig&);
 template <>
@@ -208,6 +223,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Dense>("Dense"),
     entry<DepthwiseConv2D>("DepthwiseConv2D"),
     entry<Dropout>("Dropout"),
+    entry<ELU>("ELU"),
     entry<Embedding>("Embedding"),
     entry<Flatten>("Flatten"),
     entry<Graph>("Functional"),
@@ -218,6 +234,7 @@ constexpr LayerEntry kLayers[] = {
     entry<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
     entry<GlobalMaxPooling1D>("GlobalMaxPooling1D"),
     entry<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+    entry<GroupNormalization>("GroupNormalization"),
     entry<LSTM>("LSTM"),
     entry<LayerNormalization>("LayerNormalization"),
     entry<LayerScale>("LayerScale"),
@@ -230,6 +247,8 @@ constexpr LayerEntry kLayers[] = {
     entry<MultiHeadAttention>("MultiHeadAttention"),
     entry<Multiply>("Multiply"),
     entry<Normalization>("Normalization"),
+    entry<PReLU>("PReLU"),
+    entry<RMSNormalization>("RMSNormalization"),
     entry<TrainingOnly>("RandomBrightness"),
     entry<TrainingOnly>("RandomContrast"),
     entry<TrainingOnly>("RandomFlip"),
@@ -247,6 +266,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Dropout>("SpatialDropout2D", read_spatial_dropout),
     entry<Dropout>("StochasticDepth", read_stochastic_depth),
     entry<Subtract>("Subtract"),
+    entry<UnitNormalization>("UnitNormalization"),
     entry<UpSampling1D>("UpSampling1D"),
     entry<UpSampling2D>("UpSampling2D"),
     entry<ZeroPadding1D>("ZeroPadding1D"),
