@@ -5,7 +5,8 @@
 ///     UnitNormalization({.axes = {1, 2, 3}})     // (n, h, w, c): the whole image
 ///
 /// y = x / sqrt(max(sum(x^2), 1e-12)), as in Keras 2. In Keras 3 the length is at least 1e-12 and not 1e-6:
-/// what is shorter than that comes out longer there. In bf16 it computes in f32.
+/// what is shorter than that comes out longer there. In bf16 it computes in f32. Keras 3 forgets several axes
+/// of an .h5, its own too: such a net is one for .keras.
 #pragma once
 
 #include <cstdint>
