@@ -3,30 +3,9 @@
 
 #include "layers/image_checks.h"
 #include "layers/layer_checks.h"
-#include "layers/widened.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-/// x (n, ..., c), each group of channels of a sample to mean 0 and variance 1. Behind one another a group's
-/// channels are a row of a layer norm, one or two transposed copies away.
-Variable normalised_groups(const Variable& x, std::int64_t groups, double epsilon) {
-  if (x.shape().count() == 0) return x;
-  const std::int64_t samples = x.size(0), channels = x.size(-1);
-  const std::int64_t positions = x.shape().count() / (samples * channels);
-  const auto rows = [&](const Variable& values) {
-    const Shape row{samples, groups, channels / groups * positions};
-    return layer_norm(reshape(values, row), {}, {}, {.epsilon = epsilon});
-  };
-  if (groups == 1 || positions == 1) return reshape(rows(x), x.shape());
-  const Variable channels_first = permute(reshape(x, {samples, positions, channels}), {0, 2, 1});
-  const Variable y = reshape(rows(channels_first), {samples, channels, positions});
-  return reshape(permute(y, {0, 2, 1}), x.shape());
-}
-
-}  // namespace
 
 GroupNormalization::GroupNormalization(GroupNormalizationOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
@@ -56,10 +35,7 @@ void GroupNormalization::build_weights(const Shape& input, const BuildOptions& o
 
 Variable GroupNormalization::forward(const Variable& x, const Context&) {
   require_channels(*this, x, channels_);
-  Variable y = normalised_groups(widened(x), groups_of(channels_), options_.epsilon);
-  if (gamma_.defined()) y = y * cast(gamma_, y.dtype());
-  if (beta_.defined()) y = y + cast(beta_, y.dtype());
-  return cast(y, x.dtype());
+  return group_norm(x, gamma_, beta_, {.groups = groups_of(channels_), .epsilon = options_.epsilon});
 }
 
 ConfigDict GroupNormalization::config() const {
