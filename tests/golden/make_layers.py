@@ -30,6 +30,12 @@ def elementwise_cases():
     wide = numbers((3, 7), 1, -8.0, 8.0)
     for name in ("relu6", "mish") if KERAS2 else ("relu6", "mish", "hard_sigmoid", "hard_silu"):
         yield layers.Activation(name), wide
+    yield layers.ELU(), wide
+    yield layers.ELU(alpha=0.25), wide
+    images = numbers((2, 3, 2, 4), 6)
+    for axes in None, [1], [1, 2], [1, 3], [1, 2, 3]:
+        yield layers.PReLU(shared_axes=axes), images
+    yield layers.PReLU(shared_axes=1), numbers((4, 3), 7)
 
 
 def normalizing_cases():
@@ -45,6 +51,18 @@ def normalizing_cases():
         yield layers.LayerNormalization(epsilon=1e-6, scale=False), x
     for axis in ([-1], [2, 3], [-3, -2, -1], [1, 2, 3]):
         yield layers.LayerNormalization(axis=axis, epsilon=1e-2), images
+    for x in (images, rows, numbers((2, 5, 6), 8)):
+        for groups in 1, 2, -1:
+            yield layers.GroupNormalization(groups), x
+        yield layers.GroupNormalization(2, axis=x.ndim - 1, epsilon=0.1, scale=False), x
+        yield layers.GroupNormalization(2, center=False), x
+        yield layers.UnitNormalization(), x
+        yield layers.UnitNormalization(axis=x.ndim - 1), x
+        if not KERAS2:
+            yield layers.RMSNormalization(), x
+            yield layers.RMSNormalization(axis=x.ndim - 1, epsilon=0.1), x
+    for axis in (1, [1, 2], [-1, 1], [3, 2, 1]):
+        yield layers.UnitNormalization(axis=axis), images
 
 
 def image_cases():

@@ -91,6 +91,7 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/flatten.h>
@@ -101,6 +102,7 @@
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/global_pooling_options.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/gru.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
@@ -119,6 +121,7 @@
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/output_losses.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/recurrent.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/regularization_loss.h>
@@ -126,6 +129,7 @@
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/schedule.h>
 #include <ronde/nn/separable_conv2d.h>
@@ -136,6 +140,7 @@
 #include <ronde/nn/time_distributed.h>
 #include <ronde/nn/top_k_accuracy.h>
 #include <ronde/nn/training_only.h>
+#include <ronde/nn/unit_normalization.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/weight_layout.h>

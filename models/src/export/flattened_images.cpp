@@ -22,8 +22,11 @@ bool is_one_of(const Module& layer, Names names) {
 
 /// What they give has the order of what they take.
 bool keeps_order(const Module& layer) {
-  static constexpr std::string_view kNames[]{"LayerNormalization",
+  static constexpr std::string_view kNames[]{"ELU",
+                                             "LayerNormalization",
                                              "LeakyReLU",
+                                             "PReLU",
+                                             "RMSNormalization",
                                              "ReLU",
                                              "Softmax",
                                              "Activation",
@@ -34,6 +37,7 @@ bool keeps_order(const Module& layer) {
                                              "Minimum",
                                              "Multiply",
                                              "Subtract",
+                                             "UnitNormalization",
                                              "BatchNormalization"};
   return dynamic_cast<const TrainingOnly*>(&layer) != nullptr || is_one_of(layer, kNames);
 }
@@ -45,7 +49,8 @@ bool gives_series(const Module& layer, bool takes_series) {
                                              "Cropping1D",       "MaxPooling1D", "UpSampling1D",
                                              "ZeroPadding1D"};
   return is_one_of(layer, kNames) ||
-         (takes_series && (keeps_order(layer) || layer.class_name() == "Concatenate"));
+         (takes_series && (keeps_order(layer) || layer.class_name() == "Concatenate" ||
+                           layer.class_name() == "GroupNormalization"));
 }
 
 /// What a layer takes as an image, where a sequence of PyTorch's order is one row.
@@ -57,8 +62,13 @@ bool order_matters(const Shape& image) {
   return image.rank() == 3 && image[2] > 1 && image[0] * image[1] > 1;
 }
 
-/// Whether each weight belongs to a place in an image, of which PyTorch has another order.
+/// Whether each weight belongs to a place in an image, of which PyTorch has another order or, of a PReLU, no
+/// weight.
 bool has_weights_of_pixels(const Module& layer, const Shape& image) {
+  if (layer.class_name() == "PReLU") {
+    const Shape alpha = layer.parameters().front().variable.shape();
+    return alpha.count() != alpha.back();
+  }
   const auto* norm = dynamic_cast<const LayerNormalization*>(&layer);
   return norm != nullptr && norm->options().axes.size() > 1 && order_matters(image);
 }

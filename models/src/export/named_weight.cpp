@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <ronde/nn/prelu.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/weight_layout.h>
 
 #include "export/flattened_images.h"
@@ -66,13 +68,23 @@ std::string in_module_of_two(const SplitName& name) {
   return cat(name.layer, first ? "/depthwise/" : "/pointwise/", name.weight == "bias" ? "bias" : "kernel");
 }
 
+/// The paths of the layers of this class in a net, which may be one itself.
+template <class Layer>
+std::set<std::string> paths_of(const Module& net) {
+  std::set<std::string> paths;
+  if (dynamic_cast<const Layer*>(&net) != nullptr) paths.insert(net.path());
+  for (const Module* child : net.children()) paths.merge(paths_of<Layer>(*child));
+  return paths;
+}
+
 }  // namespace
 
-NamedWeight::NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened)
+NamedWeight::NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened, bool is_vector)
     : parameter_(std::move(parameter)),
       names_(names),
       name_(names == WeightNames::torch ? torch_name(parameter_.name) : parameter_.name),
-      flattened_(flattened) {}
+      flattened_(flattened),
+      is_vector_(is_vector) {}
 
 bool NamedWeight::is_dense_kernel() const {
   return parameter_.layout == WeightLayout::plain && parameter_.variable.shape().rank() == 2 &&
@@ -84,6 +96,7 @@ Shape NamedWeight::shape() const {
   if (names_ == WeightNames::keras) return keras_shape(parameter_);
   if (parameter_.layout == WeightLayout::conv1d) return {memory[0], memory[3], memory[2]};
   if (parameter_.layout != WeightLayout::plain) return {memory[0], memory[3], memory[1], memory[2]};
+  if (is_vector_) return {memory.count()};
   return is_dense_kernel() ? Shape{memory[1], memory[0]} : memory;
 }
 
@@ -92,7 +105,7 @@ Tensor NamedWeight::get() const {
   const Tensor& memory = parameter_.variable.value();
   if (parameter_.layout != WeightLayout::plain) return memory.permute({0, 3, 1, 2}).clone().reshape(shape());
   const Tensor rows = channels_first(memory, flattened_);
-  return is_dense_kernel() ? rows.permute({1, 0}).clone() : rows.clone();
+  return is_dense_kernel() ? rows.permute({1, 0}).clone() : rows.clone().reshape(shape());
 }
 
 void NamedWeight::set(const Tensor& value) {
@@ -101,7 +114,7 @@ void NamedWeight::set(const Tensor& value) {
     return parameter_.variable.assign(value.permute({0, 2, 1}).reshape(parameter_.variable.shape()));
   if (parameter_.layout != WeightLayout::plain)
     return parameter_.variable.assign(value.permute({0, 2, 3, 1}));
-  const Tensor rows = is_dense_kernel() ? value.permute({1, 0}) : value;
+  const Tensor rows = is_dense_kernel() ? value.permute({1, 0}) : value.reshape(parameter_.variable.shape());
   parameter_.variable.assign(channels_last(rows, flattened_));
 }
 
@@ -114,14 +127,21 @@ std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) 
   const std::vector<Parameter> parameters = net.parameters();
   const std::set<std::string> separable =
       names == WeightNames::torch ? separable_layers(parameters) : std::set<std::string>();
+  const std::set<std::string> with_slopes = paths_of<PReLU>(net),
+                              with_scale = paths_of<RMSNormalization>(net);
   for (Parameter parameter : parameters) {
     const SplitName name(parameter.name);
+    const bool has_slopes = with_slopes.contains(name.layer);
+    if (names == WeightNames::torch && (has_slopes || with_scale.contains(name.layer)))
+      parameter.name.replace(parameter.name.size() - name.weight.size(), std::string::npos, "gamma");
     if (separable.contains(name.layer)) parameter.name = in_module_of_two(name);
     const auto found = flattened.find(name.layer);
-    // A dense layer's bias has an element for each unit, not for each pixel.
-    const bool has_pixels = found != flattened.end() && name.weight != "bias";
+    // A dense layer's bias has an element for each unit, not for each pixel, and one slope is for all of
+    // them.
+    const bool has_pixels = found != flattened.end() && name.weight != "bias" &&
+                            !(has_slopes && parameter.variable.shape().count() == 1);
     parameter.name.erase(0, path_size);
-    weights.emplace_back(std::move(parameter), names, has_pixels ? found->second : Shape());
+    weights.emplace_back(std::move(parameter), names, has_pixels ? found->second : Shape(), has_slopes);
   }
   return weights;
 }

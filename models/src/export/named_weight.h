@@ -11,8 +11,8 @@ namespace ronde::inline v0 {
 class NamedWeight {
  public:
   /// `flattened` is the shape (h, w, c) of the image whose flattened pixels the weight's rows belong to, or
-  /// empty; see Note [Flattened images].
-  NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened);
+  /// empty; see Note [Flattened images]. A vector PyTorch has without axes of extent 1.
+  NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened, bool is_vector);
 
   const std::string& name() const { return name_; }
   /// In the file.
@@ -29,6 +29,7 @@ class NamedWeight {
   WeightNames names_;
   std::string name_;
   Shape flattened_;
+  bool is_vector_;
 };
 
 /// Named from `net` on.

@@ -20,8 +20,13 @@ std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module
   std::vector<NamedWeight> keras = named_weights_of(net, WeightNames::keras);
   const auto as_keras = std::count_if(keras.begin(), keras.end(), is_there);
   if (as_keras == static_cast<std::ptrdiff_t>(keras.size())) return keras;
-  std::vector<NamedWeight> torch = named_weights_of(net, WeightNames::torch);
-  return std::count_if(torch.begin(), torch.end(), is_there) > as_keras ? torch : keras;
+  try {
+    std::vector<NamedWeight> torch = named_weights_of(net, WeightNames::torch);
+    return std::count_if(torch.begin(), torch.end(), is_there) > as_keras ? torch : keras;
+  } catch (const Error&) {  // the net is none that PyTorch could have
+    if (as_keras > 0) return keras;
+    throw;
+  }
 }
 
 void require_weights_of_torch(const Module& net) {

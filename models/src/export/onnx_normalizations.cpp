@@ -1,7 +1,10 @@
 // Layers that subtract and scale.
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/normalization.h>
 #include <ronde/nn/rescaling.h>
+#include <ronde/nn/rms_normalization.h>
+#include <ronde/nn/unit_normalization.h>
 
 #include "export/onnx_builder.h"
 
@@ -60,6 +63,59 @@ OnnxValue onnx_rescaling(const OnnxCall& call) {
 OnnxValue onnx_layer_scale(const OnnxCall& call) {
   return with_channels(call, "Mul", call.builder.channels_last(call.input()), "gamma",
                        call.builder.weight(call.layer, "gamma"));
+}
+
+/// Opset 13 has an operator for channels one by one: it gets the groups as those.
+OnnxValue onnx_group_normalization(const OnnxCall& call) {
+  OnnxBuilder& builder = call.builder;
+  const auto& layer = dynamic_cast<const GroupNormalization&>(call.layer);
+  const OnnxValue x = builder.channels_first(call.input());
+  const std::int64_t channels = x.shape.back(), groups = layer.groups_of(channels);
+  const auto reshaped = [&](const OnnxValue& value, const char* what, const Shape& shape) {
+    const Shape with_batch = shape.batch_of(0);  // 0: as many as the input has
+    const std::string extents =
+        builder.graph().add_constant(cat(call.name(), "/", what, "/shape"),
+                                     std::vector<std::int64_t>(with_batch.begin(), with_batch.end()));
+    return builder.add("Reshape", cat(call.name(), "/", what), {value}, {extents}, x.shape);
+  };
+  const auto of_groups = [&](const char* what, double value) {
+    return builder.constant(cat(call.name(), "/", what), Tensor::full({groups}, value));
+  };
+  const auto epsilon = static_cast<float>(layer.options().epsilon);
+  OnnxValue y = reshaped(x, "groups", {groups, -1});
+  y = builder.add("InstanceNormalization", cat(call.name(), "/normalised"), {y},
+                  {of_groups("ones", 1.0), of_groups("zeros", 0.0)}, x.shape, {{"epsilon", epsilon}});
+  Shape image{channels}, weights{channels};
+  for (int axis = 0; axis + 1 < x.shape.rank(); ++axis) image.push_back(x.shape[axis]), weights.push_back(1);
+  y = reshaped(y, "channels", image);
+  for (const auto& [name, op] : {std::pair{"gamma", "Mul"}, {"beta", "Add"}})
+    if (builder.has_weight(layer, name))
+      y = with_channels(call, op, y, name, builder.weight(layer, name).reshape(weights));
+  return y;
+}
+
+OnnxValue onnx_rms_normalization(const OnnxCall& call) {
+  const auto& layer = dynamic_cast<const RMSNormalization&>(call.layer);
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const auto step = [&](const char* op, const char* what, const std::vector<OnnxValue>& inputs,
+                        std::vector<OnnxAttribute> attributes = {}) {
+    return call.builder.add(op, cat(call.name(), "/", what), inputs, {}, x.shape, std::move(attributes));
+  };
+  const OnnxValue mean = step("ReduceMean", "mean_square", {step("Mul", "squared", {x, x})},
+                              {{"axes", std::vector<std::int64_t>{-1}}});
+  const OnnxValue shifted =
+      with_channels(call, "Add", mean, "epsilon", Tensor::full({}, layer.options().epsilon));
+  const OnnxValue y = step("Div", "normalised", {x, step("Sqrt", "root", {shifted})});
+  return with_channels(call, "Mul", y, "scale", call.builder.weight(layer, "scale"));
+}
+
+OnnxValue onnx_unit_normalization(const OnnxCall& call) {
+  const auto& layer = dynamic_cast<const UnitNormalization&>(call.layer);
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const OnnxValue length = call.builder.add("ReduceL2", cat(call.name(), "/length"), {x}, {}, x.shape,
+                                            {{"axes", layer.options().axes}});
+  const OnnxValue limited = with_channels(call, "Max", length, "least", Tensor::full({}, 1e-6));
+  return call.builder.add("Div", call.name(), {x, limited}, {}, x.shape);
 }
 
 /// Opset 13 has no operator for it.

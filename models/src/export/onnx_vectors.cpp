@@ -1,6 +1,7 @@
 // Layers that do not care for neighbours: dense, activations, and those that only reshape.
 #include <cmath>
 
+#include <ronde/nn/elu.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/leaky_relu.h>
@@ -62,6 +63,13 @@ OnnxValue mish(OnnxBuilder& builder, const OnnxValue& x, const std::string& name
   return gated(builder, x, same_shape(builder, "Tanh", cat(name, "/gate"), softplus), cat(name, "/mish"));
 }
 
+/// For `permute`.
+Shape channels_to_front(int rank) {
+  Shape axes{rank - 1};
+  for (int axis = 0; axis + 1 < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+
 /// Of the steps of a sequence.
 OnnxValue add_reduction(const OnnxCall& call, const char* op, bool keepdims) {
   const OnnxValue x = call.builder.channels_last(call.input());
@@ -110,6 +118,19 @@ OnnxValue onnx_softmax(const OnnxCall& call) {
 OnnxValue onnx_leaky_relu(const OnnxCall& call) {
   const auto slope = static_cast<float>(dynamic_cast<const LeakyReLU&>(call.layer).negative_slope());
   return same_shape(call.builder, "LeakyRelu", call.name(), call.input(), {{"alpha", slope}});
+}
+
+OnnxValue onnx_elu(const OnnxCall& call) {
+  const auto alpha = static_cast<float>(dynamic_cast<const ELU&>(call.layer).alpha());
+  return same_shape(call.builder, "Elu", call.name(), call.input(), {{"alpha", alpha}});
+}
+
+OnnxValue onnx_prelu(const OnnxCall& call) {
+  const OnnxValue& x = call.input();
+  Tensor slope = call.builder.weight(call.layer, "alpha");  // (h, w, c), or 1 at shared axes
+  if (x.channels_first) slope = slope.permute(channels_to_front(slope.rank()));
+  return call.builder.add("PRelu", call.name(), {x},
+                          {call.builder.constant(cat(call.name(), "/alpha"), slope.contiguous())}, x.shape);
 }
 
 OnnxValue onnx_relu(const OnnxCall& call) {

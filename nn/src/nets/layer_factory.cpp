@@ -14,6 +14,7 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
@@ -21,6 +22,7 @@
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/gru.h>
 #include <ronde/nn/keras_origin.h>
 #include <ronde/nn/layer_factory.h>
@@ -34,15 +36,18 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
 #include <ronde/nn/time_distributed.h>
 #include <ronde/nn/training_only.h>
+#include <ronde/nn/unit_normalization.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding1d.h>
@@ -92,6 +97,8 @@ std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<ELU>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Embedding>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Flatten>(const LayerConfig&);
@@ -107,6 +114,8 @@ template <>
 std::unique_ptr<Module> read_layer<GRU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Graph>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<GroupNormalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<LSTM>(const LayerConfig&);
 template <>
@@ -132,6 +141,10 @@ std::unique_ptr<Module> read_layer<MultiHeadAttention>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<PReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<RMSNormalization>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
@@ -151,6 +164,8 @@ template <>
 std::unique_ptr<Module> read_layer<TimeDistributed>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<TrainingOnly>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<UnitNormalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<UpSampling1D>(const LayerConfig&);
 template <>
@@ -211,6 +226,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Dense>("Dense"),
     entry<DepthwiseConv2D>("DepthwiseConv2D"),
     entry<Dropout>("Dropout"),
+    entry<ELU>("ELU"),
     entry<Embedding>("Embedding"),
     entry<Flatten>("Flatten"),
     entry<Graph>("Functional"),
@@ -221,6 +237,7 @@ constexpr LayerEntry kLayers[] = {
     entry<GlobalAveragePooling2D>("GlobalAveragePooling2D"),
     entry<GlobalMaxPooling1D>("GlobalMaxPooling1D"),
     entry<GlobalMaxPooling2D>("GlobalMaxPooling2D"),
+    entry<GroupNormalization>("GroupNormalization"),
     entry<LSTM>("LSTM"),
     entry<LayerNormalization>("LayerNormalization"),
     entry<LayerScale>("LayerScale"),
@@ -233,6 +250,8 @@ constexpr LayerEntry kLayers[] = {
     entry<MultiHeadAttention>("MultiHeadAttention"),
     entry<Multiply>("Multiply"),
     entry<Normalization>("Normalization"),
+    entry<PReLU>("PReLU"),
+    entry<RMSNormalization>("RMSNormalization"),
     entry<TrainingOnly>("RandomBrightness"),
     entry<TrainingOnly>("RandomContrast"),
     entry<TrainingOnly>("RandomFlip"),
@@ -251,6 +270,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Dropout>("StochasticDepth", read_stochastic_depth),
     entry<Subtract>("Subtract"),
     entry<TimeDistributed>("TimeDistributed"),
+    entry<UnitNormalization>("UnitNormalization"),
     entry<UpSampling1D>("UpSampling1D"),
     entry<UpSampling2D>("UpSampling2D"),
     entry<ZeroPadding1D>("ZeroPadding1D"),

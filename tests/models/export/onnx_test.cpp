@@ -7,18 +7,24 @@
 #include <ronde/models/file_io.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/training_only.h>
+#include <ronde/nn/unit_normalization.h>
 
 #include "files/protobuf.h"
 #include "models/interop/random_net.h"
 #include "models/testing.h"
+#include "support/gradient_check.h"
 #include "support/temp_dir.h"
 
 namespace ronde::test {
@@ -176,6 +182,40 @@ TEST(Onnx, NormalizationsAreSpelledOut) {
   EXPECT_EQ(
       operators_of(std::make_unique<Sequential>(LayerNormalization({.center = false, .scale = false})), {4}),
       norm);
+}
+
+TEST(Onnx, NormalizationsOfGroupsAndLengthsAreSpelledOut) {
+  const auto of = [](auto layer) {
+    return operators_of(std::make_unique<Sequential>(std::move(layer)), {3, 4});
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(of(GroupNormalization({.groups = 2})),
+            (Names{"Transpose", "Reshape", "InstanceNormalization", "Reshape", "Mul", "Add", "Transpose"}));
+  EXPECT_EQ(of(GroupNormalization({.groups = 2, .center = false, .scale = false})),
+            (Names{"Transpose", "Reshape", "InstanceNormalization", "Reshape", "Transpose"}));
+  EXPECT_EQ(of(RMSNormalization()), (Names{"Mul", "ReduceMean", "Add", "Sqrt", "Div", "Mul"}));
+  EXPECT_EQ(of(UnitNormalization()), (Names{"ReduceL2", "Max", "Div"}));
+  EXPECT_EQ(of(ELU()), Names{"Elu"});
+  EXPECT_EQ(of(PReLU()), Names{"PRelu"});
+}
+
+// These files passed onnx.checker and gave the predictions to 1e-6 in onnxruntime 1.32.0.
+TEST(Onnx, NormalizationsAndSlopesAreWrittenAsWhenOnnxruntimeWasAsked) {
+  Sequential images(Conv2D({.filters = 6, .kernel = {2, 2}}), PReLU({.shared_axes = {1, 2}}),
+                    GroupNormalization({.groups = 2}), ELU(0.5), PReLU(),
+                    GroupNormalization({.groups = -1, .epsilon = 0.1, .scale = false}), RMSNormalization(),
+                    PReLU({.shared_axes = {1, 3}}), UnitNormalization({.axes = {1, -1}}), Flatten(), PReLU(),
+                    GroupNormalization({.groups = 4, .center = false}), UnitNormalization(),
+                    RMSNormalization({.epsilon = 0.1}));
+  Sequential series(Conv1D({.filters = 4, .kernel = 2}), GroupNormalization({.groups = 2}), PReLU(),
+                    RMSNormalization(), UnitNormalization({.axes = {2}}));
+  for (const auto& [net, input, name] :
+       {std::tuple{&images, Shape{5, 4, 3}, "image_norms"}, {&series, Shape{5, 3}, "series_norms"}}) {
+    net->build(input);
+    for (Parameter& weight : net->parameters())
+      weight.variable.assign(random_tensor(weight.variable.shape(), 5).to(DType::f32));
+    EXPECT_TRUE(encode_onnx(*net) == read_file(golden(cat("onnx/", name, ".onnx")))) << name;
+  }
 }
 
 TEST(Onnx, WhatOnlyTrainingDoesIsLeftAway) {

@@ -2,9 +2,12 @@
 #include <cmath>
 #include <functional>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/softmax.h>
@@ -92,8 +95,52 @@ TEST(ReLU, IsBoundedAndLeaksAsAsked) {
          [](double v) { return std::min(v > 0 ? v : 0.25 * v, 1.5); });
   expect(LeakyReLU(), [](double v) { return v > 0 ? v : 0.3 * v; });
   expect(LeakyReLU(0.125), [](double v) { return v > 0 ? v : 0.125 * v; });
+  expect(ELU(), [](double v) { return v > 0 ? v : std::exp(v) - 1; });
+  expect(ELU(0.25), [](double v) { return v > 0 ? v : 0.25 * (std::exp(v) - 1); });
   EXPECT_THROW(ReLU({.max_value = -1.0}), UsageError);
   EXPECT_THROW(LeakyReLU(-0.5), UsageError);
+}
+
+TEST(PReLU, MultipliesWhatIsBelowZeroByItsWeights) {
+  const Tensor x = random_tensor({2, 3, 2, 4}, 3, -3.0, 3.0);
+  const std::pair<std::vector<std::int64_t>, Shape> cases[] = {
+      {{}, {3, 2, 4}}, {{1}, {1, 2, 4}}, {{1, 2}, {1, 1, 4}}, {{3, 1}, {1, 2, 1}}, {{1, 2, 3}, {1, 1, 1}}};
+  for (const auto& [shared, alphas] : cases) {
+    PReLU layer({.shared_axes = shared});
+    layer.build({3, 2, 4}, in_f64());
+    const Variable alpha = find_parameter(layer, "alpha").variable;
+    EXPECT_EQ(alpha.shape(), alphas);
+    EXPECT_EQ(layer(x).value().to_vector<double>(), relu(Variable(x)).value().to_vector<double>());
+    randomize(layer);
+    const std::vector<double> slopes = alpha.value().broadcast_to(x.shape()).to_vector<double>();
+    std::vector<double> expected = x.to_vector<double>();
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] *= expected[i] > 0 ? 1 : slopes[i];
+    expect_close(layer(x).value(), expected, 1e-14, to_string(alphas));
+    expect_module_gradients(layer, x);
+  }
+}
+
+// As in Keras.
+TEST(PReLU, OfZeroHasNoGradient) {
+  PReLU layer({.alpha_initializer = Initializer::constant(0.5)});
+  layer.build({1}, in_f64());
+  const Variable x = Variable::parameter(f64_tensor({1, 1}, {0}));
+  sum(layer(x)).backward();
+  EXPECT_EQ(x.grad().item(), 0.0);
+}
+
+TEST(PReLU, KnowsItsInputs) {
+  PReLU layer({.shared_axes = {1}, .name = "slopes"});
+  layer.build({5, 4});
+  EXPECT_EQ(layer(Tensor::zeros({0, 7, 4})).shape(), (Shape{0, 7, 4}));
+  for (const Shape& shape : {Shape{2, 5, 3}, Shape{2, 4}, Shape{2, 5, 1}})
+    EXPECT_EQ(message_of([&] { layer(Tensor::zeros(shape)); }),
+              cat("[slopes] has weights (1, 4), which do not fit inputs ", shape));
+  for (const std::int64_t axis : {-1, 0, 3})
+    EXPECT_EQ(message_of([&] {
+                PReLU({.shared_axes = {axis}}).build({5, 4});
+              }),
+              cat("[p_re_lu] shared_axes: inputs (1, 5, 4) have no axis ", axis, " behind the batch"));
 }
 
 TEST(Softmax, IsTheFunction) {

@@ -62,7 +62,7 @@ TEST_P(KerasLayers, GiveWhatKerasGives) {
 
 INSTANTIATE_TEST_SUITE_P(
     Versions, KerasLayers,
-    ::testing::Values(GoldenFile{"layers_keras2.15.0", 46}, GoldenFile{"layers_keras3.15.1", 48},
+    ::testing::Values(GoldenFile{"layers_keras2.15.0", 79}, GoldenFile{"layers_keras3.15.1", 87},
                       GoldenFile{"recurrent_keras2.15.0", 79}, GoldenFile{"recurrent_keras3.15.1", 80},
                       GoldenFile{"series_keras2.15.0", 37}, GoldenFile{"series_keras3.15.1", 37},
                       GoldenFile{"transposed_keras3.15.1", 50}));

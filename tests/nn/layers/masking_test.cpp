@@ -6,20 +6,25 @@
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/gru.h>
 #include <ronde/nn/lstm.h>
 #include <ronde/nn/masking.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/simple_rnn.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/unit_normalization.h>
 
 #include "nn/testing.h"
 
@@ -117,6 +122,8 @@ TEST(Masks, AreHandedOnStepByStep) {
   EXPECT_TRUE(has_mask(LSTM({.units = 2, .return_sequences = true})));
   EXPECT_TRUE(has_mask(Bidirectional(LSTM({.units = 2, .return_sequences = true}))));
   EXPECT_TRUE(has_mask(BatchNormalization(), ReLU()));
+  EXPECT_TRUE(has_mask(ELU(), PReLU(), UnitNormalization(), GroupNormalization({.groups = 3})));
+  EXPECT_FALSE(has_mask(RMSNormalization()));
   EXPECT_FALSE(has_mask(LSTM({.units = 2})));
   EXPECT_FALSE(has_mask(Bidirectional(LSTM({.units = 2}))));
   EXPECT_FALSE(has_mask(GlobalAveragePooling1D()));

@@ -16,11 +16,13 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/leaky_relu.h>
@@ -30,13 +32,16 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/unit_normalization.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding1d.h>
@@ -191,9 +196,11 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] { return DepthwiseConv2D({.activation = Activation::relu}); });
   expect_near_single(+[] { return Dense({.units = 3, .activation = Activation::silu}); });
   expect_near_single(+[] { return Dropout(0.5); });
+  expect_near_single(+[] { return ELU(0.5); });
   expect_near_single(+[] { return Flatten(); });
   expect_near_single(+[] { return GlobalAveragePooling2D(); });
   expect_near_single(+[] { return GlobalMaxPooling2D(); });
+  expect_near_single(+[] { return GroupNormalization({.groups = 2}); });
   expect_near_single(+[] { return LayerNormalization({.axes = {2, 3}}); });
   expect_near_single(+[] { return LayerScale({.init_values = 0.7}); });
   expect_near_single(+[] { return LeakyReLU(); });
@@ -203,12 +210,17 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
                       MultiHeadAttention({.num_heads = 2, .key_dim = 3, .use_causal_mask = true}));
   });
   expect_near_single(+[] { return Normalization({.mean = {0.5}, .variance = {0.25}}); });
+  expect_near_single(+[] {
+    return PReLU({.alpha_initializer = Initializer::constant(0.3), .shared_axes = {1, 2}});
+  });
+  expect_near_single(+[] { return RMSNormalization(); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });
   expect_near_single(+[] { return Reshape({.target_shape = {-1, 8}}); });
   expect_near_single(
       +[] { return SeparableConv2D({.filters = 3, .depth_multiplier = 2, .activation = Activation::relu}); });
   expect_near_single(+[] { return Softmax(); });
+  expect_near_single(+[] { return UnitNormalization({.axes = {1, 3}}); });
   expect_near_single(+[] { return UpSampling2D(); });
   expect_near_single(+[] { return UpSampling2D({.interpolation = Interpolation::bilinear}); });
   expect_near_single(+[] { return ZeroPadding2D(2); });

@@ -12,6 +12,7 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling1d.h>
@@ -19,6 +20,7 @@
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/global_max_pooling2d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
@@ -28,11 +30,14 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/unit_normalization.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
 #include <ronde/nn/zero_padding1d.h>
@@ -218,6 +223,28 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "gamma_initializer": {"class_name": "Ones", "config": {}},
     "moving_mean_initializer": {"class_name": "Zeros", "config": {}},
     "moving_variance_initializer": {"class_name": "Ones", "config": {}}})");
+}
+
+TEST(LayerConfig, NormalizationsAndSlopesHaveTheKeysOfTheirKerases) {
+  expect_config(ELU(0.25), R"({"name": "elu", "trainable": true, "dtype": "float32", "alpha": 0.25})");
+  expect_config(PReLU(), R"({
+    "name": "p_re_lu", "trainable": true, "dtype": "float32",
+    "alpha_initializer": {"class_name": "Zeros", "config": {}}, "shared_axes": null})");
+  expect_config(PReLU({.alpha_regularizer = Regularizer::l2(0.5), .shared_axes = {1, 2}}), R"({
+    "name": "p_re_lu", "trainable": true, "dtype": "float32",
+    "alpha_initializer": {"class_name": "Zeros", "config": {}},
+    "alpha_regularizer": {"class_name": "L2", "config": {"l2": 0.5}}, "shared_axes": [1, 2]})");
+  expect_config(GroupNormalization({.groups = 4, .epsilon = 1e-5, .center = false}), R"({
+    "name": "group_normalization", "trainable": true, "dtype": "float32", "groups": 4, "axis": -1,
+    "epsilon": 1e-5, "center": false, "scale": true,
+    "beta_initializer": {"class_name": "Zeros", "config": {}},
+    "gamma_initializer": {"class_name": "Ones", "config": {}}})");
+  expect_config(RMSNormalization({.epsilon = 1e-5}), R"({
+    "name": "rms_normalization", "trainable": true, "dtype": "float32", "axis": -1, "epsilon": 1e-5})");
+  expect_config(UnitNormalization(),
+                R"({"name": "unit_normalization", "trainable": true, "dtype": "float32", "axis": -1})");
+  expect_config(UnitNormalization({.axes = {1, -1}}),
+                R"({"name": "unit_normalization", "trainable": true, "dtype": "float32", "axis": [1, -1]})");
 }
 
 // Keras takes null for all axes at once.

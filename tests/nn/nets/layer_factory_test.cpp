@@ -32,6 +32,10 @@ TEST(LayerFactory, ReadsWhatAnyKerasWrites) {
   EXPECT_EQ(parse("ReLU", R"({"name": "r", "max_value": null, "negative_slope": 0.0})")->name(), "r");
   // Keras 3's word for alpha, and the three ways of writing a padding.
   EXPECT_EQ(to_json(parse("LeakyReLU", R"({"negative_slope": 0.125})")->config())["alpha"], 0.125);
+  // Without its default, and an axis alone.
+  EXPECT_EQ(to_json(parse("ELU", R"({"name": "e"})")->config())["alpha"], 1.0);
+  EXPECT_EQ(to_json(parse("PReLU", R"({"shared_axes": 1})")->config())["shared_axes"],
+            ordered_json::parse("[1]"));
   for (const char* padding : {"[[2, 2], [2, 2]]", "[2, 2]", "2"})
     EXPECT_EQ(to_json(parse("ZeroPadding2D", cat(R"({"padding": )", padding, "}"))->config())["padding"],
               ordered_json::parse("[[2, 2], [2, 2]]"));
@@ -98,6 +102,12 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[LayerNormalization] rms_scaling: true is not supported");
   EXPECT_EQ(message("LayerNormalization", R"({"axis": []})"),
             "[layer_normalization] needs an axis to normalise over");
+  EXPECT_EQ(message("GroupNormalization", R"({"groups": 0})"),
+            "[group_normalization] groups must be positive, or -1 for one of each channel, got 0");
+  EXPECT_EQ(message("RMSNormalization", R"({"axis": [1, 2]})"),
+            "[RMSNormalization] axis: expected one axis, found 2");
+  EXPECT_EQ(message("UnitNormalization", R"({"axis": []})"),
+            "[unit_normalization] needs an axis to normalise over, got 0");
   EXPECT_EQ(message("ReLU", R"({"threshold": 0.5})"), "[ReLU] threshold: 0.5 is not supported, only 0");
   EXPECT_EQ(message("Concatenate", R"({"axis": 0})"), "[Concatenate] axis: 0 is not supported");
   EXPECT_EQ(message("Conv1D", R"({"name": "c", "filters": 2, "padding": "full"})"),
@@ -110,13 +120,15 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "layer class \"ConvLSTM2D\" is not supported; known are Activation, Add, Average, "
             "AveragePooling1D, AveragePooling2D, BatchNormalization, Bidirectional, Concatenate, Conv1D, "
             "Conv1DTranspose, Conv2D, Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
-            "DepthwiseConv2D, Dropout, Embedding, Flatten, Functional, GRU, GaussianDropout, "
+            "DepthwiseConv2D, Dropout, ELU, Embedding, Flatten, Functional, GRU, GaussianDropout, "
             "GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling1D, "
-            "GlobalMaxPooling2D, LSTM, LayerNormalization, LayerScale, LeakyReLU, Masking, MaxPooling1D, "
+            "GlobalMaxPooling2D, GroupNormalization, "
+            "LSTM, LayerNormalization, LayerScale, LeakyReLU, Masking, MaxPooling1D, "
             "MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, Normalization, "
+            "PReLU, RMSNormalization, "
             "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
             "ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
-            "SpatialDropout2D, StochasticDepth, Subtract, TimeDistributed, UpSampling1D, UpSampling2D, "
+            "SpatialDropout2D, StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, "
             "ZeroPadding1D, "
             "ZeroPadding2D");
   EXPECT_EQ(message("Permute", R"({"name": "memory"})").substr(0, 49),
@@ -147,9 +159,11 @@ TEST(LayerFactory, ClassesOfAProgramAreRefused) {
 // Keras writes the last axis by its number, too. Another one has weights or outputs of the same shape where
 // extents are equal, so that only the axis tells.
 TEST(LayerFactory, AxesAreThoseOfTheInputs) {
-  for (const char* layer : {"BatchNormalization", "Normalization", "Softmax"}) {
+  for (const char* layer :
+       {"BatchNormalization", "GroupNormalization", "Normalization", "RMSNormalization", "Softmax"}) {
     const auto built = [&](const char* axis, const Shape& shape) {
-      return message_of([&] { parse(layer, cat(R"({"name": "x", "axis": )", axis, "}"))->build(shape); });
+      return message_of(
+          [&] { parse(layer, cat(R"({"name": "x", "groups": 2, "axis": )", axis, "}"))->build(shape); });
     };
     for (const auto& [axis, shape] : {std::pair{"-1", Shape{4, 4, 4}},
                                       {"3", {4, 4, 4}},

@@ -238,6 +238,15 @@ struct LayerNormParams {
 /// axes, whose extents gamma and beta have, which are optional. Computed in f32 of bf16.
 RONDE_API Variable layer_norm(const Variable& x, const Variable& gamma, const Variable& beta,
                               LayerNormParams params = {});
+struct GroupNormParams {
+  std::int64_t groups = 32;
+  double epsilon = 1e-3;
+};
+/// Of x (n, ..., c) the channels of each sample in groups of equally many side by side: (x - mean) /
+/// sqrt(variance + epsilon) * gamma + beta, with the mean and biased variance of a group over all its
+/// positions; gamma and beta (c) are optional. Computed in f32 of bf16.
+RONDE_API Variable group_norm(const Variable& x, const Variable& gamma, const Variable& beta,
+                              GroupNormParams params = {});
 /// The states (steps, n, units) of an LSTM, which starts with zeros: x (steps, n, 4 * units) is the input
 /// times its kernel plus the bias, recurrent_kernel (units, 4 * units), gates i, f, c, o side by side as in
 /// Keras.

@@ -13,6 +13,7 @@
 ///    `dense.weight` (out, in); a separable convolution is a module of two:
 ///    `separable_conv2d.depthwise.weight`, `separable_conv2d.pointwise.weight`,
 ///    `separable_conv2d.pointwise.bias`; batch normalisation: `weight`, `bias`, `running_mean`, `running_var`;
+///    of other normalisations `weight` and `bias`; `p_re_lu.weight` (c), where there is one for each channel;
 ///    an attention's parts as Keras has them, `attention.query.weight` (d, heads, key_dim), and no
 ///    `in_proj_weight`;
 ///    a net with a recurrent layer is an error: PyTorch has two biases there, and other gates
