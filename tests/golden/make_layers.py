@@ -90,6 +90,9 @@ def series_cases():
     yield layers.Cropping1D((0, 3)), series(1, 4, 3)
     yield layers.UpSampling1D(3), series(2, 3, 2)
     yield layers.UpSampling1D(1), series(2, 3, 2)
+    yield layers.RepeatVector(3), numbers((2, 4), 6)
+    for dims in (2, 1), (3, 1, 2), (1, 3, 2):
+        yield layers.Permute(dims), numbers((2, 3, 4, 5)[: len(dims) + 1], 7)
 
 
 def flat(array):

@@ -119,11 +119,13 @@
 #include <ronde/nn/optimizer_factory.h>
 #include <ronde/nn/optimizer_groups.h>
 #include <ronde/nn/output_losses.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/recurrent.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/regularization_loss.h>
 #include <ronde/nn/regularizer.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/rmsprop.h>

@@ -213,11 +213,7 @@ namespace {
 
 Shape read_output_shape(const LayerConfig& config) {
   if (config.find("output_shape") == nullptr) return {};
-  const std::vector<std::int64_t> extents = config.integers("output_shape");
-  constexpr std::size_t kMost = Shape::kMaxRank - 2;
-  if (extents.size() > kMost)
-    config.refuse("output_shape", cat("at most ", kMost, " extents are supported, found ", extents.size()));
-  return Shape(extents);
+  return config.shape("output_shape", Shape::kMaxRank - 2);
 }
 
 /// Attention over the steps of (n, steps, features) alone.

@@ -34,7 +34,9 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
@@ -131,7 +133,11 @@ std::unique_ptr<Module> read_layer<MultiHeadAttention>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Permute>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<RepeatVector>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
 template <>
@@ -230,6 +236,7 @@ constexpr LayerEntry kLayers[] = {
     entry<MultiHeadAttention>("MultiHeadAttention"),
     entry<Multiply>("Multiply"),
     entry<Normalization>("Normalization"),
+    entry<Permute>("Permute"),
     entry<TrainingOnly>("RandomBrightness"),
     entry<TrainingOnly>("RandomContrast"),
     entry<TrainingOnly>("RandomFlip"),
@@ -237,6 +244,7 @@ constexpr LayerEntry kLayers[] = {
     entry<TrainingOnly>("RandomTranslation"),
     entry<TrainingOnly>("RandomZoom"),
     entry<ReLU>("ReLU"),
+    entry<RepeatVector>("RepeatVector"),
     entry<Rescaling>("Rescaling"),
     entry<Reshape>("Reshape"),
     entry<SeparableConv2D>("SeparableConv2D"),

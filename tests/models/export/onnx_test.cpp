@@ -12,6 +12,8 @@
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/training_only.h>
@@ -163,6 +165,13 @@ TEST(Onnx, ReshapedImagesHaveTheirChannelsLast) {
                                           Dense({.units = 2, .use_bias = false}));
   EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
             (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Reshape", "MatMul"}));
+}
+
+TEST(Onnx, PermutedImagesHaveTheirChannelsLastFirst) {
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(MaxPooling2D(), Permute({3, 1, 2})), {4, 4, 3}),
+            (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Transpose"}));
+  EXPECT_EQ(operators_of(std::make_unique<Sequential>(RepeatVector(3)), {4}),
+            (std::vector<std::string>{"Unsqueeze", "Expand"}));
 }
 
 TEST(Onnx, NormalizationsAreSpelledOut) {

@@ -30,8 +30,10 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
@@ -203,6 +205,7 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
                       MultiHeadAttention({.num_heads = 2, .key_dim = 3, .use_causal_mask = true}));
   });
   expect_near_single(+[] { return Normalization({.mean = {0.5}, .variance = {0.25}}); });
+  expect_near_single(+[] { return Permute({3, 1, 2}); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });
   expect_near_single(+[] { return Reshape({.target_shape = {-1, 8}}); });
@@ -229,6 +232,7 @@ TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
       +[] { return GlobalMaxPooling1D(); }, steps);
   expect_near_single(
       +[] { return UpSampling1D(); }, steps);
+  expect_near_single(+[] { return RepeatVector(3); }, {4});
   expect_near_single(
       +[] { return Cropping1D(); }, steps);
   expect_near_single(

@@ -28,7 +28,9 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
@@ -154,6 +156,10 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "data_format": "channels_last", "interpolation": "bilinear"})");
   expect_config(Reshape({.target_shape = {2, -1, 3}}), R"({
     "name": "reshape", "trainable": true, "dtype": "float32", "target_shape": [2, -1, 3]})");
+  expect_config(Permute({2, 1}), R"({
+    "name": "permute", "trainable": true, "dtype": "float32", "dims": [2, 1]})");
+  expect_config(RepeatVector(4),
+                R"({"name": "repeat_vector", "trainable": true, "dtype": "float32", "n": 4})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
     "threshold": 0.0})");

@@ -114,12 +114,17 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling1D, "
             "GlobalMaxPooling2D, LSTM, LayerNormalization, LayerScale, LeakyReLU, Masking, MaxPooling1D, "
             "MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, Normalization, "
+            "Permute, "
             "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
-            "ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
+            "ReLU, "
+            "RepeatVector, "
+            "Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
             "SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, ZeroPadding1D, "
             "ZeroPadding2D");
-  EXPECT_EQ(message("Permute", R"({"name": "memory"})").substr(0, 49),
-            "layer \"memory\": class \"Permute\" is not supported;");
+  EXPECT_EQ(message("Lambda", R"({"name": "memory"})").substr(0, 48),
+            "layer \"memory\": class \"Lambda\" is not supported;");
+  EXPECT_EQ(message("Permute", R"({"dims": [1, 2, 3, 4, 5, 6, 7, 8]})"),
+            "[Permute] dims: at most 7 extents are supported, found 8");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");
